@@ -123,7 +123,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
     const double span = std::fmax((du + ds) / std::sqrt(c2), r.gap / r.k);
     const double place = std::fmin(std::fabs(u0) / r.k + std::fabs(u1), 4 * rho1);
     const double lost = 3e-15 * (1 + std::fabs(b)) + 1e-15 * place;
-    if (lost > 1e-12 * alpha && span <= 0.1) {
+    if (lost > 2.5e-12 * alpha && span <= 0.1) {
         const auto slope = [=](double t) {
             const double v = sign * t;
             return score_slope(u0 + v * du, ball.rho + v * drho, dim, s0 - v * ds, drho, ds);
@@ -157,35 +157,46 @@ bool certified(const Budget& p, const Envelope& e, double distance, bool up) {
     return g.value + g.error <= p.target() * (1 - 3e-16);
 }
 
-// Largest radius accepted on one branch, at most `cap`.
+// Largest radius accepted on one branch, at most `cap`: secant in a bracket, the first through
+// the origin. Its errors satisfy e[n + 1] = e[n]^2/e[n - 2], so the last step is not checked.
 template <class Envelope>
 double branch_radius(const Budget& p, const Envelope& e, bool up, double cap) {
     const double target = p.target(), slope = e.log_slope(p.sigma) * p.sigma;
     double low = 0, f_low = -target, high = inf, f_high = inf, last = 0, f_last = -target;
     // first guess: the metric of shift and scale at high dimension
     double r = 0.5 * p.gap * p.sigma / (1 + p.mean_lip) / std::sqrt(1 + 2 * p.dim * slope * slope);
+    double step1 = r, step2 = 0;
     for (int i = 0; i < 300; ++i) {
-        r = std::fmin(r, cap);
+        if (r >= cap) r = cap, step1 = step2 = 0;
         const Gain g = total_gain(p, e, r, up);
         const double f = g.value - target;
         if (f <= 0) {
             low = r, f_low = f;
-            if (r >= cap) break;
+            if (r == cap) break;
         } else {
             high = r, f_high = f;  // NaN counts as a failure
         }
         if (std::fabs(f) <= g.error) break;
         double next = f != f_last ? r - f * ((r - last) / (f - f_last)) : nan;
         last = r, f_last = f;
-        if (!(next > low && next < high) || i > 20) {
+        const bool near = std::fabs(f) <= 1e-3 * target;
+        bool secant = next > low && next < high;
+        if (!secant || i > 20) {
             next = f_high < inf && i <= 20 ? low - f_low * ((high - low) / (f_high - f_low))
                    : high < inf            ? 0.5 * (low + high)
                                            : 2 * low;
             if (!(next > low && next < high)) next = 0.5 * (low + high);
+            secant = false;
         }
         const double step = std::fabs(next - r);
+        if (!near && step <= 2e-13 * r) {  // a secant as good as vertical
+            next = high < inf ? 0.5 * (low + high) : 2 * low;
+            secant = false;
+        }
         r = next;
-        if (step <= 2e-13 * r || high - low <= 2e-13 * low) break;
+        if (near && secant && step * step <= 1e-13 * r * step2) break;
+        if (std::fabs(r - last) <= 2e-13 * r || high - low <= 2e-13 * low) break;
+        step2 = secant ? step1 : 0, step1 = step;
     }
     for (double back = 1e-12; back < 1; back *= 2) {
         const double candidate = std::fmin(r, cap) * (1 - back);
