@@ -188,6 +188,15 @@ def test_the_score_tends_to_u_far_from_the_centre() -> None:
     assert abs(oracle.ball_score(u, dim, s, dps=40) - (u - (dim - 1) / (2 * s))) < 100 / s**2
 
 
+@pytest.mark.parametrize("s", [1e40, 1e60, 1e120])
+def test_a_centre_beyond_the_working_precision(s: float) -> None:
+    """s + u needs more digits than are asked for."""
+    for u in (-1.5, 3e-9, 2.5):
+        found = oracle.ball_tails(u, 784, s)
+        assert close(found.log_lower, oracle.log_ndtr(u), 1e-28)
+        assert close(found.log_upper, oracle.log_ndtr(-u), 1e-28)
+
+
 @pytest.mark.parametrize(
     ("z", "dim", "s"), [(0.0, 1, 0.0), (-37.0, 784, 1e3), (1e3, 10, 1e8), (-1e5, 2, 0.0)]
 )

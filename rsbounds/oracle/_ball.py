@@ -39,7 +39,9 @@ def ball_tails(u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None
         if mp.isinf(s):
             tails = Tails(*log_tails(u), mp.nan)
         else:
-            tails = _tails((s + u) ** 2 if s + u > 0 else mp.zero, dim, s**2, method)
+            with mp.extradps(2 * max(0, mp.mag(s)) // 3):  # x - nc in all its digits
+                x, nc = (s + u) ** 2 if s + u > 0 else mp.zero, s**2
+            tails = _tails(x, dim, nc, method)
     return _rounded(tails, dps)
 
 
@@ -89,7 +91,7 @@ def _contour(x: Mpf, mu: Mpf, nc: Mpf) -> Tails:
     digits = mp.dps - GUARD
     t0, _ = _crossing(x, mu, nc)
     # The largest terms of K, which cancel, set the working precision.
-    scale = (x + nc / t0) * abs(t0 - 1) + mu * abs(mp.log(t0)) + mu + nc / t0 + 10
+    scale = x + mu * abs(mp.log(t0)) + mu + nc / t0 + 10
     with mp.extradps(int(mp.log10(scale)) + 5):
         t0, path_x = _crossing(x, mu, nc)
         top = (x * (t0 - 1) - nc * (t0 - 1) / t0) / 2 - mu * mp.log(t0)
