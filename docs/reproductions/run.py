@@ -1,7 +1,8 @@
-"""Run every reproduction again: ``python docs/reproductions/run.py``."""
+"""Run every reproduction again: ``python docs/reproductions/run.py [--experiments]``."""
 
 from __future__ import annotations
 
+import argparse
 import runpy
 from pathlib import Path
 
@@ -9,11 +10,20 @@ HERE = Path(__file__).parent
 
 
 def scripts() -> list[Path]:
-    """The reproductions, one script each."""
-    return sorted(p for p in HERE.glob("*.py") if p.stem not in ("run", "shared"))
+    """The closed-form reproductions, one script each, of seconds."""
+    rest = ("run", "shared", *(path.stem for path in experiments()))
+    return sorted(path for path in HERE.glob("*.py") if path.stem not in rest)
+
+
+def experiments() -> list[Path]:
+    """The experiments, which train and sample for minutes."""
+    return sorted(HERE.glob("experiment_*.py"))
 
 
 if __name__ == "__main__":
-    for script in scripts():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--experiments", action="store_true", help="the experiments too")
+    chosen = scripts() + (experiments() if parser.parse_args().experiments else [])
+    for script in chosen:
         runpy.run_path(str(script), run_name="__main__")
         print(script.stem)
