@@ -127,3 +127,22 @@ def test_the_noncentrality_ends_where_the_documentation_says() -> None:
     for call in (special.ncx2_cdf, special.ncx2_ppf):
         with pytest.raises(ValueError, match=r"^nc must be in \[0, 1e\+60\]"):
             call(0.5, 3.0, 1.1e60)
+
+
+@pytest.mark.parametrize("exponent", [*np.linspace(14, 18, 25), 25.0, 60.0, 119.0, 121.0, 250.0])
+@pytest.mark.parametrize("df", [1.0, 16.25, 784.0, 1e7])
+def test_quantiles_in_the_farthest_tails(exponent: float, df: float) -> None:
+    """The Newton slope lost its digits: 13 to 25 % wrong at some log p below -1e16; from
+    -1e120 on the median was returned."""
+    log_p = -(10.0**exponent)
+    x = special.ncx2_isf_exp(log_p, df, 0.0)
+    assert special.ncx2_logsf(x, df, 0.0) == pytest.approx(log_p, rel=1e-15)
+
+
+def test_offsets_of_the_largest_scores() -> None:
+    """The offset of the median came back for scores beyond 1e80."""
+    for dim in (1.0, 784.0):
+        for s in (0.0, 3.0, 1e50, 1e70):
+            for z in (1e61, 1e80, 1e200):
+                assert special.ball_offset(z, dim, s) == z
+                assert special.ball_offset(-z, dim, s) == max(-z, -s)

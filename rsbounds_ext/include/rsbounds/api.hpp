@@ -23,12 +23,12 @@ inline double ball_offset(double z, double dim, double s) {
     return flagged(rsb::ball_offset(z, dim, s));
 }
 
-// the tails of X at 0 < x < inf from `value`, at the ends from the two limits
+// the tails of X at 0 < x < 1e120 from `value`, at 0 and beyond from the two limits
 template <class F>
-double ncx2(double x, double df, double nc, double at_zero, double at_inf, F value) {
+double ncx2(double x, double df, double nc, double at_zero, double far, F value) {
     if (!(df >= 1 && df <= 1e8 && nc >= 0 && nc <= 1e60 && x >= 0)) return flagged(nan);
     if (x == 0) return at_zero;
-    if (x >= 1e120) return at_inf;
+    if (x >= 1e120) return far;
     return value(ncx2_tail(x, df, nc));
 }
 
@@ -42,11 +42,11 @@ inline double ncx2_logcdf(double x, double df, double nc) {
     return ncx2(x, df, nc, -inf, 0, [](const Tail& t) { return t.log_lower(); });
 }
 inline double ncx2_logsf(double x, double df, double nc) {
-    return ncx2(x, df, nc, 0, -inf, [](const Tail& t) { return t.log_upper(); });
+    return ncx2(x, df, nc, 0, -0.5 * x, [](const Tail& t) { return t.log_upper(); });
 }
 inline double ncx2_logpdf(double x, double df, double nc) {
     const double at_zero = df > 2 ? -inf : df == 2 ? -ln2 - 0.5 * nc : inf;
-    return ncx2(x, df, nc, at_zero, -inf,
+    return ncx2(x, df, nc, at_zero, -0.5 * x,
                 [](const Tail& t) { return t.phi1 + std::log(0.5 * t.density); });
 }
 inline double ncx2_pdf(double x, double df, double nc) {

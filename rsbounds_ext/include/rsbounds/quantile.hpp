@@ -86,8 +86,11 @@ inline Quantile quantile(double z, double mu, double h) {  // z finite
         const Integral in = contour(mu, out.beta(), c2, tau, out.at.root, phi0, excess);
         const double zk = Tail{phi0, in.tail, in.density, in.drift, tau >= 0}.score();
         const double spread = std::fabs(out.r) < 1e-8 ? 1 / std::sqrt(c2) : tau / out.r;
-        const double step = (z - zk) * spread * std::exp(-0.5 * (zk - out.r) * (zk + out.r)) /
-                            (sqrt_2pi * in.density);
+        // far out dz/dr is 1, and the exponent has lost its digits
+        const double slope = std::fabs(z) > 1e7 ? 1
+                             : sqrt_2pi * in.density / spread *
+                                   std::exp(0.5 * (zk - out.r) * (zk + out.r));
+        const double step = (z - zk) / slope;
         move(step, out.at.root * out.at.root / (spread * c2));
         out.density = in.density;
         // the error left is about step^2/(10 c2^3/2)
@@ -110,12 +113,14 @@ inline Ball ball_at(double z, double dim, double s) {  // z finite, s < half_spa
 inline double ball_offset(double z, double dim, double s) {
     if (!ball_domain(z, dim, s)) return nan;
     if (std::fabs(z) == inf) return z < 0 ? -s : inf;
-    return s >= half_space ? z : ball_at(z, dim, s).u;
+    if (s >= half_space || z >= half_space) return std::fmax(z, -s);
+    return z <= -half_space ? -s : ball_at(z, dim, s).u;
 }
 
 inline double ncx2_quantile(double z, double df, double nc) {
     if (!(ball_domain(z, df, nc) && nc <= 1e60)) return nan;
     if (std::fabs(z) == inf) return z < 0 ? 0 : inf;
+    if (std::fabs(z) >= half_space) return z < 0 ? 0 : (std::sqrt(nc) + z) * (std::sqrt(nc) + z);
     const Quantile q = quantile(z, 0.5 * df, 0.5 * nc);
     const double tau = q.at.tau;
     if (tau > -0.25) return nc + (df + 2 * tau * (q.mu + q.h * (2 + tau)));
