@@ -38,6 +38,7 @@ def scipy_radius(p_a, dim):
     return brentq(excess, 1e-3, 1.5)
 
 
+@pytest.mark.benchmark(group="semi-elastic radii, arrays of 20,000")
 @pytest.mark.parametrize("dim", [784, 3072, 150528])
 def test_semielastic_batch(benchmark, dim):
     p_a = np.random.default_rng(0).uniform(0.7, 0.9999, COUNT)
@@ -61,7 +62,7 @@ def test_semielastic_batch(benchmark, dim):
     mine = min(times) / COUNT * 1e6
     wall = benchmark.stats.stats.min / COUNT * 1e6
     ratio = float(np.median([t for _, t in peer])) * 1e6 / mine
-    benchmark.extra_info |= {"microseconds_radius_core": mine, "scipy_over_rsbounds": ratio}
+    benchmark.extra_info |= {"scipy_over_rsbounds": ratio, "us_a_radius_and_core": mine}
     print(
         f"\nd = {dim}: {ratio:.0f} x SciPy, {mine:.2f} us a radius and core, "
         f"{wall:.2f} us wall on {cores()} cores"

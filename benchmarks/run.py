@@ -1,0 +1,129 @@
+"""The benchmark pages again, in one run of some minutes.
+
+    python benchmarks/run.py
+
+runs the benchmarks of this folder and writes docs/benchmarks/speed.md, then stability.py and
+instructions.py. The pages that train or certify (learned.py, imagenet.py) are made apart.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rsbounds.bench import machine
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "benchmarks" / "speed.md"
+HEAD = """# Speed
+
+Everything timed in one run on an otherwise idle machine, ratios first, by
+
+```sh
+python benchmarks/run.py
+```
+
+on: {machine}.
+Times are the least of several rounds. The special functions beside SciPy and R, over the
+noncentralities, are on the page [stability](stability.md).
+"""
+SECTIONS = {  # group of benchmarks: (title, what the ratio is to, text)
+    "semi-elastic radii, arrays of 20,000": (
+        "A batch of radii",
+        "",
+        "20,000 radii at one dimension ($\\sigma$ = .25, rate .01, both branches). The peer solves "
+        "the same certificate, given the same probabilities, by `scipy.stats.ncx2` inside "
+        "`scipy.optimize.brentq`, as published codes do; it loses digits that rsbounds keeps.",
+    ),
+    "one scalar call from Python": (
+        "One scalar call",
+        "rsbounds.semielastic.radius",
+        "Checking one number costs more than computing with it. For loops over scalars use arrays, "
+        "or the functions of `rsbounds.special` inside numba.",
+    ),
+    "certify, n = 10,000, small CNN, d = 784": (
+        "Certification over its forward passes",
+        "",
+        "`certify` with PyTorch against the forward passes of the same batches alone: with noise "
+        "drawn for each batch (randn), and with one resident batch, where all drawing of noise "
+        "counts against the engine.",
+    ),
+    "noise for 334 inputs, d = 784": (
+        "Noise",
+        "float",
+        "`sound=True` draws noise on a grid, so that no rounding of $x + noise$ lies outside the "
+        "theorem; this is what that costs.",
+    ),
+    "KNNSigma, N = 60,000, d = 784, 256 points": (
+        "Distances to 60,000 anchors",
+        "test_matrix_product",
+        "$\\sigma(x)$ of the 20 nearest among 60,000 anchors, for 256 points, against the matrix "
+        "product in it.",
+    ),
+    "neighbour radius, N = 60,000, d = 784, 256 points": (
+        "Locally biased smoothing: scans",
+        "test_matrix_product",
+        "The radius of the nearest-neighbour limit for 256 points, against the product of the same "
+        "matrices. The $l_\\infty$ scan has no matrix product to lean on: it loses.",
+    ),
+}
+
+
+def measured() -> dict[str, list[dict[str, Any]]]:
+    """The benchmarks by group."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "times.json")
+        options = ["-q", "-p", "no:cacheprovider", "--benchmark-enable", "--benchmark-disable-gc"]
+        words = [sys.executable, "-m", "pytest", str(HERE), *options, f"--benchmark-json={file}"]
+        subprocess.run(words, check=True)
+        groups: dict[str, list[dict[str, Any]]] = {}
+        for one in json.loads(file.read_text())["benchmarks"]:
+            groups.setdefault(one["group"], []).append(one)
+    return groups
+
+
+def table(group: list[dict[str, Any]], base: str) -> list[str]:
+    """Ratios: the benchmark's own, or of its time over that of the one called ``base``."""
+    if base:
+        scale = min(one["stats"]["min"] for one in group if base in one["name"])
+        head = ["", f"over {base.removeprefix('test_').replace('_', ' ')}", "time"]
+        rows = [[label(one), f"{one['stats']['min'] / scale:.3g}", time(one)] for one in group]
+    else:
+        own = list(group[0]["extra_info"])
+        head = ["", *(key.replace("_", " ") for key in own), "time"]
+        rows = [[label(one), *(f"{one['extra_info'][k]:.4g}" for k in own), time(one)]
+                for one in group]  # fmt: skip
+    lines = [head, ["---"] * len(head), *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def label(one: dict[str, Any]) -> str:
+    name = one["name"].removeprefix("test_")
+    return name.replace("_", " ") if one["param"] is None else str(one["param"])
+
+
+def time(one: dict[str, Any]) -> str:
+    seconds = one["stats"]["min"]
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size or unit == "us":
+            return f"{seconds / size:.3g} {unit}"
+    raise AssertionError
+
+
+def main() -> None:
+    groups = measured()
+    text = HEAD.format(machine=machine())
+    for group, (title, base, explanation) in SECTIONS.items():
+        text += "\n".join(["", f"## {title}", "", explanation, "", *table(groups[group], base), ""])
+    PAGE.write_text(text)
+    for script in ("stability", "instructions"):
+        runpy.run_path(str(HERE / f"{script}.py"), run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
