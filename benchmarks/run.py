@@ -32,9 +32,10 @@ on: {machine}.
 Times are the least of several rounds. The special functions beside SciPy and R, over the
 noncentralities, are on the page [stability](stability.md).
 """
-SECTIONS = {  # group of benchmarks: (title, what the ratio is to, text)
+SECTIONS = {  # group of benchmarks: (title, first column, what the ratio is to, text)
     "semi-elastic radii, arrays of 20,000": (
         "A batch of radii",
+        "d",
         "",
         "20,000 radii at one dimension ($\\sigma$ = .25, rate .01, both branches). The peer solves "
         "the same certificate, given the same probabilities, by `scipy.stats.ncx2` inside "
@@ -42,12 +43,14 @@ SECTIONS = {  # group of benchmarks: (title, what the ratio is to, text)
     ),
     "one scalar call from Python": (
         "One scalar call",
+        "",
         "rsbounds.semielastic.radius",
         "Checking one number costs more than computing with it. For loops over scalars use arrays, "
         "or the functions of `rsbounds.special` inside numba.",
     ),
     "certify, n = 10,000, small CNN, d = 784": (
         "Certification over its forward passes",
+        "noise",
         "",
         "`certify` with PyTorch against the forward passes of the same batches alone: with noise "
         "drawn for each batch (randn), and with one resident batch, where all drawing of noise "
@@ -55,18 +58,21 @@ SECTIONS = {  # group of benchmarks: (title, what the ratio is to, text)
     ),
     "noise for 334 inputs, d = 784": (
         "Noise",
+        "noise",
         "float",
         "`sound=True` draws noise on a grid, so that no rounding of $x + noise$ lies outside the "
         "theorem; this is what that costs.",
     ),
     "KNNSigma, N = 60,000, d = 784, 256 points": (
         "Distances to 60,000 anchors",
+        "",
         "test_matrix_product",
         "$\\sigma(x)$ of the 20 nearest among 60,000 anchors, for 256 points, against the matrix "
         "product in it.",
     ),
     "neighbour radius, N = 60,000, d = 784, 256 points": (
         "Locally biased smoothing: scans",
+        "form and norm",
         "test_matrix_product",
         "The radius of the nearest-neighbour limit for 256 points, against the product of the same "
         "matrices. The $l_\\infty$ scan has no matrix product to lean on: it loses.",
@@ -87,15 +93,15 @@ def measured() -> dict[str, list[dict[str, Any]]]:
     return groups
 
 
-def table(group: list[dict[str, Any]], base: str) -> list[str]:
+def table(group: list[dict[str, Any]], first: str, base: str) -> list[str]:
     """Ratios: the benchmark's own, or of its time over that of the one called ``base``."""
     if base:
         scale = min(one["stats"]["min"] for one in group if base in one["name"])
-        head = ["", f"over {base.removeprefix('test_').replace('_', ' ')}", "time"]
+        head = [first, f"over {base.removeprefix('test_').replace('_', ' ')}", "time"]
         rows = [[label(one), f"{one['stats']['min'] / scale:.3g}", time(one)] for one in group]
     else:
         own = list(group[0]["extra_info"])
-        head = ["", *(key.replace("_", " ") for key in own), "time"]
+        head = [first, *(key.replace("_", " ") for key in own), "time"]
         rows = [[label(one), *(f"{one['extra_info'][k]:.4g}" for k in own), time(one)]
                 for one in group]  # fmt: skip
     lines = [head, ["---"] * len(head), *rows]
@@ -118,8 +124,15 @@ def time(one: dict[str, Any]) -> str:
 def main() -> None:
     groups = measured()
     text = HEAD.format(machine=machine())
-    for group, (title, base, explanation) in SECTIONS.items():
-        text += "\n".join(["", f"## {title}", "", explanation, "", *table(groups[group], base), ""])
+    for group, (title, first, base, explanation) in SECTIONS.items():
+        rows = [
+            "<!-- table -->",
+            "",
+            *table(groups[group], first, base),
+            "",
+            "<!-- end of table -->",
+        ]
+        text += "\n".join(["", f"## {title}", "", explanation, "", *rows, ""])
     PAGE.write_text(text)
     for script in ("stability", "instructions"):
         runpy.run_path(str(HERE / f"{script}.py"), run_name="__main__")

@@ -160,7 +160,11 @@ def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
         "noncentralities and six probabilities: the exact double $x$ whose tail is nearest to "
         "$p$, against the oracle at 25 digits.",
         "",
+        "<!-- summary -->",
+        "",
         *summary(grid, names),
+        "<!-- end of summary -->",
+        "",
         "SciPy and R win some points, near the centre and at small nc, by a few units in the last "
         "place; the tables below show which.",
         "",
