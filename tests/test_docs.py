@@ -55,7 +55,9 @@ def run_bash(body: str) -> None:
 def run_python(page: Path, body: str, names: dict[str, Any]) -> None:
     assert ">>>" in body, f"{name(page)}: a python block is a session, or a file with a caption"
     test = doctest.DocTestParser().get_doctest(body, names, name(page), str(page), 0)
-    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner = doctest.DocTestRunner(
+        verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    )
     report: list[str] = []
     runner.run(test, out=report.append, clear_globs=False)
     assert not runner.failures, "".join(report)
