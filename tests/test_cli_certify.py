@@ -63,6 +63,15 @@ def nan():
 def broken():
     return lambda batch: batch.reshape(7, 7)[0].no_such_attribute
 
+def late():
+    model, calls = linear(), []
+    def call(batch):
+        calls.append(batch)
+        if len(calls) > 10:
+            raise RuntimeError("device lost")
+        return model(batch)
+    return call
+
 def fails():
     raise KeyError("weights")
 
@@ -433,6 +442,15 @@ BAD_ARGUMENTS = {
 def test_bad_arguments_give_one_line(work, capsys, case):
     changes, said = BAD_ARGUMENTS[case]
     check_refusal(capsys, arguments(**changes), said)
+
+
+def test_a_model_that_fails_halfway_keeps_the_rows(work, capsys):
+    assert main(arguments(model="models:late")) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    done = rows("out.tsv")
+    said = f"rsbounds certify: input {len(done)} failed: RuntimeError: device lost ("
+    assert said in last.rpartition("\r")[2]
+    assert 0 < len(done) < 12
 
 
 def check_refusal(capsys, argv: list[str], said: str) -> None:

@@ -133,7 +133,8 @@ def run(args: argparse.Namespace) -> int:
         todo = [i for i in indices[rank::size] if i not in done]
         for i in progress(todo, "input", len(done)):
             start = time.perf_counter()
-            found = procedure(sampler, x[i], scheme, **numbers, index=i)
+            one = partial(procedure, sampler, x[i], scheme, **numbers, index=i)
+            found = _load.guarded(f"input {i}", one)
             writer.append(Row.of(i, int(y[i]), found, time.perf_counter() - start))
     print(f"{out}: {len(done) + len(todo)} rows, {len(todo)} of them new")
     return 0
