@@ -21,6 +21,7 @@ from rsbounds.cli import main
 
 MODELS = """
 import numpy as np
+import pytest
 
 W = np.random.default_rng(0).standard_normal(36).astype(np.float32)
 W /= np.linalg.norm(W)
@@ -32,15 +33,15 @@ def other():
     return lambda batch: batch.reshape(len(batch), -1) @ np.stack([W, -2 * W], axis=1)
 
 def conv():
-    import torch
-    from torch import nn
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
     torch.set_num_threads(2)
     torch.manual_seed(1)
     return nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.Flatten(),
                          nn.Linear(288, 10))
 
 def torch_linear():
-    import torch
+    torch = pytest.importorskip("torch")
     torch.set_num_threads(2)
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 2, bias=False))
     model[1].weight.data = torch.from_numpy(np.stack([W, -W]))
@@ -248,8 +249,7 @@ def test_changed_parameters_are_refused(work, capsys):
     model = "import torch, models\ndef net():\n    m = models.torch_linear()\n"
     model += "    m[1].weight.data += torch.load('shift.pt')\n    return m\n"
     (work / "weights.py").write_text(model)
-    import torch
-
+    torch = pytest.importorskip("torch")
     torch.save(torch.tensor(0.0), "shift.pt")
     assert main(arguments(model="weights:net", max=3)) == 0
     torch.save(torch.tensor(1.0), "shift.pt")

@@ -22,6 +22,7 @@ from rsbounds.cli import main
 ROOT = Path(__file__).parent.parent
 MODELS = """
 import numpy as np
+import pytest
 
 W = np.random.default_rng(0).standard_normal(20).astype(np.float32)
 
@@ -32,7 +33,7 @@ def sigma():
     return lambda batch: 0.2 + 0.05 * np.linalg.norm(batch, axis=1)
 
 def torch_sigma():
-    import torch
+    torch = pytest.importorskip("torch")
 
     class Sigma(torch.nn.Module):
         def forward(self, batch):
@@ -125,6 +126,7 @@ def test_slurm_and_torchrun_environments_name_the_share(work, monkeypatch, capsy
 
 @pytest.mark.slow
 def test_torchrun_on_two_processes(work):
+    pytest.importorskip("torch")
     assert certify("whole.tsv") == 0
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     # after "--", or Python 3.11's torchrun takes --n for an option of its own
