@@ -444,6 +444,14 @@ def test_bad_arguments_give_one_line(work, capsys, case):
     check_refusal(capsys, arguments(**changes), said)
 
 
+def test_a_folder_of_the_same_name_does_not_hide_the_kernels(work):
+    """As in a clone of the project, where the kernels are not built in place."""
+    (work / "rsbounds_ext").mkdir()
+    (work / "rsbounds_ext" / "__init__.py").touch()
+    done = run(*arguments(max=1))
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_model_that_fails_halfway_keeps_the_rows(work, capsys):
     assert main(arguments(model="models:late")) == 2
     last = capsys.readouterr().err.splitlines()[-1]

@@ -25,6 +25,7 @@ def build(option: str, spec: str) -> Any:
     name, _, attribute = spec.partition(":")
     if not name or not attribute:
         raise ValueError(f"{option} must be MODULE:CALLABLE; got {spec!r}")
+    importlib.import_module("rsbounds_ext")  # the installed one, even in a clone of this project
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     built = guarded(
