@@ -444,11 +444,21 @@ def test_bad_arguments_give_one_line(work, capsys, case):
     check_refusal(capsys, arguments(**changes), said)
 
 
-def test_a_folder_of_the_same_name_does_not_hide_the_kernels(work):
-    """As in a clone of the project, where the kernels are not built in place."""
-    (work / "rsbounds_ext").mkdir()
-    (work / "rsbounds_ext" / "__init__.py").touch()
-    done = run(*arguments(max=1))
+def test_kernels_are_found_before_the_current_folder_is_searched(work):
+    """In a clone of the project the folder has their name, and they aren't built in place."""
+    code = """if True:
+        import sys
+        from rsbounds.cli import _load
+
+        class Path(list):
+            def insert(self, place, folder):
+                assert "rsbounds_ext" in sys.modules
+                super().insert(place, folder)
+
+        sys.path = Path(path for path in sys.path if path)
+        _load.build("--model", "models:linear")
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

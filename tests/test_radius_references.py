@@ -1,4 +1,6 @@
-"""Printed reference radii: reproduced to 1e-10 and never exceeded."""
+"""Reference radii, printed and of the oracle's table: reproduced and never exceeded."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,3 +135,44 @@ def test_bergstrom_mnist_setting():
         top[0], 1.0, lip=0.5, sigma_min=0.65, dim=784, p_b=top[1], method="paper", p_min=1e-7
     )
     assert_just_below(largest, 0.143676488238246653, 1e-8)  # 1 - 9e-7 as a double: 1e-10 in z
+
+
+def test_oracle_table():
+    """Both branches of 225 settings: sound, and as tight as promised."""
+    with np.load(Path(__file__).parent / "tables" / "radius.npz") as data:
+        table = dict(data)
+    count = len(table["kind"])
+    assert count > 200
+
+    def found(widened: float) -> np.ndarray:
+        radii = []
+        for i in range(count):
+            column = {name: values[i] for name, values in table.items()}
+            first, second = column["first"], column["second"]
+            scheme = (
+                envelope.SemiElastic(first),
+                envelope.LipschitzSigma(first, second),
+                envelope.SigmaRange(first, second),
+            )[int(column["kind"])]
+            slack = widened * (column["z_a"] - column["z_b"]) / 2
+            radii.append(
+                envelope.branch_radii(
+                    column["z_a"] + slack,
+                    column["sigma"],
+                    scheme,
+                    column["dim"],
+                    column["z_b"] - slack,
+                    mean_lip=column["mean_lip"],
+                    scores=True,
+                )
+            )
+        return np.array(radii).T
+
+    for ours, wider, side in zip(found(0.0), found(2e-12), ("low", "high"), strict=True):
+        truth, rest = table[f"{side}_hi"], table[f"{side}_lo"]
+        loss = (truth - ours) + rest
+        assert np.all((loss >= 0) | (ours == truth))
+        # where the distance hardly counts: the radius of a budget smaller by 2e-12 of itself
+        flat = wider >= truth
+        assert np.all((loss <= 1e-11 * truth) | (ours == truth) | flat)
+        assert np.mean(loss > 1e-11 * truth) < 0.01
