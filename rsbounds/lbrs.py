@@ -21,6 +21,10 @@ to |.|_*. By the descent lemma g falls by at most |grad g|_* t + L t^2/2 within 
 alpha |grad g|_* by alpha L t, so the sign stands while (L/2) t^2 + b t < |v|, with
 b = alpha L + |grad g|_*. "paper" has L t^2 there.
 
+Anchor-free radius. Where |g| > alpha |grad g|_* no anchor can turn the sign of g, so with
+|g| - alpha |grad g|_* in place of |v| the boundary radius holds whatever the nearest anchor is.
+"tight" takes it where it is larger than the smaller of the other two.
+
 References
 ----------
 .. [A] Anderson, Sojoudi, Certified robustness via locally biased randomized smoothing, 2022.
@@ -187,7 +191,8 @@ class LocallyBiased:
     norm : {1, 2, inf}
         The norm that measures the perturbation.
     method : {"tight", "paper"}
-        Which neighbour and boundary radii :meth:`certify` uses.
+        Which neighbour and boundary radii :meth:`certify` uses; "tight" has the anchor-free
+        radius too.
 
     Raises
     ------
@@ -208,7 +213,7 @@ class LocallyBiased:
     >>> f = lbrs.LocallyBiased(linear, [[0.0, 0.0], [4.0, 0.0]], [-1, 1], 0.5, 0.0)
     >>> label, radius = f.certify([[3.0, 0.0]])
     >>> label.tolist(), radius.round(6).tolist()
-    ([1], [1.0])
+    ([1], [1.5])
     """
 
     def __init__(
@@ -260,14 +265,16 @@ class LocallyBiased:
         """
         rows = self._rows(x)
         neighbour, label = self._memory.radius(rows, self._method, progress)
-        classes, boundary = self._classify(rows, label)
+        classes, boundary, free = self._classify(rows, label)
+        radius = np.maximum(np.minimum(neighbour, boundary), free)
         shape = np.shape(x)[:-1]
-        return classes.reshape(shape), np.minimum(neighbour, boundary).reshape(shape)[()]
+        return classes.reshape(shape), radius.reshape(shape)[()]
 
     def _rows(self, x: Any) -> Array:
         return self._memory.queries(real("x", x, nan=False))
 
-    def _classify(self, rows: Array, label: Labels) -> tuple[Labels, Array]:
+    def _classify(self, rows: Array, label: Labels) -> tuple[Labels, Array, Array]:
+        """Classes, boundary radii and anchor-free radii."""
         value, grad = (np.asarray(a, dtype=np.float64) for a in self._value_and_grad(rows))
         count = value.shape[1:]
         if value.ndim not in (1, 2) or len(value) != len(rows) or 0 in count:
@@ -286,32 +293,45 @@ class LocallyBiased:
             raise ValueError(f"labels must be {expected} for these values")
         return (self._multiclass if count else self._binary)(value, grad, label)
 
-    def _binary(self, value: Array, grad: Array, label: Labels) -> tuple[Labels, Array]:
+    def _binary(self, value: Array, grad: Array, label: Labels) -> tuple[Labels, Array, Array]:
         norm = self._memory.dual(grad)
         bias = self._alpha * norm
         biased = value + label * bias
         classes = np.where(biased < 0, -1, 1)
-        size = np.maximum(np.abs(biased) - _NORM_ERROR * (np.abs(value) + bias), 0.0)
+        error = _NORM_ERROR * (np.abs(value) + bias)
         norm = norm * (1 + _NORM_ERROR)
-        radius = boundary_radius(size, norm, self._alpha, self._lip_grad, method=self._method)
-        if self._method == "tight":
-            # the bias only helps where it agrees with g: there the radius of g itself holds
-            own = boundary_radius(value, norm, 0.0, self._lip_grad)
-            radius = np.where(value * label > 0, np.maximum(radius, own), radius)
-        return classes, radius
 
-    def _multiclass(self, value: Array, grad: Array, label: Labels) -> tuple[Labels, Array]:
+        def radius(size: Array, alpha: Any = self._alpha) -> Array:
+            size = np.maximum(size, 0.0)
+            return boundary_radius(size, norm, alpha, self._lip_grad, method=self._method)
+
+        boundary = radius(np.abs(biased) - error)
+        if self._method == "paper":
+            return classes, boundary, np.zeros_like(boundary)
+        # the bias only helps where it agrees with g: there the radius of g itself holds
+        own = np.maximum(boundary, radius(np.abs(value), 0.0))
+        boundary = np.where(value * label > 0, own, boundary)
+        return classes, boundary, radius(np.abs(value) - bias - error)
+
+    def _multiclass(self, value: Array, grad: Array, label: Labels) -> tuple[Labels, Array, Array]:
         rows = np.arange(len(value))
         biased = value.copy()
         biased[rows, label] += self._alpha
         classes = biased.argmax(axis=1)
-        top = biased[rows, classes][:, None]
-        error = EPS * (np.abs(value) + np.abs(value[rows, classes])[:, None] + self._alpha)
-        size = np.maximum(top - biased - 2 * error, 0.0)
+        own = value[rows, classes][:, None]
+        error = 2 * EPS * (np.abs(value) + np.abs(own) + self._alpha)
         slope = self._memory.dual(grad[rows, classes][:, None] - grad) * (1 + _NORM_ERROR)
         lip_grad = self._lip_grad
         if lip_grad.ndim:
             lip_grad = np.broadcast_to(lip_grad, (value.shape[1],) * 2)[classes]
-        radius = boundary_radius(size, slope, 0.0, lip_grad, method=self._method)
-        radius[rows, classes] = np.inf
-        return classes, radius.min(axis=1)
+
+        def radius(gap: Array) -> Array:
+            size = np.maximum(gap - error, 0.0)
+            each = boundary_radius(size, slope, 0.0, lip_grad, method=self._method)
+            each[rows, classes] = np.inf
+            least: Array = each.min(axis=1)
+            return least
+
+        boundary = radius(biased[rows, classes][:, None] - biased)
+        free = radius(own - value - self._alpha)  # the bias is a rival's
+        return classes, boundary, free if self._method == "tight" else np.zeros_like(free)

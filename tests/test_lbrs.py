@@ -354,7 +354,7 @@ def test_attack_on_the_multiclass_classifier(seed, norm, method, alpha):
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_linear_classifier_has_the_radius_of_the_paper(norm):
-    """min(|g^mu|/|a|_*, neighbour radius), and |g|/|a|_* where the bias agrees with g."""
+    """max(min(|g^mu|/|a|_*, neighbour radius), |g|/|a|_* - alpha), the last for any anchor."""
     rng = np.random.default_rng(0)
     a = rng.standard_normal(6)
     anchors, labels = random_memory(rng, 40, 6, classes=2)
@@ -371,8 +371,31 @@ def test_linear_classifier_has_the_radius_of_the_paper(norm):
     classes, radii = f.certify(x)
     boundary = np.abs(biased) / size
     expected = np.minimum(boundary, lbrs.neighbour_radius(x, anchors, labels, norm=norm))
+    expected = np.maximum(expected, np.abs(x @ a + 0.2) / size - 0.5)
     assert (classes == np.sign(biased)).all()
     np.testing.assert_allclose(radii, expected, rtol=1e-12, atol=1e-13)  # cancellation in g^mu
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_without_bias_the_anchors_do_not_matter(count):
+    """At alpha = 0 the neighbour radius was still a limit."""
+    rng = np.random.default_rng(0)
+    g = Quadratic(rng, 3, count)
+    anchors, labels = random_memory(rng, 40, 3, classes=max(count, 2))
+    x = random_memory(rng, 50, 3, classes=2)[0]
+    lip = g.lip(g.q[0], 2) if count == 1 else [[g.lip(p - q, 2) for q in g.q] for p in g.q]
+
+    def values(x):
+        return tuple(part[:, 0] for part in g(x)) if count == 1 else g(x)
+
+    labels = 2 * labels - 1 if count == 1 else labels
+    far = anchors + 1e3  # the nearest anchor is decided by one label only
+    radii = [
+        lbrs.LocallyBiased(values, memory, labels, 0.0, lip).certify(x)[1]
+        for memory in (anchors, far)
+    ]
+    assert (radii[0] > lbrs.neighbour_radius(x, anchors, labels)).any()
+    np.testing.assert_allclose(*radii, rtol=1e-13)  # 64 ulp of slack where a bias is subtracted
 
 
 def test_certify_shapes_and_zero():
