@@ -1,0 +1,114 @@
+"""The experiments' committed numbers hold what their verdicts say; each runs in a quick form."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reproductions"
+EXPERIMENTS = sorted(FOLDER.glob("experiment_*.py"))
+
+Column = Any
+
+
+@pytest.fixture
+def beside(monkeypatch):
+    """Lets the scripts import what they share, and forgets it again."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(FOLDER))
+    yield
+    for name in set(sys.modules) - before:
+        if name == "shared" or name.startswith("experiment_"):
+            del sys.modules[name]
+
+
+def committed(name: str) -> dict[str, Column]:
+    """A committed table; columns of numbers as floats."""
+    lines = (FOLDER / f"experiment_{name}.tsv").read_text().splitlines()
+    header, *rows = (line.split("\t") for line in lines)
+    table: dict[str, Column] = {}
+    for key, column in zip(header, zip(*rows, strict=True), strict=True):
+        try:
+            table[key] = np.array([float(cell) for cell in column])
+        except ValueError:
+            table[key] = np.array(column)
+    return table
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", EXPERIMENTS, ids=lambda path: path.stem)
+def test_quick_form_has_the_committed_columns(script, beside):
+    for module in ("torch", "sklearn", "matplotlib", "mlxtend"):
+        pytest.importorskip(module)
+    module = runpy.run_path(str(script))
+    table = module["table"](quick=True)
+    assert list(table) == list(committed(script.stem.removeprefix("experiment_")))
+    assert script.with_suffix(".png").is_file()
+
+
+def test_s_toy():
+    table = committed("s_toy")
+    row = {name: i for i, name in enumerate(table["classifier"])}
+    small, large, moving = row["sigma = 0.25"], row["sigma = 1"], row["rate = 0.1"]
+    assert table["right_from"][small] < table["right_from"][moving] < 0.64
+    assert table["right_from"][large] == pytest.approx(1.75, abs=0.01)
+    assert table["largest_on_axis"][small] < 0.96
+    assert table["largest_on_axis"][moving] > 0.99 * table["largest_on_axis"][large]
+    assert table["accuracy_narrow"][moving] > 0.97 > 0.9 > table["accuracy_narrow"][large]
+    # the far end costs the largest rate more than its level brings
+    assert table["largest_on_axis"][row["rate = 0.3"]] < 0.7 * table["largest_on_axis"][moving]
+
+
+def test_s_cone():
+    table = committed("s_cone")
+    angle, share = (table["opening"] == name for name in ("angle", "share"))
+    assert np.all(np.diff(table["shift"][angle]) > 0)
+    assert table["shift"][angle][-1] == pytest.approx(36.5, abs=0.05)
+    assert table["accuracy"][angle][table["dim"][angle] == 10] < 0.05
+    assert np.all((table["shift"][share] > 0.99) & (table["shift"][share] < 1.36))
+    assert np.all(table["shift_dependent"] < table["shift"])
+    beyond = angle & (table["dim"] >= 5)
+    assert np.all(table["accuracy_dependent"][beyond] <= table["accuracy"][beyond])
+    # the rate that can be afforded falls like 1/sqrt(N)
+    scaled = table["rate"] * np.sqrt(table["dim"])
+    assert np.ptp(scaled) < 0.15 * scaled.mean()
+
+
+def test_a_spiral():
+    table = committed("a_spiral")
+    assert np.all(table["flips"] == 0)
+    row = dict(zip(zip(table["base"], table["classifier"], strict=True), range(99), strict=False))
+    plain, biased = row["linear", "biased 0"], row["linear", "biased 1"]
+    assert table["accuracy"][plain] == 0.6
+    assert table["accuracy"][biased] == 1
+    smoothed = [row["linear", f"smoothed {s}"] for s in (0.05, 0.1, 0.2)]
+    assert table["above_0.1"][biased] > 0.9 > 0.58 > table["above_0.1"][smoothed].max()
+    sharp = table["base"] == "sharp"
+    biased_rows = sharp & np.char.startswith(table["classifier"], "biased")
+    assert np.ptp(table["average_radius"][biased_rows]) < 2e-3
+    assert table["average_radius"][row["sharp", "smoothed 0.1"]] > 0.14
+
+
+def test_a_eight():
+    table = committed("a_eight")
+    row = dict(zip(zip(table["g"], table["classifier"], strict=True), range(99), strict=False))
+
+    def value(column: str, *key: str) -> float:
+        return float(table[column][row[key]])
+
+    smoothed = [f"smoothed {s}" for s in ("0.25", "0.5", "1")]
+    best = max(value("average_radius", "linear", name) for name in smoothed)
+    gains = [value("average_radius", "linear", f"biased {a}") for a in ("0", "0.5", "1", "2")]
+    assert np.all(np.diff(gains) > 0)
+    assert best < 0.89 < gains[0]
+    assert value("above_1.0", "linear", "biased 2") == 0.635
+    assert max(value("above_1.0", "linear", name) for name in smoothed) == 0.45
+    # where the gradient bends, samples certify more
+    soft = max(value("average_radius", "softplus", f"biased {a}") for a in ("0", "2", "1e+09"))
+    assert soft < value("average_radius", "softplus", "smoothed 1")
+    assert np.all(table["lip_grad"][table["g"] == "linear"] == 0)
