@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 def scripts() -> list[Path]:
     """The closed-form reproductions, one script each, of seconds."""
-    rest = ("run", "shared", *(path.stem for path in experiments()))
+    rest = ("run", "shared", "images", *(path.stem for path in experiments()))
     return sorted(path for path in HERE.glob("*.py") if path.stem not in rest)
 
 
