@@ -112,3 +112,47 @@ def test_a_eight():
     soft = max(value("average_radius", "softplus", f"biased {a}") for a in ("0", "2", "1e+09"))
     assert soft < value("average_radius", "softplus", "smoothed 1")
     assert np.all(table["lip_grad"][table["g"] == "linear"] == 0)
+
+
+def test_b_curves():
+    table = committed("b_curves")
+
+    def value(column: str, data: str, sigma: str, certificate: str) -> float:
+        rows = (table["data"] == data) & (table["sigma"] == sigma)
+        return float(table[column][rows & (table["certificate"] == certificate)].item())
+
+    for data in ("MNIST", "Fashion-MNIST"):
+        for sigma in ("paper", "small"):
+            three = [
+                value("average_radius", data, sigma, c) for c in ("paper", "integrated", "exact")
+            ]
+            assert np.all(np.diff(three) > 0)
+        # what Theorem 3 cannot pass with ten classes
+        assert value("largest_radius", data, "paper", "paper") < 0.1437
+        best = table["average_radius"][(table["data"] == data) & (table["certificate"] == "fixed")]
+        assert value("average_radius", data, "small", "exact") < best.max()
+    assert value("average_radius", "MNIST", "small", "exact") == pytest.approx(0.808, abs=5e-4)
+    assert value("average_radius", "MNIST", "paper", "paper") == pytest.approx(0.048, abs=5e-4)
+
+
+def test_s_curves():
+    table = committed("s_curves")
+    for data in ("MNIST", "Fashion-MNIST"):
+        for sigma in (0.12, 0.25, 0.5):
+            rows = (table["data"] == data) & (table["sigma0"] == sigma)
+            fixed, rate = rows & (table["rate"] == 0), rows & (table["rate"] == 0.01)
+            same = rate & (table["training"] == "fixed")
+            share = table["average_radius"][same].item() / table["average_radius"][fixed].item()
+            assert 0.97 < share < 1
+            if sigma < 0.5:
+                assert table["largest_radius"][same] > table["largest_radius"][fixed]
+
+
+def test_h_perturbation():
+    table = committed("h_perturbation")
+    fixed = table["noise"] == "fixed"
+    assert np.all(table["flips"][fixed] == 0)  # 97 certificates, each false with probability .001
+    whole = ~fixed & (table["share"] == 1)
+    assert table["flips"][whole].tolist() == [2, 12]
+    assert table["certified"][whole].tolist() == [54, 45]
+    assert set(table["scope"][~fixed]) == {"fixed noise at this input only"}

@@ -1,0 +1,104 @@
+"""What the experiments on images share: data, a small network, and rows of certified accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from shared import Table, axes, columns
+from torch import nn
+
+import rsbounds.torch as rst
+from rsbounds import datasets
+from rsbounds.certificate import Certificate
+from rsbounds.certify import certify
+
+DIM = 784
+COUNT, N = 200, 1000
+RADII = np.round(np.arange(0.0, 3.01, 0.05), 2)
+
+
+class Data(NamedTuple):
+    name: str
+    x: torch.Tensor
+    y: torch.Tensor
+    held: torch.Tensor
+    truth: torch.Tensor
+    n: int
+
+    @property
+    def flat(self) -> Any:
+        return self.x.flatten(1).double().numpy()
+
+
+def every(quick: bool) -> Iterable[Data]:
+    """The two data sets; quick: a few of the digits."""
+    torch.set_num_threads(1)
+    for name in ("MNIST",) if quick else ("MNIST", "Fashion-MNIST"):
+        if name == "MNIST":
+            parts = datasets.split(*datasets.mnist_digits(), 1000)
+        else:
+            x, y = datasets.fashion_mnist("train")
+            parts = (x[:4000], y[:4000], *datasets.fashion_mnist("test"))
+        x, y, held, truth = (torch.from_numpy(part) for part in parts)
+        train, count = (500, 6) if quick else (4000, COUNT)
+        yield Data(name, x[:train], y[:train], held[:count], truth[:count], 100 if quick else N)
+
+
+def trained(data: Data, sigma: float | torch.Tensor) -> nn.Module:
+    """A convolutional network trained under noise of one level, or of one for each image."""
+    torch.manual_seed(0)
+    net = nn.Sequential(
+        *(nn.Conv2d(1, 16, 4, stride=2, padding=1), nn.ReLU()),
+        *(nn.Conv2d(16, 32, 4, stride=2, padding=1), nn.ReLU(), nn.Flatten()),
+        *(nn.Linear(32 * 7 * 7, 64), nn.ReLU(), nn.Linear(64, 10)),
+    )
+    levels = torch.as_tensor(sigma).float().expand(len(data.x))
+
+    def loss(x: torch.Tensor, y: torch.Tensor, level: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(net(rst.augment(x, level)), y)
+
+    rst.fit(net, loss, (data.x, data.y, levels), epochs=12, rate=5e-3)
+    return net
+
+
+def certified(data: Data, net: nn.Module, scheme: Any) -> list[Certificate]:
+    sampler = rst.TorchSampler(net, 10)
+    return [certify(sampler, x, scheme, n=data.n, index=i) for i, x in enumerate(data.held)]
+
+
+def row(data: Data, found: list[Certificate], radius: Callable[[float, float], float]) -> list[Any]:
+    """Accuracy, abstentions, average radius, spread over the classes, and the curve."""
+    right = np.array([c.predict == y for c, y in zip(found, data.truth.tolist(), strict=True)])
+    radii = np.array([radius(c.score, c.sigma) if c.score > 0 else 0.0 for c in found]) * right
+    each = [right[data.truth.numpy() == k].mean() for k in np.unique(data.truth.numpy())]
+    levels = [c.sigma for c in found]
+    return [
+        *(float(right.mean()), float(np.mean([c.predict < 0 for c in found]))),
+        *(float(radii.mean()), float(radii.max()), float(np.std(each))),
+        *(min(levels), max(levels)),
+        *(float(np.mean(right & (radii > r))) for r in RADII),
+    ]
+
+
+def as_table(names: str, rows: list[tuple[Any, ...]]) -> Table:
+    own = "accuracy abstains average_radius largest_radius class_std sigma_low sigma_high"
+    return columns(f"{names} {own} {' '.join(f'above_{r:.2f}' for r in RADII)}", rows)
+
+
+def curves(table: Table, label: Callable[[int], str | None], width: float) -> Any:
+    """A panel for each data set; rows without a label are left out."""
+    names = list(dict.fromkeys(table["data"]))
+    result, panels = axes(len(names), sharey=True)
+    for panel, name in zip(panels, names, strict=True):
+        for i in np.flatnonzero(table["data"] == name):
+            if (text := label(i)) is not None:
+                curve = [table[f"above_{r:.2f}"][i] for r in RADII]
+                style = "--" if text.startswith("fixed") else "-"
+                panel.plot(RADII, curve, style, label=text, linewidth=1.2)
+        panel.set(xlabel="radius", title=name, xlim=(0, width))
+    panels[0].set_ylabel("certified accuracy")
+    panels[-1].legend(fontsize=6)
+    return result
