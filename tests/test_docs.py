@@ -192,7 +192,7 @@ def test_site_builds_without_warnings(tmp_path):
 
 
 def scripts() -> list[Path]:
-    """Those of seconds: tests/test_experiments_*.py look after the others."""
+    """Those of seconds: tests/test_experiments.py looks after the others."""
     found: list[Path] = runpy.run_path(str(REPRODUCTIONS / "run.py"))["scripts"]()
     return found
 
