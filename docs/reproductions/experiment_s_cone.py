@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaincinv, chdtr, lambertw
+from scipy.special import betaincinv, chdtr, lambertw, ndtri
 from shared import Table, axes, columns, publish
 
 from rsbounds import gaussian, semielastic
@@ -18,7 +18,7 @@ from rsbounds.special import ncx2_cdf
 
 ANGLE, SCALE, SIGMA = 0.5, np.sqrt(5.0), 1.0  # half-angle; spread of the data; noise level
 DIMS = (2, 3, 5, 10, 20, 50, 100, 200, 400)
-KEPT = 0.9  # share of the radius that the rate must leave
+KEPT = 0.9  # share of the radius at p_A = .99 that the rate may cost no more than
 REACH, NODES, SLICES = 10.0, np.polynomial.legendre.leggauss(240), 48
 
 
@@ -68,22 +68,18 @@ def accuracy(angle: float, dim: int, rate: float, shift: float) -> float:
     return float(weight @ part / weight.sum())
 
 
-def kept(rate: float, dim: int) -> float:
-    """What the rate leaves of the fixed-noise radius at p_A = .99."""
-    radius = semielastic.radius(0.99, SIGMA, rate, dim)
-    return float(radius / gaussian.radius(0.99, SIGMA))
-
-
 def affordable(dim: int) -> float:
-    """The largest rate that leaves the share KEPT of it."""
-    return float(brentq(lambda rate: kept(rate, dim) - KEPT, 0.0, 1.0, xtol=1e-13))
+    """The largest rate at which p_A = .99 keeps the share KEPT of the fixed-noise radius."""
+    full = float(gaussian.radius(0.99, SIGMA))
+    gap = lambda rate: float(semielastic.radius(0.99, SIGMA, rate, dim)) - KEPT * full  # noqa: E731
+    return float(brentq(gap, 0.0, 1.0, xtol=1e-13))
 
 
 def table(quick: bool = False) -> Table:
     rows: list[tuple[Any, ...]] = []
     share = ANGLE / np.pi  # of all directions, in the plane
     for opening in ("angle", "share"):
-        for dim in DIMS[:4:3] if quick else DIMS:
+        for dim in DIMS[::3] if quick else DIMS:
             angle = ANGLE
             if opening == "share":
                 angle = float(np.arcsin(np.sqrt(betaincinv((dim - 1) / 2, 0.5, 2 * share))))
