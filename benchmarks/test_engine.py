@@ -88,6 +88,7 @@ def ratio(benchmark, model: nn.Module, x: torch.Tensor, n: int, *, noise: bool, 
 @pytest.mark.benchmark(group="certify, n = 10,000, small CNN, d = 784")
 @pytest.mark.parametrize("noise", [True, False], ids=["randn", "resident"])
 def test_small_cnn_on_the_cpu(benchmark, noise):
+    torch.set_num_threads(1)
     x, clock = torch.rand(1, 28, 28), time.process_time
     found = ratio(benchmark, small_cnn(), x, 10_000, noise=noise, clock=clock)
     assert found <= (1.10 if noise else 1.25)

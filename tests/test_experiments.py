@@ -114,6 +114,55 @@ def test_a_eight():
     assert np.all(table["lip_grad"][table["g"] == "linear"] == 0)
 
 
+@pytest.mark.slow
+def test_a_eight_attacked(beside):
+    """Along the gradient and towards the nearest anchors of the other label, to the radius."""
+    for module in ("torch", "sklearn", "mlxtend"):
+        pytest.importorskip(module)
+    import torch
+
+    import rsbounds.torch as rst
+    from rsbounds import datasets
+
+    trained = runpy.run_path(str(FOLDER / "experiment_a_eight.py"))["trained"]
+    parts = datasets.split(*datasets.mnist_digits(), 1000)
+    x, y, held, _ = (torch.from_numpy(part) for part in parts)
+    sign, points = torch.where(y == 8, 1, -1), held[:20].flatten(1).double().numpy()
+    anchors, labels = x.flatten(1).double().numpy(), sign.numpy()
+    for kind in ("linear", "softplus"):
+        g = trained(kind, x, sign, 2)
+        call = rst.value_and_grad(g, (1, 28, 28))
+        for alpha in (0.0, 0.5, 1e9):
+            biased = rst.locally_biased(g, x, labels, alpha)
+            own, radius = biased.certify(points)
+            assert np.all(radius > 0)
+            value, grad = call(points)
+            for i, point in enumerate(points):
+                rival = anchors[labels != own[i]]
+                away = rival - point
+                near = away[np.argsort(np.sum(away**2, axis=1))[:5]]
+                steps = np.vstack([-np.sign(value[i]) * grad[i][None], near])
+                steps *= 0.9999 * radius[i] / np.linalg.norm(steps, axis=1)[:, None]
+                assert np.all(biased.predict(point + steps) == own[i])
+
+
+@pytest.mark.slow
+def test_s_toy_attacked(beside):
+    """No point of a dense search of the certified disc has the other class."""
+    module = runpy.run_path(str(FOLDER / "experiment_s_toy.py"))
+    rng = np.random.default_rng(0)
+    distance, angle = 8 * np.sqrt(rng.random(40)), rng.uniform(0, np.pi, 40)
+    x = distance * np.exp(1j * angle)
+    ring = np.exp(2j * np.pi * np.arange(24) / 24)
+    for level, rate in module["classifiers"]().values():
+        z, radius = module["radii"](distance, angle, level, rate)
+        for part in (0.5, 0.9999):
+            moved = (x[:, None] + part * radius[:, None] * ring).ravel()
+            where = np.abs(moved), np.abs(np.angle(moved))
+            found = module["radii"](*where, level, rate)[0].reshape(len(x), -1)
+            assert np.all((np.sign(found) == np.sign(z)[:, None]) | (radius == 0)[:, None])
+
+
 def test_b_curves():
     table = committed("b_curves")
 
