@@ -1,4 +1,4 @@
-"""Without PyTorch, its adapter and the tests of it are left out; the rest is tested all the same."""
+"""Without PyTorch, its adapter and its tests are left out; the rest is tested all the same."""
 
 from importlib.util import find_spec
 
