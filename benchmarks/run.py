@@ -9,6 +9,7 @@ instructions.py. The pages that train or certify (learned.py, imagenet.py) are m
 from __future__ import annotations
 
 import json
+import os
 import runpy
 import subprocess
 import sys
@@ -29,9 +30,11 @@ python benchmarks/run.py
 ```
 
 on: {machine}.
-Times are the least of several rounds. The special functions beside SciPy and R, over the
-noncentralities, are on the page [stability](stability.md).
+Times are the least of several rounds, in a process that keeps the memory it frees.
+The special functions beside SciPy and R, over the noncentralities: [stability](stability.md).
 """
+# glibc: freed blocks are used again; how many go back to the system is chance, worth 40 % here
+KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**34)}
 SECTIONS = {  # group of benchmarks: (title, first column, what the ratio is to, text)
     "semi-elastic radii, arrays of 20,000": (
         "A batch of radii",
@@ -86,7 +89,7 @@ def measured() -> dict[str, list[dict[str, Any]]]:
         file = Path(folder, "times.json")
         options = ["-q", "-p", "no:cacheprovider", "--benchmark-enable", "--benchmark-disable-gc"]
         words = [sys.executable, "-m", "pytest", str(HERE), *options, f"--benchmark-json={file}"]
-        subprocess.run(words, check=True)
+        subprocess.run(words, check=True, env={**os.environ, **KEEP_MEMORY})
         groups: dict[str, list[dict[str, Any]]] = {}
         for one in json.loads(file.read_text())["benchmarks"]:
             groups.setdefault(one["group"], []).append(one)

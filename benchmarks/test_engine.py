@@ -1,7 +1,7 @@
 """Certification against nothing but its forward passes: what the engine itself costs.
 
 Ratios are in processor time on the CPU, where other processes disturb it less, and in wall time
-on a GPU. Run with ``pytest benchmarks/test_engine.py --benchmark-enable``.
+on a GPU. Limits hold under ``run.py``: with memory given back between calls, chance decides.
 """
 
 import time
@@ -91,7 +91,7 @@ def test_small_cnn_on_the_cpu(benchmark, noise):
     torch.set_num_threads(1)
     x, clock = torch.rand(1, 28, 28), time.process_time
     found = ratio(benchmark, small_cnn(), x, 10_000, noise=noise, clock=clock)
-    assert found <= (1.10 if noise else 1.25)
+    assert found <= 1.10
 
 
 @pytest.mark.benchmark(group="certify, n = 2,220, ResNet-50, d = 150528")
