@@ -42,7 +42,7 @@ __all__ = [
     "votes",
 ]
 
-_SELECT, _ESTIMATE, _PREDICT = range(3)
+_SELECT, _ESTIMATE, _PREDICT, SEARCH = range(4)
 
 
 class Sampler(Protocol):

@@ -6,6 +6,7 @@ function here and nothing else changes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -120,6 +121,10 @@ def semielastic(knn: KNNSigma, dim: float) -> Scheme:
     """
     rate = float(knn.rate)
 
+    def level(x: Any) -> float:
+        _fits(x, dim)
+        return _positive("sigma(x)", knn.sigma(np.asarray(x).reshape(1, -1)))
+
     def radius(score: float, sigma: float) -> float:
         from rsbounds import semielastic as theory
 
@@ -128,7 +133,7 @@ def semielastic(knn: KNNSigma, dim: float) -> Scheme:
     return Scheme(
         "semi-elastic",
         PROVEN_ENVELOPE,
-        lambda x: _positive("sigma(x)", knn.sigma(np.asarray(x).reshape(1, -1))),
+        level,
         radius,
         {"rate": rate, "dim": dim},
     )
@@ -155,7 +160,8 @@ def lipschitz(sigma: Callable[[Any], float], lip: float, sigma_min: float, dim: 
     Raises
     ------
     ValueError
-        If a parameter is out of its domain, or when ``sigma(x)`` falls below ``sigma_min``.
+        If a parameter is out of its domain, or when ``sigma(x)`` falls below ``sigma_min`` or
+        ``x`` has more than ``dim`` coordinates.
 
     References
     ----------
@@ -172,6 +178,7 @@ def lipschitz(sigma: Callable[[Any], float], lip: float, sigma_min: float, dim: 
     bound = float(real("lip", lip, 0, nan=False))
 
     def level(x: Any) -> float:
+        _fits(x, dim)
         value = _positive("sigma(x)", sigma(x))
         if value < floor:
             raise ValueError(f"sigma(x) must be >= sigma_min = {floor}; got {value}")
@@ -189,6 +196,12 @@ def lipschitz(sigma: Callable[[Any], float], lip: float, sigma_min: float, dim: 
         radius,
         {"lip": bound, "sigma_min": floor, "dim": dim},
     )
+
+
+def _fits(x: Any, dim: float) -> None:
+    size = math.prod(np.shape(x))
+    if not size <= dim:
+        raise ValueError(f"dim must be at least the size of the input, {size}; got {dim}")
 
 
 def _positive(name: str, value: Any) -> float:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 from torch import nn
 
 from rsbounds import datasets, lipschitz, schemes
@@ -83,7 +83,7 @@ def attack(net, levels, x, label: int, radius: float, samples: int = 32) -> torc
     return pgd(harm, x[None], radius, steps=20)[0]
 
 
-def certify_and_attack(net, scheme, levels, count=12, least=5, sampler=None) -> list[float]:
+def certify_and_attack(net, scheme, levels, rows=range(12), least=5, sampler=None) -> list[float]:
     """Certifies held-out digits and attacks each inside its radius: none may flip.
 
     ``levels`` maps a batch of one to its noise level, or to mean and level.
@@ -93,7 +93,7 @@ def certify_and_attack(net, scheme, levels, count=12, least=5, sampler=None) -> 
     """
     _, _, x, y = digits()
     sampler, radii = sampler or TorchSampler(net, 10), []
-    for index in range(count):
+    for index in rows:
         found = certify(sampler, x[index], scheme, n=2000, index=index)
         if found.predict != int(y[index]) or found.radius <= 0:
             continue
@@ -219,6 +219,68 @@ def test_gradient_of_the_radius(method):
             )
 
 
+def test_radius_of_a_level_below_its_floor_is_refused():
+    known = {"sigma_min": 0.5, "lip": 0.0, "dim": 784}
+    with pytest.raises(ValueError, match="sigma must be"):
+        certified_radius(torch.tensor([2.0]), torch.tensor([0.1]), **known)
+    rounded = torch.nextafter(torch.tensor([0.5]), torch.tensor([0.0]))
+    assert certified_radius(torch.tensor([2.0]), rounded, **known).item() == pytest.approx(1.0)
+
+
+def test_radius_is_rounded_down_to_the_type_of_the_scores():
+    score = torch.linspace(0.1, 3, 500)
+    known = {"sigma_min": 0.25, "lip": 0.05, "dim": 784}
+    sigma = torch.full_like(score, 0.5)
+    truth = lipschitz.radius(score.double().numpy(), 0.5, scores=True, **known)
+    found = certified_radius(score, sigma, **known).double().numpy()
+    assert np.all(found <= truth)
+    assert found == pytest.approx(truth, rel=1e-6)
+
+
+def test_objective_of_the_paper_is_its_certificate():
+    """Radii of "paper" are those of the scheme, of scores after Remark 2."""
+    levels = sigma_network()
+    scheme = levels.scheme(DIM, method="paper", p_min=0.01, classes=3)
+    z = torch.tensor([0.3, 1.5], dtype=torch.float64)
+    known = {"lip": levels.lip, "dim": DIM, "method": "paper", "p_min": 0.01, "classes": 3}
+    found = certified_radius(z, torch.full_like(z, 0.3), sigma_min=0.3, **known)
+    assert found.tolist() == [scheme.radius(float(score), 0.3) for score in z]
+
+    def net(x: torch.Tensor) -> torch.Tensor:
+        return x.reshape(len(x), -1)[:, :3] * 0 + torch.tensor([1.0, 0.0, 0.0])
+
+    p = float(torch.tensor([1.0, 0.0, 0.0]).softmax(0)[0])
+    y = torch.zeros(4, dtype=torch.long)
+    known = {"lip": levels.lip, "dim": DIM, "method": "paper", "p_min": 0.01}
+    loss = average_radius_loss(net, levels, digits()[2][:4], y, **known)
+    assert -loss.item() == pytest.approx(scheme.radius(float(ndtri(p)), 0.3), rel=1e-5)
+
+
+def test_penalty_lowers_the_bound():
+    """Without spectral normalisation it is lambda sum |W| that keeps sigma's constant small."""
+    lips = []
+    for penalty in (0.0, 1.0):
+        torch.manual_seed(1)
+        h = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.ReLU(), nn.Linear(8, 1), Scale(0.1))
+        levels = SigmaNetwork(h, 0.3)
+
+        def loss(x, y, levels=levels, penalty=penalty):
+            known = {"lip": levels.lip, "dim": DIM, "samples": 2, "penalty": penalty}
+            return average_radius_loss(model(), levels, x, y, **known)
+
+        rows = [column[:400] for column in digits()[:2]]
+        fit(levels, loss, rows, epochs=3, rate=1e-2)
+        lips.append(levels.lip)
+    assert lips[1] < 0.7 * lips[0]
+
+
+def test_levels_do_not_change_the_input():
+    levels = SigmaNetwork(nn.Sequential(nn.ReLU(inplace=True), nn.Linear(2, 1)), 0.5)
+    x = torch.tensor([-1.0, 1.0], dtype=torch.float64)
+    levels.scheme(2).sigma(x)
+    assert x.tolist() == [-1.0, 1.0]
+
+
 def test_gradient_is_zero_without_a_majority():
     z = torch.tensor([-1.0, 0.0], requires_grad=True)
     radius = certified_radius(z, torch.tensor([0.5, 0.5]), lip=0.1, dim=10, sigma_min=0.5)
@@ -313,6 +375,57 @@ def test_generator_trains_and_states_its_scope():
     found = certify(noise.sampler(net, 10), point, noise.scheme(), n=1000)
     assert found.scope == "fixed noise at this input only"
     assert found.radius > 0
+    held = 0
+    for index in range(8):  # the noise of each input, kept as it is, does hold
+        noise = generator.at(digits()[2][index])
+        held += len(certify_and_attack(
+            net, noise.scheme(), lambda _, noise=noise: (noise.mean, noise.sigma),
+            [index], least=0, sampler=noise.sampler(net, 10),
+        ))  # fmt: skip
+    assert held >= 4
+
+
+def test_noise_of_another_shape_is_refused():
+    """Torch would broadcast it, and the radius would be that of fewer dimensions."""
+    net, x = nn.Linear(784, 2), torch.zeros(784)
+    with pytest.raises(ValueError, match=r"mean must be of shape \(784,\); got \(1,\)"):
+        FixedNoise(torch.zeros(1), torch.ones(784))
+    short = FixedNoise(torch.zeros(1), torch.ones(1))
+    with pytest.raises(ValueError, match=r"x must be of shape \(1,\); got \(784,\)"):
+        certify(short.sampler(net, 2), x, schemes.gaussian(1.0), n=10)
+    with pytest.raises(ValueError, match=r"x must be of shape \(1,\)"):
+        short.scheme().sigma(x)
+    with pytest.raises(ValueError, match=r"net returns must be of shape \(1, 1568\); got \(1, 2\)"):
+        NoiseGenerator(net, 0.1).at(x)
+    level = SigmaNetwork(nn.Sequential(nn.Linear(784, 1), Scale(0.0)), 0.5)
+    for mean, shape in ((Scale(0.0), torch.ones(1)), (nn.Linear(784, 1), torch.ones(784))):
+        noise = CertifiedGenerator(mean, level, shape).noise()
+        with pytest.raises(ValueError, match="must be of shape"):
+            certify(noise.sampler(net, 2), x, noise.scheme(), n=10)
+    with pytest.raises(ValueError, match="dim must be at least the size of the input, 784; got 1"):
+        level.scheme(1).sigma(x)
+    with pytest.raises(ValueError, match="dim must be at least"):
+        schemes.semielastic(KNNSigma(np.zeros((3, 784)), 0.5, 0.01, 1, 0.0), 1).sigma(x)
+
+
+def test_scheme_and_sampler_of_a_noise_are_of_the_same_maps():
+    mean = nn.Linear(1, 1)
+    mean.weight.data, mean.bias.data = torch.zeros(1, 1), torch.zeros(1)
+    level = SigmaNetwork(nn.Sequential(nn.Linear(1, 1), Scale(0.0)), 1.0)
+    generator = CertifiedGenerator(mean, level, torch.ones(1))
+    noise = generator.noise()
+    mean.weight.data.fill_(12.0), mean.bias.data.fill_(9.0)  # the counterexample's, too late
+    found = certify(noise.sampler(half_line()), torch.tensor([-1.0]), noise.scheme(), n=10**5)
+    assert found.radius < 1.0  # where N(-1, 1) has the majority
+    assert noise.scheme().parameters["mean_lip"] == 0.0
+    assert generator.noise().scheme().parameters["mean_lip"] >= 12.0
+
+
+def test_shaped_noise_in_half_precision():
+    net = nn.Linear(2, 2).bfloat16()
+    noise = FixedNoise(torch.zeros(2), torch.tensor([0.5, 1.0]))
+    counts = noise.sampler(net, 2)(torch.ones(2), 1.0, 1000, np.random.default_rng(0))
+    assert np.asarray(counts).sum() == 1000
 
 
 def half_line() -> nn.Linear:
@@ -342,9 +455,10 @@ def test_certified_generator_on_the_counterexample():
     mean.weight.data, mean.bias.data = torch.tensor([[12.0]]), torch.tensor([9.0])
     level = SigmaNetwork(nn.Sequential(nn.Linear(1, 1), Scale(0.0)), 1.0)
     generator, f = CertifiedGenerator(mean, level, torch.ones(1)), half_line()
-    scheme = generator.scheme()
+    noise = generator.noise()
+    scheme = noise.scheme()
     assert scheme.radius(4.0, 1.0) == pytest.approx(4 / 13, rel=1e-9)
-    found = certify(generator.sampler(f), torch.tensor([-1.0]), scheme, n=10**6)
+    found = certify(noise.sampler(f), torch.tensor([-1.0]), scheme, n=10**6)
     assert found.predict == 1
     # the class flips where the centre crosses 0: x + 12 (x + 1) - 3 = 0 at x = -9/13
     assert 0.8 * 4 / 13 < found.radius < 4 / 13 == pytest.approx(1 - 9 / 13)
@@ -361,7 +475,8 @@ def test_certified_generator_certifies_and_holds():
         return generator_loss(net, generator, x, y, target=0.4)
 
     fit(nn.ModuleList([net, generator]), loss, digits()[:2], epochs=6, rate=1e-2)
-    scheme = generator.scheme()
+    noise = generator.noise()
+    scheme = noise.scheme()
     assert scheme.scope == "sigma(x), mu(x) with proven bounds"
     assert scheme.parameters["mean_lip"] > 0 < scheme.parameters["lip"]
-    certify_and_attack(net, scheme, generator, sampler=generator.sampler(net, 10))
+    certify_and_attack(net, scheme, generator, sampler=noise.sampler(net, 10))

@@ -7,7 +7,12 @@ import pytest
 import torch
 from torch import nn
 
-from rsbounds.torch import Scale, gradient_lipschitz_upper_bound, lipschitz_upper_bound
+from rsbounds.torch import (
+    Scale,
+    SigmaNetwork,
+    gradient_lipschitz_upper_bound,
+    lipschitz_upper_bound,
+)
 
 
 def exact(layer: nn.Module, shape: tuple[int, ...]) -> float:
@@ -220,3 +225,74 @@ def test_scale_in_both_bounds():
     net = net.eval()
     assert lipschitz_upper_bound(net) == pytest.approx(1.5)
     assert gradient_lipschitz_upper_bound(net) == pytest.approx(18 / (6 * 3**0.5), rel=1e-6)
+
+
+def line(weight: float, bias: float = 0.0) -> nn.Linear:
+    layer = nn.Linear(1, 1)
+    layer.weight.data.fill_(weight), layer.bias.data.fill_(bias)
+    return layer
+
+
+@pytest.mark.parametrize("kind", ["module", "before", "global", "instance", "convolution"])
+def test_hooks_are_refused_wherever_they_sit(kind):
+    module: nn.Module = nn.Sequential(line(1.0), Scale(0.5)).eval()
+    handle = None
+    if kind == "module":
+        module[1].register_forward_hook(lambda m, i, o: 1000 * o)
+    elif kind == "before":
+        module[1].register_forward_pre_hook(lambda m, i: (1000 * i[0],))
+    elif kind == "global":
+        handle = nn.modules.module.register_module_forward_hook(lambda m, i, o: 1000 * o)
+    elif kind == "instance":
+        module[1].forward = lambda x: 1000 * x
+    else:
+
+        class Louder(nn.Conv2d):
+            def _conv_forward(self, x, weight, bias):
+                return super()._conv_forward(x, 100 * weight, bias)
+
+        module = Louder(1, 1, 3).eval()
+    try:
+        for bound in (lipschitz_upper_bound, gradient_lipschitz_upper_bound):
+            with pytest.raises(ValueError, match=r"has hooks|no proven"):
+                bound(module)
+    finally:
+        if handle is not None:
+            handle.remove()
+
+
+def test_hook_of_a_sigma_network_is_refused():
+    network = SigmaNetwork(line(0.01), 0.5)
+    network.register_forward_hook(lambda m, i, o: 100 * o)
+    with pytest.raises(ValueError, match="SigmaNetwork has hooks"):
+        _ = network.lip
+    with pytest.raises(ValueError, match="SigmaNetwork has hooks"):
+        network.scheme(2)
+
+
+def test_softplus_with_a_jump_is_refused():
+    jump = nn.Softplus(threshold=0)(torch.tensor([-1e-6, 1e-6]))
+    assert jump[0] > jump[1] + 0.6
+    for bound in (lipschitz_upper_bound, gradient_lipschitz_upper_bound):
+        with pytest.raises(ValueError, match="threshold of Softplus must be >= 20; got 0"):
+            bound(nn.Softplus(threshold=0).eval())
+
+
+def test_parameters_that_are_no_numbers_are_refused():
+    norm = nn.BatchNorm1d(2).eval()
+    for wrong in (torch.nan, -1.0, torch.inf):
+        norm.running_var.fill_(wrong)
+        with pytest.raises(ValueError, match="running variance of the module BatchNorm1d"):
+            lipschitz_upper_bound(norm)
+    with pytest.raises(ValueError, match="negative_slope of the module LeakyReLU must be finite"):
+        lipschitz_upper_bound(nn.LeakyReLU(float("nan")).eval())
+    with pytest.raises(ValueError, match="must be real; got torch.complex64"):
+        lipschitz_upper_bound(nn.Linear(2, 2, dtype=torch.complex64).eval())
+
+
+@pytest.mark.parametrize(("kernel", "axes"), [(4, 1), (8, 1), (4, 2), (8, 2)])
+def test_convolutions_are_within_two_per_cent_an_axis(kernel, axes):
+    layer = (nn.Conv1d, nn.Conv2d)[axes - 1](1, 1, kernel, bias=False).eval()
+    layer.weight.data.fill_(1.0)
+    truth = kernel**axes  # at the zero angle
+    assert truth <= lipschitz_upper_bound(layer) <= 1.02**axes * truth

@@ -7,13 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from test_torch_learned import SIGMA, attack, digits, model, network, noisy_loss
+from test_torch_learned import (
+    SIGMA,
+    attack,
+    certify_and_attack,
+    digits,
+    model,
+    network,
+    noisy_loss,
+)
 from torch import nn
 from torch.nn.functional import cross_entropy
 
 from rsbounds import lbrs
 from rsbounds.certificate import Certificate
 from rsbounds.certify import certify, predict
+from rsbounds.schemes import gaussian
 from rsbounds.torch import (
     Memory,
     TorchSampler,
@@ -77,7 +86,25 @@ def test_locally_biased_model_certifies_and_holds():
                 torch.from_numpy(radius * norm_part).float(), steps=20,
             )  # fmt: skip
             assert f.predict(moved.flatten(1).numpy()).tolist() == label.tolist()
+        certified += attacked_towards_anchors(f, x, sign, queries, 2.0)
     assert certified > 20
+
+
+def attacked_towards_anchors(f, anchors, labels, queries, norm: float) -> int:
+    """Steps of the radius towards anchors of other labels, where the bias turns; how many."""
+    flat, points = queries.flatten(1).double().numpy(), anchors.flatten(1).double().numpy()
+    label, radius = f.certify(flat)
+    count = 0
+    for row, own, reach in zip(flat, label, radius, strict=True):
+        rivals = points[labels.numpy() != own]
+        near = np.argsort(np.linalg.norm(rivals - row, axis=1))[:10]
+        steps = rivals[near] - row
+        steps = np.sign(steps) if norm == np.inf else steps
+        length = np.linalg.norm(steps, ord=norm, axis=1, keepdims=True)
+        if reach > 0:
+            assert set(f.predict(row + 0.9999 * reach * steps / length).tolist()) == {own}
+            count += 1
+    return count
 
 
 def test_multiclass_model_and_its_bound():
@@ -95,9 +122,19 @@ def test_multiclass_model_and_its_bound():
     two = locally_biased(net, anchors, digits()[1][:200].numpy(), 0.5)
     sup = locally_biased(net, anchors, digits()[1][:200].numpy(), 0.5, norm=np.inf)
     assert np.all(two.certify(rows)[1] > sup.certify(rows)[1])
+    labels = digits()[1][:200]
+    assert attacked_towards_anchors(two, anchors, labels, x[:10], 2.0) > 5
+    assert attacked_towards_anchors(sup, anchors, labels, x[:10], np.inf) > 5
+    moved = attack_scores(net, x[:5], torch.from_numpy(two.certify(rows)[1]).float())
+    assert two.predict(moved.flatten(1).numpy()).tolist() == two.predict(rows).tolist()
     known = np.sqrt(2) * gradient_lipschitz_upper_bound(net) * (1 + 1e-9)
     by_hand = locally_biased(net, anchors, digits()[1][:200].numpy(), 0.5, lip_grad=known)
     assert by_hand.certify(rows)[1] == pytest.approx(two.certify(rows)[1], rel=1e-6)
+
+
+def attack_scores(net: nn.Module, x: torch.Tensor, radius: torch.Tensor) -> torch.Tensor:
+    top = net(x).argmax(1)
+    return pgd(lambda p: cross_entropy(net(p), top, reduction="none"), x, radius, steps=20)
 
 
 def test_relu_is_refused():
@@ -115,7 +152,7 @@ def test_levels_for_each_input_certify_at_that_input_alone():
     sampler, gains, certified = TorchSampler(net, 10), [], 0
     for index in range(8):
         grown = data_dependent_sigma(net, x[index], 0.25, steps=40, samples=16, rate=2e-2)
-        chosen = instance_sigma(sampler, x[index], (0.25, 0.5, 1.0), n=200, seed=1, index=index)
+        chosen = instance_sigma(sampler, x[index], (0.25, 0.5, 1.0), n=200, index=index)
         assert chosen in (0.25, 0.5, 1.0)
         base = certify(sampler, x[index], this_input(0.25), n=1000, index=index)
         for sigma in (grown, chosen):
@@ -131,6 +168,81 @@ def test_levels_for_each_input_certify_at_that_input_alone():
             assert predict(sampler, moved, this_input(sigma), n=1000) in (found.predict, -1)
     assert certified >= 8
     assert np.mean(gains) > 0
+
+
+def test_levels_by_search_spend_no_sample_of_the_certificate():
+    """Where no level is better than another, the best of 40 must not look good again."""
+
+    def coin(x, sigma, n, generator):
+        votes = np.bincount(generator.integers(0, 2, n), minlength=2)
+        return votes
+
+    false = 0
+    for index in range(100):
+        known = {"n": 200, "alpha": 0.05, "index": index}
+        level = instance_sigma(coin, None, np.geomspace(0.5, 2, 40), **known)
+        false += certify(coin, None, this_input(level), **known).radius > 0
+    assert false <= 13  # binomial(100, .05): more once in 10^3; 85 with the same samples
+
+
+def test_levels_leave_the_model_as_it_is():
+    net = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)).train()
+    net[0].eval()
+    before = net[1].running_mean.clone()
+    data_dependent_sigma(net, torch.ones(4), 0.5, steps=2)
+    adversarial(net, torch.zeros(2, 4), torch.zeros(2, dtype=torch.long), 0.1, steps=2)
+    assert torch.equal(net[1].running_mean, before)
+    assert (net.training, net[0].training, net[1].training) == (True, False, True)
+    with pytest.raises(ValueError, match="sigmas must hold at least one level"):
+        instance_sigma(TorchSampler(net), torch.ones(4), [])
+
+
+def test_memory_on_digits_holds_under_attack():
+    """Levels chosen for each input, the later balls cut; attacked points remembered classes."""
+    net, memory = model(), Memory()
+    _, _, x, y = digits()
+    sampler, kept = TorchSampler(net, 10), []
+
+    def classified(point: torch.Tensor, index: int) -> Certificate:
+        level = instance_sigma(sampler, point, (0.25, 0.5, 1.0), n=200, index=index)
+        found = certify(sampler, point, this_input(level), n=1000, index=index)
+        return memory.correct(point.numpy(), found)
+
+    for index in range(12):
+        found = classified(x[index], index)
+        assert found.scope == "memory-based"
+        if found.predict == y[index] and found.radius > 0:
+            kept.append((index, found))
+    assert len(kept) >= 6
+    for index, found in kept:
+        at = torch.tensor(found.sigma)
+        moved = attack(net, lambda _, at=at: at, x[index], found.predict, found.radius)
+        again = classified(moved, 100 + index)
+        assert again.predict == found.predict
+        assert again.radius == pytest.approx(
+            found.radius - float((moved - x[index]).norm()), abs=1e-5
+        )
+        assert (again.count, again.sigma) == (found.count, found.sigma)  # the ball's evidence
+    # halfway to an input of another class the balls may not overlap
+    (one, a), (two, b) = next((p, q) for p in kept for q in kept if p[1].predict != q[1].predict)
+    for share in np.linspace(0, 1, 9):
+        classified(x[one] * (1 - share) + x[two] * share, 200)
+    points, certificates = np.array(memory._points), memory._kept
+    for i, first in enumerate(certificates):
+        for j, second in enumerate(certificates[:i]):
+            if first.predict != second.predict:
+                gap = np.linalg.norm(points[i] - points[j])
+                assert first.radius + second.radius <= gap
+
+
+def test_memory_refuses_what_it_cannot_place():
+    memory = Memory()
+    memory.correct([0.0, 0.0], CERTIFIED)
+    with pytest.raises(ValueError, match="x must be in"):
+        memory.correct([np.nan, 0.0], CERTIFIED)
+    with pytest.raises(ValueError, match="x must have 2 numbers; got 1"):
+        memory.correct([0.7], replace(CERTIFIED, predict=1))
+    assert memory.correct([0.1, 0.0], replace(CERTIFIED, predict=1)).predict == 0
 
 
 def test_memory_keeps_balls_of_different_classes_apart():
@@ -188,8 +300,15 @@ def test_pgd_stays_in_the_ball_and_the_box_and_harms(norm, radius):
         by_chance = cross_entropy(net(random), y)
     assert torch.all(after >= before)
     assert after.mean() > 1.2 * max(before.mean(), by_chance)
-    with pytest.raises(ValueError, match="norm must be one of"):
+    with pytest.raises(ValueError, match="norm must be 2 or inf"):
         pgd(lambda p: p.sum(1), torch.zeros(1, 2), 1.0, norm=1)
+    with pytest.raises(ValueError, match="norm must be 2 or inf; got '2'"):
+        pgd(lambda p: p.sum(1), torch.zeros(1, 2), 1.0, norm="2")
+    with pytest.raises(ValueError, match="x must lie in box"):
+        pgd(lambda p: p.sum(1), torch.full((1, 2), 2.0), 0.1, box=(0.0, 1.0))
+    for wrong in (-1.0, torch.inf, torch.nan):
+        with pytest.raises(ValueError, match="radius must be in"):
+            pgd(lambda p: p.sum(1), torch.zeros(1, 2), wrong)
 
 
 def test_adversarial_training_makes_robust():
@@ -208,6 +327,7 @@ def test_adversarial_training_makes_robust():
 
     fit(hard, loss, (x, y), epochs=6, rate=1e-2)
     assert robust(hard) > robust(plain) + 0.05
+    certify_and_attack(hard, gaussian(0.25), lambda _: torch.tensor(0.25))
 
 
 def test_training_is_seeded_and_leaves_the_generator_alone():
@@ -250,5 +370,11 @@ def test_training_refuses_what_cannot_work():
         fit(net, lambda x, y: net(x).mean(), (torch.ones(3, 1), torch.ones(2)))
     with pytest.raises(ValueError, match="the loss must stay finite; got nan in epoch 0"):
         fit(net, lambda x: net(x).mean() * torch.nan, (torch.ones(3, 1),))
+    with pytest.raises(ValueError, match="the loss must stay finite; got -inf"):
+        fit(net, lambda x: net(x).mean() - torch.inf, (torch.ones(3, 1),))
+    with pytest.raises(ValueError, match="columns must have one length, at least 1"):
+        fit(net, lambda x: net(x).mean(), (torch.ones(0, 1),))
+    with pytest.raises(ValueError, match="sigma must be >= 0; got -1"):
+        augment(torch.ones(2, 1), torch.tensor([1.0, -1.0]))
     with pytest.raises(ValueError, match="epochs must be >= 1"):
         fit(net, lambda x: net(x).mean(), (torch.ones(3, 1),), epochs=0)

@@ -4,6 +4,7 @@ from rsbounds.torch.baselines import Memory, data_dependent_sigma, instance_sigm
 from rsbounds.torch.biased import locally_biased, value_and_grad
 from rsbounds.torch.generator import (
     CertifiedGenerator,
+    CertifiedNoise,
     FixedNoise,
     NoiseGenerator,
     NoiseMaps,
@@ -23,6 +24,7 @@ from rsbounds.torch.training import adversarial, augment, fit, pgd, soft_vote
 
 __all__ = [
     "CertifiedGenerator",
+    "CertifiedNoise",
     "FixedNoise",
     "Memory",
     "NoiseGenerator",

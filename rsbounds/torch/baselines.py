@@ -16,9 +16,11 @@ import torch
 
 from rsbounds._checks import real, whole
 from rsbounds.certificate import Certificate
-from rsbounds.certify import Sampler, certify
+from rsbounds.certify import SEARCH, Sampler, stream
+from rsbounds.confidence import lower_bound
 from rsbounds.schemes import Scheme, gaussian
 from rsbounds.torch.generator import THIS_INPUT
+from rsbounds.torch.training import evaluating
 
 __all__ = ["Memory", "data_dependent_sigma", "instance_sigma", "this_input"]
 
@@ -87,13 +89,13 @@ def data_dependent_sigma(
     whole("samples", samples, 1), real("rate", rate, 0, closed="neither", nan=False)
     level = torch.tensor(start, requires_grad=True)
     generator = torch.Generator().manual_seed(seed)
-    for _ in range(int(whole("steps", steps, 1))):
-        noise = torch.randn(samples, *x.shape, generator=generator)
-        scores = model(x + level * noise).softmax(1).mean(0).double()
-        top = scores.clamp(1e-6, 1 - 1e-6).topk(2).values
-        value = level / 2 * (torch.special.ndtri(top[0]) - torch.special.ndtri(top[1]))
-        (slope,) = torch.autograd.grad(value, level)
-        level = (level.detach() + rate * slope).clamp(min=1e-3 * start).requires_grad_()
+    with evaluating(model):
+        for _ in range(int(whole("steps", steps, 1))):
+            noise = torch.randn(samples, *x.shape, generator=generator).to(x.device)
+            scores = model(x + level.to(x.device) * noise).softmax(1).mean(0).double()
+            top = torch.special.ndtri(scores.clamp(1e-6, 1 - 1e-6).topk(2).values).cpu()
+            (slope,) = torch.autograd.grad(level / 2 * (top[0] - top[1]), level)
+            level = (level.detach() + rate * slope).clamp(min=1e-3 * start).requires_grad_()
     return level.item()
 
 
@@ -113,8 +115,8 @@ def instance_sigma(
     Parameters
     ----------
     sampler, x, n0, n, alpha, seed, index
-        As in :func:`rsbounds.certify.certify`. Certify with another ``seed``: the samples that
-        chose the level are spent.
+        As in :func:`rsbounds.certify.certify`, which draws other samples from the same seed:
+        those that choose the level are spent.
     sigmas : sequence of float
         Levels to try, > 0; the first where none is certified.
 
@@ -134,18 +136,28 @@ def instance_sigma(
     >>> instance_sigma(TorchSampler(torch.nn.Linear(2, 2)), torch.ones(2), [0.25, 0.5]) in (.25, .5)
     True
     """
-    known = {"n0": n0, "n": n, "alpha": alpha, "seed": seed, "index": index}
-    found = [certify(sampler, x, gaussian(s), **known) for s in sigmas]  # type: ignore[arg-type]
-    return float(sigmas[int(np.argmax([c.radius for c in found]))])
+    levels = real("sigmas", sigmas, 0, closed="neither", nan=False).ravel().tolist()
+    if not levels:
+        raise ValueError("sigmas must hold at least one level; got none")
+    whole("n0", n0, 1), whole("n", n, 1)
+    generator = stream(seed, index, SEARCH)
+
+    def radius(sigma: float) -> float:
+        top = int(np.argmax(np.asarray(sampler(x, sigma, n0, generator))))
+        count = int(np.asarray(sampler(x, sigma, n, generator))[top])
+        return sigma * max(float(lower_bound(count, n, alpha, scores=True)), 0.0)
+
+    return float(max(levels, key=radius))
 
 
 class Memory:
     """The classifier that remembers: certified balls of different classes never meet.
 
-    A new input inside a remembered ball gets that ball's class, and the distance to its
-    boundary as radius. Any other keeps its own class, and its radius is cut where a remembered
-    ball of another class begins. The certificates are those of this classifier, with this
-    memory; another order of the inputs, or another process, makes another classifier.
+    A new input inside a remembered ball gets that ball's class, the distance to its boundary as
+    radius, and the evidence of the ball's certificate (counts, level). Any other keeps its own
+    class, and its radius is cut where a remembered ball of another class begins. The
+    certificates are those of this classifier, with this memory; another order of the inputs, or
+    another process, makes another classifier.
 
     References
     ----------
@@ -167,8 +179,7 @@ class Memory:
 
     def __init__(self) -> None:
         self._points: list[Any] = []
-        self._radii: list[float] = []
-        self._classes: list[int] = []
+        self._kept: list[Certificate] = []
 
     def correct(self, x: Any, found: Certificate) -> Certificate:
         """The memory-based certificate of an input, given the one of its own noise.
@@ -184,23 +195,29 @@ class Memory:
         -------
         Certificate
             With scope "memory-based"; remembered where its radius is positive.
+
+        Raises
+        ------
+        ValueError
+            An input that isn't finite, or not of the first one's size.
         """
-        point = np.asarray(x, dtype=np.float64).ravel()
-        predict, radius = found.predict, found.radius
-        inside = False
+        point = real("x", x, closed="neither", nan=False).ravel()
+        radius, inside = found.radius, False
         if self._points:
+            if point.size != self._points[0].size:
+                raise ValueError(f"x must have {self._points[0].size} numbers; got {point.size}")
             distance = np.linalg.norm(np.stack(self._points) - point, axis=1)
             # twice the error of the norm, on the safe side of either use of the gap
             slack = (point.size + 16) * 2.0**-52 * distance
-            gap = distance - np.array(self._radii)
+            gap = distance - np.array([kept.radius for kept in self._kept])
             best = int(np.argmin(gap))
             if inside := bool(gap[best] - slack[best] < 0):
-                predict, radius = self._classes[best], max(-gap[best] - slack[best], 0.0)
+                found, radius = self._kept[best], max(-gap[best] - slack[best], 0.0)
             else:
-                others = np.array(self._classes) != predict
+                others = np.array([kept.predict for kept in self._kept]) != found.predict
                 radius = float(np.min(gap - slack, where=others, initial=radius))
+        result = replace(found, radius=float(radius), scope="memory-based")
         if not inside and not found.abstained and radius > 0:
             self._points.append(point)
-            self._radii.append(radius)
-            self._classes.append(predict)
-        return replace(found, predict=predict, radius=float(radius), scope="memory-based")
+            self._kept.append(result)
+        return result

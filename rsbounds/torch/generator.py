@@ -29,6 +29,7 @@ from rsbounds.torch.sigma_network import SigmaNetwork
 
 __all__ = [
     "CertifiedGenerator",
+    "CertifiedNoise",
     "FixedNoise",
     "NoiseGenerator",
     "NoiseMaps",
@@ -42,10 +43,11 @@ PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
 Maps = tuple[torch.Tensor, torch.Tensor]
 
 
-class ShapedSampler:
+class ShapedSampler(TorchSampler):
     """Counts of the classes under noise of a fixed shape, centred where ``centre`` says.
 
     In coordinates divided by the shape the noise is isotropic; there ``centre(x)`` is its mean.
+    ``options`` are those of :class:`TorchSampler`.
     """
 
     def __init__(
@@ -56,26 +58,27 @@ class ShapedSampler:
         num_classes: int | None,
         **options: Any,
     ) -> None:
-        self._sampler = TorchSampler(_Stretched(model, shape), num_classes, **options)
+        super().__init__(model, num_classes, **options)
+        self._shape = shape.float().to(self.device)
         self._centre = centre
 
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
         """Counts of the classes; see :class:`rsbounds.certify.Sampler`."""
+        x = torch.as_tensor(x, dtype=torch.float64, device="cpu")
+        _check_shape("x", x, self._shape.shape)
         with torch.no_grad():
-            centre = self._centre(torch.as_tensor(x).double())
-        return self._sampler(centre.float(), sigma, n, generator)
+            centre = self._centre(x)
+        return super().__call__(centre.float(), sigma, n, generator)
+
+    def forward(self, batch: torch.Tensor) -> Any:
+        """What the model returns for a float32 batch of the coordinates divided by the shape."""
+        return super().forward(batch * self._shape)
 
 
-class _Stretched(nn.Module):
-    def __init__(self, model: nn.Module, shape: torch.Tensor) -> None:
-        super().__init__()
-        self.model = model
-        self.register_buffer("shape", shape.float())
-        self.shape: torch.Tensor
-
-    def forward(self, u: torch.Tensor) -> torch.Tensor:
-        scores: torch.Tensor = self.model(u * self.shape)
-        return scores
+def _check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
+    """Torch would broadcast, and the radius would be one of another dimension."""
+    if np.shape(value) != expected:
+        raise ValueError(f"{name} must be of shape {tuple(expected)}; got {tuple(np.shape(value))}")
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ class FixedNoise:
 
     def __post_init__(self) -> None:
         real("sigma", self.sigma.detach().cpu().numpy(), 0, closed="neither", nan=False)
+        _check_shape("mean", self.mean, self.sigma.shape)
 
     def sampler(
         self, model: nn.Module, num_classes: int | None = None, **options: Any
@@ -116,7 +120,7 @@ class FixedNoise:
         mean, sigma = self.mean.detach().cpu().double(), self.sigma.detach().cpu().float()
 
         def centre(x: torch.Tensor) -> torch.Tensor:
-            return (x.cpu() + mean) / sigma.double()
+            return (x + mean) / sigma.double()
 
         return ShapedSampler(model, sigma, centre, num_classes, **options)
 
@@ -127,7 +131,11 @@ class FixedNoise:
         def radius(score: float, _: float) -> float:
             return float(anisotropic.radius(score, levels, norm=norm, scores=True))
 
-        return Scheme("anisotropic", self.scope, lambda x: 1.0, radius, {"norm": norm})
+        def level(x: Any) -> float:
+            _check_shape("x", x, self.sigma.shape)
+            return 1.0
+
+        return Scheme("anisotropic", self.scope, level, radius, {"norm": norm})
 
     def log_volume(self, score: float) -> float:
         """Logarithm of the volume of the certified ellipsoid for a normal score."""
@@ -174,7 +182,9 @@ class NoiseGenerator(nn.Module):
 
     def forward(self, x: torch.Tensor) -> Maps:
         """Means and levels of a batch, each like x."""
-        mean, raw = self.net(x).chunk(2, dim=1)
+        maps = self.net(x)
+        _check_shape("what net returns", maps, (len(x), 2 * x.shape[1], *x.shape[2:]))
+        mean, raw = maps.chunk(2, dim=1)
         return mean, softplus(raw) + self.sigma_min
 
     def at(self, x: torch.Tensor) -> FixedNoise:
@@ -242,7 +252,7 @@ class CertifiedGenerator(nn.Module):
     >>> import torch
     >>> from rsbounds.torch import CertifiedGenerator, Scale, SigmaNetwork
     >>> level = SigmaNetwork(torch.nn.Sequential(torch.nn.Linear(2, 1), Scale(0.0)), 0.5)
-    >>> scheme = CertifiedGenerator(Scale(1.0), level, torch.ones(2)).scheme()
+    >>> scheme = CertifiedGenerator(Scale(1.0), level, torch.ones(2)).noise().scheme()
     >>> round(scheme.radius(2.0, 0.5), 6), scheme.scope  # sigma z/(1 + M)
     (0.5, 'sigma(x), mu(x) with proven bounds')
     """
@@ -261,32 +271,47 @@ class CertifiedGenerator(nn.Module):
         sigma = self.level(u).reshape(-1, *[1] * (x.ndim - 1)) * self.shape
         return self.shape * self.mean(u), sigma.expand_as(x)
 
-    def frozen(self) -> CertifiedGenerator:
-        """A copy in float64 and eval mode, which later training doesn't move."""
-        return copy.deepcopy(self).cpu().double().eval()
+    def noise(self) -> CertifiedNoise:
+        """The noise as it is now."""
+        return CertifiedNoise(self)
+
+
+class CertifiedNoise:
+    """The noise of a :class:`CertifiedGenerator` as it was: later training doesn't move it.
+
+    Parameters
+    ----------
+    generator : CertifiedGenerator
+        A copy is taken, in float64 and eval mode.
+    """
+
+    def __init__(self, generator: CertifiedGenerator) -> None:
+        self._generator = copy.deepcopy(generator).cpu().double().eval()
 
     def sampler(
         self, model: nn.Module, num_classes: int | None = None, **options: Any
     ) -> ShapedSampler:
         """Counts classes under this noise; ``options`` as for :class:`TorchSampler`."""
-        frozen = self.frozen()
+        frozen = self._generator
 
         def centre(x: torch.Tensor) -> torch.Tensor:
-            u = x.cpu() / frozen.shape
-            mean: torch.Tensor = frozen.mean(u[None])[0]
-            return u + mean
+            u = x / frozen.shape
+            mean: torch.Tensor = frozen.mean(u[None].clone())  # it may work in place
+            _check_shape("what the mean map returns", mean, (1, *u.shape))
+            return u + mean[0]
 
-        return ShapedSampler(model, self.shape.cpu(), centre, num_classes, **options)
+        return ShapedSampler(model, frozen.shape, centre, num_classes, **options)
 
     def scheme(self, norm: float = 2) -> Scheme:
         """The scheme of the envelope certificate with the proven bounds, in an l_p norm."""
-        frozen = self.frozen()
-        mean_lip, lip = lipschitz_upper_bound(frozen.mean), frozen.level.lipschitz_upper_bound()
+        frozen = self._generator
+        mean_lip, lip = lipschitz_upper_bound(frozen.mean), lipschitz_upper_bound(frozen.level)
         shape = frozen.shape.numpy().ravel()
-        floor = self.level.sigma_min
+        floor = frozen.level.sigma_min
         bounds = envelope.LipschitzSigma(lip, floor)
 
         def level(x: Any) -> float:
+            _check_shape("x", x, frozen.shape.shape)
             with torch.no_grad():
                 u = torch.as_tensor(x, device="cpu").double() / frozen.shape
                 return float(frozen.level(u[None]))
@@ -350,6 +375,9 @@ def generator_loss(
     >>> generator_loss(model, maps, x, y, target=0.5).shape
     torch.Size([])
     """
+    real("target", target, 0, closed="neither", nan=False)
+    real("variance_weight", variance_weight, 0, nan=False)
+    real("mean_weight", mean_weight, 0, nan=False)
     mean, sigma = generator(x)
     smoothing = cross_entropy(model(x + mean + sigma * torch.randn_like(x)), y)
     variance = (sigma.log().flatten(1).mean(1) - float(np.log(target))).square().mean()

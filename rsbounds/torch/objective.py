@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from rsbounds import lipschitz
-from rsbounds.torch.sigma_network import SigmaNetwork
+from rsbounds._checks import real
+from rsbounds.torch.sigma_network import SigmaNetwork, radius_of_scores
 from rsbounds.torch.training import soft_vote
 
 __all__ = ["average_radius_loss", "certified_radius", "norm_penalty"]
@@ -20,12 +20,17 @@ _LARGEST = 8.0  # scores beyond it stand for probabilities that no sample can te
 
 
 def certified_radius(
-    score: torch.Tensor, sigma: torch.Tensor, *, sigma_min: float, **known: Any
+    score: torch.Tensor,
+    sigma: torch.Tensor,
+    *,
+    sigma_min: float,
+    classes: int | None = None,
+    **known: Any,
 ) -> torch.Tensor:
     """:func:`rsbounds.lipschitz.radius` of normal scores, differentiable in score and sigma.
 
-    Forward is the library's radius in float64; backward its central differences (one-sided at
-    the floor of sigma), with relative error about 1e-6.
+    Forward is the library's radius, rounded down to the type of ``score``; backward its central
+    differences (one-sided at the floor of sigma), with relative error about 1e-6.
 
     Parameters
     ----------
@@ -34,6 +39,9 @@ def certified_radius(
         shape.
     sigma_min : float
         Lower bound of sigma.
+    classes : int, optional
+        With method "paper": take the scores after Remark 2's normalisation, as the scheme of
+        :class:`rsbounds.torch.SigmaNetwork` does.
     **known
         ``lip``, ``dim``, ``method`` and ``p_min`` as in :func:`rsbounds.lipschitz.radius`.
 
@@ -45,7 +53,7 @@ def certified_radius(
     Raises
     ------
     ValueError
-        As there.
+        As there: sigma below its floor by more than a rounding, for one.
 
     Examples
     --------
@@ -59,7 +67,7 @@ def certified_radius(
     """
 
     def theory(z: Any, level: Any) -> Any:
-        return lipschitz.radius(z, level, sigma_min=sigma_min, scores=True, **known)
+        return radius_of_scores(z, level, sigma_min=sigma_min, classes=classes, **known)
 
     result: torch.Tensor = _Radius.apply(score, sigma, theory, sigma_min)  # type: ignore[no-untyped-call]
     return result
@@ -70,15 +78,19 @@ class _Radius(torch.autograd.Function):
     def forward(
         ctx: Any, score: torch.Tensor, sigma: torch.Tensor, theory: Any, floor: float
     ) -> torch.Tensor:
-        ctx.save_for_backward(score, sigma)
-        ctx.theory, ctx.floor = theory, floor
         # a level at the floor may lie below it by a rounding of the narrower type
-        return _tensor(theory(_numbers(score), np.maximum(_numbers(sigma), floor)), score)
+        level, least = _numbers(sigma), floor * (1 - 2 * torch.finfo(sigma.dtype).eps)
+        level = np.where(level >= least, np.maximum(level, floor), level)
+        ctx.save_for_backward(score)
+        ctx.level, ctx.theory, ctx.floor = level, theory, floor
+        exact = torch.as_tensor(theory(_numbers(score), level))
+        near = exact.to(score.dtype)
+        return torch.where(near > exact, near.nextafter(torch.zeros_like(near)), near).to(score)
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        score, sigma = ctx.saved_tensors
-        z, level = _numbers(score), np.maximum(_numbers(sigma), ctx.floor)
+        (score,) = ctx.saved_tensors
+        z, level = _numbers(score), ctx.level
         step = _STEP * np.maximum(1.0, np.abs(z))
         by_score = (ctx.theory(z + step, level) - ctx.theory(z - step, level)) / (2 * step)
         low, high = np.maximum(level * (1 - _STEP), ctx.floor), level * (1 + _STEP)
@@ -132,7 +144,7 @@ def average_radius_loss(
     penalty : float
         lambda, weight of :func:`norm_penalty`, >= 0.
     method, p_min
-        As in :func:`rsbounds.lipschitz.radius`.
+        As in :func:`rsbounds.lipschitz.radius`; for "paper" of normalised scores (Remark 2).
 
     Returns
     -------
@@ -152,13 +164,14 @@ def average_radius_loss(
     >>> average_radius_loss(model, network, x, y, lip=network.lip, dim=3).shape
     torch.Size([])
     """
+    real("penalty", penalty, 0, nan=False)
     sigma = network(x)
     scores = soft_vote(model, x, sigma, samples)
     top = scores.gather(1, y[:, None])[:, 0].double().clamp(1e-12, 1 - 1e-12)
     z = torch.special.ndtri(top).clamp(max=_LARGEST)
     known: dict[str, Any] = {"lip": lip, "dim": dim, "method": method}
-    if p_min is not None:
-        known["p_min"] = p_min
+    if method == "paper":
+        known |= {"p_min": p_min, "classes": scores.shape[1]}
     radii = certified_radius(z, sigma.double(), sigma_min=network.sigma_min, **known)
     return penalty * norm_penalty(network.modules()) - radii.mean()
 

@@ -6,6 +6,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from scipy.special import ndtr, ndtri
 from torch import nn
@@ -73,7 +74,7 @@ class SigmaNetwork(nn.Module):
     @property
     def lip(self) -> float:
         """The proven bound for the network as it is now, whatever mode it is in."""
-        return self.frozen().lipschitz_upper_bound()
+        return lipschitz_upper_bound(self.frozen())
 
     def frozen(self) -> SigmaNetwork:
         """A copy in float64 and eval mode, which later training doesn't move."""
@@ -116,11 +117,12 @@ class SigmaNetwork(nn.Module):
         """
         choice("method", method, ("exact", "integrated", "paper"))
         network = self.frozen()
-        lip, floor = network.lipschitz_upper_bound(), self.sigma_min
+        lip, floor = lipschitz_upper_bound(network), self.sigma_min
 
         def level(x: Any) -> float:
             with torch.no_grad():
-                batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None]
+                # a copy: h may begin with a module that works in place
+                batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
                 return float(network(batch))
 
         scheme = schemes.lipschitz(level, lip, floor, dim)
@@ -133,21 +135,29 @@ class SigmaNetwork(nn.Module):
             whole("classes", classes, 2)
             real("p_min", p_min, 0, 1 / classes, closed="neither", nan=False)
             known["p_min"] = p_min
+        else:
+            classes = None
 
         def radius(score: float, sigma: float) -> float:
-            above, below = score, -score
-            if p_min is not None and classes is not None:
-                above, below = _normalized(score, p_min, classes)
-            return float(lipschitz.radius(above, sigma, p_b=below, scores=True, **known))
+            return float(radius_of_scores(score, sigma, classes=classes, **known))
 
         parameters = {**scheme.parameters, "p_min": p_min, "classes": classes}
         return replace(scheme, method=f"lipschitz-{method}", radius=radius, parameters=parameters)
 
 
-def _normalized(score: float, p_min: float, classes: int) -> tuple[float, float]:
+def radius_of_scores(score: Any, sigma: Any, *, classes: int | None, **known: Any) -> Any:
+    """:func:`rsbounds.lipschitz.radius`, of scores after Remark 2's map where classes are given."""
+    above, below = score, -score
+    if classes is not None:
+        above, below = _normalized(score, known["p_min"], classes)
+    return lipschitz.radius(above, sigma, p_b=below, scores=True, **known)
+
+
+def _normalized(score: Any, p_min: float, classes: int) -> tuple[Any, Any]:
     """Scores of p_a and 1 - p_a after the affine map of Remark 2, rounded outward."""
-    pair = [ndtr(score), ndtr(-score), *[0.0] * (classes - 2)]
-    top, rest = lipschitz.normalize_scores(pair, p_min)[:2]
-    above, below = ndtri(top - 8 * _EPS), ndtri(rest + 8 * _EPS)
-    slack = 8 * _EPS * (1 + abs(above) + abs(below))
-    return float(above - slack), float(below + slack)
+    nothing = np.zeros(np.shape(score))
+    pair = np.stack([ndtr(score), ndtr(-score), *[nothing] * (classes - 2)], -1)
+    moved = lipschitz.normalize_scores(pair, p_min)
+    above, below = ndtri(moved[..., 0] - 8 * _EPS), ndtri(moved[..., 1] + 8 * _EPS)
+    slack = 8 * _EPS * (1 + np.abs(above) + np.abs(below))
+    return above - slack, below + slack

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import nn
 from tqdm import tqdm
 
-from rsbounds._checks import choice, real, whole
+from rsbounds._checks import real, whole
 
 __all__ = ["adversarial", "augment", "fit", "pgd", "soft_vote"]
 
@@ -75,8 +78,9 @@ def fit(
     """
     count, size = int(whole("epochs", epochs, 1)), int(whole("batch_size", batch_size, 1))
     whole("patience", patience, 1), real("rate", rate, 0, closed="neither", nan=False)
-    if len({len(column) for column in columns}) != 1:
-        raise ValueError(f"columns must have one length; got {[len(c) for c in columns]}")
+    lengths = [len(column) for column in columns]
+    if len(set(lengths)) != 1 or not lengths[0]:
+        raise ValueError(f"columns must have one length, at least 1; got {lengths}")
     optimizer = torch.optim.AdamW(module.parameters(), rate)
     history: list[float] = []
     best, best_epoch = float("inf"), 0
@@ -96,7 +100,7 @@ def fit(
                 schedule.step()
                 total += value.item() * len(rows)
             history.append(total / len(columns[0]))
-            if not history[-1] < float("inf"):
+            if not math.isfinite(history[-1]):
                 raise ValueError(f"the loss must stay finite; got {history[-1]} in epoch {epoch}")
             bar.set_postfix(loss=f"{history[-1]:.4f}")
             module.eval()
@@ -133,6 +137,8 @@ def augment(x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
     [0.0, 0.0]
     """
     level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device)
+    if not (level >= 0).all():
+        raise ValueError(f"sigma must be >= 0; got {level.min().item()}")
     return x + level.reshape(-1, *[1] * (x.ndim - 1)) * torch.randn_like(x)
 
 
@@ -183,13 +189,18 @@ def pgd(
     step : float
         Size of the first step as a part of the radius; it falls linearly to a tenth of that.
     box : (float, float), optional
-        Range of the input's values to stay in.
+        Range of the input's values to stay in; x lies in it.
 
     Returns
     -------
     Tensor
         The best point met for each row, at most ``radius`` away (to rounding, then within
         0.99999 of it).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
 
     Examples
     --------
@@ -199,10 +210,15 @@ def pgd(
     >>> [round(v, 3) for v in moved[0].tolist()]
     [0.5, 0.5]
     """
-    choice("norm", str(float(norm)), ("2.0", "inf"))
-    whole("steps", steps, 1)
+    if norm not in (2, math.inf):
+        raise ValueError(f"norm must be 2 or inf; got {norm!r}")
+    whole("steps", steps, 1), real("step", step, 0, closed="neither", nan=False)
     shape = (-1, *[1] * (x.ndim - 1))
     limit = torch.as_tensor(radius, dtype=x.dtype, device=x.device).expand(len(x)) * 0.99999
+    if not ((limit >= 0) & (limit < math.inf)).all():
+        raise ValueError(f"radius must be in [0, inf); got {radius}")
+    if box is not None and not ((x >= box[0]) & (x <= box[1])).all():
+        raise ValueError(f"x must lie in box {box}; got {x.min().item()} to {x.max().item()}")
     limit = limit.reshape(shape)
     delta, best = torch.zeros_like(x), x.clone()
     record = torch.full((len(x),), -torch.inf, dtype=x.dtype, device=x.device)
@@ -259,12 +275,23 @@ def adversarial(
     >>> bool(x.norm(dim=1).max() <= 0.1)
     True
     """
-    training = model.training
-    model.eval()
 
     def harm(point: torch.Tensor) -> torch.Tensor:
         return nn.functional.cross_entropy(model(point), y, reduction="none")
 
-    moved = pgd(harm, x, radius, norm=norm, steps=steps, box=box)
-    model.train(training)
-    return moved
+    with evaluating(model):
+        return pgd(harm, x, radius, norm=norm, steps=steps, box=box)
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Eval mode, if it is a module; each part of it back in its own mode afterwards."""
+    parts = list(model.modules()) if isinstance(model, nn.Module) else []
+    modes = [part.training for part in parts]
+    try:
+        for part in parts:
+            part.training = False
+        yield
+    finally:
+        for part, mode in zip(parts, modes, strict=True):
+            part.training = mode
