@@ -286,7 +286,7 @@ def test_parameters_that_are_no_numbers_are_refused():
             lipschitz_upper_bound(norm)
     with pytest.raises(ValueError, match="negative_slope of the module LeakyReLU must be finite"):
         lipschitz_upper_bound(nn.LeakyReLU(float("nan")).eval())
-    with pytest.raises(ValueError, match="must be real; got torch.complex64"):
+    with pytest.raises(ValueError, match="must be real; got torch"):
         lipschitz_upper_bound(nn.Linear(2, 2, dtype=torch.complex64).eval())
 
 

@@ -224,7 +224,7 @@ def test_memory_on_digits_holds_under_attack():
         )
         assert (again.count, again.sigma) == (found.count, found.sigma)  # the ball's evidence
     # halfway to an input of another class the balls may not overlap
-    (one, a), (two, b) = next((p, q) for p in kept for q in kept if p[1].predict != q[1].predict)
+    one, two = next((i, j) for i, a in kept for j, b in kept if a.predict != b.predict)
     for share in np.linspace(0, 1, 9):
         classified(x[one] * (1 - share) + x[two] * share, 200)
     points, certificates = np.array(memory._points), memory._kept
@@ -370,6 +370,7 @@ def test_training_refuses_what_cannot_work():
         fit(net, lambda x, y: net(x).mean(), (torch.ones(3, 1), torch.ones(2)))
     with pytest.raises(ValueError, match="the loss must stay finite; got nan in epoch 0"):
         fit(net, lambda x: net(x).mean() * torch.nan, (torch.ones(3, 1),))
+    net = nn.Linear(1, 1)
     with pytest.raises(ValueError, match="the loss must stay finite; got -inf"):
         fit(net, lambda x: net(x).mean() - torch.inf, (torch.ones(3, 1),))
     with pytest.raises(ValueError, match="columns must have one length, at least 1"):
