@@ -225,6 +225,10 @@ def test_radius_of_a_level_below_its_floor_is_refused():
         certified_radius(torch.tensor([2.0]), torch.tensor([0.1]), **known)
     rounded = torch.nextafter(torch.tensor([0.5]), torch.tensor([0.0]))
     assert certified_radius(torch.tensor([2.0]), rounded, **known).item() == pytest.approx(1.0)
+    floor = nn.Sequential(nn.Flatten(), nn.Linear(784, 1), Scale(0.0))
+    levels = SigmaNetwork(floor, 0.45)  # in float32 it lies below .45
+    x, y = (column[:4] for column in digits()[:2])
+    assert average_radius_loss(model(), levels, x, y, lip=0.0, dim=DIM) < 0
 
 
 def test_radius_is_rounded_down_to_the_type_of_the_scores():

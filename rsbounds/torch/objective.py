@@ -35,8 +35,8 @@ def certified_radius(
     Parameters
     ----------
     score, sigma : Tensor
-        Normal score of the top class's probability, and noise level (>= ``sigma_min``); of one
-        shape.
+        Normal score of the top class's probability, and noise level (>= ``sigma_min``, but for a
+        rounding of its type); of one shape.
     sigma_min : float
         Lower bound of sigma.
     classes : int, optional
@@ -172,7 +172,7 @@ def average_radius_loss(
     known: dict[str, Any] = {"lip": lip, "dim": dim, "method": method}
     if method == "paper":
         known |= {"p_min": p_min, "classes": scores.shape[1]}
-    radii = certified_radius(z, sigma.double(), sigma_min=network.sigma_min, **known)
+    radii = certified_radius(z, sigma, sigma_min=network.sigma_min, **known)
     return penalty * norm_penalty(network.modules()) - radii.mean()
 
 
