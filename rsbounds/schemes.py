@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,13 +84,9 @@ def gaussian(sigma: float) -> Scheme:
     True
     """
     level = _positive("sigma", sigma)
-
-    def radius(score: float, sigma: float) -> float:
-        from rsbounds import gaussian as theory
-
-        return float(theory.radius(score, sigma, scores=True))
-
-    return Scheme("gaussian", FIXED_NOISE, lambda x: level, radius, {"sigma": level})
+    return Scheme(
+        "gaussian", FIXED_NOISE, partial(_constant, level), _gaussian_radius, {"sigma": level}
+    )
 
 
 def semielastic(knn: KNNSigma, dim: float) -> Scheme:
@@ -119,24 +116,9 @@ def semielastic(knn: KNNSigma, dim: float) -> Scheme:
     >>> schemes.semielastic(knn, 4).scope
     'sigma(x) with a proven envelope'
     """
-    rate = float(knn.rate)
-
-    def level(x: Any) -> float:
-        _fits(x, dim)
-        return _positive("sigma(x)", knn.sigma(np.asarray(x).reshape(1, -1)))
-
-    def radius(score: float, sigma: float) -> float:
-        from rsbounds import semielastic as theory
-
-        return float(theory.radius(score, sigma, rate, dim, scores=True))
-
-    return Scheme(
-        "semi-elastic",
-        PROVEN_ENVELOPE,
-        level,
-        radius,
-        {"rate": rate, "dim": dim},
-    )
+    known = {"rate": float(knn.rate), "dim": dim}
+    level, radius = partial(_knn_level, knn, dim), partial(_semielastic_radius, **known)
+    return Scheme("semi-elastic", PROVEN_ENVELOPE, level, radius, known)
 
 
 def lipschitz(sigma: Callable[[Any], float], lip: float, sigma_min: float, dim: float) -> Scheme:
@@ -175,27 +157,47 @@ def lipschitz(sigma: Callable[[Any], float], lip: float, sigma_min: float, dim: 
     0.5
     """
     floor = _positive("sigma_min", sigma_min)
-    bound = float(real("lip", lip, 0, nan=False))
+    known = {"lip": float(real("lip", lip, 0, nan=False)), "sigma_min": floor, "dim": dim}
+    level, radius = partial(_floored_level, sigma, floor, dim), partial(_lipschitz_radius, **known)
+    return Scheme("lipschitz", PROVEN_ENVELOPE, level, radius, known)
 
-    def level(x: Any) -> float:
-        _fits(x, dim)
-        value = _positive("sigma(x)", sigma(x))
-        if value < floor:
-            raise ValueError(f"sigma(x) must be >= sigma_min = {floor}; got {value}")
-        return value
 
-    def radius(score: float, sigma: float) -> float:
-        from rsbounds import lipschitz as theory
+# Module-level functions, so that a scheme can be sent to another process.
 
-        return float(theory.radius(score, sigma, lip=bound, sigma_min=floor, dim=dim, scores=True))
 
-    return Scheme(
-        "lipschitz",
-        PROVEN_ENVELOPE,
-        level,
-        radius,
-        {"lip": bound, "sigma_min": floor, "dim": dim},
-    )
+def _constant(level: float, x: Any) -> float:
+    return level
+
+
+def _knn_level(knn: KNNSigma, dim: float, x: Any) -> float:
+    _fits(x, dim)
+    return _positive("sigma(x)", knn.sigma(np.asarray(x).reshape(1, -1)))
+
+
+def _floored_level(sigma: Callable[[Any], float], floor: float, dim: float, x: Any) -> float:
+    _fits(x, dim)
+    value = _positive("sigma(x)", sigma(x))
+    if value < floor:
+        raise ValueError(f"sigma(x) must be >= sigma_min = {floor}; got {value}")
+    return value
+
+
+def _gaussian_radius(score: float, sigma: float) -> float:
+    from rsbounds import gaussian as theory
+
+    return float(theory.radius(score, sigma, scores=True))
+
+
+def _semielastic_radius(score: float, sigma: float, *, rate: float, dim: float) -> float:
+    from rsbounds import semielastic as theory
+
+    return float(theory.radius(score, sigma, rate, dim, scores=True))
+
+
+def _lipschitz_radius(score: float, sigma: float, **known: Any) -> float:
+    from rsbounds import lipschitz as theory
+
+    return float(theory.radius(score, sigma, scores=True, **known))
 
 
 def _fits(x: Any, dim: float) -> None:

@@ -1,0 +1,47 @@
+"""Smoothing schemes as values: what they hold, and what a worker process gets of it."""
+
+from __future__ import annotations
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+
+from rsbounds import schemes, semielastic
+
+ANCHORS = np.random.default_rng(0).standard_normal((30, 4))
+
+
+def level(base: float, x: np.ndarray) -> float:
+    return base + 0.1 * abs(float(x[0]))
+
+
+SCHEMES = {
+    "gaussian": lambda: schemes.gaussian(0.5),
+    "semi-elastic": lambda: schemes.semielastic(
+        semielastic.KNNSigma(ANCHORS, 0.5, 0.1, 5, "mean"), 4
+    ),
+    "lipschitz": lambda: schemes.lipschitz(partial(level, 0.3), 0.1, 0.3, 4),
+}
+
+
+@pytest.mark.parametrize("method", SCHEMES)
+def test_schemes_survive_pickling(method):
+    scheme = SCHEMES[method]()
+    copy = pickle.loads(pickle.dumps(scheme))
+    x = np.array([0.4, -0.1, 0.2, 0.0])
+    assert (copy.method, copy.scope) == (method, scheme.scope)
+    assert copy.parameters == scheme.parameters
+    sigma = scheme.sigma(x)
+    assert copy.sigma(x) == sigma
+    assert copy.radius(2.0, sigma) == scheme.radius(2.0, sigma) > 0
+
+
+def test_parameters_are_those_of_the_radius():
+    assert schemes.gaussian(0.5).parameters == {"sigma": 0.5}
+    assert SCHEMES["semi-elastic"]().parameters == {"rate": 0.1, "dim": 4}
+    assert SCHEMES["lipschitz"]().parameters == {"lip": 0.1, "sigma_min": 0.3, "dim": 4}
+    for method in ("semi-elastic", "lipschitz"):
+        with pytest.raises(ValueError, match="dim must be at least the size of the input, 9"):
+            SCHEMES[method]().sigma(np.zeros((3, 3)))
