@@ -12,14 +12,15 @@ def add_parser(subparsers: Any) -> None:
         "bench",
         help="time the special functions beside SciPy's",
         description="Time the log tail of the noncentral chi-square distribution, the offset of a "
-        "ball and SciPy's tail, over dimensions and noncentralities, in microseconds a call.",
+        "ball and SciPy's tail, over dimensions and noncentralities, in microseconds a value of "
+        "an array.",
     )
     parser.add_argument(
         "--scipy-limit",
         type=float,
         default=1e9,
         metavar="NC",
-        help="largest noncentrality given to SciPy (1e9; 1e16 takes minutes)",
+        help="largest noncentrality given to SciPy (1e9; more takes longer)",
     )
     parser.set_defaults(func=run)
 
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         asked = row.scipy == row.scipy
         print(
             f"{row.dim:7d} {row.nc:7.0e} {row.log_tail:9.3f} {row.offset:8.3f} "
-            + (f"{row.scipy:10.1f} {row.scipy / row.log_tail:8.0f}" if asked else f"{'-':>10}")
+            + (f"{row.scipy:10.3g} {row.scipy / row.log_tail:8.3g}" if asked else f"{'-':>10}")
         )
     times = [row.log_tail for row in rows]
     print(f"microseconds; slowest over fastest log tail: {max(times) / min(times):.1f}")
