@@ -27,6 +27,7 @@ def real(
 
     ``closed`` is "both", "left", "right" or "neither"; ``nan=False`` refuses NaN too.
     """
+    _refuse_mask(name, value)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiub":
@@ -49,6 +50,7 @@ def real(
 
 def whole(name: str, value: Any, low: int = 0) -> NDArray[np.int64]:
     """``value`` as an int64 array with every element >= low, or ValueError."""
+    _refuse_mask(name, value)
     array = np.asarray(value)
     integral = array.dtype.kind in "iu" or (
         array.dtype.kind == "f"
@@ -59,7 +61,24 @@ def whole(name: str, value: Any, low: int = 0) -> NDArray[np.int64]:
     good = array >= low
     if not good.all():
         raise ValueError(f"{name} must be >= {low}; got {_bad(array, ~np.asarray(good))}")
+    if array.dtype == np.uint64 and (huge := array >= 2**63).any():
+        raise ValueError(f"{name} must be < 2^63; got {_bad(array, np.asarray(huge))}")
     return array.astype(np.int64)
+
+
+def count(name: str, value: Any, low: int = 0) -> int:
+    """``value`` as one whole number >= low, or ValueError."""
+    array = whole(name, value, low)
+    if array.ndim:
+        raise ValueError(f"{name} must be one whole number; got shape {array.shape}")
+    return int(array)
+
+
+def one(name: str, value: Any) -> float:
+    """``value`` as one finite number, or ValueError."""
+    if np.ndim(value) or not np.isfinite(value):
+        raise ValueError(f"{name} must be one finite number; got {_short(value)}")
+    return float(value)
 
 
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
@@ -85,6 +104,11 @@ def broadcast(**arrays: Any) -> list[Array]:
     except ValueError:
         shapes = ", ".join(f"{k} {np.shape(v)}" for k, v in arrays.items())
         raise ValueError(f"shapes must broadcast together; got {shapes}") from None
+
+
+def _refuse_mask(name: str, value: Any) -> None:
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} must hold no masked values; fill them, with NaN for instance")
 
 
 def _bad(array: NDArray[Any], bad: NDArray[np.bool_]) -> str:

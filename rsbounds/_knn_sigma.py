@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._anchors import Anchors, Progress
-from rsbounds._checks import Array, choice, real, whole
+from rsbounds._checks import Array, choice, one, real, whole
 from rsbounds._scores import flag_nan
 
 
@@ -68,9 +68,9 @@ class KNNSigma:
         progress: Progress | None = None,
     ) -> None:
         self._anchors = Anchors(anchors)
-        self.sigma_base = _one("sigma_base", real("sigma_base", sigma_base, 0.0, closed="neither"))
-        self.rate = _one("rate", real("rate", rate, 0.0, closed="left"))
-        self.k = int(_one("k", whole("k", k, 1)))
+        self.sigma_base = one("sigma_base", real("sigma_base", sigma_base, 0.0, closed="neither"))
+        self.rate = one("rate", real("rate", rate, 0.0, closed="left"))
+        self.k = int(one("k", whole("k", k, 1)))
         count = len(self._anchors.points)
         if not self.k <= count - isinstance(shift, str):
             raise ValueError(
@@ -82,7 +82,7 @@ class KNNSigma:
             own = self._distances(self._anchors.points, leave_out=True, progress=progress)
             self.shift = float(own.min() if shift == "min" else own.mean())
         else:
-            self.shift = _one("shift", real("shift", shift, -1e300, 1e300))
+            self.shift = one("shift", real("shift", shift, -1e300, 1e300))
 
     def distance(self, x: Any) -> Array:
         """Mean Euclidean distance to the k nearest anchors, for x of shape (..., d).
@@ -131,9 +131,3 @@ class KNNSigma:
 
         anchors.scan(rows, kernel, progress)
         return out
-
-
-def _one(name: str, value: Any) -> float:
-    if np.ndim(value) or not np.isfinite(value):
-        raise ValueError(f"{name} must be one finite number; got {value}")
-    return float(value)

@@ -26,6 +26,8 @@ def apply(ufunc: Any, *args: Any, cost: float) -> Array:
             result: Array = ufunc(*args)
             return result
         arrays = np.broadcast_arrays(*args)
+        if not all(np.can_cast(a.dtype, np.float64, "safe") for a in arrays):
+            return ufunc(*args)  # type: ignore[no-any-return]  # its own TypeError
         out = np.empty(size)
         flat = [np.ascontiguousarray(a, dtype=np.float64).reshape(-1) for a in arrays]
         edges = np.linspace(0, size, pieces + 1).astype(int)

@@ -105,6 +105,11 @@ def _round(value: Any, error: Any, towards: float) -> Array:
     return result
 
 
+def capped(value: Array, finite: Any) -> Array:
+    """The largest float64 in place of an overflow, where the true value is ``finite``."""
+    return np.where(np.isinf(value) & finite, np.finfo(np.float64).max, value)
+
+
 def flag_nan(value: Any) -> Any:
     """``value`` itself, with numpy's invalid flag raised when it holds a NaN."""
     nan = np.isnan(value)

@@ -19,9 +19,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc
 
-from rsbounds._checks import real, whole
+from rsbounds._checks import count, one, real
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import (
     SequentialTest,
@@ -62,6 +61,15 @@ def stream(seed: int, index: int, phase: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, phase)))
 
 
+def single(sigma: float) -> np.float32:
+    """The noise level in the precision of the noise, rounded up: more noise than is certified."""
+    low, high = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+    if not low <= sigma <= high:
+        raise ValueError(f"sigma must be in [{low:.2g}, {high:.2g}] to draw noise; got {sigma}")
+    level = np.float32(sigma)
+    return level if float(level) >= sigma else np.nextafter(level, np.float32(high))
+
+
 def block_size(n: int, dim: int, cells: int = 2**18) -> int:
     """Samples in one block of noise, which is also the batch of every forward pass.
 
@@ -74,6 +82,8 @@ def block_size(n: int, dim: int, cells: int = 2**18) -> int:
     >>> block_size(100, 784), block_size(100_000, 784), block_size(100_000, 150_528)
     (100, 334, 16)
     """
+    if dim < 1:
+        raise ValueError("x must have at least one number; got an empty input")
     largest = min(max(cells // dim, 16), 4096)
     blocks = -(-n // largest)
     return -(-n // blocks)
@@ -131,19 +141,20 @@ def certify(
     >>> c.predict, 0.45 < c.radius < 0.5  # the truth is 0.5
     (0, True)
     """
-    whole("n0", n0, 1), whole("n", n, 1), real("alpha", alpha, 0, 1, closed="neither", nan=False)
+    n0, n = count("n0", n0, 1), count("n", n, 1)
+    one("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
     sigma = scheme.sigma(x)
     selected = sampler(x, sigma, n0, stream(seed, index, _SELECT))
     estimated = sampler(x, sigma, n, stream(seed, index, _ESTIMATE))
     top = int(np.argmax(np.asarray(selected)))
-    count = int(np.asarray(estimated)[top])
-    score = float(lower_bound(count, n, alpha, scores=True))
+    hits = int(np.asarray(estimated)[top])
+    score = float(lower_bound(hits, n, alpha, scores=True))
     return Certificate(
         predict=top if score > 0 else ABSTAIN,
         radius=scheme.radius(score, sigma) if score > 0 else 0.0,
         score=score,
-        p_a=float(lower_bound(count, n, alpha)),
-        count=count,
+        p_a=float(lower_bound(hits, n, alpha)),
+        count=hits,
         n=n,
         sigma=sigma,
         method=scheme.method,
@@ -204,28 +215,28 @@ def certify_radius(
     >>> c.predict, c.radius, c.n < 1000
     (0, 0.5, True)
     """
-    whole("n0", n0, 1), whole("n", n, 1)
-    real("target", target, 0, closed="neither", nan=False)
+    n0, n = count("n0", n0, 1), count("n", n, 1)
+    one("target", real("target", target, 0, closed="neither", nan=False))
     sigma = scheme.sigma(x)
     needed = _score_of(lambda z: scheme.radius(z, sigma) >= target)
     test = SequentialTest(radius=needed or 0.0, sigma=1.0, alpha=alpha)
     top = int(np.argmax(np.asarray(sampler(x, sigma, n0, stream(seed, index, _SELECT)))))
     generator = stream(seed, index, _ESTIMATE)
-    count = drawn = 0
+    hits = drawn = 0
     proved = hopeless = False
     while drawn < n and not proved and not hopeless and needed is not None:
         more = min(max(64, 1 << (drawn // 4).bit_length() >> 1), n - drawn)
-        count += int(np.asarray(sampler(x, sigma, more, generator))[top])
+        hits += int(np.asarray(sampler(x, sigma, more, generator))[top])
         drawn += more
-        proved = bool(test.proves(count, drawn))
-        hopeless = not proved and anytime_upper_bound(count, drawn, alpha, scores=True) < needed
-    score = float(anytime_lower_bound(count, drawn, alpha, scores=True)) if drawn else -np.inf
+        proved = bool(test.proves(hits, drawn))
+        hopeless = not proved and anytime_upper_bound(hits, drawn, alpha, scores=True) < needed
+    score = float(anytime_lower_bound(hits, drawn, alpha, scores=True)) if drawn else -np.inf
     return Certificate(
         predict=top if score > 0 else ABSTAIN,
         radius=target if proved else 0.0,
         score=score,
-        p_a=float(anytime_lower_bound(count, drawn, alpha)) if drawn else 0.0,
-        count=count,
+        p_a=float(anytime_lower_bound(hits, drawn, alpha)) if drawn else 0.0,
+        count=hits,
         n=drawn,
         sigma=sigma,
         method=scheme.method,
@@ -280,12 +291,13 @@ def predict(
     >>> predict(ArraySampler(lambda b: b @ w.T), [0.5, 0.0], gaussian(0.5), n=100)
     0
     """
-    whole("n", n, 1), real("alpha", alpha, 0, 1, closed="neither", nan=False)
+    n = count("n", n, 1)
+    one("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
     counts = np.asarray(sampler(x, scheme.sigma(x), n, stream(seed, index, _PREDICT)))
     second, first = np.sort(counts)[-2:]
-    p_value = 2.0 * bdtrc(first - 1, first + second, 0.5) if first > second else 1.0
-    # the factor covers the rounding of bdtrc: p_value may only be too large
-    return int(np.argmax(counts)) if p_value * (1 + 1e-9) <= alpha else ABSTAIN
+    # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
+    rejects = first > second and lower_bound(first, first + second, alpha / 2, scores=True) >= 0
+    return int(np.argmax(counts)) if rejects else ABSTAIN
 
 
 class ArraySampler:
@@ -312,12 +324,12 @@ class ArraySampler:
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> NDArray[np.int64]:
         """Counts of the classes; see :class:`Sampler`."""
-        x = np.asarray(x, dtype=np.float32)
+        x, level = np.asarray(x, dtype=np.float32), single(sigma)
         size = block_size(n, x.size)
         counts: Any = 0
         for start in range(0, n, size):
             noise = generator.standard_normal((size, *x.shape), dtype=np.float32)
-            noise *= np.float32(sigma)
+            noise *= level
             noise += x
             counts = counts + votes(self.classifier(noise), size, n - start)
         return np.asarray(counts, dtype=np.int64)

@@ -249,6 +249,8 @@ def radius(
     """
     z_a, z_b, gap, sigma, dim, mean_lip = _arguments(p_a, sigma, dim, p_b, mean_lip, scores)
     if not hasattr(envelope, "_kernel"):
+        if not hasattr(envelope, "bounds"):
+            raise ValueError(f"envelope must have a method bounds; got {envelope!r}")
         return _flagged(table_radius(z_a, z_b, gap, sigma, envelope, dim, mean_lip))
     name, parameters = envelope._kernel()
     parameters = _parameters(envelope, sigma, parameters)

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from rsbounds._checks import Array, broadcast, real, whole
-from rsbounds._scores import EPS, NDTRI_ERROR, half_gap, round_down, round_up, scores_of
+from rsbounds._scores import EPS, NDTRI_ERROR, capped, half_gap, round_down, round_up, scores_of
 
 __all__ = [
     "lipschitz_radius",
@@ -99,7 +99,9 @@ def radius(
     half, sigma, norm, dim = broadcast(p_a=half, sigma=sigma, norm=norm, dim=dim)
     # the rounded exponent costs log(dim) 2^-55, the power, product and quotient an ulp each
     spread = dim ** np.maximum(0.5 - 1.0 / norm, 0.0)
-    return round_down(sigma * half / spread, 16 * EPS)
+    with np.errstate(over="ignore"):
+        value = capped(sigma * half / spread, np.isfinite(half))
+    return round_down(value, 16 * EPS)
 
 
 def local_lipschitz(p: Any, sigma: Any) -> Array:
@@ -182,11 +184,11 @@ def lipschitz_radius(p_a: Any, p_b: Any, lip: Any) -> Array:
     lip = real("lip", lip, 0.0, closed="left")
     p_a, p_b, lip = broadcast(p_a=p_a, p_b=p_b, lip=lip)
     difference = p_a - p_b
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         value = np.divide(
             difference / 2, lip, where=~(difference <= 0), out=np.zeros(difference.shape)
         )
-    return round_down(value, 2 * EPS)
+    return round_down(capped(value, lip > 0), 2 * EPS)
 
 
 def naive_lipschitz(sigma: Any, dim: Any) -> Array:
@@ -270,7 +272,9 @@ def max_radius(n: Any, alpha: Any, sigma: Any) -> Array:
     alpha, n, sigma = broadcast(alpha=alpha, n=n, sigma=sigma)
     complement = round_up(-np.expm1(np.log(alpha) / n), 4 * EPS)
     z = np.maximum(-ndtri(np.minimum(complement, 0.5)), 0.0)
-    return round_down(sigma * z, NDTRI_ERROR + EPS)
+    with np.errstate(over="ignore"):
+        value = capped(sigma * z, True)
+    return round_down(value, NDTRI_ERROR + EPS)
 
 
 def vanishing_sigma(radius: Any, n_classes: Any, dim: Any) -> Array:

@@ -39,10 +39,11 @@ import numpy as np
 
 from rsbounds._anchors import LabelledAnchors, Labels, Progress
 from rsbounds._checks import Array, broadcast, choice, real
-from rsbounds._scores import EPS, round_down
+from rsbounds._scores import EPS, capped, round_down
 
 __all__ = ["LocallyBiased", "boundary_radius", "neighbour_radius"]
 
+_LOST = 8 * 2.0**-1074
 _NORM_ERROR = 64 * EPS  # numpy's pairwise sum of d terms, and the square root
 
 
@@ -71,7 +72,8 @@ def boundary_radius(
     -------
     Array
         The radius in the perturbation's norm: never above the true value of the formula at
-        the given numbers and within 1e-14 of it (relative). 0 where v = 0; inf where v is not
+        the given numbers and within 1e-14 of it (relative; where grad_norm and alpha lip_grad
+        are below 1e-300, lower by more). 0 where v = 0; inf where v is not
         0 and b = L = 0. NaN in, NaN out with the invalid flag.
 
     Raises
@@ -104,9 +106,11 @@ def boundary_radius(
         slope = alpha * lip_grad + grad_norm
         # the square root by parts: neither the square nor the product overflows
         root = np.hypot(slope, np.sqrt(curvature * lip_grad) * np.sqrt(value))
-        total = slope / 2 + root / 2
+        bounded = (slope > 0) | (lip_grad > 0)
+        # among subnormal numbers each operation may lose half of the smallest
+        total = slope / 2 + root / 2 + np.where(bounded, _LOST, 0.0)
         radius = np.divide(value, total, where=~(value == 0), out=np.zeros(value.shape))
-    return round_down(np.where(np.isnan(total), np.nan, radius), 16 * EPS)
+    return round_down(np.where(np.isnan(total), np.nan, capped(radius, bounded)), 16 * EPS)
 
 
 def neighbour_radius(

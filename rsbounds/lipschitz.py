@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._checks import Array, broadcast, check, choice, real
+from rsbounds._checks import Array, broadcast, check, choice, one, real
 from rsbounds._parallel import apply
 from rsbounds._scores import (
     NDTRI_ERROR,
@@ -152,8 +152,8 @@ def p_min_search(dim: Any, floor: float = 1e-300) -> np.float64:
     >>> float(p_min_search(784))
     1e-300
     """
-    d = float(real("dim", dim, 1.0, 1e8, nan=False))
-    lowest = float(real("floor", floor, 0.0, 0.5, closed="neither", nan=False))
+    d = one("dim", real("dim", dim, 1.0, 1e8, nan=False))
+    lowest = one("floor", real("floor", floor, 0.0, 0.5, closed="neither", nan=False))
     top = -float(ndtri(lowest))
     z = np.linspace(-top, top, 257)
     values = ufuncs["lipschitz_ratio"](z, d)
@@ -248,6 +248,8 @@ def normalize_scores(scores: Any, p_min: Any) -> Array:
     array = real("scores", scores, 0.0, 1.0)
     if array.ndim == 0:
         raise ValueError("scores must have the classes on the last axis; got a scalar")
+    if array.shape[-1] < 2:
+        raise ValueError(f"scores must be of at least two classes; got {array.shape[-1]}")
     p_min = real("p_min", p_min, 0.0, 1 / array.shape[-1], closed="neither", nan=False)
     return np.asarray(p_min + (1 - array.shape[-1] * p_min) * array)
 

@@ -63,7 +63,8 @@ def radius(p_a: Any, sigma0: Any, sigma1: Any, dim: Any, p_b: Any = None) -> Arr
     Array
         Never above the supremum over alpha. Relative to it, within 1e-11 unless the two
         terms under the root cancel: then within 1e-12 of the larger term, before the root.
-        0 where p_a <= p_b or where no alpha certifies (R^2 <= 0); inf where p_a = 1. NaN in,
+        0 where p_a <= p_b, where no alpha certifies (R^2 <= 0) or where the ratio of the levels
+        is beyond 1e150; inf where p_a = 1. NaN in,
         NaN out with the invalid flag.
 
     Raises
@@ -100,6 +101,8 @@ def radius(p_a: Any, sigma0: Any, sigma1: Any, dim: Any, p_b: Any = None) -> Arr
             piece = slice(start, start + _PIECE)
             problems = (v.reshape(-1)[piece] for v in (p_a, p_b, sigma0, sigma1, dim))
             square.reshape(-1)[piece] = _supremum(_Terms(*problems))
+    known = ~np.isnan([p_a, p_b, sigma0, sigma1, dim]).any(0)
+    square = np.where(known & np.isnan(square), np.where(p_a == 1.0, np.inf, 0.0), square)
     value = sigma1 * np.sqrt(np.where(p_a <= p_b, 0.0, np.maximum(square, 0.0)))
     return round_down(value, 4 * EPS)
 

@@ -168,19 +168,20 @@ def worst_case_ball(
         p_a=z_a, sigma0=sigma0, sigma1=sigma1, distance=distance, dim=dim
     )
     complement = sigma1 > sigma0
-    gap = (sigma0 - sigma1) / sigma0 * ((sigma0 + sigma1) / sigma0)
+    gap = (sigma0 - sigma1) / sigma0 * (1 + sigma1 / sigma0)
     flat = gap == 0
     centre = distance / np.where(flat, 1.0, gap)
     s = np.abs(centre) / sigma0
     z = np.where(complement, z_a, -z_a)
     u = ball_offset(z, dim, s)
-    inner = u < -s / 2  # the radius by itself, not as a difference
+    inner = (u < -s / 2) & np.isfinite(z)  # the radius by itself, not as a difference
     rho = np.where(
         inner, np.sqrt(ncx2_ppf_exp(log_ndtr(z), dim, np.where(inner, s, 0.0) ** 2)), s + u
     )
+    unknown = np.isnan([z_a, sigma0, sigma1, distance, dim]).any(0)
     return (
-        _value(np.where(flat, np.inf, centre)),
-        _value(np.where(flat, np.inf, sigma0 * rho)),
+        _value(flag_nan(np.where(unknown, np.nan, np.where(flat, np.inf, centre)))),
+        _value(np.where(unknown, np.nan, np.where(flat, np.inf, sigma0 * rho))),
         _value(complement),
     )
 
@@ -204,7 +205,7 @@ def ratio_threshold(p_a: Any, dim: Any, *, side: str = "below", bound: str = "ch
     Returns
     -------
     Array
-        The ratio sigma1/sigma0, relative error at most 1e-13. Below 1 for side "below", above 1
+        The ratio sigma1/sigma0, relative error at most 1e-12. Below 1 for side "below", above 1
         for "above". The exact threshold is the nearest to 1.
 
     Raises

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify import ArraySampler, block_size, certify, predict, stream, votes
+from rsbounds.certify import ArraySampler, block_size, certify, predict, single, stream, votes
 from rsbounds.schemes import Scheme, gaussian, lipschitz
 
 DIM = 20
@@ -113,6 +113,36 @@ def test_prediction_is_the_exact_two_sided_binomial_test(counts):
         assert found == expected
 
 
+def test_prediction_from_very_many_samples():
+    """The p-value is 1e-6 above alpha; SciPy's tail of the binomial law is not that exact."""
+    first, n = 114084663, 228119815
+    known = {"n": n, "alpha": 0.0010453836420855668}
+    counts = np.array([first, n - first])
+    assert predict(lambda *_: counts, None, gaussian(0.5), **known) == ABSTAIN
+    known["alpha"] *= 1 + 3e-6
+    assert predict(lambda *_: counts, None, gaussian(0.5), **known) == 0
+
+
+@given(st.floats(1e-30, 1e30))
+def test_noise_is_not_smaller_than_its_level(sigma):
+    level = float(single(sigma))
+    assert sigma <= level <= sigma * (1 + 2.0**-22)
+
+
+@pytest.mark.parametrize("sigma", [1e-50, 1e-40, 4e38])
+def test_noise_that_float32_cannot_hold_is_refused(sigma):
+    sampler, x = half_space(0.0)
+    with pytest.raises(ValueError, match="to draw noise"):
+        certify(sampler, x, gaussian(sigma), n=10)
+
+
+def test_whole_floats_count_and_empty_inputs_are_refused():
+    sampler, x = half_space(0.3)
+    assert certify(sampler, x, gaussian(0.5), n=1e3) == certify(sampler, x, gaussian(0.5), n=1000)
+    with pytest.raises(ValueError, match="x must have at least one number"):
+        certify(sampler, np.zeros(0), gaussian(0.5), n=10)
+
+
 def test_nan_scores_count_for_no_class():
     scores = np.array([[1.0, 0.0], [np.nan, 5.0], [0.0, np.nan], [0.0, 1.0], [9.0, 0.0]])
     assert votes(scores, 5, 5).tolist() == [2, 1]
@@ -129,7 +159,16 @@ def test_scores_of_the_wrong_shape_are_refused(shape):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("n0", 0), ("n", -1), ("n", 2.5), ("alpha", 0.0), ("alpha", 1.0), ("alpha", np.nan)],
+    [
+        ("n0", 0),
+        ("n", -1),
+        ("n", 2.5),
+        ("n", [10, 20]),
+        ("alpha", [0.1, 0.2]),
+        ("alpha", 0.0),
+        ("alpha", 1.0),
+        ("alpha", np.nan),
+    ],
 )
 def test_bad_numbers_are_refused(name, value):
     sampler, x = half_space(0.3)

@@ -195,3 +195,31 @@ def test_bad_counts() -> None:
         anytime_lower_bound(1, 10, 0.7)
     with pytest.raises(ValueError, match="hits must be whole"):
         anytime_upper_bound(1.5, 10, 0.1)
+
+
+def test_bounds_of_many_trials_are_proved_by_interval_arithmetic() -> None:
+    """SciPy's betaln is off by 1e-8 and more where both its arguments are large."""
+    rng = np.random.default_rng(3)
+    cases = [(9279547 - 30, 9279547, 0.0057323712569246794),
+             (9800006897 - 74764, 9800006897, 0.004829957642211832),
+             (781856090915 - 1971364, 781856090915, 0.003440538211626604)]  # fmt: skip
+    for _ in range(60):
+        trials = int(10 ** rng.uniform(5, 12))
+        misses = int(rng.poisson(trials * 10 ** rng.uniform(-8, -1)))
+        cases.append((trials - misses, trials, 10 ** rng.uniform(-4, -1)))
+    for hits, trials, alpha in cases:
+        z = float(anytime_lower_bound(hits, trials, alpha, scores=True))
+        assert exact_log_wealth(hits, trials, z) >= -arb(alpha).log()
+        assert not SequentialTest(z * (1 + 1e-6), 1.0, alpha).proves(hits, trials)
+
+
+def test_error_bound_of_the_wealth() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        trials = int(10 ** rng.uniform(0, 12))
+        hits = trials - min(int(rng.poisson(trials * 10 ** rng.uniform(-9, -0.4))), trials)
+        z = float(anytime_lower_bound(max(hits, 1), trials, 0.01, scores=True))
+        if np.isfinite(z):
+            wealth, error = _log_wealth(np.float64(hits), np.float64(trials), np.asarray(z))
+            off = exact_log_wealth(hits, trials, z) - arb(float(wealth))
+            assert abs(off) <= arb(float(error)) / 20

@@ -88,8 +88,20 @@ def smooth(draw):
     return memories(draw, st.floats(-10, 10).map(lambda v: v if abs(v) > 1e-100 else 0.0))
 
 
-@settings(max_examples=300, deadline=None)  # the first example compiles
-@given(st.one_of(lattice(), smooth()), st.sampled_from(NORMS), st.sampled_from(["tight", "paper"]))
+@st.composite
+def far(draw):
+    """Anchors close to each other and far from 0: 2 x - (p + q) would round at the size of x."""
+    x, anchors, labels = draw(smooth())
+    offset = draw(st.sampled_from([1e2, 1e4, 1e8]))
+    return x + offset, anchors + offset, labels
+
+
+@settings(max_examples=400, deadline=None)  # the first example compiles
+@given(
+    st.one_of(lattice(), smooth(), far()),
+    st.sampled_from(NORMS),
+    st.sampled_from(["tight", "paper"]),
+)
 def test_neighbour_radius_against_rationals(memory, norm, method):
     x, anchors, labels = memory
     value = mp.mpf(float(lbrs.neighbour_radius(x, anchors, labels, norm=norm, method=method)))
@@ -465,3 +477,25 @@ def value_and_grad(x):
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 1e8])
+def test_neighbour_radius_far_from_the_origin(offset):
+    """On the line it is the distance to the middle between two anchors, to the last digits."""
+    rng = np.random.default_rng(0)
+    for x, p, q in offset + rng.random((500, 3)):
+        truth = abs((Fraction(p) + Fraction(q)) / 2 - Fraction(x))
+        value = Fraction(float(lbrs.neighbour_radius([x], [[p], [q]], [1, -1])))
+        assert truth * (1 - Fraction(1, 10**11)) <= value <= truth
+
+
+@pytest.mark.parametrize(
+    ("arguments", "truth"),
+    [
+        ((1e-320, 5e-324, 0.0, 0.0), 2024.0),
+        ((1e-310, 2.5e-323, 0.0, 0.0), 4.05e12),
+        ((5.3e74, 2.6e-262, 410.6, 0.0), np.finfo(float).max),  # beyond it
+    ],
+)
+def test_boundary_radius_at_the_ends_of_the_range(arguments, truth):
+    assert 0 < float(lbrs.boundary_radius(*arguments)) <= truth

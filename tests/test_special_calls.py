@@ -266,3 +266,25 @@ def test_error_bound_refuses_other_names() -> None:
         special.error_bound("gamma", 1.0)
     with pytest.raises(ValueError, match=r"^value must be real numbers"):
         special.error_bound("log_ndtr", "a")
+
+
+@pytest.mark.parametrize("count", [10, 200_000])
+@pytest.mark.parametrize("kind", ["U3", object, complex, "m8[s]"])
+def test_what_is_no_real_number_is_refused_at_any_size(count, kind):
+    wrong = np.full(count, 1 if kind == "m8[s]" else "0.5" if kind == "U3" else 0.5, dtype=kind)
+    with pytest.raises(ValueError, match="p must be real numbers"):
+        special.ndtri(wrong)
+
+
+def test_out_may_be_the_argument():
+    x = np.array([2.0, 0.5])
+    with pytest.raises(ValueError, match=r"p must be in \[0, 1\]; got 1 of 2 values"):
+        special.ndtri(x, out=x)
+    x = np.array([0.25, 0.5])
+    expected = special.ndtri(x)
+    assert special.ndtri(x, out=x) is x
+    assert x.tolist() == expected.tolist()
+
+
+def test_long_doubles_are_converted():
+    assert special.ndtri(np.longdouble(0.25)) == special.ndtri(0.25)

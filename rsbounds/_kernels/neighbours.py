@@ -29,11 +29,17 @@ def _square_block(a, b):
     return total
 
 
+@njit(cache=True, nogil=True)
+def _bisector_terms(x, p, q, terms):
+    for k in range(x.size):  # as written: 2 x - (p + q) would round at the size of x
+        terms[k] = (p[k] - q[k]) * ((x[k] - p[k]) + (x[k] - q[k]))
+
+
 @njit(cache=True, nogil=True, fastmath=_SUMS)
-def _bisector_block(x, p, q):
+def _sum(terms):
     total = 0.0
-    for k in range(x.size):
-        total += (p[k] - q[k]) * ((x[k] - p[k]) + (x[k] - q[k]))
+    for term in terms:
+        total += term
     return total
 
 
@@ -70,9 +76,12 @@ def squared_distance(a, b):
 def _bisector(x, p, q):
     """|x - q|^2 - |x - p|^2 within ERROR |p - q| (|x - p| + |x - q|)."""
     total, lost = 0.0, 0.0
+    terms = np.empty(min(x.size, _BLOCK))
     for start in range(0, x.size, _BLOCK):
-        stop = start + _BLOCK
-        term = _bisector_block(x[start:stop], p[start:stop], q[start:stop])
+        part = x[start : start + _BLOCK]
+        terms = terms[: part.size]
+        _bisector_terms(part, p[start : start + _BLOCK], q[start : start + _BLOCK], terms)
+        term = _sum(terms)
         moved = total + term
         lost += (total - moved) + term if abs(total) >= abs(term) else (term - moved) + total
         total = moved

@@ -58,7 +58,7 @@ class CDFCertificate:
         t = real("thresholds", self.thresholds, 0.0, 1.0, closed="right", nan=False)
         if not (t.ndim == 1 and t.size > 0 and np.all(np.diff(t) > 0)):
             raise ValueError("thresholds must be one-dimensional and increasing; got others")
-        z = real("scores", self.scores, nan=False)
+        z = real("scores", self.scores, closed="left", nan=False)
         if z.shape != t.shape:
             raise ValueError(f"scores must have shape {t.shape}; got {z.shape}")
         object.__setattr__(self, "thresholds", t)
@@ -94,7 +94,7 @@ class CDFCertificate:
         ``sigma`` > 0 and ``level`` in (0, 1), arrays that broadcast; 0 where the bound at
         the input itself does not exceed the level.
         """
-        sigma = real("sigma", sigma, 0.0, closed="right")
+        sigma = real("sigma", sigma, 0.0, closed="neither")
         level = real("level", level, 0.0, 1.0, closed="neither")
         sigma, level = broadcast(sigma=sigma, level=level)
 

@@ -180,14 +180,45 @@ def _log_wealth(hits: Any, trials: Any, z0: Array) -> tuple[Array, Array]:
     """Log wealth against p0 = Phi(z0), and its error bound."""
     misses = trials - hits
     a, b = hits + 0.5, misses + 0.5
-    hit_term, miss_term = hits * sc.log_ndtr(z0), misses * sc.log_ndtr(-z0)
-    beta_term = sc.betaln(a, b)
     q0 = sc.ndtr(-z0)
+    # near 0 the logarithm of p0 keeps its digits only as log1p(-q0)
+    hit_term = hits * np.where(z0 > 0.0, np.log1p(-np.minimum(q0, 0.5)), sc.log_ndtr(z0))
+    miss_term = misses * sc.log_ndtr(-z0)
+    beta_term = _log_beta(a, b)
     with np.errstate(divide="ignore"):
         one_sided = np.log(sc.betainc(b, a, q0)) - np.log(sc.betainc(0.5, 0.5, q0))
     wealth = beta_term - np.log(np.pi) - hit_term - miss_term + one_sided
     error = 1e-12 * (1.0 + np.abs(beta_term) + np.abs(hit_term) + np.abs(miss_term))
     return np.asarray(wealth), np.asarray(error)
+
+
+def _log_beta(a: Array, b: Array) -> Array:
+    """log B(a, b) for a, b >= 1/2, within 1e-13 (1 + its size) of it.
+
+    By Stirling's series, whose large parts cancel in closed form; SciPy's betaln subtracts
+    logarithms of gamma functions, which are larger by far.
+    """
+    p, q = np.minimum(a, b), np.maximum(a, b)
+    x = p / (p + q)
+    large = np.maximum(q, 10.0)
+    rest = _stirling(large) - _stirling(p + large)
+    both_large = (
+        0.5 * np.log(2.0 * np.pi / large)
+        + (_stirling(np.maximum(p, 10.0)) + rest)
+        + (p - 0.5) * np.log(x)
+        + q * np.log1p(-x)
+    )
+    one_large = sc.gammaln(p) + rest + p - p * np.log(p + q) + (q - 0.5) * np.log1p(-x)
+    return np.select([p >= 10.0, q >= 10.0], [both_large, one_large], sc.betaln(a, b))
+
+
+def _stirling(x: Array) -> Array:
+    """log Gamma(x) - (x - 1/2) log x + x - log(2 pi)/2 for x >= 10, to 1e-15."""
+    y = 1.0 / (x * x)
+    series = 1 / 1188 - y * (691 / 360360)
+    for term in (-1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
+        series = term + y * series
+    return series / x
 
 
 def _probability(z: Array) -> tuple[Array, Array]:

@@ -24,9 +24,16 @@ DOMAIN: dict[str, tuple[float, float]] = {
 }
 
 
+def _shares_memory(value: Any, out: Any) -> bool:
+    arrays = out if isinstance(out, tuple) else (out,)
+    return isinstance(value, np.ndarray) and any(np.may_share_memory(value, a) for a in arrays)
+
+
 def call(name: str, out: Any, where: Any, **args: Any) -> Array:
     """The ufunc of that name; the kernels answer NaN outside the domain, so arguments are
     looked at only when a NaN came out."""
+    if out is not None:  # the arguments are looked at again after it has been written
+        args = {k: np.array(v) if _shares_memory(v, out) else v for k, v in args.items()}
     try:
         if out is None and where is True:
             result = apply(ufuncs[name], *args.values(), cost=0.4)
@@ -34,7 +41,10 @@ def call(name: str, out: Any, where: Any, **args: Any) -> Array:
             with np.errstate(all="ignore"):
                 result = ufuncs[name](*args.values(), out=out, where=where)
     except (TypeError, ValueError):
-        broadcast(**{k: real(k, v, *DOMAIN[k]) for k, v in args.items()})
+        checked = {k: real(k, v, *DOMAIN[k]) for k, v in args.items()}
+        broadcast(**checked)
+        if any(np.asarray(v).dtype.char == "g" for v in args.values()):  # long double
+            return call(name, out, where, **checked)
         raise
     bad = np.isnan(result) & where
     if bad.any():

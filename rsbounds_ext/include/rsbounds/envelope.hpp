@@ -18,7 +18,9 @@
 // down to radius 0 and in every dimension; `error` bounds it.
 //
 // The search runs on the gain of one branch: secant inside a bracket. A radius is returned only
-// after the certificate was evaluated there with the error bound added: NaN never passes.
+// after the certificate was evaluated there with the error bound added: NaN never passes. Lengths
+// are first multiplied by the power of 2 that brings sigma into [1, 2): exact, and no step of the
+// search can underflow or overflow for an extreme unit of the input.
 #pragma once
 
 #include "quantile.hpp"
@@ -29,6 +31,13 @@ struct Ratio {
     double k, gap, gap2;  // sigma1/sigma0, |1 - k|, |1 - k^2|, each to a few ulp
 };
 
+// x 2^e >= 0, never above it
+inline double scaled_down(double x, int e) {
+    const double y = std::ldexp(x, e);
+    if (y > std::numeric_limits<double>::max()) return x < inf ? std::numeric_limits<double>::max() : x;
+    return y < std::numeric_limits<double>::min() && y > 0 ? std::nextafter(y, 0.0) : y;
+}
+
 struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
     double rate;
     Ratio at(double distance, double, bool up) const {
@@ -37,6 +46,7 @@ struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
                   : Ratio{std::exp(-t), -std::expm1(-t), -std::expm1(-2 * t)};
     }
     double log_slope(double) const { return rate; }
+    SemiElastic scaled(int e) const { return {std::ldexp(rate, -e)}; }
 };
 
 struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
@@ -49,6 +59,7 @@ struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
         return {low / sigma, gap, gap * (2 - gap)};
     }
     double log_slope(double sigma) const { return lip / sigma; }
+    LipschitzSigma scaled(int e) const { return {lip, scaled_down(floor, e)}; }
 };
 
 struct SigmaRange {  // low <= sigma(y) <= high wherever y is
@@ -58,6 +69,7 @@ struct SigmaRange {  // low <= sigma(y) <= high wherever y is
         return {(up ? high : low) / sigma, gap, gap * (up ? 2 + gap : 2 - gap)};
     }
     double log_slope(double) const { return 0; }
+    SigmaRange scaled(int e) const { return {scaled_down(low, e), std::ldexp(high, e)}; }
 };
 
 struct Gain {
@@ -108,7 +120,10 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
     if (!(r.gap > 0)) return {alpha, 3e-16 * alpha};
     if (!(r.k > 0 && r.gap2 < inf)) return {inf, 0};
     const double s0 = alpha / r.gap2;
-    if (s0 >= half_space) return {alpha, 1e-15 * alpha};
+    if (s0 >= half_space) {
+        const double all = (alpha + (up ? -b : b) * r.gap) / r.k;
+        return {all, 2e-15 * (alpha + std::fabs(b) * r.gap) / r.k};
+    }
     const Ball ball = ball_at(up ? -b : b, dim, s0);
     if (ball.rho < 1e-140) {
         const Gain tiny = tiny_gain(b, alpha, r, up, dim, s0);
@@ -164,7 +179,9 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, double cap) {
     const double target = p.target(), slope = e.log_slope(p.sigma) * p.sigma;
     double low = 0, f_low = -target, high = inf, f_high = inf, last = 0, f_last = -target;
     // first guess: the metric of shift and scale at high dimension
-    double r = 0.5 * p.gap * p.sigma / (1 + p.mean_lip) / std::sqrt(1 + 2 * p.dim * slope * slope);
+    const double growth = 2 * p.dim * slope * slope;
+    const double metric = growth < inf ? std::sqrt(1 + growth) : std::sqrt(2 * p.dim) * slope;
+    double r = 0.5 * p.gap * p.sigma / (1 + p.mean_lip) / metric;
     double step1 = r, step2 = 0;
     for (int i = 0; i < 300; ++i) {
         if (r >= cap) r = cap, step1 = step2 = 0;
@@ -194,7 +211,7 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, double cap) {
             secant = false;
         }
         r = next;
-        if (near && secant && step * step <= 1e-13 * r * step2) break;
+        if (near && secant && (step / r) * (step / r) <= 1e-13 * (step2 / r)) break;
         if (std::fabs(r - last) <= 2e-13 * r || high - low <= 2e-13 * low) break;
         step2 = secant ? step1 : 0, step1 = step;
     }
@@ -214,18 +231,24 @@ inline bool searchable(const Budget& p, double& trivial) {
 }
 
 template <class Envelope>
-double envelope_radius(const Budget& p, const Envelope& e) {
+double envelope_radius(Budget p, Envelope e) {
     double trivial;
     if (!searchable(p, trivial)) return trivial;
+    const int power = std::ilogb(p.sigma);
+    p.sigma = std::ldexp(p.sigma, -power), e = e.scaled(-power);
     const double cohen = 0.5 * p.gap * p.sigma / (1 + p.mean_lip);
     const double upper = branch_radius(p, e, true, cohen);
-    return certified(p, e, upper, false) ? upper : branch_radius(p, e, false, upper);
+    const double r = certified(p, e, upper, false) ? upper : branch_radius(p, e, false, upper);
+    return scaled_down(r, power);
 }
 
 template <class Envelope>
-double lone_branch_radius(const Budget& p, const Envelope& e, bool up) {
+double lone_branch_radius(Budget p, Envelope e, bool up) {
     double trivial;
-    return searchable(p, trivial) ? branch_radius(p, e, up, inf) : trivial;
+    if (!searchable(p, trivial)) return trivial;
+    const int power = std::ilogb(p.sigma);
+    p.sigma = std::ldexp(p.sigma, -power), e = e.scaled(-power);
+    return scaled_down(branch_radius(p, e, up, inf), power);
 }
 
 }  // namespace rsb
