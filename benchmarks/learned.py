@@ -60,7 +60,8 @@ TAIL = """
   geometric mean .5 of the levels, which sets the volume of the certified ellipsoid; the l2 ball
   inside it hangs on the smallest level.
 - **level by ascent** [Alfarra et al.] and **level by search** over .25, .5, 1 [Chen et al.], for
-  each image; **with memory**: the former, corrected by what was certified before.
+  each image; **with memory**: the former, corrected by what was certified before. (Where it
+  changes nothing, no two balls of different classes met.)
 - **locally biased**: class 8 against the rest, half of the images of class 8; deterministic
   [Anderson, Sojoudi]. g is linear, or a softplus network of 8 units whose gradient has a proven
   Lipschitz constant. The last alpha is as good as infinite: the nearest image decides.

@@ -74,6 +74,8 @@ class CDFCertificate:
         default the multiples of 1/64 below 1.
         """
         t = np.arange(1, 64) / 64.0 if thresholds is None else np.atleast_1d(thresholds)
+        if not t.size:
+            raise ValueError("thresholds must hold at least one; got none")
         alpha = real("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
         z = lower_bound(histogram.at_least(t), histogram.n, alpha / t.size, scores=True)
         return cls(t, z)
