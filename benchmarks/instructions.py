@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import rsbounds_ext
+from rsbounds.bench import machine
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "instructions.md"
 PROGRAM = """
@@ -46,6 +47,12 @@ def instructions(program: Path, dim: int, nc: float, kind: str) -> float:
     return (count(4000) - count(2000)) / 2000
 
 
+def first_line(program: str) -> str:
+    """What a program says of its version."""
+    words = [program, "--version"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\n")[0]
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder, "cost.cpp"), Path(folder, "cost")
@@ -53,11 +60,14 @@ def main() -> None:
         flags = ["-O3", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-Wno-psabi", "-w"]
         include = f"-I{rsbounds_ext.get_include()}"
         subprocess.run(["g++", *flags, include, str(source), "-o", str(program)], check=True)
+        vectors = "AVX2" if "avx2" in Path("/proc/cpuinfo").read_text() else "SSE2"
         lines = [
             "# Cost in instructions",
             "",
-            "Instructions of one call in compiled code (callgrind, AVX2 nodes), made by",
-            "`python benchmarks/instructions.py`. Unlike times they repeat exactly.",
+            f"Instructions of one call in compiled code with {vectors} vectors, made by",
+            f"`python benchmarks/instructions.py` on: {machine()};",
+            f"{first_line('g++')}; {first_line('valgrind')}.",
+            "Unlike times they repeat exactly, given the compiler and the vectors.",
             "",
             "| d | nc | log tail | offset | ratio |",
             "|---|---|---|---|---|",

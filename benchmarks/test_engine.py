@@ -81,7 +81,7 @@ def ratio(benchmark, model: nn.Module, x: torch.Tensor, n: int, *, noise: bool, 
             times[name].append(clock() - start)
     found = min(times["engine"]) / min(times["passes"])
     benchmark.extra_info["over_forward_passes"] = found
-    benchmark.pedantic(engine, rounds=1)
+    benchmark.pedantic(engine, rounds=3)
     return found
 
 
@@ -121,6 +121,7 @@ def test_noise(benchmark, sound):
     from rsbounds.torch import draw
 
     x = torch.arange(784) % 256 / 255
+    torch.set_num_threads(1)
     function = draw.on_grid if sound else draw.gaussian
     generator = torch.Generator()
     with torch.inference_mode():
