@@ -23,33 +23,40 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks" / "speed.md"
 HEAD = """# Speed
 
-Everything timed in one run on an otherwise idle machine, ratios first, by
+Everything timed in one run, ratios first, by
 
 ```sh
 python benchmarks/run.py
 ```
 
 on: {machine}.
-Times are the least of several rounds, in a process that keeps the memory it frees.
+The load average when it began was {load:.1f}. All times are the least of several rounds, in a
+process that keeps the memory it frees. "Wall time" is of one call, on all cores where a section
+does not say otherwise.
 The special functions beside SciPy and R, over the noncentralities: [stability](stability.md).
 """
 # glibc: freed blocks are used again; how many go back to the system is chance, worth 40 % here
 KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**34)}
-SECTIONS = {  # group of benchmarks: (title, first column, what the ratio is to, text)
+SECTIONS = {  # group of benchmarks: (title, first column, table's base, text)
     "semi-elastic radii, arrays of 20,000": (
         "A batch of radii",
         "d",
-        "",
-        "20,000 radii at one dimension ($\\sigma$ = .25, rate .01, both branches). The peer solves "
-        "the same certificate, given the same probabilities, by `scipy.stats.ncx2` inside "
-        "`scipy.optimize.brentq`, as published codes do; it loses digits that rsbounds keeps.",
+        None,
+        "20,000 radii at one dimension ($\\sigma$ = .25, rate .01, both branches). The peers solve "
+        "the same certificate with `scipy.stats.ncx2`: in arrays, the first 400 radii at once by "
+        "`scipy.optimize.elementwise.find_root`, to the eleven digits that rsbounds promises; one "
+        "by one, the first 10 by `scipy.optimize.brentq`, where Python is most of the time. "
+        "Their radii are those of rsbounds to 1e-9. Each number is processor time of all threads "
+        "over the number of radii, the least of three rounds (rsbounds: six).",
     ),
     "one scalar call from Python": (
         "One scalar call",
         "",
         "rsbounds.semielastic.radius",
-        "Checking one number costs more than computing with it. For loops over scalars use arrays, "
-        "or the functions of `rsbounds.special` inside numba.",
+        "Checking one number costs more than computing with it: at small noncentralities SciPy's "
+        "bare compiled function and [R's](stability.md) are quicker. For loops over scalars use "
+        "arrays, or the functions of `rsbounds.special` inside numba. The tails are at d = 784, "
+        "nc = 100; one thread.",
     ),
     "certify, n = 10,000, small CNN, d = 784": (
         "Certification over its forward passes",
@@ -57,14 +64,14 @@ SECTIONS = {  # group of benchmarks: (title, first column, what the ratio is to,
         "",
         "`certify` with PyTorch against the forward passes of the same batches alone: with noise "
         "drawn for each batch (randn), and with one resident batch, where all drawing of noise "
-        "counts against the engine.",
+        "counts against the engine. One thread; the ratio is of processor times.",
     ),
     "noise for 334 inputs, d = 784": (
         "Noise",
         "noise",
         "float",
         "`sound=True` draws noise on a grid, so that no rounding of $x + noise$ lies outside the "
-        "theorem; this is what that costs.",
+        "theorem; this is what that costs, on one thread.",
     ),
     "KNNSigma, N = 60,000, d = 784, 256 points": (
         "Distances to 60,000 anchors",
@@ -78,7 +85,7 @@ SECTIONS = {  # group of benchmarks: (title, first column, what the ratio is to,
         "form and norm",
         "test_matrix_product",
         "The radius of the nearest-neighbour limit for 256 points, against the product of the same "
-        "matrices. The $l_\\infty$ scan has no matrix product to lean on: it loses.",
+        "matrices. The $l_\\infty$ scans have no matrix product to lean on, and lose most.",
     ),
 }
 
@@ -96,17 +103,21 @@ def measured() -> dict[str, list[dict[str, Any]]]:
     return groups
 
 
-def table(group: list[dict[str, Any]], first: str, base: str) -> list[str]:
-    """Ratios: the benchmark's own, or of its time over that of the one called ``base``."""
+def table(group: list[dict[str, Any]], first: str, base: str | None) -> list[str]:
+    """The benchmark's own numbers (base None), these and its time (""), or its time over that of
+    the one called ``base``.
+    """
     if base:
         scale = min(one["stats"]["min"] for one in group if base in one["name"])
-        head = [first, f"over {base.removeprefix('test_').replace('_', ' ')}", "time"]
+        head = [first, f"over {base.removeprefix('test_').replace('_', ' ')}", "wall time"]
         rows = [[label(one), f"{one['stats']['min'] / scale:.3g}", time(one)] for one in group]
     else:
         own = list(group[0]["extra_info"])
-        head = [first, *(key.replace("_", " ") for key in own), "time"]
-        rows = [[label(one), *(f"{one['extra_info'][k]:.4g}" for k in own), time(one)]
-                for one in group]  # fmt: skip
+        head = [first, *(key.replace("_", " ") for key in own)]
+        rows = [[label(one), *(f"{one['extra_info'][k]:.4g}" for k in own)] for one in group]
+        if base is not None:
+            head.append("wall time")
+            rows = [[*row, time(one)] for row, one in zip(rows, group, strict=True)]
     lines = [head, ["---"] * len(head), *rows]
     return [f"| {' | '.join(line)} |" for line in lines]
 
@@ -125,8 +136,9 @@ def time(one: dict[str, Any]) -> str:
 
 
 def main() -> None:
+    load = os.getloadavg()[0]
     groups = measured()
-    text = HEAD.format(machine=machine())
+    text = HEAD.format(machine=machine("numba", "torch", "scikit-learn"), load=load)
     for group, (title, first, base, explanation) in SECTIONS.items():
         rows = [
             "<!-- table -->",
