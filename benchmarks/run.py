@@ -3,7 +3,8 @@
     python benchmarks/run.py
 
 runs the benchmarks of this folder and writes docs/benchmarks/speed.md, then stability.py and
-instructions.py. The pages that train or certify (learned.py, imagenet.py) are made apart.
+instructions.py. The pages that train or certify (learned.py, imagenet.py) are made apart; from
+the counts that are there imagenet.py writes its page again in seconds.
 """
 
 from __future__ import annotations
