@@ -74,9 +74,9 @@ def test_semielastic_batch(benchmark, dim):
     info = benchmark.extra_info
     for name, (peer, count) in peers.items():
         theirs = microseconds(lambda p=peer, n=count: p(p_a[:n], dim), count, ROUNDS)
-        info[f"{name}, times rsbounds"] = theirs / mine
+        info[f"{name} / rsbounds"] = theirs / mine
     info["rsbounds, us a radius"] = mine
     print(f"\nd = {dim}: " + ", ".join(f"{name} {value:.4g}" for name, value in info.items()))
-    assert info["SciPy in arrays, times rsbounds"] > 250
-    assert info["SciPy one by one, times rsbounds"] > 500
+    assert info["SciPy in arrays / rsbounds"] > 250
+    assert info["SciPy one by one / rsbounds"] > 500
     assert mine < LIMIT[dim]
