@@ -54,6 +54,15 @@ def test_radius_prints_the_number_cut_off_and_its_inputs(argv, capsys):
         }
 
 
+@pytest.mark.parametrize("evidence", ["--p-a 1", "--p-a 0.6 --p-b 0.0", "--score inf"])
+def test_radius_is_infinite_only_on_certain_evidence(evidence, capsys):
+    status, out, err = run(f"radius gaussian {evidence} --sigma 1", capsys)
+    assert (status, err) == (0, "")
+    assert out.startswith("inf gaussian ")
+    _, out, _ = run("radius gaussian --score 1e10 --sigma 1e290", capsys)
+    assert 0.999e300 < float(out.split()[0]) <= 1e300
+
+
 def test_radius_is_a_lower_bound_as_printed(capsys):
     sigma = 0.1
     _, out, _ = run(f"radius gaussian --score 2 --sigma {sigma}", capsys)
@@ -80,7 +89,19 @@ BAD = {
     "radius gaussian --p-a x --sigma 1": "invalid float value: 'x'",
     "radius gaussian --score 1 --p-b 0.1 --sigma 1": "--p-b goes with --p-a",
     "radius semi-elastic --p-a 0.9 --sigma 1 --rate -1 --dim 10": "rate must be in",
+    "radius gaussian --p-a nan --sigma 1": "--p-a must be a number; got nan",
+    "radius gaussian --score nan --sigma 1": "--score must be a number; got nan",
+    "radius gaussian --p-a 0.9 --p-b nan --sigma 1": "--p-b must be a number; got nan",
+    "radius gaussian --p-a 0.9 --sigma nan": "--sigma must be a number; got nan",
+    "radius semi-elastic --p-a 0.9 --sigma 1 --rate 0 --dim nan": "--dim must be a number",
+    "radius anisotropic --p-a 0.9 --sigma 1 nan": "--sigma must be a number; got nan",
+    "radius anisotropic --score 1e300 --sigma 1e300 1e300": "too large for a float64",
+    "radius gaussian --p-a 0.99999999999999999999 --sigma 1": "would be rounded to 1",
+    "radius gaussian --p-a 0.6 --p-b 1e-400 --sigma 1": "would be rounded to 0",
+    "radius gaussian --score 1e400 --sigma 1": "would be rounded to inf",
+    "radius gaussian --score 1e9999999999999999999 --sigma 1": "would be rounded to inf",
     "pmin --dim 0": "dim must be",
+    "pmin --dim nan": "dim must be",
     "report none.tsv": "none.tsv: No such file or directory",
 }
 

@@ -124,6 +124,20 @@ def test_slurm_and_torchrun_environments_name_the_share(work, monkeypatch, capsy
     assert len(read_rows(Path("out.tsv"))) == 11
 
 
+@pytest.mark.parametrize(
+    ("rank", "size"),
+    [("5", "2"), ("2", "2"), ("-1", "2"), ("x", "2"), ("0", "0"), ("0", ""), ("1_0", "20")],
+)
+@pytest.mark.parametrize("names", [("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")])
+def test_a_share_of_the_environment_is_checked(work, monkeypatch, capsys, names, rank, size):
+    monkeypatch.setenv(names[0], rank)
+    monkeypatch.setenv(names[1], size)
+    assert certify("out.tsv") == 2
+    expected = f"{'/'.join(names)} in the environment must be i/N with 0 <= i < N"
+    assert capsys.readouterr().err == f"rsbounds certify: {expected}; got '{rank}/{size}'\n"
+    assert not list(Path().glob("out*"))
+
+
 @pytest.mark.slow
 def test_torchrun_on_two_processes(work):
     pytest.importorskip("torch")
@@ -238,6 +252,94 @@ def test_verify_finds_rows_of_another_shard(work, capsys):
     Path("out.tsv.manifest.json").write_text(json.dumps(manifest | {"shard": "0/2"}))
     assert main(["verify", "out.tsv"]) == 1
     assert "is not one of the inputs the manifest names" in capsys.readouterr().out
+
+
+DAMAGE = [
+    ({"shard": 5}, "shard must be i/N"),
+    ({"shard": "0/0"}, "shard must be i/N"),
+    ({"shard": None}, "shard must be i/N"),
+    ({"data": {"skip": 0}}, "data.skip must be >= 1; got 0"),
+    ({"data": {"max": "all"}}, "data.max must be whole numbers; got str 'all'"),
+    ({"data": []}, "data must be an object; got []"),
+    ({"parameters": {}}, "parameters.sigma must be real numbers; got NoneType None"),
+    ({"parameters": []}, "parameters must be an object; got []"),
+    ({"parameters": {"sigma": [0.25, 0.25]}}, "parameters.sigma must be one finite number"),
+    ({"parameters": {"sigma": math.nan}}, "parameters.sigma must be in (0, inf); got nan"),
+    ({"alpha": None}, "alpha must be real numbers; got NoneType None"),
+    ({"alpha": 0}, "alpha must be in (0, 1)"),
+    ({"n": 10**400}, "n must be whole numbers"),
+    ({"target_radius": "far"}, "target_radius must be real numbers"),
+    ({"method": "lipschitz"}, "parameters.dim must be real numbers; got NoneType None"),
+    ({"method": "guess"}, "method must be one of 'gaussian', 'semi-elastic', 'lipschitz'"),
+    ({"scope": None}, "scope must be text; got None"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), DAMAGE)
+def test_verify_refuses_a_damaged_manifest(work, capsys, change, said):
+    """Exit status 1 is for findings."""
+    assert certify("out.tsv", "--max", "1") == 0
+    place = Path("out.tsv.manifest.json")
+    place.write_text(json.dumps(json.loads(place.read_text()) | change))
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("rsbounds verify: the manifest of out.tsv is damaged: ")
+    assert captured.err.count("\n") == 1
+    assert said in captured.err
+
+
+@pytest.mark.parametrize(
+    ("method", "column", "status"),
+    [
+        ("gaussian", "radius", 1),
+        ("semi-elastic", "radius", 2),
+        ("lipschitz", "radius", 1),
+        ("gaussian", "sigma", 1),
+        ("semi-elastic", "sigma", 2),
+        ("lipschitz", "sigma", 1),
+    ],
+)
+def test_verify_says_what_is_beyond_the_oracle(work, capsys, method, column, status):
+    assert certify("out.tsv", "--max", "1", method=METHODS[method]) == 0
+    edit("out.tsv", 0, column, lambda _: "1e300")
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == status
+    captured = capsys.readouterr()
+    assert bool(captured.out) == (status == 1)
+    assert ("rsbounds verify: out.tsv:2: the oracle can't tell: " in captured.err) == (status == 2)
+    assert captured.err.count("\n") == (status == 2)
+
+
+def test_verify_finds_rows_of_another_method(work, capsys):
+    assert certify("out.tsv", method=METHODS["lipschitz"]) == 0
+    edit("out.tsv", 0, "method", lambda _: "gaussian")
+    assert main(["verify", "out.tsv"]) == 1
+    assert "method is 'gaussian', 'lipschitz' in the manifest" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("radius", "1_0.5"),
+        ("radius", "1e400"),
+        ("sigma", "nan"),
+        ("n", "1_000"),
+        ("idx", "9" * 5000),
+    ],
+)
+def test_numbers_that_only_python_reads_are_refused(work, capsys, column, value):
+    assert certify("out.tsv", "--max", "1") == 0
+    edit("out.tsv", 0, column, lambda _: value)
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 2
+    message = capsys.readouterr().err
+    assert "out.tsv:2: expected numbers in the columns idx label" in message
+    assert len(message) < 300
+    content = Path("out.tsv").read_bytes()
+    assert certify("out.tsv", "--max", "1") == 2
+    assert Path("out.tsv").read_bytes() == content
 
 
 def test_verify_refuses_what_it_cannot_read(work, capsys):

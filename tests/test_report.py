@@ -18,6 +18,7 @@ from rsbounds.report import Results, Row
 
 FIELD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 OWN = "idx\tlabel\tpredict\tradius\tcorrect\ttime\tcount\tn\tp_a\tsigma\tmethod\tscope\n"
+WHOLE = "a whole number of at most 18 digits in column"
 LOCAL = "fixed noise at this input only"
 
 
@@ -45,7 +46,7 @@ rows = st.lists(
     ),
     min_size=1,
     max_size=40,
-).map(lambda r: tuple(Row(i, a, b, x, a == b, "") for i, (a, b, x) in enumerate(r)))
+).map(lambda r: tuple(Row(i, a, b, x * (b >= 0), a == b, "") for i, (a, b, x) in enumerate(r)))
 
 
 @given(rows, st.lists(st.floats(0, 10) | st.sampled_from([0.0, 0.25, 0.5]), min_size=1))
@@ -81,6 +82,19 @@ def test_a_file_is_read_back_as_written(tmp_path_factory, rows):
     assert report.read(path) == Results(str(path), rows)
 
 
+def test_files_of_the_field_are_read(write):
+    """As Cohen's code writes them: radii of three digits, 0.0 for an abstention."""
+    lines = "0\t3\t3\t1.12\t1\t0:00:12.5\n20\t8\t-1\t0.0\t0\t0:00:12.5\n"
+    lines += "40\t0\t8\t0.358\t0\t0:00:12.5\n60\t6\t6\t1.2e+02\t1\t1 day, 0:00:01\n"
+    found = report.read(write(FIELD + lines)).rows
+    assert [(r.idx, r.predict, r.radius, r.correct) for r in found] == [
+        (0, 3, 1.12, True),
+        (20, -1, 0.0, False),
+        (40, 8, 0.358, False),
+        (60, 6, 120.0, True),
+    ]
+
+
 def test_own_file_carries_its_scopes(write):
     path = write(OWN + own(0, "fixed noise") + own(3, LOCAL) + own(6, "fixed noise"))
     assert report.read(path).scopes() == ["fixed noise", LOCAL]
@@ -91,14 +105,25 @@ def test_own_file_carries_its_scopes(write):
     [
         ("1\t7\t7\t0.5\t1", "6 fields separated by tabs"),
         ("1 7 7 0.5 1 0:00:01", "6 fields separated by tabs"),
-        ("x\t7\t7\t0.5\t1\t0:00:01", "a whole number in column idx"),
-        ("1\t7.5\t7\t0.5\t1\t0:00:01", "a whole number in column label"),
-        ("1\t7\t-\t0.5\t1\t0:00:01", "a whole number in column predict"),
+        ("x\t7\t7\t0.5\t1\t0:00:01", f"{WHOLE} idx"),
+        ("9" * 5000 + "\t7\t7\t0.5\t1\t0:00:01", f"{WHOLE} idx"),
+        ("1\t7.5\t7\t0.5\t1\t0:00:01", f"{WHOLE} label"),
+        ("1\t0_7\t7\t0.5\t1\t0:00:01", f"{WHOLE} label"),
+        ("1\t7\t-\t0.5\t1\t0:00:01", f"{WHOLE} predict"),
+        ("1\t7\t\u0667\t0.5\t1\t0:00:01", f"{WHOLE} predict"),
+        ("1\t7\t7\t1_0.5\t1\t0:00:01", "a number >= 0 in column radius"),
+        ("1\t7\t7\t1e400\t1\t0:00:01", "a number >= 0 in column radius"),
+        ("1\t7\t7\t0.5.1\t1\t0:00:01", "a number >= 0 in column radius"),
         ("1\t7\t7\tbig\t1\t0:00:01", "a number >= 0 in column radius"),
         ("1\t7\t7\tnan\t1\t0:00:01", "a number >= 0 in column radius"),
         ("1\t7\t7\t-0.5\t1\t0:00:01", "a number >= 0 in column radius"),
         ("1\t7\t7\t0.5\tyes\t0:00:01", "0 or 1 in column correct"),
         ("0\t7\t7\t0.5\t1\t0:00:01", "each idx once, 0 is on line 2 too"),
+        ("1\t7\t-1\t5.0\t1\tx", "radius 0 and correct 0 where predict is -1"),
+        ("1\t7\t-1\t5.0\t0\tx", "radius 0 and correct 0 where predict is -1"),
+        ("1\t-1\t-1\t0.0\t1\tx", "radius 0 and correct 0 where predict is -1"),
+        ("1\t7\t8\t0.5\t1\tx", "correct 1 where predict is the label, else 0"),
+        ("1\t7\t7\t0.5\t0\tx", "correct 1 where predict is the label, else 0"),
     ],
 )
 def test_malformed_line_names_file_line_and_expectation(write, line, expected):
@@ -169,6 +194,7 @@ def test_no_rows(write, text, note):
     assert math.isnan(results.clean_accuracy())
     lines = report.table([results], [0.0, 1.0]).splitlines()
     assert lines[1].split() == ["run", *(["[1]"] if note else []), "all", "0", *"-----"]
+    pytest.importorskip("matplotlib")
     with pytest.raises(ValueError, match="at least one row"):
         report.plot([results], "unused.png")
 

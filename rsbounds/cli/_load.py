@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import inspect
 import os
+import re
 import sys
 import traceback
 import zipfile
@@ -104,17 +105,23 @@ def share(text: str | None) -> tuple[int, int, str]:
     From ``i/N`` (i counts from 0), else torchrun's environment, else SLURM's, else 0/1.
     """
     if text is not None:
-        rank, slash, size = text.partition("/")
-        if not (slash and rank.isdecimal() and size.isdecimal() and int(rank) < int(size)):
-            raise ValueError(f"--shard must be i/N with 0 <= i < N; got {text!r}")
-        return int(rank), int(size), "--shard"
+        return *parts("--shard", text), "--shard"
     for origin, rank, size in (
         ("torchrun", "RANK", "WORLD_SIZE"),
         ("SLURM", "SLURM_PROCID", "SLURM_NTASKS"),
     ):
         if rank in os.environ and size in os.environ:
-            return int(os.environ[rank]), int(os.environ[size]), origin
+            text = f"{os.environ[rank]}/{os.environ[size]}"
+            return *parts(f"{rank}/{size} in the environment", text), origin
     return 0, 1, "default"
+
+
+def parts(name: str, text: Any) -> tuple[int, int]:
+    """The i and N of ``i/N``, or ValueError."""
+    found = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,18})", str(text))
+    if not found or not int(found[1]) < int(found[2]):
+        raise ValueError(f"{name} must be i/N with 0 <= i < N; got {text!r}")
+    return int(found[1]), int(found[2])
 
 
 def _arrays(path: Path, *names: str) -> dict[str, NDArray[Any]]:

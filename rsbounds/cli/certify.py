@@ -29,6 +29,8 @@ _METHODS: dict[str, dict[str, Any]] = {
 }
 _OWN = ("sigma", "anchors", "rate", "k", "shift", "sigma_function", "lip", "sigma_min")
 
+_MOST_SAMPLES = 10**12  # that the confidence bounds take
+
 _TORCH_ONLY = ("autocast", "channels_last", "compile", "sound_noise")
 
 
@@ -146,6 +148,10 @@ def _check(args: argparse.Namespace) -> None:
     whole("--seed", args.seed, 0)
     whole("--max", args.max, -1)
     real("--alpha", args.alpha, 0, 1, closed="neither", nan=False)
+    if args.target_radius is not None:
+        real("--alpha with --target-radius", args.alpha, 0, 0.5, closed="right", nan=False)
+    if args.n > _MOST_SAMPLES:
+        raise ValueError(f"--n must be at most {_MOST_SAMPLES}; got {args.n}")
     options = _METHODS[args.method]
     for name in _OWN:
         given, default = getattr(args, name), options.get(name)
@@ -258,6 +264,8 @@ def _device(name: str) -> str:
 
     local = os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID"))
     if name == "cuda" and local is not None:
+        if not local.isdecimal():
+            raise ValueError(f"LOCAL_RANK or SLURM_LOCALID must be a number >= 0; got {local!r}")
         return f"cuda:{int(local) % max(torch.cuda.device_count(), 1)}"
     return name
 

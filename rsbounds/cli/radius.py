@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from typing import Any
+
+import numpy as np
 
 from rsbounds import anisotropic, gaussian
 from rsbounds._records import truncated
@@ -46,8 +50,14 @@ def run(args: argparse.Namespace) -> int:
     """Print the radius and its inputs."""
     if args.p_b is not None and args.score is not None:
         raise ValueError("--p-b goes with --p-a, not with --score")
+    for name, given in vars(args).items():
+        if isinstance(given, float | list) and np.isnan(given).any():
+            raise ValueError(f"--{name.replace('_', '-')} must be a number; got nan")
     evidence = (args.score, None) if args.p_a is None else (args.p_a, args.p_b)
-    value = args.radius(args, *evidence, scores=args.p_a is None)
+    with np.errstate(over="ignore"):
+        value = args.radius(args, *evidence, scores=args.p_a is None)
+    if not (value < np.inf or args.p_a == 1 or args.p_b == 0 or args.score == np.inf):
+        raise ValueError("the radius is too large for a float64; choose a larger unit for --sigma")
     hidden = {"command", "func", "method", "radius"}
     stated = (f"{k}={v}" for k, v in vars(args).items() if k not in hidden and v is not None)
     print(truncated(float(value)), args.method, *stated)
@@ -57,12 +67,38 @@ def run(args: argparse.Namespace) -> int:
 def _method(methods: Any, name: str, radius: Callable[..., Any], text: str) -> Callable[..., Any]:
     parser = methods.add_parser(name, help=text, description=f"Certified radius: {text}.")
     top = parser.add_mutually_exclusive_group(required=True)
-    top.add_argument("--p-a", type=float, help="lower bound of the top class's probability")
-    top.add_argument("--score", type=float, help="the same as a normal score")
-    parser.add_argument("--p-b", type=float, help="upper bound of the runner-up's (1 - p_a)")
+    top.add_argument(
+        "--p-a", type=_evidence(1.0), help="lower bound of the top class's probability"
+    )
+    top.add_argument(
+        "--score", type=_evidence(math.inf), help="the same as a normal score, for those near 1"
+    )
+    parser.add_argument(
+        "--p-b", type=_evidence(0.0), help="upper bound of the runner-up's (1 - p_a)"
+    )
     parser.set_defaults(func=run, radius=radius)
     add: Callable[..., Any] = parser.add_argument
     return add
+
+
+def _evidence(certain: float) -> Callable[[str], float]:
+    """Parser of a float that is ``certain`` only where the text says so."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+            rounded = value == certain and Decimal(text) != Decimal(value)
+        except InvalidOperation:  # an exponent beyond those of Decimal
+            rounded = True
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"invalid float value: {text!r}") from None
+        if rounded:
+            raise argparse.ArgumentTypeError(
+                f"{text} would be rounded to {certain:g}, which is certainty"
+            )
+        return value
+
+    return parse
 
 
 def _gaussian(args: argparse.Namespace, p_a: float, p_b: float | None, scores: bool) -> Any:

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from rsbounds._checks import choice, one, real, whole
 from rsbounds._records import Row, read_manifest, read_rows
 from rsbounds.certificate import ABSTAIN
+from rsbounds.cli import _load
 from rsbounds.cli._progress import progress
 
 _DIGITS = 20
 _LOST = 1e-6  # a radius this much (relative to itself plus sigma) too small is a finding
+_PARAMETERS = {
+    "gaussian": ("sigma",),
+    "semi-elastic": ("rate", "dim"),
+    "lipschitz": ("lip", "sigma_min", "dim"),
+}
+_DOMAINS = {  # lower end, upper end, and which are included
+    **dict.fromkeys(("sigma", "sigma_min", "target_radius"), (0.0, math.inf, "neither")),
+    **dict.fromkeys(("rate", "lip"), (0.0, math.inf, "left")),
+    "dim": (1.0, 1e8, "left"),
+    "alpha": (0.0, 1.0, "neither"),
+    "n": (1, 1e12, "both"),
+    "skip": (1, 1e18, "both"),
+    "max": (-1, 1e18, "both"),
+}
 
 
 def add_parser(subparsers: Any) -> None:
@@ -38,16 +55,22 @@ def run(args: argparse.Namespace) -> int:
             "verify needs mpmath; install it with: pip install mpmath"
         ) from None
     manifest = read_manifest(args.file)
-    missing = {"method", "scope", "parameters", "n", "alpha"} - set(manifest)
-    if missing:
-        raise ValueError(f"the manifest of {args.file} lacks {', '.join(sorted(missing))}")
+    try:
+        _check(manifest)
+    except ValueError as error:
+        raise ValueError(f"the manifest of {args.file} is damaged: {error}") from None
     rows = read_rows(args.file)
-    evidence = _Sequential(manifest) if manifest.get("target_radius") else _Fixed(manifest)
+    fixed = manifest.get("target_radius") is None
+    evidence = _Fixed(manifest) if fixed else _Sequential(manifest)
     findings = 0
     seen: set[int] = set()
     for number, row in enumerate(progress(rows, "row"), start=2):
-        with mp.workdps(_DIGITS):
-            said = [*_mismatches(row, manifest), *evidence.findings(row)]
+        said = [*_mismatches(row, manifest)]
+        try:
+            with mp.workdps(_DIGITS):
+                said += evidence.findings(row)
+        except (ValueError, ArithmeticError, TypeError) as error:  # numbers beyond all measure
+            raise ValueError(f"{args.file}:{number}: the oracle can't tell: {error}") from error
         if row.idx in seen:
             said.append("appears twice")
         seen.add(row.idx)
@@ -58,13 +81,36 @@ def run(args: argparse.Namespace) -> int:
     return int(findings > 0)
 
 
+def _check(manifest: Mapping[str, Any]) -> None:
+    """ValueError unless the manifest has what the rows are checked against."""
+    method = choice("method", manifest.get("method"), tuple(_PARAMETERS))
+    if not isinstance(manifest.get("scope"), str):
+        raise ValueError(f"scope must be text; got {manifest.get('scope')!r}")
+    for section, needed in (("parameters", _PARAMETERS[method]), ("data", ())):
+        part = manifest.get(section, {})
+        if not isinstance(part, dict):
+            raise ValueError(f"{section} must be an object; got {part!r}")
+        for name in sorted(_DOMAINS.keys() & {*needed, *part}):
+            _number(f"{section}.{name}", part.get(name), *_DOMAINS[name])
+    target = () if manifest.get("target_radius") is None else ("target_radius",)
+    for name in ("n", "alpha", *target):
+        _number(name, manifest.get(name), *_DOMAINS[name])
+    _load.parts("shard", manifest.get("shard", "0/1"))
+
+
+def _number(name: str, value: Any, low: float, high: float, closed: str) -> None:
+    if closed == "both":
+        whole(name, value, int(low))
+    one(name, real(name, value, low, high, closed=closed, nan=False))
+
+
 def _mismatches(row: Row, manifest: Mapping[str, Any]) -> Iterator[str]:
     """What contradicts the manifest or the row itself."""
     for key in ("method", "scope"):
         if getattr(row, key) != manifest[key]:
             yield f"{key} is {getattr(row, key)!r}, {manifest[key]!r} in the manifest"
     parameters = manifest["parameters"]
-    if row.method == "gaussian" and row.sigma != parameters["sigma"]:
+    if manifest["method"] == "gaussian" and row.sigma != parameters["sigma"]:
         yield f"sigma is {row.sigma}, {parameters['sigma']} in the manifest"
     if not row.sigma >= parameters.get("sigma_min", 0.0):
         yield f"sigma is {row.sigma}, below the manifest's sigma_min"
@@ -164,14 +210,18 @@ def _excess(manifest: Mapping[str, Any], sigma: float) -> Callable[[float, Any],
         return lambda r, z: _exact(r) - oracle.gaussian_radius(z, sigma, dps=_DIGITS)
     if method == "semi-elastic":
         envelope = oracle.semi_elastic(sigma, parameters["rate"])
-    elif method == "lipschitz":
-        envelope = oracle.lipschitz_sigma(sigma, parameters["lip"], parameters["sigma_min"])
     else:
-        raise ValueError(f"method must be gaussian, semi-elastic or lipschitz; got {method!r}")
-    return lambda r, z: max(
-        oracle.worst_score(r, -z, sigma, bound(_exact(r)), parameters["dim"], dps=_DIGITS)
-        for bound in envelope
-    )
+        envelope = oracle.lipschitz_sigma(sigma, parameters["lip"], parameters["sigma_min"])
+
+    def excess(r: float, z: Any) -> Any:
+        if not parameters.get("rate", 0) * r < 1e4:  # sigma(x) changes by a factor exp(rate r)
+            raise ValueError(f"radius {r} is too large for the rate")
+        return max(
+            oracle.worst_score(r, -z, sigma, bound(_exact(r)), parameters["dim"], dps=_DIGITS)
+            for bound in envelope
+        )
+
+    return excess
 
 
 def _exact(value: float) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,10 @@ import numpy as np
 from rsbounds import _checks
 from rsbounds._checks import Array
 from rsbounds.certificate import ABSTAIN
+
+# int and float read more: 1_0 is 10 to them
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_REAL = re.compile(r"[-+.0-9e]+")
 
 COLUMNS = ("idx", "label", "predict", "radius", "correct")
 
@@ -87,7 +92,8 @@ def read(path: str | os.PathLike[str]) -> Results:
     Raises
     ------
     ValueError
-        For a malformed line: names the file, the line and what was expected.
+        For a malformed line, or one that contradicts itself: names the file, the line and
+        what was expected.
     OSError
         For a file that can't be read.
 
@@ -146,19 +152,25 @@ def _parse(fields: list[str], header: list[str]) -> Row:
     if len(fields) != len(header):
         raise ValueError(f"{len(header)} fields separated by tabs")
     for column, text in zip(COLUMNS[:3], fields, strict=False):
-        if not text.strip().removeprefix("-").isdecimal():
-            raise ValueError(f"a whole number in column {column}")
+        if not _WHOLE.fullmatch(text.strip()):
+            raise ValueError(f"a whole number of at most 18 digits in column {column}")
+    text = fields[3].strip().lower()
     try:
-        radius = float(fields[3])
+        radius = float(text) if text == "inf" or _REAL.fullmatch(text) else math.nan
     except ValueError:
         radius = math.nan
-    if not radius >= 0:
+    if not (0 <= radius < math.inf or text == "inf"):
         raise ValueError("a number >= 0 in column radius")
     if fields[4].strip() not in ("0", "1"):
         raise ValueError("0 or 1 in column correct")
     scope = fields[header.index("scope")] if "scope" in header else ""
     idx, label, predict = map(int, fields[:3])
-    return Row(idx, label, predict, radius, fields[4].strip() == "1", scope)
+    correct = fields[4].strip() == "1"
+    if predict == ABSTAIN and (correct or radius):
+        raise ValueError("radius 0 and correct 0 where predict is -1")
+    if correct != (predict == label != ABSTAIN):
+        raise ValueError("correct 1 where predict is the label, else 0")
+    return Row(idx, label, predict, radius, correct, scope)
 
 
 def _short(line: str) -> str:
