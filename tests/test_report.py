@@ -309,5 +309,5 @@ def test_plot_draws_the_exact_steps(tmp_path, monkeypatch):
 
 def test_plot_without_matplotlib_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ModuleNotFoundError, match=r"rsbounds\[plot\]"):
+    with pytest.raises(ModuleNotFoundError, match="pip install matplotlib"):
         report.plot([Results("run", (Row(0, 1, 1, 1.0, True, ""),))], "unused.png")

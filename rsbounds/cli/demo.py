@@ -37,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
         import torch  # noqa: F401
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            'the demo needs torch; install it with: pip install "rsbounds[demo]"'
+            "the demo needs torch; install what it needs with: "
+            "pip install torch tqdm matplotlib mlxtend"
         ) from None
     from rsbounds import demo
 

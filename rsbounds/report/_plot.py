@@ -27,7 +27,7 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModuleNotFoundError
-        Without matplotlib (``pip install "rsbounds[plot]"``).
+        Without matplotlib (``pip install matplotlib``).
     ValueError
         When no file has a row, or for a format matplotlib does not know.
     OSError
@@ -37,7 +37,7 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            'a plot needs matplotlib; install it with: pip install "rsbounds[plot]"'
+            "a plot needs matplotlib; install it with: pip install matplotlib"
         ) from None
     if not any(f.rows for f in files):
         raise ValueError("files must have at least one row to plot; got none")
