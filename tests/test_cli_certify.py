@@ -399,6 +399,7 @@ BAD_ARGUMENTS = {
     "sigma 0": ({"sigma": 0}, "--sigma must be in (0, inf); got 0.0"),
     "sigma negative": ({"sigma": -1}, "--sigma must be in (0, inf); got -1.0"),
     "sigma nan": ({"sigma": "nan"}, "--sigma must be in (0, inf); got nan"),
+    "sigma tiny": ({"sigma": 1e-60, "model": "models:fails"}, "to draw noise; got 1e-60"),
     "sigma missing": ({"sigma": None}, "--method gaussian needs --sigma"),
     "alpha 0": ({"alpha": 0}, "--alpha must be in (0, 1)"),
     "alpha 1": ({"alpha": 1}, "--alpha must be in (0, 1)"),

@@ -17,7 +17,7 @@ from rsbounds import __version__, schemes
 from rsbounds._checks import real, whole
 from rsbounds._grid_noise import on_grid
 from rsbounds._records import Row, Writer
-from rsbounds.certify import ArraySampler, Sampler, certify, certify_radius, votes
+from rsbounds.certify import ArraySampler, Sampler, certify, certify_radius, single, votes
 from rsbounds.cli import _load
 from rsbounds.cli._progress import progress
 
@@ -168,6 +168,8 @@ def _check(args: argparse.Namespace) -> None:
         if getattr(args, name) is not None:
             flag = f"--{name.replace('_', '-')}"
             real(flag, getattr(args, name), 0, closed="neither", nan=False)
+    if args.method == "gaussian":
+        single(args.sigma)
 
 
 def _shift(text: str) -> str | float:

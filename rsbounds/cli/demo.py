@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import report
+from rsbounds._checks import real, whole
 
 
 def add_parser(subparsers: Any) -> None:
@@ -33,6 +34,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, certify, and show the three results side by side."""
+    whole("--n", args.n, 1)
+    real("--alpha", args.alpha, 0, 1, closed="neither", nan=False)
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
