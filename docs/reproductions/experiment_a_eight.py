@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from shared import Table, axes, columns, publish
+from shared import Table, axes, columns, cut_off, last, publish
 from torch import nn
 
 import rsbounds.torch as rst
@@ -69,7 +69,8 @@ def table(quick: bool = False) -> Table:
             curve = [float(np.mean(right & (radius > r))) for r in RADII]
             eights = float(np.mean(right[own == 1])), float(np.mean(right[own == -1]))
             average = float(np.mean(radius * right))
-            rows.append((kind, name, np.mean(right), *eights, average, lip, *curve))
+            ends = last(radius * right)
+            rows.append((kind, name, np.mean(right), *eights, average, lip, *ends, *curve))
 
         for alpha in ALPHAS:
             f = rst.locally_biased(g, x, sign.numpy(), alpha)
@@ -84,7 +85,9 @@ def table(quick: bool = False) -> Table:
             keep(f"smoothed {sigma:g}", label, np.array([c.radius for c in found]))
     names = " ".join(f"above_{r:.1f}" for r in RADII)
     return columns(
-        f"g classifier accuracy accuracy_eights accuracy_rest average_radius lip_grad {names}", rows
+        "g classifier accuracy accuracy_eights accuracy_rest average_radius lip_grad "
+        f"largest_radius at_largest {names}",
+        rows,
     )
 
 
@@ -97,7 +100,8 @@ def figure(table: Table) -> Any:
                 name = "biased, nearest anchor"
             style = "--" if name.startswith("smoothed") else "-"
             curve = [table[f"above_{r:.1f}"][i] for r in RADII]
-            panel.plot(RADII, curve, style, label=name)
+            end = table["largest_radius"][i], table["at_largest"][i]
+            panel.plot(*cut_off(RADII, curve, *end), style, label=name)
         panel.set(xlabel="radius", title=f"g {kind}")
     panels[0].set_ylabel("certified accuracy")
     panels[0].legend(fontsize=7)

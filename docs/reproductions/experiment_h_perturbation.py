@@ -89,10 +89,13 @@ def figure(table: Table) -> Any:
     for panel, data in zip(panels, names, strict=True):
         for name in ("chosen", "fixed"):
             rows = (table["data"] == data) & (table["noise"] == name)
-            part = table["flips"][rows] / table["certified"][rows]
-            panel.plot(table["share"][rows], part, marker="o", label=f"{name} noise")
+            colour = "C0" if name == "chosen" else "C1"
+            for what, line in (("flips", "-"), ("abstains", ":")):
+                part = table[what][rows] / table["certified"][rows]
+                panel.plot(table["share"][rows], part, line, marker="o", color=colour,
+                           label=f"{name} noise: {what}")  # fmt: skip
         panel.set(xlabel="distance over the radius", title=data)
-    panels[0].set_ylabel("part of the certified that flips")
+    panels[0].set_ylabel("part of the certified")
     panels[0].legend()
     return result
 

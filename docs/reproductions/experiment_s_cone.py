@@ -108,7 +108,8 @@ def figure(table: Table) -> Any:
             right.semilogx(dim, table["accuracy" + suffix][chosen], **style)
     left.set(xlabel="dimension $N$", ylabel="apex moves by")
     right.set(xlabel="dimension $N$", ylabel="accuracy on the cone's class")
-    left.legend()
+    left.set_ylim(0.4, 200)
+    left.legend(loc="upper left", fontsize=7)
     return result
 
 

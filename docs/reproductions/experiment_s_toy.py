@@ -48,10 +48,21 @@ def radii(distance: Any, angle: Any, level: float, rate: float) -> tuple[Any, An
     return z, semielastic.radius(np.abs(z), sigma, rate, DIM, scores=True)
 
 
-def table(quick: bool = False) -> Table:
+def places(count: int) -> tuple[Any, Any]:
+    """The data: distances and angles."""
     rng = np.random.default_rng(0)
-    count = 200 if quick else POINTS
-    distance, angle = REACH * np.sqrt(rng.random(count)), rng.uniform(0, np.pi, count)
+    return REACH * np.sqrt(rng.random(count)), rng.uniform(0, np.pi, count)
+
+
+def certified(level: float, rate: float) -> Any:
+    """The radii of all data, 0 where the class is wrong."""
+    distance, angle = places(POINTS)
+    z, radius = radii(distance, angle, level, rate)
+    return np.where((z > 0) == (angle < ANGLE), radius, 0.0)
+
+
+def table(quick: bool = False) -> Table:
+    distance, angle = places(200 if quick else POINTS)
     narrow = angle < ANGLE
     rows = []
     for name, (level, rate) in classifiers().items():
@@ -76,7 +87,10 @@ def figure(table: Table) -> Any:
         z, radius = radii(along, np.zeros_like(along), level, rate)
         style = {"color": f"C{i}", "linestyle": "-" if rate else "--", "label": name}
         left.plot(along, np.where(z > 0, radius, np.nan), **style)
-        right.plot(RADII, [table[f"above_{r:g}"][i] for r in RADII], marker=".", **style)
+        radius = certified(level, rate)
+        at = np.unique([0.0, *radius, radius.max() * 1.0001])
+        above = [np.mean(radius > r) for r in at]  # 0 for those not right
+        right.plot(at, above, drawstyle="steps-post", **style)
     left.plot(along, along * np.sin(ANGLE), color="0.6", linewidth=1, label="to the boundary")
     left.set(xlabel="distance from the apex, on the axis", ylabel="certified radius")
     right.set(xlabel="radius", ylabel="certified accuracy")

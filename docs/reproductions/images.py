@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from shared import Table, axes, columns
+from shared import Table, axes, columns, cut_off, last
 from torch import nn
 
 import rsbounds.torch as rst
@@ -77,28 +77,32 @@ def row(data: Data, found: list[Certificate], radius: Callable[[float, float], f
     levels = [c.sigma for c in found]
     return [
         *(float(right.mean()), float(np.mean([c.predict < 0 for c in found]))),
-        *(float(radii.mean()), float(radii.max()), float(np.std(each))),
+        *(float(radii.mean()), *last(radii), float(np.std(each))),
         *(min(levels), max(levels)),
         *(float(np.mean(right & (radii > r))) for r in RADII),
     ]
 
 
 def as_table(names: str, rows: list[tuple[Any, ...]]) -> Table:
-    own = "accuracy abstains average_radius largest_radius class_std sigma_low sigma_high"
+    own = "accuracy abstains average_radius largest_radius at_largest class_std"
+    own += " sigma_low sigma_high"
     return columns(f"{names} {own} {' '.join(f'above_{r:.2f}' for r in RADII)}", rows)
 
 
-def curves(table: Table, label: Callable[[int], str | None], width: float) -> Any:
-    """A panel for each data set; rows without a label are left out."""
-    names = list(dict.fromkeys(table["data"]))
-    result, panels = axes(len(names), sharey=True)
-    for panel, name in zip(panels, names, strict=True):
+def curves(table: Table, label: Callable[[int], str | None], *widths: float) -> Any:
+    """Panels for each data set, one for each width; rows without a label are left out."""
+    places = [(name, width) for name in dict.fromkeys(table["data"]) for width in widths]
+    result, panels = axes(len(places), sharey=True)
+    for panel, (name, width) in zip(panels, places, strict=True):
         for i in np.flatnonzero(table["data"] == name):
             if (text := label(i)) is not None:
                 curve = [table[f"above_{r:.2f}"][i] for r in RADII]
                 style = "--" if text.startswith("fixed") else "-"
-                panel.plot(RADII, curve, style, label=text, linewidth=1.2)
-        panel.set(xlabel="radius", title=name, xlim=(0, width))
+                end = table["largest_radius"][i], table["at_largest"][i]
+                panel.plot(*cut_off(RADII, curve, *end), style, label=text, linewidth=1.2)
+        title = name if width == widths[0] else f"{name}, small radii"
+        panel.set(xlabel="radius", title=title, xlim=(0, width))
+        panel.locator_params(axis="x", nbins=6)
     panels[0].set_ylabel("certified accuracy")
-    panels[-1].legend(fontsize=6)
+    panels[-len(widths)].legend(fontsize=6)
     return result

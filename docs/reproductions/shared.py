@@ -48,6 +48,18 @@ def axes(count: int = 1, **options: Any) -> tuple[Any, Any]:
     return figure, figure.subplots(1, count, squeeze=False, **options)[0]
 
 
+def last(radii: Any) -> tuple[float, float]:
+    """The largest radius, and the part of the inputs that reaches it."""
+    largest = float(np.max(radii))
+    return largest, float(np.mean(radii >= largest * (1 - 1e-9)))
+
+
+def cut_off(at: Any, curve: Any, largest: float, share: float) -> tuple[Any, Any]:
+    """A curve of certified accuracy on a grid that falls to 0 where the largest radius ends it."""
+    inside = np.asarray(at) < largest
+    return [*np.asarray(at)[inside], largest, largest], [*np.asarray(curve)[inside], share, 0.0]
+
+
 def _cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.{DIGITS}g}"

@@ -24,8 +24,7 @@ def prove(bound: Array, form: str, count: Any, n: Any, alpha: Any) -> Array:
         import flint
     except ImportError:
         raise ImportError(
-            "rigorous=True needs python-flint, which is not installed: "
-            "pip install python-flint (or rsbounds[test])"
+            "rigorous=True needs python-flint, which is not installed: pip install python-flint"
         ) from None
     result = np.array(bound, dtype=np.float64)
     outward = -1.0 if form in ("p", "z") else 1.0
