@@ -20,6 +20,7 @@ from rsbounds._parallel import apply
 from rsbounds._scores import (
     NDTRI_ERROR,
     SCORE_LIMIT,
+    capped,
     half_gap,
     limited,
     round_down,
@@ -335,8 +336,12 @@ def radius(
     check("sigma", sigma, ~(sigma < sigma_min), f"at least sigma_min = {sigma_min}")
     if paper:
         half = _clipped(z_a, z_b, half, -ndtri(real("p_min", p_min, 0.0, 0.5, closed="neither")))
-        return round_down(half / constant(dim, lip, sigma_min, p_min), 5 * ROUNDING)
-    return round_down(_integrated(z_a, z_b, half, sigma, lip, sigma_min, dim), 3 * ROUNDING)
+        with np.errstate(over="ignore"):
+            value = half / constant(dim, lip, sigma_min, p_min)
+        error = 5 * ROUNDING
+    else:
+        value, error = _integrated(z_a, z_b, half, sigma, lip, sigma_min, dim), 3 * ROUNDING
+    return round_down(capped(value, np.isfinite(half)), error)
 
 
 def _clipped(z_a: Array, z_b: Array, half: Array, top: Array) -> Array:
@@ -362,7 +367,7 @@ def _integrated(
         result = np.where(t > 1e-17, budget * (length / t), sigma * budget)
         endless = np.where((floor > 0) | (lip == 0), np.inf, sigma / lip)
     result = np.where(np.isinf(half), endless, result)
-    unknown = np.isnan(half) | np.isnan(sigma + lip + floor + dim)
+    unknown = np.isnan([half, sigma, lip, floor, dim]).any(0)
     return np.where(unknown, np.nan, np.where(half > 0, result, 0.0))
 
 

@@ -411,6 +411,10 @@ def test_radii_that_overflow_stay_below_the_truth():
     for radius in (
         gaussian.radius(1 - 1e-7, 1e308),
         anisotropic.radius(1 - 1e-7, [1e308, 1.5e308]),
+        *(
+            lipschitz.radius(8.0, 1e308, sigma_min=1e308, lip=0.0, dim=3, scores=True, **method)
+            for method in ({}, {"method": "integrated"}, {"method": "paper", "p_min": 1e-9})
+        ),
         anisotropic.laplace_radius(1 - 1e-12, [1e308]),
         gaussian.lipschitz_radius(0.9, 0.1, 1e-310),
         gaussian.max_radius(2**62, 1e-300, 1e308),

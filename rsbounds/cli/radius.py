@@ -54,10 +54,7 @@ def run(args: argparse.Namespace) -> int:
         if isinstance(given, float | list) and np.isnan(given).any():
             raise ValueError(f"--{name.replace('_', '-')} must be a number; got nan")
     evidence = (args.score, None) if args.p_a is None else (args.p_a, args.p_b)
-    with np.errstate(over="ignore"):
-        value = args.radius(args, *evidence, scores=args.p_a is None)
-    if not (value < np.inf or args.p_a == 1 or args.p_b == 0 or args.score == np.inf):
-        raise ValueError("the radius is too large for a float64; choose a larger unit for --sigma")
+    value = args.radius(args, *evidence, scores=args.p_a is None)
     hidden = {"command", "func", "method", "radius"}
     stated = (f"{k}={v}" for k, v in vars(args).items() if k not in hidden and v is not None)
     print(truncated(float(value)), args.method, *stated)
