@@ -37,7 +37,42 @@ def committed(name: str) -> dict[str, Column]:
             table[key] = np.array([float(cell) for cell in column])
         except ValueError:
             table[key] = np.array(column)
+    if "radii" in table:
+        table["radii"] = np.array([cell.split() for cell in table["radii"]], dtype=float)
     return table
+
+
+def cut_off(table: dict[str, Column], **where: Any) -> float:
+    """Where the curve of the one row with these cells ends."""
+    rows = np.all([table[key] == cell for key, cell in where.items()], axis=0)
+    return float(table["radii"][rows].max(axis=1).item())
+
+
+@pytest.mark.parametrize("name", ["a_eight", "b_curves", "s_curves"])
+def test_radii_are_those_the_other_columns_speak_of(name):
+    table = committed(name)
+    radii = table["radii"]
+    assert radii.shape[1] == 200
+    assert np.all(np.diff(radii) <= 0)
+    np.testing.assert_allclose(radii[:, 0], table["largest_radius"], rtol=5e-5)
+    np.testing.assert_allclose(radii.mean(axis=1), table["average_radius"], rtol=5e-5)
+    assert np.all(np.mean(radii > 0, axis=1) <= table["accuracy"] + 1e-12)
+    for key in table:
+        if key.startswith("above_"):
+            above = np.mean(radii > float(key[6:]), axis=1)
+            np.testing.assert_allclose(above, table[key], atol=1e-12)
+
+
+def test_steps_fall_at_the_radii_themselves(beside):
+    pytest.importorskip("matplotlib")
+    import shared
+
+    figure, (panel,) = shared.axes()
+    shared.steps(panel, [0.0, 0.3, 0.123, 0.3])
+    assert figure.axes
+    (line,) = panel.get_lines()
+    assert line.get_drawstyle() == "steps-post"
+    assert line.get_xydata().tolist() == [[0, 0.75], [0.123, 0.5], [0.3, 0]]
 
 
 @pytest.mark.slow
@@ -83,7 +118,8 @@ def test_a_spiral():
     table = committed("a_spiral")
     searched = np.char.startswith(table["classifier"], "biased")
     assert np.all(table["flips"][searched] == 0)
-    assert np.all(np.isnan(table["flips"][~searched]))
+    for unmeasured in ("flips", "lip_grad"):
+        assert np.all(np.isnan(table[unmeasured][~searched]))
     row = dict(zip(zip(table["base"], table["classifier"], strict=True), range(99), strict=False))
     plain, biased = row["linear", "biased 0"], row["linear", "biased 1"]
     assert table["accuracy"][plain] == 0.6
@@ -93,8 +129,9 @@ def test_a_spiral():
         *(0.94, 0.555), *(0.535, 0.54, 0.525)
     ]  # fmt: skip
     # whom smoothing gets right it certifies further
-    assert table["average_radius"][smoothed[-1]] > table["average_radius"][biased] + 0.1
-    assert table["above_0.15"][smoothed[-1]] > table["above_0.15"][biased]
+    average = table["average_radius"][[biased, plain, smoothed[-1]]]
+    np.testing.assert_allclose(average, [0.15, 0.319, 0.25], atol=5e-4)
+    assert table["above_0.15"][[biased, smoothed[-1]]].tolist() == [0.48, 0.515]
     sharp = table["base"] == "sharp"
     biased_rows = sharp & np.char.startswith(table["classifier"], "biased")
     assert np.ptp(table["average_radius"][biased_rows]) < 2e-3
@@ -118,7 +155,9 @@ def test_a_eight():
     # where the gradient bends, samples certify more
     soft = max(value("average_radius", "softplus", f"biased {a}") for a in ("0", "2", "1e+09"))
     assert soft < value("average_radius", "softplus", "smoothed 1")
-    assert np.all(table["lip_grad"][table["g"] == "linear"] == 0)
+    biased = np.char.startswith(table["classifier"], "biased")
+    assert np.all(table["lip_grad"][biased & (table["g"] == "linear")] == 0)
+    assert np.all(np.isnan(table["lip_grad"][~biased]))
 
 
 @pytest.mark.slow
@@ -157,6 +196,11 @@ def test_a_eight_attacked(beside):
 def test_s_toy_attacked(beside):
     """No point of a dense search of the certified disc has the other class."""
     module = runpy.run_path(str(FOLDER / "experiment_s_toy.py"))
+    every = {name: module["certified"](*own) for name, own in module["classifiers"]().items()}
+    for r in (1.0, 2.0, 3.0, 3.8):
+        assert max(every, key=lambda name: np.mean(every[name] > r)) == "sigma = 1"
+    ends = [every[name].max() for name in ("sigma = 1", "rate = 0.2", "rate = 0.3")]
+    np.testing.assert_allclose(ends, [3.811, 3.892, 3.915], atol=5e-4)
     rng = np.random.default_rng(0)
     distance, angle = 8 * np.sqrt(rng.random(40)), rng.uniform(0, np.pi, 40)
     x = distance * np.exp(1j * angle)
@@ -184,11 +228,17 @@ def test_b_curves():
             ]
             assert np.all(np.diff(three) > 0)
         # what Theorem 3 cannot pass with ten classes
-        assert value("largest_radius", data, "paper", "paper") < 0.1437
+        ends = [cut_off(table, data=data, sigma="paper", certificate=c) for c in ("paper", "exact")]
+        assert ends[0] < 0.1437
+        assert [round(end, 3) for end in ends] == {
+            "MNIST": [0.072, 0.123], "Fashion-MNIST": [0.069, 0.147]
+        }[data]  # fmt: skip
         best = table["average_radius"][(table["data"] == data) & (table["certificate"] == "fixed")]
         assert value("average_radius", data, "small", "exact") < best.max()
     assert value("average_radius", "MNIST", "small", "exact") == pytest.approx(0.822, abs=5e-4)
     assert value("average_radius", "MNIST", "paper", "paper") == pytest.approx(0.033, abs=5e-4)
+    levels = np.array([table["sigma_low"], table["sigma_high"]]).T[table["sigma"] == "paper"]
+    np.testing.assert_allclose(levels[::3], [[0.66, 1.17], [1.08, 1.63]], atol=0.005)
     networks = table["certificate"] != "fixed"
     assert np.all(table["sigma_high"][networks] > 1.3 * table["sigma_low"][networks])
     for name, limit in (("paper", 0.5), ("small", 0.02)):

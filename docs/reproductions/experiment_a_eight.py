@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from shared import Table, axes, columns, cut_off, last, publish
+from shared import Table, axes, columns, listed, publish, steps, unlisted
 from torch import nn
 
 import rsbounds.torch as rst
@@ -16,7 +16,7 @@ from rsbounds.certify import certify
 
 ALPHAS = (0.0, 0.2, 0.5, 1.0, 2.0, 1e9)
 SIGMAS = (0.25, 0.5, 1.0)
-RADII = np.arange(0.0, 4.01, 0.1)
+RADII = (0.5, 1.0, 1.5, 2.0)
 TRAIN_NOISE = 0.5
 
 
@@ -64,17 +64,17 @@ def table(quick: bool = False) -> Table:
         g = trained(kind, x, sign, 2 if quick else 12)
         lip = rst.gradient_lipschitz_upper_bound(g)
 
-        def keep(name: str, label: Any, radius: Any, kind: str = kind, lip: float = lip) -> None:
+        def keep(name: str, label: Any, radius: Any, lip: float, kind: str = kind) -> None:
             right = label == own
             curve = [float(np.mean(right & (radius > r))) for r in RADII]
             eights = float(np.mean(right[own == 1])), float(np.mean(right[own == -1]))
             average = float(np.mean(radius * right))
-            ends = last(radius * right)
-            rows.append((kind, name, np.mean(right), *eights, average, lip, *ends, *curve))
+            more = float(np.max(radius * right)), *curve, listed(radius * right)
+            rows.append((kind, name, np.mean(right), *eights, average, lip, *more))
 
         for alpha in ALPHAS:
             f = rst.locally_biased(g, x, sign.numpy(), alpha)
-            keep(f"biased {alpha:g}", *f.certify(points.flatten(1).numpy()))
+            keep(f"biased {alpha:g}", *f.certify(points.flatten(1).numpy()), lip)
         sampler = rst.TorchSampler(two_scores(g), 2)
         for sigma in SIGMAS:
             n, scheme = 200 if quick else 2000, schemes.gaussian(sigma)
@@ -82,11 +82,11 @@ def table(quick: bool = False) -> Table:
                 certify(sampler, point, scheme, n=n, index=i) for i, point in enumerate(points)
             ]
             label = np.array([{0: -1, 1: 1}.get(c.predict, 0) for c in found])
-            keep(f"smoothed {sigma:g}", label, np.array([c.radius for c in found]))
+            keep(f"smoothed {sigma:g}", label, np.array([c.radius for c in found]), np.nan)
     names = " ".join(f"above_{r:.1f}" for r in RADII)
     return columns(
         "g classifier accuracy accuracy_eights accuracy_rest average_radius lip_grad "
-        f"largest_radius at_largest {names}",
+        f"largest_radius {names} radii",
         rows,
     )
 
@@ -99,9 +99,7 @@ def figure(table: Table) -> Any:
             if name.endswith("1e+09"):
                 name = "biased, nearest anchor"
             style = "--" if name.startswith("smoothed") else "-"
-            curve = [table[f"above_{r:.1f}"][i] for r in RADII]
-            end = table["largest_radius"][i], table["at_largest"][i]
-            panel.plot(*cut_off(RADII, curve, *end), style, label=name)
+            steps(panel, unlisted(table["radii"][i]), linestyle=style, label=name, linewidth=1.2)
         panel.set(xlabel="radius", title=f"g {kind}")
     panels[0].set_ylabel("certified accuracy")
     panels[0].legend(fontsize=7)

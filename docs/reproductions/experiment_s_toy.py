@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from experiment_s_cone import probability
 from scipy.special import ndtri
-from shared import Table, axes, columns, publish
+from shared import Table, axes, columns, publish, steps
 
 from rsbounds import confidence, semielastic
 
@@ -87,10 +87,7 @@ def figure(table: Table) -> Any:
         z, radius = radii(along, np.zeros_like(along), level, rate)
         style = {"color": f"C{i}", "linestyle": "-" if rate else "--", "label": name}
         left.plot(along, np.where(z > 0, radius, np.nan), **style)
-        radius = certified(level, rate)
-        at = np.unique([0.0, *radius, radius.max() * 1.0001])
-        above = [np.mean(radius > r) for r in at]  # 0 for those not right
-        right.plot(at, above, drawstyle="steps-post", **style)
+        steps(right, certified(level, rate), **style)
     left.plot(along, along * np.sin(ANGLE), color="0.6", linewidth=1, label="to the boundary")
     left.set(xlabel="distance from the apex, on the axis", ylabel="certified radius")
     right.set(xlabel="radius", ylabel="certified accuracy")

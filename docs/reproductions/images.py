@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from shared import Table, axes, columns, cut_off, last
+from shared import Table, axes, columns, listed, steps, unlisted
 from torch import nn
 
 import rsbounds.torch as rst
@@ -17,7 +17,6 @@ from rsbounds.certify import certify
 
 DIM = 784
 COUNT, N = 200, 1000
-RADII = np.round(np.arange(0.0, 3.01, 0.05), 2)
 
 
 class Data(NamedTuple):
@@ -70,39 +69,38 @@ def certified(data: Data, net: nn.Module, scheme: Any) -> list[Certificate]:
 
 
 def row(data: Data, found: list[Certificate], radius: Callable[[float, float], float]) -> list[Any]:
-    """Accuracy, abstentions, average radius, spread over the classes, and the curve."""
+    """Accuracy, abstentions, average radius, spread over the classes, and all radii."""
     right = np.array([c.predict == y for c, y in zip(found, data.truth.tolist(), strict=True)])
     radii = np.array([radius(c.score, c.sigma) if c.score > 0 else 0.0 for c in found]) * right
     each = [right[data.truth.numpy() == k].mean() for k in np.unique(data.truth.numpy())]
     levels = [c.sigma for c in found]
     return [
         *(float(right.mean()), float(np.mean([c.predict < 0 for c in found]))),
-        *(float(radii.mean()), *last(radii), float(np.std(each))),
-        *(min(levels), max(levels)),
-        *(float(np.mean(right & (radii > r))) for r in RADII),
+        *(float(radii.mean()), float(radii.max()), float(np.std(each))),
+        *(min(levels), max(levels), listed(radii)),
     ]
 
 
 def as_table(names: str, rows: list[tuple[Any, ...]]) -> Table:
-    own = "accuracy abstains average_radius largest_radius at_largest class_std"
-    own += " sigma_low sigma_high"
-    return columns(f"{names} {own} {' '.join(f'above_{r:.2f}' for r in RADII)}", rows)
+    own = "accuracy abstains average_radius largest_radius class_std"
+    return columns(f"{names} {own} sigma_low sigma_high radii", rows)
 
 
 def curves(table: Table, label: Callable[[int], str | None], *widths: float) -> Any:
-    """Panels for each data set, one for each width; rows without a label are left out."""
-    places = [(name, width) for name in dict.fromkeys(table["data"]) for width in widths]
-    result, panels = axes(len(places), sharey=True)
-    for panel, (name, width) in zip(panels, places, strict=True):
+    """A panel for each data set, a row for each width; rows without a label are left out."""
+    names = list(dict.fromkeys(table["data"]))
+    result, panels = axes(len(names), rows=len(widths), sharey=True)
+    places = [(width, name) for width in widths for name in names]
+    for panel, (width, name) in zip(panels, places, strict=True):
         for i in np.flatnonzero(table["data"] == name):
             if (text := label(i)) is not None:
-                curve = [table[f"above_{r:.2f}"][i] for r in RADII]
                 style = "--" if text.startswith("fixed") else "-"
-                end = table["largest_radius"][i], table["at_largest"][i]
-                panel.plot(*cut_off(RADII, curve, *end), style, label=text, linewidth=1.2)
+                radii = unlisted(table["radii"][i])
+                steps(panel, radii, linestyle=style, label=text, linewidth=1.2)
         title = name if width == widths[0] else f"{name}, small radii"
         panel.set(xlabel="radius", title=title, xlim=(0, width))
         panel.locator_params(axis="x", nbins=6)
-    panels[0].set_ylabel("certified accuracy")
-    panels[-len(widths)].legend(fontsize=6)
+    for panel in panels[:: len(names)]:
+        panel.set_ylabel("certified accuracy")
+    panels[len(names) - 1].legend(fontsize=7)
     return result

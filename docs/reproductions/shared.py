@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 DIGITS = 10  # significant digits of a committed number
+LISTED = 5  # and of a number in a list of radii
 
 Table = dict[str, Any]  # column name -> values
 
@@ -38,26 +39,29 @@ def read(path: Path) -> dict[str, list[str]]:
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def axes(count: int = 1, **options: Any) -> tuple[Any, Any]:
-    """A figure with ``count`` axes in a row, the same look everywhere."""
+def axes(count: int = 1, rows: int = 1, **options: Any) -> tuple[Any, Any]:
+    """A figure with ``count`` axes in each row, the same look everywhere."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     mpl.rcParams.update({"axes.grid": True, "grid.alpha": 0.3, "font.size": 9})
-    figure = Figure(figsize=(1.0 + 3.4 * count, 3.0), layout="constrained")
-    return figure, figure.subplots(1, count, squeeze=False, **options)[0]
+    figure = Figure(figsize=(1.0 + 3.4 * count, 3.0 * rows), layout="constrained")
+    return figure, figure.subplots(rows, count, squeeze=False, **options).ravel()
 
 
-def last(radii: Any) -> tuple[float, float]:
-    """The largest radius, and the part of the inputs that reaches it."""
-    largest = float(np.max(radii))
-    return largest, float(np.mean(radii >= largest * (1 - 1e-9)))
+def steps(panel: Any, radii: Any, **style: Any) -> None:
+    """Certified accuracy, which falls at each of the radii; they are 0 where the class is wrong."""
+    at = np.unique([0.0, *radii])
+    panel.step(at, [np.mean(np.asarray(radii) > r) for r in at], where="post", **style)
 
 
-def cut_off(at: Any, curve: Any, largest: float, share: float) -> tuple[Any, Any]:
-    """A curve of certified accuracy on a grid that falls to 0 where the largest radius ends it."""
-    inside = np.asarray(at) < largest
-    return [*np.asarray(at)[inside], largest, largest], [*np.asarray(curve)[inside], share, 0.0]
+def listed(radii: Any) -> str:
+    """The radii as one cell of a table, the largest first, to ``LISTED`` digits."""
+    return " ".join(f"{r:.{LISTED}g}" for r in np.sort(radii)[::-1])
+
+
+def unlisted(cell: str) -> Any:
+    return np.array(cell.split(), dtype=float)
 
 
 def _cell(value: Any) -> str:
