@@ -102,5 +102,5 @@ def curves(table: Table, label: Callable[[int], str | None], *widths: float) -> 
         panel.locator_params(axis="x", nbins=6)
     for panel in panels[:: len(names)]:
         panel.set_ylabel("certified accuracy")
-    panels[len(names) - 1].legend(fontsize=7)
+    panels[len(names) - 1].legend(fontsize=7, labelspacing=0.3)
     return result
