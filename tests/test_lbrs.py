@@ -479,6 +479,15 @@ def test_bad_input(call, message):
         call()
 
 
+def test_nearest_of_two_whose_squared_distances_round_alike():
+    anchors = np.zeros((3, 5))
+    anchors[1:, 0], anchors[1, 3] = 1.0, 1e-10
+    x = np.array([1.0, 0.0, 0.0, 0.0, 1.0])
+    for norm in NORMS:
+        radius = float(lbrs.neighbour_radius(x, anchors, [0, 0, 1], norm=norm))
+        assert 5e-11 * (1 - 1e-11) <= radius <= 5e-11
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 1e8])
 def test_neighbour_radius_far_from_the_origin(offset):
     """On the line it is the distance to the middle between two anchors, to the last digits."""

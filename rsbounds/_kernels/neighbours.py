@@ -148,8 +148,8 @@ def _two_product(a, b):
 
 
 @njit(cache=True, nogil=True)
-def _sharp_margin(x, p, q, norm):
-    """Lower bound of r with its numerator in doubled precision, for near ties."""
+def _sharp_bisector(x, p, q):
+    """|x - q|^2 - |x - p|^2 in doubled precision, for near ties, and a bound of its error."""
     total, rest = 0.0, 0.0
     for k in range(x.size):
         side, side_low = _two_sum(p[k], -q[k])
@@ -162,7 +162,13 @@ def _sharp_margin(x, p, q, norm):
         rest += lost + (term_low + (side * both_low + side_low * both))
     reach = np.sqrt(squared_distance(x, p)) + np.sqrt(squared_distance(x, q))
     error = 4 * ((x.size + 8) * 2.0**-53) ** 2 * np.sqrt(squared_distance(p, q)) * reach
-    return max(((total + rest) - error) / (2 * _dual(p, q, norm)) * (1 - 2 * ERROR), 0.0)
+    return total + rest, error
+
+
+@njit(cache=True, nogil=True)
+def _sharp_margin(x, p, q, norm):
+    gap, error = _sharp_bisector(x, p, q)
+    return max((gap - error) / (2 * _dual(p, q, norm)) * (1 - 2 * ERROR), 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -196,9 +202,12 @@ def _nearest(x, dots, points, squares, minima, slack):
         if minima[block] <= limit:
             for j in range(block * _BLOCK, min((block + 1) * _BLOCK, dots.size)):
                 if squares[j] - 2 * dots[j] <= limit:
-                    exact = squared_distance(x, points[j])
-                    if exact < best:
-                        index, best = j, exact
+                    square = squared_distance(x, points[j])
+                    nearer = square < best * (1 - 4 * ERROR)
+                    if not nearer and square <= best * (1 + 4 * ERROR):
+                        nearer = _sharp_bisector(x, points[index], points[j])[0] < 0
+                    if nearer:
+                        index, best = j, square
     return index, best
 
 
