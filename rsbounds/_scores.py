@@ -105,6 +105,12 @@ def _round(value: Any, error: Any, towards: float) -> Array:
     return result
 
 
+def product(a: Any, b: Any) -> Array:
+    """a b, the largest float64 where it overflows and neither of them is infinite."""
+    with np.errstate(over="ignore"):
+        return capped(np.multiply(a, b), np.isfinite(a) & np.isfinite(b))
+
+
 def capped(value: Array, finite: Any) -> Array:
     """The largest float64 in place of an overflow, where the true value is ``finite``."""
     return np.where(np.isinf(value) & finite, np.finfo(np.float64).max, value)

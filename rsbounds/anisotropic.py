@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from rsbounds._checks import Array, broadcast, choice, real
-from rsbounds._scores import EPS, capped, flag_nan, half_gap, round_down
+from rsbounds._scores import EPS, flag_nan, half_gap, product, round_down
 
 __all__ = ["contains", "laplace_radius", "log_volume", "radius"]
 
@@ -77,9 +77,7 @@ def radius(p_a: Any, sigma: Any, p_b: Any = None, *, norm: Any = 2, scores: bool
     norm = real("norm", norm, 1.0, nan=False)
     reach = _reach(sigma, np.maximum(0.5 - 1.0 / norm, 0.0))
     half, reach = broadcast(p_a=half, sigma=reach)
-    with np.errstate(over="ignore"):
-        value = capped(half * reach, np.isfinite(half))
-    return round_down(value, 2 * _SUM)
+    return round_down(product(half, reach), 2 * _SUM)
 
 
 def contains(
@@ -240,9 +238,7 @@ def laplace_radius(
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         half = np.where(p_a <= p_b, 0.0, bound(p_a, p_b))
     half, reach = broadcast(p_a=half, scale=_reach(scale, 1.0 - 1.0 / norm))
-    with np.errstate(over="ignore"):
-        value = capped(half * reach, np.isfinite(half))
-    return round_down(value, 2 * _SUM)
+    return round_down(product(half, reach), 2 * _SUM)
 
 
 def _laplace_tight(p_a: Array, p_b: Array) -> Array:

@@ -20,7 +20,16 @@ import numpy as np
 from scipy.special import ndtri
 
 from rsbounds._checks import Array, broadcast, real, whole
-from rsbounds._scores import EPS, NDTRI_ERROR, capped, half_gap, round_down, round_up, scores_of
+from rsbounds._scores import (
+    EPS,
+    NDTRI_ERROR,
+    capped,
+    half_gap,
+    product,
+    round_down,
+    round_up,
+    scores_of,
+)
 
 __all__ = [
     "lipschitz_radius",
@@ -99,8 +108,9 @@ def radius(
     half, sigma, norm, dim = broadcast(p_a=half, sigma=sigma, norm=norm, dim=dim)
     # the rounded exponent costs log(dim) 2^-55, the power, product and quotient an ulp each
     spread = dim ** np.maximum(0.5 - 1.0 / norm, 0.0)
-    with np.errstate(over="ignore"):
-        value = capped(sigma * half / spread, np.isfinite(half))
+    with np.errstate(over="ignore"):  # only for sigma > 1, so sigma / spread is no subnormal
+        over = np.isinf(sigma * half)
+    value = np.where(over, product(sigma / spread, half), product(sigma, half) / spread)
     return round_down(value, 16 * EPS)
 
 
@@ -272,9 +282,7 @@ def max_radius(n: Any, alpha: Any, sigma: Any) -> Array:
     alpha, n, sigma = broadcast(alpha=alpha, n=n, sigma=sigma)
     complement = round_up(-np.expm1(np.log(alpha) / n), 4 * EPS)
     z = np.maximum(-ndtri(np.minimum(complement, 0.5)), 0.0)
-    with np.errstate(over="ignore"):
-        value = capped(sigma * z, True)
-    return round_down(value, NDTRI_ERROR + EPS)
+    return round_down(product(sigma, z), NDTRI_ERROR + EPS)
 
 
 def vanishing_sigma(radius: Any, n_classes: Any, dim: Any) -> Array:

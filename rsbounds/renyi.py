@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._checks import Array, broadcast, real
-from rsbounds._scores import EPS, round_down
+from rsbounds._scores import EPS, product, round_down
 
 __all__ = ["radius"]
 
@@ -103,8 +103,8 @@ def radius(p_a: Any, sigma0: Any, sigma1: Any, dim: Any, p_b: Any = None) -> Arr
             square.reshape(-1)[piece] = _supremum(_Terms(*problems))
     known = ~np.isnan([p_a, p_b, sigma0, sigma1, dim]).any(0)
     square = np.where(known & np.isnan(square), np.where(p_a == 1.0, np.inf, 0.0), square)
-    value = sigma1 * np.sqrt(np.where(p_a <= p_b, 0.0, np.maximum(square, 0.0)))
-    return round_down(value, 4 * EPS)
+    shift = np.sqrt(np.where(p_a <= p_b, 0.0, np.maximum(square, 0.0)))
+    return round_down(product(sigma1, shift), 4 * EPS)
 
 
 def _supremum(terms: _Terms) -> Array:

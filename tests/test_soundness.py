@@ -423,6 +423,25 @@ def test_radii_that_overflow_stay_below_the_truth():
         assert 1e307 < radius <= largest
 
 
+def test_radii_whose_factors_overflow_alone_are_below_the_truth():
+    for power in (-900, 0, 1023):  # among subnormals digits are lost, see above
+        sigma = 2.0**power
+        pairs = [
+            (lambda s: gaussian.radius(0.99, s, norm=np.inf, dim=1e6)),
+            (lambda s: lipschitz.radius(0.99, s, lip=9.0, sigma_min=s / 2, dim=9.0,
+                                        method="integrated")),
+        ]  # fmt: skip
+        for radius in pairs:
+            truth = mp.mpf(float(radius(1.0))) * mp.mpf(2) ** power
+            assert (
+                truth * (1 - mp.mpf("1e-13"))
+                <= mp.mpf(float(radius(sigma)))
+                <= truth * (1 + mp.mpf("1e-15"))
+            )
+    assert renyi.radius(1 - 1e-9, 1e308, 1e308, 3) <= np.finfo(np.float64).max
+    assert CDFCertificate([0.9], [5.0]).radius(1e308) <= np.finfo(np.float64).max
+
+
 def test_worst_case_beyond_every_distance():
     for sigma1 in (0.5, 2.0):
         scores = [semielastic.xi(10.0**k, 1.3, 1.0, sigma1, 3, scores=True) for k in (59, 61, 100)]

@@ -225,17 +225,24 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, double cap) {
 // 1: search; else the radius is `trivial` (0, inf or NaN)
 inline bool searchable(const Budget& p, double& trivial) {
     const bool valid = p.z_a == p.z_a && p.z_b == p.z_b && p.gap == p.gap && p.sigma > 0 &&
-                       p.dim >= 1 && p.dim <= 1e8;
+                       p.sigma < inf && p.dim >= 1 && p.dim <= 1e8;
     trivial = !valid ? nan : p.gap > 0 ? inf : 0;
     return valid && p.gap > 0 && p.gap < inf;
+}
+
+// Multiplies lengths so that sigma is in [1, 2); what undoes it is 2 to the power returned.
+template <class Envelope>
+int scale(Budget& p, Envelope& e) {
+    const int power = std::ilogb(p.sigma);
+    p.sigma = std::ldexp(p.sigma, -power), e = e.scaled(-power);
+    return power;
 }
 
 template <class Envelope>
 double envelope_radius(Budget p, Envelope e) {
     double trivial;
     if (!searchable(p, trivial)) return trivial;
-    const int power = std::ilogb(p.sigma);
-    p.sigma = std::ldexp(p.sigma, -power), e = e.scaled(-power);
+    const int power = scale(p, e);
     const double cohen = 0.5 * p.gap * p.sigma / (1 + p.mean_lip);
     const double upper = branch_radius(p, e, true, cohen);
     const double r = certified(p, e, upper, false) ? upper : branch_radius(p, e, false, upper);
@@ -246,8 +253,7 @@ template <class Envelope>
 double lone_branch_radius(Budget p, Envelope e, bool up) {
     double trivial;
     if (!searchable(p, trivial)) return trivial;
-    const int power = std::ilogb(p.sigma);
-    p.sigma = std::ldexp(p.sigma, -power), e = e.scaled(-power);
+    const int power = scale(p, e);
     return scaled_down(branch_radius(p, e, up, inf), power);
 }
 
