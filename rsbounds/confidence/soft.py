@@ -260,4 +260,5 @@ def _betting(histogram: ScoreHistogram, d: float, log_inverse: float) -> float:
 def _least(limit: float, accepted: Accepted) -> float:
     """The least accepted number, rounded up, at most ``limit``."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float(bisect(np.asarray(limit), np.asarray(0.0), accepted, steps=50))
+        # 2^-85 is 1e-9 of 1e-16, less than any bound on 1e12 scores
+        return float(bisect(np.asarray(limit), np.asarray(0.0), accepted, steps=85))
