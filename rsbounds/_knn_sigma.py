@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._anchors import Anchors, Progress
-from rsbounds._checks import Array, choice, one, real, whole
+from rsbounds._checks import Array, choice, count, one, real
 from rsbounds._scores import flag_nan
 
 
@@ -70,11 +70,11 @@ class KNNSigma:
         self._anchors = Anchors(anchors)
         self.sigma_base = one("sigma_base", real("sigma_base", sigma_base, 0.0, closed="neither"))
         self.rate = one("rate", real("rate", rate, 0.0, closed="left"))
-        self.k = int(one("k", whole("k", k, 1)))
-        count = len(self._anchors.points)
-        if not self.k <= count - isinstance(shift, str):
+        self.k = count("k", k, 1)
+        size = len(self._anchors.points)
+        if not self.k <= size - isinstance(shift, str):
             raise ValueError(
-                f"k must be at most the number of anchors ({count}), less than it for shift "
+                f"k must be at most the number of anchors ({size}), less than it for shift "
                 f"'min' or 'mean'; got {self.k}"
             )
         if isinstance(shift, str):

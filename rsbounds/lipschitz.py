@@ -14,10 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from rsbounds._checks import Array, broadcast, check, choice, one, real
 from rsbounds._integrated import integrated
 from rsbounds._scores import (
+    EPS,
     NDTRI_ERROR,
     SCORE_LIMIT,
     capped,
@@ -170,8 +172,6 @@ def p_min_search(dim: Any, floor: float = 1e-300) -> np.float64:
             return np.float64(lowest)
         z = np.sort(np.concatenate([z, middle]))
         values = ufuncs["lipschitz_ratio"](z, d)
-    from scipy.special import ndtr
-
     return np.float64(ndtr(-np.min(failed)))
 
 
@@ -341,6 +341,24 @@ def radius(
     else:
         value, error = integrated(z_a, z_b, half, sigma, lip, sigma_min, dim), 3 * ROUNDING
     return round_down(capped(value, np.isfinite(half)), error)
+
+
+def radius_of_scores(score: Any, sigma: Any, *, classes: int | None, **known: Any) -> Any:
+    """:func:`radius` of scores of p_a, after Remark 2's map where classes are given."""
+    above, below = score, -score
+    if classes is not None:
+        above, below = _normalized(score, known["p_min"], classes)
+    return radius(above, sigma, p_b=below, scores=True, **known)
+
+
+def _normalized(score: Any, p_min: float, classes: int) -> tuple[Any, Any]:
+    """Scores of p_a and 1 - p_a after the affine map of Remark 2, rounded outward."""
+    nothing = np.zeros(np.shape(score))
+    pair = np.stack([ndtr(score), ndtr(-score), *[nothing] * (classes - 2)], -1)
+    moved = normalize_scores(pair, p_min)
+    above, below = ndtri(moved[..., 0] - 8 * EPS), ndtri(moved[..., 1] + 8 * EPS)
+    slack = 8 * EPS * (1 + np.abs(above) + np.abs(below))
+    return above - slack, below + slack
 
 
 def _clipped(z_a: Array, z_b: Array, half: Array, top: Array) -> Array:

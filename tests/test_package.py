@@ -22,7 +22,9 @@ PACKAGE = ROOT / "rsbounds"
 CHECKS = {"_checks"}
 SPECIAL = CHECKS | {"special", "_scores", "_parallel"}
 THEORIES = {"gaussian", "envelope", "semielastic", "lipschitz", "lbrs", "anisotropic", "renyi"}
-RADII = SPECIAL | THEORIES | {"_kernels", "_envelope_table", "_knn_sigma", "_anchors"}
+RADII = (
+    SPECIAL | THEORIES | {"_kernels", "_envelope_table", "_integrated", "_knn_sigma", "_anchors"}
+)
 CERTIFY = RADII | {"confidence", "certificate", "schemes", "certify"}
 REPORT = CERTIFY | {"_grid_noise", "_records", "torch", "report", "datasets"}
 ALLOWED: dict[str, set[str]] = {

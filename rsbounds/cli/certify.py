@@ -20,6 +20,7 @@ from rsbounds._records import Row, Writer
 from rsbounds.certify import ArraySampler, Sampler, certify, certify_radius, single, votes
 from rsbounds.cli import _load
 from rsbounds.cli._progress import progress
+from rsbounds.confidence.counts import MAX_N
 
 # options of each method: name -> default, where ... means that it must be given
 _METHODS: dict[str, dict[str, Any]] = {
@@ -28,8 +29,6 @@ _METHODS: dict[str, dict[str, Any]] = {
     "lipschitz": {"sigma_function": ..., "lip": ..., "sigma_min": ...},
 }
 _OWN = ("sigma", "anchors", "rate", "k", "shift", "sigma_function", "lip", "sigma_min")
-
-_MOST_SAMPLES = 10**12  # that the confidence bounds take
 
 _TORCH_ONLY = ("autocast", "channels_last", "compile", "sound_noise")
 
@@ -150,8 +149,8 @@ def _check(args: argparse.Namespace) -> None:
     real("--alpha", args.alpha, 0, 1, closed="neither", nan=False)
     if args.target_radius is not None:
         real("--alpha with --target-radius", args.alpha, 0, 0.5, closed="right", nan=False)
-    if args.n > _MOST_SAMPLES:
-        raise ValueError(f"--n must be at most {_MOST_SAMPLES}; got {args.n}")
+    if args.n > MAX_N:
+        raise ValueError(f"--n must be at most {MAX_N}; got {args.n}")
     options = _METHODS[args.method]
     for name in _OWN:
         given, default = getattr(args, name), options.get(name)

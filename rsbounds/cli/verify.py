@@ -14,6 +14,7 @@ from rsbounds._records import Row, read_manifest, read_rows
 from rsbounds.certificate import ABSTAIN
 from rsbounds.cli import _load
 from rsbounds.cli._progress import progress
+from rsbounds.confidence.counts import MAX_N
 
 _DIGITS = 20
 _LOST = 1e-6  # a radius this much (relative to itself plus sigma) too small is a finding
@@ -27,7 +28,7 @@ _DOMAINS = {  # lower end, upper end, and which are included
     **dict.fromkeys(("rate", "lip"), (0.0, math.inf, "left")),
     "dim": (1.0, 1e8, "left"),
     "alpha": (0.0, 1.0, "neither"),
-    "n": (1, 1e12, "both"),
+    "n": (1, MAX_N, "both"),
     "skip": (1, 1e18, "both"),
     "max": (-1, 1e18, "both"),
 }

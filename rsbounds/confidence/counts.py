@@ -16,7 +16,7 @@ from scipy import special as sc
 from rsbounds._checks import Array, broadcast, real, whole
 from rsbounds.confidence._search import ULP, outward
 
-_MAX_N = 10**12
+MAX_N = 10**12
 
 
 def lower_bound(
@@ -157,8 +157,8 @@ def arguments(
     count, n = whole(name, count), whole(total, n, 1)
     alpha = real("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
     count, n, alpha = broadcast(**{name: count, total: n, "alpha": alpha})
-    if not np.all(n <= _MAX_N):
-        raise ValueError(f"{total} must be <= {_MAX_N:g}; got {n.max()}")
+    if not np.all(n <= MAX_N):
+        raise ValueError(f"{total} must be <= {MAX_N:g}; got {n.max()}")
     if not np.all(count <= n):
         bad = count > n
         first = f"{count[bad].flat[0]} > {n[bad].flat[0]}"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rsbounds._checks import real, whole
+from rsbounds._checks import count, real, whole
 from rsbounds.certificate import Certificate
 from rsbounds.certify import SEARCH, Sampler, stream
 from rsbounds.confidence import lower_bound
@@ -90,7 +90,7 @@ def data_dependent_sigma(
     level = torch.tensor(start, requires_grad=True)
     generator = torch.Generator().manual_seed(seed)
     with evaluating(model):
-        for _ in range(int(whole("steps", steps, 1))):
+        for _ in range(count("steps", steps, 1)):
             noise = torch.randn(samples, *x.shape, generator=generator).to(x.device)
             scores = model(x + level.to(x.device) * noise).softmax(1).mean(0).double()
             top = torch.special.ndtri(scores.clamp(1e-6, 1 - 1e-6).topk(2).values).cpu()

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from rsbounds import lipschitz
 from rsbounds._checks import real
-from rsbounds.torch.sigma_network import SigmaNetwork, radius_of_scores
+from rsbounds.torch.sigma_network import SigmaNetwork
 from rsbounds.torch.training import soft_vote
 
 __all__ = ["average_radius_loss", "certified_radius", "norm_penalty"]
@@ -67,7 +68,7 @@ def certified_radius(
     """
 
     def theory(z: Any, level: Any) -> Any:
-        return radius_of_scores(z, level, sigma_min=sigma_min, classes=classes, **known)
+        return lipschitz.radius_of_scores(z, level, sigma_min=sigma_min, classes=classes, **known)
 
     result: torch.Tensor = _Radius.apply(score, sigma, theory, sigma_min)  # type: ignore[no-untyped-call]
     return result

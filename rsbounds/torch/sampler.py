@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rsbounds._checks import choice, whole
+from rsbounds._checks import choice, count
 from rsbounds.certify import block_size
 from rsbounds.torch import draw
 
@@ -95,7 +95,7 @@ class TorchSampler:
         compile: bool = False,
         sound_noise: bool = False,
     ) -> None:
-        self.batch = int(whole("batch", batch, 1))
+        self.batch = count("batch", batch, 1)
         self.device = torch.device(device)
         self.num_classes = num_classes
         self._autocast = (

@@ -6,9 +6,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
-from scipy.special import ndtr, ndtri
 from torch import nn
 
 from rsbounds import lipschitz, schemes
@@ -17,8 +15,6 @@ from rsbounds.schemes import Scheme
 from rsbounds.torch.lipschitz_bound import lipschitz_upper_bound
 
 __all__ = ["SigmaNetwork"]
-
-_EPS = 2.0**-52
 
 
 class SigmaNetwork(nn.Module):
@@ -139,25 +135,7 @@ class SigmaNetwork(nn.Module):
             classes = None
 
         def radius(score: float, sigma: float) -> float:
-            return float(radius_of_scores(score, sigma, classes=classes, **known))
+            return float(lipschitz.radius_of_scores(score, sigma, classes=classes, **known))
 
         parameters = {**scheme.parameters, "p_min": p_min, "classes": classes}
         return replace(scheme, method=f"lipschitz-{method}", radius=radius, parameters=parameters)
-
-
-def radius_of_scores(score: Any, sigma: Any, *, classes: int | None, **known: Any) -> Any:
-    """:func:`rsbounds.lipschitz.radius`, of scores after Remark 2's map where classes are given."""
-    above, below = score, -score
-    if classes is not None:
-        above, below = _normalized(score, known["p_min"], classes)
-    return lipschitz.radius(above, sigma, p_b=below, scores=True, **known)
-
-
-def _normalized(score: Any, p_min: float, classes: int) -> tuple[Any, Any]:
-    """Scores of p_a and 1 - p_a after the affine map of Remark 2, rounded outward."""
-    nothing = np.zeros(np.shape(score))
-    pair = np.stack([ndtr(score), ndtr(-score), *[nothing] * (classes - 2)], -1)
-    moved = lipschitz.normalize_scores(pair, p_min)
-    above, below = ndtri(moved[..., 0] - 8 * _EPS), ndtri(moved[..., 1] + 8 * _EPS)
-    slack = 8 * _EPS * (1 + np.abs(above) + np.abs(below))
-    return above - slack, below + slack

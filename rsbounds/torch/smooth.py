@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count as counter
 from typing import Any, ClassVar
 
 import torch
 
 from rsbounds import certify as procedure
-from rsbounds._checks import whole
+from rsbounds._checks import count
 from rsbounds.certificate import ABSTAIN
 from rsbounds.schemes import gaussian
 from rsbounds.torch.sampler import TorchSampler
@@ -51,11 +51,11 @@ class Smooth:
         self, base_classifier: torch.nn.Module, num_classes: int, sigma: float, *, seed: int = 0
     ) -> None:
         self.base_classifier = base_classifier
-        self.num_classes = int(whole("num_classes", num_classes, 2))
+        self.num_classes = count("num_classes", num_classes, 2)
         self.sigma = sigma
-        self.seed = int(whole("seed", seed))
+        self.seed = count("seed", seed)
         self._scheme = gaussian(sigma)
-        self._calls = count()
+        self._calls = counter()
 
     def predict(self, x: torch.Tensor, n: int, alpha: float, batch_size: int) -> int:
         """The class at one input ``x``, wrong with probability at most alpha, or ``ABSTAIN``.

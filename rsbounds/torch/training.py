@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from rsbounds._checks import real, whole
+from rsbounds._checks import count, real, whole
 
 __all__ = ["adversarial", "augment", "fit", "pgd", "soft_vote"]
 
@@ -76,7 +76,7 @@ def fit(
     >>> history[-1] < history[0]
     True
     """
-    count, size = int(whole("epochs", epochs, 1)), int(whole("batch_size", batch_size, 1))
+    rounds, size = count("epochs", epochs, 1), count("batch_size", batch_size, 1)
     whole("patience", patience, 1), real("rate", rate, 0, closed="neither", nan=False)
     lengths = [len(column) for column in columns]
     if len(set(lengths)) != 1 or not lengths[0]:
@@ -85,10 +85,10 @@ def fit(
     history: list[float] = []
     best, best_epoch = float("inf"), 0
     kept = None
-    with torch.random.fork_rng(), tqdm(range(count), disable=not progress, unit="epoch") as bar:
-        torch.manual_seed(int(whole("seed", seed)))
+    with torch.random.fork_rng(), tqdm(range(rounds), disable=not progress, unit="epoch") as bar:
+        torch.manual_seed(count("seed", seed))
         batches = -(-len(columns[0]) // size)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, count * batches)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, rounds * batches)
         for epoch in bar:
             module.train()
             total = 0.0
@@ -157,10 +157,10 @@ def soft_vote(
     >>> soft_vote(lambda x: x, torch.zeros(5, 2), 1.0, 8).shape
     torch.Size([5, 2])
     """
-    count = int(whole("samples", samples, 1))
+    copies = count("samples", samples, 1)
     level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
-    noisy = augment(x.repeat_interleave(count, 0), level.repeat_interleave(count))
-    return model(noisy).softmax(1).reshape(len(x), count, -1).mean(1)
+    noisy = augment(x.repeat_interleave(copies, 0), level.repeat_interleave(copies))
+    return model(noisy).softmax(1).reshape(len(x), copies, -1).mean(1)
 
 
 def pgd(
