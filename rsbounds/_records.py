@@ -11,7 +11,6 @@ import fcntl
 import json
 import math
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from rsbounds._fields import real, short, whole
 from rsbounds.certificate import Certificate
 
 COLUMNS = (
@@ -83,8 +83,8 @@ class Row:
         if len(fields) != len(COLUMNS):
             raise ValueError(f"{len(COLUMNS)} fields separated by tabs")
         kinds: tuple[Any, ...] = (
-            *(_whole, _whole, _whole, _real, _whole, str),
-            *(_whole, _whole, _real, _real, str, str),
+            *(whole, whole, whole, real, whole, str),
+            *(whole, whole, real, real, str, str),
         )
         try:
             return cls(*(kind(field) for kind, field in zip(kinds, fields, strict=True)))
@@ -218,21 +218,6 @@ def write(path: Path, manifest: Mapping[str, Any], rows: Iterable[Row]) -> None:
     _replace(path, "".join(f"{line}\n" for line in (_HEADER, *rows)))
 
 
-def _whole(text: str) -> int:
-    """``int`` without its 1_0 for 10, and within 64 bits."""
-    if not re.fullmatch(r"-?[0-9]{1,18}", text):
-        raise ValueError
-    return int(text)
-
-
-def _real(text: str) -> float:
-    """``float`` of digits, or of inf."""
-    value = float(text)
-    if not (re.fullmatch(r"[-+.0-9eE]+", text) and math.isfinite(value)) and text != "inf":
-        raise ValueError
-    return value
-
-
 def _rows(path: Path, content: bytes) -> list[Row]:
     try:
         lines = content[: content.rfind(b"\n") + 1].decode().splitlines()
@@ -240,19 +225,15 @@ def _rows(path: Path, content: bytes) -> list[Row]:
         raise ValueError(f"{path} is not a result file: expected text in UTF-8") from None
     if lines and lines[0] != _HEADER:
         raise ValueError(
-            f"{path}:1: expected the columns {' '.join(COLUMNS)}; got {_short(lines[0])}"
+            f"{path}:1: expected the columns {' '.join(COLUMNS)}; got {short(lines[0])}"
         )
     rows = []
     for number, line in enumerate(lines[1:], start=2):
         try:
             rows.append(Row.parse(line))
         except ValueError as error:
-            raise ValueError(f"{path}:{number}: expected {error}; got {_short(line)}") from None
+            raise ValueError(f"{path}:{number}: expected {error}; got {short(line)}") from None
     return rows
-
-
-def _short(line: str) -> str:
-    return repr(line if len(line) <= 60 else line[:57] + "...")
 
 
 def _replace(path: Path, text: str) -> None:

@@ -26,9 +26,12 @@ RADII = (
     SPECIAL | THEORIES | {"_kernels", "_envelope_table", "_integrated", "_knn_sigma", "_anchors"}
 )
 CERTIFY = RADII | {"confidence", "certificate", "schemes", "certify"}
-REPORT = CERTIFY | {"_grid_noise", "_records", "torch", "report", "datasets"}
+REPORT = CERTIFY | {"_fields", "_grid_noise", "_records", "torch", "report", "datasets"}
 ALLOWED: dict[str, set[str]] = {
-    **{room: set() for room in ("__init__", "_checks", "_grid_noise", "oracle", "_kernels")},
+    **{
+        room: set()
+        for room in ("__init__", "_checks", "_fields", "_grid_noise", "oracle", "_kernels")
+    },
     **dict.fromkeys(SPECIAL - CHECKS, SPECIAL),
     **dict.fromkeys(RADII - SPECIAL - {"_kernels"}, RADII),
     "_numba": SPECIAL,
@@ -36,10 +39,10 @@ ALLOWED: dict[str, set[str]] = {
     "certificate": RADII | {"confidence"},
     "schemes": RADII | {"certificate"},
     "certify": CERTIFY,
-    "_records": CHECKS | {"certificate"},
+    "_records": {"_fields", "certificate"},
     "torch": CERTIFY | {"_grid_noise"},
     "datasets": CHECKS,
-    "report": CHECKS | {"certificate"},
+    "report": CHECKS | {"_fields", "certificate"},
     "demo": REPORT,
     "bench": SPECIAL,
     "cli": REPORT | {"demo", "bench", "oracle"},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,11 +12,8 @@ import numpy as np
 
 from rsbounds import _checks
 from rsbounds._checks import Array
+from rsbounds._fields import real, short, whole
 from rsbounds.certificate import ABSTAIN
-
-# int and float read more: 1_0 is 10 to them
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
-_REAL = re.compile(r"[-+.0-9e]+")
 
 COLUMNS = ("idx", "label", "predict", "radius", "correct")
 
@@ -124,7 +120,7 @@ def read(path: str | os.PathLike[str]) -> Results:
     header = first.strip().split("\t")
     if tuple(header[:5]) != COLUMNS:
         expected = f"a header that starts with {' '.join(COLUMNS)}, separated by tabs"
-        raise ValueError(f"{name}:1: expected {expected}; got {_short(first)}")
+        raise ValueError(f"{name}:1: expected {expected}; got {short(first)}")
     unterminated = len(lines) + 1
     cut = f"line {unterminated} is cut short: left out"
     rows: list[Row] = []
@@ -139,7 +135,7 @@ def read(path: str | os.PathLike[str]) -> Results:
         except ValueError as error:
             if number == unterminated:
                 return Results(name, tuple(rows), cut)
-            raise ValueError(f"{name}:{number}: expected {error}; got {_short(line)}") from None
+            raise ValueError(f"{name}:{number}: expected {error}; got {short(line)}") from None
         scoped = "scope" in header
         if number == unterminated and scoped and row.scope not in {r.scope for r in rows}:
             return Results(name, tuple(rows), cut)  # part of a longer scope, perhaps
@@ -151,20 +147,16 @@ def read(path: str | os.PathLike[str]) -> Results:
 def _parse(fields: list[str], header: list[str]) -> Row:
     if len(fields) != len(header):
         raise ValueError(f"{len(header)} fields separated by tabs")
-    for column, text in zip(COLUMNS[:3], fields, strict=False):
-        if not _WHOLE.fullmatch(text.strip()):
-            raise ValueError(f"a whole number of at most 18 digits in column {column}")
-    text = fields[3].strip().lower()
+    idx, label, predict = (_named(*named) for named in zip(COLUMNS[:3], fields, strict=False))
     try:
-        radius = float(text) if text == "inf" or _REAL.fullmatch(text) else math.nan
+        radius = real(fields[3].strip().lower())
     except ValueError:
         radius = math.nan
-    if not (0 <= radius < math.inf or text == "inf"):
+    if not radius >= 0:
         raise ValueError("a number >= 0 in column radius")
     if fields[4].strip() not in ("0", "1"):
         raise ValueError("0 or 1 in column correct")
     scope = fields[header.index("scope")] if "scope" in header else ""
-    idx, label, predict = map(int, fields[:3])
     correct = fields[4].strip() == "1"
     if predict == ABSTAIN and (correct or radius):
         raise ValueError("radius 0 and correct 0 where predict is -1")
@@ -173,5 +165,8 @@ def _parse(fields: list[str], header: list[str]) -> Row:
     return Row(idx, label, predict, radius, correct, scope)
 
 
-def _short(line: str) -> str:
-    return repr(line if len(line) <= 60 else line[:57] + "...")
+def _named(column: str, field: str) -> int:
+    try:
+        return whole(field.strip())
+    except ValueError as error:
+        raise ValueError(f"{error} in column {column}") from None
