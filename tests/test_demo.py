@@ -15,15 +15,9 @@ from rsbounds.cli import main
 
 torch = pytest.importorskip("torch")
 demo = pytest.importorskip("rsbounds.demo")
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 FILES = ("standard", "semi-elastic", "lipschitz")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    # floating-point sums, and so the trained network, may depend on the number of threads
-    with demo.one_thread():
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -25,12 +25,7 @@ def exact(layer: nn.Module, shape: tuple[int, ...]) -> float:
     return float(np.linalg.norm((images - zero).reshape(size, -1).numpy(), 2))
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 LAYERS = {

@@ -1,0 +1,250 @@
+"""Locally biased smoothing, the boundary radius and the classifier: attacks, bad input."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_lbrs import NORMS, random_memory, seeds
+
+from rsbounds import lbrs
+
+positive = st.floats(1e-3, 1e3)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _digits():
+    with mp.workdps(40):
+        yield
+
+
+@given(positive, st.floats(0, 1e3), st.floats(0, 10), st.floats(0, 1e3))
+def test_boundary_radius(value, grad_norm, alpha, lip_grad):
+    v, n, a, lip = (mp.mpf(t) for t in (value, grad_norm, alpha, lip_grad))
+    b = a * lip + n
+    for method, factor in (("tight", 2), ("paper", 4)):
+        got = float(lbrs.boundary_radius(-value, grad_norm, alpha, lip_grad, method=method))
+        total = b + mp.sqrt(b * b + factor * lip * v)
+        if total < mp.mpf("1e-290"):
+            assert got == np.inf or got * total <= 2 * v
+            continue
+        assert 2 * v / total * (1 - mp.mpf("1e-14")) <= got <= 2 * v / total
+
+
+def test_boundary_radius_special():
+    assert lbrs.boundary_radius(3.0, 2.0, 0.7, 0.0) == pytest.approx(1.5, rel=1e-14)  # linear
+    assert lbrs.boundary_radius(0.0, 0.0, 1.0, 0.0) == 0
+    assert lbrs.boundary_radius(1.0, 0.0, 1.0, 0.0) == np.inf
+    assert lbrs.boundary_radius(1.0, 1e200, 0.0, 1e200) > 0  # the square overflows
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(lbrs.boundary_radius(np.nan, 1.0, 1.0, 1.0))
+        assert np.isnan(lbrs.boundary_radius(0.0, np.nan, 1.0, 1.0))
+
+
+def test_erratum_a_theorem_8():
+    """Erratum 13: for g = x - x^2/2 at 0, L = 1, g + c > 0 up to the tight radius."""
+    value, c = 0.375, 0.375
+    radius = lbrs.boundary_radius(value, 1.0, 0.0, 1.0)
+    paper = lbrs.boundary_radius(value, 1.0, 0.0, 1.0, method="paper")
+    assert paper < radius
+    x = -radius
+    assert c + x - x * x / 2 == pytest.approx(0.0, abs=1e-14)  # reached exactly
+
+
+class Quadratic:
+    """x.Q x/2 + a.x + c, each column one function; Lipschitz constants of gradients in l_p."""
+
+    def __init__(self, rng, dim, count):
+        self.q = rng.standard_normal((count, dim, dim)) * 0.5
+        self.q = self.q + self.q.transpose(0, 2, 1)
+        self.a, self.c = rng.standard_normal((count, dim)), rng.standard_normal(count)
+
+    def __call__(self, x):
+        grad = np.einsum("kij,nj->nki", self.q, x) + self.a
+        value = (np.einsum("nki,ni->nk", grad + self.a, x)) / 2 + self.c
+        return value, grad
+
+    @staticmethod
+    def lip(q, norm):
+        if norm == 1:
+            return np.abs(q).max()
+        return np.linalg.norm(q, 2) * (1 + 1e-14) if norm == 2 else np.abs(q).sum()
+
+
+def perturbations(rng, dim, radius, norm):
+    steps = np.vstack(
+        [
+            rng.standard_normal((300, dim)),
+            rng.choice([-1.0, 0, 1.0], (100, dim)),
+            np.eye(dim),
+            -np.eye(dim),
+        ]
+    )
+    size = np.linalg.norm(steps, ord=norm, axis=1)
+    steps = steps[size > 0] / size[size > 0][:, None]
+    return steps * radius * rng.choice([1.0, 0.999, 0.5], (len(steps), 1)) * (1 - 1e-12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(seeds, st.sampled_from(NORMS), st.sampled_from(["tight", "paper"]), st.floats(0, 2))
+def test_attack_on_the_binary_classifier(seed, norm, method, alpha):
+    rng = np.random.default_rng(seed)
+    dim = int(rng.integers(1, 5))
+    g = Quadratic(rng, dim, 1)
+    anchors, labels = random_memory(rng, 30, dim, classes=2)
+    f = lbrs.LocallyBiased(
+        lambda x: tuple(part[:, 0] for part in g(x)),
+        anchors, 2 * labels - 1, alpha, g.lip(g.q[0], norm), norm=norm, method=method,
+    )  # fmt: skip
+    x = random_memory(rng, 4, dim, classes=2)[0]
+    classes, radii = f.certify(x)
+    assert (classes == f.predict(x)).all()
+    for row, label, radius in zip(x, classes, radii, strict=True):
+        reach = min(radius, 10.0)
+        assert (f.predict(row + perturbations(rng, dim, reach, norm)) == label).all()
+
+
+@settings(max_examples=80, deadline=None)
+@given(seeds, st.sampled_from(NORMS), st.sampled_from(["tight", "paper"]), st.floats(0, 2))
+def test_attack_on_the_multiclass_classifier(seed, norm, method, alpha):
+    rng = np.random.default_rng(seed)
+    dim, count = int(rng.integers(1, 5)), int(rng.integers(2, 5))
+    g = Quadratic(rng, dim, count)
+    anchors, labels = random_memory(rng, 30, dim, classes=count)
+    lip = np.array([[g.lip(p - q, norm) for q in g.q] for p in g.q])
+    f = lbrs.LocallyBiased(g, anchors, labels, alpha, lip, norm=norm, method=method)
+    x = random_memory(rng, 4, dim)[0]
+    classes, radii = f.certify(x)
+    assert (classes == f.predict(x)).all()
+    single = lbrs.LocallyBiased(g, anchors, labels, alpha, lip.max(), norm=norm, method=method)
+    assert (single.certify(x)[1] <= radii).all()
+    for row, label, radius in zip(x, classes, radii, strict=True):
+        reach = min(radius, 10.0)
+        assert (f.predict(row + perturbations(rng, dim, reach, norm)) == label).all()
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_linear_classifier_has_the_radius_of_the_paper(norm):
+    """max(min(|g^mu|/|a|_*, neighbour radius), |g|/|a|_* - alpha), the last for any anchor."""
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(6)
+    anchors, labels = random_memory(rng, 40, 6, classes=2)
+    labels = 2 * labels - 1
+    x = random_memory(rng, 50, 6, classes=2)[0]
+
+    def linear(x):
+        return x @ a + 0.2, np.tile(a, (len(x), 1))
+
+    size = np.linalg.norm(a, ord={1: np.inf, 2: 2, np.inf: 1}[norm])
+    nearest = ((x[:, None] - anchors) ** 2).sum(axis=2).argmin(axis=1)
+    biased = x @ a + 0.2 + 0.5 * labels[nearest] * size
+    f = lbrs.LocallyBiased(linear, anchors, labels, 0.5, 0.0, norm=norm)
+    classes, radii = f.certify(x)
+    boundary = np.abs(biased) / size
+    expected = np.minimum(boundary, lbrs.neighbour_radius(x, anchors, labels, norm=norm))
+    expected = np.maximum(expected, np.abs(x @ a + 0.2) / size - 0.5)
+    assert (classes == np.sign(biased)).all()
+    np.testing.assert_allclose(radii, expected, rtol=1e-12, atol=1e-13)  # cancellation in g^mu
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_without_bias_the_anchors_do_not_matter(count):
+    """At alpha = 0 the neighbour radius was still a limit."""
+    rng = np.random.default_rng(0)
+    g = Quadratic(rng, 3, count)
+    anchors, labels = random_memory(rng, 40, 3, classes=max(count, 2))
+    x = random_memory(rng, 50, 3, classes=2)[0]
+    lip = g.lip(g.q[0], 2) if count == 1 else [[g.lip(p - q, 2) for q in g.q] for p in g.q]
+
+    def values(x):
+        return tuple(part[:, 0] for part in g(x)) if count == 1 else g(x)
+
+    labels = 2 * labels - 1 if count == 1 else labels
+    far = anchors + 1e3  # the nearest anchor is decided by one label only
+    radii = [
+        lbrs.LocallyBiased(values, memory, labels, 0.0, lip).certify(x)[1]
+        for memory in (anchors, far)
+    ]
+    assert (radii[0] > lbrs.neighbour_radius(x, anchors, labels)).any()
+    np.testing.assert_allclose(*radii, rtol=1e-13)  # 64 ulp of slack where a bias is subtracted
+
+
+def test_certify_shapes_and_zero():
+    anchors, labels = [[0.0, 0.0], [2.0, 0.0]], [-1, 1]
+
+    def plane(x):
+        return x[:, 0] - 1.0, np.tile([1.0, 0.0], (len(x), 1))
+
+    f = lbrs.LocallyBiased(plane, anchors, labels, 0.5, 0.0)
+    classes, radii = f.certify(np.zeros((2, 3, 2)))
+    assert classes.shape == radii.shape == (2, 3)
+    label, radius = f.certify([1.0, 0.0])
+    assert radius == 0
+    assert label.shape == ()
+    assert f.predict([3.0, 0.0]) == 1
+
+
+def value_and_grad(x):
+    return x[:, 0], np.ones_like(x)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lbrs.neighbour_radius([0.0], [0.0], [1]), r"anchors must have shape \(N, d\)"),
+        (lambda: lbrs.neighbour_radius([0.0], np.zeros((0, 1)), []), "anchors must have shape"),
+        (lambda: lbrs.neighbour_radius([0.0], [[np.nan]], [1]), "anchors must be in"),
+        (lambda: lbrs.neighbour_radius([0.0], [[np.inf]], [1]), "anchors must be in"),
+        (lambda: lbrs.neighbour_radius([0.0, 1.0], [[0.0]], [1]), r"x must have shape \(..., 1\)"),
+        (lambda: lbrs.neighbour_radius(0.0, [[0.0]], [1]), "x must have shape"),
+        (lambda: lbrs.neighbour_radius([np.inf], [[0.0]], [1]), "x must be in"),
+        (lambda: lbrs.neighbour_radius([0.0], [[0.0]], [1, 2]), r"labels must have shape \(1,\)"),
+        (lambda: lbrs.neighbour_radius([0.0], [[0.0]], [0.5]), "labels must be whole"),
+        (
+            lambda: lbrs.neighbour_radius([0.0], [[0.0]], [1], norm=3),
+            "norm must be one of 1, 2, inf",
+        ),
+        (lambda: lbrs.neighbour_radius([0.0], [[0.0]], [1], method="x"), "method must be one of"),
+        (lambda: lbrs.boundary_radius(1.0, -1.0, 0.0, 1.0), "grad_norm must be in"),
+        (lambda: lbrs.boundary_radius(1.0, 1.0, -0.1, 1.0), "alpha must be in"),
+        (lambda: lbrs.boundary_radius(1.0, 1.0, 0.1, -1.0), "lip_grad must be in"),
+        (lambda: lbrs.boundary_radius(np.inf, 1.0, 0.1, 1.0), "value must be in"),
+        (lambda: lbrs.boundary_radius([1.0, 2], [1.0, 2, 3], 0, 0), "shapes must broadcast"),
+        (lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [1], [1.0], 0), "alpha must be one"),
+        (lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [1], -1, 0), "alpha must be in"),
+        (lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [2], 1, 0).predict([0.0]), "-1 or 1"),
+        (
+            lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [1], 1, 0).predict([np.nan]),
+            "x must",
+        ),
+        (
+            lambda: lbrs.LocallyBiased(lambda x: (x, x), [[0.0]], [1], 1, 0).predict([0.0]),
+            "gradients of shape",
+        ),
+        (
+            lambda: lbrs.LocallyBiased(lambda x: (0.0, x), [[0.0]], [1], 1, 0).predict([0.0]),
+            "values of shape",
+        ),
+        (
+            lambda: lbrs.LocallyBiased(lambda x: (x, x[:, :, None]), [[0.0]], [1], 1, 0).predict(
+                [0.0]
+            ),
+            r"labels must be in 0 ... 0",
+        ),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "truth"),
+    [
+        ((1e-320, 5e-324, 0.0, 0.0), 2024.0),
+        ((1e-310, 2.5e-323, 0.0, 0.0), 4.05e12),
+        ((5.3e74, 2.6e-262, 410.6, 0.0), np.finfo(float).max),  # beyond it
+    ],
+)
+def test_boundary_radius_at_the_ends_of_the_range(arguments, truth):
+    assert 0 < float(lbrs.boundary_radius(*arguments)) <= truth

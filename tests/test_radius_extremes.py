@@ -1,0 +1,134 @@
+"""Radii at the ends of the range of numbers, and arguments that would be bent on the way in."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rsbounds import anisotropic, envelope, gaussian, lipschitz, renyi, semielastic
+from rsbounds.confidence import CDFCertificate, lower_bound
+from rsbounds.envelope import LipschitzSigma, SigmaRange
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _digits():
+    with mp.workdps(60):
+        yield
+
+
+@given(st.floats(-300, 300), st.floats(0.51, 0.9999), st.floats(-3, 1), st.floats(0, 6))
+def test_radii_scale_with_the_unit_of_the_input(power, p, log_rate, log_dim):
+    """At any sigma the radius is sigma times that at 1, to the roundings of the arguments."""
+    sigma, rate, dim = 10.0**power, 10.0**log_rate, 10.0**log_dim
+    pairs = [
+        (semielastic.radius(p, 1.0, rate, dim), semielastic.radius(p, sigma, rate / sigma, dim)),
+        *(
+            (envelope.radius(p, 1.0, kind(rate, 0.5), dim),
+             envelope.radius(p, sigma, kind(rate, 0.5 * sigma), dim))
+            for kind in (LipschitzSigma,)
+        ),
+        (envelope.radius(p, 1.0, SigmaRange(0.99, 1.01), 9.0),
+         envelope.radius(p, sigma, SigmaRange(0.99 * sigma, 1.01 * sigma), 9.0)),
+    ]  # fmt: skip
+    for one, scaled in pairs:
+        assert scaled / sigma == pytest.approx(one, rel=1e-11)
+
+
+def test_radii_among_subnormal_numbers_are_rounded_down():
+    known = {"lip": 0.04066301272939508, "sigma_min": 0.0, "dim": 70767821.0}
+    for power in (-1015, -1030, -1074):
+        found = lipschitz.radius(0.500000000000001, 2.0**power, **known)
+        truth = (
+            mp.mpf(float(lipschitz.radius(0.500000000000001, 1.0, **known))) * mp.mpf(2) ** power
+        )
+        assert mp.mpf(float(found)) <= truth
+
+
+def test_radii_that_overflow_stay_below_the_truth():
+    largest = np.finfo(np.float64).max
+    for radius in (
+        gaussian.radius(1 - 1e-7, 1e308),
+        anisotropic.radius(1 - 1e-7, [1e308, 1.5e308]),
+        *(
+            lipschitz.radius(8.0, 1e308, sigma_min=1e308, lip=0.0, dim=3, scores=True, **method)
+            for method in ({}, {"method": "integrated"}, {"method": "paper", "p_min": 1e-9})
+        ),
+        anisotropic.laplace_radius(1 - 1e-12, [1e308]),
+        gaussian.lipschitz_radius(0.9, 0.1, 1e-310),
+        gaussian.max_radius(2**62, 1e-300, 1e308),
+        semielastic.radius(0.9999999, 1e308, 0.0, 3),
+    ):
+        assert 1e307 < radius <= largest
+
+
+def test_radii_whose_factors_overflow_alone_are_below_the_truth():
+    for power in (-900, 0, 1023):  # among subnormals digits are lost, see above
+        sigma = 2.0**power
+        pairs = [
+            (lambda s: gaussian.radius(0.99, s, norm=np.inf, dim=1e6)),
+            (lambda s: lipschitz.radius(0.99, s, lip=9.0, sigma_min=s / 2, dim=9.0,
+                                        method="integrated")),
+        ]  # fmt: skip
+        for radius in pairs:
+            truth = mp.mpf(float(radius(1.0))) * mp.mpf(2) ** power
+            assert (
+                truth * (1 - mp.mpf("1e-13"))
+                <= mp.mpf(float(radius(sigma)))
+                <= truth * (1 + mp.mpf("1e-15"))
+            )
+    assert renyi.radius(1 - 1e-9, 1e308, 1e308, 3) <= np.finfo(np.float64).max
+    assert CDFCertificate([0.9], [5.0]).radius(1e308) <= np.finfo(np.float64).max
+
+
+def test_worst_case_beyond_every_distance():
+    for sigma1 in (0.5, 2.0):
+        scores = [semielastic.xi(10.0**k, 1.3, 1.0, sigma1, 3, scores=True) for k in (59, 61, 100)]
+        for power, score in zip((59, 61, 100), scores, strict=True):
+            assert score == pytest.approx(10.0**power / sigma1, rel=1e-12)
+
+
+def test_worst_case_ball_at_the_ends():
+    assert semielastic.worst_case_ball(1e40, 1.0, 1.0, 0.5, 3)[1] == 0.0
+    with np.errstate(invalid="ignore"):
+        centre, rho, _ = semielastic.worst_case_ball(np.nan, 0.9, 1.0, 1.0, 3)
+    assert np.isnan(centre)
+    assert np.isnan(rho)
+    small = semielastic.worst_case_ball(1e-299, 0.9, 1.0, 1.1, 3)
+    large = semielastic.worst_case_ball(1e8, 0.9, 1e307, 1.1e307, 3)
+    assert large[0] == pytest.approx(small[0] * 1e307, rel=1e-9)
+    assert large[1] == pytest.approx(small[1] * 1e307, rel=1e-9)
+
+
+def test_arguments_that_numpy_would_bend_are_refused():
+    masked = np.ma.masked_array([0.5, 0.9, 0.7], mask=[0, 1, 0])
+    with pytest.raises(ValueError, match="p_a must hold no masked values"):
+        gaussian.radius(masked, 1.0)
+    with np.errstate(invalid="ignore"):
+        assert gaussian.radius(masked.filled(np.nan), 1.0)[2] > 0
+    with pytest.raises(ValueError, match=r"n must be < 2\^63"):
+        gaussian.max_radius(2**63, 0.001, 1.0)
+    with pytest.raises(ValueError, match=r"count must be < 2\^63"):
+        lower_bound(np.uint64(2**64 - 5), 1000, 0.001)
+    with pytest.raises(ValueError, match="envelope must have a method bounds; got None"):
+        envelope.radius(0.9, 0.15, None, 3)
+    with pytest.raises(ValueError, match="at least two classes; got 0"):
+        lipschitz.normalize_scores(np.zeros((2, 0)), 0.1)
+    with pytest.raises(ValueError, match="dim must be one finite number"):
+        lipschitz.p_min_search([3, 4])
+
+
+def test_ratios_of_levels_beyond_every_range():
+    for p, levels, expected in ((0.9, (1e200, 1e-200), 0.0), (1.0, (1.0, 1e-300), np.inf)):
+        assert renyi.radius(p, *levels, 3) == expected
+
+
+def test_scores_and_levels_of_a_distribution_are_finite():
+    with pytest.raises(ValueError, match="scores must be in"):
+        CDFCertificate([0.5], [np.inf])
+    certificate = CDFCertificate([0.5], [-5.0])
+    with pytest.raises(ValueError, match="sigma must be in"):
+        certificate.radius(np.inf)
+    assert certificate.radius(1e300) == 0.0

@@ -1,0 +1,115 @@
+"""Locally biased torch models on real digits: 8 against the rest, all classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from learned import digits, model
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from rsbounds import lbrs
+from rsbounds.torch import (
+    augment,
+    fit,
+    gradient_lipschitz_upper_bound,
+    locally_biased,
+    pgd,
+    value_and_grad,
+)
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def eights() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
+    x, y, _, _ = digits()
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.Softplus(), nn.Linear(8, 1))
+    sign = torch.where(y == 8, 1, -1)
+
+    def loss(x: torch.Tensor, sign: torch.Tensor) -> torch.Tensor:
+        return nn.functional.softplus(-sign * net(augment(x, 0.5))[:, 0]).mean()
+
+    fit(net, loss, (x, sign), epochs=5, rate=1e-2)
+    return net, x, sign
+
+
+def test_locally_biased_model_certifies_and_holds():
+    net, x, sign = eights()
+    queries = digits()[2][:20]
+    flat = queries.flatten(1).numpy()
+    sign_of_g = np.sign(value_and_grad(net, (1, 28, 28))(flat)[0])
+    nearest = lbrs.LocallyBiased(
+        lambda rows: (np.zeros(len(rows)), np.zeros(rows.shape) + 1e-9),
+        x.flatten(1).numpy(), sign.numpy(), 1.0, 0.0,
+    ).predict(flat)  # fmt: skip
+    certified = 0
+    for alpha in (0.0, 0.5, 1e6):
+        f = locally_biased(net, x, sign.numpy(), alpha)
+        label, radius = f.certify(flat)
+        if alpha in (0.0, 1e6):
+            assert label.tolist() == (nearest if alpha else sign_of_g).tolist()
+        certified += int(np.sum(radius > 0.01))
+        for norm_part in (0.5, 0.999):
+            side = torch.from_numpy(label).float()
+            moved = pgd(
+                lambda p, side=side: -side * net(p)[:, 0], queries,
+                torch.from_numpy(radius * norm_part).float(), steps=20,
+            )  # fmt: skip
+            assert f.predict(moved.flatten(1).numpy()).tolist() == label.tolist()
+        certified += attacked_towards_anchors(f, x, sign, queries, 2.0)
+    assert certified > 20
+
+
+def attacked_towards_anchors(f, anchors, labels, queries, norm: float) -> int:
+    """Steps of the radius towards anchors of other labels, where the bias turns; how many."""
+    flat, points = queries.flatten(1).double().numpy(), anchors.flatten(1).double().numpy()
+    label, radius = f.certify(flat)
+    count = 0
+    for row, own, reach in zip(flat, label, radius, strict=True):
+        rivals = points[labels.numpy() != own]
+        near = np.argsort(np.linalg.norm(rivals - row, axis=1))[:10]
+        steps = rivals[near] - row
+        steps = np.sign(steps) if norm == np.inf else steps
+        length = np.linalg.norm(steps, ord=norm, axis=1, keepdims=True)
+        if reach > 0:
+            assert set(f.predict(row + 0.9999 * reach * steps / length).tolist()) == {own}
+            count += 1
+    return count
+
+
+def test_multiclass_model_and_its_bound():
+    net = model()
+    _, _, x, _ = digits()
+    rows = x[:5].flatten(1).numpy()
+    value, grad = value_and_grad(net, (1, 28, 28))(rows)
+    assert value.shape == (5, 10)
+    assert grad.shape == (5, 10, 784)
+    step = 1e-5 * np.random.default_rng(0).normal(size=784)
+    ahead = value_and_grad(net, (1, 28, 28))(rows + step)[0]
+    behind = value_and_grad(net, (1, 28, 28))(rows - step)[0]
+    assert (ahead - behind) / 2 == pytest.approx(grad @ step, rel=1e-4, abs=1e-9)
+    anchors = digits()[0][:200]
+    two = locally_biased(net, anchors, digits()[1][:200].numpy(), 0.5)
+    sup = locally_biased(net, anchors, digits()[1][:200].numpy(), 0.5, norm=np.inf)
+    assert np.all(two.certify(rows)[1] > sup.certify(rows)[1])
+    labels = digits()[1][:200]
+    assert attacked_towards_anchors(two, anchors, labels, x[:10], 2.0) > 5
+    assert attacked_towards_anchors(sup, anchors, labels, x[:10], np.inf) > 5
+    moved = attack_scores(net, x[:5], torch.from_numpy(two.certify(rows)[1]).float())
+    assert two.predict(moved.flatten(1).numpy()).tolist() == two.predict(rows).tolist()
+    known = np.sqrt(2) * gradient_lipschitz_upper_bound(net) * (1 + 1e-9)
+    by_hand = locally_biased(net, anchors, digits()[1][:200].numpy(), 0.5, lip_grad=known)
+    assert by_hand.certify(rows)[1] == pytest.approx(two.certify(rows)[1], rel=1e-6)
+
+
+def attack_scores(net: nn.Module, x: torch.Tensor, radius: torch.Tensor) -> torch.Tensor:
+    top = net(x).argmax(1)
+    return pgd(lambda p: cross_entropy(net(p), top, reduction="none"), x, radius, steps=20)
+
+
+def test_relu_is_refused():
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    with pytest.raises(ValueError, match="use a smooth activation"):
+        locally_biased(net, [[0.0, 0.0]], [1], 0.5)
