@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import pytest
 
 if find_spec("torch") is None:
-    collect_ignore_glob = ["rsbounds/torch/*", "rsbounds/demo.py", "tests/test_torch*"]
+    collect_ignore_glob = ["rsbounds/torch/*", "rsbounds/demo.py", "tests/*torch*"]
 
 
 @pytest.fixture

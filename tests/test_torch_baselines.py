@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from learned import attack, digits, model
 from torch import nn
+from torch_digits import attack, digits, model
 
 from rsbounds.certificate import Certificate
 from rsbounds.certify import certify, predict

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from learned import digits, model
 from torch import nn
 from torch.nn.functional import cross_entropy
+from torch_digits import digits, model
 
 from rsbounds import lbrs
 from rsbounds.torch import (

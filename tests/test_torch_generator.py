@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from learned import DIM, SIGMA, certify_and_attack, digits, network, sigma_network
 from torch import nn
+from torch_digits import DIM, SIGMA, certify_and_attack, digits, network, sigma_network
 
 from rsbounds import schemes
 from rsbounds.certify import certify

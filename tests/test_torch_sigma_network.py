@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from learned import (
+from scipy.special import ndtr, ndtri
+from torch import nn
+from torch_digits import (
     DIM,
     SIGMA,
     certify_and_attack,
@@ -15,8 +17,6 @@ from learned import (
     noisy_loss,
     sigma_network,
 )
-from scipy.special import ndtr, ndtri
-from torch import nn
 
 from rsbounds import lipschitz, schemes
 from rsbounds.semielastic import KNNSigma

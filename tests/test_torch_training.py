@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from learned import SIGMA, certify_and_attack, digits, model, network, noisy_loss
 from torch import nn
 from torch.nn.functional import cross_entropy
+from torch_digits import SIGMA, certify_and_attack, digits, model, network, noisy_loss
 
 from rsbounds.schemes import gaussian
 from rsbounds.torch import (
