@@ -108,9 +108,10 @@ def radius(
     half, sigma, norm, dim = broadcast(p_a=half, sigma=sigma, norm=norm, dim=dim)
     # the rounded exponent costs log(dim) 2^-55, the power, product and quotient an ulp each
     spread = dim ** np.maximum(0.5 - 1.0 / norm, 0.0)
-    with np.errstate(over="ignore"):  # only for sigma > 1, so sigma / spread is no subnormal
-        over = np.isinf(sigma * half)
-    value = np.where(over, product(sigma / spread, half), product(sigma, half) / spread)
+    with np.errstate(over="ignore"):
+        value = sigma * half / spread
+    if np.isinf(value).any():  # only for sigma > 1, so sigma / spread is no subnormal
+        value = np.where(np.isinf(value), product(sigma / spread, half), value)
     return round_down(value, 16 * EPS)
 
 
