@@ -15,97 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cli_models import MODELS, arguments, prepare, savez
 
 from rsbounds._records import COLUMNS
 from rsbounds.cli import main
 
-MODELS = """
-import numpy as np
-import pytest
-
-W = np.random.default_rng(0).standard_normal(36).astype(np.float32)
-W /= np.linalg.norm(W)
-
-def linear():
-    return lambda batch: batch.reshape(len(batch), -1) @ np.stack([W, -W], axis=1)
-
-def other():
-    return lambda batch: batch.reshape(len(batch), -1) @ np.stack([W, -2 * W], axis=1)
-
-def conv():
-    torch = pytest.importorskip("torch")
-    nn = torch.nn
-    torch.set_num_threads(2)
-    torch.manual_seed(1)
-    return nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.Flatten(),
-                         nn.Linear(288, 10))
-
-def torch_linear():
-    torch = pytest.importorskip("torch")
-    torch.set_num_threads(2)
-    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 2, bias=False))
-    model[1].weight.data = torch.from_numpy(np.stack([W, -W]))
-    return model
-
-def slow():
-    import time
-    model = linear()
-    def call(batch):
-        time.sleep(0.01)
-        return model(batch)
-    return call
-
-def one_score():
-    return lambda batch: np.zeros(len(batch))
-
-def nan():
-    return lambda batch: np.full((len(batch), 2), np.nan)
-
-def broken():
-    return lambda batch: batch.reshape(7, 7)[0].no_such_attribute
-
-def late():
-    model, calls = linear(), []
-    def call(batch):
-        calls.append(batch)
-        if len(calls) > 10:
-            raise RuntimeError("device lost")
-        return model(batch)
-    return call
-
-def fails():
-    raise KeyError("weights")
-
-def nothing():
-    return None
-"""
-
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    """A directory with models and data, current, and the module not yet imported."""
-    (tmp_path / "models.py").write_text(MODELS)
-    rng = np.random.default_rng(3)
-    x = 0.3 * rng.standard_normal((12, 1, 6, 6)).astype(np.float32)
-    np.savez(tmp_path / "data.npz", x=x, y=rng.integers(0, 2, 12))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "models", raising=False)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return tmp_path
-
-
-def arguments(**changes: object) -> list[str]:
-    options = {
-        "model": "models:linear",
-        "data": "data.npz",
-        "sigma": 0.25,
-        "out": "out.tsv",
-        "n0": 50,
-        "n": 1000,
-    }
-    options |= changes
-    pairs = ((f"--{k.replace('_', '-')}", str(v)) for k, v in options.items() if v is not None)
-    return ["certify", *(word for pair in pairs for word in pair if word)]
+    return prepare(tmp_path, monkeypatch)
 
 
 def command() -> list[str]:
@@ -353,103 +271,6 @@ def test_semielastic_takes_its_shift_from_the_anchors(work):
     assert main(arguments(**options, out="out.tsv")) == 2
 
 
-def savez(**changes: object) -> None:
-    with np.load("data.npz") as data:
-        arrays = {"x": data["x"], "y": data["y"]} | changes
-    np.savez("data.npz", **{k: v for k, v in arrays.items() if v is not None})
-
-
-def nan_pixel() -> None:
-    x = np.zeros((12, 4), dtype=np.float32)
-    x[[7, 9], 0] = np.nan, np.inf
-    savez(x=x)
-
-
-BAD_DATA = {
-    "no file": (lambda: Path("data.npz").unlink(), "data.npz: No such file"),
-    "no archive": (lambda: Path("data.npz").write_text("x, y"), "must be an npz file with x and y"),
-    "empty": (lambda: Path("data.npz").write_text(""), "must be an npz file with x and y"),
-    "no labels": (lambda: savez(y=None), "npz file with x and y; got only the arrays x"),
-    "one array": (
-        lambda: np.save(open("data.npz", "wb"), np.zeros(3)),  # noqa: SIM115
-        "must be an npz file with x and y; got a single array",
-    ),
-    "pickled": (lambda: savez(x=np.array([{}, 1], dtype=object)), "must be an npz file"),
-    "fewer labels": (lambda: savez(y=np.zeros(11, int)), "one label for each of the 12 inputs"),
-    "table of labels": (lambda: savez(y=np.zeros((12, 2), int)), "got shape (12, 2)"),
-    "real labels": (lambda: savez(y=np.full(12, 0.5)), "data.npz: y must be whole numbers"),
-    "negative labels": (lambda: savez(y=np.full(12, -1)), "data.npz: y must be >= 0"),
-    "label beyond": (lambda: savez(y=np.full(12, 2)), "number of classes, 2; got 2"),
-    "NaN": (nan_pixel, "x must be finite; 2 of 12 inputs are not, the first at index 7"),
-    "whole pixels": (lambda: savez(x=np.zeros((12, 4), int)), "x must be floating point"),
-    "no axis": (lambda: savez(x=np.zeros(12)), "x must be floating point of shape (count, ...)"),
-    "no input": (lambda: savez(x=np.zeros((0, 4))), "x must be floating point of shape"),
-}
-
-
-@pytest.mark.filterwarnings("ignore:unclosed file")
-@pytest.mark.parametrize("case", BAD_DATA)
-def test_bad_data_gives_one_line(work, capsys, case):
-    spoil, said = BAD_DATA[case]
-    spoil()
-    check_refusal(capsys, arguments(), said)
-
-
-BAD_ARGUMENTS = {
-    "sigma 0": ({"sigma": 0}, "--sigma must be in (0, inf); got 0.0"),
-    "sigma negative": ({"sigma": -1}, "--sigma must be in (0, inf); got -1.0"),
-    "sigma nan": ({"sigma": "nan"}, "--sigma must be in (0, inf); got nan"),
-    "sigma tiny": ({"sigma": 1e-60, "model": "models:fails"}, "to draw noise; got 1e-60"),
-    "sigma missing": ({"sigma": None}, "--method gaussian needs --sigma"),
-    "alpha 0": ({"alpha": 0}, "--alpha must be in (0, 1)"),
-    "alpha 1": ({"alpha": 1}, "--alpha must be in (0, 1)"),
-    "alpha of a target": (
-        {"target_radius": 0.3, "alpha": 0.7, "model": "models:fails"},
-        "--alpha with --target-radius must be in (0, 0.5]; got 0.7",
-    ),
-    "n beyond": ({"n": 2 * 10**12}, "--n must be at most 1000000000000; got 2000000000000"),
-    "n 0": ({"n": 0}, "--n must be >= 1; got 0"),
-    "n0 0": ({"n0": -5}, "--n0 must be >= 1; got -5"),
-    "batch 0": ({"batch": 0}, "--batch must be >= 1"),
-    "skip 0": ({"skip": 0}, "--skip must be >= 1"),
-    "max": ({"max": -2}, "--max must be >= -1"),
-    "seed": ({"seed": -1}, "--seed must be >= 0"),
-    "target": ({"target_radius": 0}, "--target-radius must be in (0, inf)"),
-    "shard": ({"shard": "2/2"}, "--shard must be i/N with 0 <= i < N; got '2/2'"),
-    "rate": ({"rate": 0.1}, "--rate has no meaning for --method gaussian"),
-    "anchors": ({"method": "semi-elastic"}, "--method semi-elastic needs --anchors"),
-    "sigma function": (
-        {"method": "lipschitz", "sigma": None},
-        "--method lipschitz needs --sigma-function",
-    ),
-    "no directory": ({"out": "no/such/out.tsv"}, "no/such/out.tsv: No such file or directory"),
-    "a directory": ({"out": "."}, "Is a directory"),
-    "spec": ({"model": "models"}, "--model must be MODULE:CALLABLE; got 'models'"),
-    "module": ({"model": "nomodels:f"}, "--model nomodels:f failed: ModuleNotFoundError"),
-    "callable": ({"model": "models:f"}, "--model models:f failed: AttributeError"),
-    "fails": ({"model": "models:fails"}, "models:fails failed: KeyError: 'weights' ("),
-    "nothing": ({"model": "models:nothing"}, "must return a torch module or a callable"),
-    "shape": ({"model": "models:one_score"}, "scores of shape (1, classes), at least two"),
-    "nan": ({"model": "models:nan"}, "must return numbers; got NaN for the first input"),
-    "broken": ({"model": "models:broken"}, "--model models:broken failed: "),
-    "autocast": ({"autocast": "bfloat16"}, "--autocast needs a torch module"),
-    "sound noise": (
-        {"model": "models:torch_linear", "sound-noise": ""},
-        "sound noise needs inputs on the grid of 1/255",
-    ),
-    "device": (
-        {"model": "models:torch_linear", "device": "abacus"},
-        "--device abacus can't be used: ",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BAD_ARGUMENTS)
-def test_bad_arguments_give_one_line(work, capsys, case):
-    changes, said = BAD_ARGUMENTS[case]
-    check_refusal(capsys, arguments(**changes), said)
-
-
 def test_kernels_are_found_before_the_current_folder_is_searched(work):
     """In a clone of the project the folder has their name, and they aren't built in place."""
     code = """if True:
@@ -475,27 +296,3 @@ def test_a_model_that_fails_halfway_keeps_the_rows(work, capsys):
     said = f"rsbounds certify: input {len(done)} failed: RuntimeError: device lost ("
     assert said in last.rpartition("\r")[2]
     assert 0 < len(done) < 12
-
-
-def check_refusal(capsys, argv: list[str], said: str) -> None:
-    assert main(argv) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("rsbounds certify: ")
-    assert captured.err.count("\n") == 1
-    assert said in captured.err
-    assert not list(Path().glob("out*"))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_unwritable_directory_gives_one_line(work, capsys):
-    (work / "locked").mkdir(mode=0o500)
-    assert main(arguments(out="locked/out.tsv")) == 2
-    assert "locked/out.tsv: Permission denied" in capsys.readouterr().err
-
-
-def test_unknown_option_gives_one_line(work, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(arguments(colour="red"))
-    assert stop.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1

@@ -47,6 +47,36 @@ def test_radii_among_subnormal_numbers_are_rounded_down():
         assert mp.mpf(float(found)) <= truth
 
 
+TINY = {
+    "gaussian": lambda s: gaussian.radius(0.77, s),
+    "gaussian in l_inf": lambda s: gaussian.radius(0.77, s, norm=np.inf, dim=3),
+    "largest": lambda s: gaussian.max_radius(1000, 0.001, s),
+    "anisotropic": lambda s: anisotropic.radius(0.77, [s, 2 * s], norm=np.inf),
+    "laplace": lambda s: anisotropic.laplace_radius(0.77, [s, 2 * s]),
+    "renyi": lambda s: renyi.radius(0.77, s, s, 3),
+    "distribution": lambda s: CDFCertificate([0.9], [1.0]).radius(s),
+    "semi-elastic": lambda s: semielastic.radius(0.77, s, 0.0, 3),
+    "exact": lambda s: lipschitz.radius(0.77, s, lip=0.3, sigma_min=s, dim=3),
+    "integrated": lambda s: lipschitz.radius(
+        0.77, s, lip=0.3, sigma_min=s, dim=3, method="integrated"
+    ),
+    "paper": lambda s: lipschitz.radius(
+        0.77, s, lip=0.3, sigma_min=s, dim=3, method="paper", p_min=0.01
+    ),
+    "range": lambda s: envelope.radius(0.77, s, SigmaRange(s, s), 3),
+}
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_radii_of_the_smallest_levels_are_below_the_truth(name):
+    """That of level k 2^-1074, against k 2^-1074 times that of 1, which is within 1e-11."""
+    whole = mp.mpf(float(TINY[name](1.0))) * (1 + mp.mpf("1e-11"))
+    with np.errstate(all="ignore"):
+        for k in (*range(1, 60), 1000, 10**6 + 1):
+            level = k * 2.0**-1074
+            assert mp.mpf(float(TINY[name](level))) <= whole * mp.mpf(level)
+
+
 def test_radii_that_overflow_stay_below_the_truth():
     largest = np.finfo(np.float64).max
     for radius in (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from rsbounds._checks import Array, broadcast, real
-from rsbounds._scores import product
+from rsbounds._scores import product, round_down
 from rsbounds.confidence._search import ULP, bisect
 from rsbounds.confidence.counts import lower_bound
 from rsbounds.confidence.histogram import ScoreHistogram
@@ -106,7 +106,8 @@ class CDFCertificate:
 
         reach = np.full(sigma.shape, 40.0 + max(self.scores.max(), 0.0))
         shift = bisect(np.zeros(sigma.shape), reach, accepted)
-        result = product(sigma, shift) * (1.0 - 2.0 * ULP)
+        with np.errstate(invalid="ignore"):
+            result = round_down(product(sigma, shift), ULP)
         return np.where(np.isnan(sigma) | np.isnan(level), np.nan, result)[()]
 
     def _mean(self, shift: Array) -> Array:

@@ -1,0 +1,100 @@
+"""Models and data for ``rsbounds certify``, and its command line."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+MODELS = """
+import numpy as np
+import pytest
+
+W = np.random.default_rng(0).standard_normal(36).astype(np.float32)
+W /= np.linalg.norm(W)
+
+def linear():
+    return lambda batch: batch.reshape(len(batch), -1) @ np.stack([W, -W], axis=1)
+
+def other():
+    return lambda batch: batch.reshape(len(batch), -1) @ np.stack([W, -2 * W], axis=1)
+
+def conv():
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    torch.set_num_threads(2)
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.Flatten(),
+                         nn.Linear(288, 10))
+
+def torch_linear():
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(2)
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 2, bias=False))
+    model[1].weight.data = torch.from_numpy(np.stack([W, -W]))
+    return model
+
+def slow():
+    import time
+    model = linear()
+    def call(batch):
+        time.sleep(0.01)
+        return model(batch)
+    return call
+
+def one_score():
+    return lambda batch: np.zeros(len(batch))
+
+def nan():
+    return lambda batch: np.full((len(batch), 2), np.nan)
+
+def broken():
+    return lambda batch: batch.reshape(7, 7)[0].no_such_attribute
+
+def late():
+    model, calls = linear(), []
+    def call(batch):
+        calls.append(batch)
+        if len(calls) > 10:
+            raise RuntimeError("device lost")
+        return model(batch)
+    return call
+
+def fails():
+    raise KeyError("weights")
+
+def nothing():
+    return None
+"""
+
+
+def prepare(tmp_path, monkeypatch):
+    """A directory with models and data, current, and the module not yet imported."""
+    (tmp_path / "models.py").write_text(MODELS)
+    rng = np.random.default_rng(3)
+    x = 0.3 * rng.standard_normal((12, 1, 6, 6)).astype(np.float32)
+    np.savez(tmp_path / "data.npz", x=x, y=rng.integers(0, 2, 12))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "models", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+def arguments(**changes: object) -> list[str]:
+    options = {
+        "model": "models:linear",
+        "data": "data.npz",
+        "sigma": 0.25,
+        "out": "out.tsv",
+        "n0": 50,
+        "n": 1000,
+    }
+    options |= changes
+    pairs = ((f"--{k.replace('_', '-')}", str(v)) for k, v in options.items() if v is not None)
+    return ["certify", *(word for pair in pairs for word in pair if word)]
+
+
+def savez(**changes: object) -> None:
+    with np.load("data.npz") as data:
+        arrays = {"x": data["x"], "y": data["y"]} | changes
+    np.savez("data.npz", **{k: v for k, v in arrays.items() if v is not None})

@@ -1,0 +1,165 @@
+"""The oracle's radii against limits, integration and printed values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mpmath import mp
+from test_oracle import close
+
+from rsbounds import oracle
+
+
+@pytest.fixture(autouse=True)
+def _sixty_digits() -> Any:
+    with mp.workdps(60):
+        yield
+
+
+def test_without_slope_every_envelope_is_the_fixed_noise_radius() -> None:
+    fixed = oracle.gaussian_radius(2.0, 0.25, -1.0)
+    envelope = oracle.semi_elastic(0.25, 0)
+    for branch in oracle.envelope_branches(2.0, 0.25, envelope, 784, -1.0):
+        assert close(branch, fixed, 1e-28)
+    low, _ = oracle.envelope_branches(2.0, 0.25, envelope, 784, mean_lip=1.5)
+    assert close(low, oracle.gaussian_radius(2.0, 0.25) / 2.5, 1e-28)
+    assert oracle.envelope_branch(-1.0, 0.25, envelope[0], 784) == 0
+
+
+XI = [
+    (1, 1, ".8", ".5", ".1", ".175147954707881"),
+    (10, 1, ".95", ".7", ".01", ".046938206314045507"),
+    (10, 1, "1.05", ".7", ".01", ".0641080193874159"),
+    (784, ".25", ".245", ".3", ".01", ".183115087492133693"),
+    (784, ".25", ".255", ".3", ".01", ".190922887746893566"),
+    (784, 1, ".999999", 1, ".01", ".0923620286386605787"),
+    (196608, ".5", ".5001", 1, ".001", ".138720173860290678"),
+]
+
+
+@pytest.mark.parametrize(("dim", "sigma0", "sigma1", "distance", "q", "printed"), XI)
+def test_worst_case_probability(
+    dim: int, sigma0: Any, sigma1: Any, distance: Any, q: str, printed: str
+) -> None:
+    score = oracle.worst_score(distance, oracle.ndtri(q, dps=40), sigma0, sigma1, dim)
+    # Half a unit in the last printed digit, 15 digits at least.
+    assert close(oracle.ndtr(score), printed, 4e-15)
+
+
+def test_worst_case_by_integration_in_one_dimension() -> None:
+    """In one dimension the ball is an interval: its masses are differences of normal CDFs."""
+    a, z, sigma0, sigma1 = (mp.mpf(v) for v in ("0.5", "-1.3", "1", "0.8"))
+    centre = a * sigma0**2 / (sigma0**2 - sigma1**2)
+
+    def mass(half: Any, mean: Any, sigma: Any) -> Any:
+        return mp.ncdf((centre + half - mean) / sigma) - mp.ncdf((centre - half - mean) / sigma)
+
+    half = mp.findroot(lambda h: mass(h, 0, sigma0) - mp.ncdf(z), 2.0)
+    score = oracle.worst_score(a, z, sigma0, sigma1, 1, dps=40)
+    assert close(oracle.ndtr(score, dps=40), mass(half, a, sigma1), 1e-36)
+
+
+RADII = [  # dim, sigma, rate, 1 - p_a, low branch, high branch
+    (1, "1", ".5", ".1", "1.25645355111837924", "1.21661205896587639"),
+    (2, "1", ".5", ".1", "1.06858776901081732", ".941446878133668908"),
+    (784, ".25", ".01", ".01", ".578772330787014025", ".578750685928353039"),
+]
+
+
+@pytest.mark.parametrize(("dim", "sigma", "rate", "q", "low", "high"), RADII)
+def test_semi_elastic_radii(dim: int, sigma: str, rate: str, q: str, low: str, high: str) -> None:
+    envelope = oracle.semi_elastic(sigma, rate)
+    z_a = -oracle.ndtri(q, dps=40)
+    branches = oracle.envelope_branches(z_a, sigma, envelope, dim, dps=20)
+    assert close(branches[0], low, 4e-18)
+    assert close(branches[1], high, 4e-18)
+
+
+RATIOS = [
+    (1, "2.72453660283483159", ".537263287591867322", ".148496098042175313"),
+    (10, "4.14884054178171109", "2.17438135957280771", "1.30539868828670317"),
+    (784, "21.56147330601827", "19.7919754268644447", "18.7757425895654032"),
+    (3072, "40.9401651854963916", "39.1882921271285984", "38.1650955157673021"),
+    (150528, "276.078186353984631", "274.342344931623208", "273.313236674080826"),
+]
+
+
+@pytest.mark.parametrize("row", RATIOS)
+def test_lipschitz_ratio(row: tuple[Any, ...]) -> None:
+    for p, printed in zip(("1e-7", ".5", ".999"), row[1:], strict=True):
+        ratio, _ = oracle.lipschitz_ratio(oracle.ndtri(p, dps=40), row[0], dps=25)
+        assert close(ratio, printed, 4e-16 if len(printed) < 18 else 4e-18)
+
+
+def test_lipschitz_ratio_in_two_dimensions_and_its_slope() -> None:
+    for z in (-6.0, -0.5, 1.0, 8.0):
+        p = oracle.ndtr(z, dps=60)
+        ratio, slope = oracle.lipschitz_ratio(z, 2, dps=40)
+        assert close(ratio, -p * mp.log(p) / mp.npdf(z))
+        step = mp.mpf(10) ** -15
+        ahead, back = (oracle.lipschitz_ratio(z + e, 2, dps=50)[0] for e in (step, -step))
+        # Central difference: error step^2 times a third derivative of order one.
+        assert close(slope, (ahead - back) / (2 * step), 1e-27)
+
+
+def test_lipschitz_radii_of_the_mnist_setting() -> None:
+    z = -oracle.ndtri("1e-7")
+    constant = oracle.lipschitz_constant(784, ".5", ".65", -z)
+    assert close(constant, "34.7099589323358", 1e-14)
+    largest = (z - oracle.ndtri("9e-7")) / (2 * constant)
+    assert close(largest, ".143676488238246653", 4e-18)
+
+
+def test_paper_integrated_exact_are_in_order() -> None:
+    z = -oracle.ndtri("1e-7")
+    for sigma, lip, paper_printed, printed, exact in [
+        (".65", ".5", 0.1498, 0.1560, 0.1741),
+        ("1", ".5", 0.1498, 0.2262, 0.2564),
+        ("1", ".05", 1.0708, 1.6258, 2.3065),
+    ]:
+        paper = z / oracle.lipschitz_constant(784, lip, ".65", -z)
+        integrated = oracle.integrated_radius(z, sigma, lip=lip, sigma_min=".65", dim=784, dps=15)
+        assert paper <= integrated <= exact
+        # Four printed decimals.
+        assert abs(paper - paper_printed) <= 5.1e-5
+        assert abs(integrated - printed) <= 5.1e-5
+
+
+def test_integrated_radius_without_slope_is_the_fixed_noise_radius() -> None:
+    radius = oracle.integrated_radius(2.5, 0.5, lip=0, sigma_min=0.5, dim=784, z_b=-1.0)
+    assert close(radius, 0.5 * 3.5 / 2, 1e-19)
+
+
+def test_ratio_threshold() -> None:
+    printed = [".9678011129644028", ".9418172702020886", ".9229751419090014", ".9053886677354021"]
+    for q, expected in zip((".1", ".01", ".001", ".00007"), printed, strict=True):
+        assert close(oracle.ratio_threshold(-oracle.ndtri(q), 784), expected, 1e-15)
+    assert oracle.ratio_threshold(oracle.ndtri(".1"), 784) > 1
+
+
+def test_fixed_noise_radii() -> None:
+    z = oracle.ndtri(".99")
+    assert close(oracle.gaussian_radius(z, 2), 2 * z, 1e-29)
+    assert close(oracle.gaussian_radius(z, 2, norm=4, dim=16), z, 1e-29)
+    assert close(oracle.anisotropic_radius(z, [2, 2, 2, 2], norm=mp.inf), z, 1e-29)
+    assert close(oracle.anisotropic_radius(z, [1, 3], norm=2), z, 1e-29)
+    assert close(oracle.anisotropic_radius(z, [1, 1, 1], norm=6), z * mp.cbrt(1 / mp.mpf(3)), 1e-29)
+    z_a, z_b = oracle.ndtri(".7"), oracle.ndtri(".1")
+    assert close(oracle.laplace_radius(z_a, 2, z_b), mp.log(mp.mpf(25) / 3), 1e-28)
+    paper = oracle.laplace_radius(z_a, 1, z_b, method="paper")
+    assert close(paper, mp.log(7) / 2, 1e-28)
+
+
+def test_renyi_radius() -> None:
+    # Two equal levels: the spread vanishes and the largest value lies below the exact radius.
+    z = oracle.ndtri(".99")
+    equal = oracle.renyi_radius(z, 0.5, 0.5, 784)
+    assert 0.95 < equal < oracle.gaussian_radius(z, 0.5)
+    close_by = oracle.renyi_radius(z, 0.5, 0.5 * (1 + 1e-9), 784)
+    assert close(close_by, equal, 1e-6)
+    for sigma1 in (0.45, 0.55):
+        radius = oracle.renyi_radius(z, 0.5, sigma1, 5)
+        assert radius > 0
+        assert oracle.worst_score(radius, -z, 0.5, sigma1, 5) < 0
+    assert oracle.renyi_radius(z, 0.5, 0.6, 784) == 0
