@@ -19,8 +19,8 @@ from torch import nn
 import rsbounds
 from rsbounds import schemes
 from rsbounds import torch as rst
-from rsbounds._records import Row, Writer, read_rows
 from rsbounds.certify import certify
+from rsbounds.results._records import Row, Writer, read_rows
 from rsbounds.semielastic import KNNSigma
 
 Floats = NDArray[np.float64]

@@ -20,6 +20,8 @@ _MODULES = (
     "oracle",
     "renyi",
     "report",
+    "results",
+    "sampling",
     "schemes",
     "semielastic",
     "special",

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from rsbounds._checks import Array, broadcast, choice, real
-from rsbounds._scores import EPS, flag_nan, half_gap, product, round_down
+from rsbounds._numerics.checks import Array, broadcast, choice, real
+from rsbounds._numerics.rounding import EPS, flag_nan, product, round_down
+from rsbounds._numerics.scores import half_gap
 
 __all__ = ["contains", "laplace_radius", "log_volume", "radius"]
 

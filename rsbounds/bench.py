@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rsbounds._parallel import cores
+from rsbounds._numerics.threads import cores
 from rsbounds.special import ball_offset, ncx2_isf_exp, ncx2_logsf
 
 DIMENSIONS = (784, 3072, 150528)

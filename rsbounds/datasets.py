@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds import _checks
+from rsbounds._numerics import checks as _checks
 
 Images = NDArray[np.float32]
 Labels = NDArray[np.int64]

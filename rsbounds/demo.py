@@ -14,9 +14,9 @@ import torch
 from torch import nn
 
 from rsbounds import __version__, datasets, schemes, semielastic
-from rsbounds._checks import whole
-from rsbounds._records import Row, write
+from rsbounds._numerics.checks import whole
 from rsbounds.certify import certify
+from rsbounds.results._records import Row, write
 from rsbounds.schemes import Scheme
 from rsbounds.torch import TorchSampler, augment, fit
 

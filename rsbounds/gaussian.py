@@ -19,17 +19,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from rsbounds._checks import Array, broadcast, real, whole
-from rsbounds._scores import (
-    EPS,
-    NDTRI_ERROR,
-    capped,
-    half_gap,
-    product,
-    round_down,
-    round_up,
-    scores_of,
-)
+from rsbounds._numerics.checks import Array, broadcast, real, whole
+from rsbounds._numerics.rounding import EPS, capped, product, round_down, round_up
+from rsbounds._numerics.scores import NDTRI_ERROR, half_gap, scores_of
 
 __all__ = [
     "lipschitz_radius",

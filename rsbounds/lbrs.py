@@ -37,9 +37,9 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._anchors import LabelledAnchors, Labels, Progress
-from rsbounds._checks import Array, broadcast, choice, real
-from rsbounds._scores import EPS, capped, round_down
+from rsbounds._neighbours.anchors import LabelledAnchors, Labels, Progress
+from rsbounds._numerics.checks import Array, broadcast, choice, real
+from rsbounds._numerics.rounding import EPS, capped, round_down
 
 __all__ = ["LocallyBiased", "boundary_radius", "neighbour_radius"]
 

@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._checks import Array, broadcast, real
-from rsbounds._scores import EPS, product, round_down
+from rsbounds._numerics.checks import Array, broadcast, real
+from rsbounds._numerics.rounding import EPS, product, round_down
 
 __all__ = ["radius"]
 

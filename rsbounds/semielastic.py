@@ -15,10 +15,11 @@ import numpy as np
 from scipy.special import lambertw, ndtr
 
 from rsbounds import envelope as _envelope
-from rsbounds._checks import Array, broadcast, check, choice, real
-from rsbounds._knn_sigma import KNNSigma
-from rsbounds._parallel import apply
-from rsbounds._scores import SCORE_LIMIT, flag_nan, scores_of
+from rsbounds._neighbours.knn_sigma import KNNSigma
+from rsbounds._numerics.checks import Array, broadcast, check, choice, real
+from rsbounds._numerics.rounding import flag_nan
+from rsbounds._numerics.scores import SCORE_LIMIT, scores_of
+from rsbounds._numerics.threads import apply
 from rsbounds.special import ball_offset, log_ndtr, ncx2_isf, ncx2_ppf, ncx2_ppf_exp
 from rsbounds_ext.kernels import ufuncs
 

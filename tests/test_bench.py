@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rsbounds import bench
-from rsbounds._parallel import cores
+from rsbounds._numerics.threads import cores
 from rsbounds.cli import main
 
 

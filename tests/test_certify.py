@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify import ArraySampler, block_size, certify, predict, single, stream, votes
+from rsbounds.certify import ArraySampler, block_size, certify, predict, stream, votes
+from rsbounds.sampling import noise_level
 from rsbounds.schemes import Scheme, gaussian, lipschitz
 
 DIM = 20
@@ -125,7 +126,7 @@ def test_prediction_from_very_many_samples():
 
 @given(st.floats(1e-30, 1e30))
 def test_noise_is_not_smaller_than_its_level(sigma):
-    level = float(single(sigma))
+    level = float(noise_level(sigma))
     assert sigma <= level <= sigma * (1 + 2.0**-22)
 
 

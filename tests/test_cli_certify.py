@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from cli_models import MODELS, arguments, prepare, savez
 
-from rsbounds._records import COLUMNS
 from rsbounds.cli import main
+from rsbounds.results._records import COLUMNS
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_kernels_are_found_before_the_current_folder_is_searched(work):
     """In a clone of the project the folder has their name, and they aren't built in place."""
     code = """if True:
         import sys
-        from rsbounds.cli import _load
+        from rsbounds import loading as _load
 
         class Path(list):
             def insert(self, place, folder):

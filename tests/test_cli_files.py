@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rsbounds._records import Row, differences, read_rows, truncated
 from rsbounds.certificate import Certificate
 from rsbounds.cli import main
+from rsbounds.results._records import Row, differences, read_rows, truncated
 
 ROOT = Path(__file__).parent.parent
 MODELS = """

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds import datasets, gaussian
-from rsbounds._records import read_manifest, read_rows
 from rsbounds.cli import main
+from rsbounds.results._records import read_manifest, read_rows
 
 torch = pytest.importorskip("torch")
 demo = pytest.importorskip("rsbounds.demo")

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from rsbounds import gaussian
-from rsbounds._scores import half_gap, round_down, round_up
+from rsbounds._numerics.rounding import round_down, round_up
+from rsbounds._numerics.scores import half_gap
 from rsbounds.oracle import ndtri
 
 WITHIN = mp.mpf("1e-11")  # the width of the promise: at most the truth, and within this of it

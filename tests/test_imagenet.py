@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rsbounds import confidence, gaussian, lipschitz, oracle, semielastic
-from rsbounds._records import read_manifest, read_rows, write
 from rsbounds.cli import main
+from rsbounds.results._records import read_manifest, read_rows, write
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks" / "imagenet.md"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rsbounds._knn_sigma import KNNSigma
+from rsbounds._neighbours.knn_sigma import KNNSigma
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -8,8 +8,8 @@ import torch
 from mpmath import mp
 from torch import nn
 
-from rsbounds import _grid_noise
 from rsbounds.certify import stream
+from rsbounds.sampling import grid_noise as _grid_noise
 from rsbounds.torch import TorchSampler, draw
 
 TOP = 2**63

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from rsbounds import __version__, schemes
-from rsbounds._checks import real, whole
-from rsbounds._grid_noise import on_grid
-from rsbounds._records import Row, Writer
-from rsbounds.certify import ArraySampler, Sampler, certify, certify_radius, single, votes
-from rsbounds.cli import _load
+from rsbounds import loading as _load
+from rsbounds._numerics.checks import real, whole
+from rsbounds.certify import certify, certify_radius
 from rsbounds.cli._progress import progress
 from rsbounds.confidence.counts import MAX_N
+from rsbounds.results._records import Row, Writer
+from rsbounds.sampling import ArraySampler, Sampler, noise_level, votes
+from rsbounds.sampling.grid_noise import on_grid
 
 # options of each method: name -> default, where ... means that it must be given
 _METHODS: dict[str, dict[str, Any]] = {
@@ -168,7 +169,7 @@ def _check(args: argparse.Namespace) -> None:
             flag = f"--{name.replace('_', '-')}"
             real(flag, getattr(args, name), 0, closed="neither", nan=False)
     if args.method == "gaussian":
-        single(args.sigma)
+        noise_level(args.sigma)
 
 
 def _shift(text: str) -> str | float:

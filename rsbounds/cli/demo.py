@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rsbounds import report
-from rsbounds._checks import real, whole
+from rsbounds import results
+from rsbounds._numerics.checks import real, whole
 
 
 def add_parser(subparsers: Any) -> None:
@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
 
     args.out.mkdir(parents=True, exist_ok=True)
     files = demo.run(args.out, seed=args.seed, count=args.count, n=args.n, alpha=args.alpha)
-    results = [report.read(path) for path in files]
-    print(f"\n{report.table(results)}\n")
-    report.plot(results, args.out / "curves.png")
+    runs = [results.read(path) for path in files]
+    print(f"\n{results.table(runs)}\n")
+    results.plot(runs, args.out / "curves.png")
     print(f"Result files, manifests and curves.png are in {args.out}/")
     return 0

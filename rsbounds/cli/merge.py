@@ -7,7 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rsbounds._records import Row, differences, manifest_path, read_manifest, read_rows, write
+from rsbounds.results._records import (
+    Row,
+    differences,
+    manifest_path,
+    read_manifest,
+    read_rows,
+    write,
+)
 
 
 def add_parser(subparsers: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds import anisotropic, gaussian
-from rsbounds._records import truncated
+from rsbounds.results._records import truncated
 
 
 def add_parser(subparsers: Any) -> None:

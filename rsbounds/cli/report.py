@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from rsbounds import report
+from rsbounds import results
 
 
 def add_parser(subparsers: Any) -> None:
@@ -22,7 +22,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--radii", type=_radii, metavar="R,R,...", help="where to show certified accuracy"
     )
-    parser.add_argument("--style", choices=report.STYLES, default="text")
+    parser.add_argument("--style", choices=results.STYLES, default="text")
     parser.add_argument("--classes", action="store_true", help="a row for every class too")
     parser.add_argument("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
     parser.set_defaults(func=run)
@@ -30,14 +30,14 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table and draw the curves."""
-    files = [report.read(path) for path in args.files]
-    print(report.table(files, args.radii, style=args.style, classes=args.classes))
+    files = [results.read(path) for path in args.files]
+    print(results.table(files, args.radii, style=args.style, classes=args.classes))
     if args.style == "csv":
         for file in files:
             if file.note:
                 print(f"{file.name}: {file.note}", file=sys.stderr)
     if args.plot is not None:
-        report.plot(files, args.plot)
+        results.plot(files, args.plot)
     return 0
 
 

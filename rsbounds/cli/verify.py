@@ -9,12 +9,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from rsbounds._checks import choice, one, real, whole
-from rsbounds._records import Row, read_manifest, read_rows
+from rsbounds import loading as _load
+from rsbounds._numerics.checks import choice, one, real, whole
 from rsbounds.certificate import ABSTAIN
-from rsbounds.cli import _load
 from rsbounds.cli._progress import progress
 from rsbounds.confidence.counts import MAX_N
+from rsbounds.results._records import Row, read_manifest, read_rows
 
 _DIGITS = 20
 _LOST = 1e-6  # a radius this much (relative to itself plus sigma) too small is a finding

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._checks import Array
+from rsbounds._numerics.checks import Array
 
 _TRIVIAL = {"p": 0.0, "q": 1.0, "z": -math.inf, "-z": math.inf}
 _PRECISION = 192

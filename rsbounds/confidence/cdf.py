@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._checks import Array, broadcast, real
-from rsbounds._scores import product, round_down
-from rsbounds.confidence._search import ULP, bisect
+from rsbounds._numerics.checks import Array, broadcast, real
+from rsbounds._numerics.rounding import EPS, product, round_down
+from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import lower_bound
 from rsbounds.confidence.histogram import ScoreHistogram
 
@@ -89,7 +89,7 @@ class CDFCertificate:
         distance = real("distance", distance, 0.0)
         sigma = real("sigma", sigma, 0.0, closed="right")
         distance, sigma = broadcast(distance=distance, sigma=sigma)
-        return self._mean(distance / sigma * (1.0 + ULP))[()]
+        return self._mean(distance / sigma * (1.0 + EPS))[()]
 
     def radius(self, sigma: Any, level: Any = 0.5) -> Any:
         """Largest distance within which the mean is certified > ``level``, rounded down.
@@ -107,10 +107,10 @@ class CDFCertificate:
         reach = np.full(sigma.shape, 40.0 + max(self.scores.max(), 0.0))
         shift = bisect(np.zeros(sigma.shape), reach, accepted)
         with np.errstate(invalid="ignore"):
-            result = round_down(product(sigma, shift), ULP)
+            result = round_down(product(sigma, shift), EPS)
         return np.where(np.isnan(sigma) | np.isnan(level), np.nan, result)[()]
 
     def _mean(self, shift: Array) -> Array:
         z = self.scores - np.asarray(shift)[..., None]
         weights = np.diff(self.thresholds, prepend=0.0)
-        return np.asarray(sc.ndtr(z - ULP * (1.0 + np.abs(z))) @ weights * (1.0 - 1e-12))
+        return np.asarray(sc.ndtr(z - EPS * (1.0 + np.abs(z))) @ weights * (1.0 - 1e-12))

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._checks import Array, broadcast, real, whole
-from rsbounds.confidence._search import ULP, outward
+from rsbounds._numerics.checks import Array, broadcast, real, whole
+from rsbounds._numerics.rounding import EPS
+from rsbounds._numerics.search import outward
 
 MAX_N = 10**12
 
@@ -170,7 +171,7 @@ def clopper_pearson(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> tuple
     """(p, q): the lower bound rounded down and its complement rounded up."""
     p, q = np.zeros(count.shape), np.ones(count.shape)
     full = count == n
-    p[full], q[full] = from_log(np.log(alpha[full]) / n[full] * (1.0 + 4.0 * ULP))
+    p[full], q[full] = from_log(np.log(alpha[full]) / n[full] * (1.0 + 4.0 * EPS))
     inner = (count > 0) & ~full
     k, m, a = count[inner].astype(np.float64), n[inner].astype(np.float64), alpha[inner]
     in_p = sc.betainc(k, m - k + 1.0, 0.5) > a  # the bound is below 1/2
@@ -180,7 +181,7 @@ def clopper_pearson(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> tuple
 
 def from_log(log_p: Array) -> tuple[Array, Array]:
     """(p, 1 - p) from log p, rounded down and up."""
-    return np.exp(log_p) * (1.0 - 2.0 * ULP), -np.expm1(log_p) * (1.0 + 2.0 * ULP)
+    return np.exp(log_p) * (1.0 - 2.0 * EPS), -np.expm1(log_p) * (1.0 + 2.0 * EPS)
 
 
 def both(x: Array, in_p: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -193,7 +194,7 @@ def both(x: Array, in_p: NDArray[np.bool_]) -> tuple[Array, Array]:
 def score(p: Array, q: Array) -> Array:
     """Phi^-1(p) rounded down; SciPy's ndtri is within 3e-15 relative."""
     z = np.where(p < q, sc.ndtri(p), -sc.ndtri(q))
-    return np.asarray(z - ULP * (1.0 + 32.0 * np.abs(z)))
+    return np.asarray(z - EPS * (1.0 + 32.0 * np.abs(z)))
 
 
 def _proved(bound: Array, form: str, count: Any, n: Any, alpha: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._checks import Array, real, whole
+from rsbounds._numerics.checks import Array, real, whole
 
 
 def default_edges() -> Array:

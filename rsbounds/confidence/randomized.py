@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._checks import Array
-from rsbounds.confidence._search import ULP, bisect
+from rsbounds._numerics.checks import Array
+from rsbounds._numerics.rounding import EPS
+from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import (
     arguments,
     both,
@@ -114,14 +115,14 @@ def _randomized(
 def _log_all(n: NDArray[Any], alpha: Array, u: Array) -> Array:
     """log p where every trial was a success, capped; rounded down."""
     log_p = (np.log(alpha) - np.log(u)) / n
-    error = 4.0 * ULP * (np.abs(np.log(alpha)) + np.abs(np.log(u))) / n
-    cap = np.log(alpha) / (n + 1.0) * (1.0 + 4.0 * ULP)
+    error = 4.0 * EPS * (np.abs(np.log(alpha)) + np.abs(np.log(u))) / n
+    cap = np.log(alpha) / (n + 1.0) * (1.0 + 4.0 * EPS)
     return np.asarray(np.minimum(log_p - error, cap))
 
 
 def _from_none(n: NDArray[Any], alpha: Array, u: Array) -> tuple[Array, Array]:
     """(q, p) where no trial was a success and u < alpha: (1 - u) (1 - p)^n = 1 - alpha."""
     log_q = (np.log1p(-alpha) - np.log1p(-u)) / n
-    error = 4.0 * ULP * (np.abs(np.log1p(-alpha)) + np.abs(np.log1p(-u))) / n
+    error = 4.0 * EPS * (np.abs(np.log1p(-alpha)) + np.abs(np.log1p(-u))) / n
     log_q = np.minimum(log_q + error, 0.0)
-    return np.exp(log_q) * (1.0 + 2.0 * ULP), -np.expm1(log_q) * (1.0 - 2.0 * ULP)
+    return np.exp(log_q) * (1.0 + 2.0 * EPS), -np.expm1(log_q) * (1.0 - 2.0 * EPS)

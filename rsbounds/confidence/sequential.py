@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._checks import Array, real
-from rsbounds.confidence._search import ULP, bisect
+from rsbounds._numerics.checks import Array, real
+from rsbounds._numerics.rounding import EPS
+from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import arguments, both, clopper_pearson, score
 
 
@@ -83,7 +84,7 @@ class SequentialTest:
         return (wealth - error >= -np.log(self.alpha))[()]
 
     def _null(self) -> Array:
-        return np.asarray(self.radius / self.sigma * (1.0 + 2.0 * ULP))
+        return np.asarray(self.radius / self.sigma * (1.0 + 2.0 * EPS))
 
 
 def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = False) -> Any:

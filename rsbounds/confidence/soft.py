@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._checks import Array, choice, real
-from rsbounds.confidence._search import ULP, Accepted, bisect
+from rsbounds._numerics.checks import Array, choice, real
+from rsbounds._numerics.rounding import EPS
+from rsbounds._numerics.search import Accepted, bisect
 from rsbounds.confidence.counts import score
 from rsbounds.confidence.histogram import ScoreHistogram
 
@@ -184,7 +185,7 @@ def _alpha(alpha: Any) -> float:
 
 def _bound(histogram: ScoreHistogram, alpha: Any, method: str) -> tuple[Array, Array]:
     """(p, q): the lower bound rounded down and its complement rounded up."""
-    log_inverse = -math.log(_alpha(alpha)) * (1.0 + 2.0 * ULP)
+    log_inverse = -math.log(_alpha(alpha)) * (1.0 + 2.0 * EPS)
     method = choice("method", method, _METHODS)
     n = histogram.n
     deficit = _deficit(histogram, least=2 if method == "maurer-pontil" else 1)
@@ -192,12 +193,12 @@ def _bound(histogram: ScoreHistogram, alpha: Any, method: str) -> tuple[Array, A
         case "chernoff":
             q = deficit + _chernoff(deficit, n, log_inverse)
         case "hoeffding":
-            q = deficit + math.sqrt(log_inverse / (2.0 * n)) * (1.0 + 4.0 * ULP)
+            q = deficit + math.sqrt(log_inverse / (2.0 * n)) * (1.0 + 4.0 * EPS)
         case "maurer-pontil":
             q = deficit + _maurer_pontil(histogram, log_inverse)
         case _:
             q = deficit + _betting(histogram, deficit, log_inverse)
-    q = min(q * (1.0 + 4.0 * ULP), 1.0)
+    q = min(q * (1.0 + 4.0 * EPS), 1.0)
     return np.asarray(np.nextafter(1.0 - q, 0.0) if q < 1.0 else 0.0), np.asarray(q)
 
 
@@ -207,7 +208,7 @@ def _deficit(histogram: ScoreHistogram, least: int = 1) -> float:
     if not n >= least:
         raise ValueError(f"histogram must hold at least {least} scores; got {n}")
     total = math.fsum(histogram.counts[cells] * (1.0 - histogram.edges[cells]))
-    return min(total / n * (1.0 + 4.0 * ULP), 1.0)
+    return min(total / n * (1.0 + 4.0 * EPS), 1.0)
 
 
 def _chernoff(d: float, n: int, log_inverse: float) -> float:
@@ -216,23 +217,23 @@ def _chernoff(d: float, n: int, log_inverse: float) -> float:
     def accepted(u: Array) -> NDArray[np.bool_]:
         ratio = u / (1.0 - d)
         kl = -(1.0 - d) * np.log1p(-ratio) - (d * np.log1p(u / d) if d > 0.0 else 0.0)
-        error = 8.0 * ULP * u / (1.0 - ratio)
-        return np.asarray(n * (kl - error) >= log_inverse * (1.0 + 4.0 * ULP))
+        error = 8.0 * EPS * u / (1.0 - ratio)
+        return np.asarray(n * (kl - error) >= log_inverse * (1.0 + 4.0 * EPS))
 
     return _least(1.0 - d, accepted)
 
 
 def _maurer_pontil(histogram: ScoreHistogram, log_inverse: float) -> float:
     """sqrt(2 V log(2/alpha)/n) + 7 log(2/alpha)/(3 (n - 1)), rounded up."""
-    log_two = (log_inverse + math.log(2.0)) * (1.0 + 2.0 * ULP)
+    log_two = (log_inverse + math.log(2.0)) * (1.0 + 2.0 * EPS)
     n, cells = histogram.n, histogram.counts > 0
     edges, counts = histogram.edges[cells], histogram.counts[cells]
     centre = float(edges[np.argmax(counts)])
     mean = math.fsum(counts * (edges - centre)) / n
     square = math.fsum(counts * (edges - centre) ** 2)
-    variance = max(square - n * mean * mean, 0.0) + 8.0 * ULP * square
+    variance = max(square - n * mean * mean, 0.0) + 8.0 * EPS * square
     width = math.sqrt(2.0 * variance / (n - 1) * log_two / n)
-    return (width + 7.0 * log_two / (3.0 * (n - 1))) * (1.0 + 16.0 * ULP)
+    return (width + 7.0 * log_two / (3.0 * (n - 1))) * (1.0 + 16.0 * EPS)
 
 
 def _betting(histogram: ScoreHistogram, d: float, log_inverse: float) -> float:
@@ -251,7 +252,7 @@ def _betting(histogram: ScoreHistogram, d: float, log_inverse: float) -> float:
     def accepted(u: Array) -> NDArray[np.bool_]:
         m = mean - u
         log_factors = np.log((1.0 - fractions)[:, None] + fractions[:, None] * (edges / m))
-        error = 1e-12 * (np.abs(log_factors) @ counts) + 8.0 * ULP * histogram.n * (1.0 + mean / m)
+        error = 1e-12 * (np.abs(log_factors) @ counts) + 8.0 * EPS * histogram.n * (1.0 + mean / m)
         return np.asarray(np.logaddexp.reduce(log_factors @ counts - error) >= threshold)
 
     return _least(mean, accepted)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._checks import Array, choice, real
+from rsbounds._numerics.checks import Array, choice, real
 
 # name -> (absolute part, part relative to |value|), at the exact double arguments
 _SCORE = (4e-15, 4e-15)

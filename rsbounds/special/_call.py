@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._checks import Array, broadcast, real
-from rsbounds._parallel import apply
-from rsbounds._scores import flag_nan
+from rsbounds._numerics.checks import Array, broadcast, real
+from rsbounds._numerics.rounding import flag_nan
+from rsbounds._numerics.threads import apply
 from rsbounds_ext.kernels import ufuncs
 
 DOMAIN: dict[str, tuple[float, float]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rsbounds._checks import Array
+from rsbounds._numerics.checks import Array
 from rsbounds.special._call import call
 
 

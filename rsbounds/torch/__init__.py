@@ -1,8 +1,9 @@
 """PyTorch adapter: sampling under noise, the field's ``Smooth``, learned smoothing."""
 
-from rsbounds.torch.baselines import Memory, data_dependent_sigma, instance_sigma, this_input
-from rsbounds.torch.biased import locally_biased, value_and_grad
-from rsbounds.torch.generator import (
+from rsbounds.certify import Memory, instance_sigma
+from rsbounds.schemes import this_input
+from rsbounds.torch.networks.biased import locally_biased, value_and_grad
+from rsbounds.torch.networks.generator import (
     CertifiedGenerator,
     CertifiedNoise,
     FixedNoise,
@@ -11,16 +12,21 @@ from rsbounds.torch.generator import (
     generator_loss,
     small_cnn,
 )
-from rsbounds.torch.lipschitz_bound import (
+from rsbounds.torch.networks.lipschitz_bound import (
     Scale,
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
 )
-from rsbounds.torch.objective import average_radius_loss, certified_radius, norm_penalty
+from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.sampler import TorchSampler
-from rsbounds.torch.sigma_network import SigmaNetwork
 from rsbounds.torch.smooth import Smooth
-from rsbounds.torch.training import adversarial, augment, fit, pgd, soft_vote
+from rsbounds.torch.training.fitting import adversarial, augment, fit, pgd, soft_vote
+from rsbounds.torch.training.levels import data_dependent_sigma
+from rsbounds.torch.training.objective import (
+    average_radius_loss,
+    certified_radius,
+    norm_penalty,
+)
 
 __all__ = [
     "CertifiedGenerator",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import torch
 
-from rsbounds import _grid_noise
-from rsbounds.certify import single
+from rsbounds.sampling import grid_noise as _grid_noise
+from rsbounds.sampling import noise_level
 
 
 def gaussian(
@@ -19,7 +19,7 @@ def gaussian(
     noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
     for block, seed in zip(noisy, seeds, strict=True):
         block.normal_(generator=generator.manual_seed(seed))
-    noisy.mul_(float(single(sigma))).add_(x)
+    noisy.mul_(float(noise_level(sigma))).add_(x)
     return noisy, torch.zeros(len(seeds) * size, dtype=torch.bool, device=x.device)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rsbounds._checks import choice, count
-from rsbounds.certify import block_size
+from rsbounds._numerics.checks import choice, count
+from rsbounds.sampling import block_size
 from rsbounds.torch import draw
 
 _AUTOCAST = {"bfloat16": torch.bfloat16, "float16": torch.float16}

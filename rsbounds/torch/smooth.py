@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from rsbounds import certify as procedure
-from rsbounds._checks import count
+from rsbounds._numerics.checks import count
 from rsbounds.certificate import ABSTAIN
 from rsbounds.schemes import gaussian
 from rsbounds.torch.sampler import TorchSampler

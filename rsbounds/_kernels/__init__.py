@@ -1,1 +1,0 @@
-"""numba kernels for array algorithms; imported by the functions that call them."""

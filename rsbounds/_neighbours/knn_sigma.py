@@ -1,0 +1,133 @@
+"""The noise level of [S] eq. (1): the exponential of the mean distance to the k nearest anchors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rsbounds._neighbours.anchors import Anchors, Progress
+from rsbounds._numerics.checks import Array, choice, count, one, real
+from rsbounds._numerics.rounding import flag_nan
+
+
+class KNNSigma:
+    """sigma(x) = sigma_base exp(rate (dist(x) - shift)), dist the mean of the k nearest.
+
+    Each distance to an anchor is 1-Lipschitz in x, so is the mean of the k least of them, and
+    log sigma is `rate`-Lipschitz: the `rate` is the one to give to
+    :func:`rsbounds.semielastic.radius`, with sigma(x) as its `sigma`.
+
+    Parameters
+    ----------
+    anchors : array_like, shape (N, d)
+        Points to measure from, usually the training set; |coordinate| <= 1e100.
+    sigma_base : float
+        The level where dist(x) = shift; positive.
+    rate : float
+        Semi-elasticity, at least 0, in 1/(units of the input).
+    k : int
+        Number of neighbours, 1 to N.
+    shift : {"mean", "min"} or float
+        The distance at which sigma is sigma_base; a word stands for that statistic of the
+        anchors' own dist, each left out of its own neighbours (N^2 d operations, k < N).
+    progress : callable, optional
+        progress(done, total), called during that scan.
+
+    Attributes
+    ----------
+    sigma_base, rate, shift : float
+    k : int
+
+    Raises
+    ------
+    ValueError
+        An argument outside its domain.
+
+    References
+    ----------
+    [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+    smoothing, 2022, eq. (1).
+
+    Examples
+    --------
+    >>> from rsbounds.semielastic import KNNSigma
+    >>> level = KNNSigma([[0.0, 0.0], [3.0, 4.0]], sigma_base=0.5, rate=0.1, k=1, shift=0.0)
+    >>> round(float(level.sigma([6.0, 8.0])), 6)
+    0.824361
+    """
+
+    def __init__(
+        self,
+        anchors: Any,
+        sigma_base: float,
+        rate: float,
+        k: int,
+        shift: str | float = "mean",
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        self._anchors = Anchors(anchors)
+        self.sigma_base = one("sigma_base", real("sigma_base", sigma_base, 0.0, closed="neither"))
+        self.rate = one("rate", real("rate", rate, 0.0, closed="left"))
+        self.k = count("k", k, 1)
+        size = len(self._anchors.points)
+        if not self.k <= size - isinstance(shift, str):
+            raise ValueError(
+                f"k must be at most the number of anchors ({size}), less than it for shift "
+                f"'min' or 'mean'; got {self.k}"
+            )
+        if isinstance(shift, str):
+            choice("shift", shift, ("min", "mean"))
+            own = self._distances(self._anchors.points, leave_out=True, progress=progress)
+            self.shift = float(own.min() if shift == "min" else own.mean())
+        else:
+            self.shift = one("shift", real("shift", shift, -1e300, 1e300))
+
+    def distance(self, x: Any) -> Array:
+        """Mean Euclidean distance to the k nearest anchors, for x of shape (..., d).
+
+        Returns
+        -------
+        Array
+            Shape (...), within 1e-13 of the true value (relative); NaN in, NaN out with the
+            invalid flag.
+        """
+        rows = self._anchors.queries(x)
+        result: Array = flag_nan(self._distances(rows)).reshape(np.shape(x)[:-1])[()]
+        return result
+
+    def sigma(self, x: Any) -> Array:
+        """The noise level at each x of shape (..., d).
+
+        Returns
+        -------
+        Array
+            Shape (...), within 1e-13 (1 + rate dist + rate \\|shift\\|) of the true value
+            (relative); NaN in, NaN out with the invalid flag.
+
+        Raises
+        ------
+        ValueError
+            x not real, |coordinate| > 1e100, or its last axis not that of the anchors.
+        """
+        result: Array = self.sigma_base * np.exp(self.rate * (self.distance(x) - self.shift))
+        return result
+
+    def _distances(
+        self, rows: Array, *, leave_out: bool = False, progress: Progress | None = None
+    ) -> Array:
+        from rsbounds._neighbours.scans import knn_means
+
+        anchors = self._anchors
+        out = np.full(len(rows), np.nan)
+
+        slacks = anchors.slacks(rows)
+
+        def kernel(x: Array, dots: Array, a: int, b: int) -> None:
+            skip = a if leave_out else -1
+            points, squares = anchors.points, anchors.squares
+            knn_means(x, dots, points, squares, self.k, skip, slacks[a:b], out[a:b])
+
+        anchors.scan(rows, kernel, progress)
+        return out

@@ -1,0 +1,54 @@
+"""Outward rounding: the one machine epsilon, and the one way to round by an error bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rsbounds._numerics.checks import Array
+
+EPS = 2.0**-52
+_SMALLEST = np.nextafter(0.0, 1.0)
+
+
+def round_down(value: Any, error: Any) -> Array:
+    """A number at most the truth, given ``value`` within a relative ``error`` of it.
+
+    Never below 0 for a value above 0; inf stays inf; NaN stays NaN with the invalid flag.
+    """
+    return _round(value, error, -np.inf)
+
+
+def round_up(value: Any, error: Any) -> Array:
+    """The same for a number at least the truth; 0 stays 0."""
+    return _round(value, error, np.inf)
+
+
+def _round(value: Any, error: Any, towards: float) -> Array:
+    value = np.asarray(value, dtype=np.float64)
+    slack = error * np.where(np.isinf(value), 0.0, np.abs(value)) + 4 * _SMALLEST
+    with np.errstate(over="ignore"):  # beyond the largest float64 lies inf
+        moved = np.nextafter(value + np.copysign(slack, towards), towards)
+    moved = np.where(np.sign(moved) == -np.sign(value), 0.0, moved)
+    result: Array = flag_nan(np.where((value == 0) | np.isinf(value), value, moved))[()]
+    return result
+
+
+def product(a: Any, b: Any) -> Array:
+    """a b, the largest float64 where it overflows and neither of them is infinite."""
+    with np.errstate(over="ignore"):
+        return capped(np.multiply(a, b), np.isfinite(a) & np.isfinite(b))
+
+
+def capped(value: Array, finite: Any) -> Array:
+    """The largest float64 in place of an overflow, where the true value is ``finite``."""
+    return np.where(np.isinf(value) & finite, np.finfo(np.float64).max, value)
+
+
+def flag_nan(value: Any) -> Any:
+    """``value`` itself, with numpy's invalid flag raised when it holds a NaN."""
+    nan = np.isnan(value)
+    if nan.any():
+        np.multiply(np.inf, np.where(nan, 0.0, 1.0))
+    return value

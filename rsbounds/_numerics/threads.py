@@ -1,0 +1,49 @@
+"""Compiled ufuncs over large arrays: split over threads (NumPy releases the GIL)."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from rsbounds._numerics.checks import Array
+
+
+def apply(ufunc: Any, *args: Any, cost: float) -> Array:
+    """``ufunc(*args)`` without warnings; ``cost`` is one element's time in microseconds.
+
+    Work of more than a few milliseconds is cut into pieces, four for each core.
+    """
+    size = np.broadcast(*args).size
+    pieces = min(4 * cores(), int(size * cost / 1000))
+    with np.errstate(all="ignore"):
+        if pieces < 2 or cores() == 1:
+            result: Array = ufunc(*args)
+            return result
+        arrays = np.broadcast_arrays(*args)
+        if not all(np.can_cast(a.dtype, np.float64, "safe") for a in arrays):
+            return ufunc(*args)  # type: ignore[no-any-return]  # its own TypeError
+        out = np.empty(size)
+        flat = [np.ascontiguousarray(a, dtype=np.float64).reshape(-1) for a in arrays]
+        edges = np.linspace(0, size, pieces + 1).astype(int)
+        parts = [slice(a, b) for a, b in pairwise(edges)]
+        with ThreadPoolExecutor(cores()) as pool:
+            tasks = [
+                pool.submit(copy_context().run, partial(ufunc, *(a[part] for a in flat), out[part]))
+                for part in parts
+            ]
+        for task in tasks:
+            task.result()
+    return out.reshape(arrays[0].shape)
+
+
+@cache
+def cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

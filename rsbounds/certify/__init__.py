@@ -1,0 +1,24 @@
+"""Monte Carlo certification over any sampler.
+
+Nothing here knows a framework or a theory: a :class:`rsbounds.sampling.Sampler` turns an input
+into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns scores into a radius.
+"""
+
+from rsbounds.certify._levels import instance_sigma
+from rsbounds.certify._memory import Memory
+from rsbounds.certify._procedure import certify, predict
+from rsbounds.certify._sequential import certify_radius
+from rsbounds.sampling import ArraySampler, Sampler, block_size, stream, votes
+
+__all__ = [
+    "ArraySampler",
+    "Memory",
+    "Sampler",
+    "block_size",
+    "certify",
+    "certify_radius",
+    "instance_sigma",
+    "predict",
+    "stream",
+    "votes",
+]

@@ -1,0 +1,84 @@
+"""What makes radii of one input's noise valid: remembering what was certified before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rsbounds._numerics.checks import real
+from rsbounds.certificate import Certificate
+
+
+class Memory:
+    """The classifier that remembers: certified balls of different classes never meet.
+
+    A new input inside a remembered ball gets that ball's class, the distance to its boundary as
+    radius, and the evidence of the ball's certificate (counts, level). Any other keeps its own
+    class, and its radius is cut where a remembered ball of another class begins. The
+    certificates are those of this classifier, with this memory; another order of the inputs, or
+    another process, makes another classifier.
+
+    References
+    ----------
+    Alfarra, Bibi, Torr, Ghanem, Data dependent randomized smoothing, the memory-based
+    certificate.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from rsbounds.certificate import Certificate
+    >>> from rsbounds.certify import Memory
+    >>> memory = Memory()
+    >>> first = Certificate(0, 1.0, 2.0, 0.9, 990, 1000, 0.5, "gaussian", "")
+    >>> other = replace(first, predict=1)
+    >>> found = [memory.correct(x, c) for x, c in (([0.0], first), ([1.5], other), ([0.5], other))]
+    >>> [(c.predict, round(c.radius, 6)) for c in found]
+    [(0, 1.0), (1, 0.5), (0, 0.5)]
+    """
+
+    def __init__(self) -> None:
+        self._points: list[Any] = []
+        self._kept: list[Certificate] = []
+
+    def correct(self, x: Any, found: Certificate) -> Certificate:
+        """The memory-based certificate of an input, given the one of its own noise.
+
+        Parameters
+        ----------
+        x : array_like
+            The input, of the same shape in every call.
+        found : Certificate
+            Its certificate, with an l2 radius.
+
+        Returns
+        -------
+        Certificate
+            With scope "memory-based"; remembered where its radius is positive.
+
+        Raises
+        ------
+        ValueError
+            An input that isn't finite, or not of the first one's size.
+        """
+        point = real("x", x, closed="neither", nan=False).ravel()
+        radius, inside = found.radius, False
+        if self._points:
+            if point.size != self._points[0].size:
+                raise ValueError(f"x must have {self._points[0].size} numbers; got {point.size}")
+            distance = np.linalg.norm(np.stack(self._points) - point, axis=1)
+            # twice the error of the norm, on the safe side of either use of the gap
+            slack = (point.size + 16) * 2.0**-52 * distance
+            gap = distance - np.array([kept.radius for kept in self._kept])
+            best = int(np.argmin(gap))
+            if inside := bool(gap[best] - slack[best] < 0):
+                found, radius = self._kept[best], max(-gap[best] - slack[best], 0.0)
+            else:
+                others = np.array([kept.predict for kept in self._kept]) != found.predict
+                radius = float(np.min(gap - slack, where=others, initial=radius))
+        result = replace(found, radius=float(radius), scope="memory-based")
+        if not inside and not found.abstained and radius > 0:
+            self._points.append(point)
+            self._kept.append(result)
+        return result

@@ -1,0 +1,133 @@
+"""Tables of certification files: aligned text, Markdown, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+import numpy as np
+
+from rsbounds._numerics import checks as _checks
+from rsbounds._numerics.checks import Array
+from rsbounds.results._marks import marked, truncated
+from rsbounds.results._results import Results
+
+STYLES = ("text", "markdown", "csv")
+
+
+def default_radii(files: Iterable[Results]) -> list[float]:
+    """Up to eight round radii, from 0 to the largest finite radius of the files."""
+    largest = max((r.radius for f in files for r in f.rows if math.isfinite(r.radius)), default=0.0)
+    if largest == 0:
+        return [0.0]
+    power = Decimal(10) ** (Decimal(largest).adjusted() - 1)
+    steps = (power * Decimal(k) for k in ("2.5", "5", "10", "25"))
+    step = next(s for s in steps if largest < 8 * s)
+    return [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
+
+
+def table(
+    files: Sequence[Results],
+    radii: Sequence[float] | None = None,
+    *,
+    style: str = "text",
+    classes: bool = False,
+) -> str:
+    """Certification files side by side.
+
+    Parameters
+    ----------
+    files : sequence of Results
+    radii : sequence of float, optional
+        Where to show certified accuracy, each >= 0; default `default_radii`.
+    style : {"text", "markdown", "csv"}
+        ``csv`` has full precision and the scope as a column. The others show accuracies to
+        three decimals, the average radius truncated to four, and footnotes.
+    classes : bool
+        A row for every class too.
+
+    Returns
+    -------
+    str
+        For every file the rows "all", "class spread" (largest minus smallest value over
+        the classes) and "class std" (population standard deviation over the classes).
+
+    Raises
+    ------
+    ValueError
+        For a radius that is NaN or negative, or an unknown style.
+
+    Examples
+    --------
+    >>> from rsbounds.report import Results, Row
+    >>> run = Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),
+    ...                       Row(1, 2, -1, 0.0, False, "fixed noise")))
+    >>> print(table([run], [0, 0.5]))
+    file  rows of       count  clean  abstain  ACR     r=0    r=0.5
+    run   all               2  0.500    0.500  0.3750  0.500  0.500
+    run   class spread      2  1.000    1.000  0.7500  1.000  1.000
+    run   class std         2  0.500    0.500  0.3750  0.500  0.500
+    """
+    style = _checks.choice("style", style, STYLES)
+    at = default_radii(files) if radii is None else list(radii)
+    _checks.real("radii", at, 0.0, nan=False)
+    at_names = [f"r={np.format_float_positional(r, trim='-')}" for r in at]
+    header = ["file", "rows of", "count", "clean", "abstain", "ACR", *at_names]
+    blocks = [_groups(f, at) for f in files]
+    labels = sorted({k for f in files for k in f.by_class()}) if classes else []
+    groups = ["all", *(f"class {k}" for k in labels), "class spread", "class std"]
+    lines = [(i, g, *blocks[i][g]) for g in groups for i in range(len(files)) if g in blocks[i]]
+    if style == "csv":
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([*header[:3], "scope", *header[3:]])
+        for i, group, count, values in lines:
+            scope = "; ".join(files[i].scopes())
+            writer.writerow([files[i].name, group, count, scope, *values.tolist()])
+        return out.getvalue().rstrip("\n")
+    names, footnotes = marked(files)
+    cells = [header]
+    for i, group, count, values in lines:
+        shares = ["-" if math.isnan(v) else f"{v:.3f}" for v in values]
+        shares[2] = truncated(float(values[2]), 4)
+        cells.append([names[i], group, str(count), *shares])
+    body = _markdown(cells) if style == "markdown" else _text(cells)
+    return "\n\n".join([body, *(["\n".join(footnotes)] if footnotes else [])])
+
+
+def _groups(file: Results, radii: Sequence[float]) -> dict[str, tuple[int, Array]]:
+    """Row count and [clean, abstain, ACR, certified...] of each group of rows."""
+
+    def values(part: Results) -> Array:
+        shares = [part.clean_accuracy(), part.abstention(), part.average_radius()]
+        return np.concatenate([shares, part.certified_accuracy(radii)])
+
+    groups = {"all": (len(file.rows), values(file))}
+    parts = {k: (len(part.rows), values(part)) for k, part in file.by_class().items()}
+    groups |= {f"class {k}": part for k, part in parts.items()}
+    if parts:
+        each = np.stack([v for _, v in parts.values()])
+        with np.errstate(invalid="ignore"):  # an infinite average radius has no spread
+            groups["class spread"] = (len(parts), np.ptp(each, axis=0))
+            groups["class std"] = (len(parts), np.std(each, axis=0))
+    return groups
+
+
+def _text(cells: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        padded = [
+            c.ljust(w) if i < 2 else c.rjust(w)
+            for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines)
+
+
+def _markdown(cells: list[list[str]]) -> str:
+    rule = ["---" if i < 2 else "---:" for i in range(len(cells[0]))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [cells[0], rule, *cells[1:]])

@@ -1,0 +1,19 @@
+"""The port between certification and a classifier."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Sampler(Protocol):
+    """Classifies noisy copies of one input and counts the classes.
+
+    Called as ``sampler(x, sigma, n, generator)``; returns, for each class, how many of n
+    samples of x + sigma N(0, I) the classifier put there, as anything ``numpy.asarray``
+    turns into whole numbers (on demand: a device may still be at work). All randomness
+    comes from ``generator``. A sample whose scores hold a NaN counts for no class.
+    """
+
+    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any: ...

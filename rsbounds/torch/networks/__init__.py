@@ -1,0 +1,1 @@
+"""Networks with proven bounds: noise levels, generators, locally biased classifiers."""

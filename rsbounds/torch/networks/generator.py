@@ -1,0 +1,386 @@
+"""Learned noise with a mean and a level on every axis: three forms, three scopes.
+
+A network that chooses the noise for each input (:class:`NoiseGenerator`) gives radii that hold
+for the noise of that input alone, not for the classifier that is run at x + delta. In one
+dimension: noise N(x + mu(x), 1), classifier 1[z < 0], mu(-1) = -3 and mu(-.5) = 3. At x = -1
+the radius of that noise is 4, and at -.5 the class flips. The valid forms are maps that are the
+same for every input (:class:`NoiseMaps`) and maps with proven bounds
+(:class:`CertifiedGenerator`), which gives 4/13 there.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy, softplus
+
+from rsbounds import anisotropic, envelope
+from rsbounds._numerics.checks import real
+from rsbounds.schemes import FIXED_NOISE, THIS_INPUT, Scheme
+from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
+from rsbounds.torch.networks.sigma import SigmaNetwork
+from rsbounds.torch.sampler import TorchSampler
+
+__all__ = [
+    "CertifiedGenerator",
+    "CertifiedNoise",
+    "FixedNoise",
+    "NoiseGenerator",
+    "NoiseMaps",
+    "generator_loss",
+    "small_cnn",
+]
+
+PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
+
+Maps = tuple[torch.Tensor, torch.Tensor]
+
+
+class ShapedSampler(TorchSampler):
+    """Counts of the classes under noise of a fixed shape, centred where ``centre`` says.
+
+    In coordinates divided by the shape the noise is isotropic; there ``centre(x)`` is its mean.
+    ``options`` are those of :class:`TorchSampler`.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        shape: torch.Tensor,
+        centre: Callable[[torch.Tensor], torch.Tensor],
+        num_classes: int | None,
+        **options: Any,
+    ) -> None:
+        super().__init__(model, num_classes, **options)
+        self._shape = shape.float().to(self.device)
+        self._centre = centre
+
+    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
+        """Counts of the classes; see :class:`rsbounds.certify.Sampler`."""
+        x = torch.as_tensor(x, dtype=torch.float64, device="cpu")
+        _check_shape("x", x, self._shape.shape)
+        with torch.no_grad():
+            centre = self._centre(x)
+        return super().__call__(centre.float(), sigma, n, generator)
+
+    def forward(self, batch: torch.Tensor) -> Any:
+        """What the model returns for a float32 batch of the coordinates divided by the shape."""
+        return super().forward(batch * self._shape)
+
+
+def _check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
+    """Torch would broadcast, and the radius would be one of another dimension."""
+    if np.shape(value) != expected:
+        raise ValueError(f"{name} must be of shape {tuple(expected)}; got {tuple(np.shape(value))}")
+
+
+@dataclass(frozen=True)
+class FixedNoise:
+    """Gaussian noise of one mean and one level on every axis.
+
+    Parameters
+    ----------
+    mean, sigma : Tensor, shape of one input
+        In the input's unit; sigma > 0.
+    scope : str
+        For which classifier its certificates hold.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.certify import certify
+    >>> from rsbounds.torch import FixedNoise
+    >>> model = torch.nn.Linear(2, 2)
+    >>> _ = model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
+    >>> noise = FixedNoise(torch.zeros(2), torch.tensor([0.5, 2.0]))
+    >>> found = certify(noise.sampler(model), torch.tensor([0.5, 0.0]), noise.scheme(), n=1000)
+    >>> found.scope, found.radius < 0.5 + model.bias.abs().sum().item()
+    ('fixed noise', True)
+    """
+
+    mean: torch.Tensor
+    sigma: torch.Tensor
+    scope: str = FIXED_NOISE
+
+    def __post_init__(self) -> None:
+        real("sigma", self.sigma.detach().cpu().numpy(), 0, closed="neither", nan=False)
+        _check_shape("mean", self.mean, self.sigma.shape)
+
+    def sampler(
+        self, model: nn.Module, num_classes: int | None = None, **options: Any
+    ) -> ShapedSampler:
+        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`."""
+        mean, sigma = self.mean.detach().cpu().double(), self.sigma.detach().cpu().float()
+
+        def centre(x: torch.Tensor) -> torch.Tensor:
+            return (x + mean) / sigma.double()
+
+        return ShapedSampler(model, sigma, centre, num_classes, **options)
+
+    def scheme(self, norm: float = 2) -> Scheme:
+        """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm."""
+        levels = self.sigma.detach().cpu().float().double().numpy().ravel()
+
+        def radius(score: float, _: float) -> float:
+            return float(anisotropic.radius(score, levels, norm=norm, scores=True))
+
+        def level(x: Any) -> float:
+            _check_shape("x", x, self.sigma.shape)
+            return 1.0
+
+        return Scheme("anisotropic", self.scope, level, radius, {"norm": norm})
+
+    def log_volume(self, score: float) -> float:
+        """Logarithm of the volume of the certified ellipsoid for a normal score."""
+        levels = self.sigma.detach().cpu().float().double().numpy().ravel()
+        return float(anisotropic.log_volume(score, levels, scores=True))
+
+
+def small_cnn(channels: int, width: int = 16) -> nn.Sequential:
+    """Two convolutions from an image to a mean map and a level map of its size."""
+    return nn.Sequential(
+        nn.Conv2d(channels, width, 3, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(width, 2 * channels, 3, padding=1),
+    )
+
+
+class NoiseGenerator(nn.Module):
+    """Chooses mean and level on every axis for each input, scope "fixed noise at this input only".
+
+    Parameters
+    ----------
+    net : torch.nn.Module
+        Maps (n, c, ...) to (n, 2 c, ...), such as ``small_cnn(c)``: means, then raw levels.
+    sigma_min : float
+        Added to softplus of the raw levels, > 0.
+
+    References
+    ----------
+    Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothing.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import NoiseGenerator, small_cnn
+    >>> noise = NoiseGenerator(small_cnn(1), 0.1).at(torch.zeros(1, 8, 8))
+    >>> noise.scope, tuple(noise.sigma.shape)
+    ('fixed noise at this input only', (1, 8, 8))
+    """
+
+    def __init__(self, net: nn.Module, sigma_min: float) -> None:
+        super().__init__()
+        self.net = net
+        self.sigma_min = float(real("sigma_min", sigma_min, 0, closed="neither", nan=False))
+
+    def forward(self, x: torch.Tensor) -> Maps:
+        """Means and levels of a batch, each like x."""
+        maps = self.net(x)
+        _check_shape("what net returns", maps, (len(x), 2 * x.shape[1], *x.shape[2:]))
+        mean, raw = maps.chunk(2, dim=1)
+        return mean, softplus(raw) + self.sigma_min
+
+    def at(self, x: torch.Tensor) -> FixedNoise:
+        """The noise chosen for one input, for that input alone."""
+        with torch.no_grad():
+            mean, sigma = self(x[None])
+        return FixedNoise(mean[0], sigma[0], THIS_INPUT)
+
+
+class NoiseMaps(nn.Module):
+    """Learned mean and level maps, the same for every input: scope "fixed noise".
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of one input.
+    sigma : float
+        The level to start from, > 0.
+
+    Examples
+    --------
+    >>> from rsbounds.torch import NoiseMaps
+    >>> NoiseMaps((1, 8, 8), 0.5).noise().scope
+    'fixed noise'
+    """
+
+    def __init__(self, shape: tuple[int, ...], sigma: float) -> None:
+        super().__init__()
+        start = float(real("sigma", sigma, 0, closed="neither", nan=False))
+        self.mean = nn.Parameter(torch.zeros(shape))
+        self.log_sigma = nn.Parameter(torch.full(shape, float(np.log(start))))
+
+    def forward(self, x: torch.Tensor) -> Maps:
+        """Means and levels of a batch, each like x."""
+        return self.mean.expand_as(x), self.log_sigma.exp().expand_as(x)
+
+    def noise(self) -> FixedNoise:
+        """The noise as it is now."""
+        return FixedNoise(self.mean.detach().clone(), self.log_sigma.detach().exp())
+
+
+class CertifiedGenerator(nn.Module):
+    """Noise whose mean and level follow the input within proven bounds.
+
+    At x it is N(x + s m(x/s), sigma(x/s)^2 diag(s^2)), s a fixed shape: in the coordinates x/s
+    it is isotropic with an M-Lipschitz mean and a Lipschitz level, so the envelope certificate
+    holds with centres at most (1 + M) R apart.
+
+    Parameters
+    ----------
+    mean : torch.nn.Module
+        m, maps a batch to a batch of its shape; with a proven bound.
+    level : SigmaNetwork
+        sigma, on the coordinates x/s.
+    shape : Tensor, shape of one input
+        s, > 0, such as the levels of trained :class:`NoiseMaps`; it is not trained.
+
+    References
+    ----------
+    The valid form of Hong and Hong's generator: Sukenik, Kuvshinov, Guennemann, Lemma 20, with
+    :func:`rsbounds.envelope.radius`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import CertifiedGenerator, Scale, SigmaNetwork
+    >>> level = SigmaNetwork(torch.nn.Sequential(torch.nn.Linear(2, 1), Scale(0.0)), 0.5)
+    >>> scheme = CertifiedGenerator(Scale(1.0), level, torch.ones(2)).noise().scheme()
+    >>> round(scheme.radius(2.0, 0.5), 6), scheme.scope  # sigma z/(1 + M)
+    (0.5, 'sigma(x), mu(x) with proven bounds')
+    """
+
+    def __init__(self, mean: nn.Module, level: SigmaNetwork, shape: torch.Tensor) -> None:
+        super().__init__()
+        real("shape", shape.detach().cpu().numpy(), 0, closed="neither", nan=False)
+        self.mean = mean
+        self.level = level
+        self.register_buffer("shape", shape.detach().float())
+        self.shape: torch.Tensor
+
+    def forward(self, x: torch.Tensor) -> Maps:
+        """Means and levels of a batch, each like x."""
+        u = x / self.shape
+        sigma = self.level(u).reshape(-1, *[1] * (x.ndim - 1)) * self.shape
+        return self.shape * self.mean(u), sigma.expand_as(x)
+
+    def noise(self) -> CertifiedNoise:
+        """The noise as it is now."""
+        return CertifiedNoise(self)
+
+
+class CertifiedNoise:
+    """The noise of a :class:`CertifiedGenerator` as it was: later training doesn't move it.
+
+    Parameters
+    ----------
+    generator : CertifiedGenerator
+        A copy is taken, in float64 and eval mode.
+    """
+
+    def __init__(self, generator: CertifiedGenerator) -> None:
+        self._generator = copy.deepcopy(generator).cpu().double().eval()
+
+    def sampler(
+        self, model: nn.Module, num_classes: int | None = None, **options: Any
+    ) -> ShapedSampler:
+        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`."""
+        frozen = self._generator
+
+        def centre(x: torch.Tensor) -> torch.Tensor:
+            u = x / frozen.shape
+            mean: torch.Tensor = frozen.mean(u[None].clone())  # it may work in place
+            _check_shape("what the mean map returns", mean, (1, *u.shape))
+            return u + mean[0]
+
+        return ShapedSampler(model, frozen.shape, centre, num_classes, **options)
+
+    def scheme(self, norm: float = 2) -> Scheme:
+        """The scheme of the envelope certificate with the proven bounds, in an l_p norm."""
+        frozen = self._generator
+        mean_lip, lip = lipschitz_upper_bound(frozen.mean), lipschitz_upper_bound(frozen.level)
+        shape = frozen.shape.numpy().ravel()
+        floor = frozen.level.sigma_min
+        bounds = envelope.LipschitzSigma(lip, floor)
+
+        def level(x: Any) -> float:
+            _check_shape("x", x, frozen.shape.shape)
+            with torch.no_grad():
+                u = torch.as_tensor(x, device="cpu").double() / frozen.shape
+                return float(frozen.level(u[None]))
+
+        def radius(score: float, sigma: float) -> float:
+            reach = envelope.radius(
+                score, sigma, bounds, shape.size, mean_lip=mean_lip, scores=True
+            )
+            # the ball inside the ellipsoid |delta/s| < reach
+            return float(anisotropic.radius(reach, shape, norm=norm, scores=True))
+
+        known = {"lip": lip, "mean_lip": mean_lip, "sigma_min": floor, "norm": norm}
+        return Scheme("generator", PROVEN_MAPS, level, radius, known)
+
+
+def generator_loss(
+    model: Callable[[torch.Tensor], torch.Tensor],
+    generator: nn.Module,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    *,
+    target: float,
+    variance_weight: float = 1.0,
+    mean_weight: float = 1e-3,
+) -> torch.Tensor:
+    """The three losses of a noise generator: smoothing, variance target, norm of the mean.
+
+    Cross-entropy under the noise, plus ``variance_weight`` times the squared distance of the
+    mean log level from log ``target`` (that fixes the volume of the noise and leaves its shape
+    free), plus ``mean_weight`` times the mean l2 norm of the means. Model and generator train
+    jointly when :func:`fit` is given both.
+
+    Parameters
+    ----------
+    model : callable
+        Maps a batch to class scores.
+    generator : torch.nn.Module
+        Maps a batch to means and levels: any class of this module.
+    x, y : Tensor
+        A batch of inputs and its labels.
+    target : float
+        Geometric mean of the levels to aim at, > 0, in the input's unit.
+    variance_weight, mean_weight : float
+        >= 0.
+
+    Returns
+    -------
+    Tensor
+        One number.
+
+    References
+    ----------
+    Hong, Hong, for the three losses; the variance target in logarithms is this library's form.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import NoiseMaps, generator_loss
+    >>> maps, model = NoiseMaps((3,), 0.5), torch.nn.Linear(3, 2)
+    >>> x, y = torch.zeros(4, 3), torch.zeros(4, dtype=torch.long)
+    >>> generator_loss(model, maps, x, y, target=0.5).shape
+    torch.Size([])
+    """
+    real("target", target, 0, closed="neither", nan=False)
+    real("variance_weight", variance_weight, 0, nan=False)
+    real("mean_weight", mean_weight, 0, nan=False)
+    mean, sigma = generator(x)
+    smoothing = cross_entropy(model(x + mean + sigma * torch.randn_like(x)), y)
+    variance = (sigma.log().flatten(1).mean(1) - float(np.log(target))).square().mean()
+    # the root of the mean square: smooth at 0, where the means start
+    norm = (mean.flatten(1).square().sum(1) + 1e-12).sqrt().mean()
+    total: torch.Tensor = smoothing + variance_weight * variance + mean_weight * norm
+    return total

@@ -1,0 +1,141 @@
+"""Noise levels given by a network, with a proven Lipschitz constant and a floor."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from rsbounds import lipschitz, schemes
+from rsbounds._numerics.checks import choice, real, whole
+from rsbounds.schemes import Scheme
+from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
+
+__all__ = ["SigmaNetwork"]
+
+
+class SigmaNetwork(nn.Module):
+    """sigma(x) = relu(h(x)) + sigma_min.
+
+    Train it under ``torch.nn.utils.parametrizations.spectral_norm`` to keep its constant small;
+    certificates never rest on that, but on :func:`lipschitz_upper_bound`.
+
+    Parameters
+    ----------
+    h : torch.nn.Module
+        Maps a batch to one number for each input, shape (n,) or (n, 1).
+    sigma_min : float
+        Lower bound of the noise level, > 0, in the input's unit.
+
+    Raises
+    ------
+    ValueError
+        If ``sigma_min`` isn't a positive finite number.
+
+    References
+    ----------
+    Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import SigmaNetwork
+    >>> h = torch.nn.Linear(4, 1)
+    >>> _ = h.weight.data.fill_(0.05), h.bias.data.fill_(0.0)
+    >>> network = SigmaNetwork(h, 0.25)
+    >>> round(network.lip, 6)
+    0.1
+    >>> scheme = network.scheme(4)
+    >>> round(scheme.sigma(torch.ones(4)), 6), scheme.scope
+    (0.45, 'sigma(x) with a proven envelope')
+    """
+
+    def __init__(self, h: nn.Module, sigma_min: float) -> None:
+        super().__init__()
+        self.h = h
+        self.sigma_min = float(real("sigma_min", sigma_min, 0, closed="neither", nan=False))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The noise levels of a batch (n, *shape of x), shape (n,)."""
+        level: torch.Tensor = self.h(x).reshape(len(x)).relu() + self.sigma_min
+        return level
+
+    def lipschitz_upper_bound(self) -> float:
+        """The proven bound of this network's Lipschitz constant; it must be in eval mode."""
+        return lipschitz_upper_bound(self.h)
+
+    @property
+    def lip(self) -> float:
+        """The proven bound for the network as it is now, whatever mode it is in."""
+        return lipschitz_upper_bound(self.frozen())
+
+    def frozen(self) -> SigmaNetwork:
+        """A copy in float64 and eval mode, which later training doesn't move."""
+        return copy.deepcopy(self).cpu().double().eval()
+
+    def scheme(
+        self,
+        dim: float,
+        *,
+        method: str = "exact",
+        p_min: float | None = None,
+        classes: int | None = None,
+    ) -> Scheme:
+        """The scheme that certifies smoothing by this network's noise level, as it is now.
+
+        Levels and bound come from one copy in float64.
+
+        Parameters
+        ----------
+        dim : float
+            Dimension of the input, >= 1.
+        method : {"exact", "integrated", "paper"}
+            Which radius: see :func:`rsbounds.lipschitz.radius`.
+        p_min, classes : float, int
+            For method "paper" alone: the bound of the scores, and the number of classes. It
+            certifies the class scores after Remark 2's normalisation, which keeps their order.
+
+        Returns
+        -------
+        Scheme
+
+        Raises
+        ------
+        ValueError
+            If there is no proven bound for ``h``, or an argument is out of its domain.
+
+        References
+        ----------
+        Bergstrom, Sager, Anderson, Theorem 3 and Remark 2 for "paper".
+        """
+        choice("method", method, ("exact", "integrated", "paper"))
+        network = self.frozen()
+        lip, floor = lipschitz_upper_bound(network), self.sigma_min
+
+        def level(x: Any) -> float:
+            with torch.no_grad():
+                # a copy: h may begin with a module that works in place
+                batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
+                return float(network(batch))
+
+        scheme = schemes.lipschitz(level, lip, floor, dim)
+        if method == "exact":
+            return scheme
+        known: dict[str, Any] = {"lip": lip, "sigma_min": floor, "dim": dim, "method": method}
+        if method == "paper":
+            if p_min is None or classes is None:
+                raise ValueError("method 'paper' needs p_min and classes")
+            whole("classes", classes, 2)
+            real("p_min", p_min, 0, 1 / classes, closed="neither", nan=False)
+            known["p_min"] = p_min
+        else:
+            classes = None
+
+        def radius(score: float, sigma: float) -> float:
+            return float(lipschitz.radius_of_scores(score, sigma, classes=classes, **known))
+
+        parameters = {**scheme.parameters, "p_min": p_min, "classes": classes}
+        return replace(scheme, method=f"lipschitz-{method}", radius=radius, parameters=parameters)

@@ -1,0 +1,297 @@
+"""Seeded training loops, noise augmentation and projected gradient attacks."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from rsbounds._numerics.checks import count, real, whole
+
+__all__ = ["adversarial", "augment", "fit", "pgd", "soft_vote"]
+
+
+def fit(
+    module: nn.Module,
+    loss: Callable[..., torch.Tensor],
+    columns: Sequence[torch.Tensor],
+    *,
+    epochs: int = 10,
+    batch_size: int = 100,
+    rate: float = 3e-3,
+    seed: int = 0,
+    progress: bool = False,
+    validate: Callable[[], float] | None = None,
+    patience: int = 3,
+) -> list[float]:
+    """Train a module with AdamW and a cosine schedule; the same weights for the same seed.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Holds what is trained; in training mode during it and in eval mode afterwards.
+    loss : callable
+        ``loss(*batch)``, the rows of the columns that make up one batch; returns a number.
+    columns : sequence of Tensor
+        Of one length, such as inputs, labels and noise levels.
+    epochs, batch_size : int
+        >= 1.
+    rate : float
+        First learning rate, > 0.
+    seed : int
+        Seed of order and noise, >= 0; torch's own generator is left as it was.
+    progress : bool
+        Show a bar.
+    validate : callable, optional
+        Called after each epoch, in eval mode: a number that should fall. The best epoch's
+        weights are kept, and training stops when ``patience`` epochs haven't beaten it.
+    patience : int
+        >= 1.
+
+    Returns
+    -------
+    list of float
+        The mean loss of each epoch run.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, or the loss isn't finite.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import augment, fit
+    >>> x = torch.randn(200, 2, generator=torch.Generator().manual_seed(0))
+    >>> y, model = (x[:, 0] > 0).long(), torch.nn.Linear(2, 2)
+    >>> def loss(x, y):
+    ...     return torch.nn.functional.cross_entropy(model(augment(x, 0.1)), y)
+    >>> history = fit(model, loss, (x, y), epochs=5, rate=0.1)
+    >>> history[-1] < history[0]
+    True
+    """
+    rounds, size = count("epochs", epochs, 1), count("batch_size", batch_size, 1)
+    whole("patience", patience, 1), real("rate", rate, 0, closed="neither", nan=False)
+    lengths = [len(column) for column in columns]
+    if len(set(lengths)) != 1 or not lengths[0]:
+        raise ValueError(f"columns must have one length, at least 1; got {lengths}")
+    optimizer = torch.optim.AdamW(module.parameters(), rate)
+    history: list[float] = []
+    best, best_epoch = float("inf"), 0
+    kept = None
+    with torch.random.fork_rng(), tqdm(range(rounds), disable=not progress, unit="epoch") as bar:
+        torch.manual_seed(count("seed", seed))
+        batches = -(-len(columns[0]) // size)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, rounds * batches)
+        for epoch in bar:
+            module.train()
+            total = 0.0
+            for rows in torch.randperm(len(columns[0])).tensor_split(batches):
+                optimizer.zero_grad()
+                value = loss(*(column[rows] for column in columns))
+                torch.autograd.backward(value)
+                optimizer.step()
+                schedule.step()
+                total += value.item() * len(rows)
+            history.append(total / len(columns[0]))
+            if not math.isfinite(history[-1]):
+                raise ValueError(f"the loss must stay finite; got {history[-1]} in epoch {epoch}")
+            bar.set_postfix(loss=f"{history[-1]:.4f}")
+            module.eval()
+            if validate is not None:
+                if (score := validate()) < best:
+                    best, best_epoch = score, epoch
+                    kept = copy.deepcopy(module.state_dict())
+                elif epoch - best_epoch >= patience:
+                    break
+    if kept is not None:
+        module.load_state_dict(kept)
+    return history
+
+
+def augment(x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
+    """x plus Gaussian noise, of one level or of one level for each row.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, ...)
+    sigma : float or Tensor, shape (n,)
+        Standard deviation, >= 0, in the input's unit.
+
+    Returns
+    -------
+    Tensor
+        Like x; its gradient reaches ``sigma``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import augment
+    >>> augment(torch.zeros(3, 2), torch.tensor([0.0, 1.0, 2.0]))[0].tolist()
+    [0.0, 0.0]
+    """
+    level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device)
+    if not (level >= 0).all():
+        raise ValueError(f"sigma must be >= 0; got {level.min().item()}")
+    return x + level.reshape(-1, *[1] * (x.ndim - 1)) * torch.randn_like(x)
+
+
+def soft_vote(
+    model: Callable[[torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+    sigma: float | torch.Tensor,
+    samples: int,
+) -> torch.Tensor:
+    """Mean class probabilities under noise, differentiable: shape (n, classes).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import soft_vote
+    >>> soft_vote(lambda x: x, torch.zeros(5, 2), 1.0, 8).shape
+    torch.Size([5, 2])
+    """
+    copies = count("samples", samples, 1)
+    level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
+    noisy = augment(x.repeat_interleave(copies, 0), level.repeat_interleave(copies))
+    return model(noisy).softmax(1).reshape(len(x), copies, -1).mean(1)
+
+
+def pgd(
+    objective: Callable[[torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+    radius: float | torch.Tensor,
+    *,
+    norm: float = 2,
+    steps: int = 40,
+    step: float = 0.1,
+    box: tuple[float, float] | None = None,
+) -> torch.Tensor:
+    """Projected gradient ascent of an objective inside an l2 or linf ball around each input.
+
+    Parameters
+    ----------
+    objective : callable
+        Maps a batch like x to one number for each row, to be made large.
+    x : Tensor, shape (n, ...)
+    radius : float or Tensor, shape (n,)
+        Radius of the ball, >= 0, in the input's unit.
+    norm : {2, inf}
+        The ball's norm; steps go along the gradient over its l2 norm, or along its sign.
+    steps : int
+        >= 1; 40 in Bergstrom, Sager, Anderson.
+    step : float
+        Size of the first step as a part of the radius; it falls linearly to a tenth of that.
+    box : (float, float), optional
+        Range of the input's values to stay in; x lies in it.
+
+    Returns
+    -------
+    Tensor
+        The best point met for each row, at most ``radius`` away (to rounding, then within
+        0.99999 of it).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import pgd
+    >>> moved = pgd(lambda x: x.sum(1), torch.zeros(1, 2), 0.5, norm=float("inf"))
+    >>> [round(v, 3) for v in moved[0].tolist()]
+    [0.5, 0.5]
+    """
+    if norm not in (2, math.inf):
+        raise ValueError(f"norm must be 2 or inf; got {norm!r}")
+    whole("steps", steps, 1), real("step", step, 0, closed="neither", nan=False)
+    shape = (-1, *[1] * (x.ndim - 1))
+    limit = torch.as_tensor(radius, dtype=x.dtype, device=x.device).expand(len(x)) * 0.99999
+    if not ((limit >= 0) & (limit < math.inf)).all():
+        raise ValueError(f"radius must be in [0, inf); got {radius}")
+    if box is not None and not ((x >= box[0]) & (x <= box[1])).all():
+        raise ValueError(f"x must lie in box {box}; got {x.min().item()} to {x.max().item()}")
+    limit = limit.reshape(shape)
+    delta, best = torch.zeros_like(x), x.clone()
+    record = torch.full((len(x),), -torch.inf, dtype=x.dtype, device=x.device)
+    for index in range(steps + 1):
+        point = (x + delta).detach().requires_grad_()
+        values = objective(point)
+        better = values.detach() > record
+        record = torch.where(better, values.detach(), record)
+        best = torch.where(better.reshape(shape), point.detach(), best)
+        if index == steps:
+            break
+        (slope,) = torch.autograd.grad(values.sum(), point)
+        size = limit * step * (1 - 0.9 * index / steps)
+        if norm == 2:
+            delta = delta + size * slope / _length(slope, shape)
+            delta = delta * (limit / _length(delta, shape)).clamp(max=1.0)
+        else:
+            delta = (delta + size * slope.sign()).clamp(min=-limit, max=limit)
+        if box is not None:
+            delta = (x + delta).clamp(*box) - x
+    return best
+
+
+def _length(x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    length: torch.Tensor = torch.linalg.vector_norm(x.flatten(1), dim=1)
+    return length.clamp(min=1e-30).reshape(shape)
+
+
+def adversarial(
+    model: nn.Module,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    radius: float,
+    *,
+    norm: float = 2,
+    steps: int = 40,
+    box: tuple[float, float] | None = None,
+) -> torch.Tensor:
+    """Inputs moved within ``radius`` so as to raise the model's cross-entropy, by :func:`pgd`.
+
+    Adversarial training is ``cross_entropy(model(adversarial(model, x, y, ...)), y)`` as the
+    loss of :func:`fit`. During the attack the model is in eval mode.
+
+    References
+    ----------
+    The l2 and linf adversarial training of Bergstrom, Sager, Anderson (40 steps).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import adversarial
+    >>> model = torch.nn.Linear(2, 2)
+    >>> x = adversarial(model, torch.zeros(4, 2), torch.zeros(4, dtype=torch.long), 0.1, steps=5)
+    >>> bool(x.norm(dim=1).max() <= 0.1)
+    True
+    """
+
+    def harm(point: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(model(point), y, reduction="none")
+
+    with evaluating(model):
+        return pgd(harm, x, radius, norm=norm, steps=steps, box=box)
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Eval mode, if it is a module; each part of it back in its own mode afterwards."""
+    parts = list(model.modules()) if isinstance(model, nn.Module) else []
+    modes = [part.training for part in parts]
+    try:
+        for part in parts:
+            part.training = False
+        yield
+    finally:
+        for part, mode in zip(parts, modes, strict=True):
+            part.training = mode
