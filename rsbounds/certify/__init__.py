@@ -4,9 +4,10 @@ Nothing here knows a framework or a theory: a :class:`rsbounds.sampling.Sampler`
 into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns scores into a radius.
 """
 
+from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._levels import instance_sigma
 from rsbounds.certify._memory import Memory
-from rsbounds.certify._procedure import certify, predict
+from rsbounds.certify._procedure import certify, certify_counts, predict
 from rsbounds.certify._sequential import certify_radius
 from rsbounds.sampling import ArraySampler, Sampler, block_size, stream, votes
 
@@ -16,6 +17,8 @@ __all__ = [
     "Sampler",
     "block_size",
     "certify",
+    "certify_counts",
+    "certify_dataset",
     "certify_radius",
     "instance_sigma",
     "predict",
