@@ -15,7 +15,7 @@ def stability():
     for name in ("matplotlib", "mpmath"):
         pytest.importorskip(name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(Path(__file__).parent.parent / "benchmarks")
+        patch.syspath_prepend(Path(__file__).parent.parent / "benchmarks" / "pages")
         yield importlib.import_module("stability")
 
 

@@ -30,7 +30,7 @@ def bench():
     for name in ("torch", "PIL"):
         pytest.importorskip(name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "benchmarks")
+        patch.syspath_prepend(ROOT / "benchmarks" / "pages")
         yield importlib.import_module("imagenet")
 
 

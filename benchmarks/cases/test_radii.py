@@ -4,7 +4,7 @@ The peers solve the same certificate by SciPy alone: in arrays (find_root of Sci
 eleven digits that rsbounds promises), and one by one (brentq). All times are processor time, all
 threads added up, which other work on the machine disturbs less than wall time.
 
-    pytest benchmarks/test_radii.py --benchmark-enable -s
+    pytest benchmarks/cases/test_radii.py --benchmark-enable -s
 """
 
 from time import process_time

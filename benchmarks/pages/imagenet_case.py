@@ -1,4 +1,4 @@
-"""The case of benchmarks/imagenet.py: classifier, photographs, schemes, certification."""
+"""The case of benchmarks/pages/imagenet.py: classifier, photographs, schemes, certification."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ import time
 from typing import Any
 
 import numpy as np
-from experiment_s_cone import probability
 from scipy.special import ndtri
 from shared import Table, axes, columns, publish, steps
+from sukenik.experiment_s_cone import probability
 
 from rsbounds import confidence, semielastic
 

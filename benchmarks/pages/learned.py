@@ -1,6 +1,6 @@
 """Learned smoothing side by side, on MNIST digits and Fashion-MNIST: writes the page.
 
-python benchmarks/learned.py docs/benchmarks/learned.md
+python benchmarks/pages/learned.py docs/benchmarks/learned.md
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=1000)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    command = f"python benchmarks/learned.py docs/benchmarks/{options.page.name}"
+    command = f"python benchmarks/pages/learned.py docs/benchmarks/{options.page.name}"
     for name in ("count", "n"):
         if getattr(options, name) != parser.get_default(name):
             command += f" --{name} {getattr(options, name)}"

@@ -1,6 +1,6 @@
 """Cost of the ball kernels in instructions, which repeats from run to run.
 
-    python benchmarks/instructions.py
+    python benchmarks/pages/instructions.py
 
 needs g++ and valgrind; writes docs/benchmarks/instructions.md.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 import rsbounds_ext
 from rsbounds.bench import machine
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "instructions.md"
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "instructions.md"
 PROGRAM = """
 #include <rsbounds/quantile.hpp>
 #include <cstdlib>
@@ -65,7 +65,7 @@ def main() -> None:
             "# Cost in instructions",
             "",
             f"Instructions of one call in compiled code with {vectors} vectors, made by",
-            f"`python benchmarks/instructions.py` on: {machine()};",
+            f"`python benchmarks/pages/instructions.py` on: {machine()};",
             f"{first_line('g++')}; {first_line('valgrind')}.",
             "Unlike times they repeat exactly, given the compiler and the vectors.",
             "",

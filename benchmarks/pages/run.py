@@ -1,8 +1,8 @@
 """The benchmark pages again, in one run of some minutes.
 
-    python benchmarks/run.py
+    python benchmarks/pages/run.py
 
-runs the benchmarks of this folder and writes docs/benchmarks/speed.md, then stability.py and
+runs benchmarks/cases and writes docs/benchmarks/speed.md, then runs stability.py and
 instructions.py. The pages that train or certify (learned.py, imagenet.py) are made apart; from
 the counts that are there imagenet.py writes its page again in seconds.
 """
@@ -21,13 +21,14 @@ from typing import Any
 from rsbounds.bench import machine
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "benchmarks" / "speed.md"
+CASES = HERE.parent / "cases"
+PAGE = HERE.parents[1] / "docs" / "benchmarks" / "speed.md"
 HEAD = """# Speed
 
 Everything timed in one run, ratios first, by
 
 ```sh
-python benchmarks/run.py
+python benchmarks/pages/run.py
 ```
 
 on: {machine}.
@@ -96,7 +97,7 @@ def measured() -> dict[str, list[dict[str, Any]]]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "times.json")
         options = ["-q", "-p", "no:cacheprovider", "--benchmark-enable", "--benchmark-disable-gc"]
-        words = [sys.executable, "-m", "pytest", str(HERE), *options, f"--benchmark-json={file}"]
+        words = [sys.executable, "-m", "pytest", str(CASES), *options, f"--benchmark-json={file}"]
         subprocess.run(words, check=True, env={**os.environ, **KEEP_MEMORY})
         groups: dict[str, list[dict[str, Any]]] = {}
         for one in json.loads(file.read_text())["benchmarks"]:
