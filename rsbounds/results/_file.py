@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._row import COLUMNS, FIELD, FIRST, Row

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import Parameter, signature
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -131,6 +132,14 @@ class Method:
     build: Callable[[Mapping[str, Any], Given], Scheme] | None = None
     inputs: tuple[Option, ...] = ()
     evaluate: Callable[..., Any] | None = None
+
+    @property
+    def required(self) -> set[str]:
+        """Parameters that a manifest can't do without."""
+        known = signature(self.radius).parameters
+        return {
+            k for k in self.parameters if k not in known or known[k].default is Parameter.empty
+        }
 
     def scheme(
         self, sigma: Callable[[Any], float], parameters: Mapping[str, Any], norm: float = 2.0
