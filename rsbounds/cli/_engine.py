@@ -77,9 +77,7 @@ def load(args: argparse.Namespace) -> Loaded:
         try:
             low, high = map(float, args.input_range.split(","))
         except ValueError:
-            raise ValueError(
-                f"--input-range must be LOW,HIGH; got {args.input_range!r}"
-            ) from None
+            raise ValueError(f"--input-range must be LOW,HIGH; got {args.input_range!r}") from None
         span = (low, high)
     return loading.load_model(
         args.model,
