@@ -61,6 +61,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "mlxtend", "tqdm", "mpmath", "flint"}
 AT_HOME = {
+    "loading": {"torch"},  # classifier.py, imported when a model is a torch module
     "torch": {"torch", "tqdm"},
     "demo": {"torch"},
     "_neighbours": {"numba", "llvmlite"},
