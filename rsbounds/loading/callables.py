@@ -39,9 +39,7 @@ def call(option: str, spec: str, **arguments: Any) -> Any:
         raise ValueError(
             f"{option} must be MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
         )
-    return guarded(
-        f"{option} {spec}", lambda: attrgetter(attribute)(_module(name))(**arguments)
-    )
+    return guarded(f"{option} {spec}", lambda: attrgetter(attribute)(_module(name))(**arguments))
 
 
 def fingerprint(spec: str, model: Any) -> dict[str, str | None]:

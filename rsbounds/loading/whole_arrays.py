@@ -42,7 +42,9 @@ def _arrays(path: Path, *names: str) -> dict[str, NDArray[np.generic]]:
     except CORRUPT as error:
         wanted = " and ".join(names)
         detail = str(error) if type(error) is ValueError else reason(error)
-        raise ValueError(f"{path} must be an npz file with {wanted}; got {shown(detail)}") from error
+        raise ValueError(
+            f"{path} must be an npz file with {wanted}; got {shown(detail)}"
+        ) from error
 
 
 def _inputs(path: Path, x: NDArray[np.generic]) -> NDArray[np.float32]:
