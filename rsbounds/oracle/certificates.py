@@ -241,14 +241,10 @@ def bound_score(
             low, high, step = low - step, low, 2 * step
         ends = (low, high)
         tol = mp.mpf(10) ** (-2 * dps)
-        return mp.findroot(
-            lambda z: above(z, dps), ends, solver="anderson", tol=tol, verify=False
-        )
+        return mp.findroot(lambda z: above(z, dps), ends, solver="anderson", tol=tol, verify=False)
 
 
-def _clopper_pearson(
-    count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int
-) -> Mpf:
+def _clopper_pearson(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
     return binomial_excess(count, n, z, alpha, dps=dps)
 
 
