@@ -13,9 +13,20 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import rsbounds
-from rsbounds.cli import bench, certify, demo, merge, pmin, radius, report, verify
+from rsbounds.cli import (
+    bench,
+    certify,
+    demo,
+    merge,
+    pmin,
+    radius,
+    recertify,
+    report,
+    status,
+    verify,
+)
 
-_COMMANDS = (demo, certify, report, merge, verify, radius, pmin, bench)
+_COMMANDS = (demo, certify, report, merge, status, verify, recertify, radius, pmin, bench)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -23,7 +23,7 @@ from rsbounds.envelope import LipschitzSigma
 from rsbounds.envelope import radius as envelope_radius
 from rsbounds.lipschitz._integrated import integrated
 from rsbounds.special import ndtri
-from rsbounds_ext.kernels import ufuncs
+from rsbounds_ext.kernels import lipschitz_ratio, lipschitz_slope
 
 __all__ = ["constant", "normalize_scores", "p_min_search", "radius", "ratio", "ratio_derivative"]
 
@@ -67,7 +67,7 @@ def ratio(p: Any, dim: Any, *, scores: bool = False) -> Array:
     21.561473306018
     """
     z, dim = _score(p, dim, scores)
-    result: Array = ufuncs["lipschitz_ratio"](-z, dim)
+    result: Array = lipschitz_ratio(-z, dim)
     return result
 
 
@@ -100,7 +100,7 @@ def ratio_derivative(p: Any, dim: Any, *, scores: bool = False) -> Array:
     -0.769165953
     """
     z, dim = _score(p, dim, scores)
-    slope = ufuncs["lipschitz_slope"](-z, dim)
+    slope = lipschitz_slope(-z, dim)
     if scores:
         negative: Array = np.negative(slope)
         return negative
@@ -149,7 +149,7 @@ def p_min_search(dim: Any, floor: float = 1e-300) -> np.float64:
     lowest = one("floor", real("floor", floor, 0.0, 0.5, closed="neither", nan=False))
     top = -float(ndtri(lowest))
     z = np.linspace(-top, top, 257)
-    values = ufuncs["lipschitz_ratio"](z, d)
+    values = lipschitz_ratio(z, d)
     failed = np.zeros(0)
     for _ in range(8):
         margin = RATIO_ERROR * (values[1:] + values[:-1])
@@ -158,11 +158,11 @@ def p_min_search(dim: Any, floor: float = 1e-300) -> np.float64:
             return np.float64(lowest)
         failed = np.abs(z[1:][weak])
         middle = (z[1:][weak] + z[:-1][weak]) / 2
-        slope = ufuncs["lipschitz_slope"](middle, d)
+        slope = lipschitz_slope(middle, d)
         if np.all(slope > 0) and np.all(np.diff(z)[weak] < 1e-2):
             return np.float64(lowest)
         z = np.sort(np.concatenate([z, middle]))
-        values = ufuncs["lipschitz_ratio"](z, d)
+        values = lipschitz_ratio(z, d)
     return np.float64(ndtr(-np.min(failed)))
 
 
@@ -334,18 +334,20 @@ def radius(
     return round_down(capped(value, np.isfinite(half)), error)
 
 
-def radius_of_scores(score: Any, sigma: Any, *, classes: int | None, **known: Any) -> Any:
-    """:func:`radius` of scores of p_a, after Remark 2's map where classes are given."""
-    above, below = score, -score
+def radius_of_scores(
+    score: Any, sigma: Any, *, score_b: Any = None, classes: int | None = None, **known: Any
+) -> Any:
+    """:func:`radius` of scores of p_a and p_b, after Remark 2's map where classes are given."""
+    above, below = score, -score if score_b is None else score_b
     if classes is not None:
-        above, below = _normalized(score, known["p_min"], classes)
+        above, below = _normalized(above, below, known["p_min"], classes)
     return radius(above, sigma, p_b=below, scores=True, **known)
 
 
-def _normalized(score: Any, p_min: float, classes: int) -> tuple[Any, Any]:
-    """Scores of p_a and 1 - p_a after the affine map of Remark 2, rounded outward."""
+def _normalized(score: Any, score_b: Any, p_min: float, classes: int) -> tuple[Any, Any]:
+    """Scores of p_a and p_b after the affine map of Remark 2, rounded outward."""
     nothing = np.zeros(np.shape(score))
-    pair = np.stack([ndtr(score), ndtr(-score), *[nothing] * (classes - 2)], -1)
+    pair = np.stack([ndtr(score), ndtr(score_b), *[nothing] * (classes - 2)], -1)
     moved = normalize_scores(pair, p_min)
     above, below = ndtri(moved[..., 0] - 8 * EPS), ndtri(moved[..., 1] + 8 * EPS)
     slack = 8 * EPS * (1 + np.abs(above) + np.abs(below))

@@ -9,9 +9,19 @@ sums of a network depend on the shape of its batch, and a sum that differs in it
 and then tips a near-tie between two classes.
 """
 
+from rsbounds.sampling.adapters import as_sampler
 from rsbounds.sampling.arrays import ArraySampler, votes
 from rsbounds.sampling.blocks import block_size, noise_level
 from rsbounds.sampling.port import Sampler
 from rsbounds.sampling.streams import Phase, stream
 
-__all__ = ["ArraySampler", "Phase", "Sampler", "block_size", "noise_level", "stream", "votes"]
+__all__ = [
+    "ArraySampler",
+    "Phase",
+    "Sampler",
+    "as_sampler",
+    "block_size",
+    "noise_level",
+    "stream",
+    "votes",
+]

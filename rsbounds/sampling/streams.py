@@ -14,6 +14,7 @@ class Phase(IntEnum):
     ESTIMATE = 1
     PREDICT = 2
     SEARCH = 3
+    BOUND = 4
 
 
 def stream(seed: int, index: int, phase: Phase) -> np.random.Generator:
