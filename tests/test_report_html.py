@@ -218,7 +218,7 @@ def test_policy_knows_the_page_s_own_scripts_alone(page):
     digests = [hashlib.sha256(script.encode()).digest() for script in parsed.scripts[1:]]
     own = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     assert policy.endswith(f"script-src {own}")
-    assert policy.startswith("default-src 'none';")
+    assert policy.startswith("default-src 'none'; form-action 'none'; base-uri 'none';")
 
 
 # --- in a browser
@@ -246,6 +246,9 @@ def test_browser_draws_everything_and_runs_nothing_else(page, tmp_path):
         (block,) = re.findall(rf'<div id="{place}" class="chart.*?main-svg', found, re.S)
         assert "js-plotly-plot" in block
     assert "best of 2 runs, gaussian" in found
+    buttons = set(re.findall(r'data-title="([^"]*)"', found))
+    assert "Zoom in" in buttons
+    assert not [title for title in buttons if re.search("cloud|link|share|edit", title, re.I)]
     body = re.search(r"<tbody>(?!.*<tbody>)(.*?)</tbody>", found, re.S)[1]
     assert body.count("<tr>") == 100
     assert "100 of 256 rows" in found

@@ -107,7 +107,8 @@ def _policy(*scripts: str) -> str:
     """What a browser may do with the page: run these scripts, and load nothing."""
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     own = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src {own}"
+    nothing = "default-src 'none'; form-action 'none'; base-uri 'none'"
+    return f"{nothing}; style-src 'unsafe-inline'; img-src data: blob:; script-src {own}"
 
 
 def _summary(files: Sequence[Results], names: Sequence[str], footnotes: Sequence[str]) -> str:

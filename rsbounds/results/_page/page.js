@@ -2,9 +2,11 @@
 // Text from files goes through textContent alone; names in charts come escaped.
 const { charts, columns, runs, rows } = JSON.parse(document.getElementById("data").textContent);
 
+// The library's own button would send the data to its makers.
+const CONFIG = { responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "" };
 for (const [id, { traces, layout }] of Object.entries(charts)) {
   const look = { margin: { l: 60, r: 20, t: 30, b: 50 }, font: { size: 13 }, hovermode: "closest" };
-  Plotly.newPlot(id, traces, { ...look, ...layout }, { responsive: true, displaylogo: false });
+  Plotly.newPlot(id, traces, { ...look, ...layout }, CONFIG);
 }
 
 const PAGE = 100;
