@@ -38,7 +38,7 @@ ROOMS: dict[str, str] = {
     "schemes": "THEORIES certificate sampling",
     "composite": "THEORIES certificate sampling schemes",
     "certify": "THEORIES certificate sampling schemes composite results loading",
-    "results": "_numerics certificate",
+    "results": "_numerics confidence certificate",
     "report": "results",
     "loading": "_numerics sampling",
     "cluster": "certify results loading",
@@ -59,7 +59,7 @@ THEORIES = (
 ALLOWED: dict[str, set[str]] = {
     room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
 }
-HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "mlxtend", "tqdm", "mpmath", "flint"}
+HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm", "mpmath", "flint"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py, imported when a model is a torch module
     "torch": {"torch", "tqdm"},

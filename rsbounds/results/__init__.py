@@ -5,6 +5,7 @@ A file is a TSV whose header starts with the columns the field has written since
 """
 
 from rsbounds.results._file import Writer, read_rows, write
+from rsbounds.results._html import html
 from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
 from rsbounds.results._marks import footnote, marked
 from rsbounds.results._merge import merge
@@ -25,6 +26,7 @@ __all__ = [
     "Writer",
     "default_radii",
     "footnote",
+    "html",
     "manifest_path",
     "marked",
     "merge",
