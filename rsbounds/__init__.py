@@ -25,6 +25,7 @@ _MODULES = (
     "schemes",
     "semielastic",
     "special",
+    "stats",
     "torch",
 )
 
