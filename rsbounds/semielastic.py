@@ -21,7 +21,7 @@ from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.scores import SCORE_LIMIT, scores_of
 from rsbounds._numerics.threads import apply
 from rsbounds.special import ball_offset, log_ndtr, ncx2_isf, ncx2_ppf, ncx2_ppf_exp
-from rsbounds_ext.kernels import ufuncs
+from rsbounds_ext.kernels import worst_score
 
 __all__ = ["KNNSigma", "radius", "ratio_threshold", "worst_case_ball", "xi"]
 
@@ -122,7 +122,7 @@ def xi(
     distance = real("distance", distance, 0.0, closed="left")
     dim = real("dim", dim, 1.0, 1e8)
     broadcast(distance=distance, p_a=z_a, sigma0=sigma0, sigma1=sigma1, dim=dim)
-    score = apply(ufuncs["worst_score"], distance, -z_a, sigma0, sigma1, dim, cost=1.5)
+    score = apply(worst_score, distance, -z_a, sigma0, sigma1, dim, cost=1.5)
     return _value(flag_nan(score if scores else ndtr(score)))
 
 

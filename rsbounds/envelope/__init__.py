@@ -16,7 +16,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.scores import NDTRI_ERROR, half_gap, limited, scores_of
 from rsbounds._numerics.threads import apply
 from rsbounds.envelope._table import table_radius
-from rsbounds_ext.kernels import ufuncs
+from rsbounds_ext import kernels
 
 __all__ = [
     "Envelope",
@@ -38,6 +38,14 @@ __all__ = [
 ]
 
 MICROSECONDS = 5.0  # of one radius, for splitting arrays over threads
+
+
+class _Kernel(NamedTuple):
+    """The compiled radius and one-sided radius of an envelope, and its parameters."""
+
+    radius: np.ufunc
+    branch: np.ufunc
+    parameters: tuple[Any, ...]
 
 
 class Envelope(Protocol):
@@ -71,8 +79,8 @@ class SemiElastic:
         t = np.multiply(self.rate, distance)
         return sigma0 * np.exp(-t), sigma0 * np.exp(t)
 
-    def _kernel(self) -> tuple[str, tuple[Any, ...]]:
-        return "semielastic", (self.rate,)
+    def _kernel(self) -> _Kernel:
+        return _Kernel(kernels.semielastic_radius, kernels.semielastic_branch, (self.rate,))
 
 
 @dataclass(frozen=True)
@@ -98,8 +106,9 @@ class LipschitzSigma:
         t = np.multiply(self.lip, distance)
         return np.maximum(self.sigma_min, sigma0 - t), sigma0 + t
 
-    def _kernel(self) -> tuple[str, tuple[Any, ...]]:
-        return "lipschitz", (self.lip, self.sigma_min)
+    def _kernel(self) -> _Kernel:
+        parameters = (self.lip, self.sigma_min)
+        return _Kernel(kernels.lipschitz_radius, kernels.lipschitz_branch, parameters)
 
 
 @dataclass(frozen=True)
@@ -126,8 +135,9 @@ class SigmaRange:
         low, high = (np.broadcast_to(b, shape) for b in (self.sigma_min, self.sigma_max))
         return low[()], high[()]
 
-    def _kernel(self) -> tuple[str, tuple[Any, ...]]:
-        return "range", (self.sigma_min, self.sigma_max)
+    def _kernel(self) -> _Kernel:
+        parameters = (self.sigma_min, self.sigma_max)
+        return _Kernel(kernels.range_radius, kernels.range_branch, parameters)
 
 
 @dataclass(frozen=True)
@@ -253,12 +263,10 @@ def radius(
         if not hasattr(envelope, "bounds"):
             raise ValueError(f"envelope must have a method bounds; got {envelope!r}")
         return _flagged(table_radius(z_a, z_b, gap, sigma, envelope, dim, mean_lip))
-    name, parameters = envelope._kernel()
-    parameters = _parameters(envelope, sigma, parameters)
-    kernel = ufuncs[f"{name}_radius"]
-    return _flagged(
-        apply(kernel, z_a, z_b, gap, sigma, dim, mean_lip, *parameters, cost=MICROSECONDS)
-    )
+    kernel = envelope._kernel()
+    arguments = z_a, z_b, gap, sigma, dim, mean_lip
+    parameters = _parameters(envelope, sigma, kernel.parameters)
+    return _flagged(apply(kernel.radius, *arguments, *parameters, cost=MICROSECONDS))
 
 
 def branch_radii(
@@ -308,11 +316,12 @@ def branch_radii(
             f"got {type(envelope).__name__}"
         )
     z_a, z_b, gap, sigma, dim, mean_lip = _arguments(p_a, sigma, dim, p_b, mean_lip, scores)
-    name, parameters = envelope._kernel()
-    parameters = _parameters(envelope, sigma, parameters)
-    kernel, first = ufuncs[f"{name}_branch"], (z_a, z_b, gap, sigma, dim, mean_lip)
+    kernel = envelope._kernel()
+    arguments = z_a, z_b, gap, sigma, dim, mean_lip
+    parameters = _parameters(envelope, sigma, kernel.parameters)
     low, high = (
-        _flagged(apply(kernel, *first, up, *parameters, cost=MICROSECONDS)) for up in (0.0, 1.0)
+        _flagged(apply(kernel.branch, *arguments, up, *parameters, cost=MICROSECONDS))
+        for up in (0.0, 1.0)
     )
     return low, high
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, broadcast
-from rsbounds_ext.kernels import ufuncs
+from rsbounds_ext.kernels import pair_certified
 
 
 def table_radius(
@@ -37,10 +37,9 @@ def table_radius(
         low, high = (np.asarray(b, dtype=np.float64) for b in envelope.bounds(sigma, distance))
         _check(low, high, sigma, distance)
         _monotone(seen, distance, low, high)
-        test = ufuncs["pair_certified"]
         with np.errstate(all="ignore"):
-            shrunk = test(distance, z_a, z_b, gap, sigma, low, dim, mean_lip) > 0
-            grown = test(distance, z_a, z_b, gap, sigma, high, dim, mean_lip) > 0
+            shrunk = pair_certified(distance, z_a, z_b, gap, sigma, low, dim, mean_lip) > 0
+            grown = pair_certified(distance, z_a, z_b, gap, sigma, high, dim, mean_lip) > 0
         both: NDArray[np.bool_] = shrunk & grown
         return both
 

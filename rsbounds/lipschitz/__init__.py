@@ -23,7 +23,7 @@ from rsbounds.envelope import LipschitzSigma
 from rsbounds.envelope import radius as envelope_radius
 from rsbounds.lipschitz._integrated import integrated
 from rsbounds.special import ndtri
-from rsbounds_ext.kernels import ufuncs
+from rsbounds_ext.kernels import lipschitz_ratio, lipschitz_slope
 
 __all__ = ["constant", "normalize_scores", "p_min_search", "radius", "ratio", "ratio_derivative"]
 
@@ -67,7 +67,7 @@ def ratio(p: Any, dim: Any, *, scores: bool = False) -> Array:
     21.561473306018
     """
     z, dim = _score(p, dim, scores)
-    result: Array = ufuncs["lipschitz_ratio"](-z, dim)
+    result: Array = lipschitz_ratio(-z, dim)
     return result
 
 
@@ -100,7 +100,7 @@ def ratio_derivative(p: Any, dim: Any, *, scores: bool = False) -> Array:
     -0.769165953
     """
     z, dim = _score(p, dim, scores)
-    slope = ufuncs["lipschitz_slope"](-z, dim)
+    slope = lipschitz_slope(-z, dim)
     if scores:
         negative: Array = np.negative(slope)
         return negative
@@ -149,7 +149,7 @@ def p_min_search(dim: Any, floor: float = 1e-300) -> np.float64:
     lowest = one("floor", real("floor", floor, 0.0, 0.5, closed="neither", nan=False))
     top = -float(ndtri(lowest))
     z = np.linspace(-top, top, 257)
-    values = ufuncs["lipschitz_ratio"](z, d)
+    values = lipschitz_ratio(z, d)
     failed = np.zeros(0)
     for _ in range(8):
         margin = RATIO_ERROR * (values[1:] + values[:-1])
@@ -158,11 +158,11 @@ def p_min_search(dim: Any, floor: float = 1e-300) -> np.float64:
             return np.float64(lowest)
         failed = np.abs(z[1:][weak])
         middle = (z[1:][weak] + z[:-1][weak]) / 2
-        slope = ufuncs["lipschitz_slope"](middle, d)
+        slope = lipschitz_slope(middle, d)
         if np.all(slope > 0) and np.all(np.diff(z)[weak] < 1e-2):
             return np.float64(lowest)
         z = np.sort(np.concatenate([z, middle]))
-        values = ufuncs["lipschitz_ratio"](z, d)
+        values = lipschitz_ratio(z, d)
     return np.float64(ndtr(-np.min(failed)))
 
 

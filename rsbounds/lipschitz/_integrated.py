@@ -6,7 +6,7 @@ import numpy as np
 
 from rsbounds._numerics.checks import Array, broadcast
 from rsbounds._numerics.threads import apply
-from rsbounds_ext.kernels import ufuncs
+from rsbounds_ext.kernels import lipschitz_ratio
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
@@ -60,6 +60,6 @@ def _path(start: Array, end: Array, lip: Array, dim: Array) -> Array:
 def _mean(middle: Array, half: Array, lip: Array, dim: Array) -> Array:
     """The mean of 1/k over [middle - half, middle + half] by 24 Gauss-Legendre nodes."""
     v = middle[..., None] + half[..., None] * _NODES
-    r = apply(ufuncs["lipschitz_ratio"], np.abs(v), dim[..., None], cost=0.6)
+    r = apply(lipschitz_ratio, np.abs(v), dim[..., None], cost=0.6)
     result: Array = (_WEIGHTS / 2 / (1 + 2 * lip[..., None] * r)).sum(-1)
     return result

@@ -6,6 +6,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import Array
 from rsbounds.special._call import call
+from rsbounds_ext import kernels
 
 
 def ball_score(u: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -48,7 +49,7 @@ def ball_score(u: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = Tru
     >>> float(ball_score(1.0, 150528, float("inf")))
     1.0
     """
-    return call("ball_score", out, where, u=u, dim=dim, s=s)
+    return call(kernels.ball_score, out, where, u=u, dim=dim, s=s)
 
 
 def ball_offset(z: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -85,4 +86,4 @@ def ball_offset(z: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = Tr
     >>> round(float(ball_offset(-2.0, 784, 10.0)), 12)
     18.23999529653
     """
-    return call("ball_offset", out, where, z=z, dim=dim, s=s)
+    return call(kernels.ball_offset, out, where, z=z, dim=dim, s=s)

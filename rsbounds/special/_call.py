@@ -9,7 +9,6 @@ import numpy as np
 from rsbounds._numerics.checks import Array, broadcast, real
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.threads import apply
-from rsbounds_ext.kernels import ufuncs
 
 DOMAIN: dict[str, tuple[float, float]] = {
     "z": (-np.inf, np.inf),
@@ -29,22 +28,22 @@ def _shares_memory(value: Any, out: Any) -> bool:
     return isinstance(value, np.ndarray) and any(np.may_share_memory(value, a) for a in arrays)
 
 
-def call(name: str, out: Any, where: Any, **args: Any) -> Array:
-    """The ufunc of that name; the kernels answer NaN outside the domain, so arguments are
-    looked at only when a NaN came out."""
+def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Array:
+    """The ufunc on named arguments; the kernels answer NaN outside the domain, so arguments
+    are looked at only when a NaN came out."""
     if out is not None:  # the arguments are looked at again after it has been written
         args = {k: np.array(v) if _shares_memory(v, out) else v for k, v in args.items()}
     try:
         if out is None and where is True:
-            result = apply(ufuncs[name], *args.values(), cost=0.4)
+            result = apply(ufunc, *args.values(), cost=0.4)
         else:
             with np.errstate(all="ignore"):
-                result = ufuncs[name](*args.values(), out=out, where=where)
+                result = ufunc(*args.values(), out=out, where=where)
     except (TypeError, ValueError):
         checked = {k: real(k, v, *DOMAIN[k]) for k, v in args.items()}
         broadcast(**checked)
         if any(np.asarray(v).dtype.char == "g" for v in args.values()):  # long double
-            return call(name, out, where, **checked)
+            return call(ufunc, out, where, **checked)
         raise
     bad = np.isnan(result) & where
     if bad.any():

@@ -6,6 +6,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import Array
 from rsbounds.special._call import call
+from rsbounds_ext import kernels
 
 
 def ncx2_cdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -42,7 +43,7 @@ def ncx2_cdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     >>> print(f"{ncx2_cdf(151000.0, 150528, 1e3):.12g}")
     0.169569717575
     """
-    return call("ncx2_cdf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_cdf, out, where, x=x, df=df, nc=nc)
 
 
 def ncx2_sf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -79,7 +80,7 @@ def ncx2_sf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) 
     >>> print(f"{ncx2_sf(1e6, 784, 1e6):.12g}")
     0.652286178855
     """
-    return call("ncx2_sf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_sf, out, where, x=x, df=df, nc=nc)
 
 
 def ncx2_logcdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -116,7 +117,7 @@ def ncx2_logcdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tr
     >>> print(f"{ncx2_logcdf(1e6, 150528, 1e6):.12g}")
     -2836.20331396
     """
-    return call("ncx2_logcdf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_logcdf, out, where, x=x, df=df, nc=nc)
 
 
 def ncx2_logsf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -153,7 +154,7 @@ def ncx2_logsf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tru
     >>> print(f"{ncx2_logsf(2e9, 150528, 1e9):.12g}")
     -85760365.6873
     """
-    return call("ncx2_logsf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_logsf, out, where, x=x, df=df, nc=nc)
 
 
 def ncx2_pdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -189,7 +190,7 @@ def ncx2_pdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     >>> print(f"{ncx2_pdf(800.0, 784, 10.0):.12g}")
     0.00976266765189
     """
-    return call("ncx2_pdf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_pdf, out, where, x=x, df=df, nc=nc)
 
 
 def ncx2_logpdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -225,7 +226,7 @@ def ncx2_logpdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tr
     >>> print(f"{ncx2_logpdf(2e9, 150528, 1e9):.12g}")
     -85760367.6085
     """
-    return call("ncx2_logpdf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_logpdf, out, where, x=x, df=df, nc=nc)
 
 
 def ncx2_ppf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -262,7 +263,7 @@ def ncx2_ppf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     >>> print(f"{ncx2_ppf(0.01, 784, 100.0):.12g}")
     784.050267922
     """
-    return call("ncx2_ppf", out, where, p=p, df=df, nc=nc)
+    return call(kernels.ncx2_ppf, out, where, p=p, df=df, nc=nc)
 
 
 def ncx2_isf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -299,7 +300,7 @@ def ncx2_isf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     >>> print(f"{ncx2_isf(1e-30, 784, 1e6):.12g}")
     1023846.94405
     """
-    return call("ncx2_isf", out, where, p=p, df=df, nc=nc)
+    return call(kernels.ncx2_isf, out, where, p=p, df=df, nc=nc)
 
 
 def ncx2_ppf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -336,7 +337,7 @@ def ncx2_ppf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any
     >>> print(f"{ncx2_ppf_exp(-1e3, 784, 1e6):.12g}")
     913524.338642
     """
-    return call("ncx2_ppf_exp", out, where, log_p=log_p, df=df, nc=nc)
+    return call(kernels.ncx2_ppf_exp, out, where, log_p=log_p, df=df, nc=nc)
 
 
 def ncx2_isf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
@@ -373,4 +374,4 @@ def ncx2_isf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any
     >>> print(f"{ncx2_isf_exp(-1e3, 784, 1e6):.12g}")
     1092022.27187
     """
-    return call("ncx2_isf_exp", out, where, log_p=log_p, df=df, nc=nc)
+    return call(kernels.ncx2_isf_exp, out, where, log_p=log_p, df=df, nc=nc)
