@@ -133,10 +133,8 @@ inline double rice_logcdf(double x, double nu) { return marcum_logp(1, nu, x); }
 // P(K1 - K2 <= k) is a tail of the one or of the other noncentral chi-square law
 template <class F>
 double skellam(double k, double mu1, double mu2, F upper, F lower) {
+    if (!(mu1 >= 0 && mu1 <= 5e59 && mu2 >= 0 && mu2 <= 5e59)) return flagged(nan);
     k = std::floor(k);
-    if (std::fabs(k) == inf && mu1 == mu1 && mu2 == mu2) {
-        return k > 0 ? upper(0.0, 1.0, 0.0) : lower(0.0, 1.0, 0.0);
-    }
     return k >= 0 ? upper(2 * mu1, 2 * k + 2, 2 * mu2) : lower(2 * mu2, -2 * k, 2 * mu1);
 }
 inline double skellam_cdf(double k, double mu1, double mu2) {
