@@ -30,6 +30,7 @@ _MODULES = (
     "schemes",
     "semielastic",
     "special",
+    "stats",
     "torch",
 )
 
