@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     scheme = method.scheme(_no_level, manifest.parameters, manifest.parameters.get("norm", 2.0))
     if method.name == manifest.method:
         scheme = replace(scheme, scope=manifest.scope)
-    change = {
+    change: dict[str, Any] = {
         "alpha": manifest.alpha if args.alpha is None else args.alpha,
         "bound": args.bound or manifest.bound,
         "runner_up": manifest.runner_up if args.runner_up is None else args.runner_up == "on",
