@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array
-from rsbounds.special._call import call
+from rsbounds._numerics.checks import Floats
+from rsbounds.special._call import Out, call
 
 
-def ncx2_cdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_cdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """P(X <= x) for a noncentral chi-square variable.
 
     Parameters
@@ -45,7 +47,9 @@ def ncx2_cdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     return call("ncx2_cdf", out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_sf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_sf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """P(X > x) for a noncentral chi-square variable.
 
     Parameters
@@ -82,7 +86,9 @@ def ncx2_sf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) 
     return call("ncx2_sf", out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_logcdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_logcdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log P(X <= x) for a noncentral chi-square variable.
 
     Parameters
@@ -119,7 +125,9 @@ def ncx2_logcdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tr
     return call("ncx2_logcdf", out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_logsf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_logsf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log P(X > x) for a noncentral chi-square variable.
 
     Parameters
@@ -156,7 +164,9 @@ def ncx2_logsf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tru
     return call("ncx2_logsf", out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_pdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_pdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Density of a noncentral chi-square variable.
 
     Parameters
@@ -192,7 +202,9 @@ def ncx2_pdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     return call("ncx2_pdf", out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_logpdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_logpdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Log density of a noncentral chi-square variable.
 
     Parameters
@@ -228,7 +240,9 @@ def ncx2_logpdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tr
     return call("ncx2_logpdf", out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_ppf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_ppf(
+    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Quantile: the x with P(X <= x) = p.
 
     Parameters
@@ -265,7 +279,9 @@ def ncx2_ppf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     return call("ncx2_ppf", out, where, p=p, df=df, nc=nc)
 
 
-def ncx2_isf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_isf(
+    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Inverse survival function: the x with P(X > x) = p.
 
     Parameters
@@ -302,7 +318,9 @@ def ncx2_isf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     return call("ncx2_isf", out, where, p=p, df=df, nc=nc)
 
 
-def ncx2_ppf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_ppf_exp(
+    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Quantile of a lower tail given by its logarithm.
 
     Parameters
@@ -339,7 +357,9 @@ def ncx2_ppf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any
     return call("ncx2_ppf_exp", out, where, log_p=log_p, df=df, nc=nc)
 
 
-def ncx2_isf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_isf_exp(
+    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Inverse survival function of a tail given by its logarithm.
 
     Parameters
