@@ -56,9 +56,10 @@ class _Rows:
             raise ValueError("an array in Fortran order; save it as np.ascontiguousarray(x)")
         self._stream, self._offset = stream, stream.tell()
         self.bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
-        if min(self.shape, default=1) < 0 or self._offset - start + self.bytes * (
-            self.shape[0] if self.shape else 1
-        ) != size:
+        if (
+            min(self.shape, default=1) < 0
+            or self._offset - start + self.bytes * (self.shape[0] if self.shape else 1) != size
+        ):
             raise ValueError(f"{size} bytes where its header says {self.dtype} {self.shape}")
         if self.bytes > LARGEST_ROW:
             raise ValueError(f"rows of {self.bytes} bytes; at most {LARGEST_ROW} are read")

@@ -74,6 +74,4 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
 def load_weights(what: str, model: Any, path: str | os.PathLike[str]) -> None:
     """Put a checkpoint's tensors into ``model``; every name must match."""
     weights = read_weights(path)
-    guarded(
-        f"{what}: checkpoint {shown(os.fspath(path))}", lambda: model.load_state_dict(weights)
-    )
+    guarded(f"{what}: checkpoint {shown(os.fspath(path))}", lambda: model.load_state_dict(weights))

@@ -108,7 +108,5 @@ def number_classes(
 def _images(folder: Path) -> list[Path]:
     found = []
     for directory, _, names in os.walk(folder):
-        found += [
-            Path(directory, n) for n in names if n.lower().endswith(ENDINGS) and n[0] != "."
-        ]
+        found += [Path(directory, n) for n in names if n.lower().endswith(ENDINGS) and n[0] != "."]
     return found

@@ -102,7 +102,9 @@ def _resized(size: tuple[int, int], resize: int | tuple[int, int]) -> tuple[int,
         return resize[1], resize[0]
     width, height = size
     short = min(width, height)
-    return (resize, resize * height // short) if width == short else (resize * width // short, resize)
+    return (
+        (resize, resize * height // short) if width == short else (resize * width // short, resize)
+    )
 
 
 def _middle(size: tuple[int, int], crop: tuple[int, int]) -> tuple[int, int, int, int]:
