@@ -121,7 +121,7 @@ def certify_dataset(
         n=n,
         alpha=alpha,
         seed=seed,
-        bound=bound,
+        bound=bound if target_radius is None else "anytime",
         runner_up=_settled(out, runner_up),
         target_radius=target_radius,
         engine=dict(engine or {}),
@@ -216,8 +216,8 @@ def _as_before(path: Path, manifest: Manifest, source: Any) -> Manifest:
     if not manifest_path(path).exists():
         return manifest
     old = Manifest.read(path)
-    file = getattr(source, "path", None)
-    if old.format != 1 or "sha256" not in old.data or file is None:
+    file = Path(str(source.name))
+    if old.format != 1 or "sha256" not in old.data or not file.is_file():
         return manifest
     own = {key: manifest.data[key] for key in ("skip", "max", "inputs")}
     model = manifest.model
@@ -285,7 +285,7 @@ class _Told:
         self._progress.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
         if self._sane is None or self._rows > self.FIRST or found.n == 0:
             return
-        alone = class_counts(self._sampler(x, 1e-30, 1, stream(0, 0, Phase.SEARCH)))
+        alone = class_counts(self._sampler(x, found.sigma / 64, 1, stream(0, 0, Phase.SEARCH)))
         self._clean += row.label < len(alone) and int(alone[row.label]) == 1
         counted = found.counts[row.label] if row.label < len(found.counts) else 0
         self._noisy += counted / found.n

@@ -64,9 +64,12 @@ def findings(row: Row, manifest: Manifest) -> Iterator[str]:
 
 def _mismatches(row: Row, manifest: Manifest) -> Iterator[str]:
     """What contradicts the manifest or the row itself."""
-    for key in ("method", "scope", "bound"):
-        if getattr(row, key) != getattr(manifest, key):
-            yield f"{key} is {getattr(row, key)!r}, {getattr(manifest, key)!r} in the manifest"
+    stated = {"method": manifest.method, "scope": manifest.scope}
+    if manifest.format > 1:
+        stated["bound"] = _bound(manifest)
+    for key, value in stated.items():
+        if getattr(row, key) != value:
+            yield f"{key} is {getattr(row, key)!r}, {value!r} in the manifest"
     if row.scope not in SCOPES:
         yield f"scope is {row.scope!r}, which no scheme has"
     parameters = manifest.parameters
@@ -121,7 +124,7 @@ def _claims(row: Row, manifest: Manifest) -> Iterator[str]:
     else:
         yield from _bounds(row, manifest)
         z_a, z_b = mp.mpf(row.z_a), None if row.z_b == -row.z_a else mp.mpf(row.z_b)
-    if not mp.mpf(row.p_a) <= oracle.ndtr(z_a, dps=DIGITS + 10):
+    if not mp.mpf(row.p_a) <= oracle.ndtr(z_a, dps=DIGITS + 10) and not _proves(row, manifest):
         yield f"p_a is {row.p_a}, above the truth {mp.nstr(oracle.ndtr(z_a, dps=20), 17)}"
     leads = z_a > (-z_a if z_b is None else z_b)
     if (row.predict != ABSTAIN) != bool(leads):
@@ -142,6 +145,17 @@ def _claims(row: Row, manifest: Manifest) -> Iterator[str]:
         yield f"radius is {row.radius}, below what the counts show"
 
 
+def _proves(row: Row, manifest: Manifest) -> bool:
+    """Whether p_a is a bound itself: the score may have been rounded down further."""
+    from mpmath import mp
+
+    from rsbounds import oracle
+
+    alpha = mp.mpf(manifest.alpha) / (2 if manifest.runner_up else 1)
+    z, u = oracle.ndtri(row.p_a, dps=DIGITS + 10), _uniform(manifest, row.idx, 0)
+    return bool(_excess(_bound(manifest), row.count, row.n, z, alpha, u) <= 0)
+
+
 def _bounds(row: Row, manifest: Manifest) -> Iterator[str]:
     """Whether both scores are what the bound gives."""
     from mpmath import mp
@@ -159,8 +173,7 @@ def _bounds(row: Row, manifest: Manifest) -> Iterator[str]:
         yield f"z_b is {row.z_b}, not -z_a as without runner-up"
     for name, z, count, place in ends:
         said, u = f"{name} is {getattr(row, name)}", _uniform(manifest, row.idx, place)
-        bound = manifest.bound if manifest.target_radius is None else "anytime"
-        known = (bound, count, row.n)
+        known = (_bound(manifest), count, row.n)
         if _excess(*known, z, alpha, u) > 0:
             yield f"{said}, on the unsafe side of what {count} of {row.n} show"
         elif not _excess(*known, z + _LOST * (1 + abs(z)), alpha, u) > 0:
@@ -190,8 +203,11 @@ def _score(bound: str, count: int, n: int, alpha: float) -> Any:
 
 def _inferred(manifest: Manifest, count: int, n: int) -> Any:
     """The score that a row of format 1 leaves to be computed again."""
-    bound = "clopper-pearson" if manifest.target_radius is None else "anytime"
-    return _score(bound, count, n, float(manifest.alpha))
+    return _score(_bound(manifest), count, n, float(manifest.alpha))
+
+
+def _bound(manifest: Manifest) -> str:
+    return manifest.bound if manifest.target_radius is None else "anytime"
 
 
 def _top(row: Row) -> int:

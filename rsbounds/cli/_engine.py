@@ -104,14 +104,14 @@ def engine(args: argparse.Namespace) -> dict[str, Any]:
     return {**{key: getattr(args, key) for key in ENGINE}, "device": device}
 
 
-def sampler(args: argparse.Namespace, loaded: Loaded, data: Data) -> Sampler:
+def sampler(args: argparse.Namespace, loaded: Loaded, data: Data, sigma: float) -> Sampler:
     """The sampler, tried on the first input: its classes are checked against the labels."""
     options: dict[str, Any] = {"batch": args.batch, "device": _device(args.device or "cpu")}
     options |= {key: getattr(args, key) for key in ENGINE[1:]}
     made = _made(args, loaded.model, options | {"compile": False})
     first = data.input(0)
     try:
-        tried = class_counts(made(first, 1e-30, 1, np.random.default_rng(0)))
+        tried = class_counts(made(first, sigma, 1, np.random.default_rng(0)))
     except Exception as error:
         guarded(f"--model {args.model}", partial(_again, error))
         raise

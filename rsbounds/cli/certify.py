@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         if not len(data):
             raise ValueError(f"{args.data}: the data must have at least one input; got none")
         scheme = _scheme(args, options, data)
-        sampler = _engine.sampler(args, loaded, data)
+        sampler = _engine.sampler(args, loaded, data, scheme.sigma(data.input(0)))
         _hints(args, scheme, data)
         out = args.out
         if origin not in ("--shard", "default") and size > 1:

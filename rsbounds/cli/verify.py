@@ -169,9 +169,9 @@ def _against_data(
             yield line, row.idx, f"label is {row.label}, {item.label} in the data"
         if row.input not in ("-", (item.digest or "-")[:16]):
             yield line, row.idx, f"input is {row.input}, {(item.digest or '-')[:16]} in the data"
-    if loaded is None:
+    if loaded is None or not rows:
         return
-    sampler = _engine.sampler(args, loaded, data)
+    sampler = _engine.sampler(args, loaded, data, rows[0][1].sigma)
     chosen = Random(manifest.seed + 1).sample(rows, min(args.rerun, len(rows)))
     for line, row in chosen:
         if row.idx < len(data):

@@ -20,6 +20,14 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "df": (1.0, 1e8),
     "s": (0.0, np.inf),
     "nc": (0.0, 1e60),
+    "m": (0.5, 5e7),  # dim = 2 m, nc = a^2 or nu^2
+    "a": (0.0, 1e30),
+    "nu": (0.0, 1e30),
+    "b": (0.0, np.inf),
+    "q": (0.0, 1.0),
+    "k": (-5e7, 5e7 - 1),  # df = 2 k + 2 or -2 k, nc = 2 mu
+    "mu1": (0.0, 5e59),
+    "mu2": (0.0, 5e59),
 }
 
 
