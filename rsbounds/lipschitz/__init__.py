@@ -334,18 +334,24 @@ def radius(
     return round_down(capped(value, np.isfinite(half)), error)
 
 
-def radius_of_scores(score: Any, sigma: Any, *, classes: int | None, **known: Any) -> Any:
-    """:func:`radius` of scores of p_a, after Remark 2's map where classes are given."""
-    above, below = score, -score
+def radius_of_scores(
+    score: Any, sigma: Any, *, classes: int | None, score_b: Any = None, **known: Any
+) -> Any:
+    """:func:`radius` of scores of p_a and p_b, after Remark 2's map where classes are given."""
+    above, below = score, -score if score_b is None else score_b
     if classes is not None:
-        above, below = _normalized(score, known["p_min"], classes)
+        above, below = _normalized(above, below, known["p_min"], classes)
     return radius(above, sigma, p_b=below, scores=True, **known)
 
 
-def _normalized(score: Any, p_min: float, classes: int) -> tuple[Any, Any]:
-    """Scores of p_a and 1 - p_a after the affine map of Remark 2, rounded outward."""
-    nothing = np.zeros(np.shape(score))
-    pair = np.stack([ndtr(score), ndtr(-score), *[nothing] * (classes - 2)], -1)
+def _normalized(above: Any, below: Any, p_min: float, classes: int) -> tuple[Any, Any]:
+    """Scores of p_a and p_b after the affine map of Remark 2, rounded outward.
+
+    The map is the same for every class and increasing, so bounds of one class's probability
+    become bounds of its new score.
+    """
+    above, below = np.broadcast_arrays(above, below)
+    pair = np.stack([ndtr(above), ndtr(below), *[np.zeros(above.shape)] * (classes - 2)], -1)
     moved = normalize_scores(pair, p_min)
     above, below = ndtri(moved[..., 0] - 8 * EPS), ndtri(moved[..., 1] + 8 * EPS)
     slack = 8 * EPS * (1 + np.abs(above) + np.abs(below))
