@@ -121,10 +121,14 @@ def radius_of_scores(
     return radius(above, sigma, p_b=below, scores=True, **others)
 
 
-def _normalized(score: Any, score_b: Any, p_min: float, classes: int) -> tuple[Any, Any]:
-    """Scores of p_a and p_b after the affine map of Remark 2, rounded outward."""
-    nothing = np.zeros(np.shape(score))
-    pair = np.stack([ndtr(score), ndtr(score_b), *[nothing] * (classes - 2)], -1)
+def _normalized(above: Any, below: Any, p_min: float, classes: int) -> tuple[Any, Any]:
+    """Scores of p_a and p_b after the affine map of Remark 2, rounded outward.
+
+    The map is the same for every class and increasing, so bounds of one class's probability
+    become bounds of its new score.
+    """
+    above, below = np.broadcast_arrays(above, below)
+    pair = np.stack([ndtr(above), ndtr(below), *[np.zeros(above.shape)] * (classes - 2)], -1)
     moved = normalize_scores(pair, p_min)
     above, below = ndtri(moved[..., 0] - 8 * EPS), ndtri(moved[..., 1] + 8 * EPS)
     slack = 8 * EPS * (1 + np.abs(above) + np.abs(below))

@@ -11,16 +11,20 @@ and then tips a near-tie between two classes.
 
 from rsbounds.sampling.adapters import as_sampler
 from rsbounds.sampling.arrays import ArraySampler, votes
-from rsbounds.sampling.blocks import block_size, noise_level
+from rsbounds.sampling.blocks import add_noise, block_size, is_single, noise_level
 from rsbounds.sampling.port import Sampler
-from rsbounds.sampling.streams import Phase, stream
+from rsbounds.sampling.streams import Phase, Stream, block_seeds, stream
 
 __all__ = [
     "ArraySampler",
     "Phase",
     "Sampler",
+    "Stream",
+    "add_noise",
     "as_sampler",
+    "block_seeds",
     "block_size",
+    "is_single",
     "noise_level",
     "stream",
     "votes",
