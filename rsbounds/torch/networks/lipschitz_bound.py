@@ -45,6 +45,7 @@ _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
 }
 _LARGEST = 2**500  # of a product of bounds, and the inverse of the smallest
 
+
 def lipschitz_upper_bound(module: nn.Module) -> float:
     """A proven upper bound of a module's Lipschitz constant from l2 to l2.
 
