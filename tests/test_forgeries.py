@@ -205,6 +205,7 @@ def test_a_run_is_extended_where_its_rows_stay_valid(work, capsys):
     assert "rows of the file are not among the inputs selected now" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("default:.*void")
 def test_void_samples_are_loud_and_counted(work, capsys):
     (work / "models.py").write_text(
         MODELS + "\ndef half():\n"
