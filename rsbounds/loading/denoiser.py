@@ -72,7 +72,7 @@ class Denoised(nn.Module):
     >>> nothing = lambda y, t: torch.zeros_like(y)
     >>> model = Denoised(nothing, torch.nn.Flatten(), alphas, 0.25)
     >>> model.timestep, round(model.timestep_sigma, 3)
-    (20, 0.252)
+    (20, 0.251)
     """
 
     def __init__(
