@@ -82,7 +82,7 @@ BAD_ARGUMENTS = {
     ),
     "no directory": ({"out": "no/such/out.tsv"}, "no/such/out.tsv: No such file or directory"),
     "a directory": ({"out": "."}, "Is a directory"),
-    "spec": ({"model": "models"}, "--model must be MODULE:CALLABLE; got 'models'"),
+    "spec": ({"model": "models"}, "--model must be MODULE:CALLABLE or"),
     "module": ({"model": "nomodels:f"}, "--model nomodels:f failed: ModuleNotFoundError"),
     "callable": ({"model": "models:f"}, "--model models:f failed: AttributeError"),
     "fails": ({"model": "models:fails"}, "models:fails failed: KeyError: 'weights' ("),
