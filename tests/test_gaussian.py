@@ -259,3 +259,13 @@ def test_rounding_keeps_its_side_and_its_sign(value, error):
 def test_half_gap_of_equal_scores_is_zero():
     assert ScorePair.of(0.3, 0.3).half == 0
     assert ScorePair.of(-np.inf, -np.inf, scores=True).half == 0
+
+
+@pytest.mark.parametrize("norm", [2.1, 3.0, 7.0, np.inf])
+def test_radius_in_lp_at_the_largest_dimensions(norm):
+    """From 1e45 on the exponent's rounding showed: 3e-16 to 2e-14 above the truth."""
+    power = mp.mpf(1) / 2 - (0 if norm == np.inf else 1 / mp.mpf(norm))
+    for digits in np.linspace(1, 308, 200):
+        dim, z = 10.0**digits, 1 + digits / 300
+        truth = mp.mpf(z) * mp.mpf(1.7) / mp.mpf(dim) ** power
+        assert holds(gaussian.radius(z, 1.7, norm=norm, dim=dim, scores=True), truth)
