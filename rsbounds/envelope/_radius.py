@@ -1,4 +1,10 @@
-"""The radius under an envelope, and its two branches."""
+"""The radius under an envelope, and its two branches.
+
+References
+----------
+.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+   smoothing, 2022.
+"""
 
 from __future__ import annotations
 
