@@ -132,9 +132,9 @@ def _refuse_mask(name: str, value: Any) -> None:
 
 
 def _bad(array: NDArray[Any], bad: NDArray[np.bool_]) -> str:
-    first = array[bad].flat[0]
+    first = str(array[bad].flat[0])
     if array.ndim == 0:
-        return f"{first}"
+        return first
     return f"{int(bad.sum())} of {array.size} values outside, the first {first}"
 
 
