@@ -39,6 +39,7 @@ from rsbounds.oracle._envelope import (
 )
 from rsbounds.oracle._fixed import anisotropic_radius, gaussian_radius, laplace_radius
 from rsbounds.oracle._lipschitz import integrated_radius, lipschitz_constant, lipschitz_ratio
+from rsbounds.oracle._lipschitz_base import base_radius
 from rsbounds.oracle._ncx2 import (
     ball_offset,
     ball_score,
@@ -64,6 +65,7 @@ __all__ = [
     "ball_offset",
     "ball_score",
     "ball_tails",
+    "base_radius",
     "envelope_branch",
     "envelope_branches",
     "gaussian_radius",
