@@ -81,7 +81,6 @@ def test_inputs_near_the_grid_are_refused_and_float32_on_it_is_not():
             _grid_noise.on_grid((whole + off) / 255)
 
 
-
 def test_ambiguous_draws_count_for_no_class(monkeypatch):
     monkeypatch.setattr(torch.Tensor, "random_", lambda self, generator: self.fill_(0))
     model = nn.Linear(4, 3)

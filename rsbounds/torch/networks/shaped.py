@@ -187,7 +187,8 @@ def _ball(shape: torch.Tensor, norm: float) -> dict[str, Any]:
 
 
 def _shifted(mean: torch.Tensor, shape: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    return (x + mean) / shape.double()
+    centre: torch.Tensor = (x + mean) / shape.double()
+    return centre
 
 
 def _moved(kept: Any, x: torch.Tensor) -> torch.Tensor:
