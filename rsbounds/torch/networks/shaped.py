@@ -195,7 +195,8 @@ def _moved(kept: Any, x: torch.Tensor) -> torch.Tensor:
     u = x / kept.shape
     mean: torch.Tensor = kept.mean(u[None].clone())  # it may work in place
     check_shape("what the mean map returns", mean, (1, *u.shape))
-    return u + mean[0]
+    centre: torch.Tensor = u + mean[0]
+    return centre
 
 
 def _level(level: float, shape: tuple[int, ...], x: Any) -> float:
