@@ -80,13 +80,12 @@ def test_parameters_of_shaped_noise_give_the_radius_again(norm):
     assert known["dim"] == 3
     levels = (shape.double() / sigma).float().double().numpy() * sigma
     for a, b in ((2.0, None), (2.0, -1.5), (0.3, -4.0)):
-        z_b = -a if b is None else b
         found = scheme.radius(a, sigma, b)
         truth = float(anisotropic.radius(a, levels, b, norm=norm, scores=True))
         by_hand = known["inner"] * float(gaussian.radius(a, sigma, b, scores=True))
         assert found <= min(by_hand, truth * (1 + 1e-14))
         assert found == pytest.approx(truth, rel=1e-11) == pytest.approx(by_hand, rel=1e-12)
-        assert found > 0 and z_b < a
+        assert found > 0
     assert pickle.loads(pickle.dumps(scheme)).radius(2.0, sigma) == scheme.radius(2.0, sigma)
     level = SigmaNetwork(nn.Sequential(nn.Linear(3, 1), Scale(0.01)), 0.5)
     scheme = CertifiedGenerator(Scale(0.5), level, shape).noise().scheme(norm)

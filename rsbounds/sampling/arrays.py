@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds.sampling.blocks import add_noise, block_size
+from rsbounds.sampling.blocks import block_size, noisy
 
 
 class ArraySampler:
@@ -39,8 +39,7 @@ class ArraySampler:
         size = block_size(n, x.size)
         counts: Any = 0
         for start in range(0, n, size):
-            noise = generator.standard_normal((size, *x.shape), dtype=np.float32)
-            batch = add_noise(x, sigma, noise)
+            batch = noisy(x, sigma, size, generator)
             counts = counts + votes(self.classifier(batch), size, n - start)
         return np.asarray(counts, dtype=np.int64)
 

@@ -15,7 +15,7 @@ def noise_level(sigma: float) -> float:
 
 
 def is_single(sigma: float) -> bool:
-    """Whether a level is one of float32's numbers, so that products in float32 have that level.
+    """Whether a level is one of float32's numbers, so that a product in float32 has that level.
 
     Any other is multiplied in float64. Rounded to float32 it would be another level: a larger
     one is safe where it is the same at every input, but not where it follows the input, for
@@ -25,19 +25,20 @@ def is_single(sigma: float) -> bool:
     return float(np.float32(sigma)) == sigma
 
 
-def add_noise(
-    x: NDArray[np.float32], sigma: float, noise: NDArray[np.float32]
+def noisy(
+    x: NDArray[np.float32], sigma: float, size: int, generator: np.random.Generator
 ) -> NDArray[np.float32]:
-    """x + sigma noise, the level exact; ``noise`` may be written over."""
+    """``size`` copies of x + sigma Z, the level exact, each number rounded to float32 at last."""
     level = noise_level(sigma)
-    if is_single(level):
-        noise *= np.float32(level)
-        noise += x
-        return noise
-    exact = noise.astype(np.float64)
-    exact *= level
-    exact += x
-    return exact.astype(np.float32)
+    batch = generator.standard_normal((size, *x.shape), dtype=np.float32)
+    if not is_single(level):
+        exact = batch.astype(np.float64)
+        exact *= level
+        exact += x
+        return exact.astype(np.float32)
+    batch *= np.float32(level)
+    batch += x
+    return batch
 
 
 def block_size(n: int, dim: int, cells: int = 2**18) -> int:

@@ -25,8 +25,9 @@ def require_independent(
     largest = among.abs().nan_to_num(0.0, posinf=0.0).max()
     close = (alone - among).abs() <= tolerance * largest
     if not bool((same | close | (alone.isnan() & among.isnan())).all()):
+        apart = float((alone - among).abs().max())
         raise ValueError(
             "the model must score each row for itself, without chance; the scores of a row "
-            f"among {len(batch) - 1} others differ by {float((alone - among).abs().max()):.3g} from "
-            "those in a batch of its copies (batch statistics, or random layers?)"
+            f"among {len(batch) - 1} others differ by {apart:.3g} from those in a batch of its "
+            "copies (batch statistics, or random layers?)"
         )

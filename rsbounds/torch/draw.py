@@ -17,14 +17,18 @@ from rsbounds.sampling import is_single, noise_level
 def gaussian(
     x: torch.Tensor, sigma: float, size: int, seeds: list[int], generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """x + sigma Z with Z in float32 by torch's own generator, the level exact."""
+    """x + sigma Z with Z in float32 by torch's own generator, the level exact.
+
+    The sum is formed in float64 if ``x`` is or float32 doesn't have the level, and rounded once.
+    """
     level = noise_level(sigma)
     noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
+    exact = x.dtype == torch.float64 or not is_single(level)
     for block, seed in zip(noisy, seeds, strict=True):
         block.normal_(generator=generator.manual_seed(seed))
-        if not is_single(level) or x.dtype == torch.float64:
+        if exact:
             block.copy_(block.double().mul_(level).add_(x))
-    if is_single(level) and x.dtype != torch.float64:
+    if not exact:
         noisy.mul_(level).add_(x)
     return noisy, torch.zeros(len(seeds) * size, dtype=torch.bool, device=x.device)
 

@@ -215,8 +215,7 @@ class TorchSampler:
         else:
             what = "one sample" if drawn else f"the noise of {size} samples"
             raise MemoryError(f"{what} doesn't fit on {self.device}: {failure}")
-        if torch.cuda.is_initialized():
-            torch.cuda.empty_cache()
+        torch.cuda.empty_cache()
         warnings.warn(f"out of memory ({failure}); {now}", RuntimeWarning, stacklevel=4)
 
 

@@ -57,8 +57,8 @@ def _softplus(module: nn.Module) -> float:
     jump = math.log1p(math.exp(-threshold)) / beta if beta > 0 else math.inf
     if not jump <= _JUMP:
         raise ValueError(
-            f"Softplus with beta = {beta:g} and threshold = {threshold:g} jumps by {jump:.2g} where "
-            f"torch's linear part begins; at most {_JUMP:g} is allowed: raise one of them"
+            f"Softplus with beta = {beta:g} and threshold = {threshold:g} jumps by {jump:.2g} "
+            f"where torch's linear part begins; at most {_JUMP:g} is allowed: raise one of them"
         )
     return beta / 4
 

@@ -21,5 +21,5 @@ def frozen(module: Network) -> Network:
     kept = copy.deepcopy(module).cpu().double().eval()
     for part in kept.modules():
         if is_plain(part, nn.Softplus):
-            part.threshold = max(part.threshold, 40)
+            part.threshold = max(float(part.threshold), 40.0)  # type: ignore[assignment, arg-type]
     return kept

@@ -40,7 +40,7 @@ def spectral_norm(matrices: Matrix) -> float:
     """
     with _one_thread():
         value = float(torch.linalg.svdvals(torch.from_numpy(matrices)).max())
-    return value * (1 + 10 * max(matrices.shape[-2:]) * EPS)
+    return value * (1 + 10 * float(max(matrices.shape[-2:])) * EPS)
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def overridden(module: nn.Module, kind: type[Any]) -> list[str]:
 _SAFE = {
     *("__init__", "__new__", "__module__", "__doc__", "__annotations__", "__annotate__"),
     *("__dict__", "__weakref__", "__slotnames__", "__parameters__", "__orig_bases__"),
-    *("__abstractmethods__", "_abc_impl", "__hash__", "__eq__", "__constants__", "__jit_unused_properties__"),
+    *("__abstractmethods__", "_abc_impl", "__hash__", "__eq__", "__constants__"),
     *("__repr__", "extra_repr", "reset_parameters", "__getstate__", "__setstate__"),
     *("__deepcopy__", "__copy__", "__reduce__", "__reduce_ex__", "__firstlineno__"),
     *("__static_attributes__", "__init_subclass__", "__class_getitem__", "__subclasshook__"),

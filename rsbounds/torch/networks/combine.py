@@ -128,4 +128,5 @@ class GroupSort(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x with the channels of each group in rising order."""
-        return x.unflatten(1, (-1, self.size)).sort(2).values.flatten(1, 2)
+        groups = x.reshape(len(x), -1, self.size, *x.shape[2:])
+        return groups.sort(2).values.reshape(x.shape)

@@ -15,6 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -100,7 +102,7 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
         return _finite(float(own.lipschitz_upper_bound()), module)
     require_eval(module)
     if is_plain(module, nn.Sequential):
-        return _up(math.prod(_bounds(list(module))))  # type: ignore[call-overload]
+        return _up(reduce(mul, _bounds(list(module)), Fraction(1)))  # type: ignore[call-overload]
     if is_plain(module, Residual):
         return _up(sum(Fraction(lipschitz_upper_bound(part)) for part in _branches(module)))
     if is_plain(module, Concatenation):

@@ -187,14 +187,16 @@ def _ball(shape: torch.Tensor, norm: float) -> dict[str, Any]:
 
 
 def _shifted(mean: torch.Tensor, shape: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    return (x + mean) / shape.double()
+    centre: torch.Tensor = (x + mean) / shape.double()
+    return centre
 
 
 def _moved(kept: Any, x: torch.Tensor) -> torch.Tensor:
     u = x / kept.shape
     mean: torch.Tensor = kept.mean(u[None].clone())  # it may work in place
     check_shape("what the mean map returns", mean, (1, *u.shape))
-    return u + mean[0]
+    centre: torch.Tensor = u + mean[0]
+    return centre
 
 
 def _level(level: float, shape: tuple[int, ...], x: Any) -> float:
