@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import erf, log_ndtr, ndtr
 
-from rsbounds._numerics.checks import Array, broadcast, real
+from rsbounds._numerics.checks import Array, Floats, broadcast, real
 from rsbounds._numerics.rounding import capped, product, round_down
-from rsbounds._numerics.scores import half_gap, limited, scores_of
+from rsbounds._numerics.scores import ScorePair
 
 __all__ = ["base_radius"]
 
@@ -21,8 +22,13 @@ _DENSITY = 1 / np.sqrt(2 * np.pi)
 
 
 def base_radius(
-    p_a: Any, sigma: Any, base_lip: Any, p_b: Any = None, *, scores: bool = False
-) -> Array:
+    p_a: ArrayLike,
+    sigma: ArrayLike,
+    base_lip: ArrayLike,
+    p_b: ArrayLike | None = None,
+    *,
+    scores: bool = False,
+) -> Floats:
     """Certified l_2 radius under noise of one level, each base score L-Lipschitz in [0, 1].
 
     Of all L-Lipschitz scores with the mean p_a, a ramp of slope L loses it fastest: with
@@ -66,16 +72,11 @@ def base_radius(
 
     Examples
     --------
-    >>> from rsbounds.lipschitz._base import base_radius
+    >>> from rsbounds.lipschitz import base_radius
     >>> [round(float(r), 4) for r in base_radius(0.9, 0.5, [0.0, 0.5, 2.0, 1e9])]
     [inf, 0.9989, 0.6672, 0.6408]
     """
-    z_a, z_b = scores_of(p_a, p_b, scores)
-    if scores:
-        z_a, z_b = limited(z_a, z_b)
-        half = half_gap(z_a, z_b, True)
-    else:
-        half = half_gap(p_a, p_b)
+    z_a, z_b, half = ScorePair.of(p_a, p_b, scores=scores).limited()
     sigma = real("sigma", sigma, 0.0, closed="neither")
     lip = real("base_lip", base_lip, 0.0)
     z_a, z_b, half, sigma, lip = broadcast(p_a=z_a, p_b=z_b, half=half, sigma=sigma, base_lip=lip)

@@ -25,7 +25,6 @@ __all__ = [
     "Phase",
     "Sampler",
     "Stream",
-    "add_noise",
     "as_sampler",
     "block_seeds",
     "block_size",
