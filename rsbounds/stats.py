@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from rsbounds import special
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Floats
 from rsbounds.special._call import DOMAIN
 
 __all__ = ["ncx2"]
@@ -76,28 +76,28 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
         (low, high), (least, most) = DOMAIN["df"], DOMAIN["nc"]
         return (df > 0) & (low <= df) & (df <= high) & (least <= nc) & (nc <= most)
 
-    def _pdf(self, x: Any, df: Any, nc: Any) -> Array:
+    def _pdf(self, x: Any, df: Any, nc: Any) -> Floats:
         return special.ncx2_pdf(x, df, nc)
 
-    def _logpdf(self, x: Any, df: Any, nc: Any) -> Array:
+    def _logpdf(self, x: Any, df: Any, nc: Any) -> Floats:
         return special.ncx2_logpdf(x, df, nc)
 
-    def _cdf(self, x: Any, df: Any, nc: Any) -> Array:
+    def _cdf(self, x: Any, df: Any, nc: Any) -> Floats:
         return special.ncx2_cdf(x, df, nc)
 
-    def _sf(self, x: Any, df: Any, nc: Any) -> Array:
+    def _sf(self, x: Any, df: Any, nc: Any) -> Floats:
         return special.ncx2_sf(x, df, nc)
 
-    def _logcdf(self, x: Any, df: Any, nc: Any) -> Array:
+    def _logcdf(self, x: Any, df: Any, nc: Any) -> Floats:
         return special.ncx2_logcdf(x, df, nc)
 
-    def _logsf(self, x: Any, df: Any, nc: Any) -> Array:
+    def _logsf(self, x: Any, df: Any, nc: Any) -> Floats:
         return special.ncx2_logsf(x, df, nc)
 
-    def _ppf(self, q: Any, df: Any, nc: Any) -> Array:
+    def _ppf(self, q: Any, df: Any, nc: Any) -> Floats:
         return special.ncx2_ppf(q, df, nc)
 
-    def _isf(self, q: Any, df: Any, nc: Any) -> Array:
+    def _isf(self, q: Any, df: Any, nc: Any) -> Floats:
         return special.ncx2_isf(q, df, nc)
 
     def _munp(self, n: Any, df: Any, nc: Any) -> Any:

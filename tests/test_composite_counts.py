@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 from scipy.stats import multinomial
 
 from rsbounds import oracle
@@ -196,16 +196,22 @@ def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     """The invalid variant: every item at level alpha, then the best of them."""
     from rsbounds.composite import estimate as module
 
-    rule = Rule([1.0, 1.0], [[Cond("score", 0)], [Cond("score", 1)]])
-    # equal radii through both, and nothing but their own conditions binds
-    p, n, alpha = [[0.8, 0.2], [0.8, 0.2]], 30, 0.1
+    n, alpha = 30, 0.1
+    # just below values that the bounds take: each bound alone errs with probability alpha
+    z = lower_bound([28, 22], n, alpha, scores=True) * (1 - 1e-9)
+    p = [[ndtr(v), ndtr(-v)] for v in z]
+    # equal radii through both items, and nothing but their own conditions binds
+    rule = Rule([1.0, 1.0], [[Cond("score", 0, z[0] - z[1])], [Cond("score", 1)]])
     chosen = plan(rule, [[8, 2], [8, 2]])
     both = type(chosen)(0, (0, 1), chosen.references, chosen.blocking)
-    truth = level(rule, p, n, alpha, both)
-    assert truth <= alpha
+    assert 0.5 * alpha < level(rule, p, n, alpha, both) <= alpha
+    for j in (0, 1):
+        one = type(chosen)(0, (j,), chosen.references, chosen.blocking)
+        assert level(rule, p, n, alpha, one) == pytest.approx(alpha, rel=1e-6)
     halves = module._Bounds.__init__
     monkeypatch.setattr(module._Bounds, "__init__", lambda self, c, m, a: halves(self, c, m, 2 * a))
-    assert level(rule, p, n, alpha, both) > alpha
+    # two independent stages: 1 - (1 - alpha)^2
+    assert level(rule, p, n, alpha, both) == pytest.approx(0.19, rel=1e-6)
 
 
 # --- refusals

@@ -5,10 +5,10 @@ counts, with its level; `procedure`: from samples; `potential`: other rules over
 coordinates.
 """
 
-from rsbounds.composite.estimate import CompositeCertificate, certify_counts
+from rsbounds.composite.estimate import CompositeCertificate, certify_counts, plan
 from rsbounds.composite.geometry import classify, radius
 from rsbounds.composite.potential import filtered_radius, potential_radius, route_radius
-from rsbounds.composite.procedure import certify, predict
+from rsbounds.composite.procedure import certify, predict, stage_stream
 from rsbounds.composite.rule import Cond, Rule
 
 __all__ = [
@@ -19,8 +19,10 @@ __all__ = [
     "certify_counts",
     "classify",
     "filtered_radius",
+    "plan",
     "potential_radius",
     "predict",
     "radius",
     "route_radius",
+    "stage_stream",
 ]

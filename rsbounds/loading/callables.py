@@ -44,7 +44,10 @@ def call(option: str, spec: str, **arguments: Any) -> Any:
 
 def fingerprint(spec: str, model: Any) -> dict[str, str | None]:
     """The spec of a model and hashes of its source file and of its parameters."""
-    source = inspect.getsourcefile(_module(spec.rpartition(":")[0]))
+    try:
+        source = inspect.getsourcefile(_module(spec.rpartition(":")[0]))
+    except TypeError:  # a module without a file
+        source = None
     return {
         "spec": spec,
         "source": file_hash(source) if source else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ def labelled_inputs(path: Path) -> tuple[NDArray[np.float32], NDArray[np.int64]]
     return x, y
 
 
-def _arrays(path: Path, *names: str) -> dict[str, NDArray[np.generic]]:
+def _arrays(path: Path, *names: str) -> dict[str, NDArray[Any]]:
     try:
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
@@ -47,14 +48,14 @@ def _arrays(path: Path, *names: str) -> dict[str, NDArray[np.generic]]:
         ) from error
 
 
-def _inputs(path: Path, x: NDArray[np.generic]) -> NDArray[np.float32]:
-    if x.dtype.kind != "f" or x.ndim < 2 or not x.size:
+def _inputs(path: Path, stored: NDArray[Any]) -> NDArray[np.float32]:
+    if stored.dtype.kind != "f" or stored.ndim < 2 or not stored.size:
         raise ValueError(
             f"{path}: x must be floating point of shape (count, ...); "
-            f"got {x.dtype} of shape {x.shape}"
+            f"got {stored.dtype} of shape {stored.shape}"
         )
     with np.errstate(over="ignore"):
-        x = x.astype(np.float32)
+        x = stored.astype(np.float32)
     good = np.isfinite(x.reshape(len(x), -1)).all(axis=1)
     if not good.all():
         raise ValueError(

@@ -13,6 +13,7 @@ from rsbounds.results._plot import plot
 from rsbounds.results._results import Results, read
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, default_radii, table
+from rsbounds.results._text import counts as dense_counts
 from rsbounds.results._text import sparse as sparse_counts
 from rsbounds.results._text import truncated
 
@@ -25,6 +26,7 @@ __all__ = [
     "Row",
     "Writer",
     "default_radii",
+    "dense_counts",
     "footnote",
     "html",
     "manifest_path",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, choice, real
+from rsbounds._numerics.checks import Floats, choice, real
+from rsbounds._numerics.scores import NDTRI_ERROR
 
 # name -> (absolute part, part relative to |value|), at the exact double arguments
 _SCORE = (4e-15, 4e-15)
 _LOG = (4e-15, 8e-16)
 _BOUNDS: dict[str, tuple[float, float]] = {
     "log_ndtr": (0.0, 2e-15),
-    "ndtri": (0.0, 2e-15),
+    "ndtri": (0.0, NDTRI_ERROR),
     "ndtri_exp": (0.0, 2e-15),
     "ball_score": _SCORE,
     "ncx2_logcdf": _LOG,
@@ -35,7 +35,7 @@ _INVERSES = (
 )
 
 
-def error_bound(name: str, value: Any, /) -> Array:
+def error_bound(name: str, value: ArrayLike, /) -> Floats:
     """A-priori bound on the absolute error of a special function that returned `value`.
 
     For the logarithms of both tails the bound holds for the smaller tail; the larger one,
@@ -82,5 +82,5 @@ def error_bound(name: str, value: Any, /) -> Array:
     else:
         absolute, relative = _BOUNDS.get(name, _SCORE)
         bound = absolute + relative * size
-    result: Array = np.where(np.isinf(size), 0.0, bound + _STEP)[()]
+    result: Floats = np.where(np.isinf(size), 0.0, bound + _STEP)[()]
     return result

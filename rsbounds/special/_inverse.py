@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Floats
 from rsbounds.special._call import call
 from rsbounds_ext import kernels
 
 
-def ncx2_cdf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_cdf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """The noncentrality at which :func:`ncx2_cdf` (x, df, nc) is p.
 
     Parameters
@@ -51,7 +51,7 @@ def ncx2_cdf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any =
     return call(kernels.ncx2_cdf_inv_nc, out, where, x=x, df=df, p=p)
 
 
-def ncx2_sf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_sf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """The noncentrality at which :func:`ncx2_sf` (x, df, nc) is p.
 
     Parameters
@@ -94,7 +94,7 @@ def ncx2_sf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any = 
     return call(kernels.ncx2_sf_inv_nc, out, where, x=x, df=df, p=p)
 
 
-def ncx2_cdf_inv_df(x: Any, p: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_cdf_inv_df(x: Any, p: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """The degrees of freedom at which :func:`ncx2_cdf` (x, df, nc) is p.
 
     Parameters
@@ -136,7 +136,7 @@ def ncx2_cdf_inv_df(x: Any, p: Any, nc: Any, /, out: Any = None, *, where: Any =
     return call(kernels.ncx2_cdf_inv_df, out, where, x=x, p=p, nc=nc)
 
 
-def ncx2_sf_inv_df(x: Any, p: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_sf_inv_df(x: Any, p: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """The degrees of freedom at which :func:`ncx2_sf` (x, df, nc) is p.
 
     Parameters

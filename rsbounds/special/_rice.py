@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Floats
 from rsbounds.special._call import call
 from rsbounds_ext import kernels
 
 
-def rice_cdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def rice_cdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """P(R <= x), R the length of a plane Gaussian vector with mean at distance nu: 1 - Q_1(nu, x).
 
     Parameters
@@ -44,7 +44,7 @@ def rice_cdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Array
     return call(kernels.rice_cdf, out, where, x=x, nu=nu)
 
 
-def rice_sf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def rice_sf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """P(R > x), R the length of a plane Gaussian vector with mean at distance nu: Q_1(nu, x).
 
     Parameters
@@ -79,7 +79,7 @@ def rice_sf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Array:
     return call(kernels.rice_sf, out, where, x=x, nu=nu)
 
 
-def rice_logcdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def rice_logcdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """log P(R <= x) of the Rice law, see :func:`rice_cdf`.
 
     Parameters
@@ -113,7 +113,7 @@ def rice_logcdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Ar
     return call(kernels.rice_logcdf, out, where, x=x, nu=nu)
 
 
-def rice_logsf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def rice_logsf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """log P(R > x) of the Rice law, see :func:`rice_sf`.
 
     Parameters

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Floats
 from rsbounds.special._call import call
 from rsbounds_ext import kernels
 
 
-def skellam_cdf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def skellam_cdf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """P(K1 - K2 <= k) for independent Poisson counts of means mu1 and mu2.
 
     For k >= 0 it is P(ncx2(2k + 2, 2 mu2) > 2 mu1), for k < 0 P(ncx2(-2k, 2 mu1) <= 2 mu2):
@@ -49,7 +49,7 @@ def skellam_cdf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = 
     return call(kernels.skellam_cdf, out, where, k=k, mu1=mu1, mu2=mu2)
 
 
-def skellam_sf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def skellam_sf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """P(K1 - K2 > k) for independent Poisson counts of means mu1 and mu2.
 
     For k >= 0 it is P(ncx2(2k + 2, 2 mu2) <= 2 mu1), for k < 0 P(ncx2(-2k, 2 mu1) > 2 mu2):
@@ -89,7 +89,7 @@ def skellam_sf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = T
     return call(kernels.skellam_sf, out, where, k=k, mu1=mu1, mu2=mu2)
 
 
-def skellam_logcdf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def skellam_logcdf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """log P(K1 - K2 <= k) for independent Poisson counts of means mu1 and mu2.
 
     By the identities of :func:`skellam_cdf`.
@@ -127,7 +127,7 @@ def skellam_logcdf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any
     return call(kernels.skellam_logcdf, out, where, k=k, mu1=mu1, mu2=mu2)
 
 
-def skellam_logsf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def skellam_logsf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Floats:
     """log P(K1 - K2 > k) for independent Poisson counts of means mu1 and mu2.
 
     By the identities of :func:`skellam_sf`.
