@@ -26,6 +26,7 @@ Examples
 from __future__ import annotations
 
 from rsbounds.oracle._ball import Tails, ball_tails, ncx2_tails
+from rsbounds.oracle._composite import composite_radius, list_radius
 from rsbounds.oracle._confidence import lower_complement, lower_score, upper_bound, upper_score
 from rsbounds.oracle._envelope import (
     Envelope,
@@ -39,6 +40,7 @@ from rsbounds.oracle._envelope import (
 )
 from rsbounds.oracle._fixed import anisotropic_radius, gaussian_radius, laplace_radius
 from rsbounds.oracle._lipschitz import integrated_radius, lipschitz_constant, lipschitz_ratio
+from rsbounds.oracle._lipschitz_base import base_radius
 from rsbounds.oracle._ncx2 import (
     ball_offset,
     ball_score,
@@ -54,6 +56,7 @@ from rsbounds.oracle._ncx2 import (
     ncx2_sf,
 )
 from rsbounds.oracle._normal import log_ndtr, ndtr, ndtri, ndtri_exp, score
+from rsbounds.oracle._pair import pair_scores
 from rsbounds.oracle._renyi import renyi_radius
 from rsbounds.oracle._sequential import log_wealth
 
@@ -64,6 +67,8 @@ __all__ = [
     "ball_offset",
     "ball_score",
     "ball_tails",
+    "base_radius",
+    "composite_radius",
     "envelope_branch",
     "envelope_branches",
     "gaussian_radius",
@@ -72,6 +77,7 @@ __all__ = [
     "lipschitz_constant",
     "lipschitz_ratio",
     "lipschitz_sigma",
+    "list_radius",
     "log_ndtr",
     "log_wealth",
     "lower_complement",
@@ -90,6 +96,7 @@ __all__ = [
     "ndtr",
     "ndtri",
     "ndtri_exp",
+    "pair_scores",
     "ratio_threshold",
     "renyi_radius",
     "score",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from torch import nn
 from rsbounds import lipschitz, schemes
 from rsbounds._numerics.checks import choice, real, whole
 from rsbounds.schemes import Scheme
+from rsbounds.torch.networks._frozen import frozen
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 
 __all__ = ["SigmaNetwork"]
@@ -74,7 +76,7 @@ class SigmaNetwork(nn.Module):
 
     def frozen(self) -> SigmaNetwork:
         """A copy in float64 and eval mode, which later training doesn't move."""
-        return copy.deepcopy(self).cpu().double().eval()
+        return frozen(self)
 
     def scheme(
         self,
@@ -114,14 +116,7 @@ class SigmaNetwork(nn.Module):
         choice("method", method, ("exact", "integrated", "paper"))
         network = self.frozen()
         lip, floor = lipschitz_upper_bound(network), self.sigma_min
-
-        def level(x: Any) -> float:
-            with torch.no_grad():
-                # a copy: h may begin with a module that works in place
-                batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
-                return float(network(batch))
-
-        scheme = schemes.lipschitz(level, lip, floor, dim)
+        scheme = schemes.lipschitz(partial(_level, network), lip, floor, dim)
         if method == "exact":
             return scheme
         known: dict[str, Any] = {"lip": lip, "sigma_min": floor, "dim": dim, "method": method}
@@ -133,9 +128,22 @@ class SigmaNetwork(nn.Module):
             known["p_min"] = p_min
         else:
             classes = None
-
-        def radius(score: float, sigma: float) -> float:
-            return float(lipschitz.radius_of_scores(score, sigma, classes=classes, **known))
-
+        radius = partial(_radius, {**known, "classes": classes})
         parameters = {**scheme.parameters, "p_min": p_min, "classes": classes}
         return replace(scheme, method=f"lipschitz-{method}", radius=radius, parameters=parameters)
+
+
+# module-level functions, so that a scheme can be sent to another process
+
+
+def _level(network: SigmaNetwork, x: Any) -> float:
+    with torch.no_grad():
+        # a copy: h may begin with a module that works in place
+        batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
+        return float(network(batch))
+
+
+def _radius(
+    known: Mapping[str, Any], score: float, sigma: float, score_b: float | None = None
+) -> float:
+    return float(lipschitz.radius_of_scores(score, sigma, score_b=score_b, **known))
