@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -11,12 +14,14 @@ _MODULES = (
     "anisotropic",
     "certificate",
     "certify",
+    "composite",
     "confidence",
     "datasets",
     "envelope",
     "gaussian",
     "lbrs",
     "lipschitz",
+    "loading",
     "oracle",
     "renyi",
     "report",
@@ -25,13 +30,16 @@ _MODULES = (
     "schemes",
     "semielastic",
     "special",
+    "stats",
     "torch",
 )
 
-__all__ = ["__version__", *_MODULES]
+__all__ = ["__version__", "certify_dataset", *_MODULES]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
+    if name == "certify_dataset":
+        return importlib.import_module("rsbounds.certify").certify_dataset
     if name in _MODULES:
         return importlib.import_module(f"rsbounds.{name}")
     raise AttributeError(f"module 'rsbounds' has no attribute {name!r}")

@@ -35,49 +35,78 @@ for _name, (_address, _) in symbols.items():
     binding.add_symbol(symbol(_name), _address)
 
 
-def _scalar_call(name: str) -> Any:
-    """An intrinsic that calls the named symbol on float64 values."""
+def _call(symbol: str) -> Callable[..., Any]:
+    """How numba types and builds a call of a C function of float64 arguments."""
 
-    def typed(typingctx: Any, *args: Any) -> Any:
+    def typed(*args: Any) -> Any:
         signature = types.float64(*([types.float64] * len(args)))
 
         def codegen(context: Any, builder: Any, _: Any, values: Any) -> Any:
             double = ir.DoubleType()
             function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-                builder.module, ir.FunctionType(double, [double] * len(values)), symbol(name)
+                builder.module, ir.FunctionType(double, [double] * len(values)), symbol
             )
             return builder.call(function, values)
 
         return signature, codegen
 
-    unary = lambda typingctx, a: typed(typingctx, a)  # noqa: E731
-    binary = lambda typingctx, a, b: typed(typingctx, a, b)  # noqa: E731
-    ternary = lambda typingctx, a, b, c: typed(typingctx, a, b, c)  # noqa: E731
-    return intrinsic((unary, binary, ternary)[symbols[name][1] - 1])
+    return typed
 
 
-def _overload(name: str) -> None:
-    call = _scalar_call(name)
-    number = (types.Integer, types.Float)
+def _numbers(*args: Any) -> bool:
+    return all(isinstance(a, (types.Integer, types.Float)) for a in args)
 
-    def accepts(*args: Any) -> bool:
-        return all(isinstance(a, number) for a in args)
 
-    if symbols[name][1] == 1:
+# numba reads the number of arguments off a signature: each arity is written out
+def _unary(typed: Callable[..., Any]) -> Any:
+    call: Any = intrinsic(lambda context, a: typed(a))
+    return lambda a: (lambda a: call(float(a))) if _numbers(a) else None
 
-        def one(a: Any) -> Callable[..., Any] | None:
-            return (lambda a: call(float(a))) if accepts(a) else None
 
-        implementation: Any = one
-    else:
+def _binary(typed: Callable[..., Any]) -> Any:
+    call: Any = intrinsic(lambda context, a, b: typed(a, b))
+    return lambda a, b: (lambda a, b: call(float(a), float(b))) if _numbers(a, b) else None
 
-        def three(a: Any, b: Any, c: Any) -> Callable[..., Any] | None:
-            if not accepts(a, b, c):
-                return None
-            return lambda a, b, c: call(float(a), float(b), float(c))
 
-        implementation = three
-    overload(getattr(special, name), strict=False)(implementation)
+def _ternary(typed: Callable[..., Any]) -> Any:
+    call: Any = intrinsic(lambda context, a, b, c: typed(a, b, c))
+
+    def choose(a: Any, b: Any, c: Any) -> Any:
+        if not _numbers(a, b, c):
+            return None
+        return lambda a, b, c: call(float(a), float(b), float(c))
+
+    return choose
+
+
+def _quaternary(typed: Callable[..., Any]) -> Any:
+    call: Any = intrinsic(lambda context, a, b, c, d: typed(a, b, c, d))
+
+    def choose(a: Any, b: Any, c: Any, d: Any) -> Any:
+        if not _numbers(a, b, c, d):
+            return None
+        return lambda a, b, c, d: call(float(a), float(b), float(c), float(d))
+
+    return choose
+
+
+_ARITIES = {1: _unary, 2: _binary, 3: _ternary, 4: _quaternary}
+
+
+def serve(function: Callable[..., Any], symbol: str, arity: int) -> None:
+    """Let ``function`` on scalars in ``@njit`` code call the C function of that symbol.
+
+    Raises
+    ------
+    ValueError
+        An arity that is not written out above.
+    """
+    if arity not in _ARITIES:
+        raise ValueError(
+            f"arity must be one of {', '.join(map(str, _ARITIES))} for a function that numba "
+            f"serves; got {arity} for {function.__name__}"
+        )
+    overload(function, strict=False)(_ARITIES[arity](_call(symbol)))
 
 
 @cache
@@ -85,4 +114,4 @@ def register() -> None:
     """Teach numba the functions of :mod:`rsbounds.special`; once for each process."""
     for name in special.__all__:
         if name in symbols:
-            _overload(name)
+            serve(getattr(special, name), symbol(name), symbols[name][1])

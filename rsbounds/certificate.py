@@ -2,10 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 #: The prediction of a smoothed classifier that can't decide, as the field writes it.
 ABSTAIN = -1
+
+FIXED_NOISE = "fixed noise"
+PROVEN_ENVELOPE = "sigma(x) with a proven envelope"
+ASSERTED_ENVELOPE = "sigma(x) with an asserted envelope"
+PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
+COMPOSITE = "composite of fixed noises; holds for the rule stated"
+MEMORY = "memory-based"
+THIS_INPUT = "fixed noise at this input only"
+
+
+class Scope(NamedTuple):
+    """Whether certificates hold for the classifier that is run, and what a report must add."""
+
+    valid: bool
+    footnote: str
+
+
+#: Every scope a certificate of this package can state, as result files spell it.
+SCOPES: Mapping[str, Scope] = {
+    FIXED_NOISE: Scope(True, ""),
+    PROVEN_ENVELOPE: Scope(True, ""),
+    PROVEN_MAPS: Scope(True, ""),
+    COMPOSITE: Scope(True, ""),
+    ASSERTED_ENVELOPE: Scope(
+        False,
+        "sigma(x) with an asserted envelope: holds if the bounds of sigma(x) do, which were "
+        "given and not proven",
+    ),
+    MEMORY: Scope(True, "memory-based: holds for the classifier together with what it has stored"),
+    THIS_INPUT: Scope(
+        False,
+        "fixed noise at this input only: no certificate of the classifier that chooses its noise "
+        "anew at every input",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +57,7 @@ class Certificate:
     predict : int
         The certified class, or ``ABSTAIN`` (-1).
     radius : float
-        The prediction doesn't change within this l2 distance (a lower bound); units of the
+        The prediction doesn't change within this distance (a lower bound); units of the
         input.
     score : float
         Normal score of the lower confidence bound of the top class's probability.
@@ -31,9 +68,20 @@ class Certificate:
     sigma : float
         Noise level at the input.
     method : str
-        The scheme: "gaussian", "semi-elastic" or "lipschitz".
+        The scheme, a key of ``rsbounds.schemes.METHODS``.
     scope : str
-        For which classifier the certificate holds, such as "fixed noise".
+        For which classifier the certificate holds, a key of ``SCOPES``.
+    norm : float
+        The p of the l_p norm that measures the radius.
+    bound : str
+        The confidence bound, a key of ``rsbounds.confidence.BOUNDS``.
+    score_b : float, optional
+        Normal score of the upper confidence bound of every other class's probability;
+        ``-score`` where it is 1 - p_a.
+    select, counts : tuple of int
+        Full class counts of the samples that chose the class and of those that bound it.
+    void : int
+        Samples of both kinds that count for no class: their scores held a NaN.
 
     Examples
     --------
@@ -52,6 +100,12 @@ class Certificate:
     sigma: float
     method: str
     scope: str
+    norm: float = 2.0
+    bound: str = "clopper-pearson"
+    score_b: float | None = None
+    select: tuple[int, ...] = ()
+    counts: tuple[int, ...] = ()
+    void: int = 0
 
     @property
     def abstained(self) -> bool:

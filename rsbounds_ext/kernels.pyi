@@ -1,4 +1,47 @@
-import numpy as np
+from numpy import ufunc
 
-ufuncs: dict[str, np.ufunc]
-symbols: dict[str, tuple[int, int]]
+symbols: dict[str, tuple[int, int]]  # name -> (address, number of arguments)
+
+log_ndtr: ufunc
+ndtri: ufunc
+ndtri_exp: ufunc
+ball_score: ufunc
+ball_offset: ufunc
+ncx2_cdf: ufunc
+ncx2_sf: ufunc
+ncx2_logcdf: ufunc
+ncx2_logsf: ufunc
+ncx2_pdf: ufunc
+ncx2_logpdf: ufunc
+ncx2_ppf: ufunc
+ncx2_isf: ufunc
+ncx2_ppf_exp: ufunc
+ncx2_isf_exp: ufunc
+marcum_q: ufunc
+marcum_p: ufunc
+marcum_logq: ufunc
+marcum_logp: ufunc
+marcum_q_inv: ufunc
+marcum_p_inv: ufunc
+rice_cdf: ufunc
+rice_sf: ufunc
+rice_logcdf: ufunc
+rice_logsf: ufunc
+skellam_cdf: ufunc
+skellam_sf: ufunc
+skellam_logcdf: ufunc
+skellam_logsf: ufunc
+ncx2_cdf_inv_nc: ufunc
+ncx2_sf_inv_nc: ufunc
+ncx2_cdf_inv_df: ufunc
+ncx2_sf_inv_df: ufunc
+lipschitz_ratio: ufunc
+lipschitz_slope: ufunc
+worst_score: ufunc
+semielastic_radius: ufunc
+lipschitz_radius: ufunc
+range_radius: ufunc
+semielastic_branch: ufunc
+lipschitz_branch: ufunc
+range_branch: ufunc
+pair_certified: ufunc

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from rsbounds.confidence import lower_bound, randomized_lower_bound
-from rsbounds.confidence.randomized import _randomized
+from rsbounds.confidence.randomized import randomized_end
 
 
 def error_probability(n: int, alpha: float, p: np.ndarray) -> np.ndarray:
@@ -16,7 +16,7 @@ def error_probability(n: int, alpha: float, p: np.ndarray) -> np.ndarray:
     low, high = np.zeros(counts.shape), np.ones(counts.shape)
     for _ in range(34):
         u = 0.5 * (low + high)
-        bound, _ = _randomized(counts, np.full_like(counts, n), np.full(u.shape, alpha), u)
+        bound = randomized_end(counts, np.full_like(counts, n), np.full(u.shape, alpha), u).p
         wrong = bound > p[:, None]
         low, high = np.where(wrong, u, low), np.where(wrong, high, u)
     return np.sum(binom.pmf(counts, n, p[:, None]) * low, axis=1)

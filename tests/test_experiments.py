@@ -2,44 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-FOLDER = Path(__file__).parent.parent / "docs" / "reproductions"
-EXPERIMENTS = sorted(FOLDER.glob("experiment_*.py"))
+from reproduced import EXPERIMENTS, FOLDER, committed, load, path_of
 
 Column = Any
-
-
-@pytest.fixture
-def beside(monkeypatch):
-    """Lets the scripts import what they share, and forgets it again."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(str(FOLDER))
-    yield
-    for name in set(sys.modules) - before:
-        if name == "shared" or name.startswith("experiment_"):
-            del sys.modules[name]
-
-
-def committed(name: str) -> dict[str, Column]:
-    """A committed table; columns of numbers as floats."""
-    lines = (FOLDER / f"experiment_{name}.tsv").read_text().splitlines()
-    header, *rows = (line.split("\t") for line in lines)
-    table: dict[str, Column] = {}
-    for key, column in zip(header, zip(*rows, strict=True), strict=True):
-        try:
-            table[key] = np.array([float(cell) for cell in column])
-        except ValueError:
-            table[key] = np.array(column)
-    if "radii" in table:
-        table["radii"] = np.array([cell.split() for cell in table["radii"]], dtype=float)
-    return table
 
 
 def cut_off(table: dict[str, Column], **where: Any) -> float:
@@ -50,7 +19,7 @@ def cut_off(table: dict[str, Column], **where: Any) -> float:
 
 @pytest.mark.parametrize("name", ["a_eight", "b_curves", "s_curves"])
 def test_radii_are_those_the_other_columns_speak_of(name):
-    table = committed(name)
+    table = committed(f"experiment_{name}")
     radii = table["radii"]
     assert radii.shape[1] == 200
     assert np.all(np.diff(radii) <= 0)
@@ -63,12 +32,11 @@ def test_radii_are_those_the_other_columns_speak_of(name):
             np.testing.assert_allclose(above, table[key], atol=1e-12)
 
 
-def test_steps_fall_at_the_radii_themselves(beside):
+def test_steps_fall_at_the_radii_themselves():
     pytest.importorskip("matplotlib")
-    import shared
-
-    figure, (panel,) = shared.axes()
-    shared.steps(panel, [0.0, 0.3, 0.123, 0.3])
+    shared = load(FOLDER / "shared.py")
+    figure, (panel,) = shared["axes"]()
+    shared["steps"](panel, [0.0, 0.3, 0.123, 0.3])
     assert figure.axes
     (line,) = panel.get_lines()
     assert line.get_drawstyle() == "steps-post"
@@ -77,17 +45,17 @@ def test_steps_fall_at_the_radii_themselves(beside):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", EXPERIMENTS, ids=lambda path: path.stem)
-def test_quick_form_has_the_committed_columns(script, beside):
+def test_quick_form_has_the_committed_columns(script):
     for module in ("torch", "sklearn", "matplotlib", "mlxtend"):
         pytest.importorskip(module)
-    module = runpy.run_path(str(script))
+    module = load(script)
     table = module["table"](quick=True)
-    assert list(table) == list(committed(script.stem.removeprefix("experiment_")))
+    assert list(table) == list(committed(script.stem))
     assert script.with_suffix(".png").is_file()
 
 
 def test_s_toy():
-    table = committed("s_toy")
+    table = committed("experiment_s_toy")
     row = {name: i for i, name in enumerate(table["classifier"])}
     small, large, moving = row["sigma = 0.25"], row["sigma = 1"], row["rate = 0.1"]
     assert table["right_from"][small] < table["right_from"][moving] < 0.64
@@ -100,7 +68,7 @@ def test_s_toy():
 
 
 def test_s_cone():
-    table = committed("s_cone")
+    table = committed("experiment_s_cone")
     angle, share = (table["opening"] == name for name in ("angle", "share"))
     assert np.all(np.diff(table["shift"][angle]) > 0)
     assert table["shift"][angle][-1] == pytest.approx(36.5, abs=0.05)
@@ -115,7 +83,7 @@ def test_s_cone():
 
 
 def test_a_spiral():
-    table = committed("a_spiral")
+    table = committed("experiment_a_spiral")
     searched = np.char.startswith(table["classifier"], "biased")
     assert np.all(table["flips"][searched] == 0)
     for unmeasured in ("flips", "lip_grad"):
@@ -139,7 +107,7 @@ def test_a_spiral():
 
 
 def test_a_eight():
-    table = committed("a_eight")
+    table = committed("experiment_a_eight")
     row = dict(zip(zip(table["g"], table["classifier"], strict=True), range(99), strict=False))
 
     def value(column: str, *key: str) -> float:
@@ -161,7 +129,7 @@ def test_a_eight():
 
 
 @pytest.mark.slow
-def test_a_eight_attacked(beside):
+def test_a_eight_attacked():
     """Along the gradient and towards the nearest anchors of the other label, to the radius."""
     for module in ("torch", "sklearn", "mlxtend"):
         pytest.importorskip(module)
@@ -170,7 +138,7 @@ def test_a_eight_attacked(beside):
     import rsbounds.torch as rst
     from rsbounds import datasets
 
-    trained = runpy.run_path(str(FOLDER / "experiment_a_eight.py"))["trained"]
+    trained = load(path_of("experiment_a_eight"))["trained"]
     parts = datasets.split(*datasets.mnist_digits(), 1000)
     x, y, held, _ = (torch.from_numpy(part) for part in parts)
     sign, points = torch.where(y == 8, 1, -1), held[:20].flatten(1).double().numpy()
@@ -193,9 +161,9 @@ def test_a_eight_attacked(beside):
 
 
 @pytest.mark.slow
-def test_s_toy_attacked(beside):
+def test_s_toy_attacked():
     """No point of a dense search of the certified disc has the other class."""
-    module = runpy.run_path(str(FOLDER / "experiment_s_toy.py"))
+    module = load(path_of("experiment_s_toy"))
     every = {name: module["certified"](*own) for name, own in module["classifiers"]().items()}
     for r in (1.0, 2.0, 3.0, 3.8):
         assert max(every, key=lambda name: np.mean(every[name] > r)) == "sigma = 1"
@@ -215,7 +183,7 @@ def test_s_toy_attacked(beside):
 
 
 def test_b_curves():
-    table = committed("b_curves")
+    table = committed("experiment_b_curves")
 
     def value(column: str, data: str, sigma: str, certificate: str) -> float:
         rows = (table["data"] == data) & (table["sigma"] == sigma)
@@ -246,7 +214,7 @@ def test_b_curves():
 
 
 def test_s_curves():
-    table = committed("s_curves")
+    table = committed("experiment_s_curves")
     for data in ("MNIST", "Fashion-MNIST"):
         for sigma in (0.12, 0.25, 0.5):
             rows = (table["data"] == data) & (table["sigma0"] == sigma)
@@ -264,7 +232,7 @@ def test_s_curves():
 
 
 def test_h_perturbation():
-    table = committed("h_perturbation")
+    table = committed("experiment_h_perturbation")
     fixed = table["noise"] == "fixed"
     assert np.all(table["flips"][fixed] == 0)  # 97 certificates, each false with probability .001
     whole = ~fixed & (table["share"] == 1)

@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from rsbounds import gaussian
 from rsbounds._numerics.rounding import round_down, round_up
-from rsbounds._numerics.scores import half_gap
+from rsbounds._numerics.scores import ScorePair
 from rsbounds.oracle import ndtri
 
 WITHIN = mp.mpf("1e-11")  # the width of the promise: at most the truth, and within this of it
@@ -257,5 +257,5 @@ def test_rounding_keeps_its_side_and_its_sign(value, error):
 
 
 def test_half_gap_of_equal_scores_is_zero():
-    assert half_gap(0.3, 0.3) == 0
-    assert half_gap(-np.inf, -np.inf, True) == 0
+    assert ScorePair.of(0.3, 0.3).half == 0
+    assert ScorePair.of(-np.inf, -np.inf, scores=True).half == 0

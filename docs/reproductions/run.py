@@ -1,9 +1,10 @@
-"""Run every reproduction again: ``python docs/reproductions/run.py [--experiments]``."""
+"""Run reproductions again: ``python docs/reproductions/run.py [--experiments] [NAME ...]``."""
 
 from __future__ import annotations
 
 import argparse
 import runpy
+import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -11,19 +12,30 @@ HERE = Path(__file__).parent
 
 def scripts() -> list[Path]:
     """The closed-form reproductions, one script each, of seconds."""
-    rest = ("run", "shared", "images", *(path.stem for path in experiments()))
-    return sorted(path for path in HERE.glob("*.py") if path.stem not in rest)
+    return sorted(set(HERE.glob("*/*.py")) - set(experiments()))
 
 
 def experiments() -> list[Path]:
     """The experiments, which train and sample for minutes."""
-    return sorted(HERE.glob("experiment_*.py"))
+    return sorted(HERE.glob("*/experiment_*.py"))
+
+
+def chosen(names: list[str], long: bool) -> list[Path]:
+    """The scripts of these names; without names all, the experiments if ``long``."""
+    if not names:
+        return scripts() + (experiments() if long else [])
+    every = {path.stem: path for path in scripts() + experiments()}
+    unknown = [name for name in names if name not in every]
+    if unknown:
+        sys.exit(f"unknown: {' '.join(unknown)}; expected some of {' '.join(every)}")
+    return [every[name] for name in names]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", nargs="*", help="only these, without .py")
     parser.add_argument("--experiments", action="store_true", help="the experiments too")
-    chosen = scripts() + (experiments() if parser.parse_args().experiments else [])
-    for script in chosen:
+    options = parser.parse_args()
+    for script in chosen(options.name, options.experiments):
         runpy.run_path(str(script), run_name="__main__")
         print(script.stem)

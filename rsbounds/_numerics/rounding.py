@@ -9,7 +9,7 @@ import numpy as np
 from rsbounds._numerics.checks import Array
 
 EPS = 2.0**-52
-_SMALLEST = np.nextafter(0.0, 1.0)
+SMALLEST = 2.0**-1074
 
 
 def round_down(value: Any, error: Any) -> Array:
@@ -27,7 +27,7 @@ def round_up(value: Any, error: Any) -> Array:
 
 def _round(value: Any, error: Any, towards: float) -> Array:
     value = np.asarray(value, dtype=np.float64)
-    slack = error * np.where(np.isinf(value), 0.0, np.abs(value)) + 4 * _SMALLEST
+    slack = error * np.where(np.isinf(value), 0.0, np.abs(value)) + 4 * SMALLEST
     with np.errstate(over="ignore"):  # beyond the largest float64 lies inf
         moved = np.nextafter(value + np.copysign(slack, towards), towards)
     moved = np.where(np.sign(moved) == -np.sign(value), 0.0, moved)

@@ -4,21 +4,28 @@ Nothing here knows a framework or a theory: a :class:`rsbounds.sampling.Sampler`
 into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns scores into a radius.
 """
 
+from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._levels import instance_sigma
 from rsbounds.certify._memory import Memory
-from rsbounds.certify._procedure import certify, predict
-from rsbounds.certify._sequential import certify_radius
+from rsbounds.certify._procedure import certify, certify_counts, class_counts, predict
+from rsbounds.certify._progress import Progress
+from rsbounds.certify._sequential import certify_radius, step
 from rsbounds.sampling import ArraySampler, Sampler, block_size, stream, votes
 
 __all__ = [
     "ArraySampler",
     "Memory",
+    "Progress",
     "Sampler",
     "block_size",
     "certify",
+    "certify_counts",
+    "certify_dataset",
     "certify_radius",
+    "class_counts",
     "instance_sigma",
     "predict",
+    "step",
     "stream",
     "votes",
 ]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count, one, real
+from rsbounds._numerics.checks import choice, count, one, real, whole
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.confidence import lower_bound
+from rsbounds.confidence import BOUNDS, lower_bound
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
+
+BOUND = "clopper-pearson"
 
 
 def certify(
@@ -23,6 +27,8 @@ def certify(
     alpha: float = 0.001,
     seed: int = 0,
     index: int = 0,
+    bound: str = BOUND,
+    runner_up: bool = True,
 ) -> Certificate:
     """Certify one input: n0 samples choose the class, n fresh ones bound its probability.
 
@@ -40,11 +46,16 @@ def certify(
         Probability that the certificate is wrong, in (0, 1).
     seed, index : int
         Name the random samples, >= 0; give each input its own ``index``.
+    bound : str
+        The confidence bound, a key of ``rsbounds.confidence.BOUNDS``.
+    runner_up : bool
+        Bound the runner-up's probability too, at alpha/2 each; otherwise it counts as the whole
+        rest, 1 - p_a, as in Cohen's procedure.
 
     Returns
     -------
     Certificate
-        ``predict`` is ``ABSTAIN`` unless the class has a majority at level 1 - alpha.
+        ``predict`` is ``ABSTAIN`` unless the class leads every other at level 1 - alpha.
 
     Raises
     ------
@@ -53,7 +64,8 @@ def certify(
 
     References
     ----------
-    Cohen, Rosenfeld, Kolter 2019, procedure Certify and Proposition 2.
+    Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing, 2019:
+    procedure Certify, Proposition 2 and, for the runner-up, Theorem 1.
 
     Examples
     --------
@@ -66,24 +78,125 @@ def certify(
     (0, True)
     """
     n0, n = count("n0", n0, 1), count("n", n, 1)
-    one("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    check_level(alpha, bound)
     sigma = scheme.sigma(x)
     selected = sampler(x, sigma, n0, stream(seed, index, Phase.SELECT))
     estimated = sampler(x, sigma, n, stream(seed, index, Phase.ESTIMATE))
-    top = int(np.argmax(np.asarray(selected)))
-    hits = int(np.asarray(estimated)[top])
-    score = float(lower_bound(hits, n, alpha, scores=True))
+    return certify_counts(
+        scheme,
+        sigma,
+        class_counts(selected),
+        class_counts(estimated),
+        n0=n0,
+        n=n,
+        alpha=alpha,
+        seed=seed,
+        index=index,
+        bound=bound,
+        runner_up=runner_up,
+    )
+
+
+def certify_counts(
+    scheme: Scheme,
+    sigma: float,
+    select: Sequence[int] | NDArray[Any],
+    counts: Sequence[int] | NDArray[Any],
+    *,
+    n0: int,
+    n: int,
+    alpha: float,
+    seed: int = 0,
+    index: int = 0,
+    bound: str = BOUND,
+    runner_up: bool = True,
+) -> Certificate:
+    """The certificate that class counts support, whenever they were sampled.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        Its radius is used; its ``sigma`` is not.
+    sigma : float
+        The noise level that was sampled, > 0.
+    select, counts : array_like of int, shape (classes,)
+        Class counts of the samples that choose the class and of those that bound it; trailing
+        zeros may be left out.
+    n0, n : int
+        Samples drawn for each; those missing from the counts are void.
+    alpha, bound, runner_up
+        As in :func:`certify`.
+    seed, index : int
+        Of the run; only the bound "randomized" draws from them.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    ValueError
+        Counts that sum to more than was drawn, or another argument out of its domain.
+
+    Examples
+    --------
+    >>> from rsbounds.certify import certify_counts
+    >>> from rsbounds.schemes import gaussian
+    >>> c = certify_counts(gaussian(0.5), 0.5, [60, 40], [4500, 700], n0=100, n=10_000, alpha=1e-3)
+    >>> c.predict, c.radius > 0.3  # no majority, but a wide lead over the runner-up
+    (0, True)
+    """
+    select, counts = _drawn("select", select, n0), _drawn("counts", counts, n)
+    check_level(alpha, bound)
+    top = int(np.argmax(select))
+    width = max(len(select), len(counts), 2)
+    padded = np.pad(counts, (0, width - len(counts)))
+    u = 1.0 - stream(seed, index, Phase.BOUND).random() if bound == "randomized" else None
+    pair = BOUNDS[bound].pair(padded, top, n, alpha, runner_up=runner_up, u=u)
+    leads = pair.z_a > pair.z_b
     return Certificate(
-        predict=top if score > 0 else ABSTAIN,
-        radius=scheme.radius(score, sigma) if score > 0 else 0.0,
-        score=score,
-        p_a=float(lower_bound(hits, n, alpha)),
-        count=hits,
+        predict=top if leads else ABSTAIN,
+        radius=scheme.radius(pair.z_a, sigma, pair.z_b) if leads else 0.0,
+        score=pair.z_a,
+        p_a=pair.p_a,
+        count=int(padded[top]),
         n=n,
         sigma=sigma,
         method=scheme.method,
         scope=scheme.scope,
+        norm=scheme.norm,
+        bound=bound,
+        score_b=pair.z_b,
+        select=tuple(select.tolist()),
+        counts=tuple(counts.tolist()),
+        void=int(n0 - select.sum() + n - counts.sum()),
     )
+
+
+def class_counts(sampled: Any) -> NDArray[np.int64]:
+    """What a sampler returned, as counts of at least two classes."""
+    counts = whole("what the sampler returns", np.asarray(sampled))
+    if counts.ndim != 1 or len(counts) < 2:
+        raise ValueError(
+            "the sampler must return counts of at least two classes, shape (classes,); "
+            f"got shape {counts.shape}"
+        )
+    return counts
+
+
+def check_level(alpha: float, bound: str = BOUND) -> None:
+    """ValueError unless alpha is a level and ``bound`` a name of a bound on counts."""
+    one("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    choice("bound", bound, tuple(BOUNDS))
+    if BOUNDS[bound].evidence != "counts":
+        raise ValueError(f"bound must be one on counts; {bound!r} is on {BOUNDS[bound].evidence}")
+
+
+def _drawn(name: str, counts: Any, drawn: int) -> NDArray[np.int64]:
+    counts = whole(name, np.asarray(counts, dtype=np.int64) if len(counts) == 0 else counts)
+    if counts.ndim != 1 or not counts.sum() <= drawn:
+        raise ValueError(f"{name} must be at most the {drawn} samples drawn; got {counts.sum()}")
+    return counts if len(counts) else np.zeros(1, dtype=np.int64)
 
 
 def predict(
@@ -125,7 +238,7 @@ def predict(
     """
     n = count("n", n, 1)
     one("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
-    counts = np.asarray(sampler(x, scheme.sigma(x), n, stream(seed, index, Phase.PREDICT)))
+    counts = class_counts(sampler(x, scheme.sigma(x), n, stream(seed, index, Phase.PREDICT)))
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
     rejects = first > second and lower_bound(first, first + second, alpha / 2, scores=True) >= 0

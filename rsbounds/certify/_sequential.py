@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count, one, real
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.confidence import SequentialTest, anytime_lower_bound, anytime_upper_bound
+from rsbounds.certify._procedure import class_counts
+from rsbounds.confidence import BOUNDS, Pair, anytime_lower_bound, anytime_upper_bound
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
+
+LARGEST = 40.0  # no number of samples gives a larger score
 
 
 def certify_radius(
@@ -25,11 +28,12 @@ def certify_radius(
     alpha: float = 0.001,
     seed: int = 0,
     index: int = 0,
+    runner_up: bool = True,
 ) -> Certificate:
     """Certify one input at one radius, with no more samples than that takes.
 
     Samples are drawn until an anytime-valid test proves the radius, or shows it to be out
-    of reach, or ``n`` are spent. At sigma = target and a class of probability .95 some 250
+    of reach, or ``n`` are spent. At sigma = target and a class of probability .95 some 185
     samples do where a fixed number must be chosen in advance.
 
     Parameters
@@ -42,6 +46,8 @@ def certify_radius(
         Largest number of samples for estimation, >= 1.
     alpha : float
         Probability that the certificate is wrong, in (0, 1/2].
+    runner_up : bool
+        As in :func:`certify`.
 
     Returns
     -------
@@ -70,37 +76,66 @@ def certify_radius(
     n0, n = count("n0", n0, 1), count("n", n, 1)
     one("target", real("target", target, 0, closed="neither", nan=False))
     sigma = scheme.sigma(x)
-    needed = _score_of(lambda z: scheme.radius(z, sigma) >= target)
-    test = SequentialTest(radius=needed or 0.0, sigma=1.0, alpha=alpha)
-    top = int(np.argmax(np.asarray(sampler(x, sigma, n0, stream(seed, index, Phase.SELECT)))))
+    select = class_counts(sampler(x, sigma, n0, stream(seed, index, Phase.SELECT)))
+    top = int(np.argmax(select))
+    counts = np.zeros_like(select)
     generator = stream(seed, index, Phase.ESTIMATE)
-    hits = drawn = 0
-    proved = hopeless = False
-    while drawn < n and not proved and not hopeless and needed is not None:
-        more = min(max(64, 1 << (drawn // 4).bit_length() >> 1), n - drawn)
-        hits += int(np.asarray(sampler(x, sigma, more, generator))[top])
+    pair = Pair(-np.inf, np.inf, 0.0, 1.0)
+    drawn = 0
+    proved, hopeless = False, not scheme.radius(LARGEST, sigma, -LARGEST) >= target
+    while drawn < n and not proved and not hopeless:
+        more = min(step(drawn), n - drawn)
+        counts = counts + class_counts(sampler(x, sigma, more, generator))
         drawn += more
-        proved = bool(test.proves(hits, drawn))
-        hopeless = not proved and anytime_upper_bound(hits, drawn, alpha, scores=True) < needed
-    score = float(anytime_lower_bound(hits, drawn, alpha, scores=True)) if drawn else -np.inf
+        pair = BOUNDS["anytime"].pair(counts, top, drawn, alpha, runner_up=runner_up)
+        proved = _earns(scheme, sigma, pair.z_a, pair.z_b, target)
+        hopeless = not proved and _out_of_reach(
+            scheme, sigma, counts, top, drawn, alpha, target, runner_up
+        )
+    leads = pair.z_a > pair.z_b
     return Certificate(
-        predict=top if score > 0 else ABSTAIN,
+        predict=top if leads else ABSTAIN,
         radius=target if proved else 0.0,
-        score=score,
-        p_a=float(anytime_lower_bound(hits, drawn, alpha)) if drawn else 0.0,
-        count=hits,
+        score=pair.z_a,
+        p_a=pair.p_a,
+        count=int(counts[top]),
         n=drawn,
         sigma=sigma,
         method=scheme.method,
         scope=scheme.scope,
+        norm=scheme.norm,
+        bound="anytime",
+        score_b=pair.z_b,
+        select=tuple(select.tolist()),
+        counts=tuple(counts.tolist()),
+        void=int(n0 - select.sum() + drawn - counts.sum()),
     )
 
 
-def _score_of(enough: Callable[[float], bool]) -> float | None:
-    """The smallest score (to the last bit) that is enough; None if no double's is."""
-    low, high = 0.0, 40.0
-    if not enough(high):
-        return None
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+def step(drawn: int) -> int:
+    """How many samples are drawn after so many."""
+    return max(64, 1 << (drawn // 4).bit_length() >> 1)
+
+
+def _earns(scheme: Scheme, sigma: float, z_a: float, z_b: float, target: float) -> bool:
+    return z_a > z_b and scheme.radius(z_a, sigma, z_b) >= target
+
+
+def _out_of_reach(
+    scheme: Scheme,
+    sigma: float,
+    counts: NDArray[np.int64],
+    top: int,
+    n: int,
+    alpha: float,
+    target: float,
+    runner_up: bool,
+) -> bool:
+    """Whether even the upper bound of p_a and the lower bound of p_b miss the target."""
+    best = float(anytime_upper_bound(counts[top], n, alpha, scores=True))
+    other = -best
+    if runner_up:
+        rest = np.delete(counts, top).max()
+        other = min(float(anytime_lower_bound(rest, n, alpha, scores=True)), -best)
+        other = max(other, -LARGEST)
+    return not _earns(scheme, sigma, min(best, LARGEST), other, target)

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+import sys
 from pathlib import Path
 from typing import Any
 
-from rsbounds.results._records import (
-    Row,
-    differences,
-    manifest_path,
-    read_manifest,
-    read_rows,
-    write,
-)
+from rsbounds.results import merge
 
 
 def add_parser(subparsers: Any) -> None:
@@ -28,27 +21,26 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("out", metavar="OUT.tsv", type=Path)
     parser.add_argument("files", metavar="IN.tsv", type=Path, nargs="+")
+    parser.add_argument("--lock", choices=("flock", "none"), default="flock", help=LOCK)
     parser.set_defaults(func=run)
+
+
+LOCK = "none: on a file system without locks, if no other process writes the file"
 
 
 def run(args: argparse.Namespace) -> int:
     """Join the files."""
-    if args.out.exists() or manifest_path(args.out).exists():
-        raise ValueError(f"{args.out} exists: choose another output file")
-    first = None
-    merged: dict[int, tuple[Row, Path]] = {}
-    for path in args.files:
-        manifest = {**read_manifest(path), "shard": "0/1"}
-        first = first or manifest
-        found = differences(first, manifest)
-        if found:
-            raise ValueError(f"{path} is not of the run of {args.files[0]}: {'; '.join(found)}")
-        for row in read_rows(path):
-            other, source = merged.setdefault(row.idx, (row, path))
-            if replace(other, time=row.time) != row:
-                raise ValueError(f"{path} and {source} disagree on input {row.idx}")
-    assert first is not None
-    rows = [merged[idx][0] for idx in sorted(merged)]
-    write(args.out, first, rows)
-    print(f"{args.out}: {len(rows)} rows from {len(args.files)} files")
+    rows, missing = merge(args.out, args.files, lock=args.lock == "flock")
+    print(f"{args.out}: {rows} rows from {len(args.files)} files")
+    if missing:
+        print(
+            f"rsbounds merge: {rows} of {rows + len(missing)} rows: {some(missing)} missing",
+            file=sys.stderr,
+        )
     return 0
+
+
+def some(indices: list[int]) -> str:
+    """The first of many indices."""
+    shown = ", ".join(map(str, indices[:5]))
+    return f"inputs {shown}" + (f" and {len(indices) - 5} more" if len(indices) > 5 else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
@@ -10,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds import anisotropic, gaussian
-from rsbounds.results._records import truncated
+from rsbounds.cli import _options
+from rsbounds.confidence import lower_bound, pair_bounds
+from rsbounds.results import truncated
+from rsbounds.schemes import METHODS
 
 
 def add_parser(subparsers: Any) -> None:
@@ -22,63 +25,74 @@ def add_parser(subparsers: Any) -> None:
         description="Print one certified radius, cut off and never rounded up, and its inputs.",
     )
     methods = parser.add_subparsers(dest="method", required=True, metavar="METHOD")
-
-    add = _method(methods, "gaussian", _gaussian, "one fixed noise level")
-    add("--sigma", type=float, required=True)
-    add("--norm", type=float, default=2.0, help="the p of the l_p norm (2; inf is allowed)")
-    add("--dim", type=float, help="dimension of the input; needed where the norm is above 2")
-
-    add = _method(methods, "semi-elastic", _semielastic, "log sigma(x) with a bounded rate")
-    add("--sigma", type=float, required=True, help="noise level at the input")
-    add("--rate", type=float, required=True)
-    add("--dim", type=float, required=True, help="dimension of the input")
-
-    add = _method(methods, "lipschitz", _lipschitz, "Lipschitz sigma(x) with a floor")
-    add("--sigma", type=float, required=True, help="noise level at the input")
-    add("--lip", type=float, required=True)
-    add("--sigma-min", type=float, required=True)
-    add("--dim", type=float, required=True, help="dimension of the input")
-    add("--variant", choices=("exact", "integrated", "paper"), default="exact")
-    add("--p-min", type=float, help="floor of the scores, for --variant paper")
-
-    add = _method(methods, "anisotropic", _anisotropic, "a noise level for each coordinate")
-    add("--sigma", type=float, required=True, nargs="+", help="noise level of each coordinate")
-    add("--norm", type=float, default=2.0, help="the p of the l_p norm (2; inf is allowed)")
+    for method in METHODS.values():
+        if not method.inputs:
+            continue
+        text = f"Certified radius: {method.help}."
+        own = methods.add_parser(method.name, help=method.help, description=text)
+        _evidence(own)
+        for option in method.inputs:
+            _options.add(own, option, required=option.default is ...)
+        own.add_argument("--json", action="store_true", help="print a JSON object")
+        own.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the radius and its inputs."""
-    if args.p_b is not None and args.score is not None:
-        raise ValueError("--p-b goes with --p-a, not with --score")
+    method = METHODS[args.method]
+    assert method.evaluate is not None
+    if args.p_b is not None and args.p_a is None:
+        raise ValueError("--p-b goes with --p-a, not with --score or --count")
     for name, given in vars(args).items():
         if isinstance(given, float | list) and np.isnan(given).any():
             raise ValueError(f"--{name.replace('_', '-')} must be a number; got nan")
-    evidence = (args.score, None) if args.p_a is None else (args.p_a, args.p_b)
-    value = args.radius(args, *evidence, scores=args.p_a is None)
-    hidden = {"command", "func", "method", "radius"}
-    stated = (f"{k}={v}" for k, v in vars(args).items() if k not in hidden and v is not None)
-    print(truncated(float(value)), args.method, *stated)
+    z_a, z_b, scores = _scores(args)
+    options = _options.settled(args, method.inputs, lambda flag: f"{flag} is missing")
+    value = float(method.evaluate(options, z_a, z_b, scores))
+    hidden = {"command", "func", "method", "json", "traceback"}
+    stated = {k: v for k, v in vars(args).items() if k not in hidden and v is not None}
+    stated |= {k: v for k, v in options.items() if v is not None}
+    if args.json:
+        print(json.dumps({"radius": truncated(value), "method": args.method, **stated}))
+    else:
+        print(truncated(value), args.method, *(f"{k}={v}" for k, v in stated.items()))
     return 0
 
 
-def _method(methods: Any, name: str, radius: Callable[..., Any], text: str) -> Callable[..., Any]:
-    parser = methods.add_parser(name, help=text, description=f"Certified radius: {text}.")
+def _scores(args: argparse.Namespace) -> tuple[Any, Any, bool]:
+    """What the evidence says of p_a and p_b, and whether as scores."""
+    counted = {"--n": args.n, "--alpha": args.alpha}
+    if args.count is None:
+        for flag, value in {**counted, "--count-b": args.count_b}.items():
+            if value is not None:
+                raise ValueError(f"{flag} goes with --count")
+        return (args.score, None, True) if args.p_a is None else (args.p_a, args.p_b, False)
+    for flag, value in counted.items():
+        if value is None:
+            raise ValueError(f"--count needs {flag}")
+    if args.count_b is None:
+        return lower_bound(args.count, args.n, args.alpha, scores=True), None, True
+    pair = pair_bounds(args.count, args.count_b, args.n, args.alpha, scores=True)
+    return *pair, True
+
+
+def _evidence(parser: argparse.ArgumentParser) -> None:
     top = parser.add_mutually_exclusive_group(required=True)
     top.add_argument(
-        "--p-a", type=_evidence(1.0), help="lower bound of the top class's probability"
+        "--p-a", type=_probability(1.0), help="lower bound of the top class's probability"
     )
     top.add_argument(
-        "--score", type=_evidence(math.inf), help="the same as a normal score, for those near 1"
+        "--score", type=_probability(math.inf), help="the same as a normal score, for those near 1"
     )
-    parser.add_argument(
-        "--p-b", type=_evidence(0.0), help="upper bound of the runner-up's (1 - p_a)"
-    )
-    parser.set_defaults(func=run, radius=radius)
-    add: Callable[..., Any] = parser.add_argument
-    return add
+    top.add_argument("--count", type=int, help="samples that fell on the top class, of --n")
+    add = parser.add_argument
+    add("--p-b", type=_probability(0.0), help="upper bound of the runner-up's (1 - p_a)")
+    add("--count-b", type=int, help="samples that fell on the runner-up (all the rest)")
+    add("--n", type=int, help="samples drawn, with --count")
+    add("--alpha", type=float, help="probability of error, with --count")
 
 
-def _evidence(certain: float) -> Callable[[str], float]:
+def _probability(certain: float) -> Callable[[str], float]:
     """Parser of a float that is ``certain`` only where the text says so."""
 
     def parse(text: str) -> float:
@@ -96,33 +110,3 @@ def _evidence(certain: float) -> Callable[[str], float]:
         return value
 
     return parse
-
-
-def _gaussian(args: argparse.Namespace, p_a: float, p_b: float | None, scores: bool) -> Any:
-    return gaussian.radius(p_a, args.sigma, p_b, norm=args.norm, dim=args.dim, scores=scores)
-
-
-def _semielastic(args: argparse.Namespace, p_a: float, p_b: float | None, scores: bool) -> Any:
-    from rsbounds import semielastic
-
-    return semielastic.radius(p_a, args.sigma, args.rate, args.dim, p_b, scores=scores)
-
-
-def _lipschitz(args: argparse.Namespace, p_a: float, p_b: float | None, scores: bool) -> Any:
-    from rsbounds import lipschitz
-
-    return lipschitz.radius(
-        p_a,
-        args.sigma,
-        lip=args.lip,
-        sigma_min=args.sigma_min,
-        dim=args.dim,
-        p_b=p_b,
-        method=args.variant,
-        p_min=args.p_min,
-        scores=scores,
-    )
-
-
-def _anisotropic(args: argparse.Namespace, p_a: float, p_b: float | None, scores: bool) -> Any:
-    return anisotropic.radius(p_a, args.sigma, p_b, norm=args.norm, scores=scores)

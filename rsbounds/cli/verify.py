@@ -1,231 +1,181 @@
-"""``rsbounds verify``: every row of a result file against the mpmath oracle."""
+"""``rsbounds verify``: every claim of a result file against oracle, data and model."""
 
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from rsbounds import loading as _load
-from rsbounds._numerics.checks import choice, one, real, whole
-from rsbounds.certificate import ABSTAIN
-from rsbounds.cli._progress import progress
-from rsbounds.confidence.counts import MAX_N
-from rsbounds.results._records import Row, read_manifest, read_rows
+from rsbounds._numerics.checks import count
+from rsbounds.certify import Progress
+from rsbounds.cli import _audit, _engine
+from rsbounds.cli.merge import some
+from rsbounds.results import Manifest, Row, read_rows
 
-_DIGITS = 20
-_LOST = 1e-6  # a radius this much (relative to itself plus sigma) too small is a finding
-_PARAMETERS = {
-    "gaussian": ("sigma",),
-    "semi-elastic": ("rate", "dim"),
-    "lipschitz": ("lip", "sigma_min", "dim"),
-}
-_DOMAINS = {  # lower end, upper end, and which are included
-    **dict.fromkeys(("sigma", "sigma_min", "target_radius"), (0.0, math.inf, "neither")),
-    **dict.fromkeys(("rate", "lip"), (0.0, math.inf, "left")),
-    "dim": (1.0, 1e8, "left"),
-    "alpha": (0.0, 1.0, "neither"),
-    "n": (1, MAX_N, "both"),
-    "skip": (1, 1e18, "both"),
-    "max": (-1, 1e18, "both"),
-}
+Finding = tuple[int, int, str]  # line, input, what
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the ``verify`` command."""
     parser = subparsers.add_parser(
         "verify",
-        help="check every radius of a result file with the oracle",
-        description="Compute every radius again from its counts and the manifest, in mpmath "
-        "and not by the code that wrote it, and report rows above the truth, rows that don't "
-        "fit the manifest and duplicates. Exit status 1 on a finding (extra: test).",
+        help="check every claim of a result file",
+        description="Compute every bound and radius again from the counts and the manifest, in "
+        "mpmath and not by the code that wrote them, and report rows above the truth, rows that "
+        "don't fit the manifest, duplicates and missing rows; with --data also what doesn't fit "
+        "the data, with --rerun what the model doesn't draw again. Exit status 1 on a finding "
+        "(extra: test).",
     )
-    parser.add_argument("file", metavar="FILE.tsv", type=Path)
+    add = parser.add_argument
+    add("file", metavar="FILE.tsv", type=Path)
+    add("--data", metavar="DATA", help="check labels, indices and hashes against the data")
+    add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
+    add("--sample", type=int, metavar="K", help="compute only K random rows again")
+    add("--jobs", type=int, default=1, help="processes (1)")
+    add("--json", action="store_true", help="print a JSON object")
+    _engine.add_model(parser, required=False)
+    _engine.add_data(parser)
+    _engine.add_engine(parser)
     parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what is wrong."""
     try:
-        from mpmath import mp
+        import mpmath  # noqa: F401
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "verify needs mpmath; install it with: pip install mpmath"
         ) from None
-    manifest = read_manifest(args.file)
+    for name in ("rerun", "sample"):
+        if getattr(args, name) is not None:
+            count(f"--{name}", getattr(args, name), 1)
+    if args.rerun is not None and (args.model is None or args.data is None):
+        raise ValueError("--rerun needs --model and --data")
+    if args.rerun is None and args.model is not None:
+        raise ValueError("--model goes with --rerun")
+    manifest = Manifest.read(args.file)
     try:
-        _check(manifest)
+        _audit.check_manifest(manifest)
     except ValueError as error:
         raise ValueError(f"the manifest of {args.file} is damaged: {error}") from None
-    rows = read_rows(args.file)
-    fixed = manifest.get("target_radius") is None
-    evidence = _Fixed(manifest) if fixed else _Sequential(manifest)
-    findings = 0
+    rows = list(enumerate(_rows(args.file), start=2))
+    found = list(_structure(rows, manifest))
+    found += _computed(args, rows, manifest)
+    if args.data is not None:
+        found += _against_data(args, rows, manifest)
+    return _report(args, found, [row for _, row in rows], manifest)
+
+
+def _rows(path: Path) -> list[Row]:
+    if not path.stat().st_size:
+        return []
+    return read_rows(path)
+
+
+def _report(
+    args: argparse.Namespace, found: list[Finding], rows: list[Row], manifest: Manifest
+) -> int:
+    whole_file = _whole(rows, manifest)
+    total = len(found) + len(whole_file)
+    if args.json:
+        each = [{"line": a, "input": b, "finding": c} for a, b, c in sorted(found)]
+        each += [{"line": None, "input": None, "finding": text} for text in whole_file]
+        print(json.dumps({"file": str(args.file), "rows": len(rows), "findings": each}))
+        return int(total > 0)
+    for line, index, text in sorted(found):
+        print(f"{args.file}:{line}: input {index}: {text}")
+    for text in whole_file:
+        print(f"{args.file}: {text}")
+    print(f"{args.file}: {len(rows)} rows, {total or 'no'} finding{'s' * (total != 1)}")
+    return int(total > 0)
+
+
+def _whole(rows: list[Row], manifest: Manifest) -> list[str]:
+    """What is wrong with the file as a whole."""
+    if not rows:
+        return ["has no rows"]
+    known = {entry["input"] for h in manifest.history for entry in h.get("corrupt", ())}
+    missing = [i for i in manifest.places({row.idx for row in rows})[0] if i not in known]
+    if missing:
+        return [f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"]
+    return []
+
+
+def _structure(rows: list[tuple[int, Row]], manifest: Manifest) -> Iterator[Finding]:
+    """Duplicates and strangers."""
     seen: set[int] = set()
-    for number, row in enumerate(progress(rows, "row"), start=2):
-        said = [*_mismatches(row, manifest)]
-        try:
-            with mp.workdps(_DIGITS):
-                said += evidence.findings(row)
-        except (ValueError, ArithmeticError, TypeError) as error:  # numbers beyond all measure
-            raise ValueError(f"{args.file}:{number}: the oracle can't tell: {error}") from error
+    rank, size = manifest.share()
+    skip, top = int(manifest.data.get("skip", 1)), int(manifest.data.get("max", -1))
+    total = manifest.data.get("inputs")
+    for line, row in rows:
         if row.idx in seen:
-            said.append("appears twice")
+            yield line, row.idx, "appears twice"
         seen.add(row.idx)
-        for finding in said:
-            print(f"{args.file}:{number}: input {row.idx}: {finding}")
-        findings += len(said)
-    print(f"{args.file}: {len(rows)} rows, {findings or 'no'} finding{'s' * (findings != 1)}")
-    return int(findings > 0)
+        place, rest = divmod(row.idx, skip)
+        beyond = total is not None and place >= total
+        if rest or place % size != rank or 0 <= top <= row.idx or beyond:
+            yield line, row.idx, "is not one of the inputs the manifest names"
 
 
-def _check(manifest: Mapping[str, Any]) -> None:
-    """ValueError unless the manifest has what the rows are checked against."""
-    method = choice("method", manifest.get("method"), tuple(_PARAMETERS))
-    if not isinstance(manifest.get("scope"), str):
-        raise ValueError(f"scope must be text; got {manifest.get('scope')!r}")
-    for section, needed in (("parameters", _PARAMETERS[method]), ("data", ())):
-        part = manifest.get(section, {})
-        if not isinstance(part, dict):
-            raise ValueError(f"{section} must be an object; got {part!r}")
-        for name in sorted(_DOMAINS.keys() & {*needed, *part}):
-            _number(f"{section}.{name}", part.get(name), *_DOMAINS[name])
-    target = () if manifest.get("target_radius") is None else ("target_radius",)
-    for name in ("n", "alpha", *target):
-        _number(name, manifest.get(name), *_DOMAINS[name])
-    _load.parts("shard", manifest.get("shard", "0/1"))
-
-
-def _number(name: str, value: Any, low: float, high: float, closed: str) -> None:
-    if closed == "both":
-        whole(name, value, int(low))
-    one(name, real(name, value, low, high, closed=closed, nan=False))
-
-
-def _mismatches(row: Row, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """What contradicts the manifest or the row itself."""
-    for key in ("method", "scope"):
-        if getattr(row, key) != manifest[key]:
-            yield f"{key} is {getattr(row, key)!r}, {manifest[key]!r} in the manifest"
-    parameters = manifest["parameters"]
-    if manifest["method"] == "gaussian" and row.sigma != parameters["sigma"]:
-        yield f"sigma is {row.sigma}, {parameters['sigma']} in the manifest"
-    if not row.sigma >= parameters.get("sigma_min", 0.0):
-        yield f"sigma is {row.sigma}, below the manifest's sigma_min"
-    if not 0 <= row.count <= row.n:
-        yield f"count is {row.count} of {row.n}"
-    if row.correct != (row.predict == row.label):
-        yield f"correct is {row.correct}, but predict {row.predict} and label {row.label}"
-    if row.predict == ABSTAIN and row.radius:
-        yield f"abstains with radius {row.radius}"
-    data = manifest.get("data", {})
-    rank, size = map(int, manifest.get("shard", "0/1").split("/"))
-    place, rest = divmod(row.idx, data.get("skip", 1))
-    if rest or place % size != rank or 0 <= data.get("max", -1) <= row.idx:
-        yield "is not one of the inputs the manifest names"
-
-
-class _Fixed:
-    """Rows whose number of samples was fixed in advance: Clopper-Pearson."""
-
-    def __init__(self, manifest: Mapping[str, Any]) -> None:
-        self._manifest = manifest
-        self._bound = cache(partial(self._lower, float(manifest["alpha"])))
-
-    @staticmethod
-    def _lower(alpha: float, count: int, n: int) -> tuple[Any, Any]:
-        from rsbounds import oracle
-
-        q = oracle.lower_complement(count, n, alpha, dps=_DIGITS)
-        return oracle.lower_score(count, n, alpha, dps=_DIGITS), q
-
-    def findings(self, row: Row) -> Iterator[str]:
-        if row.n != self._manifest["n"]:
-            yield f"n is {row.n}, {self._manifest['n']} in the manifest"
-        if not 0 <= row.count <= row.n:
-            return
-        score, q = self._bound(row.count, row.n)
-        if not _exact(row.p_a) <= 1 - q:
-            yield f"p_a is {row.p_a}, above the truth 1 - {q}"
-        if (row.predict == ABSTAIN) != (score <= 0):
-            yield f"predicts {row.predict}, but the class's score is {score}"
-        above = _excess(self._manifest, row.sigma)
-        if row.radius > 0 and not above(row.radius, score) <= 0:
-            yield f"radius is {row.radius}, above the truth"
-        least = row.radius + _LOST * (row.radius + row.sigma)
-        if row.predict != ABSTAIN and not above(least, score) > 0:
-            yield f"radius is {row.radius}, below what the counts show"
-
-
-class _Sequential:
-    """Rows of ``--target-radius``: the wealth of the sequential test."""
-
-    def __init__(self, manifest: Mapping[str, Any]) -> None:
-        self._manifest = manifest
-        self._target = float(manifest["target_radius"])
-        self._needed = cache(self._score)
-
-    def _score(self, sigma: float) -> Any:
-        from mpmath import mp
-
-        above = _excess(self._manifest, sigma)
-        guess = self._target / sigma
-        return mp.findroot(
-            lambda score: above(self._target, score), (guess, guess * 1.01), tol=1e-16
-        )
-
-    def findings(self, row: Row) -> Iterator[str]:
-        if not 0 <= row.n <= self._manifest["n"]:
-            yield f"n is {row.n}, at most {self._manifest['n']} in the manifest"
-        if row.radius not in (0.0, self._target):
-            yield f"radius is {row.radius}, neither 0 nor the target {self._target}"
-        if not 0 <= row.count <= row.n or not row.n:
-            return
-        if row.radius > 0 and not self._proved(row, self._needed(row.sigma)):
-            yield f"radius is {row.radius}, not proved by {row.count} of {row.n}"
-        if row.p_a > 0:
-            from rsbounds import oracle
-
-            if not self._proved(row, oracle.ndtri(row.p_a, dps=_DIGITS)):
-                yield f"p_a is {row.p_a}, above the truth"
-
-    def _proved(self, row: Row, score: Any) -> bool:
-        from mpmath import mp
-
-        from rsbounds import oracle
-
-        wealth = oracle.log_wealth(row.count, row.n, score, dps=_DIGITS)
-        return bool(wealth >= -mp.log(_exact(self._manifest["alpha"])))
-
-
-def _excess(manifest: Mapping[str, Any], sigma: float) -> Callable[[float, Any], Any]:
-    """A function of (radius, score) that is positive where the radius exceeds the truth."""
-    from rsbounds import oracle
-
-    parameters = manifest["parameters"]
-    method = manifest["method"]
-    if method == "gaussian":
-        return lambda r, z: _exact(r) - oracle.gaussian_radius(z, sigma, dps=_DIGITS)
-    if method == "semi-elastic":
-        envelope = oracle.semi_elastic(sigma, parameters["rate"])
+def _computed(
+    args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
+) -> list[Finding]:
+    """The rows, or some of them, computed again."""
+    if args.sample is not None and args.sample < len(rows):
+        rows = Random(0).sample(rows, args.sample)
+    progress = Progress(len(rows), "row")
+    check = partial(_row, str(args.file), manifest)
+    found: list[Finding] = []
+    if args.jobs > 1:
+        with ProcessPoolExecutor(args.jobs) as pool:
+            for said in progress.over(pool.map(check, rows, chunksize=8)):
+                found += said
     else:
-        envelope = oracle.lipschitz_sigma(sigma, parameters["lip"], parameters["sigma_min"])
-
-    def excess(r: float, z: Any) -> Any:
-        if not parameters.get("rate", 0) * r < 1e4:  # sigma(x) changes by a factor exp(rate r)
-            raise ValueError(f"radius {r} is too large for the rate")
-        return max(
-            oracle.worst_score(r, -z, sigma, bound(_exact(r)), parameters["dim"], dps=_DIGITS)
-            for bound in envelope
-        )
-
-    return excess
+        for said in progress.over(map(check, rows)):
+            found += said
+    return found
 
 
-def _exact(value: float) -> Any:
+def _row(file: str, manifest: Manifest, numbered: tuple[int, Row]) -> list[Finding]:
     from mpmath import mp
 
-    return mp.mpf(value)
+    line, row = numbered
+    try:
+        with mp.workdps(_audit.DIGITS + 10):
+            return [(line, row.idx, text) for text in _audit.findings(row, manifest)]
+    except (ValueError, ArithmeticError, TypeError) as error:  # numbers beyond all measure
+        raise ValueError(f"{file}:{line}: the oracle can't tell: {error}") from error
+
+
+def _against_data(
+    args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
+) -> Iterable[Finding]:
+    """Labels and hashes; and, for some rows, the counts that the model draws again."""
+    loaded = _engine.load(args) if args.model is not None else None
+    data = _engine.open_data(args, loaded)
+    for line, row in rows:
+        if not row.idx < len(data):
+            yield line, row.idx, f"the data have {len(data)} inputs"
+            continue
+        item = data.item(row.idx)
+        if row.label != item.label:
+            yield line, row.idx, f"label is {row.label}, {item.label} in the data"
+        if row.input not in ("-", (item.digest or "-")[:16]):
+            yield line, row.idx, f"input is {row.input}, {(item.digest or '-')[:16]} in the data"
+    if loaded is None or not rows:
+        return
+    sampler = _engine.sampler(args, loaded, data, rows[0][1].sigma)
+    chosen = Random(manifest.seed + 1).sample(rows, min(args.rerun, len(rows)))
+    for line, row in chosen:
+        if row.idx < len(data):
+            x = data.input(row.idx)
+            for text in _engine.redrawn(sampler, x, row, manifest):
+                yield line, row.idx, text
+    print(f"{args.file}: {len(chosen)} rows drawn again", file=sys.stderr)

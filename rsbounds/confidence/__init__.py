@@ -1,12 +1,15 @@
 """From counts and scores to bounds on probabilities, rounded outward.
 
 `counts`: Clopper-Pearson; `randomized`: its randomised form; `histogram`, `soft`, `cdf`:
-scores in [0, 1]; `sequential`: tests and bounds that hold at all sample sizes at once.
+scores in [0, 1]; `sequential`: tests and bounds that hold at all sample sizes at once;
+`pairs`: top class and runner-up together; `bounds`: all of them by name.
 """
 
+from rsbounds.confidence.bounds import BOUNDS, Bound, Pair
 from rsbounds.confidence.cdf import CDFCertificate
-from rsbounds.confidence.counts import lower_bound, pair_bounds, upper_bound
+from rsbounds.confidence.counts import lower_bound, upper_bound
 from rsbounds.confidence.histogram import ScoreHistogram
+from rsbounds.confidence.pairs import anytime_pair_bounds, pair_bounds
 from rsbounds.confidence.randomized import randomized_lower_bound
 from rsbounds.confidence.sequential import (
     SequentialTest,
@@ -21,10 +24,14 @@ from rsbounds.confidence.soft import (
 )
 
 __all__ = [
+    "BOUNDS",
+    "Bound",
     "CDFCertificate",
+    "Pair",
     "ScoreHistogram",
     "SequentialTest",
     "anytime_lower_bound",
+    "anytime_pair_bounds",
     "anytime_upper_bound",
     "lower_bound",
     "pair_bounds",

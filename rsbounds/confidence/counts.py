@@ -7,7 +7,7 @@ tails keep their relative precision; the upper bound is the same thing for the f
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,17 @@ from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.search import outward
 
 MAX_N = 10**12
+
+
+class End(NamedTuple):
+    """A lower bound p, its complement q = 1 - p and its score: rounded down, up and down.
+
+    For the failures the same three are an upper bound on the successes: q, and the score -z.
+    """
+
+    z: Array
+    p: Array
+    q: Array
 
 
 def lower_bound(
@@ -77,7 +88,7 @@ def lower_bound(
     count, n, alpha = arguments(count, n, alpha)
     p, q = clopper_pearson(count, n, alpha)
     bound = score(p, q) if scores else p
-    return _proved(bound, "z" if scores else "p", count, n, alpha) if rigorous else bound[()]
+    return proved(bound, "z" if scores else "p", count, n, alpha) if rigorous else bound[()]
 
 
 def upper_bound(
@@ -101,54 +112,7 @@ def upper_bound(
     count, n, alpha = arguments(count, n, alpha)
     p, q = clopper_pearson(n - count, n, alpha)
     bound = -score(p, q) if scores else q
-    return _proved(bound, "-z" if scores else "q", n - count, n, alpha) if rigorous else bound[()]
-
-
-def pair_bounds(
-    count_a: Any,
-    count_b: Any,
-    n: Any,
-    alpha: Any,
-    *,
-    scores: bool = False,
-    rigorous: bool = False,
-) -> tuple[Any, Any]:
-    """Joint bounds for the top class and the runner-up, at alpha/2 each.
-
-    ``count_b`` is the largest count among the other classes. Its upper bound covers the
-    true runner-up, whichever class that is, because the bound increases with the count:
-    no union over the classes is needed. Class A itself must come from other samples.
-
-    Parameters
-    ----------
-    count_a, count_b : array_like of int
-        Counts of the top class and of the largest other class; count_a + count_b <= n.
-    n, alpha, scores, rigorous
-        As in `lower_bound`.
-
-    Returns
-    -------
-    p_a, p_b : float or ndarray
-        Lower bound for A and upper bound for B, the latter capped at 1 - p_a; both hold
-        together with probability at least 1 - alpha.
-
-    Examples
-    --------
-    >>> from rsbounds.confidence import pair_bounds
-    >>> p_a, p_b = pair_bounds(900, 60, 1000, 0.001)
-    >>> print(f"{p_a:.6f} {p_b:.6f}")
-    0.865225 0.088655
-    """
-    count_a, n, alpha = arguments(count_a, n, alpha, "count_a")
-    count_b, n, alpha = arguments(count_b, n, alpha, "count_b")
-    count_a, count_b, n, alpha = broadcast(count_a=count_a, count_b=count_b, n=n, alpha=alpha)
-    if not np.all(count_a <= n - count_b):
-        raise ValueError("count_a + count_b must be <= n; got a larger sum")
-    options = {"scores": scores, "rigorous": rigorous}
-    lower = lower_bound(count_a, n, alpha / 2, **options)
-    upper = upper_bound(count_b, n, alpha / 2, **options)
-    cap = -lower if scores else clopper_pearson(count_a, n, alpha / 2)[1]
-    return lower, np.minimum(upper, cap)[()]
+    return proved(bound, "-z" if scores else "q", n - count, n, alpha) if rigorous else bound[()]
 
 
 def arguments(
@@ -179,6 +143,12 @@ def clopper_pearson(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> tuple
     return p, q
 
 
+def end(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> End:
+    """The lower bound in all its forms, solved once."""
+    p, q = clopper_pearson(count, n, alpha)
+    return End(score(p, q), p, q)
+
+
 def from_log(log_p: Array) -> tuple[Array, Array]:
     """(p, 1 - p) from log p, rounded down and up."""
     return np.exp(log_p) * (1.0 - 2.0 * EPS), -np.expm1(log_p) * (1.0 + 2.0 * EPS)
@@ -197,7 +167,7 @@ def score(p: Array, q: Array) -> Array:
     return np.asarray(z - EPS * (1.0 + 32.0 * np.abs(z)))
 
 
-def _proved(bound: Array, form: str, count: Any, n: Any, alpha: Any) -> Any:
+def proved(bound: Array, form: str, count: Any, n: Any, alpha: Any) -> Any:
     from rsbounds.confidence._rigorous import prove
 
     return prove(bound, form, count, n, alpha)[()]

@@ -12,6 +12,7 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import (
+    End,
     arguments,
     both,
     clopper_pearson,
@@ -73,14 +74,12 @@ def randomized_lower_bound(
     """
     count, n, alpha = arguments(count, n, alpha)
     u = 1.0 - np.asarray(np.random.default_rng(seed).random(count.shape))
-    p, q = _randomized(count, n, alpha, u)
-    return (score(p, q) if scores else p)[()]
+    found = randomized_end(count, n, alpha, u)
+    return (found.z if scores else found.p)[()]
 
 
-def _randomized(
-    count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array
-) -> tuple[Array, Array]:
-    """(p, q) for the uniforms ``u`` in (0, 1], rounded down and up."""
+def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array) -> End:
+    """The lower bound in all its forms, for the uniforms ``u`` in (0, 1]."""
     p, q = clopper_pearson(count, n, alpha)
     full, none = count == n, count == 0
     p_full, q_full = from_log(_log_all(n[full], alpha[full], u[full]))
@@ -109,7 +108,7 @@ def _randomized(
     safe, other = np.where(in_p, p[inner], q[inner]), np.where(in_p, p_next, q_next)
     x = bisect(safe, other, accepted, steps=45)
     p[inner], q[inner] = both(x, in_p)
-    return p, q
+    return End(score(p, q), p, q)
 
 
 def _log_all(n: NDArray[Any], alpha: Array, u: Array) -> Array:

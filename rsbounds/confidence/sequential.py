@@ -12,7 +12,7 @@ from scipy import special as sc
 from rsbounds._numerics.checks import Array, real
 from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.search import bisect
-from rsbounds.confidence.counts import arguments, both, clopper_pearson, score
+from rsbounds.confidence.counts import End, arguments, both, clopper_pearson, score
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,8 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     >>> print(f"{anytime_lower_bound(990, 1000, 0.001):.6f}")
     0.971248
     """
-    hits, trials, alpha = _anytime(hits, trials, alpha)
-    z = _bound(hits, trials, alpha)
-    return (z if scores else _probability(z)[0])[()]
+    found = anytime_end(*anytime_arguments(hits, trials, alpha))
+    return (found.z if scores else found.p)[()]
 
 
 def anytime_upper_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = False) -> Any:
@@ -144,14 +143,23 @@ def anytime_upper_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     >>> print(f"{anytime_upper_bound(10, 1000, 0.001):.6f}")
     0.028752
     """
-    hits, trials, alpha = _anytime(hits, trials, alpha)
-    z = _bound(trials - hits, trials, alpha)
-    return (-z if scores else _probability(z)[1])[()]
+    hits, trials, alpha = anytime_arguments(hits, trials, alpha)
+    found = anytime_end(trials - hits, trials, alpha)
+    return (-found.z if scores else found.q)[()]
 
 
-def _anytime(hits: Any, trials: Any, alpha: Any) -> tuple[Any, Any, Any]:
+def anytime_end(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> End:
+    """The anytime lower bound in all its forms, solved once."""
+    z = _bound(hits, trials, alpha)
+    return End(z, *_probability(z))
+
+
+def anytime_arguments(
+    hits: Any, trials: Any, alpha: Any, name: str = "hits"
+) -> tuple[Any, Any, Any]:
+    """The three, checked and broadcast."""
     real("alpha", alpha, 0.0, 0.5, closed="right", nan=False)
-    return arguments(hits, trials, alpha, "hits", "trials")
+    return arguments(hits, trials, alpha, name, "trials")
 
 
 def _bound(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> Array:

@@ -13,8 +13,9 @@ from scipy import special as sc
 from rsbounds._numerics.checks import Array, choice, real
 from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.search import Accepted, bisect
-from rsbounds.confidence.counts import score
+from rsbounds.confidence.counts import End, score
 from rsbounds.confidence.histogram import ScoreHistogram
+from rsbounds.confidence.pairs import capped_end, half
 
 _METHODS = ("chernoff", "maurer-pontil", "hoeffding", "betting")
 
@@ -70,8 +71,8 @@ def soft_lower_bound(
     hoeffding     0.8475
     betting       0.8967
     """
-    p, q = _bound(histogram, alpha, method)
-    return (score(p, q) if scores else p)[()]
+    found = soft_end(histogram, alpha, method)
+    return (found.z if scores else found.p)[()]
 
 
 def soft_upper_bound(
@@ -90,8 +91,8 @@ def soft_upper_bound(
     >>> print(f"{soft_upper_bound(h, 0.001):.6f}")
     0.006884
     """
-    p, q = _bound(histogram.complement(), alpha, method)
-    return (-score(p, q) if scores else q)[()]
+    found = soft_end(histogram.complement(), alpha, method)
+    return (-found.z if scores else found.q)[()]
 
 
 def soft_pair_bounds(
@@ -132,11 +133,11 @@ def soft_pair_bounds(
     """
     if len(others) == 0:
         raise ValueError("others must hold at least one histogram; got none")
-    half = _alpha(alpha) / 2.0
-    p, q = _bound(top, half, method)
-    lower, cap = (score(p, q), -score(p, q)) if scores else (p, q)
-    upper = max(soft_upper_bound(h, half, method=method, scores=scores) for h in others)
-    return lower[()], np.minimum(upper, cap)[()]
+    level = half(_alpha(alpha))
+    lower = soft_end(top, level, method)
+    upper = min((soft_end(h.complement(), level, method) for h in others), key=lambda e: e.z)
+    z_b, p_b = capped_end(lower, upper)
+    return (lower.z[()], z_b[()]) if scores else (lower.p[()], p_b[()])
 
 
 def soft_radius_estimate(top: ScoreHistogram, other: ScoreHistogram, sigma: Any) -> Any:
@@ -183,8 +184,8 @@ def _alpha(alpha: Any) -> float:
     return float(array)
 
 
-def _bound(histogram: ScoreHistogram, alpha: Any, method: str) -> tuple[Array, Array]:
-    """(p, q): the lower bound rounded down and its complement rounded up."""
+def soft_end(histogram: ScoreHistogram, alpha: Any, method: str) -> End:
+    """The lower bound in all its forms."""
     log_inverse = -math.log(_alpha(alpha)) * (1.0 + 2.0 * EPS)
     method = choice("method", method, _METHODS)
     n = histogram.n
@@ -199,7 +200,8 @@ def _bound(histogram: ScoreHistogram, alpha: Any, method: str) -> tuple[Array, A
         case _:
             q = deficit + _betting(histogram, deficit, log_inverse)
     q = min(q * (1.0 + 4.0 * EPS), 1.0)
-    return np.asarray(np.nextafter(1.0 - q, 0.0) if q < 1.0 else 0.0), np.asarray(q)
+    p = np.asarray(np.nextafter(1.0 - q, 0.0) if q < 1.0 else 0.0)
+    return End(score(p, np.asarray(q)), p, np.asarray(q))
 
 
 def _deficit(histogram: ScoreHistogram, least: int = 1) -> float:

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, broadcast
+from rsbounds._numerics.checks import Array, Floats, broadcast
 from rsbounds._numerics.threads import apply
-from rsbounds_ext.kernels import ufuncs
+from rsbounds_ext.kernels import lipschitz_ratio
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def integrated(
-    z_a: Array, z_b: Array, half: Array, sigma: Array, lip: Array, floor: Array, dim: Array
+    z_a: Floats,
+    z_b: Floats,
+    half: Floats,
+    sigma: Floats,
+    lip: Floats,
+    floor: Floats,
+    dim: Floats,
 ) -> Array:
-    arrays = broadcast(z_a=z_a, z_b=z_b, half=half, sigma=sigma, lip=lip, floor=floor, dim=dim)
-    z_a, z_b, half, sigma, lip, floor, dim = arrays
+    """The path length at which half the gap is spent, one unit of score costing sigma/k.
+
+    With v the score along the path, \\|dv\\| <= k(v) dr/sigma, k = 1 + 2 lip R(Phi(-\\|v\\|)), and
+    sigma falls no faster than lip, to no less than ``floor``.
+    """
+    values = broadcast(z_a=z_a, z_b=z_b, half=half, sigma=sigma, lip=lip, floor=floor, dim=dim)
+    z_a, z_b, half, sigma, lip, floor, dim = values
     sigma, power = np.frexp(sigma)  # lengths in units of sigma: nothing overflows on the way
     floor = np.ldexp(floor, -power)
     search = (half > 0) & np.isfinite(half)
@@ -60,6 +71,6 @@ def _path(start: Array, end: Array, lip: Array, dim: Array) -> Array:
 def _mean(middle: Array, half: Array, lip: Array, dim: Array) -> Array:
     """The mean of 1/k over [middle - half, middle + half] by 24 Gauss-Legendre nodes."""
     v = middle[..., None] + half[..., None] * _NODES
-    r = apply(ufuncs["lipschitz_ratio"], np.abs(v), dim[..., None], cost=0.6)
+    r = apply(lipschitz_ratio, np.abs(v), dim[..., None], cost=0.6)
     result: Array = (_WEIGHTS / 2 / (1 + 2 * lip[..., None] * r)).sum(-1)
     return result

@@ -26,6 +26,7 @@ Examples
 from __future__ import annotations
 
 from rsbounds.oracle._ball import Tails, ball_tails, ncx2_tails
+from rsbounds.oracle._composite import composite_radius, list_radius
 from rsbounds.oracle._confidence import lower_complement, lower_score, upper_bound, upper_score
 from rsbounds.oracle._envelope import (
     Envelope,
@@ -54,6 +55,7 @@ from rsbounds.oracle._ncx2 import (
     ncx2_sf,
 )
 from rsbounds.oracle._normal import log_ndtr, ndtr, ndtri, ndtri_exp, score
+from rsbounds.oracle._pair import pair_scores
 from rsbounds.oracle._renyi import renyi_radius
 from rsbounds.oracle._sequential import log_wealth
 
@@ -64,6 +66,7 @@ __all__ = [
     "ball_offset",
     "ball_score",
     "ball_tails",
+    "composite_radius",
     "envelope_branch",
     "envelope_branches",
     "gaussian_radius",
@@ -72,6 +75,7 @@ __all__ = [
     "lipschitz_constant",
     "lipschitz_ratio",
     "lipschitz_sigma",
+    "list_radius",
     "log_ndtr",
     "log_wealth",
     "lower_complement",
@@ -90,6 +94,7 @@ __all__ = [
     "ndtr",
     "ndtri",
     "ndtri_exp",
+    "pair_scores",
     "ratio_threshold",
     "renyi_radius",
     "score",

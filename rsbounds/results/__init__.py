@@ -1,7 +1,40 @@
-"""Result files: rows, manifests, and what they say."""
+"""Result files: rows, manifests, and what they say.
 
+A file is a TSV whose header starts with the columns the field has written since [C],
+``idx label predict radius correct``; further columns are kept by every command, known or not.
+"""
+
+from rsbounds.results._file import Writer, read_rows, write
+from rsbounds.results._html import html
+from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
+from rsbounds.results._marks import footnote, marked
+from rsbounds.results._merge import merge
 from rsbounds.results._plot import plot
-from rsbounds.results._results import Results, Row, read
+from rsbounds.results._results import Results, read
+from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, default_radii, table
+from rsbounds.results._text import sparse as sparse_counts
+from rsbounds.results._text import truncated
 
-__all__ = ["STYLES", "Results", "Row", "default_radii", "plot", "read", "table"]
+__all__ = [
+    "COLUMNS",
+    "FORMAT",
+    "STYLES",
+    "Manifest",
+    "Results",
+    "Row",
+    "Writer",
+    "default_radii",
+    "footnote",
+    "html",
+    "manifest_path",
+    "marked",
+    "merge",
+    "plot",
+    "read",
+    "read_rows",
+    "sparse_counts",
+    "table",
+    "truncated",
+    "write",
+]

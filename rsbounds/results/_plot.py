@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rsbounds.results._marks import marked, truncated
+from rsbounds.results._marks import marked
 from rsbounds.results._results import Results
+from rsbounds.results._text import truncated
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", ":", "-.")

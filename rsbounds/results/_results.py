@@ -1,32 +1,22 @@
-"""The rows of a certification file and what they say."""
+"""The rows of a result file and what they say."""
 
 from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics import checks as _checks
+from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results._fields import real, short, whole
-
-COLUMNS = ("idx", "label", "predict", "radius", "correct")
-
-
-class Row(NamedTuple):
-    """One certified input; ``scope`` is "" where the file has no such column."""
-
-    idx: int
-    label: int
-    predict: int
-    radius: float
-    correct: bool
-    scope: str
+from rsbounds.results._file import columns_of
+from rsbounds.results._manifest import Manifest, manifest_path
+from rsbounds.results._row import Row
+from rsbounds.results._text import quoted
 
 
 @dataclass(frozen=True)
@@ -36,10 +26,11 @@ class Results:
     name: str
     rows: tuple[Row, ...]
     note: str = ""
+    manifest: Manifest | None = None
 
     def certified_accuracy(self, radii: Any) -> Array:
         """Share of rows that are correct with radius >= r, for each r; NaN without rows."""
-        at = _checks.real("radii", radii, 0.0, nan=False)
+        at = checks.real("radii", radii, 0.0, nan=False)
         held = np.sort([row.radius for row in self.rows if row.correct])
         return self._share(len(held) - np.searchsorted(held, at))
 
@@ -57,14 +48,20 @@ class Results:
 
     def by_class(self) -> dict[int, Results]:
         """The rows of each label, labels in order."""
-        labels = sorted({row.label for row in self.rows})
-        return {
-            k: Results(self.name, tuple(row for row in self.rows if row.label == k)) for k in labels
-        }
+        groups: dict[int, list[Row]] = {}
+        for row in self.rows:
+            groups.setdefault(row.label, []).append(row)
+        return {k: replace(self, rows=tuple(groups[k]), note="") for k in sorted(groups)}
 
     def scopes(self) -> list[str]:
         """The distinct scopes of the rows, in the order met."""
         return list(dict.fromkeys(row.scope for row in self.rows))
+
+    def missing(self) -> list[int]:
+        """Indices of inputs that the manifest selects and the file lacks; [] where it can't say."""
+        if self.manifest is None:
+            return []
+        return self.manifest.places({row.idx for row in self.rows})[0]
 
     def _share(self, total: Any) -> Array:
         total = np.asarray(total, dtype=np.float64)
@@ -78,8 +75,9 @@ def read(path: str | os.PathLike[str]) -> Results:
     ----------
     path : path-like
         A TSV of the field (``idx label predict radius correct time``) or of
-        ``rsbounds certify``. An empty file has no rows; a last line that was cut short
-        is left out, with a note.
+        ``rsbounds certify``, with its manifest if one lies beside it. An empty file has no rows;
+        a last line that was cut short is left out; rows that the manifest's selection has and the
+        file lacks are counted: each with a note.
 
     Returns
     -------
@@ -95,7 +93,8 @@ def read(path: str | os.PathLike[str]) -> Results:
 
     References
     ----------
-    [C] Cohen, Rosenfeld, Kolter 2019: the columns, and -1 for an abstention.
+    [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing, 2019:
+    the columns, and -1 for an abstention.
 
     Examples
     --------
@@ -114,59 +113,38 @@ def read(path: str | os.PathLike[str]) -> Results:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{name}: expected tab-separated text in UTF-8") from None
+    manifest = Manifest.read(Path(path)) if manifest_path(Path(path)).exists() else None
     if not text:
-        return Results(name, (), "empty file")
+        return Results(name, (), "empty file", manifest)
     first, *lines = text.split("\n")
-    header = first.strip().split("\t")
-    if tuple(header[:5]) != COLUMNS:
-        expected = f"a header that starts with {' '.join(COLUMNS)}, separated by tabs"
-        raise ValueError(f"{name}:1: expected {expected}; got {short(first)}")
+    columns = columns_of(name, first)
     unterminated = len(lines) + 1
-    cut = f"line {unterminated} is cut short: left out"
     rows: list[Row] = []
     lines_of: dict[int, int] = {}
+    scopes: set[str] = set()
+    note = ""
     for number, line in enumerate(lines, start=2):
         if not line.strip():
             continue
         try:
-            row = _parse(line.split("\t"), header)
+            row = Row.parse(line.rstrip("\r"), columns)
+            for expected in row.contradictions():
+                raise ValueError(expected)
             if row.idx in lines_of:
                 raise ValueError(f"each idx once, {row.idx} is on line {lines_of[row.idx]} too")
+            if number == unterminated and "scope" in columns and row.scope not in scopes:
+                raise ValueError("a scope met before")  # part of a longer one, perhaps
         except ValueError as error:
             if number == unterminated:
-                return Results(name, tuple(rows), cut)
-            raise ValueError(f"{name}:{number}: expected {error}; got {short(line)}") from None
-        scoped = "scope" in header
-        if number == unterminated and scoped and row.scope not in {r.scope for r in rows}:
-            return Results(name, tuple(rows), cut)  # part of a longer scope, perhaps
+                note = f"line {number} is cut short: left out"
+                break
+            raise ValueError(f"{name}:{number}: expected {error}; got {quoted(line)}") from None
         lines_of[row.idx] = number
+        scopes.add(row.scope)
         rows.append(row)
-    return Results(name, tuple(rows))
-
-
-def _parse(fields: list[str], header: list[str]) -> Row:
-    if len(fields) != len(header):
-        raise ValueError(f"{len(header)} fields separated by tabs")
-    idx, label, predict = (_named(*named) for named in zip(COLUMNS[:3], fields, strict=False))
-    try:
-        radius = real(fields[3].strip().lower())
-    except ValueError:
-        radius = math.nan
-    if not radius >= 0:
-        raise ValueError("a number >= 0 in column radius")
-    if fields[4].strip() not in ("0", "1"):
-        raise ValueError("0 or 1 in column correct")
-    scope = fields[header.index("scope")] if "scope" in header else ""
-    correct = fields[4].strip() == "1"
-    if predict == ABSTAIN and (correct or radius):
-        raise ValueError("radius 0 and correct 0 where predict is -1")
-    if correct != (predict == label != ABSTAIN):
-        raise ValueError("correct 1 where predict is the label, else 0")
-    return Row(idx, label, predict, radius, correct, scope)
-
-
-def _named(column: str, field: str) -> int:
-    try:
-        return whole(field.strip())
-    except ValueError as error:
-        raise ValueError(f"{error} in column {column}") from None
+    results = Results(name, tuple(rows), note, manifest)
+    missing = len(results.missing())
+    if missing:
+        share = f"{len(rows)} of {len(rows) + missing} rows"
+        results = replace(results, note="; ".join(filter(None, [note, share])))
+    return results

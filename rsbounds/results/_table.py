@@ -12,8 +12,9 @@ import numpy as np
 
 from rsbounds._numerics import checks as _checks
 from rsbounds._numerics.checks import Array
-from rsbounds.results._marks import marked, truncated
+from rsbounds.results._marks import marked
 from rsbounds.results._results import Results
+from rsbounds.results._text import truncated
 
 STYLES = ("text", "markdown", "csv")
 

@@ -14,6 +14,7 @@ idealisation is the law of Z, which is drawn in float32: see :mod:`rsbounds.samp
 for noise that needs none.
 """
 
+from rsbounds.sampling.adapters import as_sampler
 from rsbounds.sampling.arrays import ArraySampler, votes
 from rsbounds.sampling.blocks import block_size, is_single, noise_level, noisy
 from rsbounds.sampling.port import Sampler
@@ -24,6 +25,7 @@ __all__ = [
     "Phase",
     "Sampler",
     "Stream",
+    "as_sampler",
     "block_seeds",
     "block_size",
     "is_single",

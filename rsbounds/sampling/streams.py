@@ -14,6 +14,7 @@ class Phase(IntEnum):
     ESTIMATE = 1
     PREDICT = 2
     SEARCH = 3
+    BOUND = 4
 
 
 _PHASES = 8

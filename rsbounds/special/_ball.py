@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array
-from rsbounds.special._call import call
+from rsbounds._numerics.checks import Floats
+from rsbounds.special._call import Out, call
+from rsbounds_ext import kernels
 
 
-def ball_score(u: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ball_score(
+    u: ArrayLike, dim: ArrayLike, s: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Phi^-1 P(|Z - s e1| <= s + u) for Z ~ N(0, I_dim): a ball's probability as a score.
 
     The ball has its centre at distance `s` from the origin and its surface at signed offset `u`
@@ -48,10 +51,12 @@ def ball_score(u: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = Tru
     >>> float(ball_score(1.0, 150528, float("inf")))
     1.0
     """
-    return call("ball_score", out, where, u=u, dim=dim, s=s)
+    return call(kernels.ball_score, out, where, u=u, dim=dim, s=s)
 
 
-def ball_offset(z: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ball_offset(
+    z: ArrayLike, dim: ArrayLike, s: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """The offset u at which a ball has score z: the inverse of :func:`ball_score` in u.
 
     Parameters
@@ -85,4 +90,4 @@ def ball_offset(z: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = Tr
     >>> round(float(ball_offset(-2.0, 784, 10.0)), 12)
     18.23999529653
     """
-    return call("ball_offset", out, where, z=z, dim=dim, s=s)
+    return call(kernels.ball_offset, out, where, z=z, dim=dim, s=s)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array
-from rsbounds.special._call import call
+from rsbounds._numerics.checks import Floats
+from rsbounds.special._call import Out, call
+from rsbounds_ext import kernels
 
 
-def ncx2_cdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_cdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """P(X <= x) for a noncentral chi-square variable.
 
     Parameters
@@ -42,10 +45,12 @@ def ncx2_cdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     >>> print(f"{ncx2_cdf(151000.0, 150528, 1e3):.12g}")
     0.169569717575
     """
-    return call("ncx2_cdf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_cdf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_sf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_sf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """P(X > x) for a noncentral chi-square variable.
 
     Parameters
@@ -79,10 +84,12 @@ def ncx2_sf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) 
     >>> print(f"{ncx2_sf(1e6, 784, 1e6):.12g}")
     0.652286178855
     """
-    return call("ncx2_sf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_sf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_logcdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_logcdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log P(X <= x) for a noncentral chi-square variable.
 
     Parameters
@@ -116,10 +123,12 @@ def ncx2_logcdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tr
     >>> print(f"{ncx2_logcdf(1e6, 150528, 1e6):.12g}")
     -2836.20331396
     """
-    return call("ncx2_logcdf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_logcdf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_logsf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_logsf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log P(X > x) for a noncentral chi-square variable.
 
     Parameters
@@ -153,10 +162,12 @@ def ncx2_logsf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tru
     >>> print(f"{ncx2_logsf(2e9, 150528, 1e9):.12g}")
     -85760365.6873
     """
-    return call("ncx2_logsf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_logsf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_pdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_pdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Density of a noncentral chi-square variable.
 
     Parameters
@@ -189,10 +200,12 @@ def ncx2_pdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     >>> print(f"{ncx2_pdf(800.0, 784, 10.0):.12g}")
     0.00976266765189
     """
-    return call("ncx2_pdf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_pdf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_logpdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_logpdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Log density of a noncentral chi-square variable.
 
     Parameters
@@ -225,10 +238,12 @@ def ncx2_logpdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tr
     >>> print(f"{ncx2_logpdf(2e9, 150528, 1e9):.12g}")
     -85760367.6085
     """
-    return call("ncx2_logpdf", out, where, x=x, df=df, nc=nc)
+    return call(kernels.ncx2_logpdf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_ppf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_ppf(
+    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Quantile: the x with P(X <= x) = p.
 
     Parameters
@@ -262,10 +277,12 @@ def ncx2_ppf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     >>> print(f"{ncx2_ppf(0.01, 784, 100.0):.12g}")
     784.050267922
     """
-    return call("ncx2_ppf", out, where, p=p, df=df, nc=nc)
+    return call(kernels.ncx2_ppf, out, where, p=p, df=df, nc=nc)
 
 
-def ncx2_isf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_isf(
+    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Inverse survival function: the x with P(X > x) = p.
 
     Parameters
@@ -299,10 +316,12 @@ def ncx2_isf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     >>> print(f"{ncx2_isf(1e-30, 784, 1e6):.12g}")
     1023846.94405
     """
-    return call("ncx2_isf", out, where, p=p, df=df, nc=nc)
+    return call(kernels.ncx2_isf, out, where, p=p, df=df, nc=nc)
 
 
-def ncx2_ppf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_ppf_exp(
+    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Quantile of a lower tail given by its logarithm.
 
     Parameters
@@ -336,10 +355,12 @@ def ncx2_ppf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any
     >>> print(f"{ncx2_ppf_exp(-1e3, 784, 1e6):.12g}")
     913524.338642
     """
-    return call("ncx2_ppf_exp", out, where, log_p=log_p, df=df, nc=nc)
+    return call(kernels.ncx2_ppf_exp, out, where, log_p=log_p, df=df, nc=nc)
 
 
-def ncx2_isf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_isf_exp(
+    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Inverse survival function of a tail given by its logarithm.
 
     Parameters
@@ -373,4 +394,4 @@ def ncx2_isf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any
     >>> print(f"{ncx2_isf_exp(-1e3, 784, 1e6):.12g}")
     1092022.27187
     """
-    return call("ncx2_isf_exp", out, where, log_p=log_p, df=df, nc=nc)
+    return call(kernels.ncx2_isf_exp, out, where, log_p=log_p, df=df, nc=nc)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array
-from rsbounds.special._call import call
+from rsbounds._numerics.checks import Floats
+from rsbounds.special._call import Out, call
+from rsbounds_ext import kernels
 
 
-def log_ndtr(z: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """Logarithm of the standard normal CDF, log P(Z <= z).
 
     Parameters
@@ -37,10 +38,10 @@ def log_ndtr(z: Any, /, out: Any = None, *, where: Any = True) -> Array:
     >>> float(log_ndtr(-40.0))
     -804.6084420137538
     """
-    return call("log_ndtr", out, where, z=z)
+    return call(kernels.log_ndtr, out, where, z=z)
 
 
-def ndtri(p: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """Standard normal quantile Phi^-1(p).
 
     Parameters
@@ -69,10 +70,10 @@ def ndtri(p: Any, /, out: Any = None, *, where: Any = True) -> Array:
     >>> float(ndtri(0.99))
     2.3263478740408408
     """
-    return call("ndtri", out, where, p=p)
+    return call(kernels.ndtri, out, where, p=p)
 
 
-def ndtri_exp(log_p: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ndtri_exp(log_p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """Standard normal quantile of a probability given by its logarithm.
 
     Parameters
@@ -102,4 +103,4 @@ def ndtri_exp(log_p: Any, /, out: Any = None, *, where: Any = True) -> Array:
     >>> float(ndtri_exp(-1e6))
     -1414.2077829910174
     """
-    return call("ndtri_exp", out, where, log_p=log_p)
+    return call(kernels.ndtri_exp, out, where, log_p=log_p)

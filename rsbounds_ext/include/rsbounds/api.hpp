@@ -29,7 +29,7 @@ double ncx2(double x, double df, double nc, double at_zero, double far, F value)
     if (!(df >= 1 && df <= 1e8 && nc >= 0 && nc <= 1e60 && x >= 0)) return flagged(nan);
     if (x == 0) return at_zero;
     if (x >= 1e120) return far;
-    return value(ncx2_tail(x, df, nc));
+    return flagged(value(ncx2_tail(x, df, nc)));
 }
 
 inline double ncx2_cdf(double x, double df, double nc) {
@@ -72,7 +72,9 @@ inline double lipschitz_slope(double z, double dim) { return flagged(rsb::lipsch
 inline double worst_score(double distance, double score, double sigma0, double sigma1, double dim) {
     const bool up = sigma1 > sigma0;
     const SigmaRange e{sigma1, sigma1};
-    if (!(sigma0 > 0 && sigma1 > 0 && distance >= 0 && dim >= 1 && dim <= 1e8)) return flagged(nan);
+    if (!(sigma0 > 0 && sigma0 < inf && sigma1 > 0 && sigma1 < inf && distance >= 0 &&
+          distance < inf && dim >= 1 && dim <= 1e8))
+        return flagged(nan);
     if (std::fabs(score) == inf) return score;
     return flagged(score + gain(score, distance / sigma0, e.at(0, sigma0, up), up, dim).value);
 }
@@ -85,6 +87,7 @@ double radius(double z_a, double z_b, double gap, double sigma, double dim, doub
 template <class Envelope>
 double branch(double z_a, double z_b, double gap, double sigma, double dim, double mean_lip, double up,
               const Envelope& e) {
+    if (up != up) return flagged(nan);
     return flagged(lone_branch_radius(Budget{z_a, z_b, gap, sigma, dim, mean_lip}, e, up != 0));
 }
 
@@ -113,12 +116,13 @@ inline double range_branch(double z_a, double z_b, double gap, double sigma, dou
     return branch(z_a, z_b, gap, sigma, dim, mean_lip, up, SigmaRange{low, high});
 }
 
-// 1 if the pair (sigma, sigma1) at that distance is certified with the error bound added
+// 1 if the pair (sigma, sigma1) at that distance is certified with the error bound added, else 0;
+// sigma1 may be 0 or infinite, which nothing certifies
 inline double pair_certified(double distance, double z_a, double z_b, double gap, double sigma, double sigma1,
                              double dim, double mean_lip) {
-    if (distance != distance || z_a != z_a || z_b != z_b || gap != gap || sigma1 != sigma1) return 0;
-    return certified(Budget{z_a, z_b, gap, sigma, dim, mean_lip}, SigmaRange{sigma1, sigma1}, distance,
-                     sigma1 > sigma);
+    const Budget p{z_a, z_b, gap, sigma, dim, mean_lip};
+    if (!(p.valid() && distance >= 0 && sigma1 >= 0)) return flagged(nan);
+    return certified(p, SigmaRange{sigma1, sigma1}, distance, sigma1 > sigma);
 }
 
 }  // namespace rsb::api

@@ -1,4 +1,5 @@
-// Probability of an off-centre ball, and the noncentral chi-square behind it.
+// Probability of an off-centre ball, and the noncentral chi-square behind it. Derived, in the same
+// symbols, in docs/theory/off-centre-ball.md.
 //
 // X = |Z|^2, Z ~ N(s e1, I_N): mu = N/2, h = s^2/2, y = x/2, D = x - N - s^2. With
 //   sq = sqrt(mu^2 + 4 h y),  1 + tau = x/(mu + sq),  beta = h (1 + tau),  c2 = mu + 2 beta = sq
@@ -17,16 +18,19 @@
 //
 // Quadrature: midpoint rule of step hq. On the shifted line Im q = -c (0 < c < 1) the integrand
 // is at most exp(mu A + beta B), B = (1/(1-c) - (1-c))^2 and A <= B/2, so with
-//   hq = 2 pi c/(38 + c2 B/2)
-// the discretisation error is below e^-38 of the integral's own scale (c = k/(k + sqrt c2 + .3),
-// k = 4.47, is within a few per cent of the best choice). The pole q = i kappa,
+//   hq = 2 pi c/(a + c2 B/2),  a = 38 (`aliasing`)
+// the discretisation error is below e^-a of the integral's own scale; c = k/(k + r) with
+// r = sqrt c2 + .3, k = 4.47 (`line`) is within a few per cent of the best choice. The pole q = i kappa,
 // kappa = sqrt(1 + tau) - 1, adds e^{-phi0 - e}/(1 + e^-e), e = 2 pi |kappa|/hq, exactly when it
 // lies nearer the axis than the line on which the aliasing term is least:
 // |D| hq < 2 pi sqrt(1 + tau). 12 to 80 nodes; 12 to 16 from c2 = 100 on.
 //
 // Errors: see rsbounds.special.error_bound. Nothing cancels: D comes error-free from the
 // arguments, every other operation adds terms of one sign or is well conditioned.
-// Precedents: Rice 1973, Helstrom 1992 (contour), Trefethen and Weideman 2014 (trapezoid).
+// Precedents: S. O. Rice, Efficient evaluation of integrals of analytic functions by the
+// trapezoidal rule, Bell Syst. Tech. J. 52 (1973) 707; C. W. Helstrom, Computing the generalized
+// Marcum Q-function, IEEE Trans. Inf. Theory 38 (1992) 1422; L. N. Trefethen and J. A. C.
+// Weideman, The exponentially convergent trapezoidal rule, SIAM Review 56 (2014) 385.
 #pragma once
 
 #include "normal.hpp"
@@ -107,12 +111,20 @@ struct Integral {
     double drift;    // the same with weight 1/g - 1: what d/ds needs
 };
 
+constexpr double pi = 3.141592653589793;
+constexpr double aliasing = 38, line = 4.47;  // a and k of the quadrature, see the top
+
+// hq with 1 - c = r/(r + k): B = ((r + k)/r - r/(r + k))^2 = (k (2 r + k)/p)^2, p = r (r + k), so
+//   2 pi c/(a + c2 B/2) = 2 pi k r p/(a p^2 + c2 (k (2 r + k))^2/2)
+inline double quadrature_step(double c2) {
+    const double r = std::sqrt(c2) + 0.3, rk = r + line, p = r * rk, b = line * (r + rk);
+    return 2 * pi * line * (r * p) / (aliasing * p * p + 0.5 * c2 * (b * b));
+}
+
 RSB_CLONES
 inline Integral contour(double mu, double beta, double c2, double tau, double root,
                         double phi0, double excess) {
-    const double r = std::sqrt(c2) + 0.3, rk = r + 4.47, p = r * rk, b = 4.47 * (r + rk);
-    const double step = 28.08583832309275 * (r * p) / (38 * p * p + 0.5 * c2 * (b * b));
-
+    const double step = quadrature_step(c2);
     constexpr vec first = {0.5, 1.5, 2.5, 3.5};
     vec tails = {}, densities = {}, drifts = {};
     for (int k = 0;; k += lanes) {
@@ -130,13 +142,13 @@ inline Integral contour(double mu, double beta, double c2, double tau, double ro
         // the next node's exponent, extrapolated: what is left out is below 1e-16 of the sum
         if (!(2 * exponent[lanes - 1] - exponent[lanes - 2] < 36)) break;
     }
-    const double scale = 0.6366197723675814 * step;
+    const double scale = 2 / pi * step;
     Integral out;
     out.tail = (tau < 0 ? -scale : scale) * sum(tails);
     out.density = scale * sum(densities);
     out.drift = scale * sum(drifts);
-    if (std::fabs(excess) * step < 6.283185307179586 * root) {
-        const double e = 6.283185307179586 * std::fabs(tau / (1 + root)) / step;
+    if (std::fabs(excess) * step < 2 * pi * root) {
+        const double e = 2 * pi * std::fabs(tau / (1 + root)) / step;
         out.tail += std::exp(-phi0 - e) / (1 + std::exp(-e));
     }
     return out;

@@ -1,4 +1,6 @@
 // The exact two-point certificate of input-dependent smoothing, and its search along a radius.
+// Derived in docs/theory/two-point.md; [S] is Sukenik, Kuvshinov, Guennemann, Intriguing
+// properties of input-dependent randomized smoothing, ICML 2022.
 //
 // x0 is smoothed with sigma0 and a point at distance a with sigma1 = k sigma0. In units of sigma0
 // (alpha = a/sigma0) the worst case over all sets of P0-score b is a ball (k < 1) or the
@@ -28,7 +30,7 @@
 namespace rsb {
 
 struct Ratio {
-    double k, gap, gap2;  // sigma1/sigma0, |1 - k|, |1 - k^2|, each to a few ulp
+    double k, change, change2;  // sigma1/sigma0, |k - 1|, |k^2 - 1|, each to a few ulp
 };
 
 // x 2^e >= 0, never above it
@@ -40,6 +42,7 @@ inline double scaled_down(double x, int e) {
 
 struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
     double rate;
+    bool valid(double) const { return rate >= 0 && rate < inf; }
     Ratio at(double distance, double, bool up) const {
         const double t = rate * distance;
         return up ? Ratio{std::exp(t), std::expm1(t), std::expm1(2 * t)}
@@ -51,12 +54,13 @@ struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
 
 struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
     double lip, floor;
+    bool valid(double sigma) const { return lip >= 0 && lip < inf && floor >= 0 && floor <= sigma; }
     Ratio at(double distance, double sigma, bool up) const {
         const double t = lip * distance / sigma;
         if (up) return {1 + t, t, t * (2 + t)};
-        const double gap = std::fmin(t, (sigma - floor) / sigma);
+        const double change = std::fmin(t, (sigma - floor) / sigma);
         const double low = std::fmax(floor, std::fma(-lip, distance, sigma));
-        return {low / sigma, gap, gap * (2 - gap)};
+        return {low / sigma, change, change * (2 - change)};
     }
     double log_slope(double sigma) const { return lip / sigma; }
     LipschitzSigma scaled(int e) const { return {lip, scaled_down(floor, e)}; }
@@ -64,9 +68,10 @@ struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
 
 struct SigmaRange {  // low <= sigma(y) <= high wherever y is
     double low, high;
+    bool valid(double sigma) const { return low > 0 && low <= sigma && sigma <= high; }
     Ratio at(double, double sigma, bool up) const {
-        const double gap = (up ? high - sigma : sigma - low) / sigma;
-        return {(up ? high : low) / sigma, gap, gap * (up ? 2 + gap : 2 - gap)};
+        const double change = (up ? high - sigma : sigma - low) / sigma;
+        return {(up ? high : low) / sigma, change, change * (up ? 2 + change : 2 - change)};
     }
     double log_slope(double) const { return 0; }
     SigmaRange scaled(int e) const { return {scaled_down(low, e), std::ldexp(high, e)}; }
@@ -102,7 +107,7 @@ double mean_of(F f, bool wide) {
 // ball under sigma1 is larger than e^-230.
 inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double dim, double s0) {
     const double score = up ? -b : b, half = 0.5 * s0 * alpha, log_p = log_ndtr(score);
-    const double log_k = up ? std::log1p(r.gap) : r.gap < 0.5 ? std::log1p(-r.gap) : std::log(r.k);
+    const double log_k = up ? std::log1p(r.change) : r.change < 0.5 ? std::log1p(-r.change) : std::log(r.k);
     const double log_rho = (log_p + 0.5 * s0 * s0 + std::lgamma(0.5 * dim + 1)) / dim + 0.5 * ln2;
     if (!(log_rho - log_k < -230)) return {nan, 0};
     const double change = (up ? -half : half) - dim * log_k;
@@ -117,12 +122,12 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
 }
 
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
-    if (!(r.gap > 0)) return {alpha, 3e-16 * alpha};
-    if (!(r.k > 0 && r.gap2 < inf)) return {inf, 0};
-    const double s0 = alpha / r.gap2;
+    if (!(r.change > 0)) return {alpha, 3e-16 * alpha};
+    if (!(r.k > 0 && r.change2 < inf)) return {inf, 0};
+    const double s0 = alpha / r.change2;
     if (s0 >= half_space) {
-        const double all = (alpha + (up ? -b : b) * r.gap) / r.k;
-        return {all, 2e-15 * (alpha + std::fabs(b) * r.gap) / r.k};
+        const double all = (alpha + (up ? -b : b) * r.change) / r.k;
+        return {all, 2e-15 * (alpha + std::fabs(b) * r.change) / r.k};
     }
     const Ball ball = ball_at(up ? -b : b, dim, s0);
     if (ball.rho < 1e-140) {
@@ -130,12 +135,12 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
         if (tiny.value == tiny.value || ball.rho < 1e-290) return tiny;
     }
     const double u0 = ball.u, sign = up ? -1 : 1;
-    const double du = (u0 * r.gap + alpha) / r.k, ds = alpha / (1 + r.k);
-    const double drho = ball.rho * (r.gap / r.k);
+    const double du = (u0 * r.change + alpha) / r.k, ds = alpha / (1 + r.k);
+    const double drho = ball.rho * (r.change / r.k);
     const double s1 = r.k * s0, rho1 = ball.rho / r.k;
     const double u1 = ball.rho < 0.5 * s0 ? rho1 - s1 : u0 + sign * du;
     const double c2 = std::sqrt(0.25 * dim * dim + (s0 * ball.rho) * (s0 * ball.rho));
-    const double span = std::fmax((du + ds) / std::sqrt(c2), r.gap / r.k);
+    const double span = std::fmax((du + ds) / std::sqrt(c2), r.change / r.k);
     const double place = std::fmin(std::fabs(u0) / r.k + std::fabs(u1), 4 * rho1);
     const double lost = 3e-15 * (1 + std::fabs(b)) + 1e-15 * place;
     if (lost > 2.5e-12 * alpha && span <= 0.1) {
@@ -152,6 +157,10 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
 
 struct Budget {
     double z_a, z_b, gap, sigma, dim, mean_lip;  // gap = z_a - z_b, to one rounding
+    bool valid() const {
+        return z_a == z_a && z_b == z_b && gap == gap && sigma > 0 && sigma < inf && dim >= 1 &&
+               dim <= 1e8 && mean_lip >= 0 && mean_lip < inf;
+    }
     bool symmetric() const { return z_b == -z_a; }
     double target() const { return symmetric() ? 0.5 * gap : gap; }
 };
@@ -222,10 +231,10 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, double cap) {
     return 0;
 }
 
-// 1: search; else the radius is `trivial` (0, inf or NaN)
-inline bool searchable(const Budget& p, double& trivial) {
-    const bool valid = p.z_a == p.z_a && p.z_b == p.z_b && p.gap == p.gap && p.sigma > 0 &&
-                       p.sigma < inf && p.dim >= 1 && p.dim <= 1e8;
+// True: search; else the radius is `trivial` (0, inf, or NaN outside the domain).
+template <class Envelope>
+bool searchable(const Budget& p, const Envelope& e, double& trivial) {
+    const bool valid = p.valid() && e.valid(p.sigma);
     trivial = !valid ? nan : p.gap > 0 ? inf : 0;
     return valid && p.gap > 0 && p.gap < inf;
 }
@@ -241,7 +250,7 @@ int scale(Budget& p, Envelope& e) {
 template <class Envelope>
 double envelope_radius(Budget p, Envelope e) {
     double trivial;
-    if (!searchable(p, trivial)) return trivial;
+    if (!searchable(p, e, trivial)) return trivial;
     const int power = scale(p, e);
     const double cohen = 0.5 * p.gap * p.sigma / (1 + p.mean_lip);
     const double upper = branch_radius(p, e, true, cohen);
@@ -252,7 +261,7 @@ double envelope_radius(Budget p, Envelope e) {
 template <class Envelope>
 double lone_branch_radius(Budget p, Envelope e, bool up) {
     double trivial;
-    if (!searchable(p, trivial)) return trivial;
+    if (!searchable(p, e, trivial)) return trivial;
     const int power = scale(p, e);
     return scaled_down(branch_radius(p, e, up, inf), power);
 }

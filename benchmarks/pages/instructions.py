@@ -1,0 +1,82 @@
+"""Cost of the ball kernels in instructions, which repeats from run to run.
+
+    python benchmarks/pages/instructions.py
+
+needs g++ and valgrind; writes docs/benchmarks/instructions.md.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import rsbounds_ext
+from rsbounds.bench import machine
+
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "instructions.md"
+PROGRAM = """
+#include <rsbounds/quantile.hpp>
+#include <cstdlib>
+using namespace rsb;
+int main(int, char** v) {
+    const double dim = atof(v[1]), nc = atof(v[2]), s = std::sqrt(nc);
+    const double x = ncx2_quantile(2., dim, nc);
+    double total = 0;
+    for (int i = 0, n = atoi(v[3]); i < n; ++i)
+        total += v[4][0] == 'q' ? ball_offset(2. + 1e-7 * i, dim, s)
+                                : ncx2_tail(x * (1 + 1e-15 * i), dim, nc).log_upper();
+    return total == 12345;
+}
+"""
+CASES = [(784, 0.0), (784, 1e6), (3072, 0.0), (150528, 0.0), (150528, 1e6), (150528, 1e16)]
+
+
+def instructions(program: Path, dim: int, nc: float, kind: str) -> float:
+    def count(n: int) -> int:
+        valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        run = subprocess.run(
+            [*valgrind, str(program), str(dim), str(nc), str(n), kind],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return int(re.search(r"I\s+refs:\s+([\d,]+)", run.stderr)[1].replace(",", ""))
+
+    return (count(4000) - count(2000)) / 2000
+
+
+def first_line(program: str) -> str:
+    """What a program says of its version."""
+    words = [program, "--version"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\n")[0]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder, "cost.cpp"), Path(folder, "cost")
+        source.write_text(PROGRAM)
+        flags = ["-O3", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-Wno-psabi", "-w"]
+        include = f"-I{rsbounds_ext.get_include()}"
+        subprocess.run(["g++", *flags, include, str(source), "-o", str(program)], check=True)
+        vectors = "AVX2" if "avx2" in Path("/proc/cpuinfo").read_text() else "SSE2"
+        lines = [
+            "# Cost in instructions",
+            "",
+            f"Instructions of one call in compiled code with {vectors} vectors, made by",
+            f"`python benchmarks/pages/instructions.py` on: {machine()};",
+            f"{first_line('g++')}; {first_line('valgrind')}.",
+            "Unlike times they repeat exactly, given the compiler and the vectors.",
+            "",
+            "| d | nc | log tail | offset | ratio |",
+            "|---|---|---|---|---|",
+        ]
+        for dim, nc in CASES:
+            tail, offset = (instructions(program, dim, nc, kind) for kind in "tq")
+            lines.append(f"| {dim} | {nc:.0e} | {tail:.0f} | {offset:.0f} | {offset / tail:.2f} |")
+    PAGE.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

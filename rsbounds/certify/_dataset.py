@@ -1,0 +1,232 @@
+"""A data set, row by row, into a result file that resumes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rsbounds._numerics.checks import count, whole
+from rsbounds.certify._procedure import BOUND, check_level
+from rsbounds.certify._progress import Progress
+from rsbounds.certify._tasks import Task, task
+from rsbounds.certify._told import Told
+from rsbounds.composite import Rule
+from rsbounds.loading import as_data, check_labels, file_hash, guarded, prefetched
+from rsbounds.results import Manifest, Results, Row, Writer, manifest_path
+from rsbounds.results import sparse_counts as sparse
+from rsbounds.schemes import Scheme
+
+PROBES = 4  # inputs whose selection counts tell one model from another
+
+
+def certify_dataset(
+    model: Any,
+    data: Any,
+    scheme: Scheme | Rule,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    n0: int = 100,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    seed: int = 0,
+    bound: str = BOUND,
+    runner_up: bool | None = None,
+    target_radius: float | None = None,
+    skip: int = 1,
+    max: int = -1,
+    shard: str = "0/1",
+    describe: Mapping[str, Any] | None = None,
+    engine: Mapping[str, Any] | None = None,
+    run: Mapping[str, Any] | None = None,
+    accept_change: bool = False,
+    lock: bool = True,
+    skip_corrupt: bool = False,
+    sane: Callable[[str], object] | None = None,
+) -> Results:
+    """Certify the inputs of a data set; with ``out``, into a file that a second call goes on with.
+
+    Rows are functions of seed and index: they depend neither on shards nor on interruptions.
+
+    Parameters
+    ----------
+    model : Sampler, torch.nn.Module or callable
+        As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of them, an
+        expert for each level.
+    data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
+        As :func:`rsbounds.loading.as_data` takes it.
+    scheme : Scheme or rsbounds.composite.Rule
+        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, or a decision list
+        over several levels.
+    out : path-like, optional
+        The result file; its manifest is written beside it.
+    n0, n, alpha, seed, bound
+        As in :func:`certify`.
+    runner_up : bool, optional
+        As there; by default on, or as the file that is resumed has it.
+    target_radius : float, optional
+        Certify this radius or nothing, as :func:`certify_radius` does.
+    skip, max : int
+        Certify every ``skip``-th input, below index ``max`` (-1: all).
+    shard : str
+        ``i/N``: of these every N-th, from the i-th.
+    describe, engine, run : mapping, optional
+        What the manifest says of the model, of the engine, and of what rows do not depend on.
+    accept_change : bool
+        Go on with a file although the model, an engine or a version changed, and record it.
+    lock : bool
+        As in :class:`rsbounds.results.Writer`.
+    skip_corrupt : bool
+        Leave out inputs that can't be decoded, and record them.
+    sane : callable, optional
+        Is told the base accuracies after the first inputs.
+
+    Returns
+    -------
+    Results
+        All rows of the file, or of this call.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, an input or the model fails, the file belongs to
+        another run, or the model is not the one that wrote it.
+    OSError
+        If a file can't be read or written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds import certify_dataset, schemes
+    >>> x, y = np.array([[0.5, 0.0], [0.0, 0.9]], np.float32), np.array([0, 1])
+    >>> found = certify_dataset(lambda batch: batch, (x, y), schemes.gaussian(0.25), n=1000)
+    >>> [row.predict for row in found.rows], found.clean_accuracy()
+    ([0, 1], 1.0)
+    """
+    check_level(alpha, bound)
+    count("n0", n0, 1), count("n", n, 1), count("skip", skip, 1), whole("max", max, -1)
+    source = as_data(data)
+    runner_up = _settled(out, runner_up)
+    bound = bound if target_radius is None else "anytime"
+    numbers: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
+    numbers |= {"bound": bound, "runner_up": runner_up, "target_radius": target_radius}
+    job = task(model, scheme, **numbers)
+    selected = range(0, len(source) if max < 0 else min(max, len(source)), skip)
+    manifest = Manifest(
+        model=dict(describe or {}),
+        data={**source.identity, "skip": skip, "max": max, "inputs": len(selected)},
+        method=job.method,
+        scope=job.scope,
+        parameters=dict(job.parameters),
+        engine=dict(engine or {}),
+        shard=shard,
+        versions=versions(),
+        run=dict(run or {}),
+        **numbers,
+    )
+    indices = list(manifest.indices())
+    check_labels(source, 2**62, indices)
+    probes = selected[:: len(selected) // PROBES + 1]
+    manifest = replace(manifest, probe={str(i): _drawn(job, source, i) for i in probes})
+
+    def rows(done: set[int]) -> Iterable[Row]:
+        todo = [i for i in indices if i not in done]
+        progress = Progress(len(indices), "input", len(indices) - len(todo))
+        told = Told(sane, job, progress)
+        for item in progress.over(prefetched(source, todo, skip_corrupt=skip_corrupt)):
+            if item.x is None:
+                corrupt.append({"input": item.index, "problem": item.problem})
+                continue
+            start = time.perf_counter()
+            found, more = guarded(f"input {item.index}", partial(job.certify, item.x, item.index))
+            seconds = time.perf_counter() - start
+            row = Row.of(item.index, item.label, found, seconds, input=(item.digest or "-")[:16])
+            row = replace(row, extra=more)
+            told.of(row, item.x, found)
+            yield row
+
+    corrupt: list[dict[str, Any]] = []
+    if out is None:
+        return Results("", tuple(rows(set())), "", manifest)
+    path = Path(out)
+    manifest = _as_before(path, manifest, source)
+    options: dict[str, Any] = {"accept_change": accept_change, "lock": lock}
+    with Writer(path, manifest, further=job.further, **options) as writer:
+        if not accept_change:
+            _same_model(path, writer.rows, source, job)
+        kept = list(writer.rows)
+        for row in rows({row.idx for row in kept}):
+            writer.append(row)
+            kept.append(row)
+        if corrupt:
+            writer.record({"corrupt": corrupt})
+    return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that rows may depend on."""
+    found = {}
+    for name in ("rsbounds", "numpy", "scipy", "torch"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _drawn(job: Task, source: Any, index: int) -> str:
+    """The selection counts of one input, which tell one model from another."""
+    return sparse(guarded(f"input {index}", partial(job.select, source.input(index), index)))
+
+
+def _settled(out: str | os.PathLike[str] | None, runner_up: bool | None) -> bool:
+    """Whether the runner-up is bounded: as asked, as in the file that is resumed, or yes."""
+    if runner_up is not None:
+        return runner_up
+    if out is not None and manifest_path(Path(out)).exists():
+        return Manifest.read(Path(out)).runner_up
+    return True
+
+
+def _as_before(path: Path, manifest: Manifest, source: Any) -> Manifest:
+    """The manifest in the terms of format 1, where such a file is resumed."""
+    if not manifest_path(path).exists():
+        return manifest
+    old = Manifest.read(path)
+    file = Path(str(source.name))
+    if old.format != 1 or "sha256" not in old.data or not file.is_file():
+        return manifest
+    own = {key: manifest.data[key] for key in ("skip", "max", "inputs")}
+    model = manifest.model
+    if isinstance(old.model, Mapping):
+        model = {key: model.get(key) for key in old.model}
+    engine = {key: manifest.engine.get(key) for key in old.engine}
+    versions = {key: manifest.versions.get(key) for key in old.versions}
+    data = {"sha256": file_hash(file), **own}
+    return replace(
+        manifest, data=data, model=model, engine=engine, versions=versions, probe={}, format=1
+    )
+
+
+def _same_model(path: Path, rows: Sequence[Row], source: Any, job: Task) -> None:
+    """ValueError unless the model draws the counts of the most undecided row again."""
+    told = [row for row in rows if row.select and row.idx < len(source) and not row.extra]
+    if not told:
+        return
+    row = min(told, key=lambda row: _lead(row.select))
+    before, again = sparse(row.select), _drawn(job, source, row.idx)
+    if again != before:
+        raise ValueError(
+            f"{path}: the model has changed: input {row.idx} drew the selection counts {before} "
+            f"and now draws {again}; choose another output file, or --accept-change"
+        )
+
+
+def _lead(counts: Sequence[int]) -> int:
+    first, second = sorted((*counts, 0, 0))[-1:-3:-1]
+    return first - second

@@ -1,0 +1,218 @@
+"""What is wrong with the rows of a result file: claims against the oracle and the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from rsbounds._numerics.checks import choice, one, real, whole
+from rsbounds.certificate import ABSTAIN, SCOPES
+from rsbounds.confidence.counts import MAX_N
+from rsbounds.results import Manifest, Row
+from rsbounds.results import sparse_counts as sparse
+from rsbounds.sampling import Phase, stream
+from rsbounds.schemes import METHODS, Domain
+
+DIGITS = 20
+_LOST = 1e-6  # a radius this much (relative to itself plus sigma) too small is a finding
+_COUNTS = {"skip": 1, "max": -1, "inputs": 0}
+
+
+def check_manifest(manifest: Manifest) -> None:
+    """ValueError unless the manifest has what the rows are checked against."""
+    method = METHODS[choice("method", manifest.method, tuple(METHODS))]
+    if not isinstance(manifest.scope, str):
+        raise ValueError(f"scope must be text; got {manifest.scope!r}")
+    for section in ("parameters", "data"):
+        part = getattr(manifest, section)
+        if not isinstance(part, Mapping):
+            raise ValueError(f"{section} must be an object; got {part!r}")
+    for name, domain in method.parameters.items():
+        if name in manifest.parameters or name in method.required:
+            _number(f"parameters.{name}", manifest.parameters.get(name), domain)
+    for name, low in _COUNTS.items():
+        if name in manifest.data:
+            one(f"data.{name}", whole(f"data.{name}", manifest.data[name], low))
+    _number("alpha", manifest.alpha, Domain(0.0, 1.0, "neither"))
+    for name, high in (("n", MAX_N), ("n0", MAX_N), ("seed", 10**18)):
+        value = getattr(manifest, name)
+        whole(name, value, 0 if name == "seed" else 1)
+        _number(name, value, Domain(0, high))
+    if manifest.target_radius is not None:
+        _number("target_radius", manifest.target_radius, Domain(0.0, float("inf"), "neither"))
+    from rsbounds.oracle import certificates
+
+    choice("bound", manifest.bound, tuple(certificates.BOUNDS))
+    if not isinstance(manifest.runner_up, bool):
+        raise ValueError(f"runner_up must be true or false; got {manifest.runner_up!r}")
+    manifest.share()
+
+
+def _number(name: str, value: Any, domain: Domain) -> None:
+    one(name, real(name, value, domain.low, domain.high, closed=domain.closed, nan=False))
+
+
+def findings(row: Row, manifest: Manifest) -> Iterator[str]:
+    """What is wrong with one row."""
+    yield from _mismatches(row, manifest)
+    wrong = list(_evidence(row, manifest))
+    yield from wrong
+    if not wrong:
+        yield from _claims(row, manifest)
+
+
+def _mismatches(row: Row, manifest: Manifest) -> Iterator[str]:
+    """What contradicts the manifest or the row itself."""
+    stated = {"method": manifest.method, "scope": manifest.scope}
+    if manifest.format > 1:
+        stated["bound"] = _bound(manifest)
+    for key, value in stated.items():
+        if getattr(row, key) != value:
+            yield f"{key} is {getattr(row, key)!r}, {value!r} in the manifest"
+    if row.scope not in SCOPES:
+        yield f"scope is {row.scope!r}, which no scheme has"
+    parameters = manifest.parameters
+    if manifest.method == "gaussian" and row.sigma != parameters["sigma"]:
+        yield f"sigma is {row.sigma}, {parameters['sigma']} in the manifest"
+    if not row.sigma >= parameters.get("sigma_min", 0.0):
+        yield f"sigma is {row.sigma}, below the manifest's sigma_min"
+    if not row.sigma <= parameters.get("sigma_max", float("inf")):
+        yield f"sigma is {row.sigma}, above the manifest's sigma_max"
+    if row.norm != parameters.get("norm", 2.0):
+        yield f"norm is {row.norm}, {parameters.get('norm', 2.0)} in the manifest"
+    if row.correct != (row.predict == row.label):
+        yield f"correct is {row.correct:d}, but predict {row.predict} and label {row.label}"
+    if row.predict == ABSTAIN and row.radius:
+        yield f"abstains with radius {row.radius}"
+
+
+def _evidence(row: Row, manifest: Manifest) -> Iterator[str]:
+    """What contradicts the numbers of samples."""
+    if manifest.target_radius is None and row.n != manifest.n:
+        yield f"n is {row.n}, {manifest.n} in the manifest"
+    if not row.n <= manifest.n:
+        yield f"n is {row.n}, at most {manifest.n} in the manifest"
+    if not 0 <= row.count <= row.n:
+        yield f"count is {row.count} of {row.n}"
+    if manifest.format == 1:
+        return
+    if not sum(row.select) <= manifest.n0:
+        yield f"selection counts sum to {sum(row.select)}, n0 is {manifest.n0} in the manifest"
+    if not sum(row.counts) <= row.n:
+        yield f"counts sum to {sum(row.counts)} of {row.n}"
+    if row.void != manifest.n0 - sum(row.select) + row.n - sum(row.counts):
+        yield f"void is {row.void}, which the counts and numbers of samples contradict"
+    top = _top(row)
+    if row.predict not in (top, ABSTAIN):
+        yield f"predicts {row.predict}, but selected {top} by {sparse(row.select)}"
+    if row.count != _at(row.counts, top):
+        yield f"count is {row.count}, but the counts have {_at(row.counts, top)} of class {top}"
+
+
+def _claims(row: Row, manifest: Manifest) -> Iterator[str]:
+    """What the oracle says of the bounds and of the radius."""
+    from mpmath import mp
+
+    from rsbounds import oracle
+    from rsbounds.oracle import certificates
+
+    if not row.n:
+        return
+    if manifest.format == 1:
+        z_a, z_b = _inferred(manifest, row.count, row.n), None
+    else:
+        yield from _bounds(row, manifest)
+        z_a, z_b = mp.mpf(row.z_a), None if row.z_b == -row.z_a else mp.mpf(row.z_b)
+    if not mp.mpf(row.p_a) <= oracle.ndtr(z_a, dps=DIGITS + 10) and not _proves(row, manifest):
+        yield f"p_a is {row.p_a}, above the truth {mp.nstr(oracle.ndtr(z_a, dps=20), 17)}"
+    leads = z_a > (-z_a if z_b is None else z_b)
+    if (row.predict != ABSTAIN) != bool(leads):
+        yield f"predicts {row.predict}, but the class's score is {mp.nstr(z_a, 17)}"
+
+    def above(radius: float) -> bool:
+        known = (manifest.parameters, row.sigma, radius, z_a, z_b)
+        return bool(certificates.excess(manifest.method, *known, dps=DIGITS) > 0)
+
+    target = manifest.target_radius
+    if target is not None and row.radius not in (0.0, target):
+        yield f"radius is {row.radius}, neither 0 nor the target {target}"
+    if row.radius > 0 and above(row.radius):
+        proved = f"not proved by {row.count} of {row.n}"
+        yield f"radius is {row.radius}, {'above the truth' if target is None else proved}"
+    least = row.radius + _LOST * (row.radius + row.sigma)
+    if target is None and row.predict != ABSTAIN and not above(least):
+        yield f"radius is {row.radius}, below what the counts show"
+
+
+def _proves(row: Row, manifest: Manifest) -> bool:
+    """Whether p_a is a bound itself: the score may have been rounded down further."""
+    from mpmath import mp
+
+    from rsbounds import oracle
+
+    alpha = mp.mpf(manifest.alpha) / (2 if manifest.runner_up else 1)
+    z, u = oracle.ndtri(row.p_a, dps=DIGITS + 10), _uniform(manifest, row.idx, 0)
+    return bool(_excess(_bound(manifest), row.count, row.n, z, alpha, u) <= 0)
+
+
+def _bounds(row: Row, manifest: Manifest) -> Iterator[str]:
+    """Whether both scores are what the bound gives."""
+    from mpmath import mp
+
+    counts = row.counts
+    top = _top(row)
+    alpha = mp.mpf(manifest.alpha)
+    ends = [("z_a", row.z_a, row.count, 0)]
+    if manifest.runner_up:
+        alpha /= 2
+        rest = max((c for k, c in enumerate(counts) if k != top), default=0)
+        if row.z_b != -row.z_a:
+            ends.append(("z_b", -row.z_b, row.n - rest, 1))
+    elif row.z_b != -row.z_a:
+        yield f"z_b is {row.z_b}, not -z_a as without runner-up"
+    for name, z, count, place in ends:
+        said, u = f"{name} is {getattr(row, name)}", _uniform(manifest, row.idx, place)
+        known = (_bound(manifest), count, row.n)
+        if _excess(*known, z, alpha, u) > 0:
+            yield f"{said}, on the unsafe side of what {count} of {row.n} show"
+        elif not _excess(*known, z + _LOST * (1 + abs(z)), alpha, u) > 0:
+            yield f"{said}, too far from what {count} of {row.n} show"
+
+
+def _excess(*known: Any) -> Any:
+    from rsbounds.oracle import certificates
+
+    return certificates.bound_excess(*known, dps=DIGITS)
+
+
+def _uniform(manifest: Manifest, index: int, place: int) -> float | None:
+    """The number of a randomised bound, and the opposite one for its other end."""
+    if manifest.bound != "randomized":
+        return None
+    u = 1.0 - stream(manifest.seed, index, Phase.BOUND).random()
+    return u if place == 0 else 1.0 - u + 2.0**-53
+
+
+@lru_cache(maxsize=4096)
+def _score(bound: str, count: int, n: int, alpha: float) -> Any:
+    from rsbounds.oracle import certificates
+
+    return certificates.bound_score(bound, count, n, alpha, dps=DIGITS)
+
+
+def _inferred(manifest: Manifest, count: int, n: int) -> Any:
+    """The score that a row of format 1 leaves to be computed again."""
+    return _score(_bound(manifest), count, n, float(manifest.alpha))
+
+
+def _bound(manifest: Manifest) -> str:
+    return manifest.bound if manifest.target_radius is None else "anytime"
+
+
+def _top(row: Row) -> int:
+    return max(range(len(row.select)), key=lambda k: (row.select[k], -k), default=0)
+
+
+def _at(counts: tuple[int, ...], k: int) -> int:
+    return counts[k] if k < len(counts) else 0

@@ -1,0 +1,165 @@
+"""Model, data and engine as the commands take them, and what they make of these."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rsbounds import loading
+from rsbounds.certify import class_counts, step
+from rsbounds.loading import Data, Loaded, guarded
+from rsbounds.results import Manifest, Row
+from rsbounds.results import sparse_counts as sparse
+from rsbounds.sampling import Phase, Sampler, as_sampler, stream
+
+ENGINE = ("device", "autocast", "channels_last", "compile", "sound_noise")
+
+
+def add_model(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """The model's options."""
+    add = parser.add_argument_group("model").add_argument
+    add(
+        "--model",
+        required=required,
+        metavar="MODEL",
+        help="MODULE:CALLABLE, path/to/file.py:CALLABLE, timm:NAME, torchvision:NAME, "
+        "hf:ID_OR_DIRECTORY or onnx:FILE",
+    )
+    add("--model-args", metavar="K=V,...", help="arguments of the model's constructor")
+    add("--checkpoint", metavar="FILE", type=Path, help="weights: safetensors, or torch tensors")
+    add("--num-classes", type=int, metavar="C", help="number of classes")
+    add("--input-range", metavar="LOW,HIGH", help="range the noise lives in (0,1)")
+    add("--download", action="store_true", help="fetch weights and data that are not on disk")
+    add("--trust-remote-code", action="store_true", help="run code that comes with a hf: model")
+
+
+def add_data(parser: argparse.ArgumentParser, *, required: bool | None = None) -> None:
+    """The data's options; ``required`` None: --data stands elsewhere."""
+    add = parser.add_argument_group("data").add_argument
+    if required is not None:
+        add(
+            "--data",
+            required=required,
+            metavar="DATA",
+            help="FILE.npz (x, y), FILE.npy with FILE.labels.npy, imagefolder:DIR, "
+            "hf:ID_OR_DIRECTORY[:SPLIT], MODULE:CALLABLE or path/to/file.py:CALLABLE",
+        )
+    add("--scale", type=float, help="what stored numbers are divided by, such as 255")
+    add("--split", help="of a hf: data set")
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """The options of the forward passes."""
+    add = parser.add_argument_group("engine").add_argument
+    add("--batch", type=int, default=1000, help="noisy samples held in memory at once (1000)")
+    add("--device", default=None, help="where a torch model runs: cpu, cuda, cuda:1 (cpu)")
+    add("--autocast", choices=("bfloat16", "float16"), help="mixed precision")
+    add("--channels-last", action="store_true", help="channels-last memory layout")
+    add("--compile", action="store_true", help="torch.compile")
+    add(
+        "--sound-noise",
+        action="store_true",
+        help="whole-numbered noise drawn exactly, for inputs on the grid of 1/255: the "
+        "certificate holds for the program and not only for real arithmetic",
+    )
+
+
+def load(args: argparse.Namespace) -> Loaded:
+    """The model of the command line."""
+    span = None
+    if args.input_range is not None:
+        try:
+            low, high = map(float, args.input_range.split(","))
+        except ValueError:
+            raise ValueError(f"--input-range must be LOW,HIGH; got {args.input_range!r}") from None
+        span = (low, high)
+    return loading.load_model(
+        args.model,
+        args=loading.parse_arguments(args.model_args) if args.model_args else None,
+        checkpoint=args.checkpoint,
+        num_classes=args.num_classes,
+        download=args.download,
+        input_range=span,
+        allow_remote_code=args.trust_remote_code,
+    )
+
+
+def open_data(args: argparse.Namespace, loaded: Loaded | None) -> Data:
+    """The data of the command line, as the model wants its images."""
+    preprocess = loaded.preprocess if loaded else None
+    labels = loaded.labels if loaded else None
+    known = {"scale": args.scale, "split": args.split, "download": args.download}
+    return loading.open_data(args.data, preprocess=preprocess, labels=labels, **known)
+
+
+def engine(args: argparse.Namespace) -> dict[str, Any]:
+    """What rows may depend on."""
+    device = (args.device or "cpu").partition(":")[0]
+    return {**{key: getattr(args, key) for key in ENGINE}, "device": device}
+
+
+def sampler(args: argparse.Namespace, loaded: Loaded, data: Data, sigma: float) -> Sampler:
+    """The sampler, tried on the first input: its classes are checked against the labels."""
+    options: dict[str, Any] = {"batch": args.batch, "device": _device(args.device or "cpu")}
+    options |= {key: getattr(args, key) for key in ENGINE[1:]}
+    made = _made(args, loaded.model, options | {"compile": False})
+    first = data.input(0)
+    try:
+        tried = class_counts(made(first, sigma, 1, np.random.default_rng(0)))
+    except Exception as error:
+        guarded(f"--model {args.model}", partial(_again, error))
+        raise
+    if not tried.sum():
+        raise ValueError(f"--model {args.model} must return numbers; got NaN for the first input")
+    loading.check_labels(data, len(tried))
+    return _made(args, loaded.model, options) if args.compile else made
+
+
+def _again(error: BaseException) -> None:
+    raise error
+
+
+def _made(args: argparse.Namespace, model: Any, options: dict[str, Any]) -> Sampler:
+    try:
+        return as_sampler(model, **options)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"--device {args.device} can't be used: {error}") from error
+
+
+def _device(name: str) -> str:
+    """``cuda`` means, for one of several processes on a machine, its own GPU."""
+    local = os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID"))
+    if name != "cuda" or local is None:
+        return name
+    if not local.isdecimal():
+        raise ValueError(f"LOCAL_RANK or SLURM_LOCALID must be a number >= 0; got {local!r}")
+    import torch
+
+    return f"cuda:{int(local) % max(torch.cuda.device_count(), 1)}"
+
+
+def redrawn(sampler: Sampler, x: Any, row: Row, manifest: Manifest) -> Iterator[str]:
+    """What the model draws otherwise than a row says."""
+    if manifest.format == 1:
+        yield "has no counts to draw again: the file is of format 1"
+        return
+    seed, index = manifest.seed, row.idx
+    select = class_counts(sampler(x, row.sigma, manifest.n0, stream(seed, index, Phase.SELECT)))
+    if sparse(select.tolist()) != sparse(row.select):
+        yield f"select is {sparse(row.select)}, and drawn again {sparse(select.tolist())}"
+        return
+    generator = stream(seed, index, Phase.ESTIMATE)
+    counts = 0 * select
+    drawn = 0
+    while drawn < row.n:
+        more = row.n if manifest.target_radius is None else min(step(drawn), row.n - drawn)
+        counts = counts + class_counts(sampler(x, row.sigma, more, generator))
+        drawn += more
+    if sparse(counts.tolist()) != sparse(row.counts):
+        yield f"counts are {sparse(row.counts)}, and drawn again {sparse(counts.tolist())}"

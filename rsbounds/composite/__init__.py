@@ -1,0 +1,28 @@
+"""Certificates of several smoothed classifiers together.
+
+`rule`: decision lists; `geometry`: their radius from exact probabilities; `estimate`: from
+counts, with its level; `procedure`: from samples; `potential`: other rules over the same
+coordinates.
+"""
+
+from rsbounds.composite.estimate import CompositeCertificate, certify_counts, plan
+from rsbounds.composite.geometry import classify, radius
+from rsbounds.composite.potential import filtered_radius, potential_radius, route_radius
+from rsbounds.composite.procedure import certify, predict, stage_stream
+from rsbounds.composite.rule import Cond, Rule
+
+__all__ = [
+    "CompositeCertificate",
+    "Cond",
+    "Rule",
+    "certify",
+    "certify_counts",
+    "classify",
+    "filtered_radius",
+    "plan",
+    "potential_radius",
+    "predict",
+    "radius",
+    "route_radius",
+    "stage_stream",
+]

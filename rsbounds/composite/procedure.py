@@ -1,0 +1,159 @@
+"""A decision list on one input: draws stage by stage, and stops where more can't help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import count, one, real
+from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate, plan
+from rsbounds.composite.rule import Rule
+from rsbounds.sampling import Phase, Sampler
+
+#: Last word of the streams' keys. A stream of `rsbounds.sampling.stream` has a key of two
+#: numbers, at most three words of 32 bits; one of these has four words or more.
+_STREAMS = 0x52554C45
+
+
+def certify(
+    samplers: Sampler | Sequence[Sampler],
+    x: Any,
+    rule: Rule,
+    *,
+    n0: int = 100,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    seed: int = 0,
+    index: int = 0,
+) -> CompositeCertificate:
+    """Certify one input of a decision list over several noise levels.
+
+    n0 samples at each level choose the class and what is to be estimated; then n samples
+    are drawn at each level that the radius can still depend on, in the order of the items.
+
+    Parameters
+    ----------
+    samplers : Sampler or sequence of K samplers
+        The classifier under noise: one for all levels, or an expert for each.
+    x : array
+        One input, in whatever form the samplers take.
+    rule : Rule
+        K noise levels.
+    n0, n : int
+        Numbers of samples of one level for selection and estimation, >= 1.
+    alpha : float
+        Probability that the certificate is wrong, in (0, 1), in total.
+    seed, index : int
+        Name the random samples, >= 0; give each input its own ``index``.
+
+    Returns
+    -------
+    CompositeCertificate
+        That of :func:`certify_counts` for the same counts, whether or not it stopped early.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, there are not K samplers, or their numbers of
+        classes differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.composite import Cond, Rule, certify
+    >>> from rsbounds.sampling import ArraySampler
+    >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
+    >>> rule = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
+    >>> c = certify(ArraySampler(lambda b: b @ w.T), [0.75, 0.0], rule, n=10_000)
+    >>> c.predict, c.item, 0.7 < c.radius < 0.75  # the truth is 0.75
+    (0, 1, True)
+    """
+    return _run(samplers, x, rule, n0, n, alpha, seed, index, (Phase.SELECT, Phase.ESTIMATE))
+
+
+def predict(
+    samplers: Sampler | Sequence[Sampler],
+    x: Any,
+    rule: Rule,
+    *,
+    n0: int = 100,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    seed: int = 0,
+    index: int = 0,
+) -> int:
+    """The decision list's class at ``x``, or ``ABSTAIN`` (-1).
+
+    A class is returned where a positive radius is certified for it, from samples of its
+    own: it is wrong with probability at most alpha.
+
+    Parameters
+    ----------
+    samplers, x, rule, n0, n, alpha, seed, index
+        As in :func:`certify`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.composite import Cond, Rule, predict
+    >>> from rsbounds.sampling import ArraySampler
+    >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
+    >>> rule = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
+    >>> predict(ArraySampler(lambda b: b @ w.T), [0.75, 0.0], rule, n=1000)
+    0
+    """
+    phases = (Phase.SEARCH, Phase.PREDICT)
+    return _run(samplers, x, rule, n0, n, alpha, seed, index, phases).predict
+
+
+def stage_stream(seed: int, index: int, phase: Phase, stage: int) -> np.random.Generator:
+    """The generator of one phase at one stage of one input.
+
+    Its spawn key is (index, phase, stage, a constant): it never meets that of
+    :func:`rsbounds.sampling.stream`, whose key is shorter, nor that of another stage.
+    """
+    key = (index, phase, stage, _STREAMS)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def _run(
+    samplers: Sampler | Sequence[Sampler],
+    x: Any,
+    rule: Rule,
+    n0: int,
+    n: int,
+    alpha: float,
+    seed: int,
+    index: int,
+    phases: tuple[Phase, Phase],
+) -> CompositeCertificate:
+    n0, n, seed, index = (
+        count("n0", n0, 1),
+        count("n", n, 1),
+        count("seed", seed),
+        count("index", index),
+    )
+    one("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    each = [samplers] * len(rule.sigmas) if callable(samplers) else list(samplers)
+    if len(each) != len(rule.sigmas):
+        raise ValueError(f"samplers must be one or {len(rule.sigmas)}; got {len(each)}")
+
+    def drawn(stage: int, many: int, phase: Phase) -> Any:
+        generator = stage_stream(seed, index, phase, stage)
+        return np.asarray(each[stage](x, rule.sigmas[stage], many, generator))
+
+    first = [drawn(k, n0, phases[0]) for k in range(len(each))]
+    classes = first[0].size
+    select = np.stack([checked_stage(f"stage {k}", c, classes, n0) for k, c in enumerate(first)])
+
+    def counts_of(stage: int) -> NDArray[np.int64]:
+        return checked_stage(f"stage {stage}", drawn(stage, n, phases[1]), classes, n)
+
+    return estimate(rule, select, plan(rule, select), counts_of, n, alpha)

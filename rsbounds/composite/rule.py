@@ -1,0 +1,163 @@
+"""Conditions and decision lists: what a composite classifier is, in a form that a file can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rsbounds._numerics.checks import choice, count, one, real, whole
+
+KINDS = ("score", "margin", "set")
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Cond:
+    """One condition of a decision list: a coordinate of a class exceeds a threshold.
+
+    With r_c = sigma Phi^-1(p_c) for the probability p_c of class c under the stage's noise,
+    the coordinate is r_c ("score"), the margin (r_c - max_b r_b)/2 over the other classes
+    ("margin"), or r_S for the probability of a set S of classes, the same for each class
+    ("set"). None of them changes by more than the distance that the input moves.
+
+    Attributes
+    ----------
+    kind : {"score", "margin", "set"}
+        The coordinate.
+    stage : int
+        Which noise level, >= 0.
+    threshold : float
+        In the input's unit (sigma times a score), finite.
+    classes : tuple of int, optional
+        The set, for "set" alone: at least one class, without repetition.
+
+    Raises
+    ------
+    ValueError
+        If an attribute is out of its domain.
+
+    Examples
+    --------
+    >>> from rsbounds.composite import Cond
+    >>> Cond("score", 0, -0.5).threshold
+    -0.5
+    """
+
+    kind: str
+    stage: int
+    threshold: float = 0.0
+    classes: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        choice("kind", self.kind, KINDS)
+        object.__setattr__(self, "stage", count("stage", self.stage))
+        threshold = one("threshold", real("threshold", self.threshold))
+        object.__setattr__(self, "threshold", threshold)
+        if (self.kind == "set") != (self.classes is not None):
+            given = "none" if self.classes is None else self.classes
+            raise ValueError(f"classes must be given for kind 'set' alone; got {given}")
+        if self.classes is not None:
+            classes = tuple(whole("classes", self.classes).ravel().tolist())
+            if not classes or len(set(classes)) < len(classes):
+                raise ValueError(f"classes must be different, at least one; got {classes}")
+            object.__setattr__(self, "classes", classes)
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether it can hold for one class at most."""
+        return self.kind != "set" and self.threshold >= 0.0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A decision list over several noise levels.
+
+    A class fires at an item if all the item's conditions hold for it; the first item at
+    which a class fires decides, and without one the classifier abstains.
+
+    Attributes
+    ----------
+    sigmas : sequence of float
+        Noise level of each stage, > 0 and finite.
+    items : sequence of sequences of Cond
+        Each with a "score" or a "margin" condition of threshold >= 0, so that at most one
+        class fires.
+
+    Raises
+    ------
+    ValueError
+        If there are no levels or items, a stage doesn't exist, or an item isn't exclusive.
+
+    References
+    ----------
+    The theory page "Several levels at once".
+
+    Examples
+    --------
+    Argmax at level 1 unless no class is likely there; then argmax at level 1/2:
+
+    >>> from rsbounds.composite import Cond, Rule
+    >>> gate = [Cond("margin", 0), Cond("score", 0, -0.3)]
+    >>> rule = Rule([1.0, 0.5], [gate, [Cond("margin", 1)]])
+    >>> Rule.from_dict(rule.to_dict()) == rule
+    True
+    """
+
+    sigmas: Sequence[float]
+    items: Sequence[Sequence[Cond]]
+
+    def __post_init__(self) -> None:
+        sigmas = real("sigmas", self.sigmas, 0.0, closed="neither", nan=False)
+        if sigmas.ndim != 1 or not sigmas.size:
+            raise ValueError(f"sigmas must be a list of noise levels; got shape {sigmas.shape}")
+        items = tuple(tuple(item) for item in self.items)
+        if not items:
+            raise ValueError("items must hold at least one item; got none")
+        for i, item in enumerate(items):
+            if wrong := [q for q in item if not isinstance(q, Cond)]:
+                raise ValueError(f"items[{i}] must hold conditions; got {wrong[0]!r}")
+            if beyond := [q.stage for q in item if q.stage >= sigmas.size]:
+                raise ValueError(
+                    f"items[{i}]: stage must be one of {sigmas.size} levels; got {beyond[0]}"
+                )
+            if not any(q.exclusive for q in item):
+                raise ValueError(
+                    f"items[{i}] must be exclusive: a 'score' or 'margin' condition with "
+                    "threshold >= 0; got none, so that two classes could fire at once"
+                )
+        object.__setattr__(self, "sigmas", tuple(sigmas.tolist()))
+        object.__setattr__(self, "items", items)
+
+    @property
+    def least_classes(self) -> int:
+        """The number of classes that its sets need."""
+        sets = [q.classes for item in self.items for q in item if q.classes]
+        return max((max(classes) + 1 for classes in sets), default=2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as JSON can hold it."""
+
+        def condition(q: Cond) -> dict[str, Any]:
+            plain = {"kind": q.kind, "stage": q.stage, "threshold": q.threshold}
+            return plain if q.classes is None else plain | {"classes": list(q.classes)}
+
+        items = [[condition(q) for q in item] for item in self.items]
+        return {"format": FORMAT, "sigmas": list(self.sigmas), "items": items}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Rule:
+        """The rule that :meth:`to_dict` wrote, or ValueError."""
+        known = {"format", "sigmas", "items"}
+        if not isinstance(data, Mapping) or set(data) != known or data["format"] != FORMAT:
+            raise ValueError(
+                f"a rule must be an object with {sorted(known)}, format {FORMAT}; got {data!r:.80}"
+            )
+        try:
+            items = [[Cond(**q) for q in item] for item in data["items"]]
+        except TypeError:
+            raise ValueError(
+                "a rule's items must be lists of conditions with kind, stage, threshold and, for "
+                f"sets, classes; got {data['items']!r:.80}"
+            ) from None
+        return cls(data["sigmas"], items)

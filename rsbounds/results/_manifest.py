@@ -1,0 +1,171 @@
+"""The manifest beside a result file: everything that its rows depend on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+#: The format that this version writes; files without one are of format 1.
+FORMAT = 2
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What the rows of a result file depend on.
+
+    Parameters
+    ----------
+    format : int
+        1: twelve columns, one count a row; 2: all counts.
+    model : mapping
+        What the model was: its spec, hashes of its source and parameters.
+    data : mapping
+        What was certified: identity of the data, ``skip``, ``max``, and ``inputs``, the number of
+        inputs selected in all shards together.
+    method, scope, parameters
+        The scheme: see :class:`rsbounds.schemes.Scheme`.
+    n0, n, alpha, seed, bound, runner_up, target_radius
+        The procedure: see :func:`rsbounds.certify.certify`.
+    engine : mapping
+        Device, precision.
+    shard : str
+        ``i/N``: every N-th of the inputs selected, from the i-th.
+    versions : mapping
+        Of the packages that matter.
+    probe : mapping
+        Selection counts of a few inputs (index as text): another model, another probe.
+    history : list
+        What was accepted or done to the file since: each an object.
+    run : mapping
+        What the rows do not depend on: paths, times, batch.
+    extra : mapping
+        Further entries of the file.
+
+    Examples
+    --------
+    >>> from rsbounds.results import Manifest
+    >>> Manifest(method="gaussian", n=1000).places({0, 2}, 3)
+    ([1], [])
+    """
+
+    format: int = FORMAT
+    model: Any = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    method: str = ""
+    scope: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    n0: int = 100
+    n: int = 0
+    alpha: float = 0.0
+    seed: int = 0
+    bound: str = "clopper-pearson"
+    runner_up: bool = False
+    target_radius: float | None = None
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    shard: str = "0/1"
+    versions: Mapping[str, Any] = field(default_factory=dict)
+    probe: Mapping[str, str] = field(default_factory=dict)
+    history: list[Any] = field(default_factory=list)
+    run: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, entries: Mapping[str, Any]) -> Self:
+        """The manifest of a JSON object; entries that it lacks stand at those of format 1."""
+        names = {f.name for f in fields(cls)} - {"extra"}
+        known = {k: v for k, v in entries.items() if k in names}
+        extra = {k: v for k, v in entries.items() if k not in names}
+        return cls(**{"format": 1, **known}, extra=extra)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The manifest of a result file."""
+        place = manifest_path(path)
+        try:
+            entries = json.loads(place.read_text(encoding="utf-8"))
+            if not isinstance(entries, dict):
+                raise ValueError
+        except FileNotFoundError:
+            raise ValueError(f"{path} has no manifest: expected {place.name} beside it") from None
+        except (ValueError, RecursionError):
+            raise ValueError(f"{place} is not a manifest: expected a JSON object") from None
+        return cls.of(entries)
+
+    def entries(self) -> dict[str, Any]:
+        """The JSON object."""
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "extra"}
+        return {**own, **self.extra}
+
+    def text(self) -> str:
+        """The file."""
+        return json.dumps(self.entries(), indent=2) + "\n"
+
+    def normal(self) -> Self:
+        """The same after a round trip through its file."""
+        return self.of(json.loads(self.text()))
+
+    def share(self) -> tuple[int, int]:
+        """The i and N of the shard."""
+        return parts("shard", self.shard)
+
+    def indices(self, total: int | None = None) -> Iterator[int]:
+        """Indices of this shard's inputs, in order; ``total``: of that many inputs selected."""
+        rank, size = self.share()
+        count = self.data.get("inputs") if total is None else total
+        skip = int(self.data.get("skip", 1))
+        return (place * skip for place in range(rank, int(count or 0), size))
+
+    def places(self, done: set[int], total: int | None = None) -> tuple[list[int], list[int]]:
+        """Indices that are missing from ``done``, and those in it that don't belong there."""
+        if total is None and "inputs" not in self.data:
+            return [], []
+        expected = set(self.indices(total))
+        return sorted(expected - done), sorted(done - expected)
+
+    def differences(self, other: Manifest) -> list[str]:
+        """What is otherwise in ``other``, a line for each entry that rows depend on.
+
+        Where both keep a probe, the model's source is not compared: behaviour counts.
+        """
+        a, b = dict(_flat(self._compared())), dict(_flat(other._compared()))
+        ignored = {"model.source"} if self.probe and other.probe else set()
+        for key in self.probe.keys() ^ other.probe.keys():  # of other inputs, or of none
+            ignored.add(f"probe.{key}")
+        keys = [key for key in sorted({*a, *b} - ignored) if a.get(key) != b.get(key)]
+        said = [key for key in keys if not key.startswith("probe.")] or keys  # what explains them
+        return [
+            f"{key} was {json.dumps(a.get(key))} and is now {json.dumps(b.get(key))}"
+            for key in said
+        ]
+
+    def _compared(self) -> dict[str, Any]:
+        entries = replace(self, data={k: v for k, v in self.data.items() if k != "inputs"})
+        left = entries.entries()
+        for name in ("format", "history", "run"):
+            del left[name]
+        return left
+
+
+def manifest_path(path: Path) -> Path:
+    """Where the manifest of a result file lies."""
+    return path.with_name(path.name + ".manifest.json")
+
+
+def parts(name: str, text: Any) -> tuple[int, int]:
+    """The i and N of ``i/N``, or ValueError."""
+    found = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,18})", str(text))
+    if not found or not int(found[1]) < int(found[2]):
+        raise ValueError(f"{name} must be i/N with 0 <= i < N; got {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value

@@ -1,0 +1,204 @@
+"""One row of a result file, and the columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Self
+
+from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.results._text import counts, number, sparse, truncated, whole_number
+
+
+def _flag(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError("0 or 1")
+    return text == "1"
+
+
+def _radius(text: str) -> float:
+    try:
+        value = number(text.lower())
+    except ValueError:
+        value = math.nan
+    if not value >= 0:
+        raise ValueError("a number >= 0")
+    return value
+
+
+def _known(text: str) -> float:
+    return math.nan if text == "-" else number(text)
+
+
+def _exact(value: float) -> str:
+    return "-" if math.isnan(value) else repr(value)
+
+
+# each column with what reads it and what writes it
+_COLUMNS: dict[str, tuple[Any, Any]] = {
+    "idx": (whole_number, str),
+    "label": (whole_number, str),
+    "predict": (whole_number, str),
+    "radius": (_radius, truncated),
+    "correct": (_flag, lambda value: str(int(value))),
+    "time": (str, str),
+    "count": (whole_number, str),
+    "n": (whole_number, str),
+    "p_a": (_known, truncated),
+    "sigma": (_known, _exact),
+    "method": (str, str),
+    "scope": (str, str),
+    "bound": (str, str),
+    "norm": (number, repr),
+    "z_a": (_known, _exact),
+    "z_b": (_known, _exact),
+    "select": (counts, sparse),
+    "counts": (counts, sparse),
+    "void": (whole_number, str),
+    "input": (str, str),
+}
+#: The columns of a new file; the first five are the field's.
+COLUMNS = tuple(_COLUMNS)
+FIELD = COLUMNS[:5]
+#: What files had before they said their format.
+FIRST = COLUMNS[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One certified input; what a file does not say stands at its default.
+
+    Parameters
+    ----------
+    idx, label, predict, radius, correct : int, int, int, float, bool
+        The field's columns; ``predict`` is -1 for an abstention.
+    scope : str
+        For which classifier the certificate holds; "" where the file has no such column.
+    time : str
+        How long it took, as h:mm:ss.
+    count, n, p_a, sigma, method
+        As in :class:`rsbounds.certificate.Certificate`.
+    bound, norm
+        The confidence bound, and the p of the radius's norm.
+    z_a, z_b : float
+        Normal scores of the bounds of the top class's and the runner-up's probabilities.
+    select, counts : tuple of int
+        Class counts of the samples of selection and of estimation, trailing zeros left out.
+    void : int
+        Samples that count for no class.
+    input : str
+        Hash of the input and its label.
+    extra : mapping
+        Further columns of the file, as text.
+
+    Examples
+    --------
+    >>> from rsbounds.results import Row
+    >>> Row(0, 7, 7, 0.75, True, "fixed noise").radius
+    0.75
+    """
+
+    idx: int
+    label: int
+    predict: int
+    radius: float
+    correct: bool
+    scope: str = ""
+    time: str = ""
+    count: int = 0
+    n: int = 0
+    p_a: float = math.nan
+    sigma: float = math.nan
+    method: str = ""
+    bound: str = "clopper-pearson"
+    norm: float = 2.0
+    z_a: float = math.nan
+    z_b: float = math.nan
+    select: tuple[int, ...] = ()
+    counts: tuple[int, ...] = ()
+    void: int = 0
+    input: str = "-"
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, idx: int, label: int, found: Certificate, seconds: float, *, input: str = "-"
+    ) -> Self:
+        """The row of a certificate."""
+        time = str(timedelta(seconds=seconds))
+        return cls(
+            idx=idx,
+            label=label,
+            predict=found.predict,
+            radius=found.radius,
+            correct=found.predict == label,
+            scope=found.scope,
+            time=time if "." in time else f"{time}.000000",
+            count=found.count,
+            n=found.n,
+            p_a=found.p_a,
+            sigma=found.sigma,
+            method=found.method,
+            bound=found.bound,
+            norm=found.norm,
+            z_a=found.score,
+            z_b=-found.score if found.score_b is None else found.score_b,
+            select=_short(found.select),
+            counts=_short(found.counts),
+            void=found.void,
+            input=input,
+        )
+
+    @classmethod
+    def parse(cls, line: str, columns: Sequence[str]) -> Self:
+        """The row in a line of text under a header; says what was expected of a bad one."""
+        fields = line.split("\t")
+        if len(fields) != len(columns):
+            raise ValueError(f"{len(columns)} fields separated by tabs")
+        known: dict[str, Any] = {}
+        extra = {}
+        for column, text in zip(columns, fields, strict=True):
+            if column not in _COLUMNS:
+                extra[column] = text
+                continue
+            read = _COLUMNS[column][0]
+            try:
+                known[column] = read(text if read is str else text.strip())
+            except ValueError as error:
+                raise ValueError(f"{error} in column {column}") from None
+        return cls(**known, extra=extra)
+
+    def text(self, columns: Sequence[str]) -> str:
+        """The line of this row under a header."""
+        return "\t".join(
+            _COLUMNS[column][1](getattr(self, column))
+            if column in _COLUMNS
+            else self.extra.get(column, "")
+            for column in columns
+        )
+
+    def contradictions(self) -> Iterator[str]:
+        """What the row says against itself, each as what was expected."""
+        if self.predict == ABSTAIN and (self.correct or self.radius):
+            yield "radius 0 and correct 0 where predict is -1"
+        if self.correct != (self.predict == self.label != ABSTAIN):
+            yield "correct 1 where predict is the label, else 0"
+
+    @property
+    def seconds(self) -> float:
+        """``time`` in seconds; 0 where the file does not say."""
+        try:
+            days, _, clock = self.time.rpartition(" day")
+            hours, minutes, seconds = clock.rpartition(" ")[2].split(":")
+            whole_days = int(days) if days else 0
+            return 86400 * whole_days + 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+        except ValueError:
+            return 0.0
+
+
+def _short(dense: Sequence[int]) -> tuple[int, ...]:
+    """Counts without the zeros behind the last class, as a file holds them."""
+    last = max((k for k, count in enumerate(dense) if count), default=-1)
+    return tuple(int(count) for count in dense[: last + 1])

@@ -1,0 +1,69 @@
+"""Numbers of result files as text: read more strictly than Python reads, and never rounded up."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from decimal import ROUND_DOWN, Context, Decimal
+
+
+def whole_number(text: str) -> int:
+    """``int`` without its 1_0 for 10, and within 64 bits."""
+    if not re.fullmatch(r"-?[0-9]{1,18}", text):
+        raise ValueError("a whole number of at most 18 digits")
+    return int(text)
+
+
+def number(text: str) -> float:
+    """``float`` of digits, or of inf."""
+    value = float(text)
+    if not (re.fullmatch(r"[-+.0-9eE]+", text) and math.isfinite(value)) and text not in _INFINITE:
+        raise ValueError("a number, or inf")
+    return value
+
+
+_INFINITE = ("inf", "-inf")
+
+
+def counts(text: str) -> tuple[int, ...]:
+    """Class counts from ``class:count,class:count`` in the order of the classes, or ``-``."""
+    dense: list[int] = []
+    for part in text.split(",") if text != "-" else ():
+        found = re.fullmatch(r"([0-9]{1,7}):([0-9]{1,18})", part)
+        if not found or int(found[1]) < len(dense) or not int(found[2]):
+            raise ValueError("class:count,class:count in the order of the classes")
+        dense += [0] * (int(found[1]) - len(dense)) + [int(found[2])]
+    return tuple(dense)
+
+
+def sparse(dense: Sequence[int]) -> str:
+    """The text of class counts, zeros left out."""
+    return ",".join(f"{k}:{c}" for k, c in enumerate(dense) if c) or "-"
+
+
+def quoted(line: str) -> str:
+    """A line of a file as an error message quotes it."""
+    return repr(line if len(line) <= 60 else line[:57] + "...")
+
+
+def truncated(value: float, digits: int | None = None) -> str:
+    """A decimal that is at most ``value`` (>= 0): "-" for NaN, "inf" for infinity.
+
+    The shortest that reads back as ``value``, or with ``digits`` decimals; numbers too small or
+    too large for these keep two significant digits and an exponent.
+    """
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "inf"
+    exact = Decimal(value)
+    if digits is not None:
+        if 0 < value < 10.0**-digits or value >= 1e6:
+            return f"{Context(prec=3, rounding=ROUND_DOWN).create_decimal(exact):.2e}"
+        return str(exact.quantize(Decimal(10) ** -digits, ROUND_DOWN))
+    text, precision = repr(float(value)), 17
+    while not (Decimal(text) <= exact and float(text) == value):
+        text = str(Context(prec=precision, rounding=ROUND_DOWN).create_decimal(exact))
+        precision += 1
+    return text

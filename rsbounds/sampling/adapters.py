@@ -1,0 +1,58 @@
+"""From a model of any framework to a sampler."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+from rsbounds.sampling.arrays import ArraySampler
+from rsbounds.sampling.port import Sampler
+
+_TORCH = "rsbounds.torch"  # loaded by name: it stands above this room
+
+
+def as_sampler(model: Any, **options: Any) -> Sampler:
+    """The sampler of a model: one that it is already, a torch module's, a NumPy callable's.
+
+    Parameters
+    ----------
+    model : Sampler, torch.nn.Module or callable
+        A callable of one argument takes a float32 batch and returns scores.
+    options
+        Of :class:`rsbounds.torch.TorchSampler`; ``batch`` alone has a meaning for the others.
+
+    Returns
+    -------
+    Sampler
+
+    Raises
+    ------
+    ValueError
+        For what isn't callable, and for options that need a torch module.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.sampling import as_sampler
+    >>> sampler = as_sampler(lambda batch: batch)
+    >>> as_sampler(sampler) is sampler
+    True
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module):
+        sampler: Sampler = import_module(_TORCH).TorchSampler(model, **options)
+        return sampler
+    if not callable(model):
+        raise ValueError(
+            f"the model must be a torch module, a callable or a sampler; got {type(model).__name__}"
+        )
+    for name, value in options.items():
+        if name != "batch" and value not in (None, False, "cpu"):
+            raise ValueError(f"--{name.replace('_', '-')} needs a torch module; the model is none")
+    try:
+        ready = len(signature(model).parameters) >= 4
+    except (TypeError, ValueError):  # a builtin says nothing of its arguments
+        ready = False
+    return model if ready else ArraySampler(model)

@@ -1,0 +1,166 @@
+"""What a scheme and a method are, and what all of them share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from inspect import Parameter, signature
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from rsbounds._numerics.checks import real
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A smoothing scheme.
+
+    Parameters
+    ----------
+    method : str
+        Its name in result files.
+    scope : str
+        For which classifier its certificates hold.
+    sigma : callable
+        ``sigma(x)``: the noise level (> 0) at one input ``x``.
+    radius : callable
+        ``radius(score, sigma, score_b=None)``: the certified radius for a lower bound of the top
+        class's probability, given as a normal score, the noise level at the input, and an upper
+        bound of every other class's probability as a score (None: that of 1 - p_a).
+    parameters : mapping
+        What a result file must say for the radii to be computed again.
+    norm : float
+        The p of the l_p norm that measures the radius.
+
+    Examples
+    --------
+    >>> from rsbounds import schemes
+    >>> scheme = schemes.gaussian(0.5)
+    >>> scheme.sigma(None), scheme.scope
+    (0.5, 'fixed noise')
+    """
+
+    method: str
+    scope: str
+    sigma: Callable[[Any], float]
+    radius: Callable[..., float]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    norm: float = 2.0
+
+
+class Domain(NamedTuple):
+    """Where a parameter lies: low to high, and which ends belong to it."""
+
+    low: float
+    high: float
+    closed: str = "both"
+
+
+POSITIVE = Domain(0.0, math.inf, "neither")
+NOT_NEGATIVE = Domain(0.0, math.inf, "left")
+DIMENSION = Domain(1.0, 1e8)
+NORM = Domain(1.0, math.inf)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of the command line; ``default`` is ... where it must be given."""
+
+    flag: str
+    help: str
+    type: Callable[[str], Any] = float
+    default: Any = ...
+    metavar: str | None = None
+    choices: tuple[str, ...] | None = None
+    nargs: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The option as an attribute."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+class Given(Protocol):
+    """What the command line can get for a scheme: the size of an input, files, functions."""
+
+    dim: int
+
+    def inputs(self, path: Any) -> tuple[Any, str]:
+        """The array ``x`` of an npz file, flattened to (count, dim), and the file's hash."""
+        ...
+
+    def function(self, option: str, spec: str) -> tuple[Any, Any]:
+        """What ``MODULE:CALLABLE`` builds, and its description for the manifest."""
+        ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """A kind of scheme, by its name in result files and on the command line.
+
+    Parameters
+    ----------
+    name, scope : str
+        Its name, and for which classifier its certificates hold where nothing else is said.
+    radius : callable
+        ``radius(score, sigma, score_b, **parameters)``: the radius as a function of the logged
+        evidence and of ``parameters`` alone, so that it can be computed again from a file.
+    parameters : mapping
+        Names and domains of these parameters; those with a default in ``radius`` may be missing.
+        ``sigma`` among them is that of every row.
+    help : str
+        A line for the command line.
+    options : tuple of Option
+        What ``rsbounds certify --method`` needs to construct it; empty: not from there.
+    build : callable, optional
+        ``build(options, given)`` constructs it, ``options`` by name.
+    inputs : tuple of Option
+        What ``rsbounds radius`` needs besides the evidence; empty: not from there.
+    evaluate : callable, optional
+        ``evaluate(options, p_a, p_b, scores)``: that radius.
+    """
+
+    name: str
+    scope: str
+    radius: Callable[..., float]
+    parameters: Mapping[str, Domain]
+    help: str = ""
+    options: tuple[Option, ...] = ()
+    build: Callable[[Mapping[str, Any], Given], Scheme] | None = None
+    inputs: tuple[Option, ...] = ()
+    evaluate: Callable[..., Any] | None = None
+
+    @property
+    def required(self) -> set[str]:
+        """Parameters that a manifest can't do without."""
+        known = signature(self.radius).parameters
+        return {k for k in self.parameters if k not in known or known[k].default is Parameter.empty}
+
+    def scheme(
+        self, sigma: Callable[[Any], float], parameters: Mapping[str, Any], norm: float = 2.0
+    ) -> Scheme:
+        """The scheme of this method with these parameters."""
+        return Scheme(self.name, self.scope, sigma, self.of(parameters), parameters, norm)
+
+    def of(self, parameters: Mapping[str, Any]) -> Callable[..., float]:
+        """``radius(score, sigma, score_b)`` with the parameters of a scheme or of a manifest."""
+        known = {k: parameters[k] for k in self.parameters if k in parameters and k != "sigma"}
+        return partial(self.radius, **known)
+
+
+def positive(name: str, value: Any) -> float:
+    """``value`` as one positive finite number, or ValueError."""
+    array = real(name, value, 0, closed="neither", nan=False)
+    if array.size != 1:
+        raise ValueError(f"{name} must be one number; got shape {array.shape}")
+    return array.item()
+
+
+def check_size(x: Any, dim: float) -> None:
+    """ValueError where ``x`` has more coordinates than the dimension that is certified."""
+    size = math.prod(np.shape(x))
+    if not size <= dim:
+        raise ValueError(f"dim must be at least the size of the input, {size}; got {dim}")

@@ -1,0 +1,134 @@
+"""Noise levels whose logarithm is Lipschitz: the distance to the nearest anchors.
+
+References
+----------
+Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized smoothing, 2022.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rsbounds.certificate import PROVEN_ENVELOPE
+from rsbounds.schemes._scheme import (
+    DIMENSION,
+    NOT_NEGATIVE,
+    Given,
+    Method,
+    Option,
+    Scheme,
+    check_size,
+    positive,
+)
+
+if TYPE_CHECKING:
+    from rsbounds.semielastic import KNNSigma
+
+
+def semielastic(knn: KNNSigma, dim: float) -> Scheme:
+    """Noise level from the distance to the nearest anchors, certified by its rate.
+
+    Parameters
+    ----------
+    knn : KNNSigma
+        The noise level as a function of the input (:class:`rsbounds.semielastic.KNNSigma`).
+    dim : float
+        Dimension of the input, >= 1.
+
+    Returns
+    -------
+    Scheme
+
+    References
+    ----------
+    Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+    smoothing, eq. (1) and Theorem 7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds import schemes, semielastic
+    >>> knn = semielastic.KNNSigma(np.zeros((3, 4)), 0.5, 0.01, 1, 0.0)
+    >>> schemes.semielastic(knn, 4).scope
+    'sigma(x) with a proven envelope'
+    """
+    parameters = {"rate": float(knn.rate), "dim": dim}
+    return METHOD.scheme(partial(_level, knn, dim), parameters)
+
+
+def _level(knn: KNNSigma, dim: float, x: Any) -> float:
+    check_size(x, dim)
+    return positive("sigma(x)", knn.sigma(np.asarray(x).reshape(1, -1)))
+
+
+def _radius(
+    score: float, sigma: float, score_b: float | None = None, *, rate: float, dim: float
+) -> float:
+    from rsbounds import semielastic as theory
+
+    return float(theory.radius(score, sigma, rate, dim, score_b, scores=True))
+
+
+def _build(options: Mapping[str, Any], given: Given) -> Scheme:
+    from rsbounds.semielastic import KNNSigma
+
+    anchors, digest = given.inputs(options["anchors"])
+    sigma, rate, k = (options[name] for name in ("sigma", "rate", "k"))
+    knn = KNNSigma(anchors, sigma, rate, k, options["shift"])
+    scheme = semielastic(knn, given.dim)
+    own = {"sigma": sigma, "k": k, "shift": knn.shift, "anchors": digest}
+    return replace(scheme, parameters={**scheme.parameters, **own})
+
+
+def _evaluate(options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool) -> Any:
+    from rsbounds import semielastic as theory
+
+    level, rate, dim = (options[name] for name in ("sigma", "rate", "dim"))
+    return theory.radius(p_a, level, rate, dim, p_b, scores=scores)
+
+
+def _shift(text: str) -> str | float:
+    try:
+        return text if text in ("mean", "min") else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, mean or min; got {text!r}") from None
+
+
+_RATE = Option("--rate", "rate of log sigma(x)")
+
+METHOD = Method(
+    name="semi-elastic",
+    scope=PROVEN_ENVELOPE,
+    radius=_radius,
+    parameters={"rate": NOT_NEGATIVE, "dim": DIMENSION},
+    help="log sigma(x) with a bounded rate",
+    options=(
+        Option("--sigma", "base level"),
+        Option(
+            "--anchors", "x: inputs whose distance sets sigma(x)", type=Path, metavar="FILE.npz"
+        ),
+        _RATE,
+        Option("--k", "number of nearest anchors (20)", type=int, default=20),
+        Option(
+            "--shift",
+            "mean distance at which sigma(x) is --sigma: a number, or mean (the default) or min "
+            "for that of the anchors themselves",
+            type=_shift,
+            default="mean",
+        ),
+    ),
+    build=_build,
+    inputs=(
+        Option("--sigma", "noise level at the input"),
+        _RATE,
+        Option("--dim", "dimension of the input"),
+    ),
+    evaluate=_evaluate,
+)

@@ -1,0 +1,59 @@
+// The kernels that Python sees: one line each. Their names stand once more in kernels.pyi (for
+// type checkers) and, with their arguments, in kernels.pxd (for Cython); a test compares them.
+#include "module.hpp"
+#include "rsbounds/marcum.hpp"
+
+#define KERNEL(name) rsb::module::entry(#name, rsb::api::name)
+
+static rsb::module::Entry table[] = {
+    KERNEL(log_ndtr),
+    KERNEL(ndtri),
+    KERNEL(ndtri_exp),
+    KERNEL(ball_score),
+    KERNEL(ball_offset),
+    KERNEL(ncx2_cdf),
+    KERNEL(ncx2_sf),
+    KERNEL(ncx2_logcdf),
+    KERNEL(ncx2_logsf),
+    KERNEL(ncx2_pdf),
+    KERNEL(ncx2_logpdf),
+    KERNEL(ncx2_ppf),
+    KERNEL(ncx2_isf),
+    KERNEL(ncx2_ppf_exp),
+    KERNEL(ncx2_isf_exp),
+    KERNEL(marcum_q),
+    KERNEL(marcum_p),
+    KERNEL(marcum_logq),
+    KERNEL(marcum_logp),
+    KERNEL(marcum_q_inv),
+    KERNEL(marcum_p_inv),
+    KERNEL(rice_cdf),
+    KERNEL(rice_sf),
+    KERNEL(rice_logcdf),
+    KERNEL(rice_logsf),
+    KERNEL(skellam_cdf),
+    KERNEL(skellam_sf),
+    KERNEL(skellam_logcdf),
+    KERNEL(skellam_logsf),
+    KERNEL(ncx2_cdf_inv_nc),
+    KERNEL(ncx2_sf_inv_nc),
+    KERNEL(ncx2_cdf_inv_df),
+    KERNEL(ncx2_sf_inv_df),
+    KERNEL(lipschitz_ratio),
+    KERNEL(lipschitz_slope),
+    KERNEL(worst_score),
+    KERNEL(semielastic_radius),
+    KERNEL(lipschitz_radius),
+    KERNEL(range_radius),
+    KERNEL(semielastic_branch),
+    KERNEL(lipschitz_branch),
+    KERNEL(range_branch),
+    KERNEL(pair_certified),
+};
+
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "kernels",
+                                 "Compiled scalar kernels: NumPy ufuncs of these names, their "
+                                 "addresses in `symbols`, C functions for Cython.",
+                                 -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+
+PyMODINIT_FUNC PyInit_kernels() { return rsb::module::build(definition, table); }

@@ -1,0 +1,277 @@
+"""Decision lists from exact probabilities: brute force in one and two dimensions, the oracle."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
+
+from rsbounds import gaussian, oracle
+from rsbounds.composite import Cond, Rule, classify, radius
+
+CASCADE = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.3)], [Cond("margin", 1)]])
+RULES = {
+    "constant": Rule([0.7], [[Cond("margin", 0)]]),
+    "cohen": Rule([0.7], [[Cond("score", 0)]]),
+    "cascade": CASCADE,
+    "gates": Rule(
+        [1.0, 0.6, 0.3],
+        [
+            [Cond("margin", 0, 0.1), Cond("score", 0, -0.25)],
+            [Cond("score", 1, 0.05)],
+            [Cond("margin", 2), Cond("margin", 1, -0.2)],
+        ],
+    ),
+    "set": Rule(
+        [1.0, 0.4],
+        [[Cond("margin", 0), Cond("set", 0, 0.2, (0, 1))], [Cond("margin", 1)]],
+    ),
+}
+
+
+class Cells:
+    """Classifiers that are constant on the cells of a grid: their probabilities are exact."""
+
+    def __init__(self, rng, stages, dim, classes, width):
+        self.edges = [
+            [np.sort(rng.uniform(-width, width, rng.integers(2, 6))) for _ in range(dim)]
+            for _ in range(stages)
+        ]
+        self.cells = [rng.integers(0, classes, [len(e) + 1 for e in edges]) for edges in self.edges]
+        self.classes = classes
+
+    def scores(self, x, sigmas):
+        """x (points, dim) -> normal scores (points, K, C)."""
+        p = np.zeros((len(x), len(sigmas), self.classes))
+        for k, sigma in enumerate(sigmas):
+            mass = []
+            for axis, edges in enumerate(self.edges[k]):
+                z = (np.concatenate([[-np.inf], edges, [np.inf]]) - x[:, axis, None]) / sigma
+                # the smaller tail on either side, so that no difference cancels
+                below, above = ndtr(z), ndtr(-z)
+                mass.append(np.where(z[:, :-1] > 0, -np.diff(above), np.diff(below)))
+            joint = mass[0][:, :, None] * (mass[1][:, None, :] if len(mass) == 2 else 1.0)
+            cells = self.cells[k].reshape(joint.shape[1:])
+            for c in range(self.classes):
+                p[:, k, c] = (joint * (cells == c)).sum(axis=(1, 2))
+        rest = np.stack([np.delete(p, c, axis=-1).sum(axis=-1) for c in range(self.classes)], -1)
+        return np.where(p < 0.5, ndtri(np.minimum(p, 0.5)), -ndtri(np.minimum(rest, 0.5)))
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("dim", [1, 2])
+def test_no_point_within_the_radius_is_of_another_class(name, dim):
+    rule, rng = RULES[name], np.random.default_rng(dim)
+    certified = 0
+    for _ in range(60):
+        model = Cells(rng, len(rule.sigmas), dim, 3, 2.0)
+        points = rng.uniform(-3, 3, (40, dim))
+        z = model.scores(points, rule.sigmas)
+        classes = classify(rule, z)
+        found = radius(rule, z, np.maximum(classes, 0))
+        assert np.all(found[classes < 0] <= 1e-12)
+        for x, c, r in zip(points, classes, found, strict=True):
+            if c < 0 or r <= 0:
+                continue
+            certified += 1
+            r = min(r, 20.0)  # inf where the model is constant
+            if dim == 1:
+                near = x + r * np.linspace(-1, 1, 101)[:, None] * (1 - 1e-9)
+            else:
+                angle, share = rng.uniform(0, 2 * np.pi, 120), np.sqrt(rng.uniform(0, 1, 120))
+                share[:60] = 1.0
+                near = x + r * (1 - 1e-9) * share[:, None] * np.stack(
+                    [np.cos(angle), np.sin(angle)], axis=-1
+                )
+            assert np.all(classify(rule, model.scores(near, rule.sigmas)) == c)
+    assert certified > 300
+
+
+@pytest.mark.parametrize("name", ["cascade", "gates"])
+def test_climbing_attack_in_two_dimensions(name):
+    """From the boundary of the ball towards what threatens the class most, step by step."""
+    rule, rng = RULES[name], np.random.default_rng(5)
+    closest = np.inf
+    for _ in range(25):
+        model = Cells(rng, len(rule.sigmas), 2, 3, 2.0)
+        x = rng.uniform(-2, 2, (1, 2))
+        c = int(classify(rule, model.scores(x, rule.sigmas))[0])
+        if c < 0:
+            continue
+        r = float(radius(rule, model.scores(x, rule.sigmas), [c])[0])
+        angle = rng.uniform(0, 2 * np.pi, 40)
+        step = 0.5
+        for _ in range(25):
+            trial = np.stack([angle - step, angle, angle + step]).ravel()
+            near = x + r * (1 - 1e-9) * np.stack([np.cos(trial), np.sin(trial)], axis=-1)
+            z = model.scores(near, rule.sigmas)
+            assert np.all(classify(rule, z) == c)
+            left = radius(rule, z, np.full(len(z), c)).reshape(3, -1)
+            angle = trial.reshape(3, -1)[left.argmin(axis=0), np.arange(len(angle))]
+            step *= 0.8
+        if r > 0.05:
+            closest = min(closest, left.min() / r)
+    assert closest < 0.5  # the climb does come nearer to a change of class
+
+
+def test_attained_by_slabs():
+    """Half-lines of one normal direction: all coordinates move at full rate at once."""
+    # stage 0 has class 0 below 0 and class 1 above; stage 1 the same, shifted
+    rule = Rule([1.0, 0.5], [[Cond("score", 0, 0.4)], [Cond("margin", 1)]])
+
+    def scores(x):
+        z = np.stack([-x, (0.1 - x) / 0.5], axis=-1)
+        return np.stack([z, -z], axis=-1)
+
+    x = np.array([-0.9, -0.3, 0.02])
+    found = radius(rule, scores(x), [0, 0, 0])
+    # class 1 fires at item 0 beyond 0.4; class 0 wins at item 1 below 0.1
+    assert found == pytest.approx([1.0, 0.4, 0.08], rel=1e-14)
+    assert np.all(classify(rule, scores(x + found * (1 + 1e-9))) != 0)
+    assert np.all(classify(rule, scores(x + found * (1 - 1e-9))) == 0)
+
+
+def test_one_level_is_the_constant():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([2.0, 1.0, 1.0, 0.5], 500)
+    p = -np.sort(-p, axis=-1)
+    z = ndtri(p)[:, None, :]
+    zero = np.zeros(len(p), dtype=int)
+    pair = gaussian.radius(z[:, 0, 0], 0.7, z[:, 0, 1], scores=True)
+    assert radius(RULES["constant"], z, zero) == pytest.approx(pair, rel=1e-11, abs=1e-15)
+    cohen = gaussian.radius(z[:, 0, 0], 0.7, scores=True)
+    assert radius(RULES["cohen"], z, zero) == pytest.approx(cohen, rel=1e-13)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(sorted(RULES)), st.integers(0, 2**32))
+def test_oracle_is_never_below_and_close(name, seed):
+    rule, rng = RULES[name], np.random.default_rng(seed)
+    stages = len(rule.sigmas)
+    p = rng.dirichlet(np.full(3, 10 ** rng.uniform(-1.5, 1)), stages)
+    z = np.clip(ndtri(p), -30, 6)
+    cls = int(rng.integers(3))
+    found = float(radius(rule, z, cls))
+    truth = oracle.list_radius(rule.to_dict(), z.tolist(), cls)
+    assert found <= truth
+    # the set's probability is a sum of doubles: 1e-15 C in p, over phi(z) at |z| < 6
+    size = 1e-7 if name == "set" else 1e-14 * (1 + np.abs(z).max())
+    assert found >= truth - size
+
+
+def test_class_that_is_certified_is_the_one_that_is_returned():
+    rng = np.random.default_rng(1)
+    for rule in RULES.values():
+        z = ndtri(rng.dirichlet([0.7] * 4, (2000, len(rule.sigmas))))
+        classes = classify(rule, z)
+        every = np.stack([radius(rule, z, np.full(2000, c)) for c in range(4)], axis=-1)
+        positive = (every > 0).sum(axis=-1)
+        assert np.all(positive <= 1)
+        assert np.all(every.argmax(axis=-1)[positive == 1] == classes[positive == 1])
+
+
+def test_infinite_scores():
+    sure = [[np.inf, -np.inf, -np.inf]] * 2
+    assert radius(CASCADE, sure, 0) == np.inf
+    assert radius(CASCADE, sure, 1) == 0.0
+    # a stage that only ever sees void samples fires for no class, anywhere
+    void = [[-np.inf] * 3, [0.8, -1.0, -1.2]]
+    assert radius(CASCADE, void, 0) == pytest.approx(0.45, rel=1e-14)
+
+
+def test_nan_in_nan_out():
+    with pytest.warns(RuntimeWarning, match="invalid"):
+        found = radius(CASCADE, [[[np.nan, 0, 0], [1, -1, -1]], [[1, -1, -1], [1, -1, -1]]], [0, 0])
+    assert np.isnan(found[0])
+    assert found[1] > 0
+
+
+def test_shapes_and_empty():
+    z = np.zeros((4, 5, 2, 3))
+    assert radius(CASCADE, z, np.zeros((4, 5), int)).shape == (4, 5)
+    assert isinstance(radius(CASCADE, z[0, 0], 0), np.float64)
+    assert radius(CASCADE, np.zeros((0, 2, 3)), np.zeros(0, int)).shape == (0,)
+    big = np.random.default_rng(0).normal(size=(60_000, 2, 3))
+    cls = np.zeros(60_000, int)
+    assert np.array_equal(
+        radius(CASCADE, big, cls)[50_000:], radius(CASCADE, big[50_000:], cls[50_000:])
+    )
+
+
+def test_rule_in_a_file():
+    for rule in RULES.values():
+        text = json.dumps(rule.to_dict())
+        assert Rule.from_dict(json.loads(text)) == rule
+        assert hash(rule) == hash(Rule.from_dict(json.loads(text)))
+    good = CASCADE.to_dict()
+    for wrong, match in (
+        ([], "a rule must be an object"),
+        ({**good, "extra": 1}, "a rule must be an object"),
+        ({**good, "format": 2}, "format 1"),
+        ({**good, "items": [[{"kind": "score"}]]}, "a rule's items must be lists of conditions"),
+        ({**good, "items": 3}, "a rule's items must be lists of conditions"),
+        ({**good, "sigmas": [0.0, 1.0]}, "sigmas must be in"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            Rule.from_dict(wrong)
+
+
+@pytest.mark.parametrize(
+    ("sigmas", "items", "match"),
+    [
+        ([1.0], [[Cond("margin", 0, -0.1)]], r"items\[0\] must be exclusive"),
+        ([1.0], [[Cond("set", 0, 0.5, (0,))]], r"items\[0\] must be exclusive"),
+        ([1.0], [[Cond("margin", 0)], []], r"items\[1\] must be exclusive"),
+        ([1.0], [[Cond("margin", 1)]], r"items\[0\]: stage must be one of 1 levels; got 1"),
+        ([1.0], [], "items must hold at least one item"),
+        ([1.0], [["margin"]], r"items\[0\] must hold conditions; got 'margin'"),
+        ([], [[Cond("margin", 0)]], "sigmas must be a list of noise levels"),
+        ([1.0, -1.0], [[Cond("margin", 0)]], "sigmas must be in .*got 1 of 2 values"),
+        ([np.nan], [[Cond("margin", 0)]], "sigmas must be in"),
+    ],
+)
+def test_rules_that_are_refused(sigmas, items, match):
+    with pytest.raises(ValueError, match=match):
+        Rule(sigmas, items)
+
+
+@pytest.mark.parametrize(
+    ("args", "match"),
+    [
+        (("gate", 0), "kind must be one of"),
+        (("score", -1), "stage must be >= 0"),
+        (("score", 0, np.inf), "threshold must be one finite number"),
+        (("score", 0, np.nan), "threshold must be one finite number"),
+        (("score", 0, 0.0, (1,)), "classes must be given for kind 'set' alone"),
+        (("set", 0, 0.0), "classes must be given for kind 'set' alone"),
+        (("set", 0, 0.0, ()), "classes must be"),
+        (("set", 0, 0.0, (1, 1)), "classes must be different"),
+    ],
+)
+def test_conditions_that_are_refused(args, match):
+    with pytest.raises(ValueError, match=match):
+        Cond(*args)
+
+
+@pytest.mark.parametrize(
+    ("scores", "cls", "match"),
+    [
+        (np.zeros((3, 3)), 0, r"scores must have shape \(..., 2 levels, 2 classes or more\)"),
+        (np.zeros((2, 1)), 0, "scores must have shape"),
+        (np.zeros(3), 0, "scores must have shape"),
+        (np.zeros((2, 3)), 3, "cls must be one of 3 classes; got 3"),
+        (np.zeros((2, 3)), -1, "cls must be >= 0"),
+        (np.zeros((4, 2, 3)), [0, 1], "cls must have shape"),
+        ("no", 0, "scores must be real numbers"),
+    ],
+)
+def test_bad_scores(scores, cls, match):
+    with pytest.raises(ValueError, match=match):
+        radius(CASCADE, scores, cls)
+
+
+def test_a_set_needs_its_classes():
+    with pytest.raises(ValueError, match="3 classes or more"):
+        radius(Rule([1.0], [[Cond("score", 0), Cond("set", 0, 0.0, (0, 2))]]), np.zeros((1, 2)), 0)

@@ -1,0 +1,241 @@
+"""Decision lists from counts: the oracle, what is drawn, the level by enumeration."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+from scipy.stats import multinomial
+
+from rsbounds import oracle
+from rsbounds.certificate import ABSTAIN
+from rsbounds.composite import Cond, Rule, certify, certify_counts, predict, radius
+from rsbounds.composite.estimate import estimate, plan
+from rsbounds.composite.procedure import stage_stream
+from rsbounds.confidence import lower_bound, pair_bounds
+from rsbounds.sampling import ArraySampler, Phase, stream
+
+CASCADE = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.3)], [Cond("margin", 1)]])
+RULES = [
+    CASCADE,
+    Rule([1.0], [[Cond("margin", 0)]]),
+    Rule(
+        [1.0, 0.6, 0.3],
+        [
+            [Cond("margin", 0, 0.1), Cond("score", 0, -0.25), Cond("set", 2, -1.0, (0, 1))],
+            [Cond("score", 1, 0.05)],
+            [Cond("margin", 2), Cond("margin", 1, -0.2)],
+        ],
+    ),
+]
+
+
+def draw(rng, rule, n0, n, classes=3):
+    p = rng.dirichlet(np.full(classes, rng.choice([0.3, 1.0, 5.0])), len(rule.sigmas))
+    p = 0.95 * p  # some samples are void
+    full = np.concatenate([p, 1 - p.sum(axis=-1, keepdims=True)], axis=-1)
+    select, counts = (np.stack([rng.multinomial(m, row)[:-1] for row in full]) for m in (n0, n))
+    return p, select, counts
+
+
+def test_recomputed_by_the_oracle():
+    rng, certified = np.random.default_rng(0), 0
+    for _ in range(60):
+        rule = RULES[rng.integers(len(RULES))]
+        n = int(rng.choice([50, 1000, 10_000]))
+        _, select, counts = draw(rng, rule, 40, n)
+        found = certify_counts(rule, select, counts, n, 0.01)
+        chosen = plan(rule, select).to_dict()
+        truth = oracle.composite_radius(rule.to_dict(), chosen, counts.tolist(), n, 0.01)
+        assert found.radius <= truth
+        assert found.radius >= truth - 1e-9
+        assert (found.predict == ABSTAIN) == (found.radius == 0)
+        certified += found.radius > 0
+    assert certified > 15
+
+
+def test_one_level_is_the_pair_and_cohen():
+    counts = [[830, 100, 60]]
+    found = certify_counts(Rule([0.5], [[Cond("margin", 0)]]), counts, counts, 1000, 0.001)
+    z_a, z_b = pair_bounds(830, 100, 1000, 0.001, scores=True)
+    assert (found.score, found.score_b) == (z_a, z_b)
+    assert found.radius == pytest.approx(0.25 * (z_a - z_b), rel=1e-14)
+    assert (found.p_a, found.count, found.n) == (pair_bounds(830, 100, 1000, 0.001)[0], 830, 1000)
+    found = certify_counts(Rule([0.5], [[Cond("score", 0)]]), counts, counts, 1000, 0.001)
+    assert found.radius == pytest.approx(0.5 * lower_bound(830, 1000, 0.001, scores=True))
+    assert found.score_b == -found.score
+
+
+def test_never_above_the_radius_of_the_truth_but_for_its_level():
+    """At alpha = 1e-6 none of these may err."""
+    rng = np.random.default_rng(3)
+    for _ in range(150):
+        rule = RULES[rng.integers(len(RULES))]
+        p, select, counts = draw(rng, rule, 50, 2000)
+        found = certify_counts(rule, select, counts, 2000, 1e-6)
+        if found.predict != ABSTAIN:
+            assert found.radius <= radius(rule, ndtri(p), found.predict)
+
+
+class Recorder:
+    """A sampler with fixed class probabilities at each level, that remembers its draws."""
+
+    def __init__(self, p):
+        self.p, self.drawn = p, []
+
+    def __call__(self, x, sigma, n, generator):
+        counts = generator.multinomial(n, self.p[sigma])
+        self.drawn.append((sigma, n, counts))
+        return counts
+
+
+def test_early_stop_changes_nothing_but_the_samples():
+    rng, early = np.random.default_rng(4), 0
+    for case in range(60):
+        rule = RULES[case % 3]
+        sampler = Recorder({s: rng.dirichlet([0.6] * 4) for s in rule.sigmas})
+        found = certify(sampler, None, rule, n0=30, n=500, alpha=0.01, seed=5, index=case)
+        select = [c for _, n, c in sampler.drawn if n == 30]
+        used = {s: c for s, n, c in sampler.drawn if n == 500}
+        counts = [
+            used[s]
+            if s in used
+            else sampler(None, s, 500, stage_stream(5, case, Phase.ESTIMATE, k))
+            for k, s in enumerate(rule.sigmas)
+        ]
+        assert found == certify_counts(rule, select, counts, 500, 0.01)
+        assert found.samples == 30 * len(rule.sigmas) + 500 * len(used)
+        assert len(used) == len(found.stages) >= 1
+        early += len(used) < len(rule.sigmas)
+    assert early > 10
+
+
+def test_confident_inputs_stop_after_the_first_level():
+    sampler = Recorder({1.0: [0.9, 0.1], 0.5: [0.9, 0.1]})
+    found = certify(sampler, None, CASCADE, n=5000)
+    assert found.stages == (0,)
+    assert found.samples == 5200
+    # no class likely at the first: the gate lets it through
+    sampler = Recorder({1.0: [0.26, 0.25, 0.25, 0.24], 0.5: [0.9, 0.05, 0.05, 0.0]})
+    found = certify(sampler, None, CASCADE, n=5000)
+    assert (found.item, found.stages) == (1, (0, 1))
+    assert found.binding.startswith("item 0 blocks class")
+    assert found.sigma == 0.5
+    assert predict(sampler, None, CASCADE, n=5000) == 0
+
+
+def test_an_expert_for_each_level():
+    w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
+    samplers = [ArraySampler(lambda b: b @ w.T), ArraySampler(lambda b: -b @ w.T)]
+    rule = Rule([0.5, 0.5], [[Cond("score", 0, 2.0)], [Cond("margin", 1)]])
+    assert certify(samplers, [0.5, 0.0], rule, n=1000).predict == 1
+    with pytest.raises(ValueError, match="samplers must be one or 2; got 3"):
+        certify([*samplers, samplers[0]], [0.5, 0.0], rule, n=1000)
+
+
+def test_streams_meet_no_other():
+    generators = [stream(3, 4, phase) for phase in Phase]
+    generators += [stage_stream(3, 4, phase, k) for phase in Phase for k in range(4)]
+    generators += [stage_stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
+    generators += [stream(3, 2**32 * k + 4, Phase.ESTIMATE) for k in (1, 2)]
+    first = {int(g.integers(2**63)) for g in generators}
+    assert len(first) == len(generators)
+
+
+# --- the level
+
+
+def tables(n, classes):
+    return [c for c in product(range(n + 1), repeat=classes) if sum(c) == n]
+
+
+def level(rule, p, n, alpha, choose):
+    """P(radius exceeds the truth), the plan fixed; by enumeration of all tables."""
+    truth = float(radius(rule, ndtri(np.array(p)), choose.cls))
+    select = np.ones((len(p), len(p[0])), dtype=np.int64)
+    wrong = 0.0
+    rows = tables(n, len(p[0]))
+    weights = [[multinomial.pmf(row, n, stage) for row in rows] for stage in p]
+    for at in product(range(len(rows)), repeat=len(p)):
+        counts = [np.array(rows[i]) for i in at]
+        found = estimate(rule, select, choose, lambda k, c=counts: c[k], n, alpha)
+        if found.predict != ABSTAIN and found.radius > truth:
+            wrong += np.prod([w[i] for w, i in zip(weights, at, strict=True)])
+    return wrong
+
+
+TWO = Rule([1.0, 0.5], [[Cond("score", 0, 0.0)], [Cond("score", 1, 0.0)]])
+CASES = [
+    # both items within reach: the radius through either is near the other's
+    ([[0.7, 0.3], [0.85, 0.15]], (0, 1)),
+    ([[0.5, 0.5], [0.6, 0.4]], (0, 1)),
+    ([[0.4, 0.6], [0.9, 0.1]], (1,)),
+    ([[0.7, 0.3], [0.5, 0.5]], (0,)),
+]
+
+
+@pytest.mark.parametrize(("p", "items"), CASES)
+@pytest.mark.parametrize("n", [10, 60])
+def test_level_of_lists_of_two_classes(p, items, n):
+    chosen = plan(TWO, [[9, 1], [9, 1]])
+    chosen = type(chosen)(0, items, chosen.references, chosen.blocking)
+    assert level(TWO, p, n, 0.1, chosen) <= 0.1
+
+
+@pytest.mark.parametrize("items", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize(
+    "p", [[[0.4, 0.3, 0.3], [0.5, 0.3, 0.2]], [[0.6, 0.2, 0.2], [0.4, 0.3, 0.3]]]
+)
+def test_level_of_lists_with_margins_of_three_classes(p, items):
+    chosen = plan(CASCADE, [[6, 2, 2], [6, 2, 2]])
+    chosen = type(chosen)(0, items, chosen.references, chosen.blocking)
+    assert level(CASCADE, p, 7, 0.2, chosen) <= 0.2
+
+
+def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
+    """The invalid variant: every item at level alpha, then the best of them."""
+    from rsbounds.composite import estimate as module
+
+    n, alpha = 30, 0.1
+    # just below values that the bounds take: each bound alone errs with probability alpha
+    z = lower_bound([28, 22], n, alpha, scores=True) * (1 - 1e-9)
+    p = [[ndtr(v), ndtr(-v)] for v in z]
+    # equal radii through both items, and nothing but their own conditions binds
+    rule = Rule([1.0, 1.0], [[Cond("score", 0, z[0] - z[1])], [Cond("score", 1)]])
+    chosen = plan(rule, [[8, 2], [8, 2]])
+    both = type(chosen)(0, (0, 1), chosen.references, chosen.blocking)
+    assert 0.5 * alpha < level(rule, p, n, alpha, both) <= alpha
+    for j in (0, 1):
+        one = type(chosen)(0, (j,), chosen.references, chosen.blocking)
+        assert level(rule, p, n, alpha, one) == pytest.approx(alpha, rel=1e-6)
+    halves = module._Bounds.__init__
+    monkeypatch.setattr(module._Bounds, "__init__", lambda self, c, m, a: halves(self, c, m, 2 * a))
+    # two independent stages: 1 - (1 - alpha)^2
+    assert level(rule, p, n, alpha, both) == pytest.approx(0.19, rel=1e-6)
+
+
+# --- refusals
+
+
+def test_bad_counts_are_named():
+    select, counts = [[5, 5], [5, 5]], [[50, 50], [50, 50]]
+    for args, match in (
+        (([[5, 5]], counts, 100, 0.1), r"select must have shape \(2 levels"),
+        (([[5, 5], [5, 5, 1]], counts, 100, 0.1), "select must have as many classes"),
+        ((select, counts[:1], 100, 0.1), "counts must be of 2 stages; got 1"),
+        ((select, [[50, 50], [50, 49, 1]], 100, 0.1), r"counts\[1\] must be counts of 2 classes"),
+        ((select, [[50, 50], [50, 51]], 100, 0.1), r"counts\[1\] must sum to at most n = 100"),
+        ((select, [[50, 50], [50.5, 49]], 100, 0.1), r"counts\[1\] must be whole numbers"),
+        ((select, counts, 0, 0.1), "n must be >= 1"),
+        ((select, counts, 100, 0.0), "alpha must be in"),
+        ((select, counts, 100, float("nan")), "alpha must be one finite number"),
+        ((select, [None, counts[1]], 100, 0.1), "counts must hold stage 0, which the rule needs"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            certify_counts(CASCADE, *args)
+
+
+def test_more_classes_at_one_level_than_at_another():
+    samplers = [Recorder({1.0: [0.5, 0.5]}), Recorder({0.5: [0.4, 0.3, 0.3]})]
+    with pytest.raises(ValueError, match="stage 1 must be counts of 2 classes"):
+        certify(samplers, None, CASCADE, n=100)

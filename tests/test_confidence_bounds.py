@@ -1,0 +1,169 @@
+"""The registry of bounds: one interface, the values of the functions, the level of a pair."""
+
+import numpy as np
+import pytest
+from scipy.stats import multinomial
+
+from rsbounds.confidence import (
+    BOUNDS,
+    ScoreHistogram,
+    anytime_lower_bound,
+    anytime_pair_bounds,
+    lower_bound,
+    pair_bounds,
+    randomized_lower_bound,
+    soft_lower_bound,
+    soft_pair_bounds,
+    upper_bound,
+)
+
+COUNTS = [name for name, bound in BOUNDS.items() if bound.evidence == "counts"]
+SOFT = [name for name, bound in BOUNDS.items() if bound.evidence == "scores"]
+
+
+def histograms(n: int = 400) -> list[ScoreHistogram]:
+    rng = np.random.default_rng(3)
+    scores = rng.dirichlet([6.0, 2.0, 1.0], n)
+    made = [ScoreHistogram() for _ in range(3)]
+    for h, column in zip(made, scores.T, strict=True):
+        h.add(column)
+    return made
+
+
+def evidence(name: str):
+    return [40, 300, 55] if BOUNDS[name].evidence == "counts" else histograms()
+
+
+def test_names_are_the_keys():
+    assert all(bound.name == name for name, bound in BOUNDS.items())
+    assert {"clopper-pearson", "randomized", "anytime"} <= set(COUNTS)
+    assert {"chernoff", "maurer-pontil", "betting"} == set(SOFT)
+
+
+def test_values_are_those_of_the_functions():
+    args = ([40, 300, 55], 1, 400, 0.01)
+    pair = BOUNDS["clopper-pearson"].pair(*args, runner_up=True)
+    assert (pair.z_a, pair.z_b) == pair_bounds(300, 55, 400, 0.01, scores=True)
+    assert (pair.p_a, pair.p_b) == pair_bounds(300, 55, 400, 0.01)
+    assert pair.p_b == upper_bound(55, 400, 0.005) < 1 - pair.p_a
+    pair = BOUNDS["clopper-pearson"].pair(*args, runner_up=False)
+    assert pair.z_a == -pair.z_b == lower_bound(300, 400, 0.01, scores=True)
+    assert pair.p_a == lower_bound(300, 400, 0.01)
+    pair = BOUNDS["anytime"].pair(*args, runner_up=True)
+    assert (pair.p_a, pair.p_b) == anytime_pair_bounds(300, 55, 400, 0.01)
+    pair = BOUNDS["anytime"].pair(*args, runner_up=False)
+    assert pair.p_a == anytime_lower_bound(300, 400, 0.01)
+    u = 1 - np.random.default_rng(5).random()
+    pair = BOUNDS["randomized"].pair(*args, runner_up=False, u=u)
+    assert pair.p_a == randomized_lower_bound(300, 400, 0.01, 5)
+
+
+@pytest.mark.parametrize("name", SOFT)
+def test_soft_values_are_those_of_the_functions(name):
+    made = histograms()
+    pair = BOUNDS[name].pair(made, 0, 400, 0.01, runner_up=True)
+    assert (pair.p_a, pair.p_b) == soft_pair_bounds(made[0], made[1:], 0.01, method=name)
+    pair = BOUNDS[name].pair(made, 0, 400, 0.01, runner_up=False)
+    assert pair.z_a == -pair.z_b == soft_lower_bound(made[0], 0.01, method=name, scores=True)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_two_classes_are_capped_at_the_complement(name):
+    if BOUNDS[name].evidence == "counts":
+        given = [300, 100]
+    else:
+        # the second class's scores are spread wider than the first's complement
+        given = [ScoreHistogram(), ScoreHistogram()]
+        given[0].add([0.75] * 400)
+        given[1].add([0.0, 0.5] * 200)
+    pair = BOUNDS[name].pair(given, 0, 400, 0.01, runner_up=True, u=0.5)
+    assert pair.z_b <= -pair.z_a
+    if name in ("clopper-pearson", "anytime", "chernoff"):
+        assert pair.z_b == -pair.z_a
+        assert pair.p_b == pytest.approx(1 - pair.p_a, rel=1e-15)
+
+
+def test_clopper_pearson_is_solved_once_for_each_end(monkeypatch):
+    from rsbounds.confidence import counts
+
+    calls = []
+    solve = counts.clopper_pearson
+    monkeypatch.setattr(counts, "clopper_pearson", lambda *a: calls.append(a) or solve(*a))
+    BOUNDS["clopper-pearson"].pair([40, 300, 55], 1, 400, 0.01, runner_up=True)
+    assert len(calls) == 2
+    BOUNDS["clopper-pearson"].pair([40, 300, 55], 1, 400, 0.01, runner_up=False)
+    assert len(calls) == 3
+
+
+def error_of_pair(name: str, p: list[float], n: int, alpha: float, grid: int) -> float:
+    """P(z_a - z_b exceeds the truth), by enumeration of the counts and, if random, of u."""
+    from scipy.special import ndtri
+
+    truth = ndtri(p[0]) - ndtri(max(p[1:]))
+    wrong = 0.0
+    for a in range(n + 1):
+        for b in range(n + 1 - a):
+            counts = [a, b, n - a - b]
+            mass = multinomial.pmf(counts, n, p)
+            for k in range(grid):
+                pair = BOUNDS[name].pair(
+                    counts, 0, n, alpha, runner_up=True, u=(k + 0.5) / grid if grid > 1 else None
+                )
+                wrong += mass * bool(pair.z_a - pair.z_b > truth) / grid
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "grid"), [("clopper-pearson", 20, 1), ("anytime", 12, 1), ("randomized", 8, 16)]
+)
+@pytest.mark.parametrize("p", [[0.4, 0.3, 0.3], [0.6, 0.2, 0.2], [0.5, 0.45, 0.05]])
+def test_level_of_the_pair_by_enumeration(name, n, grid, p):
+    # the midpoint rule over u is off by at most 1/(2 grid) of the mass of one count
+    assert error_of_pair(name, p, n, 0.2, grid) <= 0.2
+
+
+def test_randomized_pair_is_above_the_plain_one_for_every_u():
+    plain = BOUNDS["clopper-pearson"].pair([60, 20, 10], 0, 95, 0.01, runner_up=True)
+    for u in (2.0**-53, 0.1, 0.5, 1.0):
+        pair = BOUNDS["randomized"].pair([60, 20, 10], 0, 95, 0.01, runner_up=True, u=u)
+        assert pair.z_a >= plain.z_a
+        assert pair.z_b <= plain.z_b
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("runner_up", [True, False])
+def test_bad_input_is_named(name, runner_up):
+    bound = BOUNDS[name]
+    good = {"evidence": evidence(name), "top": 1, "n": 400, "alpha": 0.01, "u": 0.5}
+    for wrong, match in (
+        ({"top": 3}, "top must be one of 3 classes; got 3"),
+        ({"top": -1}, "top must be >= 0"),
+        ({"n": 0}, "n must be >= 1"),
+        ({"alpha": 0.0}, "alpha must be in"),
+        ({"alpha": float("nan")}, "alpha must be one finite number"),
+        ({"evidence": evidence(name)[:1], "top": 0}, "evidence must be .*two classes or more"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            bound.pair(**{**good, **wrong}, runner_up=runner_up)
+
+
+def test_bad_counts_and_uniforms_are_named():
+    bound = BOUNDS["clopper-pearson"]
+    with pytest.raises(ValueError, match="evidence must sum to at most n = 10; got 11"):
+        bound.pair([6, 5], 0, 10, 0.1, runner_up=True)
+    with pytest.raises(ValueError, match="evidence must be whole numbers"):
+        bound.pair([6.5, 1], 0, 10, 0.1, runner_up=True)
+    with pytest.raises(ValueError, match="histograms of n = 399 scores; got 400"):
+        BOUNDS["chernoff"].pair(histograms(), 0, 399, 0.1, runner_up=True)
+    for u in (None, 0.0, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="u must be"):
+            BOUNDS["randomized"].pair([6, 4], 0, 10, 0.1, runner_up=True, u=u)
+    with pytest.raises(ValueError, match=r"alpha must be in .*got 0.7"):
+        BOUNDS["anytime"].pair([6, 4], 0, 10, 0.7, runner_up=False)
+
+
+def test_the_smallest_alpha_is_named_as_given():
+    # half of it is 0, and 0 was never given
+    with pytest.raises(ValueError, match=r"alpha must be in \[9.88131e-324, inf\]; got 5e-324"):
+        pair_bounds(5, 3, 10, 5e-324)
+    assert pair_bounds(5, 3, 10, 1e-323)[0] >= 0.0
