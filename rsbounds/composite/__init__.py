@@ -5,7 +5,7 @@ counts, with its level; `procedure`: from samples; `fitting`: a list for a model
 other rules over the same coordinates.
 """
 
-from rsbounds.composite.estimate import CompositeCertificate, certify_counts
+from rsbounds.composite.estimate import CompositeCertificate, Plan, certify_counts, plan
 from rsbounds.composite.fitting import Fit, fit
 from rsbounds.composite.geometry import classify, radius
 from rsbounds.composite.potential import filtered_radius, potential_radius, route_radius
@@ -16,12 +16,14 @@ __all__ = [
     "CompositeCertificate",
     "Cond",
     "Fit",
+    "Plan",
     "Rule",
     "certify",
     "certify_counts",
     "classify",
     "filtered_radius",
     "fit",
+    "plan",
     "potential_radius",
     "predict",
     "radius",
