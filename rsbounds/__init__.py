@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -27,6 +30,7 @@ _MODULES = (
     "schemes",
     "semielastic",
     "special",
+    "stats",
     "torch",
 )
 

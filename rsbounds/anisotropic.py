@@ -14,15 +14,13 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from rsbounds._numerics.checks import Array, broadcast, choice, real
+from rsbounds._numerics.checks import Array, Floats, broadcast, choice, real
 from rsbounds._numerics.rounding import EPS, flag_nan, product, round_down
-from rsbounds._numerics.scores import half_gap
+from rsbounds._numerics.scores import ScorePair
 
 __all__ = ["contains", "laplace_radius", "log_volume", "radius"]
 
@@ -30,7 +28,14 @@ __all__ = ["contains", "laplace_radius", "log_volume", "radius"]
 _SUM = 40 * EPS
 
 
-def radius(p_a: Any, sigma: Any, p_b: Any = None, *, norm: Any = 2, scores: bool = False) -> Array:
+def radius(
+    p_a: ArrayLike,
+    sigma: ArrayLike,
+    p_b: ArrayLike | None = None,
+    *,
+    norm: ArrayLike = 2,
+    scores: bool = False,
+) -> Floats:
     """Largest l_p ball inside the certified ellipsoid of Gaussian noise N(0, diag(sigma^2)).
 
     The ellipsoid is |delta/sigma|_2 < K = (z_a - z_b)/2. By Hoelder's inequality the ball
@@ -73,7 +78,7 @@ def radius(p_a: Any, sigma: Any, p_b: Any = None, *, norm: Any = 2, scores: bool
     >>> round(float(anisotropic.radius(0.99, [0.25, 0.5, 1.0])), 6)
     0.581587
     """
-    half = half_gap(p_a, p_b, scores)
+    half = ScorePair.of(p_a, p_b, scores=scores).half
     sigma = _levels("sigma", sigma)
     norm = real("norm", norm, 1.0, nan=False)
     reach = _reach(sigma, np.maximum(0.5 - 1.0 / norm, 0.0))
@@ -82,7 +87,12 @@ def radius(p_a: Any, sigma: Any, p_b: Any = None, *, norm: Any = 2, scores: bool
 
 
 def contains(
-    delta: Any, p_a: Any, sigma: Any, p_b: Any = None, *, scores: bool = False
+    delta: ArrayLike,
+    p_a: ArrayLike,
+    sigma: ArrayLike,
+    p_b: ArrayLike | None = None,
+    *,
+    scores: bool = False,
 ) -> NDArray[np.bool_]:
     """Whether the perturbation delta is certified: |delta/sigma|_2 < (z_a - z_b)/2.
 
@@ -116,7 +126,7 @@ def contains(
     >>> anisotropic.contains([[0.5, 0.5], [1.0, 0.5]], 0.99, [0.25, 1.0])
     array([ True, False])
     """
-    half = half_gap(p_a, p_b, scores)
+    half = ScorePair.of(p_a, p_b, scores=scores).half
     sigma = _levels("sigma", sigma)
     delta = _axes("delta", real("delta", delta))
     delta, sigma = broadcast(delta=delta, sigma=sigma)
@@ -131,7 +141,9 @@ def contains(
     return inside
 
 
-def log_volume(p_a: Any, sigma: Any, p_b: Any = None, *, scores: bool = False) -> Array:
+def log_volume(
+    p_a: ArrayLike, sigma: ArrayLike, p_b: ArrayLike | None = None, *, scores: bool = False
+) -> Floats:
     """Logarithm of the volume of the certified ellipsoid.
 
     (d/2) log pi - log Gamma(d/2 + 1) + d log K + sum log sigma_i, K = (z_a - z_b)/2.
@@ -166,7 +178,7 @@ def log_volume(p_a: Any, sigma: Any, p_b: Any = None, *, scores: bool = False) -
     >>> round(area / math.pi, 9)
     6.0
     """
-    half = half_gap(p_a, p_b, scores)
+    half = ScorePair.of(p_a, p_b, scores=scores).half
     sigma = _levels("sigma", sigma)
     dim = sigma.shape[-1]
     with np.errstate(divide="ignore"):
@@ -180,8 +192,13 @@ def log_volume(p_a: Any, sigma: Any, p_b: Any = None, *, scores: bool = False) -
 
 
 def laplace_radius(
-    p_a: Any, scale: Any, p_b: Any = None, *, norm: Any = 1, method: str = "tight"
-) -> Array:
+    p_a: ArrayLike,
+    scale: ArrayLike,
+    p_b: ArrayLike | None = None,
+    *,
+    norm: ArrayLike = 1,
+    method: str = "tight",
+) -> Floats:
     """Certified radius under independent Laplace noise of the given scales.
 
     The certified set is sum |delta_i|/scale_i < K; the radius is that of the largest l_p
@@ -227,8 +244,8 @@ def laplace_radius(
     >>> round(float(anisotropic.laplace_radius(0.7, 1.0, 0.1, method="paper")), 6)
     0.972955
     """
-    p_a = real("p_a", p_a, 0.0, 1.0)
-    p_b = 1.0 - p_a if p_b is None else real("p_b", p_b, 0.0, 1.0)
+    p_a = real("p_a", p_a, 0.0, 1.0, towards=-np.inf)
+    p_b = 1.0 - p_a if p_b is None else real("p_b", p_b, 0.0, 1.0, towards=np.inf)
     norm = real("norm", norm, 1.0, nan=False)
     if np.ndim(scale) == 0 and np.all(norm == 1):
         scale = np.atleast_1d(scale)
@@ -262,7 +279,7 @@ def _log_ratio(larger: Array, smaller: Array, difference: Array) -> Array:
     return np.where(far, np.log(larger) - np.log(smaller), np.log1p(difference / smaller))
 
 
-def _reach(scale: Array, power: Any) -> Array:
+def _reach(scale: Array, power: Floats) -> Array:
     """1 / |1/scale| in the norm of exponent 1/power, along the last axis."""
     smallest = scale.min(axis=-1)
     power = np.asarray(power)[..., None]
@@ -277,8 +294,8 @@ def _sum(terms: Array) -> Array:
     return total
 
 
-def _levels(name: str, value: Any) -> Array:
-    return _axes(name, real(name, value, 0.0, closed="neither"))
+def _levels(name: str, value: ArrayLike) -> Array:
+    return _axes(name, real(name, value, 0.0, closed="neither", towards=-np.inf))
 
 
 def _axes(name: str, value: Array) -> Array:

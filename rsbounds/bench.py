@@ -52,7 +52,7 @@ def table(scipy_limit: float = 1e9) -> list[Timing]:
     scores = np.linspace(1.0, 3.0, 2000)
     for dim in DIMENSIONS:
         for nc in NONCENTRALITIES:
-            x = ncx2_isf_exp(np.linspace(-3.0, -2.0, 2000), dim, nc)
+            x = np.asarray(ncx2_isf_exp(np.linspace(-3.0, -2.0, 2000), dim, nc))
             log_tail = _time(ncx2_logsf, x, dim, nc)
             offset = _time(ball_offset, scores, dim, np.sqrt(nc))
             same = x if nc <= 1e6 else x[:30]  # beyond, a call's overhead is nothing beside it

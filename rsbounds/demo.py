@@ -13,10 +13,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from rsbounds import __version__, datasets, schemes, semielastic
+from rsbounds import datasets, schemes, semielastic
 from rsbounds._numerics.checks import whole
-from rsbounds.certify import certify
-from rsbounds.results._records import Row, write
+from rsbounds.certify import certify_dataset
 from rsbounds.schemes import Scheme
 from rsbounds.torch import TorchSampler, augment, fit
 
@@ -143,22 +142,16 @@ def run(
     files = []
     for name, scheme in three_schemes(x_train).items():
         start = time.perf_counter()
-        rows = []
-        for index in range(count):
-            began = time.perf_counter()
-            found = certify(sampler, x[index], scheme, index=index, **settings)
-            rows.append(Row.of(index, int(y[index]), found, time.perf_counter() - began))
-        manifest = {
-            "model": "rsbounds.demo:model",
-            "data": {"file": "digits.npz", "count": count},
-            "method": scheme.method,
-            "scope": scheme.scope,
-            "parameters": dict(scheme.parameters),
-            **settings,
-            "versions": {"rsbounds": __version__, "torch": torch.__version__},
-        }
         files.append(out / f"{name}.tsv")
-        write(files[-1], manifest, rows)
+        files[-1].unlink(missing_ok=True)
+        certify_dataset(
+            sampler,
+            (x, y),
+            scheme,
+            out=files[-1],
+            describe={"spec": "rsbounds.demo:model"},
+            **settings,
+        )
         say(f"certified {count} digits, {name}: {_seconds(start)}")
     return files
 

@@ -6,7 +6,8 @@ References
 ----------
 .. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing,
    2019.
-.. [Z] Zhai et al., MACER, 2020: the same radius from expected scores in [0, 1].
+.. [Z] Zhai, Dan, He, Zhang, Gong, Ravikumar, Hsieh, Wang, MACER: attack-free and scalable robust
+   training via maximizing certified radius, 2020: the same radius from expected scores in [0, 1].
 .. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
    smoothing, 2022.
 .. [L] Sadeghzadeh, Certifiable robustness, lecture, 2023.
@@ -14,14 +15,12 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy.special import ndtri
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, broadcast, real, whole
-from rsbounds._numerics.rounding import EPS, capped, product, round_down, round_up
-from rsbounds._numerics.scores import NDTRI_ERROR, half_gap, scores_of
+from rsbounds._numerics.checks import Floats, broadcast, real, whole
+from rsbounds._numerics.rounding import EPS, SMALLEST, capped, product, round_down, round_up
+from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri, score_of
 
 __all__ = [
     "lipschitz_radius",
@@ -34,14 +33,14 @@ __all__ = [
 
 
 def radius(
-    p_a: Any,
-    sigma: Any,
-    p_b: Any = None,
+    p_a: ArrayLike,
+    sigma: ArrayLike,
+    p_b: ArrayLike | None = None,
     *,
-    norm: Any = 2,
-    dim: Any = None,
+    norm: ArrayLike = 2,
+    dim: ArrayLike | None = None,
     scores: bool = False,
-) -> Array:
+) -> Floats:
     """Certified radius of the Gaussian-smoothed classifier in an l_p norm.
 
     sigma (z_a - z_b)/2 in l_2, with z the normal score of a probability: no perturbation
@@ -89,8 +88,8 @@ def radius(
     >>> gaussian.radius([0.4, 1.0], 0.5)
     array([ 0., inf])
     """
-    half = half_gap(p_a, p_b, scores)
-    sigma = real("sigma", sigma, 0.0, closed="neither")
+    half = ScorePair.of(p_a, p_b, scores=scores).half
+    sigma = real("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
     norm = real("norm", norm, 1.0, nan=False)
     if dim is None:
         if np.any(norm > 2):
@@ -98,16 +97,18 @@ def radius(
         dim = 1.0
     dim = real("dim", dim, 1.0, closed="left")
     half, sigma, norm, dim = broadcast(p_a=half, sigma=sigma, norm=norm, dim=dim)
-    # the rounded exponent costs log(dim) 2^-55, the power, product and quotient an ulp each
-    spread = dim ** np.maximum(0.5 - 1.0 / norm, 0.0)
+    # the rounded exponent costs log(dim) 2^-54, the power, product and quotient an ulp each
+    power = np.maximum(0.5 - 1.0 / norm, 0.0)
+    spread = dim**power
+    error = EPS * np.maximum(16.0, 4.0 + (power > 0) * np.log(dim) / 2)
     with np.errstate(over="ignore"):
         value = sigma * half / spread
     if np.isinf(value).any():  # only for sigma > 1, so sigma / spread is no subnormal
         value = np.where(np.isinf(value), product(sigma / spread, half), value)
-    return round_down(value, 16 * EPS)
+    return round_down(value, error)
 
 
-def local_lipschitz(p: Any, sigma: Any) -> Array:
+def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:
     """Largest gradient norm that a smoothed probability can have where it equals p.
 
     phi(Phi^-1(p))/sigma, in l_2. It bounds the gradient at the point; it is no Lipschitz
@@ -141,15 +142,15 @@ def local_lipschitz(p: Any, sigma: Any) -> Array:
     >>> round(float(gaussian.local_lipschitz(0.5, 1.0)), 7)
     0.3989423
     """
-    z = scores_of(p)[0]
+    z = score_of("p", p)
     sigma = real("sigma", sigma, 0.0, closed="neither")
     z, sigma = broadcast(p=z, sigma=sigma)
     square = np.where(np.isinf(z), 0.0, z**2)
-    slope = np.maximum(np.exp(-square / 2) / np.sqrt(2 * np.pi) / sigma, np.nextafter(0.0, 1.0))
+    slope = np.maximum(np.exp(-square / 2) / np.sqrt(2 * np.pi) / sigma, SMALLEST)
     return round_up(np.where(np.isinf(z), 0.0, slope), 2 * NDTRI_ERROR * (square + 2))
 
 
-def lipschitz_radius(p_a: Any, p_b: Any, lip: Any) -> Array:
+def lipschitz_radius(p_a: ArrayLike, p_b: ArrayLike | None, lip: ArrayLike) -> Floats:
     """Radius of any score vector that is Lipschitz: (p_a - p_b)/(2 lip).
 
     Parameters
@@ -182,9 +183,9 @@ def lipschitz_radius(p_a: Any, p_b: Any, lip: Any) -> Array:
     >>> round(float(gaussian.lipschitz_radius(0.9, 0.1, 2.0)), 12)
     0.2
     """
-    p_a = real("p_a", p_a, 0.0, 1.0)
-    p_b = 1.0 - p_a if p_b is None else real("p_b", p_b, 0.0, 1.0)
-    lip = real("lip", lip, 0.0, closed="left")
+    p_a = real("p_a", p_a, 0.0, 1.0, towards=-np.inf)
+    p_b = 1.0 - p_a if p_b is None else real("p_b", p_b, 0.0, 1.0, towards=np.inf)
+    lip = real("lip", lip, 0.0, closed="left", towards=np.inf)
     p_a, p_b, lip = broadcast(p_a=p_a, p_b=p_b, lip=lip)
     difference = p_a - p_b
     with np.errstate(divide="ignore", over="ignore"):
@@ -194,7 +195,7 @@ def lipschitz_radius(p_a: Any, p_b: Any, lip: Any) -> Array:
     return round_down(capped(value, lip > 0), 2 * EPS)
 
 
-def naive_lipschitz(sigma: Any, dim: Any) -> Array:
+def naive_lipschitz(sigma: ArrayLike, dim: ArrayLike) -> Floats:
     """The Lipschitz constant sqrt(dim)/sigma of a smoothed score, for study only.
 
     It comes from |grad E f(x + sigma Z)| = |E f Z|/sigma <= E|Z|/sigma and loses a factor of
@@ -233,7 +234,7 @@ def naive_lipschitz(sigma: Any, dim: Any) -> Array:
     return round_up(np.sqrt(dim) / sigma, 2 * EPS)
 
 
-def max_radius(n: Any, alpha: Any, sigma: Any) -> Array:
+def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
     """Largest l_2 radius that n samples can certify: all of them fall into the top class.
 
     The Clopper-Pearson lower bound of n successes in n trials is alpha^(1/n), so no input,
@@ -278,7 +279,7 @@ def max_radius(n: Any, alpha: Any, sigma: Any) -> Array:
     return round_down(product(sigma, z), NDTRI_ERROR + EPS)
 
 
-def vanishing_sigma(radius: Any, n_classes: Any, dim: Any) -> Array:
+def vanishing_sigma(radius: ArrayLike, n_classes: ArrayLike, dim: ArrayLike) -> Floats:
     """A noise level from which a class that lives in a ball is never returned: shrinking.
 
     If the base classifier gives a class only inside a ball of the given radius, then from

@@ -36,20 +36,26 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import LabelledAnchors, Labels, Progress
-from rsbounds._numerics.checks import Array, broadcast, choice, real
-from rsbounds._numerics.rounding import EPS, capped, round_down
+from rsbounds._numerics.checks import Array, Floats, broadcast, choice, real
+from rsbounds._numerics.rounding import EPS, SMALLEST, capped, round_down, round_up
 
 __all__ = ["LocallyBiased", "boundary_radius", "neighbour_radius"]
 
-_LOST = 8 * 2.0**-1074
+_LOST = 8 * SMALLEST
 _NORM_ERROR = 64 * EPS  # numpy's pairwise sum of d terms, and the square root
 
 
 def boundary_radius(
-    value: Any, grad_norm: Any, alpha: Any, lip_grad: Any, *, method: str = "tight"
-) -> Array:
+    value: ArrayLike,
+    grad_norm: ArrayLike,
+    alpha: ArrayLike,
+    lip_grad: ArrayLike,
+    *,
+    method: str = "tight",
+) -> Floats:
     """Distance within which the biased function keeps its sign while the bias is fixed.
 
     2 |v| / (b + sqrt(b^2 + 2 L |v|)), b = alpha L + |grad g|_*; "paper" has 4 L for 2 L.
@@ -114,14 +120,14 @@ def boundary_radius(
 
 
 def neighbour_radius(
-    x: Any,
-    anchors: Any,
-    labels: Any,
+    x: ArrayLike,
+    anchors: ArrayLike,
+    labels: ArrayLike,
     *,
     norm: float = 2,
     method: str = "tight",
     progress: Progress | None = None,
-) -> Array:
+) -> Floats:
     """Distance within which the nearest anchor keeps its label.
 
     Parameters
@@ -222,11 +228,11 @@ class LocallyBiased:
 
     def __init__(
         self,
-        value_and_grad: Callable[[Array], tuple[Any, Any]],
-        anchors: Any,
-        labels: Any,
+        value_and_grad: Callable[[Array], tuple[ArrayLike, ArrayLike]],
+        anchors: ArrayLike,
+        labels: ArrayLike,
         alpha: float,
-        lip_grad: Any,
+        lip_grad: ArrayLike,
         *,
         norm: float = 2,
         method: str = "tight",
@@ -239,13 +245,13 @@ class LocallyBiased:
         self._lip_grad = real("lip_grad", lip_grad, 0.0, closed="left", nan=False)
         self._method = choice("method", method, ("tight", "paper"))
 
-    def predict(self, x: Any) -> Labels:
+    def predict(self, x: ArrayLike) -> Labels:
         """The class of each x of shape (..., d), as int64 of shape (...)."""
         rows = self._rows(x)
         classes = self._classify(rows, self._memory.nearest(rows))[0]
         return classes.reshape(np.shape(x)[:-1])
 
-    def certify(self, x: Any, progress: Progress | None = None) -> tuple[Labels, Array]:
+    def certify(self, x: ArrayLike, progress: Progress | None = None) -> tuple[Labels, Floats]:
         """The class of each x of shape (..., d) and the radius within which it is constant.
 
         Parameters
@@ -274,7 +280,7 @@ class LocallyBiased:
         shape = np.shape(x)[:-1]
         return classes.reshape(shape), radius.reshape(shape)[()]
 
-    def _rows(self, x: Any) -> Array:
+    def _rows(self, x: ArrayLike) -> Array:
         return self._memory.queries(real("x", x, nan=False))
 
     def _classify(self, rows: Array, label: Labels) -> tuple[Labels, Array, Array]:
@@ -303,11 +309,13 @@ class LocallyBiased:
         biased = value + label * bias
         classes = np.where(biased < 0, -1, 1)
         error = _NORM_ERROR * (np.abs(value) + bias)
-        norm = norm * (1 + _NORM_ERROR)
+        norm = round_up(norm, _NORM_ERROR)
 
         def radius(size: Array, alpha: Any = self._alpha) -> Array:
             size = np.maximum(size, 0.0)
-            return boundary_radius(size, norm, alpha, self._lip_grad, method=self._method)
+            return np.asarray(
+                boundary_radius(size, norm, alpha, self._lip_grad, method=self._method)
+            )
 
         boundary = radius(np.abs(biased) - error)
         if self._method == "paper":
@@ -324,14 +332,14 @@ class LocallyBiased:
         classes = biased.argmax(axis=1)
         own = value[rows, classes][:, None]
         error = 2 * EPS * (np.abs(value) + np.abs(own) + self._alpha)
-        slope = self._memory.dual(grad[rows, classes][:, None] - grad) * (1 + _NORM_ERROR)
+        slope = round_up(self._memory.dual(grad[rows, classes][:, None] - grad), _NORM_ERROR)
         lip_grad = self._lip_grad
         if lip_grad.ndim:
             lip_grad = np.broadcast_to(lip_grad, (value.shape[1],) * 2)[classes]
 
         def radius(gap: Array) -> Array:
             size = np.maximum(gap - error, 0.0)
-            each = boundary_radius(size, slope, 0.0, lip_grad, method=self._method)
+            each = np.asarray(boundary_radius(size, slope, 0.0, lip_grad, method=self._method))
             each[rows, classes] = np.inf
             least: Array = each.min(axis=1)
             return least

@@ -28,11 +28,10 @@ for alpha <= 1/2 and one for the rest.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from rsbounds._numerics.checks import Array, broadcast, real
+from rsbounds._numerics.checks import Array, Floats, broadcast, real
 from rsbounds._numerics.rounding import EPS, product, round_down
 
 __all__ = ["radius"]
@@ -43,7 +42,13 @@ _STEPS = 40  # golden-section steps: each bracket shrinks to 2e-9
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 
-def radius(p_a: Any, sigma0: Any, sigma1: Any, dim: Any, p_b: Any = None) -> Array:
+def radius(
+    p_a: ArrayLike,
+    sigma0: ArrayLike,
+    sigma1: ArrayLike,
+    dim: ArrayLike,
+    p_b: ArrayLike | None = None,
+) -> Floats:
     """Distance within which a point of noise level sigma1 has the top class of x0.
 
     Parameters
@@ -87,8 +92,9 @@ def radius(p_a: Any, sigma0: Any, sigma1: Any, dim: Any, p_b: Any = None) -> Arr
     >>> float(renyi.radius(0.99, 0.5, 0.6, 784))
     0.0
     """
-    p_a = real("p_a", p_a, 0.0, 1.0)
-    p_b = 1.0 - p_a if p_b is None else np.minimum(real("p_b", p_b, 0.0, 1.0), 1.0 - p_a)
+    p_a = real("p_a", p_a, 0.0, 1.0, towards=-np.inf)
+    rest = 1.0 - p_a
+    p_b = rest if p_b is None else np.minimum(real("p_b", p_b, 0.0, 1.0, towards=np.inf), rest)
     sigma0 = real("sigma0", sigma0, 0.0, closed="neither")
     sigma1 = real("sigma1", sigma1, 0.0, closed="neither")
     dim = real("dim", dim, 1.0, closed="left")
@@ -101,8 +107,8 @@ def radius(p_a: Any, sigma0: Any, sigma1: Any, dim: Any, p_b: Any = None) -> Arr
             piece = slice(start, start + _PIECE)
             problems = (v.reshape(-1)[piece] for v in (p_a, p_b, sigma0, sigma1, dim))
             square.reshape(-1)[piece] = _supremum(_Terms(*problems))
-    known = ~np.isnan([p_a, p_b, sigma0, sigma1, dim]).any(0)
-    square = np.where(known & np.isnan(square), np.where(p_a == 1.0, np.inf, 0.0), square)
+    unknown = np.isnan([p_a, p_b, sigma0, sigma1, dim]).any(0)
+    square = np.where(~unknown & np.isnan(square), np.where(p_a == 1.0, np.inf, 0.0), square)
     shift = np.sqrt(np.where(p_a <= p_b, 0.0, np.maximum(square, 0.0)))
     return round_down(product(sigma1, shift), 4 * EPS)
 
@@ -192,7 +198,7 @@ def _log_cosh(x: Array) -> Array:
     return result
 
 
-def _log1p(x: Array, one_plus_x: Any, less_x: Any) -> Array:
+def _log1p(x: Array, one_plus_x: Array, less_x: NDArray[np.bool_]) -> Array:
     """log(1 + x), or log(1 + x) - x where ``less_x``, without cancellation for small x."""
     r = x / (2.0 + x)
     square = r * r

@@ -5,20 +5,21 @@ References
 .. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
    smoothing, 2022. Theorem 2's coefficient and Theorem 3's case sigma0 < sigma1 are used in
    their corrected form; see the errata in the documentation.
+.. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing,
+   2019.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw, ndtr
 
 from rsbounds import envelope as _envelope
 from rsbounds._neighbours.knn_sigma import KNNSigma
-from rsbounds._numerics.checks import Array, broadcast, check, choice, real
+from rsbounds._numerics.checks import Floats, broadcast, choice, real
 from rsbounds._numerics.rounding import flag_nan
-from rsbounds._numerics.scores import SCORE_LIMIT, scores_of
+from rsbounds._numerics.scores import score_of
 from rsbounds._numerics.threads import apply
 from rsbounds.special import ball_offset, log_ndtr, ncx2_isf, ncx2_ppf, ncx2_ppf_exp
 from rsbounds_ext.kernels import worst_score
@@ -27,8 +28,14 @@ __all__ = ["KNNSigma", "radius", "ratio_threshold", "worst_case_ball", "xi"]
 
 
 def radius(
-    p_a: Any, sigma: Any, rate: Any, dim: Any, p_b: Any = None, *, scores: bool = False
-) -> Array:
+    p_a: ArrayLike,
+    sigma: ArrayLike,
+    rate: ArrayLike,
+    dim: ArrayLike,
+    p_b: ArrayLike | None = None,
+    *,
+    scores: bool = False,
+) -> Floats:
     """Certified l_2 radius of a semi-elastic smoothed classifier.
 
     Parameters
@@ -70,8 +77,14 @@ def radius(
 
 
 def xi(
-    distance: Any, p_a: Any, sigma0: Any, sigma1: Any, dim: Any, *, scores: bool = False
-) -> Array:
+    distance: ArrayLike,
+    p_a: ArrayLike,
+    sigma0: ArrayLike,
+    sigma1: ArrayLike,
+    dim: ArrayLike,
+    *,
+    scores: bool = False,
+) -> Floats:
     """Worst-case probability of the other classes at a point with another sigma.
 
     Over all classifiers whose top class has probability `p_a` under N(x0, sigma0^2 I), the
@@ -110,13 +123,7 @@ def xi(
     >>> print(f"{xi(0.3, 0.99, 0.25, 0.245, 784):.12f}")
     0.183115087492
     """
-    z_a, _ = scores_of(p_a, None, scores)
-    check(
-        "p_a",
-        z_a,
-        ~(np.abs(z_a) > SCORE_LIMIT) | np.isinf(z_a),
-        "a score in [-1e6, 1e6] or infinite",
-    )
+    z_a = score_of("p_a", p_a, scores=scores, limit=True)
     sigma0 = real("sigma0", sigma0, 0.0, closed="neither")
     sigma1 = real("sigma1", sigma1, 0.0, closed="neither")
     distance = real("distance", distance, 0.0, closed="left")
@@ -127,8 +134,8 @@ def xi(
 
 
 def worst_case_ball(
-    distance: Any, p_a: Any, sigma0: Any, sigma1: Any, dim: Any
-) -> tuple[Array, Array, Array]:
+    distance: ArrayLike, p_a: ArrayLike, sigma0: ArrayLike, sigma1: ArrayLike, dim: ArrayLike
+) -> tuple[Floats, Floats, NDArray[np.bool_] | np.bool_]:
     """The set that attains :func:`xi`: a ball or the complement of one.
 
     Parameters
@@ -160,7 +167,7 @@ def worst_case_ball(
     >>> print(f"{centre:.6f} {ball:.6f} {complement}")
     7.575758 9.803853 False
     """
-    z_a, _ = scores_of(p_a)
+    z_a = score_of("p_a", p_a)
     sigma0 = real("sigma0", sigma0, 0.0, closed="neither")
     sigma1 = real("sigma1", sigma1, 0.0, closed="neither")
     distance = real("distance", distance, 0.0, closed="left")
@@ -168,7 +175,7 @@ def worst_case_ball(
     z_a, sigma0, sigma1, distance, dim = broadcast(
         p_a=z_a, sigma0=sigma0, sigma1=sigma1, distance=distance, dim=dim
     )
-    complement = sigma1 > sigma0
+    complement = np.asarray(sigma1 > sigma0)
     gap = (sigma0 - sigma1) / sigma0 * (1 + sigma1 / sigma0)
     flat = gap == 0
     centre = distance / np.where(flat, 1.0, gap)
@@ -183,11 +190,13 @@ def worst_case_ball(
     return (
         _value(flag_nan(np.where(unknown, np.nan, np.where(flat, np.inf, centre)))),
         _value(np.where(unknown, np.nan, np.where(flat, np.inf, sigma0 * rho))),
-        _value(complement),
+        complement[()],
     )
 
 
-def ratio_threshold(p_a: Any, dim: Any, *, side: str = "below", bound: str = "chernoff") -> Array:
+def ratio_threshold(
+    p_a: ArrayLike, dim: ArrayLike, *, side: str = "below", bound: str = "chernoff"
+) -> Floats:
     """Where sigma1/sigma0 alone rules out a certificate, at any distance.
 
     Parameters
@@ -216,7 +225,9 @@ def ratio_threshold(p_a: Any, dim: Any, *, side: str = "below", bound: str = "ch
 
     References
     ----------
-    [S] Theorem 4 and Corollary 5; "simple" above is the closed form of Laurent and Massart.
+    [S] Theorem 4 and Corollary 5; "simple" above is the closed form of Laurent, Massart,
+    Adaptive estimation of a quadratic functional by model selection, Annals of Statistics 28,
+    2000.
 
     Examples
     --------
@@ -251,6 +262,6 @@ def ratio_threshold(p_a: Any, dim: Any, *, side: str = "below", bound: str = "ch
     return _value(np.sqrt(t if below else t * dim / (dim - 1)))
 
 
-def _value(x: Any) -> Array:
-    result: Array = np.asarray(x)[()]
-    return result
+def _value(x: ArrayLike) -> Floats:
+    value: Floats = np.asarray(x, dtype=np.float64)[()]
+    return value

@@ -1,7 +1,7 @@
 // The kernels that Python sees: one line each. Their names stand once more in kernels.pyi (for
 // type checkers) and, with their arguments, in kernels.pxd (for Cython); a test compares them.
 #include "module.hpp"
-#include "rsbounds/api.hpp"
+#include "rsbounds/marcum.hpp"
 
 #define KERNEL(name) rsb::module::entry(#name, rsb::api::name)
 
@@ -21,6 +21,24 @@ static rsb::module::Entry table[] = {
     KERNEL(ncx2_isf),
     KERNEL(ncx2_ppf_exp),
     KERNEL(ncx2_isf_exp),
+    KERNEL(marcum_q),
+    KERNEL(marcum_p),
+    KERNEL(marcum_logq),
+    KERNEL(marcum_logp),
+    KERNEL(marcum_q_inv),
+    KERNEL(marcum_p_inv),
+    KERNEL(rice_cdf),
+    KERNEL(rice_sf),
+    KERNEL(rice_logcdf),
+    KERNEL(rice_logsf),
+    KERNEL(skellam_cdf),
+    KERNEL(skellam_sf),
+    KERNEL(skellam_logcdf),
+    KERNEL(skellam_logsf),
+    KERNEL(ncx2_cdf_inv_nc),
+    KERNEL(ncx2_sf_inv_nc),
+    KERNEL(ncx2_cdf_inv_df),
+    KERNEL(ncx2_sf_inv_df),
     KERNEL(lipschitz_ratio),
     KERNEL(lipschitz_slope),
     KERNEL(worst_score),

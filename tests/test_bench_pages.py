@@ -1,13 +1,17 @@
-"""What the page of stability says of losses is computed, and only R's known lines are dropped."""
+"""Benchmark pages: losses are computed, only R's known lines dropped; their scripts' names."""
 
 import importlib
 import os
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from test_package import imported
 
 from rsbounds.bench import DIMENSIONS, NONCENTRALITIES
+
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +19,7 @@ def stability():
     for name in ("matplotlib", "mpmath"):
         pytest.importorskip(name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(Path(__file__).parent.parent / "benchmarks" / "pages")
+        patch.syspath_prepend(ROOT / "benchmarks" / "pages")
         yield importlib.import_module("stability")
 
 
@@ -52,3 +56,23 @@ def test_only_known_complaints_are_dropped(stability, capfd):
 def test_scipy_gets_the_same_arrays_where_it_is_cheap(stability):
     for nc in (0.0, 1e3, 1e6):
         assert stability.length("SciPy", nc) == stability.length("rsbounds", nc)
+
+
+def test_benchmarks_use_public_names():
+    """What they time and write is what users can call; anchors that are kept have no name yet."""
+    files = sorted((ROOT / "benchmarks").glob("*/*.py"))
+    assert len(files) > 10
+    private = {
+        name
+        for path in files
+        for name in imported(path)
+        if name.startswith("rsbounds.") and re.search(r"\._[a-z]", name)
+    }
+    assert private <= {"rsbounds._neighbours.anchors"}
+
+
+def test_pages_name_scripts_that_exist():
+    texts = [p.read_text() for p in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]]
+    named = {name for text in texts for name in re.findall(r"python ((?:bench|docs)\S+\.py)", text)}
+    assert len(named) >= 6
+    assert [name for name in named if not (ROOT / name).is_file()] == []

@@ -193,7 +193,9 @@ def test_noise_level_below_its_floor_is_refused():
 
 def test_any_scheme_will_do():
     sampler, x = half_space(0.3)
-    scheme = Scheme("mine", "fixed noise", lambda x: 0.5, lambda score, sigma: score * sigma / 2)
+    scheme = Scheme(
+        "mine", "fixed noise", lambda x: 0.5, lambda score, sigma, other: score * sigma / 2
+    )
     found = certify(sampler, x, scheme, n=1000)
     assert found.method == "mine"
     assert found.radius == found.score * 0.25

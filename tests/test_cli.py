@@ -82,7 +82,7 @@ BAD = {
     "": "the following arguments are required: COMMAND",
     "fly": "invalid choice: 'fly'",
     "radius": "the following arguments are required: METHOD",
-    "radius gaussian --sigma 1": "one of the arguments --p-a --score is required",
+    "radius gaussian --sigma 1": "one of the arguments --p-a --score --count is required",
     "radius gaussian --p-a 0.9 --score 1 --sigma 1": "not allowed with argument",
     "radius gaussian --p-a 1.5 --sigma 1": "p_a must be in [0, 1]; got 1.5",
     "radius gaussian --p-a 0.9 --sigma -1": "sigma must be in",
@@ -131,7 +131,7 @@ def test_python_m_rsbounds():
 
 def test_closed_pipe_is_no_error():
     # more than a pipe holds, to a reader that is gone
-    code = "import sys; from rsbounds import cli; cli.verify.run = None\n"
+    code = "import sys; from rsbounds import cli\n"
     code += "def run(args):\n    print('x' * 10**6)\n    return 0\n"
     code += "from rsbounds.cli import radius; radius.run = run\n"
     code += "sys.exit(cli.main(['radius', 'gaussian', '--score', '1', '--sigma', '1']))"

@@ -18,7 +18,7 @@ import pytest
 from cli_models import MODELS, arguments, prepare, savez
 
 from rsbounds.cli import main
-from rsbounds.results._records import COLUMNS
+from rsbounds.results import COLUMNS
 
 
 @pytest.fixture
@@ -49,11 +49,11 @@ def rows(path: str) -> list[dict[str, str]]:
 
 def test_installed_command_writes_the_fields_columns_and_a_manifest(work):
     done = run(*arguments())
-    assert (done.returncode, done.stdout, done.stderr) == (
-        0,
-        "out.tsv: 12 rows, 12 of them new\n",
-        "",  # no progress bar in a pipe
-    )
+    assert (done.returncode, done.stdout) == (0, "out.tsv: 12 rows, 12 of them new\n")
+    # no progress bar in a pipe, but what tells of a wrong label order or normalisation
+    said = "rsbounds certify: first 10 inputs: base accuracy 0.600 without noise, 0."
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
     lines = Path("out.tsv").read_text().splitlines()
     assert lines[0].split("\t") == list(COLUMNS)
     assert [int(line.split("\t")[0]) for line in lines[1:]] == list(range(12))
@@ -66,7 +66,7 @@ def test_installed_command_writes_the_fields_columns_and_a_manifest(work):
         0.001,
         0,
     )
-    assert len(manifest["model"]["source"]) == len(manifest["data"]["sha256"]) == 64
+    assert len(manifest["model"]["source"]) == len(manifest["data"]["labels"]) == 64
 
 
 def test_linear_classifier_is_never_certified_beyond_its_true_radius(work):
@@ -153,14 +153,28 @@ def test_other_arguments_are_refused(work, capsys, changes, said):
 
 def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
     assert main(arguments(max=3)) == 0
+    # a comment is no other model
     (work / "models.py").write_text(MODELS + "\n# changed\n")
+    monkeypatch.delitem(sys.modules, "models")
+    assert main(arguments(max=3)) == 0
+    # other weights are, wherever they come from
+    (work / "models.py").write_text(MODELS.replace("W /= np.linalg.norm(W)", "W *= -.1"))
+    monkeypatch.delitem(sys.modules, "models")
+    capsys.readouterr()
     assert main(arguments(max=3)) == 2
-    assert "model.source was" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert 'probe.0 was "' in message
+    assert "--accept-change goes on all the same" in message
+    assert main(arguments(max=3, accept_change="")) == 0
+    history = json.loads(Path("out.tsv.manifest.json").read_text())["history"]
+    assert history[0]["rows"] == 3
+    assert all(change.startswith("probe.") for change in history[0]["changes"])
     (work / "models.py").write_text(MODELS)
+    monkeypatch.delitem(sys.modules, "models")
     with np.load("data.npz") as data:
-        np.savez("data.npz", x=data["x"] + 1, y=data["y"])
+        np.savez("data.npz", x=data["x"], y=1 - data["y"])
     assert main(arguments(max=3)) == 2
-    assert "data.sha256 was" in capsys.readouterr().err
+    assert "data.labels was" in capsys.readouterr().err
 
 
 def test_changed_parameters_are_refused(work, capsys):
@@ -199,8 +213,8 @@ def test_full_disk_loses_no_row(work):
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert full.returncode == 2
-    assert full.stderr.startswith("rsbounds certify: can't write out.tsv: File too large")
-    assert full.stderr.count("\n") == 1
+    last = full.stderr.splitlines()[-1]
+    assert last.startswith("rsbounds certify: can't write out.tsv: File too large")
     content = Path("out.tsv").read_bytes()
     assert content.endswith(b"\n")
     kept = rows("out.tsv")
@@ -211,14 +225,19 @@ def test_full_disk_loses_no_row(work):
 
 
 def test_file_without_manifest_is_left_alone(work, capsys):
-    Path("out.tsv").write_text("my notes")
-    assert main(arguments()) == 2
-    assert "out.tsv has no manifest" in capsys.readouterr().err
-    assert Path("out.tsv").read_text() == "my notes"
+    for notes, said in {
+        "my notes": "out.tsv is not a result file: expected a header that ends its line",
+        "my\nnotes\n": "out.tsv:1: expected a header that starts with idx label",
+        "idx\tlabel\tpredict\tradius\tcorrect\n": "out.tsv has no manifest",
+    }.items():
+        Path("out.tsv").write_text(notes)
+        assert main(arguments()) == 2
+        assert said in capsys.readouterr().err
+        assert Path("out.tsv").read_text() == notes
 
 
 def test_interruption_keeps_the_rows(work, monkeypatch):
-    import rsbounds.cli.certify as module
+    import rsbounds.certify._dataset as module
 
     whole = module.certify
 

@@ -18,8 +18,8 @@ def work(tmp_path, monkeypatch):
 
 
 def nan_pixel() -> None:
-    x = np.zeros((12, 4), dtype=np.float32)
-    x[[7, 9], 0] = np.nan, np.inf
+    x = np.zeros((12, 36), dtype=np.float32)
+    x[[0, 9], 0] = np.nan, np.inf
     savez(x=x)
 
 
@@ -37,8 +37,11 @@ BAD_DATA = {
     "table of labels": (lambda: savez(y=np.zeros((12, 2), int)), "got shape (12, 2)"),
     "real labels": (lambda: savez(y=np.full(12, 0.5)), "data.npz: y must be whole numbers"),
     "negative labels": (lambda: savez(y=np.full(12, -1)), "data.npz: y must be >= 0"),
-    "label beyond": (lambda: savez(y=np.full(12, 2)), "number of classes, 2; got 2"),
-    "NaN": (nan_pixel, "x must be finite; 2 of 12 inputs are not, the first at index 7"),
+    "label beyond": (
+        lambda: savez(y=np.full(12, 2)),
+        "number of classes, 2; 12 of 12 are not, the first 2",
+    ),
+    "NaN": (nan_pixel, "data.npz: input 0 must be finite; 1 of 36 numbers are not"),
     "whole pixels": (lambda: savez(x=np.zeros((12, 4), int)), "x must be floating point"),
     "no axis": (lambda: savez(x=np.zeros(12)), "x must be floating point of shape (count, ...)"),
     "no input": (lambda: savez(x=np.zeros((0, 4))), "x must be floating point of shape"),
@@ -82,7 +85,7 @@ BAD_ARGUMENTS = {
     ),
     "no directory": ({"out": "no/such/out.tsv"}, "no/such/out.tsv: No such file or directory"),
     "a directory": ({"out": "."}, "Is a directory"),
-    "spec": ({"model": "models"}, "--model must be MODULE:CALLABLE; got 'models'"),
+    "spec": ({"model": "models"}, "MODULE:CALLABLE or path/to/file.py:CALLABLE; got 'models'"),
     "module": ({"model": "nomodels:f"}, "--model nomodels:f failed: ModuleNotFoundError"),
     "callable": ({"model": "models:f"}, "--model models:f failed: AttributeError"),
     "fails": ({"model": "models:fails"}, "models:fails failed: KeyError: 'weights' ("),

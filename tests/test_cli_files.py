@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rsbounds.certificate import Certificate
 from rsbounds.cli import main
-from rsbounds.results._records import Row, differences, read_rows, truncated
+from rsbounds.results import COLUMNS, Manifest, Row, read_rows, truncated
 
 ROOT = Path(__file__).parent.parent
 MODELS = """
@@ -223,9 +223,16 @@ def test_torch_sigma_function_agrees_with_numpy(work):
 
 EDITS = {
     "p_a": (lambda p: math.nextafter(float(p) * (1 + 1e-9), 2), "p_a is"),
-    "count": (lambda c: int(c) - 40, "above the truth"),
+    "count": (lambda c: int(c) - 40, "but the counts have"),
     "n": (lambda n: int(n) + 1, "n is 1001, 1000 in the manifest"),
     "sigma": (lambda s: float(s) / 2, "sigma is 0.125, 0.25 in the manifest"),
+    "z_a": (lambda z: float(z) + 1e-9, "on the unsafe side of what"),
+    "z_b": (lambda z: float(z) - 1e-9, "z_b is"),
+    "bound": (lambda b: "anytime", "bound is 'anytime', 'clopper-pearson' in the manifest"),
+    "norm": (lambda n: 1.0, "norm is 1.0, 2.0 in the manifest"),
+    "void": (lambda v: int(v) + 1, "void is 1, which the counts"),
+    "select": (lambda c: "0:20,1:20", "void is 0, which the counts"),
+    "counts": (lambda c: "0:500,1:500", "count is"),
     "scope": (lambda s: "memory-based", "scope is 'memory-based', 'fixed noise' in the manifest"),
     "method": (lambda s: "lipschitz", "method is 'lipschitz', 'gaussian' in the manifest"),
     "correct": (lambda c: 1 - int(c), "correct is"),
@@ -269,8 +276,8 @@ DAMAGE = [
     ({"alpha": 0}, "alpha must be in (0, 1)"),
     ({"n": 10**400}, "n must be whole numbers"),
     ({"target_radius": "far"}, "target_radius must be real numbers"),
-    ({"method": "lipschitz"}, "parameters.dim must be real numbers; got NoneType None"),
-    ({"method": "guess"}, "method must be one of 'gaussian', 'semi-elastic', 'lipschitz'"),
+    ({"method": "lipschitz"}, "parameters.lip must be real numbers; got NoneType None"),
+    ({"method": "guess"}, "method must be one of 'gaussian', 'semi-elastic'"),
     ({"scope": None}, "scope must be text; got None"),
 ]
 
@@ -328,7 +335,7 @@ def test_numbers_that_only_python_reads_are_refused(work, capsys, column, value)
     capsys.readouterr()
     assert main(["verify", "out.tsv"]) == 2
     message = capsys.readouterr().err
-    assert "out.tsv:2: expected numbers in the columns idx label" in message
+    assert f"in column {column}" in message
     assert len(message) < 300
     content = Path("out.tsv").read_bytes()
     assert certify("out.tsv", "--max", "1") == 2
@@ -340,7 +347,9 @@ def test_verify_refuses_what_it_cannot_read(work, capsys):
     assert certify("out.tsv") == 0
     Path("out.tsv").write_text(Path("out.tsv").read_text() + "1\t2\n")
     assert main(["verify", "out.tsv"]) == 2
-    assert "out.tsv:13: expected 12 fields separated by tabs" in capsys.readouterr().err
+    assert (
+        f"out.tsv:13: expected {len(COLUMNS)} fields separated by tabs" in capsys.readouterr().err
+    )
 
 
 @given(st.floats(0, 1e6) | st.floats(0, 1) | st.floats(1e-300, 1e-290))
@@ -354,16 +363,16 @@ def test_written_numbers_are_never_above_and_read_back_exactly(value):
 def test_rows_survive_writing(radius, count, seconds):
     found = Certificate(1, radius, 0.5, 0.7, count, 1000, 0.25, "gaussian", "fixed noise")
     row = Row.of(5, 1, found, seconds)
-    assert Row.parse(str(row)) == row
-    assert str(Row.parse(str(row))) == str(row)
+    assert Row.parse(row.text(COLUMNS), COLUMNS) == row
+    assert Row.parse(row.text(COLUMNS), COLUMNS).text(COLUMNS) == row.text(COLUMNS)
     assert row.time.rpartition(":")[2].partition(".")[2].isdecimal()
 
 
 def test_differences_name_each_key():
-    old = {"a": 1, "b": {"c": [1, 2], "d": None}, "run": {"batch": 1}}
-    new = {"a": 1, "b": {"c": [1, 3]}, "e": "x", "run": {"batch": 2}}
-    assert differences(old, old | {"run": {}}) == []
-    assert differences(old, new) == [
-        "b.c was [1, 2] and is now [1, 3]",
+    old = Manifest(method="a", parameters={"c": [1, 2], "d": None}, run={"batch": 1})
+    new = Manifest(method="a", parameters={"c": [1, 3]}, extra={"e": "x"}, run={"batch": 2})
+    assert old.differences(Manifest.of({**old.entries(), "run": {}, "history": [1]})) == []
+    assert old.differences(new) == [
         'e was null and is now "x"',
+        "parameters.c was [1, 2] and is now [1, 3]",
     ]

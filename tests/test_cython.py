@@ -21,7 +21,8 @@ SOURCE = """
 # cython: language_level=3
 from cython.parallel cimport prange
 from rsbounds_ext cimport kernels
-from rsbounds_ext.kernels cimport ball_score, log_ndtr, ncx2_isf_exp, semielastic_radius
+from rsbounds_ext.kernels cimport ball_score, log_ndtr, marcum_q, ncx2_isf_exp, rice_sf
+from rsbounds_ext.kernels cimport semielastic_radius
 
 def scalars(double u, double dim, double s):
     cdef double score
@@ -33,6 +34,9 @@ def loop(double[::1] u, double dim, double s, double[::1] out):
     cdef Py_ssize_t i
     for i in prange(u.shape[0], nogil=True):
         out[i] = ball_score(u[i], dim, s)
+
+def lengths(double a, double b):
+    return marcum_q(1, a, b), rice_sf(b, a), kernels.ncx2_cdf_inv_nc(b, 2, rice_sf(b, a))
 
 def radius(double z, double sigma, double dim, double rate):
     return semielastic_radius(z, -z, 2 * z, sigma, dim, 0, rate)
@@ -89,6 +93,12 @@ def test_loops_without_the_gil(user: ModuleType) -> None:
     out = np.empty_like(u)
     user.loop(u, 784.0, 20.0, out)
     np.testing.assert_array_equal(out, special.ball_score(u, 784.0, 20.0))
+
+
+@pytest.mark.slow
+def test_lengths(user: ModuleType) -> None:
+    q = special.marcum_q(1, 2.0, 3.0)
+    assert user.lengths(2.0, 3.0) == (q, q, special.ncx2_cdf_inv_nc(3.0, 2, q))
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rsbounds import datasets, gaussian
 from rsbounds.cli import main
-from rsbounds.results._records import read_manifest, read_rows
+from rsbounds.results import Manifest, read_rows
 
 torch = pytest.importorskip("torch")
 demo = pytest.importorskip("rsbounds.demo")
@@ -36,7 +36,7 @@ def test_demo_writes_results_manifests_data_and_curves(folder):
         rows = read_rows(folder / f"{name}.tsv")
         assert [row.idx for row in rows] == list(range(12))
         assert {row.method for row in rows} == {"gaussian" if name == "standard" else name}
-        manifest = read_manifest(folder / f"{name}.tsv")
+        manifest = Manifest.read(folder / f"{name}.tsv").entries()
         assert manifest["n"] == 1000
         assert manifest["scope"] == rows[0].scope
     data = np.load(folder / "digits.npz")

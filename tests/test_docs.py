@@ -161,8 +161,8 @@ def test_every_public_module_has_a_reference():
 
     reference = "\n".join(p.read_text() for p in (DOCS / "reference").glob("*.md"))
     documented = set(re.findall(r"automodule:: rsbounds\.(\w+)$", reference, re.M))
-    modules = {m for m in rsbounds.__all__ if not m.startswith("_")}
-    assert modules <= documented
+    names = {name for name in rsbounds.__all__ if not name.startswith("_")}
+    assert {name for name in names if importlib.util.find_spec(f"rsbounds.{name}")} <= documented
 
 
 def test_every_command_has_a_reference():
@@ -170,7 +170,7 @@ def test_every_command_has_a_reference():
 
     page = (DOCS / "reference" / "command-line.md").read_text()
     documented = set(re.findall(r"```\{command-help\} (\w+)", page))
-    assert documented == {command.__name__.rpartition(".")[2] for command in _COMMANDS}
+    assert documented == set(_COMMANDS)
 
 
 @pytest.mark.slow

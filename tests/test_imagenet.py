@@ -12,7 +12,7 @@ import pytest
 
 from rsbounds import confidence, gaussian, lipschitz, oracle, semielastic
 from rsbounds.cli import main
-from rsbounds.results._records import read_manifest, read_rows, write
+from rsbounds.results import Manifest, read_rows, write
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks" / "imagenet.md"
@@ -56,18 +56,18 @@ def radius(method, score, sigma, parameters):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_radius_follows_from_its_counts(method):
-    manifest, rows = read_manifest(path(method)), read_rows(path(method))
+    manifest, rows = Manifest.read(path(method)), read_rows(path(method))
     assert [row.idx for row in rows] == list(range(20))
-    parameters = manifest["parameters"]
+    parameters = manifest.parameters
     if method == "gaussian":
-        assert manifest["scope"] == "fixed noise"
+        assert manifest.scope == "fixed noise"
     else:
-        assert manifest["scope"] == "sigma(x) with a proven envelope"
+        assert manifest.scope == "sigma(x) with a proven envelope"
         assert parameters["dim"] == DIM
-    assert manifest["engine"]["sound_noise"]
+    assert manifest.engine["sound_noise"]
     for row in rows:
-        assert row.n == manifest["n"] == 1000
-        score = confidence.lower_bound(row.count, row.n, manifest["alpha"], scores=True)
+        assert row.n == manifest.n == 1000
+        score = confidence.lower_bound(row.count, row.n, manifest.alpha, scores=True)
         if score <= 0:
             assert (row.predict, row.radius) == (-1, 0)
             continue
@@ -81,13 +81,13 @@ def test_every_radius_follows_from_its_counts(method):
 def test_the_oracle_agrees(method, tmp_path, capsys):
     rows = read_rows(path(method))
     few = [min(rows, key=lambda row: (row.count <= 500, row.count)), *rows[:2]]  # 0 < z small
-    write(tmp_path / "few.tsv", read_manifest(path(method)), {row.idx: row for row in few}.values())
+    write(tmp_path / "few.tsv", Manifest.read(path(method)), {row.idx: row for row in few}.values())
     assert main(["verify", str(tmp_path / "few.tsv")]) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_names_a_machine(method):
-    text = path(method).read_text() + str(read_manifest(path(method))) + PAGE.read_text()
+    text = path(method).read_text() + str(Manifest.read(path(method))) + PAGE.read_text()
     for word in ("/tmp", "/work", "/root", "/home", "site-packages"):
         assert word not in text
 
@@ -140,8 +140,8 @@ def test_sigma_network_is_a_mean_with_its_constant(bench):
     network = bench.sigma_network()
     true = bench.SLOPE / np.sqrt(DIM)
     assert true <= network.lip < 1.001 * true  # float32 weights: 1e-7; the bound's own slack less
-    manifest = read_manifest(path("lipschitz"))["parameters"]
-    assert manifest == {"lip": network.lip, "sigma_min": bench.FLOOR, "dim": DIM}
+    parameters = Manifest.read(path("lipschitz")).parameters
+    assert parameters == {"lip": network.lip, "sigma_min": bench.FLOOR, "dim": DIM}
 
 
 # --- the page

@@ -32,6 +32,15 @@ POINTS: dict[str, Any] = {
     **{f"ncx2_{t}": RNG.uniform(0, 3000, 200) for t in ("pdf", "logpdf")},
     **{f"ncx2_{t}": RNG.random(200) for t in ("ppf", "isf")},
     **{f"ncx2_{t}_exp": -(10 ** RNG.uniform(-15, 6, 200)) for t in ("ppf", "isf")},
+    **{f"marcum_{t}": 10 ** RNG.uniform(0, 6, 200) for t in ("q", "p", "logq", "logp")},
+    **{f"marcum_{t}_inv": RNG.random(200) for t in ("q", "p")},
+    **{f"rice_{t}": 10 ** RNG.uniform(-3, 6, 200) for t in ("cdf", "sf", "logcdf", "logsf")},
+    **{f"skellam_{t}": RNG.integers(-99, 99, 200) for t in ("cdf", "sf", "logcdf", "logsf")},
+    **{
+        f"ncx2_{t}_inv_{of}": RNG.uniform(0, 3000, 200)
+        for t in ("cdf", "sf")
+        for of in ("nc", "df")
+    },
 }
 UNARY = {"log_ndtr", "ndtri", "ndtri_exp"}
 
@@ -47,6 +56,13 @@ def arguments(name: str) -> list[Any]:
     rng = np.random.default_rng(1)
     dim = 10 ** rng.uniform(0, 6, first.size)
     other = 10 ** rng.uniform(-3, 5, first.size) * (rng.random(first.size) < 0.95)
+    if name.startswith("rice_"):
+        return [first, dim]
+    if "_inv_" in name:  # a tail that some nc or df has
+        tail, _, of = name.partition("_inv_")
+        x = special.ncx2_ppf(first / 3000, dim, other)
+        p = getattr(special, tail)(x, dim, other)
+        return [x, dim, p] if of == "nc" else [x, p, other]
     return [first, dim, other]
 
 
@@ -62,6 +78,16 @@ def over_arrays(name: str, *, parallel: bool) -> Any:
             return out
 
         return unary
+
+    if name.startswith("rice_"):
+
+        @njit(parallel=parallel)
+        def binary(a: Any, b: Any, out: Any) -> Any:
+            for i in prange(a.size):
+                out[i] = function(a[i], b[i])
+            return out
+
+        return binary
 
     @njit(parallel=parallel)
     def ternary(a: Any, b: Any, c: Any, out: Any) -> Any:

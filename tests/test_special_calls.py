@@ -26,9 +26,16 @@ INSIDE: dict[str, tuple[float, ...]] = {
         f"ncx2_{name}": (800.0, 784.0, 20.0)
         for name in ("cdf", "sf", "logcdf", "logsf", "pdf", "logpdf")
     },
+    **{f"marcum_{name}": (392.0, 4.0, 28.5) for name in ("q", "p", "logq", "logp")},
+    **{f"marcum_{name}_inv": (0.2, 392.0, 4.0) for name in ("q", "p")},
+    **{f"rice_{name}": (4.5, 4.0) for name in ("cdf", "sf", "logcdf", "logsf")},
+    **{f"skellam_{name}": (-3.0, 4.0, 6.0) for name in ("cdf", "sf", "logcdf", "logsf")},
+    "ncx2_cdf_inv_nc": (800.0, 784.0, 0.2),
+    "ncx2_sf_inv_nc": (800.0, 784.0, 0.8),
+    **{f"ncx2_{name}_inv_df": (800.0, 0.2, 20.0) for name in ("cdf", "sf")},
 }
 NAMES = sorted(INSIDE)
-OF_THREE = [name for name in NAMES if len(INSIDE[name]) == 3]
+OF_THREE = [name for name in NAMES if len(INSIDE[name]) == 3 and "_inv_" not in name]
 OUTSIDE: dict[str, list[float]] = {
     "p": [-1e-9, 1.0000000000000002, np.inf],
     "log_p": [1e-300, np.inf],
@@ -37,6 +44,14 @@ OUTSIDE: dict[str, list[float]] = {
     "df": [0.0, 0.9999999999999999, -3.0, 1.00000001e8, np.inf],
     "s": [-1e-300, -np.inf],
     "nc": [-1e-300, 1.0000001e60, np.inf],
+    "m": [0.0, 0.49999999999999994, -3.0, 5.00000001e7, np.inf],
+    "a": [-1e-300, 1.0000001e30, np.inf],
+    "nu": [-1e-300, 1.0000001e30, np.inf],
+    "b": [-1e-300, -np.inf],
+    "q": [-1e-9, 1.0000000000000002, np.inf],
+    "k": [-50000001.0, 50000000.0, -np.inf, np.inf],
+    "mu1": [-1e-300, np.inf],
+    "mu2": [-1e-300, 5.0000001e59, np.inf],
 }
 
 
@@ -222,6 +237,26 @@ LIMITS = [
     ("ncx2_ppf_exp", (0.0, 5, 2.0), INF),
     ("ncx2_isf_exp", (-INF, 5, 2.0), INF),
     ("ncx2_isf_exp", (0.0, 5, 2.0), 0.0),
+    ("marcum_q", (2.0, 3.0, 0.0), 1.0),
+    ("marcum_p", (2.0, 3.0, 0.0), 0.0),
+    ("marcum_logq", (2.0, 3.0, 0.0), 0.0),
+    ("marcum_logp", (2.0, 3.0, 0.0), -INF),
+    ("marcum_q", (2.0, 3.0, INF), 0.0),
+    ("marcum_p", (2.0, 3.0, INF), 1.0),
+    ("marcum_logq", (2.0, 3.0, INF), -INF),
+    ("marcum_logq", (2.0, 3.0, 1e100), -5e199),
+    ("marcum_logp", (2.0, 3.0, INF), 0.0),
+    ("marcum_q_inv", (0.0, 2.0, 3.0), INF),
+    ("marcum_q_inv", (1.0, 2.0, 3.0), 0.0),
+    ("marcum_p_inv", (0.0, 2.0, 3.0), 0.0),
+    ("marcum_p_inv", (1.0, 2.0, 3.0), INF),
+    ("rice_cdf", (0.0, 3.0), 0.0),
+    ("rice_sf", (INF, 3.0), 0.0),
+    ("skellam_cdf", (0.0, 0.0, 3.0), 1.0),
+    ("skellam_sf", (-1.0, 3.0, 0.0), 1.0),
+    ("skellam_logsf", (0.0, 0.0, 3.0), -INF),
+    ("ncx2_cdf_inv_nc", (3.0, 2.0, 0.0), INF),
+    ("ncx2_sf_inv_nc", (3.0, 2.0, 1.0), INF),
     ("log_ndtr", (-INF,), -INF),
     ("log_ndtr", (INF,), 0.0),
     ("ndtri", (0.0,), -INF),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch_digits import DIM, SIGMA, certify_and_attack, digits, network, sigma_network
 
-from rsbounds import schemes
-from rsbounds.certify import certify
+from rsbounds import anisotropic, envelope, gaussian, schemes
+from rsbounds.certify import certify, stream
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import (
     CertifiedGenerator,
@@ -43,10 +45,64 @@ def test_fixed_maps_certify_and_hold():
 
 def test_ellipsoid_volume_is_that_of_the_core():
     noise = FixedNoise(torch.zeros(2), torch.tensor([2.0, 3.0]))
-    assert np.exp(noise.log_volume(1.0)) == pytest.approx(6 * np.pi, rel=1e-9)
-    assert noise.scheme(norm=np.inf).radius(1.0, 1.0) == pytest.approx(1 / np.hypot(1 / 2, 1 / 3))
+    assert np.exp(noise.log_volume(1.0)) == pytest.approx(6 * np.pi, rel=2.0**-22)
+    scheme = noise.scheme(norm=np.inf)
+    found = scheme.radius(1.0, scheme.sigma(noise.mean))
+    assert found == pytest.approx(1 / np.hypot(1 / 2, 1 / 3), rel=2.0**-22)
     with pytest.raises(ValueError, match="sigma must be"):
         FixedNoise(torch.zeros(2), torch.tensor([1.0, 0.0]))
+
+
+def test_level_of_fixed_noise_is_a_real_one_and_the_shape_is_exact():
+    """The level written down was a dummy, 1.0; now level times shape are the certified levels."""
+    noise = FixedNoise(torch.zeros(3), torch.tensor([0.1, 0.4, 0.7]))
+    scheme = noise.scheme()
+    level = scheme.sigma(noise.mean)
+    assert level == pytest.approx((0.1 * 0.4 * 0.7) ** (1 / 3), rel=1e-6)
+    assert level == float(np.float32(level))
+    levels = noise.shape.double().numpy() * level
+    assert levels == pytest.approx([0.1, 0.4, 0.7], rel=2.0**-23)
+    seen = []
+    net = nn.Linear(3, 2)
+    net.register_forward_pre_hook(lambda _, args: seen.append(args[0].clone()))
+    noise.sampler(net)(torch.zeros(3), level, 40_000, stream(0, 0, 1))
+    spread = torch.cat(seen[:1] + seen[2:]).std(0).double().numpy()
+    assert np.all(np.abs(spread / levels - 1) < 5 / 80_000**0.5)  # five standard errors
+    with pytest.raises(ValueError, match="within float32's range"):
+        FixedNoise(torch.zeros(2), torch.tensor([1e-40, 1e38]))
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_parameters_of_shaped_noise_give_the_radius_again(norm):
+    shape = torch.tensor([0.5, 2.0, 1.5])
+    scheme = FixedNoise(torch.zeros(3), shape).scheme(norm)
+    known, sigma = scheme.parameters, scheme.sigma(shape)
+    assert known["dim"] == 3
+    levels = (shape.double() / sigma).float().double().numpy() * sigma
+    for a, b in ((2.0, None), (2.0, -1.5), (0.3, -4.0)):
+        found = scheme.radius(a, sigma, b)
+        truth = float(anisotropic.radius(a, levels, b, norm=norm, scores=True))
+        by_hand = known["inner"] * float(gaussian.radius(a, sigma, b, scores=True))
+        assert found <= min(by_hand, truth * (1 + 1e-14))
+        assert found == pytest.approx(truth, rel=1e-11) == pytest.approx(by_hand, rel=1e-12)
+        assert found > 0
+    assert pickle.loads(pickle.dumps(scheme)).radius(2.0, sigma) == scheme.radius(2.0, sigma)
+    level = SigmaNetwork(nn.Sequential(nn.Linear(3, 1), Scale(0.01)), 0.5)
+    scheme = CertifiedGenerator(Scale(0.5), level, shape).noise().scheme(norm)
+    known = scheme.parameters
+    assert set(known) == {"lip", "mean_lip", "sigma_min", "norm", "inner", "dim"}
+    sigma = scheme.sigma(shape)
+    for b in (None, -3.0):
+        bounds = envelope.LipschitzSigma(known["lip"], known["sigma_min"])
+        reach = envelope.radius(2.0, sigma, bounds, 3, b, mean_lip=known["mean_lip"], scores=True)
+        assert 0 < scheme.radius(2.0, sigma, b) <= known["inner"] * float(reach)
+    assert pickle.loads(pickle.dumps(scheme)).sigma(shape) == sigma
+
+
+def test_sound_noise_has_no_shape():
+    noise = FixedNoise(torch.zeros(3), torch.ones(3))
+    with pytest.raises(ValueError, match="sound_noise needs noise of one level"):
+        noise.sampler(nn.Linear(3, 2), sound_noise=True)
 
 
 def test_generator_trains_and_states_its_scope():

@@ -46,12 +46,12 @@ def test_counts_and_ambiguous_draws(sigma):
     u = numbers(thresholds)
     count, ambiguous = draw.count_below(*map(torch.as_tensor, (u, thresholds, cells)))
     assert np.array_equal(count.numpy(), np.searchsorted(thresholds, u, side="right"))
-    assert np.array_equal(ambiguous.numpy(), np.flatnonzero(np.isin(u, thresholds)))
+    assert np.array_equal(ambiguous.numpy(), np.isin(u, thresholds))
 
 
 def test_noise_has_the_law_of_rounded_normal_numbers():
     sigma, whole = 0.02, torch.arange(256)
-    noisy, void = draw.on_grid(whole / 255, sigma, 400, [1, 2, 3], torch.Generator())
+    noisy, void = draw.on_grid(draw.whole(whole / 255), sigma, 400, [1, 2, 3], torch.Generator())
     assert not void.any()  # 3e5 draws, each ambiguous with probability 2e-16
     noise = torch.round(255 * noisy) - whole
     assert torch.equal((noise + whole) / 255, noisy)
@@ -65,9 +65,20 @@ def test_noise_has_the_law_of_rounded_normal_numbers():
 def test_inputs_off_the_grid_are_refused():
     x = torch.tensor([0.0, 1.0, 0.5])
     with pytest.raises(ValueError, match=r"grid of 1/255; 1 of 3 numbers are off it, .* 0\.5"):
-        draw.on_grid(x, 0.5, 10, [1], torch.Generator())
+        draw.whole(x)
     with pytest.raises(ValueError, match="grid of 1/255"):
         _grid_noise.on_grid([np.nan])
+
+
+def test_inputs_near_the_grid_are_refused_and_float32_on_it_is_not():
+    """A tolerance of 1e-3 accepted an input 6e-3 from the point that was certified (d = 150528)."""
+    whole = np.arange(256)
+    single = whole.astype(np.float32)
+    for x in (single / np.float32(255), single * np.float32(1 / 255), whole / 255):
+        assert np.array_equal(_grid_noise.on_grid(x), whole)
+    for off in (1e-3, 3e-5):
+        with pytest.raises(ValueError, match="256 of 256 numbers are off it"):
+            _grid_noise.on_grid((whole + off) / 255)
 
 
 def test_ambiguous_draws_count_for_no_class(monkeypatch):

@@ -172,7 +172,6 @@ def test_modules_are_asked_or_refused():
         (hooked, "hooks"),
         (nn.Linear(2, 2), "must be in eval mode"),
         (infinite, "must be finite"),
-        (nn.Conv2d(1, 1, 3, padding=1, padding_mode="reflect").eval(), "padding_mode 'reflect'"),
         (nn.AvgPool2d(3, ceil_mode=True).eval(), "ceil_mode"),
         (nn.AvgPool2d(3, divisor_override=1).eval(), "divisor_override"),
         (nn.BatchNorm1d(2, track_running_stats=False).eval(), "running statistics"),

@@ -41,7 +41,7 @@ from scipy.special import ndtr, ndtri
 import rsbounds
 from rsbounds import confidence, envelope, semielastic
 from rsbounds.bench import machine
-from rsbounds.results._records import Row, read_rows
+from rsbounds.results import Row, read_rows
 
 P_MIN = 1e-6
 CLAMPS = {"CIFAR-10": 0.9993, "MNIST": 0.9988}

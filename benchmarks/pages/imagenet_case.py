@@ -20,7 +20,7 @@ import rsbounds
 from rsbounds import schemes
 from rsbounds import torch as rst
 from rsbounds.certify import certify
-from rsbounds.results._records import Row, Writer, read_rows
+from rsbounds.results import Manifest, Row, Writer, read_rows
 from rsbounds.semielastic import KNNSigma
 
 Floats = NDArray[np.float64]
@@ -128,21 +128,21 @@ def run(path: Path, method: str) -> None:
         return
     model, plan = rst.TorchSampler(Classifier(), 1000, sound_noise=True), scheme(method)
     numbers: dict[str, Any] = {"n0": N0, "n": N, "alpha": ALPHA, "seed": SEED}
-    manifest = {
-        "model": hashlib.sha256(Path(weights()).read_bytes()).hexdigest(),
-        "data": {"sha256": hashlib.sha256(x.numpy().tobytes()).hexdigest()},
-        "method": plan.method,
-        "scope": plan.scope,
-        "parameters": plan.parameters,
+    manifest = Manifest(
+        model=hashlib.sha256(Path(weights()).read_bytes()).hexdigest(),
+        data={"sha256": hashlib.sha256(x.numpy().tobytes()).hexdigest()},
+        method=plan.method,
+        scope=plan.scope,
+        parameters=plan.parameters,
         **numbers,
-        "engine": {"device": "cpu", "threads": 1, "sound_noise": True},
-        "versions": {
+        engine={"device": "cpu", "threads": 1, "sound_noise": True},
+        versions={
             "rsbounds": rsbounds.__version__,
             "torch": torch.__version__,
             "pillow": PIL.__version__,
             "scipy": scipy.__version__,
         },
-    }
+    )
     with Writer(path, manifest) as writer:
         for index in range(len(writer.rows), len(x)):
             start = time.perf_counter()

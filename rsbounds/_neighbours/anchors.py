@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rsbounds._numerics.checks import Array, choice, real, whole
-from rsbounds._numerics.rounding import flag_nan
+from rsbounds._numerics.rounding import EPS, flag_nan
 from rsbounds._numerics.threads import cores
 
 Labels = NDArray[np.int64]
@@ -24,7 +23,7 @@ _BLOCK = 2**24  # dot products held at a time: 128 MiB; with fewer rows BLAS los
 class Anchors:
     """Points (N, d) and their squared norms."""
 
-    def __init__(self, points: Any) -> None:
+    def __init__(self, points: ArrayLike) -> None:
         points = real("anchors", points, -_LARGEST, _LARGEST, nan=False)
         if points.ndim != 2 or 0 in points.shape:
             raise ValueError(f"anchors must have shape (N, d), N and d >= 1; got {points.shape}")
@@ -32,7 +31,7 @@ class Anchors:
         self.squares = np.einsum("nd,nd->n", self.points, self.points)
         self._largest = np.sqrt(self.squares.max())
 
-    def queries(self, x: Any) -> Array:
+    def queries(self, x: ArrayLike) -> Array:
         """``x`` of shape (..., d) as (n, d); NaN passes."""
         x = real("x", x, -_LARGEST, _LARGEST)
         dim = self.points.shape[1]
@@ -43,11 +42,14 @@ class Anchors:
     def slacks(self, x: Array) -> Array:
         """For each row, twice the error of |x|^2 + squares - 2 dots, in any order of sums."""
         size = np.sqrt(np.einsum("nd,nd->n", x, x)) + self._largest
-        slack: Array = 2 * (x.shape[1] + 16) * 2.0**-52 * size**2
+        slack: Array = 2 * (x.shape[1] + 16) * EPS * size**2
         return slack
 
     def scan(
-        self, x: Array, kernel: Callable[[Array, Array, int, int], object], progress: Any = None
+        self,
+        x: Array,
+        kernel: Callable[[Array, Array, int, int], object],
+        progress: Progress | None = None,
     ) -> None:
         """Call kernel(x[a:b], x[a:b] @ points.T, a, b) for all rows, in pieces on every core.
 
@@ -73,7 +75,7 @@ class Anchors:
 class LabelledAnchors(Anchors):
     """Anchors with labels, and the norm that measures perturbations."""
 
-    def __init__(self, anchors: Any, labels: Any, norm: float) -> None:
+    def __init__(self, anchors: ArrayLike, labels: ArrayLike, norm: float) -> None:
         super().__init__(anchors)
         self.labels = whole("labels", labels, -(2**62))
         if self.labels.shape != self.squares.shape:
@@ -97,7 +99,7 @@ class LabelledAnchors(Anchors):
         """Label of the nearest anchor."""
         return self._radii(rows, np.empty(0), False, None)
 
-    def radius(self, x: Any, method: str, progress: Progress | None) -> tuple[Array, Labels]:
+    def radius(self, x: ArrayLike, method: str, progress: Progress | None) -> tuple[Array, Labels]:
         """Neighbour radius, and label of the nearest anchor, at each x."""
         rows = self.queries(x)
         tight = choice("method", method, ("tight", "paper")) == "tight"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import Anchors, Progress
-from rsbounds._numerics.checks import Array, choice, count, one, real
+from rsbounds._numerics.checks import Array, Floats, choice, count, number, real
 from rsbounds._numerics.rounding import flag_nan
 
 
@@ -59,7 +58,7 @@ class KNNSigma:
 
     def __init__(
         self,
-        anchors: Any,
+        anchors: ArrayLike,
         sigma_base: float,
         rate: float,
         k: int,
@@ -68,8 +67,10 @@ class KNNSigma:
         progress: Progress | None = None,
     ) -> None:
         self._anchors = Anchors(anchors)
-        self.sigma_base = one("sigma_base", real("sigma_base", sigma_base, 0.0, closed="neither"))
-        self.rate = one("rate", real("rate", rate, 0.0, closed="left"))
+        self.sigma_base = number(
+            "sigma_base", real("sigma_base", sigma_base, 0.0, closed="neither")
+        )
+        self.rate = number("rate", real("rate", rate, 0.0, closed="left"))
         self.k = count("k", k, 1)
         size = len(self._anchors.points)
         if not self.k <= size - isinstance(shift, str):
@@ -82,9 +83,9 @@ class KNNSigma:
             own = self._distances(self._anchors.points, leave_out=True, progress=progress)
             self.shift = float(own.min() if shift == "min" else own.mean())
         else:
-            self.shift = one("shift", real("shift", shift, -1e300, 1e300))
+            self.shift = number("shift", real("shift", shift, -1e300, 1e300))
 
-    def distance(self, x: Any) -> Array:
+    def distance(self, x: ArrayLike) -> Floats:
         """Mean Euclidean distance to the k nearest anchors, for x of shape (..., d).
 
         Returns
@@ -94,10 +95,10 @@ class KNNSigma:
             invalid flag.
         """
         rows = self._anchors.queries(x)
-        result: Array = flag_nan(self._distances(rows)).reshape(np.shape(x)[:-1])[()]
+        result: Floats = flag_nan(self._distances(rows)).reshape(np.shape(x)[:-1])[()]
         return result
 
-    def sigma(self, x: Any) -> Array:
+    def sigma(self, x: ArrayLike) -> Floats:
         """The noise level at each x of shape (..., d).
 
         Returns
@@ -111,7 +112,7 @@ class KNNSigma:
         ValueError
             x not real, |coordinate| > 1e100, or its last axis not that of the anchors.
         """
-        result: Array = self.sigma_base * np.exp(self.rate * (self.distance(x) - self.shift))
+        result: Floats = self.sigma_base * np.exp(self.rate * (self.distance(x) - self.shift))
         return result
 
     def _distances(

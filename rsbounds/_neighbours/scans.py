@@ -16,8 +16,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rsbounds._numerics.rounding import EPS
+
 _BLOCK = 64
-ERROR = 80 * 2.0**-53  # a block in any order: 64 roundings; terms and outer sum: the rest
+ERROR = 40 * EPS  # a block in any order: 64 roundings; terms and outer sum: the rest
 _SUMS = {"reassoc", "contract", "nsz", "nnan"}  # for sums and minima of finite numbers only
 
 
@@ -161,7 +163,7 @@ def _sharp_bisector(x, p, q):
         total, lost = _two_sum(total, term)
         rest += lost + (term_low + (side * both_low + side_low * both))
     reach = np.sqrt(squared_distance(x, p)) + np.sqrt(squared_distance(x, q))
-    error = 4 * ((x.size + 8) * 2.0**-53) ** 2 * np.sqrt(squared_distance(p, q)) * reach
+    error = 4 * ((x.size + 8) * EPS / 2) ** 2 * np.sqrt(squared_distance(p, q)) * reach
     return total + rest, error
 
 
@@ -249,7 +251,7 @@ def _box_reach(p, low, high, norm):
             total += side * side
         else:
             total += side
-    total *= 1 + 2 * p.size * 2.0**-52
+    total *= 1 + 2 * p.size * EPS
     return np.sqrt(total) if norm == 2.0 else total
 
 

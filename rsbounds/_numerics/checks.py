@@ -6,49 +6,60 @@ NaN can only pass where it is let through on purpose (NaN in, NaN out).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+Array: TypeAlias = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.float64] | np.float64
 
 
 def real(
     name: str,
-    value: Any,
+    value: ArrayLike,
     low: float = -np.inf,
     high: float = np.inf,
     *,
     closed: str = "both",
     nan: bool = True,
+    towards: float | None = None,
 ) -> Array:
     """``value`` as a float64 array whose elements lie in the interval, or ValueError.
 
     ``closed`` is "both", "left", "right" or "neither"; ``nan=False`` refuses NaN too.
+    Numbers of more digits than float64 has (long double, int64) are rounded to the nearest,
+    or to the side of ``towards``, -inf or inf.
     """
+    plain: Any = value
+    if isinstance(plain, float | int) and low < plain < high and abs(plain) < 2**53:
+        return np.asarray(plain, dtype=np.float64)  # the quick way, for most plain numbers
     _refuse_mask(name, value)
     try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiub":
+        given = np.asarray(value)
+        if given.dtype.kind not in "fiub":
             raise TypeError
-        array = array.astype(np.float64, copy=False)
+        with np.errstate(over="ignore", under="ignore"):
+            array = given.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be real numbers; got {_short(value)}") from None
-    above = array >= low if closed in ("both", "left") else array > low
-    below = array <= high if closed in ("both", "right") else array < high
-    good = above & below
-    if nan:
-        good |= np.isnan(array)
+    good: NDArray[np.bool_] = np.asarray(True)
+    if given.dtype.itemsize >= 8 and given.dtype != np.float64:
+        wide = given.astype(np.longdouble)
+        good = _inside(wide, low, high, closed, nan)
+        if towards is not None:
+            beyond = array > wide if towards < 0 else array < wide
+            array = np.where(beyond, np.nextafter(array, towards), array)
+    good = np.asarray(good & _inside(array, low, high, closed, nan))
     if not good.all():
         left = "[" if closed in ("both", "left") else "("
         right = "]" if closed in ("both", "right") else ")"
         interval = f"{left}{low:g}, {high:g}{right}"
-        raise ValueError(f"{name} must be in {interval}; got {_bad(array, ~np.asarray(good))}")
+        raise ValueError(f"{name} must be in {interval}; got {_bad(given, ~good)}")
     return array
 
 
-def whole(name: str, value: Any, low: int = 0) -> NDArray[np.int64]:
+def whole(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     """``value`` as an int64 array with every element >= low, or ValueError."""
     _refuse_mask(name, value)
     array = np.asarray(value)
@@ -66,7 +77,7 @@ def whole(name: str, value: Any, low: int = 0) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def count(name: str, value: Any, low: int = 0) -> int:
+def count(name: str, value: ArrayLike, low: int = 0) -> int:
     """``value`` as one whole number >= low, or ValueError."""
     array = whole(name, value, low)
     if array.ndim:
@@ -74,11 +85,14 @@ def count(name: str, value: Any, low: int = 0) -> int:
     return int(array)
 
 
-def one(name: str, value: Any) -> float:
+def number(name: str, value: ArrayLike) -> float:
     """``value`` as one finite number, or ValueError."""
     if np.ndim(value) or not np.isfinite(value):
         raise ValueError(f"{name} must be one finite number; got {_short(value)}")
-    return float(value)
+    return float(np.asarray(value))
+
+
+one = number  # its name until every room calls it number
 
 
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
@@ -99,11 +113,22 @@ def check(name: str, value: Any, good: Any, expected: str) -> None:
 
 def broadcast(**arrays: Any) -> list[Array]:
     """The named arrays broadcast against each other, or ValueError with their shapes."""
+    if all(np.ndim(array) == 0 for array in arrays.values()):
+        return list(arrays.values())
     try:
         return list(np.broadcast_arrays(*arrays.values()))
     except ValueError:
         shapes = ", ".join(f"{k} {np.shape(v)}" for k, v in arrays.items())
         raise ValueError(f"shapes must broadcast together; got {shapes}") from None
+
+
+def _inside(
+    array: NDArray[Any], low: float, high: float, closed: str, nan: bool
+) -> NDArray[np.bool_]:
+    above = array >= low if closed in ("both", "left") else array > low
+    below = array <= high if closed in ("both", "right") else array < high
+    good: NDArray[np.bool_] = above & below
+    return good | np.isnan(array) if nan else good
 
 
 def _refuse_mask(name: str, value: Any) -> None:
@@ -112,9 +137,9 @@ def _refuse_mask(name: str, value: Any) -> None:
 
 
 def _bad(array: NDArray[Any], bad: NDArray[np.bool_]) -> str:
-    first = array[bad].flat[0]
+    first = str(array[bad].flat[0])
     if array.ndim == 0:
-        return f"{first}"
+        return first
     return f"{int(bad.sum())} of {array.size} values outside, the first {first}"
 
 

@@ -1,78 +1,119 @@
 """Normal scores of probabilities.
 
-Error budget. A radius must be at most its true value and within 1e-11 of it (relative).
-``scipy.special.ndtri`` was measured against mpmath on both tails and around 1/2: its
-relative error is at most 4.9e-16, and :data:`NDTRI_ERROR` doubles that. Each function below
-says what it adds; a caller adds what its own arithmetic loses and rounds once with
-``round_down`` or ``round_up``.
+Error budget. A radius must be at most its true value and within 1e-11 of it (relative). Scores
+come from the package's own ndtri; NDTRI_ERROR is the bound of its relative error that
+:func:`rsbounds.special.error_bound` states. A caller adds what its own arithmetic loses and
+rounds once with ``round_down`` or ``round_up``.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, broadcast, real
-from rsbounds._numerics.rounding import EPS, round_down
+from rsbounds._numerics.checks import Array, Floats, broadcast, check, real
+from rsbounds._numerics.rounding import EPS, round_down, round_up
+from rsbounds._numerics.threads import apply
+from rsbounds_ext import kernels
 
-NDTRI_ERROR = 1e-15
-SCORE_LIMIT = 1e6
+NDTRI_ERROR = 2e-15
+SCORE_LIMIT = 1e6  # of finite scores, in the kernels
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
-def scores_of(p_a: Any, p_b: Any = None, scores: bool = False) -> tuple[Array, Array]:
-    """The scores (z_a, z_b) of two probabilities, broadcast; relative error NDTRI_ERROR.
+class ScorePair(NamedTuple):
+    """The scores of two probabilities p_a and p_b and half their gap, each on its safe side."""
 
-    ``p_b=None`` stands for 1 - p_a, so z_b = -z_a exactly. With ``scores=True`` both
-    arguments are scores already and are returned as they are. NaN passes.
+    z_a: Floats  # at most Phi^-1(p_a)
+    z_b: Floats  # at least Phi^-1(p_b)
+    half: Floats  # at most max(z_a - z_b, 0)/2 of the true scores, within 1e-11 of it
+
+    @classmethod
+    def of(cls, p_a: ArrayLike, p_b: ArrayLike | None = None, *, scores: bool = False) -> ScorePair:
+        """The pair of a lower bound ``p_a`` and an upper bound ``p_b``, broadcast.
+
+        ``p_b=None`` stands for 1 - p_a, so z_b = -z_a exactly. With ``scores=True`` both
+        arguments are scores already, which are kept as they are. NaN passes.
+        """
+        a = _values("p_a", p_a, scores, -np.inf)
+        if p_b is None:
+            z = a if scores else ndtri(a)
+            half = _half(z, -z, EPS if scores else NDTRI_ERROR + EPS)
+            z = z if scores else round_down(z, NDTRI_ERROR)
+            return cls(z, -z, half)
+        a, b = broadcast(p_a=a, p_b=_values("p_b", p_b, scores, np.inf))
+        if scores:
+            return cls(a, b, _half(a, b, EPS))
+        z_a, z_b = ndtri(a), ndtri(b)
+        half = _half_of_probabilities(a, b, z_a, z_b)
+        return cls(round_down(z_a, NDTRI_ERROR), round_up(z_b, NDTRI_ERROR), half)
+
+    def limited(self) -> ScorePair:
+        """The scores moved into the range of the kernels, |z| <= SCORE_LIMIT, to the safe side.
+
+        Infinite scores stay; a score that would have to move to the other side becomes infinite.
+        """
+        if np.all((np.abs(self.z_a) <= SCORE_LIMIT) & (np.abs(self.z_b) <= SCORE_LIMIT)):
+            return self
+        top = np.where(np.isinf(self.z_a), self.z_a, np.minimum(self.z_a, SCORE_LIMIT))
+        bottom = np.where(np.isinf(self.z_b), self.z_b, np.maximum(self.z_b, -SCORE_LIMIT))
+        z_a = np.where(top < -SCORE_LIMIT, -np.inf, top)
+        z_b = np.where(bottom > SCORE_LIMIT, np.inf, bottom)
+        same = (z_a == self.z_a) & (z_b == self.z_b)
+        return ScorePair(z_a, z_b, np.where(same, self.half, _half(z_a, z_b, EPS)))
+
+
+def score_of(name: str, p: ArrayLike, *, scores: bool = False, limit: bool = False) -> Floats:
+    """The score of a probability, relative error NDTRI_ERROR; ``p`` itself if it is a score.
+
+    ``limit`` refuses finite scores beyond the range of the kernels.
     """
-    if p_b is None:
-        z = _values("p_a", p_a, scores)
-        z = z if scores else ndtri(z)
-        return z, -z
-    a, b = broadcast(p_a=_values("p_a", p_a, scores), p_b=_values("p_b", p_b, scores))
-    return (a, b) if scores else (ndtri(a), ndtri(b))
+    value = _values(name, p, scores)
+    z = value if scores else ndtri(value)
+    if limit:
+        good = ~(np.abs(z) > SCORE_LIMIT) | np.isinf(z)
+        check(name, z, good, "a score in [-1e6, 1e6] or infinite")
+    return z
 
 
-def limited(z_a: Array, z_b: Array) -> tuple[Array, Array]:
-    """The scores moved into the range of the kernels, |z| <= SCORE_LIMIT, to the safe side.
-
-    Infinite scores stay; a score that would have to move to the other side becomes infinite.
-    """
-    top = np.where(np.isinf(z_a), z_a, np.minimum(z_a, SCORE_LIMIT))
-    bottom = np.where(np.isinf(z_b), z_b, np.maximum(z_b, -SCORE_LIMIT))
-    return (
-        np.where(top < -SCORE_LIMIT, -np.inf, top),
-        np.where(bottom > SCORE_LIMIT, np.inf, bottom),
-    )
+def ndtri(p: Array) -> Floats:
+    """Phi^-1 of checked probabilities within a relative NDTRI_ERROR; NaN passes, unflagged."""
+    return apply(kernels.ndtri, p, cost=0.03)
 
 
-def half_gap(p_a: Any, p_b: Any = None, scores: bool = False) -> Array:
+def _half(z_a: Floats, z_b: Floats, error: float) -> Floats:
+    return round_down(_difference(z_a, z_b), error)
+
+
+def _difference(z_a: Floats, z_b: Floats) -> Floats:
+    """max(z_a - z_b, 0)/2 as computed."""
+    if isinstance(z_a, float) and isinstance(z_b, float) and z_a == z_a and z_b == z_b:
+        return np.float64(float(z_a) / 2 - float(z_b) / 2 if z_a > z_b else 0.0)
+    return np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
+
+
+def _half_of_probabilities(p_a: Array, p_b: Array, z_a: Floats, z_b: Floats) -> Floats:
     """A lower bound of max(z_a - z_b, 0)/2, within 1e-11 of it, however close the two are.
 
     Subtracting the scores of two probabilities loses their last digits when they are close.
     There it follows from p_a - p_b = (z_a - z_b) * (mean of phi over [z_b, z_a]) instead, the
     mean by Gauss-Legendre quadrature: a close pair needs no difference of scores.
     """
-    z_a, z_b = scores_of(p_a, p_b, scores)
-    half = np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
-    if scores:
-        return round_down(half, EPS)
-    if p_b is None:
-        return round_down(half, NDTRI_ERROR + EPS)
+    half = _difference(z_a, z_b)
     finite = np.isfinite(z_a) & np.isfinite(z_b)
     size = np.where(finite, np.maximum(np.abs(z_a), np.abs(z_b)), 0.0)
     close = finite & (half < 0.5 / np.maximum(size, 1.0))
-    near = _half_difference(p_a, p_b, np.where(close, z_a, 0.0), np.where(close, z_b, 0.0))
-    half = np.where(close, near, half)
+    if np.any(close):
+        near = _half_difference(p_a, p_b, np.where(close, z_a, 0.0), np.where(close, z_b, 0.0))
+        half = np.where(close, near, half)
     # the logarithm of p_a - p_b may be as large as size^2/2 + 40, and its last bit counts
     return round_down(half, 3e-14 + 3e-15 * size**2)
 
 
-def _half_difference(p_a: Any, p_b: Any, z_a: Array, z_b: Array) -> Array:
-    difference = np.maximum(np.subtract(p_a, p_b, dtype=np.float64), 0.0)
+def _half_difference(p_a: Array, p_b: Array, z_a: Array, z_b: Array) -> Array:
+    difference = np.maximum(p_a - p_b, 0.0)
     middle = z_a / 2 + z_b / 2
     step = (z_a / 2 - z_b / 2)[..., None] * _NODES
     mean = np.exp(-step * (middle[..., None] + step / 2)) @ (_WEIGHTS / 2)
@@ -81,5 +122,7 @@ def _half_difference(p_a: Any, p_b: Any, z_a: Array, z_b: Array) -> Array:
     return result
 
 
-def _values(name: str, value: Any, scores: bool) -> Array:
-    return real(name, value) if scores else real(name, value, 0.0, 1.0)
+def _values(name: str, value: ArrayLike, scores: bool, towards: float | None = None) -> Array:
+    if scores:
+        return real(name, value, towards=towards)
+    return real(name, value, 0.0, 1.0, towards=towards)

@@ -28,11 +28,39 @@ def outward(start: Array, margin: Array, accepted: Accepted) -> Array:
         margin = np.where(good, margin, 2.0 * margin)
 
 
-def bisect(safe: Array, other: Array, accepted: Accepted, steps: int = 60) -> Array:
-    """The last accepted point on the way from ``safe`` to ``other``."""
+def mean(a: Array, b: Array) -> Array:
+    """Half way between the two."""
+    return np.asarray(0.5 * (a + b))
+
+
+def mean_power(a: Array, b: Array) -> Array:
+    """Half way between two positive numbers, between their exponents where they are far apart."""
+    far = np.maximum(a, b) / 4 > np.minimum(a, b)
+    return np.where(far, np.sqrt(a) * np.sqrt(b), a / 2 + b / 2)
+
+
+def bisect(
+    safe: Array,
+    other: Array,
+    accepted: Accepted,
+    steps: int = 60,
+    *,
+    within: float = 0.0,
+    middle: Callable[[Array, Array], Array] = mean,
+) -> Array:
+    """The last accepted point on the way from ``safe`` to ``other``.
+
+    It ends after ``steps`` halvings, or as soon as every bracket is no wider than ``within``
+    of its safe end or no longer shrinks, as no number lies between its ends.
+    """
     for _ in range(steps):
-        middle = 0.5 * (safe + other)
-        good = accepted(middle)
-        safe = np.where(good, middle, safe)
-        other = np.where(good, other, middle)
+        between = middle(safe, other)
+        good = accepted(between)
+        bracket = safe, other
+        safe = np.where(good, between, safe)
+        other = np.where(good, other, between)
+        with np.errstate(invalid="ignore"):
+            narrow = np.abs(other - safe) <= within * np.abs(safe)
+        if np.all(narrow | ((safe == bracket[0]) & (other == bracket[1]))):
+            break
     return safe

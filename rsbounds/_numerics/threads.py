@@ -17,12 +17,13 @@ from rsbounds._numerics.checks import Array
 def apply(ufunc: Any, *args: Any, cost: float) -> Array:
     """``ufunc(*args)`` without warnings; ``cost`` is one element's time in microseconds.
 
-    Work of more than a few milliseconds is cut into pieces, four for each core.
+    Work of more than a few milliseconds is cut into pieces, four for each core. Arguments that
+    have ways of their own with ufuncs, such as masked arrays, keep them and are not cut.
     """
     size = np.broadcast(*args).size
     pieces = min(4 * cores(), int(size * cost / 1000))
     with np.errstate(all="ignore"):
-        if pieces < 2 or cores() == 1:
+        if pieces < 2 or cores() == 1 or not all(map(_is_plain, args)):
             result: Array = ufunc(*args)
             return result
         arrays = np.broadcast_arrays(*args)
@@ -40,6 +41,11 @@ def apply(ufunc: Any, *args: Any, cost: float) -> Array:
         for task in tasks:
             task.result()
     return out.reshape(arrays[0].shape)
+
+
+def _is_plain(value: Any) -> bool:
+    own = type(value) not in (np.ndarray, float, int) and not isinstance(value, np.generic)
+    return not (own and hasattr(value, "__array_ufunc__"))
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds._numerics.checks import count, whole
-from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify._procedure import BOUND, certify, check_level, class_counts
+from rsbounds.certify._procedure import BOUND, check_level
 from rsbounds.certify._progress import Progress
-from rsbounds.certify._sequential import certify_radius
+from rsbounds.certify._tasks import Task, task
+from rsbounds.certify._told import Told
+from rsbounds.composite import Rule
 from rsbounds.loading import as_data, check_labels, file_hash, guarded, prefetched
 from rsbounds.results import Manifest, Results, Row, Writer, manifest_path
 from rsbounds.results import sparse_counts as sparse
-from rsbounds.sampling import Phase, Sampler, as_sampler, stream
 from rsbounds.schemes import Scheme
 
 PROBES = 4  # inputs whose selection counts tell one model from another
@@ -29,7 +28,7 @@ PROBES = 4  # inputs whose selection counts tell one model from another
 def certify_dataset(
     model: Any,
     data: Any,
-    scheme: Scheme,
+    scheme: Scheme | Rule,
     *,
     out: str | os.PathLike[str] | None = None,
     n0: int = 100,
@@ -57,11 +56,13 @@ def certify_dataset(
     Parameters
     ----------
     model : Sampler, torch.nn.Module or callable
-        As :func:`rsbounds.sampling.as_sampler` takes it.
+        As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of them, an
+        expert for each level.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
         As :func:`rsbounds.loading.as_data` takes it.
-    scheme : Scheme
-        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``.
+    scheme : Scheme or rsbounds.composite.Rule
+        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, or a decision list
+        over several levels.
     out : path-like, optional
         The result file; its manifest is written beside it.
     n0, n, alpha, seed, bound
@@ -110,55 +111,42 @@ def certify_dataset(
     check_level(alpha, bound)
     count("n0", n0, 1), count("n", n, 1), count("skip", skip, 1), whole("max", max, -1)
     source = as_data(data)
-    sampler = as_sampler(model)
+    runner_up = _settled(out, runner_up)
+    bound = bound if target_radius is None else "anytime"
+    numbers: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
+    numbers |= {"bound": bound, "runner_up": runner_up, "target_radius": target_radius}
+    job = task(model, scheme, **numbers)
+    selected = range(0, len(source) if max < 0 else min(max, len(source)), skip)
     manifest = Manifest(
         model=dict(describe or {}),
-        data={**source.identity, "skip": skip, "max": max},
-        method=scheme.method,
-        scope=scheme.scope,
-        parameters=dict(scheme.parameters),
-        n0=n0,
-        n=n,
-        alpha=alpha,
-        seed=seed,
-        bound=bound,
-        runner_up=_settled(out, runner_up),
-        target_radius=target_radius,
+        data={**source.identity, "skip": skip, "max": max, "inputs": len(selected)},
+        method=job.method,
+        scope=job.scope,
+        parameters=dict(job.parameters),
         engine=dict(engine or {}),
         shard=shard,
         versions=versions(),
         run=dict(run or {}),
+        **numbers,
     )
-    selected = len(range(0, len(source) if max < 0 else min(max, len(source)), skip))
-    manifest = replace(manifest, data={**manifest.data, "inputs": selected})
     indices = list(manifest.indices())
     check_labels(source, 2**62, indices)
-    select = partial(_selection, sampler, scheme, n0, seed)
-    everywhere = list(replace(manifest, shard="0/1").indices())
-    probes = everywhere[:: len(everywhere) // PROBES + 1]
-    manifest = replace(
-        manifest,
-        probe={str(i): guarded(f"input {i}", partial(_probe, select, source, i)) for i in probes},
-    )
-    procedure: Callable[..., Certificate] = partial(certify, bound=bound)
-    if target_radius is not None:
-        procedure = partial(certify_radius, target=target_radius)
-    known = {"n0": n0, "n": n, "alpha": alpha, "seed": seed, "runner_up": manifest.runner_up}
-    procedure = partial(procedure, sampler, scheme=scheme, **known)
+    probes = selected[:: len(selected) // PROBES + 1]
+    manifest = replace(manifest, probe={str(i): _drawn(job, source, i) for i in probes})
 
     def rows(done: set[int]) -> Iterable[Row]:
         todo = [i for i in indices if i not in done]
         progress = Progress(len(indices), "input", len(indices) - len(todo))
-        told = _Told(sane, sampler, progress)
+        told = Told(sane, job, progress)
         for item in progress.over(prefetched(source, todo, skip_corrupt=skip_corrupt)):
             if item.x is None:
                 corrupt.append({"input": item.index, "problem": item.problem})
                 continue
             start = time.perf_counter()
-            call = partial(procedure, x=item.x, index=item.index)
-            found = guarded(f"input {item.index}", call)
+            found, more = guarded(f"input {item.index}", partial(job.certify, item.x, item.index))
             seconds = time.perf_counter() - start
             row = Row.of(item.index, item.label, found, seconds, input=(item.digest or "-")[:16])
+            row = replace(row, extra=more)
             told.of(row, item.x, found)
             yield row
 
@@ -167,9 +155,10 @@ def certify_dataset(
         return Results("", tuple(rows(set())), "", manifest)
     path = Path(out)
     manifest = _as_before(path, manifest, source)
-    with Writer(path, manifest, accept_change=accept_change, lock=lock) as writer:
+    options: dict[str, Any] = {"accept_change": accept_change, "lock": lock}
+    with Writer(path, manifest, further=job.further, **options) as writer:
         if not accept_change:
-            _same_model(path, writer.rows, source, select)
+            _same_model(path, writer.rows, source, job)
         kept = list(writer.rows)
         for row in rows({row.idx for row in kept}):
             writer.append(row)
@@ -190,16 +179,9 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _selection(
-    sampler: Sampler, scheme: Scheme, n0: int, seed: int, x: Any, index: int
-) -> Sequence[int]:
+def _drawn(job: Task, source: Any, index: int) -> str:
     """The selection counts of one input, which tell one model from another."""
-    drawn = sampler(x, scheme.sigma(x), n0, stream(seed, index, Phase.SELECT))
-    return [int(c) for c in class_counts(drawn)]
-
-
-def _probe(select: Callable[..., Sequence[int]], source: Any, index: int) -> str:
-    return sparse(select(source.input(index), index))
+    return sparse(guarded(f"input {index}", partial(job.select, source.input(index), index)))
 
 
 def _settled(out: str | os.PathLike[str] | None, runner_up: bool | None) -> bool:
@@ -216,8 +198,8 @@ def _as_before(path: Path, manifest: Manifest, source: Any) -> Manifest:
     if not manifest_path(path).exists():
         return manifest
     old = Manifest.read(path)
-    file = getattr(source, "path", None)
-    if old.format != 1 or "sha256" not in old.data or file is None:
+    file = Path(str(source.name))
+    if old.format != 1 or "sha256" not in old.data or not file.is_file():
         return manifest
     own = {key: manifest.data[key] for key in ("skip", "max", "inputs")}
     model = manifest.model
@@ -231,16 +213,13 @@ def _as_before(path: Path, manifest: Manifest, source: Any) -> Manifest:
     )
 
 
-def _same_model(
-    path: Path, rows: Sequence[Row], source: Any, select: Callable[..., Sequence[int]]
-) -> None:
+def _same_model(path: Path, rows: Sequence[Row], source: Any, job: Task) -> None:
     """ValueError unless the model draws the counts of the most undecided row again."""
-    told = [row for row in rows if row.select and row.idx < len(source)]
+    told = [row for row in rows if row.select and row.idx < len(source) and not row.extra]
     if not told:
         return
     row = min(told, key=lambda row: _lead(row.select))
-    again = sparse(guarded(f"input {row.idx}", partial(select, source.input(row.idx), row.idx)))
-    before = sparse(row.select)
+    before, again = sparse(row.select), _drawn(job, source, row.idx)
     if again != before:
         raise ValueError(
             f"{path}: the model has changed: input {row.idx} drew the selection counts {before} "
@@ -251,46 +230,3 @@ def _same_model(
 def _lead(counts: Sequence[int]) -> int:
     first, second = sorted((*counts, 0, 0))[-1:-3:-1]
     return first - second
-
-
-class _Told:
-    """Running accuracy, void samples, and the base accuracies after the first inputs."""
-
-    FIRST = 10
-
-    def __init__(
-        self,
-        sane: Callable[[str], object] | None,
-        sampler: Sampler,
-        progress: Progress,
-    ) -> None:
-        self._sane, self._sampler, self._progress = sane, sampler, progress
-        self._rows = self._correct = self._abstained = self._void = 0
-        self._clean = self._noisy = 0.0
-
-    def of(self, row: Row, x: Any, found: Certificate) -> None:
-        """One more row."""
-        self._rows += 1
-        self._correct += row.correct
-        self._abstained += row.predict == ABSTAIN
-        if found.void and not self._void:
-            warnings.warn(
-                f"input {row.idx}: {found.void} samples are void (their scores hold NaN) and "
-                "count for no class",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        self._void += found.void
-        share = f"accuracy {self._correct / self._rows:.3f}"
-        self._progress.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
-        if self._sane is None or self._rows > self.FIRST or found.n == 0:
-            return
-        alone = class_counts(self._sampler(x, 1e-30, 1, stream(0, 0, Phase.SEARCH)))
-        self._clean += row.label < len(alone) and int(alone[row.label]) == 1
-        counted = found.counts[row.label] if row.label < len(found.counts) else 0
-        self._noisy += counted / found.n
-        if self._rows == self.FIRST:
-            self._sane(
-                f"first {self.FIRST} inputs: base accuracy {self._clean / self.FIRST:.3f} without "
-                f"noise, {self._noisy / self.FIRST:.3f} under noise"
-            )

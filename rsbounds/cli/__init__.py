@@ -6,21 +6,52 @@ Bad input gives one line on standard error and exit status 2.
 from __future__ import annotations
 
 import argparse
+import difflib
+import importlib
 import os
+import re
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import rsbounds
-from rsbounds.cli import bench, certify, demo, merge, pmin, radius, report, verify
 
-_COMMANDS = (demo, certify, report, merge, verify, radius, pmin, bench)
+_COMMANDS = (
+    *("demo", "certify", "report", "merge", "status", "verify", "recertify", "radius", "pmin"),
+    *("bench", "completion"),
+)
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+        unknown = re.findall(r"(--[\w-]+)", message) if "unrecognized" in message else []
+        near = [m for u in unknown for m in difflib.get_close_matches(u, self._flags(), 1)]
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        self.exit(2, f"{self.prog}: {message}{hint}; see {self.prog} --help\n")
+
+    def _flags(self) -> list[str]:
+        """The long options of this parser and of its commands."""
+        flags = []
+        for action in self._actions:
+            flags += [flag for flag in action.option_strings if flag.startswith("--")]
+            if isinstance(action, argparse._SubParsersAction):
+                for parser in action.choices.values():
+                    flags += parser._flags()
+        return flags
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    made = _Parser(prog="rsbounds", description=rsbounds.__doc__)
+    made.add_argument("--version", action="version", version=f"rsbounds {rsbounds.__version__}")
+    subparsers = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in _COMMANDS:
+        importlib.import_module(f"rsbounds.cli.{name}").add_parser(subparsers)
+    for command in subparsers.choices.values():
+        command.add_argument("--traceback", action="store_true", help="show where an error arose")
+    return made
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0 done, 1 findings of ``verify``, 2 bad input, 130 interrupted.
+        Exit status: 0 done, 1 findings of ``verify`` or missing rows in ``status``, 2 bad input,
+        130 interrupted.
 
     Examples
     --------
@@ -43,15 +75,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     0.49999999999999... gaussian score=2.0 sigma=0.25 norm=2.0
     0
     """
-    parser = _Parser(prog="rsbounds", description=rsbounds.__doc__)
-    parser.add_argument("--version", action="version", version=f"rsbounds {rsbounds.__version__}")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
-        command.add_parser(subparsers)
-    args = parser.parse_args(argv)
+    _open_standard_streams()
+    command = "rsbounds"
+    shown = False
 
     def say(message: object) -> None:
-        print(f"rsbounds {args.command}: {message}", file=sys.stderr)
+        print(f"{command}: {message}", file=sys.stderr)
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         say(f"warning: {message}")
@@ -59,17 +88,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = show
         try:
+            args = parser().parse_args(argv)
+            command, shown = f"rsbounds {args.command}", args.traceback
             status: int = args.func(args)
             sys.stdout.flush()
         except BrokenPipeError:  # whoever read our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except KeyboardInterrupt:
+            say("interrupted; what is written is kept, run it again to go on")
             return 130
         except (ValueError, OSError, MemoryError, ImportError) as error:
+            if shown:
+                traceback.print_exc()
             say(_line(error))
             return 2
     return status
+
+
+def _open_standard_streams() -> None:
+    """A stream that the caller closed must not become the number of a file we open."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 
 
 def _line(error: BaseException) -> str:

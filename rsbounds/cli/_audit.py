@@ -10,6 +10,7 @@ from rsbounds._numerics.checks import choice, one, real, whole
 from rsbounds.certificate import ABSTAIN, SCOPES
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.results import Manifest, Row
+from rsbounds.results import dense_counts as counts_of
 from rsbounds.results import sparse_counts as sparse
 from rsbounds.sampling import Phase, stream
 from rsbounds.schemes import METHODS, Domain
@@ -31,6 +32,10 @@ def check_manifest(manifest: Manifest) -> None:
     for name, domain in method.parameters.items():
         if name in manifest.parameters or name in method.required:
             _number(f"parameters.{name}", manifest.parameters.get(name), domain)
+    if manifest.method == "composite":
+        from rsbounds.composite import Rule
+
+        Rule.from_dict(manifest.parameters.get("rule", {}))
     for name, low in _COUNTS.items():
         if name in manifest.data:
             one(f"data.{name}", whole(f"data.{name}", manifest.data[name], low))
@@ -56,17 +61,75 @@ def _number(name: str, value: Any, domain: Domain) -> None:
 def findings(row: Row, manifest: Manifest) -> Iterator[str]:
     """What is wrong with one row."""
     yield from _mismatches(row, manifest)
+    if manifest.method == "composite":
+        yield from _composite(row, manifest)
+        return
     wrong = list(_evidence(row, manifest))
     yield from wrong
     if not wrong:
         yield from _claims(row, manifest)
 
 
+def _composite(row: Row, manifest: Manifest) -> Iterator[str]:
+    """What the counts of all stages say of the radius of a decision list."""
+    from rsbounds import composite
+    from rsbounds.oracle import certificates
+
+    stages = len(manifest.parameters["rule"]["sigmas"])
+    try:
+        select, counts = stage_counts(row)
+    except (KeyError, ValueError) as error:
+        yield f"the counts of the stages can't be read: {error}"
+        return
+    if len(select) != stages or len(counts) != stages:
+        yield f"has counts of {len(select)} and {len(counts)} stages, the rule has {stages}"
+        return
+    for k, drawn in enumerate(select):
+        if sum(drawn) > manifest.n0:
+            yield f"stage {k}: selection counts sum to {sum(drawn)} of n0 = {manifest.n0}"
+            return
+    for k, drawn in enumerate(counts):
+        if drawn is not None and sum(drawn) > manifest.n:
+            yield f"stage {k}: counts sum to {sum(drawn)} of n = {manifest.n}"
+            return
+    rule = composite.Rule.from_dict(manifest.parameters["rule"])
+    plan = composite.plan(rule, select)
+    if row.predict not in (plan.cls, ABSTAIN):
+        yield f"predicts {row.predict}, but selected {plan.cls}"
+    if (row.radius > 0) != (row.predict != ABSTAIN):
+        yield f"predicts {row.predict} with radius {row.radius}"
+    known = {"rule": manifest.parameters["rule"], "plan": plan.to_dict(), "counts": counts}
+    known |= {"n": manifest.n, "alpha": manifest.alpha}
+
+    def above(radius: float) -> bool:
+        found = certificates.excess("composite", known, row.sigma, radius, 0, dps=DIGITS)
+        return bool(found > 0)
+
+    if row.radius > 0 and above(row.radius):
+        yield f"radius is {row.radius}, above the truth"
+    elif not above(row.radius + _LOST * (row.radius + row.sigma)):
+        yield f"radius is {row.radius}, below what the counts show"
+
+
+def stage_counts(row: Row) -> tuple[list[Any], list[Any]]:
+    """The counts of all stages of a composite's row, of one width; None: not drawn."""
+    texts = [row.extra[name].split(";") for name in ("stage_select", "stage_counts")]
+    read = [[None if text == "*" else counts_of(text) for text in stage] for stage in texts]
+    width = max([2, *(len(c) for stage in read for c in stage if c is not None)])
+    select, counts = (
+        [None if c is None else [*c, *[0] * (width - len(c))] for c in stage] for stage in read
+    )
+    return select, counts
+
+
 def _mismatches(row: Row, manifest: Manifest) -> Iterator[str]:
     """What contradicts the manifest or the row itself."""
-    for key in ("method", "scope", "bound"):
-        if getattr(row, key) != getattr(manifest, key):
-            yield f"{key} is {getattr(row, key)!r}, {getattr(manifest, key)!r} in the manifest"
+    stated = {"method": manifest.method, "scope": manifest.scope}
+    if manifest.format > 1:
+        stated["bound"] = _bound(manifest)
+    for key, value in stated.items():
+        if getattr(row, key) != value:
+            yield f"{key} is {getattr(row, key)!r}, {value!r} in the manifest"
     if row.scope not in SCOPES:
         yield f"scope is {row.scope!r}, which no scheme has"
     parameters = manifest.parameters
@@ -121,7 +184,7 @@ def _claims(row: Row, manifest: Manifest) -> Iterator[str]:
     else:
         yield from _bounds(row, manifest)
         z_a, z_b = mp.mpf(row.z_a), None if row.z_b == -row.z_a else mp.mpf(row.z_b)
-    if not mp.mpf(row.p_a) <= oracle.ndtr(z_a, dps=DIGITS + 10):
+    if not mp.mpf(row.p_a) <= oracle.ndtr(z_a, dps=DIGITS + 10) and not _proves(row, manifest):
         yield f"p_a is {row.p_a}, above the truth {mp.nstr(oracle.ndtr(z_a, dps=20), 17)}"
     leads = z_a > (-z_a if z_b is None else z_b)
     if (row.predict != ABSTAIN) != bool(leads):
@@ -142,6 +205,17 @@ def _claims(row: Row, manifest: Manifest) -> Iterator[str]:
         yield f"radius is {row.radius}, below what the counts show"
 
 
+def _proves(row: Row, manifest: Manifest) -> bool:
+    """Whether p_a is a bound itself: the score may have been rounded down further."""
+    from mpmath import mp
+
+    from rsbounds import oracle
+
+    alpha = mp.mpf(manifest.alpha) / (2 if manifest.runner_up else 1)
+    z, u = oracle.ndtri(row.p_a, dps=DIGITS + 10), _uniform(manifest, row.idx, 0)
+    return bool(_excess(_bound(manifest), row.count, row.n, z, alpha, u) <= 0)
+
+
 def _bounds(row: Row, manifest: Manifest) -> Iterator[str]:
     """Whether both scores are what the bound gives."""
     from mpmath import mp
@@ -159,8 +233,7 @@ def _bounds(row: Row, manifest: Manifest) -> Iterator[str]:
         yield f"z_b is {row.z_b}, not -z_a as without runner-up"
     for name, z, count, place in ends:
         said, u = f"{name} is {getattr(row, name)}", _uniform(manifest, row.idx, place)
-        bound = manifest.bound if manifest.target_radius is None else "anytime"
-        known = (bound, count, row.n)
+        known = (_bound(manifest), count, row.n)
         if _excess(*known, z, alpha, u) > 0:
             yield f"{said}, on the unsafe side of what {count} of {row.n} show"
         elif not _excess(*known, z + _LOST * (1 + abs(z)), alpha, u) > 0:
@@ -190,8 +263,11 @@ def _score(bound: str, count: int, n: int, alpha: float) -> Any:
 
 def _inferred(manifest: Manifest, count: int, n: int) -> Any:
     """The score that a row of format 1 leaves to be computed again."""
-    bound = "clopper-pearson" if manifest.target_radius is None else "anytime"
-    return _score(bound, count, n, float(manifest.alpha))
+    return _score(_bound(manifest), count, n, float(manifest.alpha))
+
+
+def _bound(manifest: Manifest) -> str:
+    return manifest.bound if manifest.target_radius is None else "anytime"
 
 
 def _top(row: Row) -> int:

@@ -77,9 +77,7 @@ def load(args: argparse.Namespace) -> Loaded:
         try:
             low, high = map(float, args.input_range.split(","))
         except ValueError:
-            raise ValueError(
-                f"--input-range must be LOW,HIGH; got {args.input_range!r}"
-            ) from None
+            raise ValueError(f"--input-range must be LOW,HIGH; got {args.input_range!r}") from None
         span = (low, high)
     return loading.load_model(
         args.model,
@@ -106,14 +104,14 @@ def engine(args: argparse.Namespace) -> dict[str, Any]:
     return {**{key: getattr(args, key) for key in ENGINE}, "device": device}
 
 
-def sampler(args: argparse.Namespace, loaded: Loaded, data: Data) -> Sampler:
+def sampler(args: argparse.Namespace, loaded: Loaded, data: Data, sigma: float) -> Sampler:
     """The sampler, tried on the first input: its classes are checked against the labels."""
     options: dict[str, Any] = {"batch": args.batch, "device": _device(args.device or "cpu")}
     options |= {key: getattr(args, key) for key in ENGINE[1:]}
     made = _made(args, loaded.model, options | {"compile": False})
     first = data.input(0)
     try:
-        tried = class_counts(made(first, 1e-30, 1, np.random.default_rng(0)))
+        tried = class_counts(made(first, sigma, 16, np.random.default_rng(0)))
     except Exception as error:
         guarded(f"--model {args.model}", partial(_again, error))
         raise
@@ -148,8 +146,8 @@ def _device(name: str) -> str:
 
 def redrawn(sampler: Sampler, x: Any, row: Row, manifest: Manifest) -> Iterator[str]:
     """What the model draws otherwise than a row says."""
-    if manifest.format == 1:
-        yield "has no counts to draw again: the file is of format 1"
+    if manifest.format == 1 or manifest.method in ("composite", "anisotropic", "generator"):
+        yield "has no counts that the model alone draws again"
         return
     seed, index = manifest.seed, row.idx
     select = class_counts(sampler(x, row.sigma, manifest.n0, stream(seed, index, Phase.SELECT)))

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import os
 import sys
 import time
-from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rsbounds import __version__, schemes
-from rsbounds import loading as _load
+from rsbounds import loading
 from rsbounds._numerics.checks import real, whole
-from rsbounds.certify import certify, certify_radius
-from rsbounds.cli._progress import progress
+from rsbounds.certify import certify_dataset
+from rsbounds.cli import _engine, _options
+from rsbounds.cli.merge import LOCK
+from rsbounds.composite import Rule
+from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
-from rsbounds.results._records import Row, Writer
-from rsbounds.sampling import ArraySampler, Sampler, noise_level, votes
-from rsbounds.sampling.grid_noise import on_grid
-
-# options of each method: name -> default, where ... means that it must be given
-_METHODS: dict[str, dict[str, Any]] = {
-    "gaussian": {"sigma": ...},
-    "semi-elastic": {"sigma": ..., "anchors": ..., "rate": ..., "k": 20, "shift": "mean"},
-    "lipschitz": {"sigma_function": ..., "lip": ..., "sigma_min": ...},
-}
-_OWN = ("sigma", "anchors", "rate", "k", "shift", "sigma_function", "lip", "sigma_min")
-
-_TORCH_ONLY = ("autocast", "channels_last", "compile", "sound_noise")
+from rsbounds.loading import Data
+from rsbounds.sampling import noise_level
+from rsbounds.schemes import Scheme
 
 
 def add_parser(subparsers: Any) -> None:
@@ -39,19 +31,33 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "certify",
         help="certify a model on a data set",
-        description="Certify every input of an npz file (x: inputs, y: labels) and append a row "
-        "for each to a TSV, with a JSON manifest beside it. Run again, it goes on where it was "
-        "stopped. The rows don't depend on --batch, --shard or interruptions.",
+        description="Certify every input of a data set and append a row for each to a TSV, with a "
+        "JSON manifest beside it. Run again, it goes on where it was stopped. The rows don't "
+        "depend on --batch, --shard or interruptions.",
     )
+    _engine.add_model(parser, required=True)
+    _engine.add_data(parser, required=True)
     add = parser.add_argument
-    add("--model", required=True, metavar="MODULE:CALLABLE")
-    add("--data", required=True, metavar="FILE.npz", type=Path)
     add("--out", required=True, metavar="FILE.tsv", type=Path)
-    add("--method", choices=tuple(_METHODS), default="gaussian")
-    add("--sigma", type=float, help="noise level; for semi-elastic its base level")
-    add("--n0", type=int, default=100, help="samples to choose the class (100)")
-    add("--n", type=int, default=100_000, help="samples to bound its probability (100000)")
+    add("--method", choices=(*_options.BUILT, "composite"), default="gaussian")
+    add("--rule", metavar="RULE.json", type=Path, help="decision list, for --method composite")
+    add(
+        "--model-for",
+        nargs="+",
+        metavar="SIGMA=MODEL",
+        default=[],
+        help="experts for levels of the rule, in place of --model",
+    )
+    add("--n0", type=number, default=100, help="samples to choose the class (100)")
+    add("--n", type=number, default=100_000, help="samples to bound its probability (100000)")
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
+    counted = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
+    add("--bound", choices=counted, default="clopper-pearson", help="the confidence bound")
+    add(
+        "--runner-up",
+        choices=("on", "off"),
+        help="bound the runner-up's probability too; off: Cohen's procedure (on)",
+    )
     add(
         "--target-radius",
         type=float,
@@ -62,87 +68,93 @@ def add_parser(subparsers: Any) -> None:
     add("--skip", type=int, default=1, help="certify every so many inputs (1)")
     add("--max", type=int, default=-1, help="certify inputs below this index (-1: all)")
     add("--shard", metavar="i/N", help="take every N-th of these inputs, from the i-th (from 0)")
-    engine = parser.add_argument_group("engine")
-    add = engine.add_argument
-    add("--batch", type=int, default=1000, help="noisy samples held in memory at once (1000)")
-    add("--device", default="cpu", help="where a torch model runs: cpu, cuda, cuda:1 (cpu)")
-    add("--autocast", choices=("bfloat16", "float16"), help="mixed precision")
-    add("--channels-last", action="store_true", help="channels-last memory layout")
-    add("--compile", action="store_true", help="torch.compile")
+    add("--skip-corrupt", action="store_true", help="leave out inputs that can't be decoded")
     add(
-        "--sound-noise",
+        "--accept-change",
         action="store_true",
-        help="whole-numbered noise drawn exactly, for inputs on the grid of 1/255: the "
-        "certificate holds for the program and not only for real arithmetic",
+        help="go on with a file although model, engine or versions changed, and record it",
     )
-    own = parser.add_argument_group("semi-elastic and lipschitz")
-    add = own.add_argument
-    add("--anchors", metavar="FILE.npz", type=Path, help="x: inputs whose distance sets sigma(x)")
-    add("--rate", type=float, help="rate of log sigma(x)")
-    add("--k", type=int, help="number of nearest anchors (20)")
-    add(
-        "--shift",
-        type=_shift,
-        help="mean distance at which sigma(x) is --sigma: a number, or mean (the default) or "
-        "min for that of the anchors themselves",
-    )
-    add("--sigma-function", metavar="MODULE:CALLABLE", help="CALLABLE() maps a batch to sigma(x)")
-    add("--lip", type=float, help="proven upper bound of the Lipschitz constant of sigma(x)")
-    add("--sigma-min", type=float, help="proven lower bound of sigma(x)")
+    add("--lock", choices=("flock", "none"), default="flock", help=LOCK)
+    add("--dry-run", action="store_true", help="time one input and print what the run would cost")
+    _engine.add_engine(parser)
+    own = parser.add_argument_group("noise level")
+    for option in _options.distinct(o for m in _options.BUILT.values() for o in m.options):
+        _options.add(own, option)
     parser.set_defaults(func=run)
+
+
+def number(text: str) -> int:
+    """A whole number, also as 1e5."""
+    value = float(text)
+    if value != math.floor(value) or abs(value) > 1e15:
+        raise argparse.ArgumentTypeError(f"expected a whole number; got {text!r}")
+    return int(value)
 
 
 def run(args: argparse.Namespace) -> int:
     """Certify what isn't certified yet."""
-    _check(args)
-    x, y = _load.labelled_inputs(args.data)
-    if args.sound_noise:
-        on_grid(x)
-    indices = list(range(len(x) if args.max < 0 else min(args.max, len(x))))[:: args.skip]
-    rank, size, origin = _load.share(args.shard)
-    scheme, parameters = _scheme(args, x[0].size)
-    model = _load.build("--model", args.model)
-    sampler, classes = _sampler(args, model, x[:1])
-    if y.max() >= classes:
-        raise ValueError(
-            f"{args.data}: y must be below the model's number of classes, {classes}; got {y.max()}"
+    options = _check(args)
+    rank, size, origin = loading.share(args.shard)
+    loaded = _engine.load(args)
+    with _engine.open_data(args, loaded) as data:
+        if not len(data):
+            raise ValueError(f"{args.data}: the data must have at least one input; got none")
+        scheme: Scheme | Rule
+        if args.method == "composite":
+            scheme = read_rule(args.rule)
+            sampler: Any = _experts(args, loaded, data, scheme)
+        else:
+            scheme = _scheme(args, options, data)
+            sampler = _engine.sampler(args, loaded, data, scheme.sigma(data.input(0)))
+            _hints(args, scheme, data)
+        out = args.out
+        if origin not in ("--shard", "default") and size > 1:
+            out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
+            say(f"{origin} share {rank}/{size}, writing {out}")
+        known = {key: getattr(args, key) for key in ("n0", "n", "alpha", "seed", "bound")}
+        known |= {key: getattr(args, key) for key in ("target_radius", "skip", "max")}
+        known["runner_up"] = None if args.runner_up is None else args.runner_up == "on"
+        if args.dry_run:
+            return _dry(args, sampler, scheme, data, known)
+        before = _rows(out)
+        found = certify_dataset(
+            sampler,
+            data,
+            scheme,
+            out=out,
+            shard=f"{rank}/{size}",
+            describe={**loaded.describe, **({"for": args.model_for} if args.model_for else {})},
+            engine=_engine.engine(args),
+            run={"data": str(args.data), "batch": args.batch, "started": time.strftime("%F %T%z")},
+            accept_change=args.accept_change,
+            lock=args.lock == "flock",
+            skip_corrupt=args.skip_corrupt,
+            sane=say,
+            **known,
         )
-    out = args.out
-    if origin not in ("--shard", "default") and size > 1:
-        out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
-        print(f"rsbounds certify: {origin} share {rank}/{size}, writing {out}", file=sys.stderr)
-    manifest = {
-        "model": _load.fingerprint(args.model, model),
-        "data": {"sha256": _load.file_hash(args.data), "skip": args.skip, "max": args.max},
-        "method": scheme.method,
-        "scope": scheme.scope,
-        "parameters": parameters,
-        **{key: getattr(args, key) for key in ("n0", "n", "alpha", "seed", "target_radius")},
-        "engine": {
-            "device": args.device.partition(":")[0],
-            **{key: getattr(args, key) for key in _TORCH_ONLY},
-        },
-        "shard": f"{rank}/{size}",
-        "versions": _versions(),
-        "run": {"data": str(args.data), "batch": args.batch, "started": time.strftime("%F %T%z")},
-    }
-    numbers: dict[str, Any] = {key: manifest[key] for key in ("n0", "n", "alpha", "seed")}
-    procedure: Any = certify
-    if args.target_radius is not None:
-        procedure = partial(certify_radius, target=args.target_radius)
-    with Writer(out, manifest) as writer:
-        done = {row.idx for row in writer.rows}
-        todo = [i for i in indices[rank::size] if i not in done]
-        for i in progress(todo, "input", len(done)):
-            start = time.perf_counter()
-            one = partial(procedure, sampler, x[i], scheme, **numbers, index=i)
-            found = _load.guarded(f"input {i}", one)
-            writer.append(Row.of(i, int(y[i]), found, time.perf_counter() - start))
-    print(f"{out}: {len(done) + len(todo)} rows, {len(todo)} of them new")
+    void = sum(row.void for row in found.rows)
+    print(f"{out}: {len(found.rows)} rows, {len(found.rows) - before} of them new")
+    if void:
+        say(f"warning: {void} samples were void (their scores held NaN) and count for no class")
     return 0
 
 
-def _check(args: argparse.Namespace) -> None:
+def say(message: str) -> None:
+    """A line on standard error."""
+    print(f"rsbounds certify: {message}", file=sys.stderr)
+
+
+def _rows(out: Path) -> int:
+    from rsbounds.results import read_rows
+
+    try:
+        return len(read_rows(out))
+    except (OSError, ValueError):
+        return 0
+
+
+def _check(args: argparse.Namespace) -> dict[str, Any]:
+    """ValueError before anything is loaded; the options of the method."""
     for name in ("n0", "n", "batch", "skip"):
         whole(f"--{name}", getattr(args, name), 1)
     whole("--seed", args.seed, 0)
@@ -150,138 +162,131 @@ def _check(args: argparse.Namespace) -> None:
     real("--alpha", args.alpha, 0, 1, closed="neither", nan=False)
     if args.target_radius is not None:
         real("--alpha with --target-radius", args.alpha, 0, 0.5, closed="right", nan=False)
+        real("--target-radius", args.target_radius, 0, closed="neither", nan=False)
     if args.n > MAX_N:
         raise ValueError(f"--n must be at most {MAX_N}; got {args.n}")
-    options = _METHODS[args.method]
-    for name in _OWN:
-        given, default = getattr(args, name), options.get(name)
-        flag = f"--{name.replace('_', '-')}"
-        if given is None and default is ...:
-            raise ValueError(f"--method {args.method} needs {flag}")
-        if given is not None and name not in options:
-            raise ValueError(f"{flag} has no meaning for --method {args.method}")
-        if given is None:
-            setattr(args, name, default)
+    if (args.rule is not None) != (args.method == "composite"):
+        raise ValueError("--rule goes with --method composite, which needs it")
+    if args.model_for and args.method != "composite":
+        raise ValueError("--model-for goes with --method composite")
+    options = {} if args.method == "composite" else _options.of_method(args)
     if args.sound_noise and args.method != "gaussian":
         raise ValueError(f"--sound-noise needs --method gaussian; got {args.method}")
-    for name in ("sigma", "target_radius"):
-        if getattr(args, name) is not None:
-            flag = f"--{name.replace('_', '-')}"
-            real(flag, getattr(args, name), 0, closed="neither", nan=False)
     if args.method == "gaussian":
         noise_level(args.sigma)
+    if os.path.exists(args.out) and not args.out.is_file():
+        if args.out.is_dir():
+            raise IsADirectoryError(21, "Is a directory", str(args.out))
+        raise ValueError(f"{args.out} is not a regular file: choose another output file")
+    if not args.out.parent.is_dir():
+        raise FileNotFoundError(2, "No such file or directory", str(args.out))
+    return options
 
 
-def _shift(text: str) -> str | float:
-    try:
-        return text if text in ("mean", "min") else float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a number, mean or min; got {text!r}") from None
+class _Given:
+    """What a method may ask for."""
 
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.dim = math.prod(shape)
 
-def _scheme(args: argparse.Namespace, dim: int) -> tuple[schemes.Scheme, dict[str, Any]]:
-    """The scheme, and its parameters for the manifest."""
-    if args.method == "gaussian":
-        scheme = schemes.gaussian(args.sigma)
-        return scheme, dict(scheme.parameters)
-    if args.method == "semi-elastic":
-        from rsbounds.semielastic import KNNSigma
-
-        anchors = _load.inputs(args.anchors).astype(np.float64)
+    def inputs(self, path: Any) -> tuple[Any, str]:
+        """The array x of an npz file, flattened, and the file's hash."""
+        anchors = loading.inputs(path).astype(np.float64)
         anchors = anchors.reshape(len(anchors), -1)
-        if anchors.shape[1] != dim:
+        if anchors.shape[1] != self.dim:
             raise ValueError(
-                f"{args.anchors}: x must have {dim} numbers an input, as --data; "
+                f"{path}: x must have {self.dim} numbers an input, as --data; "
                 f"got {anchors.shape[1]}"
             )
-        knn = KNNSigma(anchors, args.sigma, args.rate, args.k, args.shift)
-        scheme = schemes.semielastic(knn, dim)
-        own = {"sigma": args.sigma, "k": args.k, "shift": knn.shift}
-        return scheme, {**scheme.parameters, **own, "anchors": _load.file_hash(args.anchors)}
-    function = _load.build("--sigma-function", args.sigma_function)
-    scheme = schemes.lipschitz(_sigma(function), args.lip, args.sigma_min, dim)
-    own = {"sigma_function": _load.fingerprint(args.sigma_function, function)}
-    return scheme, {**scheme.parameters, **own}
+        return anchors, loading.file_hash(path)
+
+    def function(self, option: str, spec: str) -> tuple[Any, Any]:
+        """A function of one input from a torch module or a callable on a NumPy batch."""
+        function = loading.build(option, spec)
+        description = loading.fingerprint(spec, function)
+        if hasattr(function, "scheme"):
+            return function, description
+        if not loading.is_torch(function):
+            return (lambda x: np.asarray(function(x[None]))), description
+        import torch
+
+        function.eval().to("cpu")
+
+        def sigma(x: Any) -> Any:
+            with torch.inference_mode():
+                return function(torch.from_numpy(x[None])).numpy()
+
+        return sigma, description
 
 
-def _sigma(function: Any) -> Any:
-    """sigma(x) at one input, from a torch module or a callable on a NumPy batch."""
-    if not _load.is_torch(function):
-        return lambda x: np.asarray(function(x[None]))
-    import torch
-
-    function.eval().to("cpu")
-
-    def sigma(x: Any) -> Any:
-        with torch.inference_mode():
-            return function(torch.from_numpy(x[None])).numpy()
-
-    return sigma
-
-
-def _sampler(args: argparse.Namespace, model: Any, x: Any) -> tuple[Sampler, int]:
-    """The sampler, tried on the first input, and the number of classes."""
-    if _load.is_torch(model):
-        return _torch_sampler(args, model, x)
-    for option in _TORCH_ONLY:
-        if getattr(args, option):
-            flag = f"--{option.replace('_', '-')}"
-            raise ValueError(f"{flag} needs a torch module; --model {args.model} is none")
-    scores = np.asarray(_load.guarded(f"--model {args.model}", lambda: model(x)))
-    classes = len(votes(scores, 1, 1))
-    _require_numbers(args.model, bool(np.isnan(scores).any()))
-    return ArraySampler(model), classes
-
-
-def _torch_sampler(args: argparse.Namespace, model: Any, x: Any) -> tuple[Sampler, int]:
-    import torch
-
-    from rsbounds.torch import TorchSampler
-
-    options: dict[str, Any] = {
-        "batch": args.batch,
-        "autocast": args.autocast,
-        "channels_last": args.channels_last,
-        "sound_noise": args.sound_noise,
-    }
+def read_rule(path: Path) -> Rule:
+    """The decision list of a JSON file."""
     try:
-        options["device"] = _device(args.device)
-        sampler = TorchSampler(model, **options)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ValueError(f"--device {args.device} can't be used: {reason}") from error
-    with torch.inference_mode():
-        first = torch.from_numpy(x).to(sampler.device)
-        returned = _load.guarded(f"--model {args.model}", lambda: sampler.forward(first))
-        scores = sampler.scores(returned, first)
-    _require_numbers(args.model, bool(scores.isnan().any()))
-    if args.compile:
-        sampler = TorchSampler(model, compile=True, **options)
-    return sampler, scores.shape[1]
+        return Rule.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a rule: {error}") from None
 
 
-def _device(name: str) -> str:
-    """``cuda`` means, for one of several processes on a machine, its own GPU."""
-    import torch
-
-    local = os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID"))
-    if name == "cuda" and local is not None:
-        if not local.isdecimal():
-            raise ValueError(f"LOCAL_RANK or SLURM_LOCALID must be a number >= 0; got {local!r}")
-        return f"cuda:{int(local) % max(torch.cuda.device_count(), 1)}"
-    return name
-
-
-def _require_numbers(model: str, nan: bool) -> None:
-    if nan:
-        raise ValueError(f"--model {model} must return numbers; got NaN for the first input")
-
-
-def _versions() -> dict[str, str]:
-    versions = {"rsbounds": __version__}
-    for name in ("numpy", "scipy", "torch"):
+def _experts(args: argparse.Namespace, loaded: Any, data: Data, rule: Rule) -> Any:
+    """The sampler of all levels, or a list with the expert of each."""
+    base = _engine.sampler(args, loaded, data, rule.sigmas[0])
+    own = {}
+    for text in args.model_for:
+        level, _, spec = text.partition("=")
         try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions
+            sigma = float(level)
+        except ValueError:
+            sigma = math.nan
+        if sigma not in rule.sigmas or not spec:
+            levels = ", ".join(map(str, rule.sigmas))
+            raise ValueError(
+                f"--model-for must be SIGMA=MODEL with SIGMA one of {levels}; got {text!r}"
+            )
+        expert = _engine.load(argparse.Namespace(**{**vars(args), "model": spec}))
+        own[sigma] = _engine.sampler(args, expert, data, sigma)
+    return [own.get(sigma, base) for sigma in rule.sigmas] if own else base
+
+
+def _scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Scheme:
+    build = _options.BUILT[args.method].build
+    assert build is not None
+    return build(options, _Given(data.input(0).shape))
+
+
+def _hints(args: argparse.Namespace, scheme: Scheme, data: Data) -> None:
+    """What can't come out well is said before sampling."""
+    pair = BOUNDS[args.bound].pair(
+        [args.n, 0], 0, args.n, args.alpha, runner_up=args.runner_up != "off", u=1.0
+    )
+    x = data.input(0)
+    largest = scheme.radius(pair.z_a, scheme.sigma(x), pair.z_b) if pair.z_a > pair.z_b else 0.0
+    if not largest > 0:
+        say(f"warning: with n = {args.n} and alpha = {args.alpha} nothing can be certified")
+    elif args.target_radius is not None and not largest >= args.target_radius:
+        say(
+            f"warning: the target radius {args.target_radius} is above the largest that n = "
+            f"{args.n} samples can show for the first input, {largest:.4g}"
+        )
+    if args.method == "gaussian" and float(np.max(np.abs(x))) > 10 and args.sigma <= 2:
+        say(
+            f"warning: the first input reaches {float(np.max(np.abs(x))):g} and sigma is "
+            f"{args.sigma:g}: for pixels in 0 ... 255 give --scale 255"
+        )
+
+
+def _dry(
+    args: argparse.Namespace, sampler: Any, scheme: Scheme | Rule, data: Data, known: dict[str, Any]
+) -> int:
+    """One input timed, and what the run would cost."""
+    selected = len(range(0, len(data) if args.max < 0 else min(args.max, len(data)), args.skip))
+    one = {**known, "max": 1, "skip": 1}
+    start = time.perf_counter()
+    found = certify_dataset(sampler, data, scheme, **one)
+    seconds = time.perf_counter() - start
+    row = found.rows[0]
+    print(
+        f"one input: {seconds:.3g} s, predicts {row.predict} with radius {row.radius:.4g}\n"
+        f"{selected} inputs: about {seconds * selected / 3600:.3g} hours, "
+        f"{selected * (args.n0 + args.n):.3g} forward passes"
+    )
+    return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from typing import Any
 
@@ -18,26 +19,32 @@ def add_parser(subparsers: Any) -> None:
         "spread over classes of certification files: those of rsbounds certify or any with "
         "the columns idx label predict radius correct.",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE.tsv")
-    parser.add_argument(
-        "--radii", type=_radii, metavar="R,R,...", help="where to show certified accuracy"
-    )
-    parser.add_argument("--style", choices=results.STYLES, default="text")
-    parser.add_argument("--classes", action="store_true", help="a row for every class too")
-    parser.add_argument("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE.tsv")
+    add("--radii", type=_radii, metavar="R,R,...", help="where to show certified accuracy")
+    add("--style", choices=results.STYLES, default="text")
+    add("--classes", action="store_true", help="a row for every class too")
+    add("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
+    add("--html", metavar="FILE.html", help="one self-contained page to look at (extra: html)")
+    add("--json", action="store_true", help="print a JSON object")
     parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table and draw the curves."""
+    """Print the table, draw the curves, write the page."""
     files = [results.read(path) for path in args.files]
-    print(results.table(files, args.radii, style=args.style, classes=args.classes))
-    if args.style == "csv":
+    if args.json:
+        print(json.dumps([results.summary(file, args.radii) for file in files]))
+    else:
+        print(results.table(files, args.radii, style=args.style, classes=args.classes))
+    if args.style == "csv" or args.json:
         for file in files:
             if file.note:
                 print(f"{file.name}: {file.note}", file=sys.stderr)
     if args.plot is not None:
         results.plot(files, args.plot)
+    if args.html is not None:
+        results.html(files, args.html)
     return 0
 
 

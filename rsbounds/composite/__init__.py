@@ -9,7 +9,7 @@ from rsbounds.composite.estimate import CompositeCertificate, Plan, certify_coun
 from rsbounds.composite.fitting import Fit, fit
 from rsbounds.composite.geometry import classify, radius
 from rsbounds.composite.potential import filtered_radius, potential_radius, route_radius
-from rsbounds.composite.procedure import certify, predict
+from rsbounds.composite.procedure import certify, predict, stage_stream
 from rsbounds.composite.rule import Cond, Rule
 
 __all__ = [
@@ -28,4 +28,5 @@ __all__ = [
     "predict",
     "radius",
     "route_radius",
+    "stage_stream",
 ]

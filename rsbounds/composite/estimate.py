@@ -46,12 +46,16 @@ class CompositeCertificate(Certificate):
         Stages whose n samples were used, in the order of use.
     samples : int
         Samples used in all, selection included.
+    stage_select, stage_counts : tuple of tuple of int
+        Counts of all stages; None for one whose n samples were not drawn.
     """
 
     item: int = -1
     binding: str = ""
     stages: tuple[int, ...] = ()
     samples: int = 0
+    stage_select: tuple[tuple[int, ...], ...] = ()
+    stage_counts: tuple[tuple[int, ...] | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -236,6 +240,11 @@ def estimate(
         binding=binding or "no item certifies the class",
         stages=used,
         samples=int(select.sum()) + n * len(used),
+        stage_select=tuple(tuple(row) for row in select.tolist()),
+        stage_counts=tuple(
+            tuple(stages.used[k].tolist()) if k in stages.used else None
+            for k in range(len(rule.sigmas))
+        ),
     )
 
 

@@ -1,88 +1,70 @@
-"""The certificate for a user's own envelope: a bisection with the compiled pair test."""
+"""An envelope given by arrays."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, broadcast
-from rsbounds_ext.kernels import pair_certified
+from rsbounds._numerics.checks import Floats, real
 
 
-def table_radius(
-    z_a: Array,
-    z_b: Array,
-    gap: Array,
-    sigma: Array,
-    envelope: Any,
-    dim: Array,
-    mean_lip: Array,
-) -> Array:
-    """Largest distance accepted by the pair test at both ends of ``envelope.bounds``.
+@dataclass(frozen=True)
+class TableEnvelope:
+    """An envelope given by arrays: sigma in [low[i], high[i]] within distance[i].
 
-    The test adds its own error bound, and only an accepted distance is returned, so the
-    result is sound whatever the number of steps; 60 halvings leave 1e-12 or less.
+    Between two tabulated distances the wider interval, that of the further one, is used; beyond
+    the last distance nothing is known and nothing is certified.
+
+    Parameters
+    ----------
+    distance : array_like
+        Increasing distances, >= 0.
+    low, high : array_like
+        Smallest sigma (non-increasing, > 0) and largest sigma (non-decreasing) there.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different length, distances that do not increase, an envelope that narrows.
+
+    Examples
+    --------
+    >>> table = TableEnvelope([0.5, 1.0], [0.24, 0.23], [0.26, 0.27])
+    >>> low, high = table.bounds(0.25, 0.7)
+    >>> float(low), float(high)
+    (0.23, 0.27)
     """
-    z_a, z_b, gap, sigma, dim, mean_lip = broadcast(
-        p_a=z_a, p_b=z_b, gap=gap, sigma=sigma, dim=dim, mean_lip=mean_lip
-    )
-    unknown = np.isnan(gap + sigma + dim + mean_lip)
-    search = (gap > 0) & np.isfinite(gap) & ~unknown
-    trivial = np.where(unknown, np.nan, np.where(gap > 0, np.inf, 0.0))
-    top = np.where(search, gap / 2, 0.0) * sigma / (1 + mean_lip)
 
-    def accepted(distance: Array) -> NDArray[np.bool_]:
-        low, high = (np.asarray(b, dtype=np.float64) for b in envelope.bounds(sigma, distance))
-        _check(low, high, sigma, distance)
-        _monotone(seen, distance, low, high)
-        with np.errstate(all="ignore"):
-            shrunk = pair_certified(distance, z_a, z_b, gap, sigma, low, dim, mean_lip) > 0
-            grown = pair_certified(distance, z_a, z_b, gap, sigma, high, dim, mean_lip) > 0
-        both: NDArray[np.bool_] = shrunk & grown
-        return both
+    distance: ArrayLike
+    low: ArrayLike
+    high: ArrayLike
 
-    seen: list[tuple[Array, Array, Array]] = []
-    good = np.zeros_like(top)
-    bad = top
-    for step in range(120):
-        middle = (good + bad) / 2 if step else top * (1 - 1e-12)
-        ok = accepted(middle) & search
-        good = np.where(ok, middle, good)
-        bad = np.where(ok, bad, middle)
-        if np.all(bad - good <= 1e-12 * good):
-            break
-    return np.where(search, good, trivial)
-
-
-def _check(low: Array, high: Array, sigma: Array, distance: Array) -> None:
-    inside = (low >= 0) & (low <= sigma) & (sigma <= high)
-    inside |= np.isnan(sigma)
-    if not np.all(inside):
-        i = int(np.argmin(inside))
-        raise ValueError(
-            "envelope.bounds must give 0 <= low <= sigma0 <= high; got "
-            f"low {np.broadcast_to(low, inside.shape).flat[i]}, "
-            f"high {np.broadcast_to(high, inside.shape).flat[i]} at distance "
-            f"{np.broadcast_to(distance, inside.shape).flat[i]} from sigma0 "
-            f"{np.broadcast_to(sigma, inside.shape).flat[i]}"
-        )
-
-
-def _monotone(
-    seen: list[tuple[Array, Array, Array]], distance: Array, low: Array, high: Array
-) -> None:
-    """Refuse an envelope that narrows with distance, on all distances asked for so far."""
-    for d, a, b in seen:
-        further = distance > d
-        nearer = distance < d
-        narrower = (further & ((low > a) | (high < b))) | (nearer & ((low < a) | (high > b)))
-        if np.any(narrower):
-            i = int(np.argmax(narrower))
+    def __post_init__(self) -> None:
+        arrays = {
+            name: np.atleast_1d(real(name, getattr(self, name), 0.0, nan=False))
+            for name in ("distance", "low", "high")
+        }
+        if len({a.shape for a in arrays.values()}) != 1 or arrays["low"].ndim != 1:
+            shapes = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())
+            raise ValueError(f"distance, low and high must be 1-d of one length; got {shapes}")
+        distance, low, high = arrays.values()
+        if not (
+            np.all(np.diff(distance) > 0)
+            and np.all(np.diff(low) <= 0)
+            and np.all(np.diff(high) >= 0)
+        ):
             raise ValueError(
-                "envelope must be monotone: low non-increasing and high non-decreasing in the "
-                f"distance; got a narrower interval between distances "
-                f"{sorted((float(d.flat[i]), float(distance.flat[i])))}"
+                "distance must increase, low must not increase and high must not decrease: "
+                "the envelope is not monotone"
             )
-    seen.append((distance, low, high))
+        for name, array in arrays.items():
+            object.__setattr__(self, name, array)
+
+    def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
+        """Smallest and largest sigma at `distance`; (0, inf) beyond the table."""
+        i = np.searchsorted(self.distance, distance)
+        low = np.append(self.low, 0.0)[i] + 0 * np.asarray(sigma0)
+        high = np.append(self.high, np.inf)[i] + 0 * np.asarray(sigma0)
+        return low, high

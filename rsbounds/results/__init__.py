@@ -5,13 +5,15 @@ A file is a TSV whose header starts with the columns the field has written since
 """
 
 from rsbounds.results._file import Writer, read_rows, write
+from rsbounds.results._html import html
 from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
 from rsbounds.results._marks import footnote, marked
 from rsbounds.results._merge import merge
 from rsbounds.results._plot import plot
 from rsbounds.results._results import Results, read
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._table import STYLES, default_radii, table
+from rsbounds.results._table import STYLES, default_radii, summary, table
+from rsbounds.results._text import counts as dense_counts
 from rsbounds.results._text import sparse as sparse_counts
 from rsbounds.results._text import truncated
 
@@ -24,7 +26,9 @@ __all__ = [
     "Row",
     "Writer",
     "default_radii",
+    "dense_counts",
     "footnote",
+    "html",
     "manifest_path",
     "marked",
     "merge",
@@ -32,6 +36,7 @@ __all__ = [
     "read",
     "read_rows",
     "sparse_counts",
+    "summary",
     "table",
     "truncated",
     "write",

@@ -64,6 +64,8 @@ class Writer:
     manifest : Manifest
         What the rows depend on; ``run`` is kept, not compared. A file whose manifest differs in
         ``skip`` or ``max`` alone is extended if all of its rows are inputs of the new selection.
+    further : sequence of str
+        Columns of a new file beyond COLUMNS: those of the rows' ``extra``.
     accept_change : bool
         Go on although model, versions or engine differ, and record it in the manifest.
     lock : bool
@@ -94,10 +96,17 @@ class Writer:
     """
 
     def __init__(
-        self, path: Path, manifest: Manifest, *, accept_change: bool = False, lock: bool = True
+        self,
+        path: Path,
+        manifest: Manifest,
+        *,
+        further: Sequence[str] = (),
+        accept_change: bool = False,
+        lock: bool = True,
     ) -> None:
         self.path = path
         self._lock = lock
+        self._new = (*COLUMNS, *further)
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             raise ValueError(f"{path} is not a regular file: choose another output file")
         self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
@@ -154,13 +163,13 @@ class Writer:
     def _resume(self, manifest: Manifest, accept_change: bool) -> tuple[list[Row], tuple[str, ...]]:
         self._file.seek(0)
         content = self._file.read()
-        header = f"{_header(COLUMNS)}\n".encode()
-        if any(f"{_header(c)}\n".encode().startswith(content) for c in (COLUMNS, FIRST)):
+        header = f"{_header(self._new)}\n".encode()
+        if any(f"{_header(c)}\n".encode().startswith(content) for c in (self._new, FIRST)):
             # no row yet: nothing to resume
             _replace(manifest_path(self.path), manifest.text(), self._lock)
             self._file.truncate(0)
             self._write(header)
-            return [], COLUMNS
+            return [], self._new
         columns, rows = _parsed(self.path, content)
         self._file.truncate(content.rfind(b"\n") + 1)
         kept = self._kept(Manifest.read(self.path), manifest, rows, accept_change)

@@ -135,10 +135,11 @@ class Manifest:
         ignored = {"model.source"} if self.probe and other.probe else set()
         for key in self.probe.keys() ^ other.probe.keys():  # of other inputs, or of none
             ignored.add(f"probe.{key}")
+        keys = [key for key in sorted({*a, *b} - ignored) if a.get(key) != b.get(key)]
+        said = [key for key in keys if not key.startswith("probe.")] or keys  # what explains them
         return [
             f"{key} was {json.dumps(a.get(key))} and is now {json.dumps(b.get(key))}"
-            for key in sorted({*a, *b} - ignored)
-            if a.get(key) != b.get(key)
+            for key in said
         ]
 
     def _compared(self) -> dict[str, Any]:

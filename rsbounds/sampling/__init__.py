@@ -7,21 +7,30 @@ neither on how many samples are held at once, nor on the order of the inputs, sh
 resumption. That the forward pass has a shape of its own matters, because the floating-point
 sums of a network depend on the shape of its batch, and a sum that differs in its last bit now
 and then tips a near-tie between two classes.
+
+The level of the noise is exact: where float32 doesn't have sigma, x + sigma Z is formed in
+float64 and rounded to float32 once, which is the classifier's own doing. What remains of an
+idealisation is the law of Z, which is drawn in float32: see :mod:`rsbounds.sampling.grid_noise`
+for noise that needs none.
 """
 
 from rsbounds.sampling.adapters import as_sampler
 from rsbounds.sampling.arrays import ArraySampler, votes
-from rsbounds.sampling.blocks import block_size, noise_level
+from rsbounds.sampling.blocks import block_size, is_single, noise_level, noisy
 from rsbounds.sampling.port import Sampler
-from rsbounds.sampling.streams import Phase, stream
+from rsbounds.sampling.streams import Phase, Stream, block_seeds, stream
 
 __all__ = [
     "ArraySampler",
     "Phase",
     "Sampler",
+    "Stream",
     "as_sampler",
+    "block_seeds",
     "block_size",
+    "is_single",
     "noise_level",
+    "noisy",
     "stream",
     "votes",
 ]

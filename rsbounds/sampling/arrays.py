@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds.sampling.blocks import block_size, noise_level
+from rsbounds.sampling.blocks import block_size, noisy
 
 
 class ArraySampler:
@@ -35,14 +35,12 @@ class ArraySampler:
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> NDArray[np.int64]:
         """Counts of the classes; see :class:`Sampler`."""
-        x, level = np.asarray(x, dtype=np.float32), noise_level(sigma)
+        x = np.asarray(x, dtype=np.float32)
         size = block_size(n, x.size)
         counts: Any = 0
         for start in range(0, n, size):
-            noise = generator.standard_normal((size, *x.shape), dtype=np.float32)
-            noise *= level
-            noise += x
-            counts = counts + votes(self.classifier(noise), size, n - start)
+            batch = noisy(x, sigma, size, generator)
+            counts = counts + votes(self.classifier(batch), size, n - start)
         return np.asarray(counts, dtype=np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Random streams: one for each phase of each input."""
+"""Random streams: one for each phase of each input, and the seeds of their blocks of noise."""
 
 from __future__ import annotations
 
@@ -17,6 +17,44 @@ class Phase(IntEnum):
     BOUND = 4
 
 
-def stream(seed: int, index: int, phase: Phase) -> np.random.Generator:
+_PHASES = 8
+_BLOCKS = 2**32 // _PHASES
+_ODD = 0x9E3779B1  # any odd number makes k -> k odd + start mod 2^32 one-to-one
+
+
+class Stream(np.random.Generator):
+    """The generator of one phase of one input.
+
+    Samplers with a generator of their own (torch's) draw each block of noise from one seed of
+    32 bits, :meth:`seeds`. All seeds of one input are distinct, within a phase and across
+    phases: two blocks of an input never hold the same noise.
+    """
+
+    def __init__(self, seed: int, index: int, phase: int) -> None:
+        super().__init__(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(index, phase))))
+        if not 0 <= phase < _PHASES:
+            raise ValueError(f"phase must be in [0, {_PHASES}); got {phase}")
+        root = np.random.SeedSequence(seed, spawn_key=(index,))
+        self._start = int(root.generate_state(1)[0])
+        self._first, self._used = int(phase) * _BLOCKS, 0
+
+    def seeds(self, blocks: int) -> list[int]:
+        """Seeds of the next ``blocks`` blocks, each in [0, 2^32)."""
+        if self._used + blocks > _BLOCKS:
+            raise ValueError(f"at most {_BLOCKS} blocks of noise can be drawn for one input")
+        first = self._first + self._used
+        self._used += blocks
+        return [(k * _ODD + self._start) % 2**32 for k in range(first, first + blocks)]
+
+
+def stream(seed: int, index: int, phase: Phase) -> Stream:
     """The generator of one phase of one input."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, phase)))
+    return Stream(seed, index, phase)
+
+
+def block_seeds(generator: np.random.Generator, blocks: int) -> list[int]:
+    """Seeds of 32 bits for ``blocks`` blocks: of a stream's own, else distinct ones drawn."""
+    if isinstance(generator, Stream):
+        return generator.seeds(blocks)
+    drawn: list[int] = generator.choice(2**32, blocks, replace=False).tolist()
+    return drawn

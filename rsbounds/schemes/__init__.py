@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rsbounds.certificate import FIXED_NOISE, PROVEN_ENVELOPE, PROVEN_MAPS, THIS_INPUT
-from rsbounds.schemes import _gaussian, _lipschitz, _range, _semielastic, _shaped
+from rsbounds.schemes import _composite, _gaussian, _lipschitz, _range, _semielastic, _shaped
 from rsbounds.schemes._gaussian import gaussian, this_input
 from rsbounds.schemes._lipschitz import lipschitz
 from rsbounds.schemes._range import sigma_range
@@ -48,5 +48,6 @@ METHODS: Mapping[str, Method] = {
         _range.METHOD,
         _shaped.ANISOTROPIC,
         _shaped.GENERATOR,
+        _composite.METHOD,
     )
 }

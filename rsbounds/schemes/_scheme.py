@@ -137,9 +137,7 @@ class Method:
     def required(self) -> set[str]:
         """Parameters that a manifest can't do without."""
         known = signature(self.radius).parameters
-        return {
-            k for k in self.parameters if k not in known or known[k].default is Parameter.empty
-        }
+        return {k for k in self.parameters if k not in known or known[k].default is Parameter.empty}
 
     def scheme(
         self, sigma: Callable[[Any], float], parameters: Mapping[str, Any], norm: float = 2.0

@@ -1,15 +1,29 @@
-"""The probability of an off-centre ball, as a normal score."""
+"""The probability of an off-centre ball, as a normal score.
+
+References
+----------
+.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+   smoothing, 2022.
+
+Rice, Efficient evaluation of integrals of analytic functions by the trapezoidal rule, Bell System
+Technical Journal 52, 1973. Helstrom, Computing the generalized Marcum Q-function, IEEE Transactions
+on Information Theory 38, 1992.
+Lugannani, Rice, Saddle point approximation for the distribution of the sum of independent random
+variables, Advances in Applied Probability 12, 1980.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array
-from rsbounds.special._call import call
+from rsbounds._numerics.checks import Floats
+from rsbounds.special._call import Out, call
 from rsbounds_ext import kernels
 
 
-def ball_score(u: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ball_score(
+    u: ArrayLike, dim: ArrayLike, s: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Phi^-1 P(|Z - s e1| <= s + u) for Z ~ N(0, I_dim): a ball's probability as a score.
 
     The ball has its centre at distance `s` from the origin and its surface at signed offset `u`
@@ -52,7 +66,9 @@ def ball_score(u: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = Tru
     return call(kernels.ball_score, out, where, u=u, dim=dim, s=s)
 
 
-def ball_offset(z: Any, dim: Any, s: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ball_offset(
+    z: ArrayLike, dim: ArrayLike, s: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """The offset u at which a ball has score z: the inverse of :func:`ball_score` in u.
 
     Parameters

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, choice, real
+from rsbounds._numerics.checks import Floats, choice, real
+from rsbounds._numerics.scores import NDTRI_ERROR
 
 # name -> (absolute part, part relative to |value|), at the exact double arguments
 _SCORE = (4e-15, 4e-15)
 _LOG = (4e-15, 8e-16)
 _BOUNDS: dict[str, tuple[float, float]] = {
     "log_ndtr": (0.0, 2e-15),
-    "ndtri": (0.0, 2e-15),
+    "ndtri": (0.0, NDTRI_ERROR),
     "ndtri_exp": (0.0, 2e-15),
     "ball_score": _SCORE,
     "ncx2_logcdf": _LOG,
     "ncx2_logsf": _LOG,
     "ncx2_logpdf": (1e-14, 8e-16),
+    **{f"{law}_{tail}": _LOG for law in ("rice", "skellam") for tail in ("logcdf", "logsf")},
+    "marcum_logq": _LOG,
+    "marcum_logp": _LOG,
 }
 _STEP = 1e-323  # what underflow may add
-_TAILS = ("ncx2_cdf", "ncx2_sf", "ncx2_pdf")
-_INVERSES = ("ball_offset", "ncx2_ppf", "ncx2_isf", "ncx2_ppf_exp", "ncx2_isf_exp")
+_TAILS = (
+    *(f"{law}_{tail}" for law in ("ncx2", "rice", "skellam") for tail in ("cdf", "sf")),
+    *("ncx2_pdf", "marcum_q", "marcum_p"),
+)
+_INVERSES = (
+    *("ball_offset", "ncx2_ppf", "ncx2_isf", "ncx2_ppf_exp", "ncx2_isf_exp"),
+    *("marcum_q_inv", "marcum_p_inv"),
+    *(f"ncx2_{tail}_inv_{of}" for tail in ("cdf", "sf") for of in ("nc", "df")),
+)
 
 
-def error_bound(name: str, value: Any, /) -> Array:
+def error_bound(name: str, value: ArrayLike, /) -> Floats:
     """A-priori bound on the absolute error of a special function that returned `value`.
 
     For the logarithms of both tails the bound holds for the smaller tail; the larger one,
-    log(1 - small), is better than that. For the quantiles it bounds the error of the score of
+    log(1 - small), is better than that. For the inverses it bounds the error of the score of
     the returned point, before that point's own rounding to a double (`value` is the score).
 
     Parameters
@@ -37,7 +47,7 @@ def error_bound(name: str, value: Any, /) -> Array:
     name : str
         Name of a function of this module.
     value : array_like
-        The value it returned (a score for the quantiles).
+        The value it returned (a score for the inverses).
 
     Returns
     -------
@@ -72,5 +82,5 @@ def error_bound(name: str, value: Any, /) -> Array:
     else:
         absolute, relative = _BOUNDS.get(name, _SCORE)
         bound = absolute + relative * size
-    result: Array = np.where(np.isinf(size), 0.0, bound + _STEP)[()]
+    result: Floats = np.where(np.isinf(size), 0.0, bound + _STEP)[()]
     return result

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, broadcast, real
+from rsbounds._numerics.checks import Array, Floats, broadcast, real
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.threads import apply
+
+Out: TypeAlias = Array | tuple[Array] | None
 
 DOMAIN: dict[str, tuple[float, float]] = {
     "z": (-np.inf, np.inf),
@@ -20,6 +22,14 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "df": (1.0, 1e8),
     "s": (0.0, np.inf),
     "nc": (0.0, 1e60),
+    "m": (0.5, 5e7),  # dim = 2 m, nc = a^2 or nu^2
+    "a": (0.0, 1e30),
+    "nu": (0.0, 1e30),
+    "b": (0.0, np.inf),
+    "q": (0.0, 1.0),
+    "k": (-5e7, 5e7 - 1),  # df = 2 k + 2 or -2 k, nc = 2 mu
+    "mu1": (0.0, 5e59),
+    "mu2": (0.0, 5e59),
 }
 
 
@@ -28,14 +38,14 @@ def _shares_memory(value: Any, out: Any) -> bool:
     return isinstance(value, np.ndarray) and any(np.may_share_memory(value, a) for a in arrays)
 
 
-def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Array:
-    """The ufunc on named arguments; the kernels answer NaN outside the domain, so arguments
-    are looked at only when a NaN came out."""
+def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
+    """The ufunc on named arguments; the kernels answer NaN outside the domain, so arguments are
+    looked at only when a NaN came out."""
     if out is not None:  # the arguments are looked at again after it has been written
         args = {k: np.array(v) if _shares_memory(v, out) else v for k, v in args.items()}
     try:
         if out is None and where is True:
-            result = apply(ufunc, *args.values(), cost=0.4)
+            result: Floats = apply(ufunc, *args.values(), cost=0.4)
         else:
             with np.errstate(all="ignore"):
                 result = ufunc(*args.values(), out=out, where=where)

@@ -1,15 +1,24 @@
-"""The noncentral chi-square distribution: both tails, logarithms, density, quantiles."""
+"""The noncentral chi-square distribution: both tails, logarithms, density, quantiles.
+
+References
+----------
+Rice, Efficient evaluation of integrals of analytic functions by the trapezoidal rule, Bell System
+Technical Journal 52, 1973. Helstrom, Computing the generalized Marcum Q-function, IEEE Transactions
+on Information Theory 38, 1992.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array
-from rsbounds.special._call import call
+from rsbounds._numerics.checks import Floats
+from rsbounds.special._call import Out, call
 from rsbounds_ext import kernels
 
 
-def ncx2_cdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_cdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """P(X <= x) for a noncentral chi-square variable.
 
     Parameters
@@ -46,7 +55,9 @@ def ncx2_cdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     return call(kernels.ncx2_cdf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_sf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_sf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """P(X > x) for a noncentral chi-square variable.
 
     Parameters
@@ -83,7 +94,9 @@ def ncx2_sf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) 
     return call(kernels.ncx2_sf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_logcdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_logcdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log P(X <= x) for a noncentral chi-square variable.
 
     Parameters
@@ -120,7 +133,9 @@ def ncx2_logcdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tr
     return call(kernels.ncx2_logcdf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_logsf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_logsf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log P(X > x) for a noncentral chi-square variable.
 
     Parameters
@@ -157,7 +172,9 @@ def ncx2_logsf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tru
     return call(kernels.ncx2_logsf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_pdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_pdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Density of a noncentral chi-square variable.
 
     Parameters
@@ -193,7 +210,9 @@ def ncx2_pdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     return call(kernels.ncx2_pdf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_logpdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_logpdf(
+    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Log density of a noncentral chi-square variable.
 
     Parameters
@@ -229,7 +248,9 @@ def ncx2_logpdf(x: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = Tr
     return call(kernels.ncx2_logpdf, out, where, x=x, df=df, nc=nc)
 
 
-def ncx2_ppf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_ppf(
+    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Quantile: the x with P(X <= x) = p.
 
     Parameters
@@ -266,7 +287,9 @@ def ncx2_ppf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     return call(kernels.ncx2_ppf, out, where, p=p, df=df, nc=nc)
 
 
-def ncx2_isf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_isf(
+    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Inverse survival function: the x with P(X > x) = p.
 
     Parameters
@@ -303,7 +326,9 @@ def ncx2_isf(p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True)
     return call(kernels.ncx2_isf, out, where, p=p, df=df, nc=nc)
 
 
-def ncx2_ppf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_ppf_exp(
+    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Quantile of a lower tail given by its logarithm.
 
     Parameters
@@ -340,7 +365,9 @@ def ncx2_ppf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any
     return call(kernels.ncx2_ppf_exp, out, where, log_p=log_p, df=df, nc=nc)
 
 
-def ncx2_isf_exp(log_p: Any, df: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ncx2_isf_exp(
+    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Inverse survival function of a tail given by its logarithm.
 
     Parameters

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array
-from rsbounds.special._call import call
+from rsbounds._numerics.checks import Floats
+from rsbounds.special._call import Out, call
 from rsbounds_ext import kernels
 
 
-def log_ndtr(z: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """Logarithm of the standard normal CDF, log P(Z <= z).
 
     Parameters
@@ -41,7 +41,7 @@ def log_ndtr(z: Any, /, out: Any = None, *, where: Any = True) -> Array:
     return call(kernels.log_ndtr, out, where, z=z)
 
 
-def ndtri(p: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """Standard normal quantile Phi^-1(p).
 
     Parameters
@@ -73,7 +73,7 @@ def ndtri(p: Any, /, out: Any = None, *, where: Any = True) -> Array:
     return call(kernels.ndtri, out, where, p=p)
 
 
-def ndtri_exp(log_p: Any, /, out: Any = None, *, where: Any = True) -> Array:
+def ndtri_exp(log_p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """Standard normal quantile of a probability given by its logarithm.
 
     Parameters

@@ -3,20 +3,19 @@
 from rsbounds.certify import Memory, instance_sigma
 from rsbounds.schemes import this_input
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad
+from rsbounds.torch.networks.combine import Concatenation, GroupSort, Residual, Scale
 from rsbounds.torch.networks.generator import (
     CertifiedGenerator,
-    CertifiedNoise,
-    FixedNoise,
     NoiseGenerator,
     NoiseMaps,
     generator_loss,
     small_cnn,
 )
 from rsbounds.torch.networks.lipschitz_bound import (
-    Scale,
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
 )
+from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.sampler import TorchSampler
 from rsbounds.torch.smooth import Smooth
@@ -31,10 +30,13 @@ from rsbounds.torch.training.objective import (
 __all__ = [
     "CertifiedGenerator",
     "CertifiedNoise",
+    "Concatenation",
     "FixedNoise",
+    "GroupSort",
     "Memory",
     "NoiseGenerator",
     "NoiseMaps",
+    "Residual",
     "Scale",
     "SigmaNetwork",
     "Smooth",

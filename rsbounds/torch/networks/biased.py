@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rsbounds.lbrs import LocallyBiased
+from rsbounds.torch.networks._frozen import frozen
 from rsbounds.torch.networks.lipschitz_bound import gradient_lipschitz_upper_bound
 
 __all__ = ["locally_biased", "value_and_grad"]
@@ -49,11 +49,11 @@ def value_and_grad(
     >>> value.tolist(), grad.tolist()
     ([3.0], [[1.0, 2.0]])
     """
-    frozen = copy.deepcopy(model).cpu().double().eval()
+    network = frozen(model)
 
     def evaluate(x: Array) -> tuple[Array, Array]:
         rows = torch.as_tensor(x, dtype=torch.float64).reshape(-1, *shape).requires_grad_()
-        values = frozen(rows).reshape(len(rows), -1)
+        values = network(rows).reshape(len(rows), -1)
         grads = [
             torch.autograd.grad(column.sum(), rows, retain_graph=True)[0].flatten(1)
             for column in values.unbind(1)
@@ -119,7 +119,7 @@ def locally_biased(
     shape = points.shape[1:]
     call = value_and_grad(model, shape)
     if lip_grad is None:
-        lip_grad = gradient_lipschitz_upper_bound(copy.deepcopy(model).cpu().double().eval())
+        lip_grad = gradient_lipschitz_upper_bound(frozen(model))
         if call(points[:1].reshape(1, -1))[0].ndim == 2:
             lip_grad *= math.sqrt(2) * (1 + 1e-12)
         if norm == np.inf:

@@ -10,136 +10,27 @@ same for every input (:class:`NoiseMaps`) and maps with proven bounds
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, softplus
 
-from rsbounds import anisotropic, envelope
 from rsbounds._numerics.checks import real
-from rsbounds.schemes import FIXED_NOISE, THIS_INPUT, Scheme
-from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
+from rsbounds.schemes import THIS_INPUT
+from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise, check_shape
 from rsbounds.torch.networks.sigma import SigmaNetwork
-from rsbounds.torch.sampler import TorchSampler
 
 __all__ = [
     "CertifiedGenerator",
-    "CertifiedNoise",
-    "FixedNoise",
     "NoiseGenerator",
     "NoiseMaps",
     "generator_loss",
     "small_cnn",
 ]
 
-PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
-
 Maps = tuple[torch.Tensor, torch.Tensor]
-
-
-class ShapedSampler(TorchSampler):
-    """Counts of the classes under noise of a fixed shape, centred where ``centre`` says.
-
-    In coordinates divided by the shape the noise is isotropic; there ``centre(x)`` is its mean.
-    ``options`` are those of :class:`TorchSampler`.
-    """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        shape: torch.Tensor,
-        centre: Callable[[torch.Tensor], torch.Tensor],
-        num_classes: int | None,
-        **options: Any,
-    ) -> None:
-        super().__init__(model, num_classes, **options)
-        self._shape = shape.float().to(self.device)
-        self._centre = centre
-
-    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
-        """Counts of the classes; see :class:`rsbounds.certify.Sampler`."""
-        x = torch.as_tensor(x, dtype=torch.float64, device="cpu")
-        _check_shape("x", x, self._shape.shape)
-        with torch.no_grad():
-            centre = self._centre(x)
-        return super().__call__(centre.float(), sigma, n, generator)
-
-    def forward(self, batch: torch.Tensor) -> Any:
-        """What the model returns for a float32 batch of the coordinates divided by the shape."""
-        return super().forward(batch * self._shape)
-
-
-def _check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
-    """Torch would broadcast, and the radius would be one of another dimension."""
-    if np.shape(value) != expected:
-        raise ValueError(f"{name} must be of shape {tuple(expected)}; got {tuple(np.shape(value))}")
-
-
-@dataclass(frozen=True)
-class FixedNoise:
-    """Gaussian noise of one mean and one level on every axis.
-
-    Parameters
-    ----------
-    mean, sigma : Tensor, shape of one input
-        In the input's unit; sigma > 0.
-    scope : str
-        For which classifier its certificates hold.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.certify import certify
-    >>> from rsbounds.torch import FixedNoise
-    >>> model = torch.nn.Linear(2, 2)
-    >>> _ = model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
-    >>> noise = FixedNoise(torch.zeros(2), torch.tensor([0.5, 2.0]))
-    >>> found = certify(noise.sampler(model), torch.tensor([0.5, 0.0]), noise.scheme(), n=1000)
-    >>> found.scope, found.radius < 0.5 + model.bias.abs().sum().item()
-    ('fixed noise', True)
-    """
-
-    mean: torch.Tensor
-    sigma: torch.Tensor
-    scope: str = FIXED_NOISE
-
-    def __post_init__(self) -> None:
-        real("sigma", self.sigma.detach().cpu().numpy(), 0, closed="neither", nan=False)
-        _check_shape("mean", self.mean, self.sigma.shape)
-
-    def sampler(
-        self, model: nn.Module, num_classes: int | None = None, **options: Any
-    ) -> ShapedSampler:
-        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`."""
-        mean, sigma = self.mean.detach().cpu().double(), self.sigma.detach().cpu().float()
-
-        def centre(x: torch.Tensor) -> torch.Tensor:
-            return (x + mean) / sigma.double()
-
-        return ShapedSampler(model, sigma, centre, num_classes, **options)
-
-    def scheme(self, norm: float = 2) -> Scheme:
-        """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm."""
-        levels = self.sigma.detach().cpu().float().double().numpy().ravel()
-
-        def radius(score: float, _: float) -> float:
-            return float(anisotropic.radius(score, levels, norm=norm, scores=True))
-
-        def level(x: Any) -> float:
-            _check_shape("x", x, self.sigma.shape)
-            return 1.0
-
-        return Scheme("anisotropic", self.scope, level, radius, {"norm": norm})
-
-    def log_volume(self, score: float) -> float:
-        """Logarithm of the volume of the certified ellipsoid for a normal score."""
-        levels = self.sigma.detach().cpu().float().double().numpy().ravel()
-        return float(anisotropic.log_volume(score, levels, scores=True))
 
 
 def small_cnn(channels: int, width: int = 16) -> nn.Sequential:
@@ -182,7 +73,7 @@ class NoiseGenerator(nn.Module):
     def forward(self, x: torch.Tensor) -> Maps:
         """Means and levels of a batch, each like x."""
         maps = self.net(x)
-        _check_shape("what net returns", maps, (len(x), 2 * x.shape[1], *x.shape[2:]))
+        check_shape("what net returns", maps, (len(x), 2 * x.shape[1], *x.shape[2:]))
         mean, raw = maps.chunk(2, dim=1)
         return mean, softplus(raw) + self.sigma_min
 
@@ -273,57 +164,6 @@ class CertifiedGenerator(nn.Module):
     def noise(self) -> CertifiedNoise:
         """The noise as it is now."""
         return CertifiedNoise(self)
-
-
-class CertifiedNoise:
-    """The noise of a :class:`CertifiedGenerator` as it was: later training doesn't move it.
-
-    Parameters
-    ----------
-    generator : CertifiedGenerator
-        A copy is taken, in float64 and eval mode.
-    """
-
-    def __init__(self, generator: CertifiedGenerator) -> None:
-        self._generator = copy.deepcopy(generator).cpu().double().eval()
-
-    def sampler(
-        self, model: nn.Module, num_classes: int | None = None, **options: Any
-    ) -> ShapedSampler:
-        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`."""
-        frozen = self._generator
-
-        def centre(x: torch.Tensor) -> torch.Tensor:
-            u = x / frozen.shape
-            mean: torch.Tensor = frozen.mean(u[None].clone())  # it may work in place
-            _check_shape("what the mean map returns", mean, (1, *u.shape))
-            return u + mean[0]
-
-        return ShapedSampler(model, frozen.shape, centre, num_classes, **options)
-
-    def scheme(self, norm: float = 2) -> Scheme:
-        """The scheme of the envelope certificate with the proven bounds, in an l_p norm."""
-        frozen = self._generator
-        mean_lip, lip = lipschitz_upper_bound(frozen.mean), lipschitz_upper_bound(frozen.level)
-        shape = frozen.shape.numpy().ravel()
-        floor = frozen.level.sigma_min
-        bounds = envelope.LipschitzSigma(lip, floor)
-
-        def level(x: Any) -> float:
-            _check_shape("x", x, frozen.shape.shape)
-            with torch.no_grad():
-                u = torch.as_tensor(x, device="cpu").double() / frozen.shape
-                return float(frozen.level(u[None]))
-
-        def radius(score: float, sigma: float) -> float:
-            reach = envelope.radius(
-                score, sigma, bounds, shape.size, mean_lip=mean_lip, scores=True
-            )
-            # the ball inside the ellipsoid |delta/s| < reach
-            return float(anisotropic.radius(reach, shape, norm=norm, scores=True))
-
-        known = {"lip": lip, "mean_lip": mean_lip, "sigma_min": floor, "norm": norm}
-        return Scheme("generator", PROVEN_MAPS, level, radius, known)
 
 
 def generator_loss(

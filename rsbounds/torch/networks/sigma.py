@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
 
-from rsbounds import lipschitz, schemes
-from rsbounds._numerics.checks import choice, real, whole
+from rsbounds import schemes
+from rsbounds._numerics.checks import real
 from rsbounds.schemes import Scheme
+from rsbounds.torch.networks._frozen import frozen
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 
 __all__ = ["SigmaNetwork"]
@@ -74,7 +74,7 @@ class SigmaNetwork(nn.Module):
 
     def frozen(self) -> SigmaNetwork:
         """A copy in float64 and eval mode, which later training doesn't move."""
-        return copy.deepcopy(self).cpu().double().eval()
+        return frozen(self)
 
     def scheme(
         self,
@@ -111,31 +111,17 @@ class SigmaNetwork(nn.Module):
         ----------
         Bergstrom, Sager, Anderson, Theorem 3 and Remark 2 for "paper".
         """
-        choice("method", method, ("exact", "integrated", "paper"))
         network = self.frozen()
         lip, floor = lipschitz_upper_bound(network), self.sigma_min
+        more: dict[str, Any] = {"method": method, "p_min": p_min, "classes": classes}
+        return schemes.lipschitz(partial(_level, network), lip, floor, dim, **more)
 
-        def level(x: Any) -> float:
-            with torch.no_grad():
-                # a copy: h may begin with a module that works in place
-                batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
-                return float(network(batch))
 
-        scheme = schemes.lipschitz(level, lip, floor, dim)
-        if method == "exact":
-            return scheme
-        known: dict[str, Any] = {"lip": lip, "sigma_min": floor, "dim": dim, "method": method}
-        if method == "paper":
-            if p_min is None or classes is None:
-                raise ValueError("method 'paper' needs p_min and classes")
-            whole("classes", classes, 2)
-            real("p_min", p_min, 0, 1 / classes, closed="neither", nan=False)
-            known["p_min"] = p_min
-        else:
-            classes = None
+# a module-level function, so that a scheme can be sent to another process
 
-        def radius(score: float, sigma: float) -> float:
-            return float(lipschitz.radius_of_scores(score, sigma, classes=classes, **known))
 
-        parameters = {**scheme.parameters, "p_min": p_min, "classes": classes}
-        return replace(scheme, method=f"lipschitz-{method}", radius=radius, parameters=parameters)
+def _level(network: SigmaNetwork, x: Any) -> float:
+    with torch.no_grad():
+        # a copy: h may begin with a module that works in place
+        batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
+        return float(network(batch))

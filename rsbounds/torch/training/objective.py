@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.autograd.function import once_differentiable
 
 from rsbounds import lipschitz
 from rsbounds._numerics.checks import real
+from rsbounds.torch import radius
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.training.fitting import soft_vote
 
@@ -30,8 +32,10 @@ def certified_radius(
 ) -> torch.Tensor:
     """:func:`rsbounds.lipschitz.radius` of normal scores, differentiable in score and sigma.
 
-    Forward is the library's radius, rounded down to the type of ``score``; backward its central
-    differences (one-sided at the floor of sigma), with relative error about 1e-6.
+    Forward is the library's radius, rounded down to the type of ``score``. Method "exact" is
+    :func:`rsbounds.torch.radius.lipschitz`; for the other two the gradient is that of central
+    differences (one-sided at the floor of sigma), with relative error about 1e-6. First order
+    only: a second derivative is refused.
 
     Parameters
     ----------
@@ -67,6 +71,10 @@ def certified_radius(
     (1.0, 0.5)
     """
 
+    if known.get("method", "exact") == "exact" and classes is None:
+        exact = {name: value for name, value in known.items() if name != "method"}
+        return radius.lipschitz(score, sigma, sigma_min=sigma_min, scores=True, **exact)
+
     def theory(z: Any, level: Any) -> Any:
         return lipschitz.radius_of_scores(z, level, sigma_min=sigma_min, classes=classes, **known)
 
@@ -89,6 +97,7 @@ class _Radius(torch.autograd.Function):
         return torch.where(near > exact, near.nextafter(torch.zeros_like(near)), near).to(score)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         (score,) = ctx.saved_tensors
         z, level = _numbers(score), ctx.level

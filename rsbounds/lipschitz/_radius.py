@@ -1,0 +1,142 @@
+"""The three radii of a Lipschitz sigma with a floor.
+
+References
+----------
+.. [B] Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
+
+from rsbounds import envelope
+from rsbounds._numerics.checks import Array, Floats, broadcast, check, choice, real
+from rsbounds._numerics.rounding import EPS, capped, round_down
+from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri
+from rsbounds.lipschitz._constant import constant, normalize_scores
+from rsbounds.lipschitz._integrated import integrated
+
+_ROUNDING = 1e-12  # that of the exact radius; the smaller ones are rounded by more
+
+
+def radius(
+    p_a: ArrayLike,
+    sigma: ArrayLike,
+    *,
+    lip: ArrayLike,
+    sigma_min: ArrayLike,
+    dim: ArrayLike,
+    p_b: ArrayLike | None = None,
+    method: str = "exact",
+    p_min: ArrayLike | None = None,
+    scores: bool = False,
+) -> Floats:
+    """Certified l_2 radius at a point with sigma(x0) = `sigma`, sigma Lipschitz with a floor.
+
+    Parameters
+    ----------
+    p_a : array_like
+        Lower bound on the top class's probability (or score), in [0, 1].
+    sigma : array_like
+        sigma(x0) >= sigma_min, in the units of the input. Not used by method "paper".
+    lip : array_like
+        Proven Lipschitz constant of sigma, in [0, inf). Power iteration is not a proof.
+    sigma_min : array_like
+        Lower bound of sigma everywhere; 0 for none (positive for method "paper").
+    dim : array_like
+        Dimension of the input, a real number in [1, 1e8].
+    p_b : array_like, optional
+        Upper bound on every other class's probability; 1 - p_a by default.
+    method : {"exact", "integrated", "paper"}
+        "paper": (z_a - z_b)/(2 L), L of :func:`constant`, scores clipped to [p_min, 1 - p_min].
+        "integrated": the same bound on dz along a path, with the local sigma and score; needs no
+        p_min. "exact": the two-point certificate.
+    p_min : array_like, optional
+        For method "paper" only, which needs it: the score bound, in (0, 1/2).
+    scores : bool
+        `p_a` and `p_b` are normal scores; beyond 1e6 a finite score counts as 1e6.
+
+    Returns
+    -------
+    Array
+        The radius: never above the true value of its formula, within 1e-11 of it (relative).
+        paper <= integrated <= exact <= sigma (z_a - z_b)/2.
+
+    Raises
+    ------
+    ValueError
+        An argument outside its domain, sigma < sigma_min, p_min missing or given needlessly,
+        shapes that do not broadcast.
+
+    References
+    ----------
+    [B] Theorem 3 ("paper"); the other two are proved in the theory pages.
+
+    Examples
+    --------
+    >>> for method in ("paper", "integrated", "exact"):
+    ...     p_min = 1e-7 if method == "paper" else None
+    ...     r = radius(1 - 1e-7, 1.0, lip=0.5, sigma_min=0.65, dim=784, method=method, p_min=p_min)
+    ...     print(f"{method:10} {r:.4f}")
+    paper      0.1498
+    integrated 0.2262
+    exact      0.2564
+    """
+    choice("method", method, ("exact", "integrated", "paper"))
+    if (p_min is not None) != (method == "paper"):
+        raise ValueError(f"p_min is for method 'paper' alone, which needs it; got {p_min!r}")
+    if method == "exact":
+        shape = envelope.LipschitzSigma(lip, sigma_min)
+        return envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores)
+    z_a, z_b, half = ScorePair.of(p_a, p_b, scores=scores).limited()
+    lip = real("lip", lip, 0.0, closed="left")
+    paper = method == "paper"
+    sigma_min = real("sigma_min", sigma_min, 0.0, closed="neither" if paper else "left")
+    sigma = real("sigma", sigma, 0.0, closed="neither")
+    dim = real("dim", dim, 1.0, 1e8)
+    broadcast(p_a=z_a, p_b=z_b, sigma=sigma, lip=lip, sigma_min=sigma_min, dim=dim)
+    check("sigma", sigma, ~(sigma < sigma_min), f"at least sigma_min = {sigma_min}")
+    if p_min is not None:
+        top = -ndtri(real("p_min", p_min, 0.0, 0.5, closed="neither"))
+        half = _clipped(z_a, z_b, half, top)
+        with np.errstate(over="ignore"):
+            value = half / constant(dim, lip, sigma_min, p_min)
+        error = 5 * _ROUNDING
+    else:
+        value, error = integrated(z_a, z_b, half, sigma, lip, sigma_min, dim), 3 * _ROUNDING
+    return round_down(capped(value, np.isfinite(half)), error)
+
+
+def radius_of_scores(
+    score: Any, sigma: Any, *, score_b: Any = None, classes: int | None = None, **others: Any
+) -> Any:
+    """:func:`radius` of scores of p_a and p_b, after Remark 2's map where classes are given."""
+    above, below = score, -score if score_b is None else score_b
+    if classes is not None:
+        above, below = _normalized(above, below, others["p_min"], classes)
+    return radius(above, sigma, p_b=below, scores=True, **others)
+
+
+def _normalized(above: Any, below: Any, p_min: float, classes: int) -> tuple[Any, Any]:
+    """Scores of p_a and p_b after the affine map of Remark 2, rounded outward.
+
+    The map is the same for every class and increasing, so bounds of one class's probability
+    become bounds of its new score.
+    """
+    above, below = np.broadcast_arrays(above, below)
+    pair = np.stack([ndtr(above), ndtr(below), *[np.zeros(above.shape)] * (classes - 2)], -1)
+    moved = normalize_scores(pair, p_min)
+    above, below = ndtri(moved[..., 0] - 8 * EPS), ndtri(moved[..., 1] + 8 * EPS)
+    slack = 8 * EPS * (1 + np.abs(above) + np.abs(below))
+    return above - slack, below + slack
+
+
+def _clipped(z_a: Floats, z_b: Floats, half: Floats, top: Floats) -> Array:
+    """A lower bound of half the gap once both scores are brought into [-top, top]."""
+    inside = (z_a <= top) & (z_b >= -top)
+    clipped = (np.minimum(z_a, top) - np.maximum(z_b, -top)) / 2 - NDTRI_ERROR * top
+    return np.where(inside, half, np.maximum(clipped, 0.0))

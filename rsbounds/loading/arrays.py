@@ -1,0 +1,57 @@
+"""Classifiers of NumPy batches: normalisation inside, scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class ArrayClassifier:
+    """Scores of ``function`` at ``(x - shift) / spread``, as a NumPy array.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a float32 array (count, *shape of x); returns scores (count, classes) as anything
+        NumPy or torch, or an object or mapping whose ``logits`` are those.
+    shift, spread : float32 arrays of shape (channels, 1, 1) or (), or None
+        None: x goes in as it is.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        shift: NDArray[Any] | None = None,
+        spread: NDArray[Any] | None = None,
+    ) -> None:
+        self.function, self.shift, self.spread = function, shift, spread
+
+    def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
+        """Scores (count, classes) of a batch (count, *shape of x)."""
+        if self.shift is not None and self.spread is not None:
+            batch = (batch - self.shift) / self.spread
+        return numbers(logits(self.function(batch)))
+
+
+def logits(returned: Any) -> Any:
+    """The scores in what a model returned: its ``logits``, if it has any."""
+    if isinstance(returned, Mapping):
+        return returned.get("logits", returned)
+    return getattr(returned, "logits", returned)
+
+
+def numbers(returned: Any) -> NDArray[Any]:
+    """``returned`` as a NumPy array of real numbers, wherever it lies."""
+    if hasattr(returned, "detach"):  # a tensor: with a gradient, on a device
+        returned = returned.detach().cpu()
+        returned = returned.float() if returned.is_floating_point() else returned
+        returned = returned.numpy()
+    array = np.asarray(returned)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"the model must return real numbers; got {type(returned).__name__} of {array.dtype}"
+        )
+    return array

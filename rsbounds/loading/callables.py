@@ -1,0 +1,111 @@
+"""The user's own code: ``MODULE:CALLABLE``, ``path/to/file.py:CALLABLE``, and what it raises."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rsbounds.loading.hashes import file_hash, parameters_hash
+
+
+def build(option: str, spec: str, **arguments: Any) -> Any:
+    """What the CALLABLE of ``MODULE:CALLABLE`` returns; it must be callable itself.
+
+    ``option`` names the argument in messages; ``arguments`` are given to CALLABLE.
+    """
+    built = call(option, spec, **arguments)
+    if not callable(built):
+        raise ValueError(
+            f"{option} {shown(spec)} must return a torch module or a callable on a batch; "
+            f"got {type(built).__name__}"
+        )
+    return built
+
+
+def call(option: str, spec: str, **arguments: Any) -> Any:
+    """What the CALLABLE of ``MODULE:CALLABLE`` returns."""
+    name, _, attribute = spec.rpartition(":")
+    if not name or not attribute:
+        raise ValueError(
+            f"{option} must be MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
+        )
+    return guarded(f"{option} {spec}", lambda: attrgetter(attribute)(_module(name))(**arguments))
+
+
+def fingerprint(spec: str, model: Any) -> dict[str, str | None]:
+    """The spec of a model and hashes of its source file and of its parameters."""
+    try:
+        source = inspect.getsourcefile(_module(spec.rpartition(":")[0]))
+    except TypeError:  # a module without a file
+        source = None
+    return {
+        "spec": spec,
+        "source": file_hash(source) if source else None,
+        "parameters": parameters_hash(model),
+    }
+
+
+def guarded(what: str, call: Callable[[], Any]) -> Any:
+    """The value of ``call()``; an exception of the user's code becomes a ValueError.
+
+    ``SystemExit`` too: a model that leaves must not take the run with it. The message is kept
+    whole, on one line.
+    """
+    try:
+        return call()
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        where = frames[-1]
+        raise ValueError(
+            f"{shown(what)} failed: {reason(error)} ({where.filename}:{where.lineno})"
+        ) from error
+
+
+def reason(error: BaseException) -> str:
+    """An exception's type and its whole message on one line."""
+    message = shown(" ".join(str(error).split()))
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def shown(text: object) -> str:
+    """``text`` with control characters escaped: names of strangers' files reach a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def _module(name: str) -> ModuleType:
+    """The module of that name, or of that file."""
+    importlib.import_module("rsbounds_ext")  # the installed one, even in a clone of this project
+    if not name.endswith(".py"):
+        _search(os.getcwd())
+        return importlib.import_module(name)
+    path = Path(name).resolve()
+    key = f"_rsbounds_file_{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
+    if key in sys.modules:
+        return sys.modules[key]
+    spec = importlib.util.spec_from_file_location(key, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    _search(str(path.parent))  # its neighbours, as for a script
+    sys.modules[key] = module  # pickle, dataclasses and inspect look it up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[key]
+        raise
+    return module
+
+
+def _search(directory: str) -> None:
+    if directory not in sys.path:
+        sys.path.insert(0, directory)

@@ -1,0 +1,77 @@
+"""Weights from a file that runs nothing: safetensors, or torch with ``weights_only``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from rsbounds.loading.callables import guarded, reason, shown
+from rsbounds.loading.packages import need
+
+_NESTED = ("state_dict", "model_state_dict", "model")
+
+
+def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The tensors of a checkpoint by name, on the CPU.
+
+    Parameters
+    ----------
+    path : path
+        A safetensors file (by its ending), or one of ``torch.save`` that holds tensors and plain
+        containers alone. The weights may lie under "state_dict", "model_state_dict" or "model",
+        and their names may begin with "module." (DataParallel).
+
+    Returns
+    -------
+    dict
+        name -> tensor.
+
+    Raises
+    ------
+    ValueError
+        If the file is neither, or would run code when read.
+    OSError
+        If it can't be opened.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, torch
+    >>> from rsbounds.loading.checkpoints import read_weights
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "linear.pt")
+    ...     torch.save({"state_dict": {"module.weight": torch.zeros(2)}}, file)
+    ...     list(read_weights(file))
+    ['weight']
+    """
+    with open(path, "rb"):  # missing, a directory, unreadable: as the system says it
+        pass
+    torch = need("torch", "a checkpoint")
+    name = shown(os.fspath(path))
+    if name.endswith(".safetensors"):
+        safetensors = need("safetensors.torch", f"{name}")
+        try:
+            weights: Any = safetensors.load_file(path)
+        except Exception as error:
+            raise ValueError(f"{name} must be a safetensors file: {reason(error)}") from error
+    else:
+        try:
+            weights = torch.load(path, map_location="cpu", weights_only=True)
+        except Exception as error:
+            raise ValueError(
+                f"{name} must be a file of torch.save with tensors alone, which can be read "
+                f"without running what it says (weights_only=True): {reason(error)}"
+            ) from error
+    for key in _NESTED:
+        if isinstance(weights, dict) and isinstance(weights.get(key), dict):
+            weights = weights[key]
+    if not isinstance(weights, dict) or not all(
+        isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in weights.items()
+    ):
+        raise ValueError(f"{name} must map names to tensors; got {type(weights).__name__}")
+    return {key.removeprefix("module."): value for key, value in weights.items()}
+
+
+def load_weights(what: str, model: Any, path: str | os.PathLike[str]) -> None:
+    """Put a checkpoint's tensors into ``model``; every name must match."""
+    weights = read_weights(path)
+    guarded(f"{what}: checkpoint {shown(os.fspath(path))}", lambda: model.load_state_dict(weights))

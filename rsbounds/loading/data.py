@@ -1,0 +1,203 @@
+"""Data sets by place: ``open_data`` reads one input at a time, ``prefetched`` one ahead."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rsbounds._numerics.checks import count
+from rsbounds.loading.callables import call, shown
+from rsbounds.loading.images import Preprocess
+from rsbounds.loading.rows import CorruptInput, Data, Item
+from rsbounds.loading.sequences import SequenceData
+
+
+def open_data(
+    spec: str | os.PathLike[str],
+    *,
+    preprocess: Preprocess | None = None,
+    labels: Sequence[str] | None = None,
+    scale: float | None = None,
+    split: str | None = None,
+    download: bool = False,
+) -> Data:
+    """The data set of that name or file; its inputs stay where they are until they are read.
+
+    Parameters
+    ----------
+    spec : str or path
+        ``FILE.npz`` with x (count, ...) and y (count,); ``FILE.npy`` with the labels beside it
+        in ``FILE.labels.npy``; ``imagefolder:DIR`` with a folder of images for each class;
+        ``hf:ID_OR_DIRECTORY[:SPLIT]``; ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, where
+        CALLABLE() returns a torch ``Dataset`` or any sequence of pairs (x, y).
+    preprocess : Preprocess, optional
+        What images go through; arrays are taken as they are.
+    labels : sequence of str, optional
+        Names of the model's classes in their order, by which folders and named labels are
+        numbered.
+    scale : float, optional
+        What stored numbers are divided by, > 0. Images: 255 by default. Whole-numbered arrays
+        need one.
+    split : str, optional
+        Of a Hugging Face data set, in place of ``:SPLIT``.
+    download : bool
+        Whether a data set that is not on disk may be fetched.
+
+    Returns
+    -------
+    Data
+        Its ``item(i)`` reads one input.
+
+    Raises
+    ------
+    ValueError
+        If the file holds something else, no image is found, labels are no whole numbers >= 0.
+    OSError
+        If it can't be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, numpy as np
+    >>> from rsbounds.loading import open_data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "data.npz")
+    ...     np.savez(file, x=np.full((3, 2), 255, np.uint8), y=[0, 1, 1])
+    ...     with open_data(file, scale=255) as data:
+    ...         len(data), data.label(2), data.input(2).tolist()
+    (3, 1, [1.0, 1.0])
+    """
+    if scale is not None and not 0 < scale < np.inf:
+        raise ValueError(f"scale must be > 0; got {scale}")
+    text = os.fspath(spec)
+    kind, colon, place = text.partition(":")
+    if colon and kind == "imagefolder":
+        from rsbounds.loading.folders import FolderData
+
+        return FolderData(Path(place), preprocess, labels, scale)
+    if colon and kind == "hf":
+        from rsbounds.loading._hf_data import HfData
+
+        return HfData(place, split, preprocess, labels, scale, download=download)
+    if text.endswith((".npz", ".npy")):
+        from rsbounds.loading.archives import NpyData, NpzData
+
+        return (NpzData if text.endswith(".npz") else NpyData)(Path(text), scale)
+    if Path(text).is_dir():
+        raise ValueError(f"{shown(text)} is a directory: say imagefolder:{shown(text)} or hf:...")
+    if ":" not in text:
+        raise ValueError(
+            "the data must be FILE.npz, FILE.npy, imagefolder:DIR, hf:ID_OR_DIRECTORY[:SPLIT], "
+            f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}"
+        )
+    return SequenceData(call("--data", text), f"--data {text}", preprocess, scale)
+
+
+def as_data(data: Any, *, preprocess: Preprocess | None = None, scale: float | None = None) -> Data:
+    """What a Python caller has: a :class:`Data`, a place, arrays (x, y), or pairs (x, y)."""
+    if isinstance(data, Data):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return open_data(data, preprocess=preprocess, scale=scale)
+    if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1:
+        x, y = data
+        if len(x) != len(y):
+            raise ValueError(f"data: x and y must have one length; got {len(x)} and {len(y)}")
+        data = _Pairs(x, y)
+    return SequenceData(data, "data", preprocess, scale)
+
+
+class _Pairs:
+    def __init__(self, x: Any, y: Any) -> None:
+        self.x, self.y = x, y
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, i: int) -> tuple[Any, Any]:
+        return self.x[i], self.y[i]
+
+
+def check_labels(data: Data, classes: int, indices: Iterable[int] | None = None) -> None:
+    """ValueError if a label known without reading inputs is none of the model's classes."""
+    if data.labels is None:
+        return
+    chosen = range(len(data)) if indices is None else indices
+    known = data.labels[np.fromiter(chosen, dtype=np.int64)]
+    if (wrong := known >= classes).any():
+        raise ValueError(
+            f"{data.name}: labels must be below the model's number of classes, {classes}; "
+            f"{int(wrong.sum())} of {len(known)} are not, the first {known[wrong][0]}"
+        )
+
+
+def prefetched(
+    data: Data, indices: Iterable[int], *, ahead: int = 4, skip_corrupt: bool = False
+) -> Iterator[Item]:
+    """The items at ``indices`` in their order, read by a thread that stays ahead.
+
+    Parameters
+    ----------
+    data : Data
+        Where to read.
+    indices : iterable of int
+        Which inputs.
+    ahead : int
+        Items that wait at most, >= 1; memory is bounded by their number.
+    skip_corrupt : bool
+        Yield an input that can't be decoded with ``x = None`` and ``problem``, in place of
+        raising.
+
+    Yields
+    ------
+    Item
+        In the order of ``indices``.
+
+    Raises
+    ------
+    CorruptInput
+        At an input that can't be decoded, unless ``skip_corrupt``.
+    """
+    ready: queue.Queue[Item | BaseException | None] = queue.Queue(count("ahead", ahead, 1))
+    stop = threading.Event()
+
+    def put(item: Item | BaseException | None) -> None:
+        while not stop.is_set():
+            try:
+                return ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+
+    def read(i: int) -> Item:
+        try:
+            return data.item(i)
+        except CorruptInput as error:
+            if not skip_corrupt:
+                raise
+            return Item(i, None, data.label(i), None, str(error))
+
+    def work() -> None:
+        try:
+            for i in indices:
+                if stop.is_set():
+                    return
+                put(read(i))
+            put(None)
+        except BaseException as error:  # raised again where the items are taken
+            put(error)
+
+    thread = threading.Thread(target=work, name="rsbounds-prefetch", daemon=True)
+    thread.start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stop.set()
+        thread.join()

@@ -1,0 +1,257 @@
+"""A denoiser in front of a classifier (denoised smoothing).
+
+A diffusion model's noisy image at timestep t is y = a x + b N(0, I) with a^2 = alphas_cumprod[t]
+and a^2 + b^2 = 1, for x in [-1, 1]. Noise of level sigma on pixels in [0, 1] is noise of level
+2 sigma there, so that t is the one with b/a = 2 sigma. The classifier that is smoothed is the
+composition: a function of the noisy input alone, with one fixed timestep. The sampler draws the
+noise, at exactly the level that is certified; that the schedule has no timestep of exactly this
+level costs accuracy and never soundness.
+
+References
+----------
+H. Salman et al., Denoised smoothing: a provable defense for pretrained classifiers, NeurIPS 2020.
+N. Carlini et al., (Certified!!) adversarial robustness for free!, ICLR 2023.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from rsbounds._numerics.checks import choice, real
+from rsbounds.loading.arrays import logits
+from rsbounds.loading.callables import call, fingerprint, guarded, shown
+from rsbounds.loading.hashes import is_torch, parameters_hash
+from rsbounds.loading.models import Loaded
+from rsbounds.loading.packages import need
+
+PREDICTIONS = ("epsilon", "sample", "v_prediction")
+
+
+class Denoised(nn.Module):
+    """Scores of ``classifier`` at the denoised input.
+
+    Parameters
+    ----------
+    denoiser : torch.nn.Module
+        ``denoiser(y, t)`` with y (count, *shape of x) and t (count,) returns what its
+        ``prediction`` says of y, or an object whose ``sample`` is that.
+    classifier : torch.nn.Module
+        Maps images in ``input_range`` to scores.
+    alphas_cumprod : array of shape (timesteps,)
+        The schedule, falling, in (0, 1).
+    sigma : float
+        Noise level on the input's own range, > 0.
+    prediction : {"epsilon", "sample", "v_prediction"}
+        The noise, the clean image, or a*noise - b*image.
+    input_range : (float, float)
+        The range of x.
+
+    Attributes
+    ----------
+    timestep : int
+        The schedule's timestep for ``sigma``.
+    timestep_sigma : float
+        The level of this timestep on the input's own range: near ``sigma``. The certified level
+        is that of the sampler, ``sigma``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, or the schedule's levels do not reach ``sigma``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.loading.denoiser import Denoised
+    >>> alphas = torch.linspace(0.999, 0.01, 100)
+    >>> nothing = lambda y, t: torch.zeros_like(y)
+    >>> model = Denoised(nothing, torch.nn.Flatten(), alphas, 0.25)
+    >>> model.timestep, round(model.timestep_sigma, 3)
+    (20, 0.251)
+    """
+
+    def __init__(
+        self,
+        denoiser: Any,
+        classifier: Any,
+        alphas_cumprod: Any,
+        sigma: float,
+        *,
+        prediction: str = "epsilon",
+        input_range: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        super().__init__()
+        self.denoiser, self.classifier = denoiser, classifier
+        self.prediction = choice("prediction", prediction, PREDICTIONS)
+        low, high = input_range
+        if not -np.inf < low < high < np.inf:
+            raise ValueError(f"input_range must be (low, high), low < high; got {input_range}")
+        self._low, self._half = low, (high - low) / 2
+        alphas = real("alphas_cumprod", alphas_cumprod, 0, 1, closed="neither", nan=False)
+        if alphas.ndim != 1 or len(alphas) < 2 or not (np.diff(alphas) < 0).all():
+            raise ValueError("alphas_cumprod must be one row of falling numbers, at least two")
+        self.timestep = timestep(alphas, sigma / self._half)
+        self._a = float(np.sqrt(alphas[self.timestep]))
+        self._b = float(np.sqrt(1 - alphas[self.timestep]))
+        self.timestep_sigma = self._half * self._b / self._a
+
+    def forward(self, x: torch.Tensor) -> Any:
+        """Scores of noisy inputs (count, *shape of x)."""
+        y = self._a * ((x - self._low) / self._half - 1)
+        t = torch.full((len(x),), self.timestep, device=x.device, dtype=torch.long)
+        said = self.denoiser(y, t)
+        said = getattr(said, "sample", said)
+        if said.shape != y.shape:
+            raise ValueError(
+                f"the denoiser must return the shape of its input, {tuple(y.shape)}; "
+                f"got {tuple(said.shape)}"
+            )
+        if self.prediction == "epsilon":
+            clean = (y - self._b * said) / self._a
+        elif self.prediction == "v_prediction":
+            clean = self._a * y - self._b * said
+        else:
+            clean = said
+        clean = (clean.clamp(-1, 1) + 1) * self._half + self._low
+        return logits(self.classifier(clean))
+
+
+def timestep(alphas_cumprod: Any, level: float) -> int:
+    """The timestep whose noise level sqrt((1 - alpha)/alpha) is nearest to ``level``, in the
+    logarithm.
+
+    Parameters
+    ----------
+    alphas_cumprod : array of shape (timesteps,)
+        The schedule, falling.
+    level : float
+        For images in [-1, 1], > 0.
+
+    Raises
+    ------
+    ValueError
+        If ``level`` lies outside the schedule's levels by more than one of its steps.
+
+    Examples
+    --------
+    >>> from rsbounds.loading.denoiser import timestep
+    >>> timestep([0.99, 0.8, 0.5], 0.5)
+    1
+    """
+    alphas = np.asarray(alphas_cumprod, dtype=np.float64)
+    if not 0 < level < np.inf:
+        raise ValueError(f"sigma must be > 0; got level {level}")
+    levels = np.log((1 - alphas) / alphas) / 2
+    wanted, step = np.log(level), np.diff(levels)
+    if not levels[0] - step[0] <= wanted <= levels[-1] + step[-1]:
+        raise ValueError(
+            f"sigma must be a level of the denoiser's schedule; on images in [-1, 1] it is "
+            f"{level:.4g}, and the schedule has {np.exp(levels[0]):.4g} to {np.exp(levels[-1]):.4g}"
+        )
+    return int(np.argmin(np.abs(levels - wanted)))
+
+
+def denoised(
+    loaded: Loaded,
+    spec: str,
+    sigma: float,
+    *,
+    input_range: tuple[float, float] = (0.0, 1.0),
+    download: bool = False,
+) -> Loaded:
+    """``loaded`` with a denoiser in front.
+
+    Parameters
+    ----------
+    loaded : Loaded
+        A torch classifier.
+    spec : str
+        ``hf:DIRECTORY_OR_ID``, a pipeline of diffusers with a UNet2DModel and a scheduler; or
+        ``MODULE:CALLABLE``, where CALLABLE() returns (denoiser, alphas_cumprod) or (denoiser,
+        alphas_cumprod, prediction) as :class:`Denoised` takes them.
+    sigma : float
+        Noise level on the input's own range, > 0.
+    input_range : (float, float)
+        The range of the inputs.
+    download : bool
+        Whether a pipeline that is not on disk may be fetched.
+
+    Returns
+    -------
+    Loaded
+        The composition; ``describe["denoiser"]`` has its hash, timestep and levels.
+
+    Raises
+    ------
+    ValueError
+        If the classifier is no torch module, the denoiser can't be built, or its schedule has no
+        such level.
+    """
+    if not is_torch(loaded.model):
+        raise ValueError("a denoiser needs a torch classifier; this model is none")
+    kind, _, place = spec.partition(":")
+    source: dict[str, Any]
+    if kind == "hf":
+        parts, source = _pipeline(place, download), {"spec": spec, "source": None}
+    else:
+        parts = call("--denoiser", spec)
+        source = dict(fingerprint(spec, None))
+    if not isinstance(parts, tuple) or len(parts) not in (2, 3) or not is_torch(parts[0]):
+        raise ValueError(
+            f"--denoiser {shown(spec)} must return (torch module, alphas_cumprod) or (torch "
+            f"module, alphas_cumprod, prediction); got {type(parts).__name__}"
+        )
+    net, alphas, *prediction = parts
+    model = Denoised(
+        net,
+        loaded.model,
+        alphas,
+        sigma,
+        prediction=prediction[0] if prediction else "epsilon",
+        input_range=input_range,
+    )
+    describe = {
+        **source,
+        "parameters": parameters_hash(net),
+        "prediction": model.prediction,
+        "timestep": model.timestep,
+        "timestep_sigma": model.timestep_sigma,
+    }
+    return Loaded(
+        model.eval(),
+        {**loaded.describe, "denoiser": describe},
+        loaded.preprocess,
+        loaded.classes,
+        loaded.labels,
+    )
+
+
+def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
+    """The network, schedule and prediction of a diffusers directory."""
+    where = f"--denoiser hf:{shown(place)}"
+    diffusers = need("diffusers", where)
+    settings: dict[str, Any] = {"local_files_only": not download}
+    if not Path(place).is_dir() and not download:
+        hub = need("huggingface_hub", where)
+        if hub.try_to_load_from_cache(place, "model_index.json") is None:
+            raise ValueError(
+                f"{where} is no directory and not on disk (looked in "
+                f"{shown(hub.constants.HF_HUB_CACHE)}); fetch it with `hf download {shown(place)}`"
+                ", or let this command do so with --download"
+            )
+    net = guarded(
+        where,
+        lambda: diffusers.UNet2DModel.from_pretrained(
+            place, subfolder="unet", use_safetensors=True, **settings
+        ),
+    )
+    scheduler = guarded(
+        where,
+        lambda: diffusers.DDPMScheduler.from_pretrained(place, subfolder="scheduler", **settings),
+    )
+    return net, scheduler.alphas_cumprod.numpy(), scheduler.config.prediction_type

@@ -1,0 +1,119 @@
+"""From an encoded image to the pixels that noise is added to."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import choice, count
+from rsbounds.loading.callables import reason
+from rsbounds.loading.packages import need
+
+INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos", "box", "hamming")
+_DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
+
+
+@dataclass(frozen=True)
+class Preprocess:
+    """What happens to an image before noise: resized, cropped in the middle, 8 bits a channel.
+
+    Parameters
+    ----------
+    resize : int or (int, int), optional
+        A number: the shorter side gets this length, the ratio of the sides stays. A pair:
+        height and width.
+    crop : (int, int), optional
+        Height and width of what is kept, from the middle; what lies outside the image is black.
+    interpolation : {"bilinear", "nearest", "bicubic", "lanczos", "box", "hamming"}
+        Pillow's filter of that name.
+    channels : {3, 1}
+        Colour or grey.
+    rounding : {"even", "down"}
+        Of half a pixel, where what the crop leaves out is odd.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> from rsbounds.loading import Preprocess
+    >>> Preprocess(resize=8, crop=(6, 6))(Image.new("RGB", (20, 10))).shape
+    (3, 6, 6)
+    """
+
+    resize: int | tuple[int, int] | None = None
+    crop: tuple[int, int] | None = None
+    interpolation: str = "bilinear"
+    channels: int = 3
+    rounding: str = "even"
+
+    def __post_init__(self) -> None:
+        for name in ("resize", "crop"):
+            value = getattr(self, name)
+            for side in value if isinstance(value, tuple) else [] if value is None else [value]:
+                count(name, side, 1)
+        choice("interpolation", self.interpolation, INTERPOLATIONS)
+        choice("rounding", self.rounding, ("even", "down"))
+        if self.channels not in (1, 3):
+            raise ValueError(f"channels must be 1 or 3; got {self.channels}")
+
+    def __call__(self, image: Any) -> NDArray[np.uint8]:
+        """The pixels (channels, height, width) of a Pillow image."""
+        if image.mode in _DEEP:
+            raise ValueError(f"images must have 8 bits a channel; got mode {image.mode}")
+        image = image.convert("RGB" if self.channels == 3 else "L")
+        if self.resize is not None:
+            width, height = _resized(image.size, self.resize)
+            if (width, height) != image.size:
+                filters = need("PIL.Image", "an image").Resampling
+                image = image.resize((width, height), filters[self.interpolation.upper()])
+        if self.crop is not None:
+            image = image.crop(self._middle(image.size, self.crop))
+        pixels = np.asarray(image, dtype=np.uint8)
+        pixels = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
+        return np.ascontiguousarray(pixels)
+
+    def _middle(self, size: tuple[int, int], crop: tuple[int, int]) -> tuple[int, int, int, int]:
+        """The crop's box (left, top, right, bottom)."""
+        left, top = (
+            rest // 2 if self.rounding == "down" else round(rest / 2)
+            for rest in (size[0] - crop[1], size[1] - crop[0])
+        )
+        return left, top, left + crop[1], top + crop[0]
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """For a manifest."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+
+def decode(raw: bytes, preprocess: Preprocess | None) -> NDArray[np.uint8]:
+    """The pixels (channels, height, width) of an encoded image, or ValueError.
+
+    Without ``preprocess``: colour, at the image's own size. An image of more pixels than
+    Pillow thinks safe (179 million) is refused before it is decoded.
+    """
+    image_module = need("PIL.Image", "an image")
+    try:
+        with image_module.open(io.BytesIO(raw)) as image:
+            return (preprocess or Preprocess())(image)
+    except (Exception, image_module.DecompressionBombWarning) as error:  # as many as formats
+        raise ValueError(f"the image can't be decoded: {reason(error)}") from error
+
+
+def _resized(size: tuple[int, int], resize: int | tuple[int, int]) -> tuple[int, int]:
+    """(width, height) of the resized image; the longer side is rounded down."""
+    if isinstance(resize, tuple):
+        return resize[1], resize[0]
+    width, height = size
+    short = min(width, height)
+    return (
+        (resize, resize * height // short) if width == short else (resize * width // short, resize)
+    )

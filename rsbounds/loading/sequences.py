@@ -1,0 +1,71 @@
+"""A torch ``Dataset``, or any sequence of pairs (x, y)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import count
+from rsbounds.loading.callables import guarded, shown
+from rsbounds.loading.images import Preprocess
+from rsbounds.loading.rows import CorruptInput, Data, stored_array
+
+
+class SequenceData(Data):
+    """Pairs (x, y) of a sequence; x is an array, a tensor or a Pillow image.
+
+    Parameters
+    ----------
+    pairs : sequence
+        With ``len`` and ``pairs[i]``.
+    name : str
+        For messages.
+    preprocess : Preprocess, optional
+        What images go through.
+    scale : float, optional
+        What numbers are divided by; images by 255 without one.
+    """
+
+    def __init__(
+        self, pairs: Any, name: str, preprocess: Preprocess | None, scale: float | None
+    ) -> None:
+        super().__init__(scale)
+        self.name = shown(name)
+        if not (hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")) or not len(pairs):
+            raise ValueError(
+                f"{self.name} must return a sequence of pairs (x, y), at least one; "
+                f"got {type(pairs).__name__}"
+            )
+        self._pairs, self._preprocess = pairs, preprocess
+        self.identity = {
+            "kind": "sequence",
+            "rows": len(pairs),
+            "scale": scale,
+            "preprocessing": preprocess.description if preprocess else None,
+        }
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def _read(self, i: int) -> tuple[bytes, NDArray[Any], int]:
+        def pair() -> tuple[Any, Any]:
+            x, y = self._pairs[i]
+            return x, y
+
+        what = f"{self.name}: input {i}"
+        x, y = guarded(what, pair)
+        label = count(f"{what}: label", np.asarray(y)[()])
+        images = sys.modules.get("PIL.Image")
+        if images is not None and isinstance(x, images.Image):
+            try:
+                pixels = (self._preprocess or Preprocess())(x)
+            except Exception as error:
+                raise CorruptInput(f"{what}: {error}") from error
+            if self._scale is None:
+                return stored_array(pixels), pixels / np.float32(255), label
+            return stored_array(pixels), pixels, label
+        array = guarded(what, lambda: np.asarray(x.detach().cpu() if hasattr(x, "detach") else x))
+        return stored_array(array), array, label

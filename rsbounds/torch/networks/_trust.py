@@ -1,0 +1,64 @@
+"""Whether a module computes what its kind does: no hook, no override, nothing still moving."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+from torch.nn.modules import module as _hooks
+
+Kinds = type[nn.Module] | tuple[type[nn.Module], ...]
+
+
+def name(module: nn.Module) -> str:
+    """How messages call a module."""
+    return f"the module {type(module).__name__}"
+
+
+def require_eval(module: nn.Module) -> None:
+    """ValueError while the module, or a part of it such as a parametrisation, is training."""
+    for part in module.modules():
+        if part.training:
+            raise ValueError(f"{name(part)} must be in eval mode: training moves what it computes")
+
+
+def refuse_hooks(module: nn.Module) -> None:
+    """ValueError where hooks or attributes of the instance change what a call computes."""
+    hooks = (module._forward_hooks, module._forward_pre_hooks, _hooks._global_forward_hooks,
+             _hooks._global_forward_pre_hooks)  # fmt: skip
+    if any(hooks):
+        raise ValueError(f"{name(module)} has hooks, which can change what it computes")
+    kind = type(module)
+    replaced = [key for key in vars(module) if callable(getattr(kind, key, None))]
+    replaced += ["_compiled_call_impl"] if module._compiled_call_impl is not None else []
+    if replaced:
+        raise ValueError(
+            f"{name(module)} has hooks of its own in {', '.join(replaced)}, which can change what "
+            "it computes"
+        )
+
+
+def is_plain(module: nn.Module, kinds: Kinds) -> bool:
+    """An instance of a kind that computes what the kind does: parametrised, but not overridden."""
+    return any(
+        isinstance(module, kind) and not overridden(module, kind)
+        for kind in (kinds if isinstance(kinds, tuple) else (kinds,))
+    )
+
+
+def overridden(module: nn.Module, kind: type[Any]) -> list[str]:
+    """What the module's class, beyond ``kind``, puts in place of what ``kind`` uses."""
+    used = {*dir(kind), *vars(module), *module._parameters, *module._buffers, *module._modules}
+    beyond = [c for c in type(module).__mro__ if c not in kind.__mro__]
+    return sorted({key for c in beyond for key in vars(c) if key in used and key not in _SAFE})
+
+
+# what a subclass may define: none of it is looked at when the module is called
+_SAFE = {
+    *("__init__", "__new__", "__module__", "__doc__", "__annotations__", "__annotate__"),
+    *("__dict__", "__weakref__", "__slotnames__", "__parameters__", "__orig_bases__"),
+    *("__abstractmethods__", "_abc_impl", "__hash__", "__eq__", "__constants__"),
+    *("__repr__", "extra_repr", "reset_parameters", "__getstate__", "__setstate__"),
+    *("__deepcopy__", "__copy__", "__reduce__", "__reduce_ex__", "__firstlineno__"),
+    *("__static_attributes__", "__init_subclass__", "__class_getitem__", "__subclasshook__"),
+}  # fmt: skip

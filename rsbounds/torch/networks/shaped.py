@@ -1,0 +1,205 @@
+"""Noise of a shape: its own level on every axis, the same or by proven maps; scheme and sampler.
+
+In coordinates divided by the shape the noise is isotropic, and there it is drawn and certified:
+a ball |u| < R is the ellipsoid sum (delta_i/shape_i)^2 < R^2 of the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from rsbounds import anisotropic
+from rsbounds._numerics.checks import real
+from rsbounds.schemes import FIXED_NOISE, METHODS, Scheme, inner_radius
+from rsbounds.torch.networks._frozen import frozen
+from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
+from rsbounds.torch.networks.sigma import SigmaNetwork
+from rsbounds.torch.sampler import TorchSampler
+
+__all__ = ["CertifiedNoise", "FixedNoise", "ShapedSampler", "check_shape"]
+
+
+class ShapedSampler(TorchSampler):
+    """Counts of the classes under noise of a fixed shape, centred where ``centre`` says.
+
+    In coordinates divided by the shape the noise is isotropic; there ``centre(x)`` is its mean.
+    ``options`` are those of :class:`TorchSampler`.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        shape: torch.Tensor,
+        centre: Callable[[torch.Tensor], torch.Tensor],
+        num_classes: int | None,
+        **options: Any,
+    ) -> None:
+        if options.get("sound_noise"):
+            raise ValueError("sound_noise needs noise of one level on every axis; this has a shape")
+        super().__init__(model, num_classes, **options)
+        self._shape = shape.float().to(self.device)
+        self._centre = centre
+
+    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
+        """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
+        x = torch.as_tensor(x, dtype=torch.float64, device="cpu")
+        check_shape("x", x, self._shape.shape)
+        with torch.no_grad():
+            centre = self._centre(x)
+        return self.sample(centre, sigma, n, generator)
+
+    def forward(self, batch: torch.Tensor) -> Any:
+        """What the model returns for a float32 batch of the coordinates divided by the shape."""
+        return super().forward(batch * self._shape)
+
+
+def check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
+    """Torch would broadcast, and the radius would be one of another dimension."""
+    if np.shape(value) != expected:
+        raise ValueError(f"{name} must be of shape {tuple(expected)}; got {tuple(np.shape(value))}")
+
+
+@dataclass(frozen=True)
+class FixedNoise:
+    """Gaussian noise of one mean and one level on every axis.
+
+    The scheme's level s is the geometric mean of the levels as a float32 number; the level of
+    axis i is ``shape``_i s, that product exact, with ``shape`` = sigma/s in float32.
+
+    Parameters
+    ----------
+    mean, sigma : Tensor, shape of one input
+        In the input's unit; sigma > 0.
+    scope : str
+        For which classifier its certificates hold.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.certify import certify
+    >>> from rsbounds.torch import FixedNoise
+    >>> model = torch.nn.Linear(2, 2)
+    >>> _ = model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
+    >>> noise = FixedNoise(torch.zeros(2), torch.tensor([0.5, 2.0]))
+    >>> scheme = noise.scheme()
+    >>> found = certify(noise.sampler(model), torch.tensor([0.5, 0.0]), scheme, n=1000)
+    >>> found.scope, found.sigma, found.radius < 0.5 + model.bias.abs().sum().item()
+    ('fixed noise', 1.0, True)
+    """
+
+    mean: torch.Tensor
+    sigma: torch.Tensor
+    scope: str = FIXED_NOISE
+
+    def __post_init__(self) -> None:
+        levels = self.sigma.detach().cpu().numpy()
+        real("sigma", levels, 0, closed="neither", nan=False)
+        check_shape("mean", self.mean, self.sigma.shape)
+        shape = self.shape.double().numpy()
+        if not ((shape >= _TINY) & (shape < np.inf)).all():
+            raise ValueError(
+                "sigma must keep its ratios to the geometric mean within float32's range; got "
+                f"levels from {levels.min():.2g} to {levels.max():.2g}"
+            )
+
+    @property
+    def level(self) -> float:
+        """The geometric mean of the levels, a float32 number."""
+        return float(np.float32(self.sigma.detach().cpu().double().log().mean().exp().item()))
+
+    @property
+    def shape(self) -> torch.Tensor:
+        """The levels divided by ``level``, in float32."""
+        return (self.sigma.detach().cpu().double() / self.level).float()
+
+    def sampler(
+        self, model: nn.Module, num_classes: int | None = None, **options: Any
+    ) -> ShapedSampler:
+        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`."""
+        mean, shape = self.mean.detach().cpu().double(), self.shape
+        return ShapedSampler(model, shape, partial(_shifted, mean, shape), num_classes, **options)
+
+    def scheme(self, norm: float = 2) -> Scheme:
+        """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm."""
+        level = partial(_level, self.level, tuple(self.sigma.shape))
+        known = _ball(self.shape, norm)
+        return replace(METHODS["anisotropic"].scheme(level, known, norm), scope=self.scope)
+
+    def log_volume(self, score: float) -> float:
+        """Logarithm of the volume of the certified ellipsoid for a normal score."""
+        levels = self.shape.double().numpy().ravel() * self.level
+        return float(anisotropic.log_volume(score, levels, scores=True))
+
+
+class CertifiedNoise:
+    """The noise of a ``CertifiedGenerator`` as it was: later training doesn't move it.
+
+    Parameters
+    ----------
+    generator : CertifiedGenerator
+        A copy is taken, in float64 and eval mode.
+    """
+
+    def __init__(self, generator: nn.Module) -> None:
+        self._generator: Any = frozen(generator)
+
+    def sampler(
+        self, model: nn.Module, num_classes: int | None = None, **options: Any
+    ) -> ShapedSampler:
+        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`."""
+        kept = self._generator
+        return ShapedSampler(model, kept.shape, partial(_moved, kept), num_classes, **options)
+
+    def scheme(self, norm: float = 2) -> Scheme:
+        """The scheme of the envelope certificate with the proven bounds, in an l_p norm."""
+        kept = self._generator
+        known = {
+            "lip": lipschitz_upper_bound(kept.level),
+            "mean_lip": lipschitz_upper_bound(kept.mean),
+            "sigma_min": kept.level.sigma_min,
+            **_ball(kept.shape, norm),
+        }
+        return METHODS["generator"].scheme(partial(_level_at, kept), known, norm)
+
+
+# module-level functions, so that a scheme can be sent to another process
+
+_TINY = float(np.finfo(np.float32).tiny)
+
+
+def _ball(shape: torch.Tensor, norm: float) -> dict[str, Any]:
+    """The l_p radius inside the ellipsoid sum (delta_i/shape_i)^2 <= 1, rounded down."""
+    axes = shape.double().numpy().ravel()
+    return {"norm": norm, "inner": inner_radius(axes, norm), "dim": axes.size}
+
+
+def _shifted(mean: torch.Tensor, shape: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    centre: torch.Tensor = (x + mean) / shape.double()
+    return centre
+
+
+def _moved(kept: Any, x: torch.Tensor) -> torch.Tensor:
+    u = x / kept.shape
+    mean: torch.Tensor = kept.mean(u[None].clone())  # it may work in place
+    check_shape("what the mean map returns", mean, (1, *u.shape))
+    centre: torch.Tensor = u + mean[0]
+    return centre
+
+
+def _level(level: float, shape: tuple[int, ...], x: Any) -> float:
+    check_shape("x", x, shape)
+    return level
+
+
+def _level_at(kept: Any, x: Any) -> float:
+    check_shape("x", x, kept.shape.shape)
+    network: SigmaNetwork = kept.level
+    with torch.no_grad():
+        return float(network((torch.as_tensor(x, device="cpu").double() / kept.shape)[None]))

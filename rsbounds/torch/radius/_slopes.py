@@ -1,0 +1,144 @@
+"""Derivatives of the two-point radius, by the implicit function theorem at the radius found.
+
+In the coordinates of the theory page on the two-point certificate, with e = 1 where sigma1 is the
+larger level and -1 where it is the smaller, the worst set's score X at x1 obeys
+
+    (sigma1/g1) dX = r da + e q1 dsigma1 - e q0 dsigma0 + (sigma0/g0) db,
+
+b the score of its probability at x0, g = G_u at either point, q = rho - s r there, and
+r = I_{n/2}(t)/I_{n/2-1}(t), t = s0 rho0 = s1 rho1. (The set stays the ball that it is, since it
+is the best one of its probability; the ball moves with the multiplier of its constraint, the
+likelihood ratio on its border.) The radius solves X_A + X_B = 0, whose two normal densities are
+the same, so the weight of each is its density alone. Homogeneous of degree 0 in the lengths:
+r a + e q1 sigma1 - e q0 sigma0 = 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import Array
+from rsbounds.special import ball_offset
+
+Mask = NDArray[np.bool_]
+
+_FAR = 60.0  # from here on nine terms of the uniform expansion are exact to 3e-15
+_HALF_SPACE = 1e60
+_LOG_2PI = float(np.log(2 * np.pi))
+
+
+class Move(NamedTuple):
+    """sigma1 over sigma0, |1 - its square|, and its partial derivatives."""
+
+    ratio: Array
+    gap: Array
+    by_distance: Array
+    by_sigma: Array
+    by_parameters: tuple[Array, ...]
+
+
+class Slopes(NamedTuple):
+    """Partial derivatives of a radius."""
+
+    z_a: Array
+    z_b: Array
+    sigma: Array
+    parameters: tuple[Array, ...]
+
+
+def semielastic_move(r: Array, sigma: Array, up: Mask, rate: Array) -> Move:
+    side = np.where(up, 1.0, -1.0)
+    ratio = np.exp(side * rate * r)
+    level = sigma * ratio
+    gap = np.abs(np.expm1(2 * side * rate * r))
+    return Move(ratio, gap, side * rate * level, ratio, (side * r * level,))
+
+
+def lipschitz_move(r: Array, sigma: Array, up: Mask, lip: Array, floor: Array) -> Move:
+    side = np.where(up, 1.0, -1.0)
+    t = lip * r / sigma
+    held = ~up & (sigma - lip * r <= floor)  # the floor, and not the constant, holds sigma1
+    t = np.where(held, (sigma - floor) / sigma, t)
+    ratio = np.where(held, floor / sigma, 1 + side * t)
+    free = np.where(held, 0.0, 1.0)
+    by = (side * r * free, 1 - free)
+    return Move(ratio, t * (2 + side * t), side * lip * free, free, by)
+
+
+def slopes(
+    r: Array, z_a: Array, z_b: Array, sigma: Array, dim: Array, up: Mask, move: Move
+) -> Slopes:
+    """The derivatives where 0 < r < inf; all arguments of one shape."""
+    side = np.where(up, 1.0, -1.0)
+    alpha = r / sigma
+    with np.errstate(divide="ignore"):
+        s0 = np.minimum(alpha / move.gap, _HALF_SPACE)
+    s1 = move.ratio * s0
+    scores = -side * np.stack([-z_a, z_b])  # of the balls: B, or the complement of A
+    u0 = np.asarray(ball_offset(scores, dim, s0))
+    u1 = (u0 - side * alpha) / move.ratio
+    log_bessel, defect = bessel(dim / 2 - 1, s0 * (s0 + u0))
+    log_f0, log_f1 = _log_chi(u0, dim, s0, log_bessel), _log_chi(u1, dim, s1, log_bessel)
+    weight = np.exp(log_f1 - log_f1.max(0))
+    q0, q1 = u0 + s0 * defect, u1 + s1 * defect
+    by_distance = (weight * (1 - defect)).sum(0)
+    by_level = side * (weight * q1).sum(0)
+    by_sigma = -side * (weight * q0).sum(0)
+    by_score = weight * sigma * np.exp(-log_f0 - scores**2 / 2 - _LOG_2PI / 2)
+    total = by_distance + by_level * move.by_distance
+    return Slopes(
+        by_score[0] / total,
+        -by_score[1] / total,
+        -(by_level * move.by_sigma + by_sigma) / total,
+        tuple(-by_level * p / total for p in move.by_parameters),
+    )
+
+
+def _log_chi(u: Array, dim: Array, s: Array, log_bessel: Array) -> Array:
+    """Log density of |Z - s e1| at s + u, given log(e^-t I_{dim/2-1}(t)), t = s (s + u)."""
+    log: Array = (dim / 2 - 1) * np.log1p(u / s) + np.log(s + u) - u**2 / 2 + log_bessel
+    return log
+
+
+def bessel(order: Array, t: Array) -> tuple[Array, Array]:
+    """log(e^-t I_n(t)) and 1 - I_{n+1}(t)/I_n(t) for n >= -1/2, t > 0.
+
+    Debye's expansion in w = sqrt(n^2 + t^2) >= 60; smaller arguments by the recurrence from
+    higher orders, which is stable.
+    """
+    steps = np.where(np.hypot(order, t) < _FAR, np.maximum(np.ceil(_FAR - order), 0), 0)
+    n = order + steps
+    w = np.hypot(n, t)
+    p = n / w
+    first, rest = (sum(u(p) * w ** float(-k) for k, u in enumerate(us, 1)) for us in _DEBYE)
+    rest = rest / (w * (1 + first))
+    log = n**2 / (w + t) - n * np.arcsinh(n / t) - (_LOG_2PI + np.log(w)) / 2 + np.log1p(first)
+    defect = np.where(t < n, 1 - t * (1 / (w + n) + rest), n / t * (1 - n / (w + t)) - t * rest)
+    for _ in range(int(steps.max(initial=0))):
+        more = steps > 0
+        ratio = t / (2 * n + t * (1 - defect))  # I_n over I_{n-1}
+        log = np.where(more, log - np.log(ratio), log)
+        defect = np.where(more, 1 - ratio, defect)
+        n, steps = n - more, steps - more
+    return log, defect
+
+
+def _debye(terms: int) -> tuple[list[Polynomial], list[Polynomial]]:
+    """U_k(p)/p^k and (V_k - U_k)(p)/(p^k (1 - p^2)), DLMF 10.41.9 and 10.41.11."""
+    p = Polynomial([0.0, 1.0])
+    u = [Polynomial([1.0])]
+    v = []
+    for _ in range(terms):
+        last = u[-1]
+        u.append(p**2 * (1 - p**2) * last.deriv() / 2 + ((1 - 5 * p**2) * last).integ() / 8)
+        v.append(u[-1] + p * (p**2 - 1) * (last / 2 + p * last.deriv()))
+    v = [(one - other) // (1 - p**2) for one, other in zip(v, u[1:], strict=True)]
+    lowered = [[Polynomial(f.coef[k:]) for k, f in enumerate(fs, 1)] for fs in (u[1:], v)]
+    return lowered[0], lowered[1]
+
+
+_DEBYE = _debye(9)

@@ -1,0 +1,221 @@
+"""Radii of noise levels that depend on the input: compiled values, implicit gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch.autograd.function import once_differentiable
+
+import rsbounds.lipschitz
+import rsbounds.semielastic
+from rsbounds._numerics.checks import real
+from rsbounds.envelope import LipschitzSigma, SemiElastic, branch_radii
+from rsbounds.special import ndtri
+from rsbounds.torch.radius._slopes import lipschitz_move, semielastic_move, slopes
+from rsbounds.torch.radius._tensors import Number, result_type, round_down, tensor
+
+
+def semielastic(
+    p_a: Number,
+    sigma: Number,
+    rate: Number,
+    dim: Any,
+    p_b: Number | None = None,
+    *,
+    scores: bool = False,
+) -> torch.Tensor:
+    """:func:`rsbounds.semielastic.radius`, log sigma(x) ``rate``-Lipschitz.
+
+    Parameters
+    ----------
+    p_a, p_b, scores
+        As in :func:`rsbounds.torch.radius.gaussian`.
+    sigma, rate : Tensor or float
+        Level at the input, > 0, and rate, >= 0.
+    dim : float or array
+        Dimension of the input, in [1, 1e8].
+
+    Returns
+    -------
+    Tensor
+        The library's value, rounded down to the type of the arguments. Its gradient has relative
+        error below 1e-8; at a tie of the two branches it is that of one of them.
+
+    Raises
+    ------
+    ValueError
+        An argument outside its domain, shapes that don't broadcast.
+
+    References
+    ----------
+    Sukenik, Kuvshinov, Guennemann, Theorem 7.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import radius
+    >>> rate = torch.tensor(0.01, dtype=torch.float64, requires_grad=True)
+    >>> r = radius.semielastic(0.99, 0.25, rate, 784)
+    >>> r.backward()
+    >>> round(r.item(), 6), round(rate.grad.item(), 4)
+    (0.578751, -0.5642)
+    """
+
+    def value(a: Any, b: Any, level: Any, r: Any) -> Any:
+        return rsbounds.semielastic.radius(a, level, r, dim, b, scores=scores)
+
+    given = {"p_a": p_a, "p_b": p_b, "sigma": sigma, "rate": rate}
+    dtype = result_type(*given.values())
+    return _implicit(value, SemiElastic, semielastic_move, dim, scores, given, dtype)
+
+
+def lipschitz(
+    p_a: Number,
+    sigma: Number,
+    *,
+    lip: Number,
+    sigma_min: Number,
+    dim: Any,
+    p_b: Number | None = None,
+    scores: bool = False,
+) -> torch.Tensor:
+    """:func:`rsbounds.lipschitz.radius`, method "exact": sigma(x) Lipschitz with a floor.
+
+    Parameters
+    ----------
+    p_a, p_b, scores
+        As in :func:`rsbounds.torch.radius.gaussian`.
+    sigma, lip, sigma_min : Tensor or float
+        Level at the input (>= ``sigma_min``, but for a rounding of its type), Lipschitz constant
+        of sigma, >= 0, and its floor, >= 0.
+    dim : float or array
+        Dimension of the input, in [1, 1e8].
+
+    Returns
+    -------
+    Tensor
+        As :func:`semielastic`.
+
+    Raises
+    ------
+    ValueError
+        An argument outside its domain, shapes that don't broadcast.
+
+    References
+    ----------
+    Bergstrom, Sager, Anderson, Lipschitz standard deviation networks, under the exact two-point
+    certificate.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch import radius
+    >>> sigma = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    >>> r = radius.lipschitz(0.99, sigma, lip=0.01, sigma_min=0.25, dim=784)
+    >>> r.backward()
+    >>> round(r.item(), 4), round(sigma.grad.item(), 4)
+    (1.081, 2.1621)
+    """
+
+    def value(a: Any, b: Any, level: Any, constant: Any, floor: Any) -> Any:
+        known = {"lip": constant, "sigma_min": floor, "dim": dim, "p_b": b, "scores": scores}
+        return rsbounds.lipschitz.radius(a, level, **known)
+
+    given = {"p_a": p_a, "p_b": p_b, "sigma": sigma, "lip": lip, "sigma_min": sigma_min}
+    dtype = result_type(*given.values())
+    # a level that lies below its floor by a rounding alone is at it
+    level, floor = tensor("sigma", sigma), tensor("sigma_min", sigma_min)
+    near = (level < floor) & (level >= floor * (1 - 2 * torch.finfo(result_type(sigma)).eps))
+    given["sigma"] = level + torch.where(near, floor - level, 0.0).detach()
+    return _implicit(value, LipschitzSigma, lipschitz_move, dim, scores, given, dtype)
+
+
+def _implicit(
+    value: Callable[..., Any],
+    envelope: Callable[..., Any],
+    move: Callable[..., Any],
+    dim: Any,
+    scores: bool,
+    given: dict[str, Number | None],
+    dtype: torch.dtype,
+) -> torch.Tensor:
+    values = {name: None if x is None else tensor(name, x) for name, x in given.items()}
+    dim = real("dim", dim, 1.0, 1e8)
+    try:
+        shape = torch.broadcast_shapes(  # type: ignore[no-untyped-call]
+            dim.shape, *(x.shape for x in values.values() if x is not None)
+        )
+    except RuntimeError:
+        shapes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in values.items() if x is not None)
+        raise ValueError(f"shapes must broadcast together; got {shapes}") from None
+    known = partial(_branch, envelope=envelope, move=move, dim=dim, scores=scores)
+    exact: torch.Tensor = _TwoPoint.apply(  # type: ignore[no-untyped-call]
+        value, known, *(None if x is None else x.expand(shape) for x in values.values())
+    )
+    return round_down(exact, dtype)
+
+
+def _branch(
+    r: Any, p_a: Any, p_b: Any, sigma: Any, *parameters: Any,
+    envelope: Any, move: Any, dim: Any, scores: bool,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Derivatives of the radius by p_a, p_b, sigma and the envelope's parameters."""
+    dim = np.broadcast_to(dim, r.shape)
+    inside = (r > 0) & np.isfinite(r)
+    found = [None if x is None else np.zeros(r.shape) for x in (p_a, p_b, sigma, *parameters)]
+    if not inside.any():
+        return tuple(found)
+    a, level, *rest = (x[inside] for x in (p_a, sigma, *parameters))
+    b = None if p_b is None else p_b[inside]
+    low, high = branch_radii(a, level, envelope(*rest), dim[inside], b, scores=scores)
+    up = high <= low
+    z_a, z_b = _scores(a, b, scores)
+    moved = move(r[inside], level, up, *rest)
+    by = slopes(r[inside], z_a, z_b, level, dim[inside], up, moved)
+    one = other = np.ones_like(z_a)
+    if not scores:  # dz/dp is 1 over the density
+        with np.errstate(over="ignore"):
+            one, other = (np.exp(z**2 / 2) * math.sqrt(2 * math.pi) for z in (z_a, z_b))
+    all_of = [by.z_a * one, by.z_b * other, by.sigma, *by.parameters]
+    if b is None:
+        all_of[:2] = [all_of[0] - by.z_b * one, None]
+    for place, slope in zip(found, all_of, strict=True):
+        if place is not None:
+            place[inside] = slope
+    return tuple(found)
+
+
+def _scores(a: Any, b: Any, scores: bool) -> tuple[Any, Any]:
+    z_a = a if scores else np.asarray(ndtri(a))
+    return z_a, -z_a if b is None else (b if scores else np.asarray(ndtri(b)))
+
+
+class _TwoPoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, value: Any, slope: Any, *given: torch.Tensor | None) -> torch.Tensor:
+        arrays = [None if x is None else x.detach().cpu().numpy() for x in given]
+        exact = np.asarray(value(*arrays))
+        ctx.slope, ctx.arrays, ctx.exact = slope, arrays, exact
+        devices = [x.device for x in given if x is not None]
+        return torch.as_tensor(
+            exact, device=next((d for d in devices if d.type != "cpu"), devices[0])
+        )
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        found = ctx.slope(ctx.exact, *ctx.arrays)
+        wanted = zip(found, ctx.needs_input_grad[2:], strict=True)
+        return (
+            None,
+            None,
+            *(
+                grad * torch.as_tensor(x, device=grad.device) if needed else None
+                for x, needed in wanted
+            ),
+        )

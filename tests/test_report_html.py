@@ -1,0 +1,283 @@
+"""The HTML report: its numbers, what strangers' files may do in it, and a real browser."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from rsbounds.results import Manifest, Results, Row, html, read, write
+from rsbounds.results._charts import charts, interval
+
+OWNED = '</script><script>document.title="owned"</script><img src=x onerror=document.title="owned">'
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+OFFLINE = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000"),
+)
+
+
+def run(name: str, count: int, sigma: float, seed: int = 0, **more: Any) -> Results:
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(count):
+        p_a, label = float(rng.beta(6, 1)), int(rng.integers(3))
+        predict = -1 if p_a < 0.5 else label if rng.random() < 0.9 else (label + 1) % 3
+        radius = sigma * float(rng.random()) * (predict >= 0)
+        own = {"p_a": p_a, "sigma": sigma, "n": 1000, "count": 900, "method": "gaussian", **more}
+        rows.append(Row(i, label, predict, radius, predict == label, "fixed noise", **own))
+    return Results(name, tuple(rows))
+
+
+@pytest.fixture
+def page(tmp_path):
+    pytest.importorskip("plotly")
+
+    def page(files):
+        html(files, tmp_path / "report.html")
+        return (tmp_path / "report.html").read_text(encoding="utf-8")
+
+    return page
+
+
+class Parsed(HTMLParser):
+    """The tags of a page, its scripts, and the rest of its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.text = ""
+        self.inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag == "script"
+        if self.inside:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        if self.inside:
+            self.scripts[-1] += data
+        else:
+            self.text += data
+
+
+# --- numbers
+
+
+def height(trace, radius):
+    """What a step curve shows at a radius: between two points, the height of the later one."""
+    return trace["y"][int(np.searchsorted(trace["x"], radius))]
+
+
+def test_curves_are_the_certified_accuracy_and_its_best():
+    files = [run("narrow", 300, 0.25), run("wide", 200, 1.0, seed=1)]
+    curves = charts(files, ["narrow", "wide"])["curves"]["traces"]
+    assert [trace["name"] for trace in curves] == ["narrow", "wide", "best of 2 runs, gaussian"]
+    assert {trace["line"]["shape"] for trace in curves} == {"vh"}
+    radii = np.linspace(0, 1, 57)
+    expected = np.array([file.certified_accuracy(radii) for file in files])
+    shown = np.array([[height(trace, r) for r in radii] for trace in curves])
+    np.testing.assert_allclose(shown[:2], expected, atol=1e-6)  # written to six decimals
+    np.testing.assert_allclose(shown[2], expected.max(axis=0), atol=1e-6)
+
+
+def test_radii_of_the_curves_are_never_rounded_up():
+    file = run("run", 200, 0.7)
+    (curve,) = charts([file], ["run"])["curves"]["traces"]
+    true = np.unique([0, *(row.radius for row in file.rows if row.correct)])
+    for x in curve["x"][1:-1]:
+        nearest = true[np.searchsorted(true, x)]  # the next one above
+        assert 0 <= nearest - x <= 1e-6
+
+
+def test_infinite_radius_stays_in_the_picture():
+    rows = tuple(Row(i, 1, 1, r, True) for i, r in enumerate([0.5, float("inf")]))
+    (curve,) = charts([Results("run", rows)], ["run"])["curves"]["traces"]
+    assert curve["x"] == [0.0, 0.5, 0.525]
+    assert curve["y"] == [1.0, 1.0, 0.5]
+
+
+def test_shares_add_up():
+    file = run("run", 250, 0.5)
+    found = charts([file], ["run"])
+    for place in ("radius", "p_a"):
+        (trace,) = found[place]["traces"]
+        assert sum(trace["y"][:-1]) == pytest.approx(1, abs=1e-5)
+    assert sum(trace["x"][0] for trace in found["outcomes"]["traces"]) == pytest.approx(1)
+    (bars,) = found["accuracy"]["traces"]
+    parts = file.by_class().values()
+    assert bars["y"] == [part.clean_accuracy() for part in parts]
+    assert found["abstention"]["traces"][0]["y"] == [part.abstention() for part in parts]
+
+
+def test_interval_is_that_of_clopper_and_pearson():
+    for count, n in ((0, 20), (7, 20), (20, 20), (431, 500)):
+        own = binomtest(count, n).proportion_ci(0.95, "exact")
+        low, high = interval(count, n)
+        np.testing.assert_allclose([low, high], own, rtol=1e-9, atol=1e-12)
+
+
+def test_summary_says_quantiles_interval_and_smallness(page):
+    small, large = page([run("run", 100, 0.5)]), page([run("run", 10_000, 0.5)])
+    for text in (small, large):
+        assert "2410.06895" in text
+        assert "p_A 5%" in text
+    assert "Small subset" in small
+    assert "by the 100 inputs of run" in small
+    assert "Small subset" not in large
+
+
+def test_quantiles_of_p_a_are_of_the_true_class(page):
+    known = [(0.875, 1), (0.75, 1), (0.9375, 0), (0.625, 1), (0.96875, 1)]
+    rows = tuple(
+        Row(i, 0, 1 - right, 0.1, bool(right), "fixed noise", p_a=p_a)
+        for i, (p_a, right) in enumerate(known)
+    )
+    text = page([Results("run", rows)])
+    cells = re.search(r"<td>run</td>(.*?)</tr>", text)[1]
+    cells = re.findall(r"<td>(.*?)</td>", cells)
+    assert cells[5:10] == ["0.0000", "0.6250", "0.7500", "0.8750", "0.8750"]
+
+
+def test_field_file_without_p_a(page):
+    rows = tuple(Row(i, 1, 1, 0.5, True, time="0:00:01") for i in range(3))
+    text = page([Results("run", rows)])
+    assert "<td>-</td>" in text
+    assert charts([Results("run", rows)], ["run"])["p_a"]["traces"] == []
+
+
+def test_refusals(monkeypatch, tmp_path):
+    pytest.importorskip("plotly")
+    with pytest.raises(ValueError, match="at least one row"):
+        html([Results("run", ())], tmp_path / "report.html")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install plotly"):
+        html([run("run", 3, 0.5)], tmp_path / "report.html")
+
+
+# --- files from strangers
+
+
+def hostile(folder: Path) -> list[Results]:
+    """Files whose name, columns, cells, scope and manifest would all like to run a script."""
+    row = run("", 60, 0.5).rows[0]
+    extra = {OWNED: OWNED, "@script@": "@plotly@", "&lt;b&gt;": "<b>"}
+    own = Results(
+        f"{OWNED}.tsv",
+        tuple(
+            Row(i, row.label, row.label, 0.1 * i, True, OWNED, n=9, method=OWNED, extra=extra)
+            for i in range(3)
+        ),
+        note=OWNED,
+        manifest=Manifest(method=OWNED, model={OWNED: OWNED}),
+    )
+    path = folder / "<b onclick=alert(1)>.tsv"
+    write(path, Manifest(scope=OWNED, extra={OWNED: "</pre>" + OWNED}), own.rows)
+    return [own, read(path)]
+
+
+def test_strangers_text_is_never_markup(page, tmp_path):
+    text = page(hostile(tmp_path))
+    parsed = Parsed(text)
+    assert len(parsed.scripts) == 3
+    tags = {tag for tag, _ in parsed.tags}
+    assert not tags & {"img", "b", "a", "link", "iframe", "object", "base", "form"}
+    for tag, attributes in parsed.tags:
+        assert not [name for name in attributes if name.startswith("on")], tag
+        assert not {"src", "href", "action"} & set(attributes), tag
+    data = json.loads(parsed.scripts[0])
+    assert data["columns"][-3:] == [OWNED, "@script@", "&lt;b&gt;"]
+    assert data["rows"][0][-3:] == [OWNED, "@plotly@", "<b>"]
+    assert OWNED in parsed.text  # escaped, and so shown
+    charted = json.dumps(data["charts"])  # a charting library reads a little markup of its own
+    assert "<" not in charted
+
+
+def test_policy_knows_the_page_s_own_scripts_alone(page):
+    parsed = Parsed(page([run("run", 3, 0.5)]))
+    (policy,) = (a["content"] for tag, a in parsed.tags if tag == "meta" and a.get("http-equiv"))
+    digests = [hashlib.sha256(script.encode()).digest() for script in parsed.scripts[1:]]
+    own = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    assert policy.endswith(f"script-src {own}")
+    assert policy.startswith("default-src 'none'; form-action 'none'; base-uri 'none';")
+
+
+# --- in a browser
+
+
+def dom(path: Path, folder: Path) -> str:
+    """The page as a browser leaves it, without a network."""
+    words = [str(BROWSER), *OFFLINE, f"--user-data-dir={folder}", "--dump-dom", path.as_uri()]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_browser_draws_everything_and_runs_nothing_else(page, tmp_path):
+    files = [run("narrow", 130, 0.25), run("wide", 120, 1.0, seed=1), *hostile(tmp_path)]
+    path = tmp_path / "hostile.html"
+    text = page(files)
+    # one more script, past all escaping: the policy must stop it
+    path.write_text(text.replace("</body>", "<script>document.title='owned'</script></body>"))
+    found = dom(path, tmp_path / "profile")
+    title = re.search(r"<title>(.*?)</title>", found)[1]
+    assert title.startswith("Certified accuracy: narrow, wide, ")
+    for place in ("curves", "outcomes", "radius", "p_a", "accuracy", "abstention"):
+        (block,) = re.findall(rf'<div id="{place}" class="chart.*?main-svg', found, re.S)
+        assert "js-plotly-plot" in block
+    assert "best of 2 runs, gaussian" in found
+    buttons = set(re.findall(r'data-title="([^"]*)"', found))
+    assert "Zoom in" in buttons
+    assert not [title for title in buttons if re.search("cloud|link|share|edit", title, re.I)]
+    body = re.search(r"<tbody>(?!.*<tbody>)(.*?)</tbody>", found, re.S)[1]
+    assert body.count("<tr>") == 100
+    assert "100 of 256 rows" in found
+
+
+SORT = """<script>
+const heads = [...document.querySelectorAll("#rows th")];
+const radius = heads.find((th) => th.textContent === "radius");
+radius.click(); radius.click();
+document.getElementById("run").value = "1";
+document.getElementById("run").dispatchEvent(new Event("change"));
+document.getElementById("more").click();
+const seen = [...document.querySelectorAll("#rows tbody tr")].map((tr) => tr.cells[4].textContent);
+document.title = JSON.stringify([radius.getAttribute("aria-sort"), seen]);
+</script></body>"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_browser_sorts_and_filters_the_rows(page, tmp_path):
+    files = [run("narrow", 40, 0.25), run("wide", 150, 1.0, seed=1)]
+    text = re.sub(r"script-src [^\"]*", "script-src 'unsafe-inline'", page(files), count=1)
+    path = tmp_path / "driven.html"
+    path.write_text(text.replace("</body>", SORT))
+    found = dom(path, tmp_path / "profile")
+    order, seen = json.loads(re.search(r"<title>(.*?)</title>", found)[1])
+    assert order == "descending"
+    shown = [float(text) for text in seen]
+    assert shown == sorted(shown, reverse=True)
+    expected = sorted((row.radius for row in files[1].rows), reverse=True)
+    np.testing.assert_allclose(shown, expected, atol=1e-6)
+    assert all(x <= y for x, y in zip(shown, expected, strict=True))

@@ -1,0 +1,176 @@
+"""rsbounds.stats.ncx2 in the place of scipy.stats.ncx2."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from mpmath import mp
+
+from rsbounds import oracle, special
+from rsbounds.stats import ncx2
+
+METHODS = ("cdf", "sf", "logcdf", "logsf", "pdf", "logpdf", "ppf", "isf")
+ORDINARY = [(3.0, 4.0), (1.0, 0.0), (21.0, 1.05), (50.0, 300.0)]
+
+
+def points(method: str, df: float, nc: float) -> np.ndarray[Any, Any]:
+    p = np.array([0.001, 0.2, 0.5, 0.9, 0.9999])
+    return p if method in ("ppf", "isf") else special.ncx2_ppf(p, df, nc)
+
+
+def test_it_is_a_scipy_distribution() -> None:
+    assert isinstance(ncx2, type(scipy.stats.ncx2))
+    assert isinstance(ncx2, scipy.stats.rv_continuous)
+    assert ncx2.shapes == scipy.stats.ncx2.shapes == "df, nc"
+    assert ncx2.support(3, 4) == (0.0, np.inf)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("df", "nc"), ORDINARY)
+def test_agrees_with_scipy_where_scipy_is_good(method: str, df: float, nc: float) -> None:
+    x = points(method, df, nc)
+    expected = getattr(scipy.stats.ncx2, method)(x, df, nc)
+    np.testing.assert_allclose(getattr(ncx2, method)(x, df, nc), expected, rtol=1e-11, atol=1e-13)
+    moved = getattr(scipy.stats.ncx2, method)(x, df, nc, loc=-1.0, scale=2.5)
+    value = getattr(ncx2, method)(x, df, nc, loc=-1.0, scale=2.5)
+    np.testing.assert_allclose(value, moved, rtol=1e-11, atol=1e-13)
+    np.testing.assert_array_equal(getattr(ncx2(df, nc, -1.0, 2.5), method)(x), value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_its_numbers_are_those_of_special(method: str) -> None:
+    df = np.array([1.0, 784.0, 150528.0])[:, None]
+    nc = np.array([0.0, 1e3, 1e12, 1e16])
+    x = 1e-12 if method in ("ppf", "isf") else special.ncx2_ppf(1e-12, df, nc)
+    function = getattr(special, f"ncx2_{method}")
+    np.testing.assert_array_equal(getattr(ncx2, method)(x, df, nc), function(x, df, nc))
+
+
+def test_frozen_pickled_and_by_name() -> None:
+    frozen = ncx2(df=784, nc=1e12)
+    assert frozen.isf(frozen.sf(1.00001e12)) == pytest.approx(1.00001e12, rel=1e-14)
+    assert pickle.loads(pickle.dumps(frozen)).logsf(1.1e12) == frozen.logsf(1.1e12)
+    assert pickle.loads(pickle.dumps(ncx2)).cdf(3.0, 2, 1) == ncx2.cdf(3.0, nc=1, df=2)
+
+
+@pytest.mark.parametrize(("df", "nc"), [*ORDINARY, (784.0, 1e6), (2.5, 1e-3)])
+@pytest.mark.parametrize("order", [1, 2, 5, 6, 9])
+def test_moments_against_the_poisson_mixture(df: float, nc: float, order: int) -> None:
+    with mp.workdps(40):
+        half = mp.mpf(nc) / 2
+        centre, spread = int(half), int(40 + 20 * nc**0.5)
+        truth = mp.fsum(
+            mp.exp(-half) * half**j / mp.factorial(j) * mp.rf(mp.mpf(df) / 2 + j, order) * 2**order
+            for j in range(max(0, centre - spread), centre + spread + 1)
+        )
+    # below the fifth it is put together by SciPy from the central moments
+    limit = 4e-16 * order if order > 4 else 4e-15
+    assert ncx2.moment(order, df, nc) == pytest.approx(float(truth), rel=limit, abs=0)
+
+
+def test_other_moments_are_scipys() -> None:
+    for df, nc in ORDINARY:
+        assert ncx2.stats(df, nc, moments="mvsk") == scipy.stats.ncx2.stats(df, nc, moments="mvsk")
+    assert ncx2.std(3, 4, scale=2) == pytest.approx(2 * 22**0.5)
+    assert ncx2.expect(lambda x: x, (3, 4)) == pytest.approx(7.0, rel=1e-8)
+    assert ncx2.entropy(3, 4) == pytest.approx(scipy.stats.ncx2.entropy(3, 4), rel=1e-8)
+    low, high = ncx2.interval(0.9, 3, 4)
+    assert ncx2.cdf(low, 3, 4) == pytest.approx(ncx2.sf(high, 3, 4)) == pytest.approx(0.05)
+
+
+def test_random_variates_follow_it() -> None:
+    sample = ncx2.rvs(5, 30, size=2000, random_state=7)
+    np.testing.assert_array_equal(sample, scipy.stats.ncx2.rvs(5, 30, size=2000, random_state=7))
+    assert scipy.stats.kstest(sample, ncx2(5, 30).cdf).pvalue > 1e-3
+
+
+def test_fit_finds_at_least_the_likelihood_of_the_truth() -> None:
+    sample = ncx2.rvs(4, 20, size=300, random_state=1)
+    df, nc, loc, scale = ncx2.fit(sample, 3.0, 15.0, floc=0, fscale=1)
+    assert (loc, scale) == (0, 1)
+    best, truth = (ncx2.logpdf(sample, *at).sum() for at in ((df, nc), (4, 20)))
+    assert truth <= best < truth + 8  # chi-square with two degrees of freedom, halved
+
+
+def test_outside_the_domain_is_nan_without_a_warning() -> None:
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        for df, nc in [(0.0, 1.0), (-1.0, 1.0), (2e8, 1.0), (3.0, -1.0), (3.0, 2e60), (np.nan, 1)]:
+            for method in METHODS:
+                assert np.isnan(getattr(ncx2, method)(0.5, df, nc))
+        assert np.isnan(ncx2.cdf(np.nan, 3, 4))
+        assert np.isnan(ncx2.ppf(1.5, 3, 4))
+    with pytest.raises(ValueError, match="Domain error"):
+        ncx2.rvs(-1, 4)
+    with pytest.raises(TypeError, match="missing"):
+        ncx2.cdf(1.0, 3)
+
+
+def test_ends_of_the_support() -> None:
+    assert ncx2.cdf([-1.0, 0.0, np.inf], 3, 4).tolist() == [0.0, 0.0, 1.0]
+    assert ncx2.logsf([-1.0, 0.0, np.inf], 3, 4).tolist() == [0.0, 0.0, -np.inf]
+    assert ncx2.ppf([0.0, 1.0], 3, 4).tolist() == [0.0, np.inf]
+    assert ncx2.isf([0.0, 1.0], 3, 4).tolist() == [np.inf, 0.0]
+    assert ncx2.pdf([-1.0, 0.0], 2, 0).tolist() == [0.0, 0.5]
+
+
+@pytest.mark.parametrize("df", range(340, 350))
+def test_log_density_below_the_smallest_double(df: int) -> None:
+    """SciPy's test of its ncx2 (gh-1577) wants -inf here, where its formula underflows."""
+    truth = float(oracle.ncx2_logpdf(1, df, 2, dps=20))
+    assert truth < -800
+    assert ncx2.logpdf(1, df, 2) == pytest.approx(truth, rel=1e-15)
+    assert ncx2.pdf(1, df, 2) == ncx2.pdf(10000, 3, 12) == 0
+
+
+def test_scipy_stats_is_loaded_by_this_module_alone() -> None:
+    code = "import rsbounds, sys; rsbounds.special, rsbounds.gaussian\n"
+    code += "assert 'scipy.stats' not in sys.modules; rsbounds.stats.ncx2\n"
+    code += "assert 'scipy.stats' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+REPLACED = """
+import scipy.stats
+from rsbounds.stats import ncx2
+for module in (scipy.stats, scipy.stats.distributions, scipy.stats._continuous_distns):
+    module.ncx2 = ncx2
+"""
+
+
+@pytest.mark.slow
+def test_scipys_own_tests_of_its_ncx2(tmp_path: Path) -> None:
+    """As installed; left out is the test of the -inf above, all of whose other lines hold."""
+    names = ("test_distributions", "test_continuous_basic", "test_continuous_fit_censored")
+    modules = [f"scipy.stats.tests.{name}" for name in names]
+    try:
+        missing = [m for m in modules if importlib.util.find_spec(m) is None]
+    except ModuleNotFoundError:
+        missing = modules
+    if missing:
+        pytest.skip("SciPy came without its tests")
+    (tmp_path / "replaced.py").write_text(REPLACED)
+    chosen = "(ncx2 or test_infinite_input or test_all_distributions) and not ncx2_tails_pdf"
+    options = ["-q", "-p", "replaced", "-p", "no:cacheprovider", "-o", "addopts=", "-k", chosen]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "--pyargs", *modules],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path), "PATH": "", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None
+    assert int(passed.group(1)) >= 20

@@ -1,0 +1,351 @@
+"""Radii of tensors: the library's values, and gradients that are those of the values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace as Of
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.autograd import gradcheck, gradgradcheck
+
+import rsbounds
+from rsbounds.torch import radius
+from rsbounds.torch.radius._slopes import bessel
+
+Radius = Callable[..., torch.Tensor]
+
+
+def double(*values: float, grad: bool = True) -> list[torch.Tensor]:
+    return [torch.tensor(v, dtype=torch.float64, requires_grad=grad) for v in values]
+
+
+def differences(f: Callable[[float], Any], x: float) -> float:
+    """Five-point derivative; of values to 1e-12 and a step of 3e-3 x: error some 1e-9."""
+    h = 3e-3 * x
+    a, b, c, d = (float(f(x + k * h)) for k in (-2, -1, 1, 2))
+    return (8 * (c - b) - (d - a)) / (12 * h)
+
+
+def check_slopes(f: Radius, library: Callable[..., Any], point: dict[str, float]) -> None:
+    """f's gradient against differences of the library's radius, each in units of R/x."""
+    given = dict(zip(point, double(*point.values()), strict=True))
+    r = f(**given)
+    assert r.item() == pytest.approx(float(library(**point)), rel=1e-15)
+    assert 0 < r.item() < math.inf
+    r.backward()
+    for name, x in point.items():
+        slope = differences(lambda v, name=name: library(**{**point, name: v}), x)
+        found = given[name].grad.item() * x / r.item()
+        assert found == pytest.approx(slope * x / r.item(), rel=2e-7, abs=2e-9), name
+
+
+# normal scores, sigma, rate, dimension: tiny and huge radii, rates that hardly matter and rates
+# that rule certification out
+MAGNITUDES = [
+    (z, sigma, rate / sigma, dim)
+    for z in (1e-3, 0.5, 2.3, 6.0, 30.0)
+    for sigma in (0.25, 1e4)
+    for rate in (1e-9, 1e-4, 0.01, 0.3)
+    for dim in (1, 2, 3, 784, 150528)
+]
+
+
+@pytest.mark.parametrize(("z", "sigma", "rate", "dim"), MAGNITUDES)
+def test_semielastic_slopes(z, sigma, rate, dim):
+    def f(p_a: Any, sigma: Any, rate: Any) -> torch.Tensor:
+        return radius.semielastic(p_a, sigma, rate, dim, scores=True)
+
+    def library(p_a: Any, sigma: Any, rate: Any) -> Any:
+        return rsbounds.semielastic.radius(p_a, sigma, rate, dim, scores=True)
+
+    check_slopes(f, library, {"p_a": z, "sigma": sigma, "rate": rate})
+
+
+@pytest.mark.parametrize("dim", [1, 3, 784, 150528])
+@pytest.mark.parametrize(("p_a", "p_b"), [(0.4, 0.3), (0.9, 0.01), (0.99, 1e-9), (0.5001, 0.4)])
+def test_semielastic_slopes_with_a_runner_up(p_a, p_b, dim):
+    def f(**point: Any) -> torch.Tensor:
+        return radius.semielastic(dim=dim, **point)
+
+    def library(**point: Any) -> Any:
+        return rsbounds.semielastic.radius(dim=dim, **point)
+
+    # near 1 differences over 3e-3 p_a tell little: there of scores alone
+    point = {"p_a": p_a, "p_b": p_b, "sigma": 0.5, "rate": 0.02}
+    if p_a < 0.8:
+        check_slopes(f, library, point)
+    scores = {name: float(rsbounds.special.ndtri(point[name])) for name in ("p_a", "p_b")}
+    check_slopes(
+        lambda **x: f(**x, scores=True), lambda **x: library(**x, scores=True), {**point, **scores}
+    )
+
+
+@pytest.mark.parametrize("dim", [1, 3, 784, 150528])
+@pytest.mark.parametrize(
+    ("z", "sigma", "lip", "floor"),
+    [
+        (1e-3, 0.5, 0.01, 0.1),
+        (2.3, 0.5, 0.01, 0.1),
+        (2.3, 0.5, 0.3, 0.4),  # in low dimension the floor ends the low branch
+        (2.3, 5e3, 1e-6, 1.0),
+        (6.0, 0.5, 0.05, 0.3),
+        (1.0, 0.5, 2.0, 0.45),
+    ],
+)
+def test_lipschitz_slopes(z, sigma, lip, floor, dim):
+    def f(**point: Any) -> torch.Tensor:
+        return radius.lipschitz(**point, dim=dim, scores=True)
+
+    def library(**point: Any) -> Any:
+        return rsbounds.lipschitz.radius(**point, dim=dim, scores=True)
+
+    check_slopes(f, library, {"p_a": z, "sigma": sigma, "lip": lip, "sigma_min": floor})
+
+
+@pytest.mark.parametrize(("z", "lip", "floor", "dim"), [(0.8, 1.0, 0.5, 1), (3.0, 0.2, 0.5, 3)])
+def test_the_floor_has_a_slope_where_it_holds_sigma(z, lip, floor, dim):
+    point = {"p_a": z, "sigma": 1.0, "lip": lip, "sigma_min": floor}
+    envelope = rsbounds.envelope.LipschitzSigma(lip, floor)
+    low, high = rsbounds.envelope.branch_radii(z, 1.0, envelope, dim, scores=True)
+    assert low < 0.99 * high
+    assert 1 - lip * low < 0.99 * floor
+
+    def f(**point: Any) -> torch.Tensor:
+        return radius.lipschitz(**point, dim=dim, scores=True)
+
+    check_slopes(f, lambda **x: rsbounds.lipschitz.radius(**x, dim=dim, scores=True), point)
+    at, constant = double(floor, lip)
+    f(**point | {"sigma_min": at, "lip": constant}).backward()
+    assert at.grad > 0
+    assert constant.grad == 0
+
+
+def test_gradcheck():
+    """torch's own check, of batches that broadcast."""
+    z = torch.tensor([0.3, 1.0, 2.5], dtype=torch.float64, requires_grad=True)
+    sigma = torch.tensor([[0.5], [1.5]], dtype=torch.float64, requires_grad=True)
+    rate, lip, floor, z_b = double(0.05, 0.1, 0.4, -0.4)
+    # radii carry 12 digits, so differences over 1e-4 carry 8
+    known: dict[str, Any] = {"eps": 1e-4, "atol": 1e-6, "rtol": 1e-5}
+
+    def semielastic(z: Any, sigma: Any, rate: Any, z_b: Any) -> torch.Tensor:
+        return radius.semielastic(z, sigma, rate, 784, z_b, scores=True)
+
+    def lipschitz(z: Any, sigma: Any, lip: Any, floor: Any) -> torch.Tensor:
+        return radius.lipschitz(z, sigma, lip=lip, sigma_min=floor, dim=3, scores=True)
+
+    assert gradcheck(semielastic, (z, sigma, rate, z_b), **known)
+    assert gradcheck(lipschitz, (z, sigma, lip, floor), **known)
+
+
+def test_first_order_only_where_the_second_is_not_known():
+    z, rate = double(2.0, 0.1)
+    r = radius.semielastic(z, 0.5, rate, 784, scores=True)
+    (slope,) = torch.autograd.grad(r * r, z, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.backward()
+    (slope,) = torch.autograd.grad(radius.semielastic(z, 0.5, rate, 784, scores=True), z)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        slope.backward()
+
+
+def test_closed_forms_to_second_order():
+    p, p_b, sigma = double(0.9, 0.05, 0.5)
+    levels = torch.tensor([0.5, 0.3, 1.1], dtype=torch.float64, requires_grad=True)
+    for check in (gradcheck, gradgradcheck):
+        assert check(radius.gaussian, (p, sigma, p_b))
+        for norm in (1, 2, 3, math.inf):
+            assert check(lambda *x, norm=norm: radius.anisotropic(*x, norm=norm), (p, levels, p_b))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_values_are_lower_bounds_of_the_library_s(dtype):
+    generator = torch.Generator().manual_seed(0)
+    p = torch.rand(200, generator=generator, dtype=dtype)
+    p_b = (1 - p) * torch.rand(200, generator=generator, dtype=dtype)
+    sigma = (4 * torch.rand(200, generator=generator, dtype=dtype)).exp()
+    levels = (2 * torch.randn(200, 5, generator=generator, dtype=dtype)).exp()
+    a, b, s, axes = (x.double().numpy() for x in (p, p_b, sigma, levels))
+    pairs = [
+        (radius.gaussian(p, sigma), rsbounds.gaussian.radius(a, s)),
+        (radius.gaussian(p, sigma, p_b), rsbounds.gaussian.radius(a, s, b)),
+        (radius.semielastic(p, sigma, 1e-3, 9, p_b), rsbounds.semielastic.radius(a, s, 1e-3, 9, b)),
+    ]
+    for norm in (2.0, 5.0, math.inf):
+        mine = radius.anisotropic(p, levels, p_b, norm=norm)
+        pairs.append((mine, rsbounds.anisotropic.radius(a, axes, b, norm=norm)))
+    for mine, theirs in pairs:
+        assert mine.dtype == dtype
+        # the library's own rounding takes 1e-11 of the radius; never more than that above it
+        assert np.all(mine.double().numpy() <= theirs * (1 + 1e-11))
+        close = 4 * torch.finfo(dtype).eps + 2e-12
+        np.testing.assert_allclose(mine.double(), theirs, rtol=close, atol=1e-12 * s.max())
+
+
+def test_gaussian_is_below_the_truth():
+    from rsbounds import oracle
+
+    z = np.concatenate([np.linspace(1e-9, 38, 40), [1e3, 1e100]])
+    for score in z:
+        truth = oracle.gaussian_radius(float(score), 0.7)
+        assert radius.gaussian(torch.tensor(score), 0.7, scores=True).item() <= truth
+    for p in (0.5 + 1e-9, 0.6, 0.9, 1 - 1e-9, 1 - 2**-53):
+        truth = oracle.gaussian_radius(oracle.ndtri(p), 0.7)
+        found = radius.gaussian(torch.tensor(p, dtype=torch.float64), 0.7).item()
+        assert truth * (1 - 1e-12) - 1e-13 <= found <= truth
+
+
+def test_no_radius_no_slope():
+    p, sigma, rate = double(0.4, 0.5, 0.1)
+    for p_a in (p, double(1.0)[0]):
+        r = radius.semielastic(p_a, sigma, rate, 784)
+        assert r.item() == (0.0 if p_a is p else math.inf)
+        grads = torch.autograd.grad(r, (p_a, sigma, rate))
+        assert all(g == 0 for g in grads)
+    (one,) = torch.autograd.grad(radius.gaussian(p, sigma), p)
+    assert one == 0
+    assert radius.gaussian(torch.tensor(math.nan), 1.0).isnan()
+    # rates of 0 and levels at the floor: Cohen
+    r = radius.semielastic(0.99, sigma, double(0.0)[0], 784)
+    (by_sigma,) = torch.autograd.grad(r, sigma)
+    assert by_sigma.item() == pytest.approx(float(rsbounds.special.ndtri(0.99)), rel=1e-11)
+
+
+def test_a_level_below_its_floor_by_a_rounding():
+    sigma = torch.tensor(0.45, requires_grad=True)  # float32: .45 is rounded down
+    assert sigma.item() < 0.45
+    r = radius.lipschitz(torch.tensor(2.0), sigma, lip=0.01, sigma_min=0.45, dim=784, scores=True)
+    assert r.dtype == torch.float32
+    r.backward()
+    assert sigma.grad > 0
+    with pytest.raises(ValueError, match="sigma"):
+        radius.lipschitz(2.0, 0.449, lip=0.01, sigma_min=0.45, dim=784, scores=True)
+
+
+def test_scores_that_no_probability_has():
+    z = torch.tensor([50.0, 1e4], dtype=torch.float64, requires_grad=True)
+    radius.semielastic(z, 0.5, 1e-6, 784, scores=True).sum().backward()
+    assert torch.all((z.grad > 0.49) & (z.grad <= 0.5 + 1e-9))
+
+
+def test_refusals():
+    p = torch.tensor([0.5, 1.5])
+    with pytest.raises(ValueError, match=r"p_a must be in \[0, 1\]; got 1 of 2 .* first 1.5"):
+        radius.gaussian(p, 1.0)
+    with pytest.raises(ValueError, match="p_a must be in"):
+        radius.semielastic(p, 1.0, 0.1, 784)
+    with pytest.raises(ValueError, match=r"sigma must be in \(0, inf\)"):
+        radius.gaussian(0.9, torch.tensor(0.0))
+    with pytest.raises(ValueError, match=r"shapes must broadcast together; got p_a \(2,\), sigma"):
+        radius.semielastic(torch.ones(2), torch.ones(3), 0.1, 784)
+    with pytest.raises(ValueError, match="sigma must have the axes last"):
+        radius.anisotropic(0.9, torch.tensor(1.0))
+    with pytest.raises(ValueError, match="dim must be in"):
+        radius.semielastic(0.9, torch.tensor(1.0), 0.1, 0.5)
+
+
+@pytest.mark.parametrize("order", [-0.5, 0.0, 0.5, 20.0, 391.0, 75263.0])
+def test_bessel_against_mpmath(order):
+    mpmath = pytest.importorskip("mpmath")
+    for t in (1e-30, 1e-3, 0.5, 30.0, 61.0, 1e3, 1e9):
+        with mpmath.workdps(40):
+            low, high = mpmath.besseli(order, t), mpmath.besseli(order + 1, t)
+            log, defect = mpmath.log(low) - t, 1 - high / low
+        found = bessel(np.array(order), np.array(t))
+        assert abs(found[0] - log) <= 1e-12 * max(1, abs(log))
+        assert abs(found[1] - defect) <= 2e-15
+
+
+def condition(kind: str, stage: int, threshold: float = 0.0, classes: Any = None) -> Any:
+    return Of(kind=kind, stage=stage, threshold=threshold, classes=classes)
+
+
+GATED = Of(
+    sigmas=(1.5, 1.0, 0.5),
+    items=(
+        (condition("margin", 0), condition("score", 0, -0.5)),
+        (condition("score", 1),),
+        (condition("margin", 2),),
+    ),
+)
+
+
+def decide(rule: Any, z: np.ndarray) -> int | None:
+    """The class that a list returns, straight from its definition."""
+    for item in rule.items:
+        for c in range(z.shape[1]):
+            held = []
+            for q in item:
+                r = rule.sigmas[q.stage] * z[q.stage]
+                rival = max(r[b] for b in range(len(r)) if b != c)
+                value = r[c] if q.kind == "score" else (r[c] - rival) / 2
+                held.append(value > q.threshold)
+            if all(held):
+                return c
+    return None
+
+
+def test_cascade_of_one_margin_or_one_score_is_gaussian():
+    p = torch.tensor([[[0.7, 0.2, 0.1]]], dtype=torch.float64)
+    margin = Of(sigmas=(0.5,), items=((condition("margin", 0),),))
+    score = Of(sigmas=(0.5,), items=((condition("score", 0),),))
+    exact = rsbounds.gaussian.radius(0.7, 0.5, [0.2, 0.3])
+    assert radius.cascade(margin, p, 0).item() == pytest.approx(exact[0], rel=1e-12)
+    assert radius.cascade(score, p, 0).item() == pytest.approx(exact[1], rel=1e-12)
+    assert radius.cascade(margin, p, 1).item() == 0
+
+
+def feasible(z: np.ndarray) -> bool:
+    """At most one class of a stage has more than half."""
+    return bool(((z > 0).sum(1) <= 1).all())
+
+
+def test_no_move_of_the_scores_within_the_radius_changes_the_class():
+    """The score box: every signed score may move by less than the radius, on its own."""
+    rng = np.random.default_rng(0)
+    certified, tight = 0, 0
+    for _ in range(200):
+        z = rng.normal(-0.5, size=(3, 3))
+        c = decide(GATED, z)
+        if c is None or not feasible(z):
+            continue
+        r = radius.cascade(GATED, torch.tensor(z)[None], c, scores=True).item()
+        assert r >= 0
+        certified += r > 0
+        moves = rng.uniform(-1, 1, size=(60, 3, 3))
+        moves = np.where(rng.random((60, 1, 1)) < 0.7, np.sign(moves), moves)
+        for scale, flips in ((0.9999, 0), (1.2, 1)):
+            moved = z + scale * r * moves / np.array(GATED.sigmas)[:, None]
+            other = sum(decide(GATED, m) != c for m in moved if feasible(m))
+            assert flips or not other
+            tight += bool(flips and other)
+    assert certified > 60
+    assert tight > 50  # a fifth beyond it, random corners flip many: the radius isn't idle
+
+
+def test_cascade_slopes():
+    generator = torch.Generator().manual_seed(3)
+    z = torch.randn(20, 3, 4, generator=generator, dtype=torch.float64, requires_grad=True)
+    sigmas = torch.tensor(GATED.sigmas, dtype=torch.float64, requires_grad=True)
+    label = torch.tensor([decide(GATED, one.detach().numpy()) or 0 for one in z])
+
+    def f(z: torch.Tensor, sigmas: torch.Tensor) -> torch.Tensor:
+        return radius.cascade(GATED, z, label, sigmas=sigmas, scores=True)
+
+    assert (f(z, sigmas) > 0).sum() > 10
+    assert gradcheck(f, (z, sigmas))
+    with pytest.raises(ValueError, match="p must have 3 stages, as the rule has; got 2"):
+        radius.cascade(GATED, z[:, :2], label, scores=True)
+    rule = Of(sigmas=(1.0,), items=((condition("score", 0, -1.0),),))
+    with pytest.raises(ValueError, match="each item must have a condition with threshold >= 0"):
+        radius.cascade(rule, z[:, :1], 0, scores=True)
+    rule = Of(sigmas=(1.0,), items=((condition("score", 0, 0.0, (1, 2)),),))
+    with pytest.raises(ValueError, match="conditions must be on single classes"):
+        radius.cascade(rule, z[:, :1], 0, scores=True)
+    rule = Of(sigmas=(1.0,), items=((condition("vote", 0),),))
+    with pytest.raises(ValueError, match="kind must be one of 'score', 'margin'; got 'vote'"):
+        radius.cascade(rule, z[:, :1], 0, scores=True)
