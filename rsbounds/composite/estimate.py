@@ -18,7 +18,7 @@ from scipy import special as sc
 from rsbounds._numerics.checks import Array, count, one, real, whole
 from rsbounds._numerics.rounding import EPS, product
 from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
-from rsbounds.composite.geometry import coordinate, item_terms, less, list_radius
+from rsbounds.composite.geometry import checked_values, coordinate, item_terms, less, list_radius
 from rsbounds.composite.rule import Cond, Rule
 from rsbounds.confidence.counts import End, arguments, clopper_pearson, end, score
 from rsbounds.confidence.pairs import half
@@ -84,13 +84,15 @@ class Plan:
         return asdict(self)
 
 
-def plan(rule: Rule, select: Any) -> Plan:
+def plan(rule: Rule, select: Any, *, values: Any = ()) -> Plan:
     """Choose class, items, references and blocking conditions from the selection counts.
 
     Parameters
     ----------
     rule : Rule
     select : array_like of int, shape (K, C)
+    values : array_like of float, shape (V,)
+        For "value" conditions, as in :func:`radius`.
 
     Returns
     -------
@@ -112,13 +114,14 @@ def plan(rule: Rule, select: Any) -> Plan:
     >>> chosen.cls, chosen.items
     (0, (1,))
     """
-    counts = _stages("select", rule, select)
+    counts, fixed = _stages("select", rule, select), checked_values(rule, values)
     drawn = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     z = sc.ndtri((counts + 0.5) / (drawn + 1.0))
     # a class fires only where it leads a stage, so the leaders are the candidates
     candidates = np.unique(z.argmax(axis=-1))
     same = np.broadcast_to(z, (len(candidates), *z.shape))
-    fires, blocks = item_terms(rule, same, candidates)
+    known = np.broadcast_to(fixed, (len(candidates), len(fixed)))
+    fires, blocks = item_terms(rule, same, candidates, known)
     winner = int(list_radius(fires, blocks).argmax())
     cls = int(candidates[winner])
     through = _through(fires[winner], blocks[winner])
@@ -127,17 +130,17 @@ def plan(rule: Rule, select: Any) -> Plan:
     low = score(*clopper_pearson(counts, total, level))[None]
     high = -score(*clopper_pearson(total - counts, total, level))[None]
     hopeful = _through(
-        item_terms(rule, high, np.array([cls]), low)[0][0],
-        item_terms(rule, low, np.array([cls]), high)[1][0],
+        item_terms(rule, high, np.array([cls]), known[:1], low)[0][0],
+        item_terms(rule, low, np.array([cls]), known[:1], high)[1][0],
     )
     best = int(through.argmax())
     able = [j for j, r in enumerate(hopeful) if j == best or r > max(through[best], 0.0)]
-    blocking = [_blocking(rule, item, z) for item in rule.items]
+    blocking = [_blocking(rule, item, z, fixed) for item in rule.items]
     return Plan(cls, tuple(able), _references(z), tuple(blocking))
 
 
 def certify_counts(
-    rule: Rule, select: Any, counts: Sequence[Any], n: int, alpha: float
+    rule: Rule, select: Any, counts: Sequence[Any], n: int, alpha: float, *, values: Any = ()
 ) -> CompositeCertificate:
     """The certificate of a decision list that class counts support.
 
@@ -154,6 +157,8 @@ def certify_counts(
         Samples drawn at each level.
     alpha : float
         Probability that the certificate is wrong, in (0, 1), in total.
+    values : array_like of float, shape (V,)
+        For "value" conditions, as in :func:`radius`.
 
     Returns
     -------
@@ -181,7 +186,7 @@ def certify_counts(
     >>> c.predict, c.item, c.samples, c.binding
     (2, 0, 5200, 'item 0 fires: score, stage 0')
     """
-    chosen = plan(rule, select)
+    chosen, fixed = plan(rule, select, values=values), checked_values(rule, values)
     selected = _stages("select", rule, select)
     n, classes = count("n", n, 1), selected.shape[-1]
     if len(counts) != len(rule.sigmas):
@@ -194,15 +199,21 @@ def certify_counts(
 
     for stage in (k for k, c in enumerate(counts) if c is not None):
         counts_of(stage)
-    return estimate(rule, selected, chosen, counts_of, n, alpha)
+    return estimate(rule, selected, chosen, counts_of, n, alpha, fixed)
 
 
 def estimate(
-    rule: Rule, select: NDArray[np.int64], chosen: Plan, counts_of: CountsOf, n: int, alpha: float
+    rule: Rule,
+    select: NDArray[np.int64],
+    chosen: Plan,
+    counts_of: CountsOf,
+    n: int,
+    alpha: float,
+    values: Array,
 ) -> CompositeCertificate:
     """The certificate, asking for a stage's counts only where the radius depends on them."""
     level = real("alpha", one("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
-    stages = _Bounds(counts_of, n, level / len(chosen.items))
+    stages = _Bounds(counts_of, n, level / len(chosen.items), values)
     best, before = (-np.inf, -1, ""), (np.inf, "")
     for i in range(max(chosen.items) + 1):
         if i in chosen.items:
@@ -216,7 +227,7 @@ def estimate(
     deciding = (
         next(q for q in rule.items[item_index] if q.exclusive)
         if item_index >= 0
-        else Cond("score", next(iter(stages.used)))
+        else Cond("score", next(iter(stages.used), 0))
     )
     lower, upper = stages.pair(deciding, chosen.cls)
     counts = stages.counts(deciding.stage)
@@ -261,9 +272,9 @@ def checked_stage(name: str, counts: Any, classes: int, n: int) -> NDArray[np.in
 class _Bounds:
     """Clopper-Pearson bounds of the stages at one level, each solved once."""
 
-    def __init__(self, counts_of: CountsOf, n: int, level: Array) -> None:
+    def __init__(self, counts_of: CountsOf, n: int, level: Array, values: Array) -> None:
         self.used: dict[int, NDArray[np.int64]] = {}
-        self._counts_of, self._n = counts_of, n
+        self._counts_of, self._n, self.values = counts_of, n, values
         self._level, self._half = level, half(level)
         self._known: dict[tuple[int, bool, bool], End] = {}
 
@@ -309,7 +320,9 @@ def _fires(rule: Rule, i: int, chosen: Plan, stages: _Bounds) -> tuple[float, st
     """Lower bound of the least excess of the item's conditions, and which it is."""
     found = []
     for q in rule.items[i]:
-        if q.kind == "set":
+        if q.kind == "value":
+            value = stages.values[q.stage]
+        elif q.kind == "set":
             value = _down(rule.sigmas[q.stage], stages.of_set(q, above=False))
         else:
             lower, upper = stages.pair(q, chosen.cls)
@@ -336,9 +349,12 @@ def _blocks(rule: Rule, i: int, chosen: Plan, stages: _Bounds) -> tuple[float, s
                 lower = stages.lower(q.stage, halved=True).z[reference]
                 upper = np.minimum(stages.upper(q.stage, halved=True)[classes], -lower)
                 z = -less(lower, upper) / 2.0
-            case _:
+            case "set":
                 z = np.full(classes.shape, stages.of_set(q, above=True))
-        shortfall = less(q.threshold, -_down(rule.sigmas[q.stage], -z))
+            case _:
+                z = np.full(classes.shape, stages.values[q.stage])
+        high = z if q.kind == "value" else -_down(rule.sigmas[q.stage], -z)
+        shortfall = less(q.threshold, high)
         worst = int(shortfall.argmin())
         name = f"item {i} blocks class {classes[worst]}: {q.kind}, stage {q.stage}"
         least = min(least, (float(shortfall[worst]), name))
@@ -365,9 +381,9 @@ def _references(z: Array) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(row) for row in lead.tolist())
 
 
-def _blocking(rule: Rule, item: Sequence[Cond], z: Array) -> tuple[int, ...]:
+def _blocking(rule: Rule, item: Sequence[Cond], z: Array, values: Array) -> tuple[int, ...]:
     """For each class the condition that it misses by most."""
-    short = [q.threshold - coordinate(rule, q, z, z)[0] for q in item]
+    short = [q.threshold - coordinate(rule, q, z, z, values)[0] for q in item]
     return tuple(np.argmax(short, axis=0).tolist())
 
 
