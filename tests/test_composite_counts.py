@@ -9,8 +9,9 @@ from scipy.stats import multinomial
 
 from rsbounds import oracle
 from rsbounds.certificate import ABSTAIN
-from rsbounds.composite import Cond, Rule, certify, certify_counts, predict, radius
-from rsbounds.composite.estimate import estimate, plan
+from rsbounds.composite import Cond, Rule, certify, certify_counts, plan, predict, radius
+from rsbounds.composite.components import Bounds
+from rsbounds.composite.estimate import estimate
 from rsbounds.composite.procedure import stage_stream
 from rsbounds.confidence import lower_bound, pair_bounds
 from rsbounds.sampling import ArraySampler, Phase, stream
@@ -200,7 +201,7 @@ def level(rule, p, n, alpha, choose):
 
 def test_level_of_the_whole_procedure():
     """Selection and estimation together: whatever the selection samples make it choose."""
-    n0, n, alpha = 4, 9, 0.2
+    n0, n, alpha = 4, 6, 0.2
     for p in ([[0.6, 0.4], [0.7, 0.3]], [[0.45, 0.55], [0.75, 0.25]]):
         rule = Rule([1.0, 0.7], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
         truth = [float(radius(rule, ndtri(np.array(p)), c)) for c in (0, 1)]
@@ -249,8 +250,6 @@ def test_level_of_lists_with_margins_of_three_classes(p, items):
 
 def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     """The invalid variant: every item at level alpha, then the best of them."""
-    from rsbounds.composite import estimate as module
-
     n, alpha = 30, 0.1
     # just below values that the bounds take: each bound alone errs with probability alpha
     z = lower_bound([28, 22], n, alpha, scores=True) * (1 - 1e-9)
@@ -263,10 +262,8 @@ def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     for j in (0, 1):
         one = type(chosen)(0, (j,), chosen.references, chosen.blocking)
         assert level(rule, p, n, alpha, one) == pytest.approx(alpha, rel=1e-6)
-    halves = module._Bounds.__init__
-    monkeypatch.setattr(
-        module._Bounds, "__init__", lambda self, c, m, a, v: halves(self, c, m, 2 * a, v)
-    )
+    halves = Bounds.__init__
+    monkeypatch.setattr(Bounds, "__init__", lambda self, c, m, a, v: halves(self, c, m, 2 * a, v))
     # two independent stages: 1 - (1 - alpha)^2
     assert level(rule, p, n, alpha, both) == pytest.approx(0.19, rel=1e-6)
 

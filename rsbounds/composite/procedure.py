@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count, one, real
-from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate, plan
+from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate
 from rsbounds.composite.geometry import checked_values
+from rsbounds.composite.planning import plan
 from rsbounds.composite.rule import Rule
 from rsbounds.sampling import Phase, Sampler
 
