@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rsbounds import special
 from rsbounds._numerics.checks import number, real
+from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, SCORE_LIMIT, ScorePair, score_of
 from rsbounds._numerics.search import bisect, mean_power
 from rsbounds._numerics.threads import apply
@@ -127,3 +128,30 @@ def test_threads_change_no_bit():
     x = np.linspace(-30.0, 30.0, 50_000)
     whole = apply(np.exp, x, cost=0.0)
     np.testing.assert_array_equal(apply(np.exp, x, cost=10.0), whole)
+
+
+@given(
+    st.floats(allow_nan=False),
+    st.one_of(st.floats(0, 1), st.just(2.0**-52)),
+)
+def test_one_number_is_rounded_as_an_array_is(value, error):
+    for rounded in (round_down, round_up):
+        one, many = rounded(value, error), rounded(np.array([value]), error)[0]
+        assert type(one) is np.float64
+        assert one == many
+        assert np.signbit(one) == np.signbit(many) or value != 0
+
+
+@given(st.one_of(st.floats(), st.integers(-(2**70), 2**70)))
+def test_one_number_is_checked_as_an_array_is(value):
+    def outcome(given, closed, nan):
+        try:
+            return real("x", given, -1.0, 1e16, closed=closed, nan=nan).tobytes()
+        except ValueError as error:
+            return str(error).replace("1 of 1 values outside, the first ", "")
+
+    wide = np.array([value]) if isinstance(value, float) or abs(value) < 2**63 else None
+    for closed in ("both", "left", "right", "neither"):
+        for nan in (True, False):
+            if wide is not None:
+                assert outcome(value, closed, nan) == outcome(wide, closed, nan)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from rsbounds.certify import stream
-from rsbounds.torch import Smooth, TorchSampler
+from rsbounds.torch import FixedNoise, Scale, SigmaNetwork, Smooth, TorchSampler
 
 SHAPE = (1, 12, 12)
 
@@ -243,3 +245,82 @@ def test_smooth_checks_the_number_of_classes():
         Smooth(linear(), 10, 0.0)
     with pytest.raises(ValueError, match="batch must be >= 1"):
         Smooth(linear(), 10, 0.5).predict(torch.zeros(SHAPE), 100, 0.001, 0)
+
+
+def test_smooth_is_a_module():
+    model = linear().train()
+    smooth = Smooth(model, 10, 0.1, samples=4)
+    assert set(smooth.state_dict()) == {"base_classifier.1.weight", "base_classifier.1.bias"}
+    other = Smooth(conv(), 10, 0.1)
+    other.base_classifier = linear()
+    other.load_state_dict(smooth.state_dict())
+    assert other.predict(torch.rand(SHAPE), 10, 0.1, 10) in range(-1, 10)
+    other.base_classifier = nn.Sequential(nn.Flatten(), nn.Linear(144, 10).double())
+    copied = pickle.loads(pickle.dumps(other))  # after a call, with a sampler in it
+    assert copied.predict(torch.rand(SHAPE), 10, 0.1, 10) in range(-1, 10)
+    seen = []
+    other.base_classifier.register_forward_pre_hook(lambda _, args: seen.append(args[0].dtype))
+    other.predict(torch.rand(SHAPE), 10, 0.1, 10)
+    assert set(seen) == {torch.float64}  # the new classifier, not the one that was sampled before
+    x = torch.rand(3, *SHAPE)
+    votes = smooth(x)
+    assert votes.shape == (3, 10)
+    assert votes.sum(1).tolist() == pytest.approx([1.0] * 3)
+    votes[:, 0].sum().backward()
+    assert model[1].weight.grad.abs().sum() > 0
+    smooth.train()
+    smooth.certify(x[0], 10, 100, 0.001, 100)  # not stopped by the training mode
+    assert not model.training
+
+
+def test_smooth_gives_the_whole_certificate():
+    smooth = Smooth(linear(), 10, 0.1)
+    x = torch.linspace(0, 1, 144).reshape(SHAPE)
+    whole = smooth.certificate(x, 100, 1000, 0.001, 100)
+    assert (whole.predict, whole.radius) == Smooth(linear(), 10, 0.1).certify(
+        x, 100, 1000, 0.001, 7
+    )
+    assert (whole.n, whole.sigma, whole.scope) == (1000, 0.1, "fixed noise")
+    assert whole.score_b != -whole.score  # the runner-up, not the rest
+    alone = Smooth(linear(), 10, 0.1, runner_up=False).certificate(x, 100, 1000, 0.001, 100)
+    assert alone.score_b == -alone.score
+    assert alone.count == whole.count
+
+
+def test_smooth_takes_schemes_and_noise_of_a_shape():
+    x = torch.linspace(0, 1, 4)
+    level = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(0.01)), 0.25)
+    smooth = Smooth(nn.Linear(4, 2), 2, level.scheme(4))
+    found = smooth.certificate(x, 50, 500, 0.001, 100)
+    assert found.scope == "sigma(x) with a proven envelope"
+    assert found.sigma == level.scheme(4).sigma(x)
+    assert smooth(x[None]).shape == (1, 2)
+    noise = FixedNoise(torch.zeros(4), torch.tensor([0.1, 0.2, 0.3, 0.4]))
+    smooth = Smooth(nn.Linear(4, 2), 2, noise)
+    assert smooth.certificate(x, 50, 500, 0.001, 100).method == "anisotropic"
+    with pytest.raises(ValueError, match="soft votes need noise of one level"):
+        smooth(x[None])
+    with pytest.raises(ValueError, match="'anisotropic' needs its own noise"):
+        Smooth(nn.Linear(4, 2), 2, noise.scheme())
+
+
+class Lattice(nn.Module):
+    """Class 0 where the numbers lie on a coarse lattice: true of 3.0 + noise in float32 alone."""
+
+    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+        scaled = 2.0**20 * batch[:, 0].double()
+        return torch.stack([(scaled == scaled.round()).double(), torch.full((len(batch),), 0.5)], 1)
+
+
+def test_sound_noise_of_smooth_is_not_fooled_by_the_lattice_of_float32():
+    """In real numbers the lattice has probability 0; float32 noise sees nothing else at 16."""
+    x = torch.tensor([16.0, 0.0])
+    assert Smooth(Lattice(), 2, 0.5).predict(x, 1000, 0.001, 100) == 0
+    with pytest.raises(ValueError, match="grid of 1/255"):
+        Smooth(Lattice(), 2, 0.5, sound_noise=True).predict(torch.rand(2) + 1e-4, 1000, 0.001, 100)
+    seen = []
+    model = nn.Linear(2, 2)
+    model.register_forward_pre_hook(lambda _, args: seen.append(args[0].clone()))
+    Smooth(model, 2, 0.5, sound_noise=True).predict(torch.tensor([0.2, 1.0]), 1000, 0.001, 100)
+    grid = 255 * torch.cat(seen)
+    assert (grid - grid.round()).abs().max() < 1e-3

@@ -160,7 +160,7 @@ def test_block_seeds_of_an_input_are_distinct_in_and_across_phases():
     for seed, index in ((0, 0), (7, 123), (2**40, 3)):
         streams = [stream(seed, index, phase) for phase in Phase]
         seeds = [s for one in streams for k in (1, 5, 4000) for s in block_seeds(one, k)]
-        assert len(set(seeds)) == len(seeds) == 4 * 4006
+        assert len(set(seeds)) == len(seeds) == len(Phase) * 4006
         assert all(0 <= s < 2**32 for s in seeds)
     again = block_seeds(stream(2**40, 3, Phase.SELECT), 3)
     assert again == block_seeds(stream(2**40, 3, Phase.SELECT), 2) + again[2:]
@@ -211,7 +211,7 @@ def test_device_is_the_models_own_and_another_gets_a_copy(monkeypatch):
     assert TorchSampler(linear()).device == torch.device("cpu")
     assert TorchSampler(nn.Identity()).device == torch.device("cpu")
     model = linear()
-    monkeypatch.setattr(sampler_module, "_home", lambda model: torch.device("cuda:0"))
+    monkeypatch.setattr(sampler_module, "home", lambda model: torch.device("cuda:0"))
     sampler = TorchSampler(model, device="cpu")  # as if it came from a GPU
     model.weight.data.fill_(torch.nan)
     assert np.asarray(sampler(torch.zeros(4), 0.5, 100, stream(0, 0, 1))).sum() == 100

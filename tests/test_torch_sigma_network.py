@@ -100,7 +100,7 @@ def test_methods_are_ordered_and_follow_the_core():
         truth = lipschitz.radius(p_a, 0.35, p_b=p_b, method="paper", p_min=1e-4, **known)
         # by hand, p_a near 1 has an absolute error of 1e-16, so its score one of some 1e-14
         assert float(truth) * (1 - 1e-9) <= radii[0] <= float(truth) * (1 + 1e-11)
-    with pytest.raises(ValueError, match="needs p_min and classes"):
+    with pytest.raises(ValueError, match="which needs both"):
         levels.scheme(DIM, method="paper")
     with pytest.raises(ValueError, match="method must be one of"):
         levels.scheme(DIM, method="power")

@@ -85,7 +85,7 @@ def radius(
         parameters = _parameters(envelope, budget.sigma)
         found = apply(envelope._radius, *budget, *parameters, cost=MICROSECONDS)
     elif hasattr(envelope, "bounds"):
-        found = search(budget, envelope)
+        found = search(budget, envelope)[()]
     else:
         raise ValueError(f"envelope must have a method bounds; got {envelope!r}")
     return _flagged(found)
@@ -159,7 +159,7 @@ def _budget(
     dim = real("dim", dim, 1.0, 1e8)
     mean_lip = real("mean_lip", mean_lip, 0.0, closed="left")
     broadcast(p_a=pair.z_a, p_b=pair.z_b, sigma=sigma, dim=dim, mean_lip=mean_lip)
-    gap = np.where(np.isnan(mean_lip), np.nan, 2 * pair.half)
+    gap = 2 * pair.half + 0 * mean_lip  # NaN where mean_lip is
     return Budget(pair.z_a, pair.z_b, gap, sigma, dim, mean_lip)
 
 
@@ -174,5 +174,5 @@ def _parameters(envelope: Compiled, sigma: Floats) -> tuple[Array, ...]:
 
 
 def _flagged(result: Floats) -> Floats:
-    value: Floats = flag_nan(np.asarray(result))[()]
+    value: Floats = flag_nan(result)
     return value

@@ -113,9 +113,9 @@ class TorchSampler:
         )
         self._layout = torch.channels_last if channels_last else torch.contiguous_format
         model = model.eval()
-        home = _home(model)
-        self.device = home if device is None else torch.device(device)
-        if channels_last or home != torch.empty(0, device=self.device).device:
+        own = home(model)
+        self.device = own if device is None else torch.device(device)
+        if channels_last or own != torch.empty(0, device=self.device).device:
             model = copy.deepcopy(model).to(self.device)
         if channels_last:
             model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -219,7 +219,8 @@ class TorchSampler:
         warnings.warn(f"out of memory ({failure}); {now}", RuntimeWarning, stacklevel=4)
 
 
-def _home(model: torch.nn.Module) -> torch.device:
+def home(model: torch.nn.Module) -> torch.device:
+    """Where the first parameter or buffer of a model is."""
     tensors = (*model.parameters(), *model.buffers())
     return tensors[0].device if tensors else torch.device("cpu")
 

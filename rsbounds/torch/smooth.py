@@ -9,29 +9,55 @@ import torch
 
 from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count
-from rsbounds.certificate import ABSTAIN
-from rsbounds.schemes import gaussian
-from rsbounds.torch.sampler import TorchSampler
+from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.schemes import Scheme, gaussian
+from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
+from rsbounds.torch.sampler import TorchSampler, home
+from rsbounds.torch.training.fitting import soft_vote
 
 
-class Smooth:
-    """A classifier smoothed by Gaussian noise of one level; drop-in for the field's class.
+class Smooth(torch.nn.Module):
+    """A classifier smoothed by Gaussian noise; drop-in for the field's class, and a module.
+
+    What a certificate says: noise is a floating-point approximation of the normal law, so by
+    default the radius is one of the classifier's idealisation, with normal noise in real
+    numbers. A classifier that looks at the last bits of its input (such as the parity of
+    2^24 x) can tell the two apart, and for it the radius may be false. With ``sound_noise``
+    the radius is one of the program itself, which rounds its input to whole multiples of 1/255
+    and draws exactly from the law of the rounded noise; inputs must be such multiples, as
+    images of 8 bits are.
 
     Parameters
     ----------
     base_classifier : torch.nn.Module
-        Maps a batch (count, *shape of x) to scores (count, num_classes). Put in eval mode.
+        Maps a batch (count, *shape of x) to scores (count, num_classes). Put in eval mode when
+        certified or predicted with.
     num_classes : int
         Number of classes, >= 2.
-    sigma : float
-        Standard deviation of the noise, > 0.
+    sigma : float, Scheme, FixedNoise or CertifiedNoise
+        Standard deviation of the noise, > 0; or a scheme that gives it for each input, such as
+        ``SigmaNetwork.scheme(dim)``; or noise with a level on every axis.
     seed : int
         Seed, >= 0: the i-th call draws the same samples in every run, whatever its
         ``batch_size``.
+    sound_noise : bool
+        Draw whole-numbered noise exactly (Voracek and Hein 2023).
+    autocast : {"bfloat16", "float16"}, optional
+        Mixed precision of the forward passes that predict and certify.
+    runner_up : bool
+        Bound the runner-up's probability too, at alpha/2 each, instead of as 1 - p_a.
+    samples : int
+        Noisy copies of each input in :meth:`forward`, >= 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
 
     References
     ----------
-    Cohen, Rosenfeld, Kolter 2019, procedures Predict and Certify.
+    Cohen, Rosenfeld, Kolter 2019, procedures Predict and Certify. Voracek, Hein 2023, Sound
+    randomized smoothing in floating-point arithmetic.
 
     Examples
     --------
@@ -39,23 +65,64 @@ class Smooth:
     >>> from rsbounds.torch import Smooth
     >>> model = torch.nn.Linear(2, 2, bias=False)
     >>> _ = model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
-    >>> predicted, radius = Smooth(model, 2, 0.5).certify(
+    >>> smooth = Smooth(model, 2, 0.5)
+    >>> predicted, radius = smooth.certify(
     ...     torch.tensor([0.5, 0.0]), n0=100, n=10_000, alpha=0.001, batch_size=1000)
     >>> predicted, 0.45 < radius < 0.5  # the truth is 0.5
     (0, True)
+    >>> smooth(torch.zeros(3, 2)).shape
+    torch.Size([3, 2])
     """
 
     ABSTAIN: ClassVar[int] = ABSTAIN
 
     def __init__(
-        self, base_classifier: torch.nn.Module, num_classes: int, sigma: float, *, seed: int = 0
+        self,
+        base_classifier: torch.nn.Module,
+        num_classes: int,
+        sigma: float | Scheme | FixedNoise | CertifiedNoise,
+        *,
+        seed: int = 0,
+        sound_noise: bool = False,
+        autocast: str | None = None,
+        runner_up: bool = True,
+        samples: int = 16,
     ) -> None:
+        super().__init__()
         self.base_classifier = base_classifier
         self.num_classes = count("num_classes", num_classes, 2)
         self.sigma = sigma
         self.seed = count("seed", seed)
-        self._scheme = gaussian(sigma)
+        self.samples = count("samples", samples, 1)
+        self.runner_up = runner_up
+        self.scheme, self._noise = _scheme(sigma)
+        self._options: dict[str, Any] = {"sound_noise": sound_noise, "autocast": autocast}
         self._calls = counter()
+        self._kept: tuple[torch.nn.Module, TorchSampler] | None = None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Soft votes: the mean class probabilities of each input of a batch under noise.
+
+        Differentiable, with ``samples`` copies and torch's global generator; for training and
+        attacks, and no certificate.
+
+        Parameters
+        ----------
+        x : torch.Tensor, shape (n, *shape of one input)
+
+        Returns
+        -------
+        torch.Tensor, shape (n, num_classes)
+
+        Raises
+        ------
+        ValueError
+            For noise with a level on every axis, whose mean and shape this does not draw.
+        """
+        if self._noise is not None:
+            raise ValueError("soft votes need noise of one level at an input; got noise of a shape")
+        levels = [self.scheme.sigma(row.detach().cpu()) for row in x]
+        return soft_vote(self.base_classifier, x, torch.tensor(levels).to(x), self.samples)
 
     def predict(self, x: torch.Tensor, n: int, alpha: float, batch_size: int) -> int:
         """The class at one input ``x``, wrong with probability at most alpha, or ``ABSTAIN``.
@@ -76,13 +143,13 @@ class Smooth:
         int
         """
         return procedure.predict(
-            self._sampler(batch_size), x, self._scheme, n=n, alpha=alpha, **self._draw()
+            self._sampler(batch_size), x, self.scheme, n=n, alpha=alpha, **self._draw()
         )
 
     def certify(
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
     ) -> tuple[int, float]:
-        """The class at one input ``x`` and the l2 radius within which it can't change.
+        """The class at one input ``x`` and the radius within which it can't change.
 
         Parameters
         ----------
@@ -98,17 +165,52 @@ class Smooth:
         Returns
         -------
         int, float
-            ``(ABSTAIN, 0.0)`` when the class has no majority at level 1 - alpha.
+            ``(ABSTAIN, 0.0)`` when the class does not lead at level 1 - alpha.
         """
-        found = procedure.certify(
-            self._sampler(batch_size), x, self._scheme, n0=n0, n=n, alpha=alpha, **self._draw()
-        )
+        found = self.certificate(x, n0, n, alpha, batch_size)
         return found.predict, found.radius
+
+    def certificate(
+        self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
+    ) -> Certificate:
+        """The same as :meth:`certify` with all its evidence: counts, bounds, level and scope."""
+        return procedure.certify(
+            self._sampler(batch_size),
+            x,
+            self.scheme,
+            n0=n0,
+            n=n,
+            alpha=alpha,
+            runner_up=self.runner_up,
+            **self._draw(),
+        )
 
     def _draw(self) -> dict[str, Any]:
         return {"seed": self.seed, "index": next(self._calls)}
 
     def _sampler(self, batch_size: int) -> TorchSampler:
-        tensors = [*self.base_classifier.parameters(), *self.base_classifier.buffers()]
-        device = tensors[0].device if tensors else torch.device("cpu")
-        return TorchSampler(self.base_classifier, self.num_classes, batch=batch_size, device=device)
+        """A sampler of the classifier where it is now, kept so that its rows are compared once."""
+        model = self.base_classifier.eval()
+        if self._kept is None or self._kept[0] is not model or self._kept[1].device != home(model):
+            make = TorchSampler if self._noise is None else self._noise.sampler
+            self._kept = model, make(model, self.num_classes, **self._options)
+        sampler = self._kept[1]
+        sampler.batch = count("batch", batch_size, 1)
+        return sampler
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": None}
+
+
+def _scheme(sigma: Any) -> tuple[Scheme, FixedNoise | CertifiedNoise | None]:
+    """The scheme, and the noise that draws its samples where that is not plain."""
+    if isinstance(sigma, FixedNoise | CertifiedNoise):
+        return sigma.scheme(), sigma
+    if not isinstance(sigma, Scheme):
+        return gaussian(sigma), None
+    if sigma.method in ("anisotropic", "generator"):
+        raise ValueError(
+            f"a scheme of method {sigma.method!r} needs its own noise: give the noise itself, "
+            "FixedNoise or CertifiedNoise"
+        )
+    return sigma, None

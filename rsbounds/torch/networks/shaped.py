@@ -7,7 +7,7 @@ a ball |u| < R is the ellipsoid sum (delta_i/shape_i)^2 < R^2 of the input.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,18 +15,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from rsbounds import anisotropic, envelope, gaussian
+from rsbounds import anisotropic
 from rsbounds._numerics.checks import real
-from rsbounds._numerics.rounding import EPS, product, round_down
-from rsbounds.schemes import FIXED_NOISE, Scheme
+from rsbounds.schemes import FIXED_NOISE, METHODS, Scheme, inner_radius
 from rsbounds.torch.networks._frozen import frozen
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.sampler import TorchSampler
 
 __all__ = ["CertifiedNoise", "FixedNoise", "ShapedSampler", "check_shape"]
-
-PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
 
 
 class ShapedSampler(TorchSampler):
@@ -131,10 +128,9 @@ class FixedNoise:
 
     def scheme(self, norm: float = 2) -> Scheme:
         """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm."""
-        known = _ball(self.shape, norm)
         level = partial(_level, self.level, tuple(self.sigma.shape))
-        radius = partial(_radius, known["inner"])
-        return Scheme("anisotropic", self.scope, level, radius, known)
+        known = _ball(self.shape, norm)
+        return replace(METHODS["anisotropic"].scheme(level, known, norm), scope=self.scope)
 
     def log_volume(self, score: float) -> float:
         """Logarithm of the volume of the certified ellipsoid for a normal score."""
@@ -170,8 +166,7 @@ class CertifiedNoise:
             "sigma_min": kept.level.sigma_min,
             **_ball(kept.shape, norm),
         }
-        level, radius = partial(_level_at, kept), partial(_proven_radius, known)
-        return Scheme("generator", PROVEN_MAPS, level, radius, known)
+        return METHODS["generator"].scheme(partial(_level_at, kept), known, norm)
 
 
 # module-level functions, so that a scheme can be sent to another process
@@ -182,8 +177,7 @@ _TINY = float(np.finfo(np.float32).tiny)
 def _ball(shape: torch.Tensor, norm: float) -> dict[str, Any]:
     """The l_p radius inside the ellipsoid sum (delta_i/shape_i)^2 <= 1, rounded down."""
     axes = shape.double().numpy().ravel()
-    inner = float(anisotropic.radius(1.0, axes, -1.0, norm=norm, scores=True))
-    return {"norm": norm, "inner": inner, "dim": axes.size}
+    return {"norm": norm, "inner": inner_radius(axes, norm), "dim": axes.size}
 
 
 def _shifted(mean: torch.Tensor, shape: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -209,18 +203,3 @@ def _level_at(kept: Any, x: Any) -> float:
     network: SigmaNetwork = kept.level
     with torch.no_grad():
         return float(network((torch.as_tensor(x, device="cpu").double() / kept.shape)[None]))
-
-
-def _radius(inner: float, score: float, sigma: float, score_b: float | None = None) -> float:
-    reach = gaussian.radius(score, sigma, score_b, scores=True)
-    return float(round_down(product(inner, reach), EPS))
-
-
-def _proven_radius(
-    known: dict[str, Any], score: float, sigma: float, score_b: float | None = None
-) -> float:
-    bounds = envelope.LipschitzSigma(known["lip"], known["sigma_min"])
-    reach = envelope.radius(
-        score, sigma, bounds, known["dim"], score_b, mean_lip=known["mean_lip"], scores=True
-    )
-    return float(round_down(product(known["inner"], reach), EPS))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
 
-from rsbounds import lipschitz, schemes
-from rsbounds._numerics.checks import choice, real, whole
+from rsbounds import schemes
+from rsbounds._numerics.checks import real
 from rsbounds.schemes import Scheme
 from rsbounds.torch.networks._frozen import frozen
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
@@ -113,27 +111,13 @@ class SigmaNetwork(nn.Module):
         ----------
         Bergstrom, Sager, Anderson, Theorem 3 and Remark 2 for "paper".
         """
-        choice("method", method, ("exact", "integrated", "paper"))
         network = self.frozen()
         lip, floor = lipschitz_upper_bound(network), self.sigma_min
-        scheme = schemes.lipschitz(partial(_level, network), lip, floor, dim)
-        if method == "exact":
-            return scheme
-        known: dict[str, Any] = {"lip": lip, "sigma_min": floor, "dim": dim, "method": method}
-        if method == "paper":
-            if p_min is None or classes is None:
-                raise ValueError("method 'paper' needs p_min and classes")
-            whole("classes", classes, 2)
-            real("p_min", p_min, 0, 1 / classes, closed="neither", nan=False)
-            known["p_min"] = p_min
-        else:
-            classes = None
-        radius = partial(_radius, {**known, "classes": classes})
-        parameters = {**scheme.parameters, "p_min": p_min, "classes": classes}
-        return replace(scheme, method=f"lipschitz-{method}", radius=radius, parameters=parameters)
+        more: dict[str, Any] = {"method": method, "p_min": p_min, "classes": classes}
+        return schemes.lipschitz(partial(_level, network), lip, floor, dim, **more)
 
 
-# module-level functions, so that a scheme can be sent to another process
+# a module-level function, so that a scheme can be sent to another process
 
 
 def _level(network: SigmaNetwork, x: Any) -> float:
@@ -141,9 +125,3 @@ def _level(network: SigmaNetwork, x: Any) -> float:
         # a copy: h may begin with a module that works in place
         batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
         return float(network(batch))
-
-
-def _radius(
-    known: Mapping[str, Any], score: float, sigma: float, score_b: float | None = None
-) -> float:
-    return float(lipschitz.radius_of_scores(score, sigma, score_b=score_b, **known))
