@@ -45,7 +45,8 @@ _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
     (*_pooling.REFLECTION, *_pooling.REPLICATION, *_pooling.CONSTANT): _pooling.pad,
     (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d): batch_norm,
 }
-_LARGEST = 2**500  # of a product of bounds, and the inverse of the smallest
+# of a product of bounds other than 0, so that nests of branches stay away from subnormal numbers
+_SMALLEST, _LARGEST = Fraction(1, 2**100), Fraction(2**500)
 
 
 def lipschitz_upper_bound(module: nn.Module) -> float:
@@ -74,7 +75,7 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
     ValueError
         A module that is in training mode, has hooks, or holds weights that are not finite; a
         kind of module, padding or pooling that has no proven bound here; bounds whose product
-        leaves [2^-500, 2^500].
+        leaves [2^-100, 2^500].
 
     References
     ----------
@@ -222,7 +223,7 @@ def _bounds(parts: list[nn.Module]) -> list[Fraction]:
     for part in parts:
         bounds.append(Fraction(lipschitz_upper_bound(part)))
         total *= bounds[-1]
-        if total and not 1 <= total * _LARGEST <= _LARGEST**2:
+        if total and not _SMALLEST <= total <= _LARGEST:
             raise ValueError(
                 f"the bounds up to {name(part)} multiply to {_power(total)}: floating-point "
                 "numbers under- or overflow there, and compute another function"
