@@ -96,6 +96,10 @@ def test_subclasses_that_add_something_are_not_refused():
         def loss(self) -> int:
             return 0
 
+    class Still(nn.BatchNorm1d):
+        def train(self, mode: bool = True):
+            return super().train(False)
+
     class Own(Scale):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return 7 * x
@@ -105,6 +109,7 @@ def test_subclasses_that_add_something_are_not_refused():
 
     assert lipschitz_upper_bound(Named(2).eval()) > 0
     assert lipschitz_upper_bound(Own(0.5)) == 7.0
+    assert lipschitz_upper_bound(Still(2).train()) == pytest.approx(1.0, rel=1e-4)
 
 
 def test_compiled_call_is_refused():

@@ -138,7 +138,8 @@ class TorchSampler:
 
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
-        return self.sample(torch.as_tensor(x, dtype=torch.float32), sigma, n, generator)
+        x = torch.as_tensor(x).detach().float()
+        return self.sample(x, sigma, n, generator)
 
     def sample(
         self, x: torch.Tensor, sigma: float, n: int, generator: np.random.Generator

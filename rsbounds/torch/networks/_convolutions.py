@@ -81,7 +81,7 @@ def _lattice_norm(weights: Matrix, stride: tuple[int, ...], dilation: tuple[int,
     rows, largest = max(_CELLS // flat[..., 0].size, 1), 0.0
     with one_thread():
         symbol = torch.from_numpy(flat.reshape(-1, len(taps)).T + 0j)
-        for part in torch.from_numpy(phases).split(rows):
+        for part in torch.split(torch.from_numpy(phases), rows):
             matrices = (part @ symbol).reshape(-1, *flat.shape[:2])
             largest = max(largest, spectral_norm(matrices))
     # each element is a sum of len(taps) terms, each with a phase within 32 eps an axis
