@@ -24,7 +24,10 @@ myst_heading_anchors = 3
 nitpicky = False
 default_role = "literal"
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
+autodoc_type_aliases = {
+    name: name for name in ("Array", "ArrayLike", "Floats", "Labels", "Out", "Progress")
+}
 napoleon_google_docstring = False
 napoleon_preprocess_types = False
 napoleon_use_ivar = True
@@ -64,6 +67,17 @@ def as_markup(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
         lines[i] = "``".join(parts)
 
 
+ALIAS = re.compile(r"~?(?:\w+\.)*\w*ForwardRef\('(\w+)'[^)]*\)")
+
+
+def by_name(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: Any, returned: Any
+) -> tuple[Any, ...]:
+    """The aliases of a signature by their names alone."""
+    return tuple(text and ALIAS.sub(r"\1", text) for text in (signature, returned))
+
+
 def setup(app: Any) -> None:
+    app.connect("autodoc-process-signature", by_name)
     app.add_directive("command-help", CommandHelp)
     app.connect("autodoc-process-docstring", as_markup, priority=100)

@@ -6,7 +6,8 @@ References
 ----------
 .. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing,
    2019.
-.. [Z] Zhai et al., MACER, 2020: the same radius from expected scores in [0, 1].
+.. [Z] Zhai, Dan, He, Zhang, Gong, Ravikumar, Hsieh, Wang, MACER: attack-free and scalable robust
+   training via maximizing certified radius, 2020: the same radius from expected scores in [0, 1].
 .. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
    smoothing, 2022.
 .. [L] Sadeghzadeh, Certifiable robustness, lecture, 2023.

@@ -5,6 +5,8 @@ References
 .. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
    smoothing, 2022. Theorem 2's coefficient and Theorem 3's case sigma0 < sigma1 are used in
    their corrected form; see the errata in the documentation.
+.. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing,
+   2019.
 """
 
 from __future__ import annotations
@@ -223,7 +225,9 @@ def ratio_threshold(
 
     References
     ----------
-    [S] Theorem 4 and Corollary 5; "simple" above is the closed form of Laurent and Massart.
+    [S] Theorem 4 and Corollary 5; "simple" above is the closed form of Laurent, Massart,
+    Adaptive estimation of a quadratic functional by model selection, Annals of Statistics 28,
+    2000.
 
     Examples
     --------

@@ -1,7 +1,10 @@
 """The registry of bounds: one interface, the values of the functions, the level of a pair."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy.special import ndtri
 from scipy.stats import multinomial
 
 from rsbounds.confidence import (
@@ -78,9 +81,9 @@ def test_two_classes_are_capped_at_the_complement(name):
         given[1].add([0.0, 0.5] * 200)
     pair = BOUNDS[name].pair(given, 0, 400, 0.01, runner_up=True, u=0.5)
     assert pair.z_b <= -pair.z_a
-    if name in ("clopper-pearson", "anytime", "chernoff"):
+    if name in ("clopper-pearson", "anytime", "chernoff", "joint"):
         assert pair.z_b == -pair.z_a
-        assert pair.p_b == pytest.approx(1 - pair.p_a, rel=1e-15)
+        assert pair.p_b == pytest.approx(1 - pair.p_a, rel=1e-12)
 
 
 def test_clopper_pearson_is_solved_once_for_each_end(monkeypatch):
@@ -97,8 +100,6 @@ def test_clopper_pearson_is_solved_once_for_each_end(monkeypatch):
 
 def error_of_pair(name: str, p: list[float], n: int, alpha: float, grid: int) -> float:
     """P(z_a - z_b exceeds the truth), by enumeration of the counts and, if random, of u."""
-    from scipy.special import ndtri
-
     truth = ndtri(p[0]) - ndtri(max(p[1:]))
     wrong = 0.0
     for a in range(n + 1):
@@ -120,6 +121,86 @@ def error_of_pair(name: str, p: list[float], n: int, alpha: float, grid: int) ->
 def test_level_of_the_pair_by_enumeration(name, n, grid, p):
     # the midpoint rule over u is off by at most 1/(2 grid) of the mass of one count
     assert error_of_pair(name, p, n, 0.2, grid) <= 0.2
+
+
+def differences(name: str, n: int, alpha: float) -> dict[tuple[int, int], float]:
+    """z_a - z_b by counts of the top class and of the largest other one."""
+    found = {}
+    for a in range(n + 1):
+        for b in range(n + 1 - a):
+            if a < b:
+                found[a, b] = 0.0  # no bound is positive there
+                continue
+            z_a, z_b = pair_bounds(a, b, n, alpha, scores=True, method=name)
+            found[a, b] = float(z_a - z_b)
+    return found
+
+
+def level(found: dict[tuple[int, int], float], p: list[float], n: int) -> float:
+    """P(the difference exceeds the truth) by enumeration of all tables."""
+    truth = ndtri(p[0]) - ndtri(max(p[1:]))
+    wrong = 0.0
+    for rest in product(range(n + 1), repeat=len(p) - 1):
+        if (a := n - sum(rest)) >= 0 and found[a, max(rest)] > max(truth, 0.0):
+            wrong += multinomial.pmf([a, *rest], n, p)
+    return wrong
+
+
+@pytest.mark.parametrize("name", ["clopper-pearson", "joint"])
+def test_level_of_the_difference_for_two_to_four_classes(name):
+    alpha, worst = 0.1, 0.0
+    for n in (12, 40):
+        found = differences(name, n, alpha)
+        for p in (
+            [0.6, 0.4],
+            [0.75, 0.25],
+            [0.4, 0.35, 0.25],
+            [0.6, 0.05, 0.35],
+            [0.5, 0.25, 0.25],
+        ):
+            worst = max(worst, level(found, p, n))
+        if n == 12:
+            for p in ([0.4, 0.2, 0.2, 0.2], [0.45, 0.4, 0.1, 0.05]):
+                worst = max(worst, level(found, p, n))
+    # and it is not empty: the test would see twice the level
+    assert 0.3 * alpha < worst <= alpha
+
+
+def test_joint_falls_in_the_other_count_and_is_mostly_above_the_pair():
+    for a, b in ((600, 50), (450, 70), (450, 300), (970, 5)):
+        joint = pair_bounds(a, [b, b + 1, b + 20], 1000, 0.001, scores=True, method="joint")[0]
+        assert np.all(np.diff(joint) < 0) or joint[-1] == 0
+        z_a, z_b = pair_bounds(a, b, 1000, 0.001, scores=True)
+        assert joint[0] > 0.5 * (z_a - z_b)
+
+
+def test_joint_loses_what_the_theory_says():
+    """n = 1e4, alpha = .001: part of the radius that is lost, at most that of the table."""
+    for p_a, p_b, loss in ((0.6, 0.3, 0.103), (0.6, 0.05, 0.047), (0.45, 0.07, 0.06)):
+        z_a, z_b = pair_bounds(
+            round(1e4 * p_a), round(1e4 * p_b), 10_000, 0.001, scores=True, method="joint"
+        )
+        assert (z_a - z_b) / (ndtri(p_a) - ndtri(p_b)) > 1 - loss
+
+
+def test_joint_says_what_it_is():
+    bound = BOUNDS["joint"]
+    assert bound.difference_only
+    assert not any(b.difference_only for b in BOUNDS.values() if b is not bound)
+    pair = bound.pair([450, 70, 300], 0, 1000, 0.001, runner_up=True)
+    assert pair.z_b == -pair.z_a
+    assert pair.p_b == pytest.approx(1 - pair.p_a, rel=1e-12)
+    # no lead, no certificate, and no infinity for a clean sweep
+    assert bound.pair([300, 400], 0, 1000, 0.001, runner_up=True)[:2] == (0.0, 0.0)
+    assert np.isfinite(bound.pair([1000, 0], 0, 1000, 0.001, runner_up=True).z_a)
+    single = bound.pair([450, 70, 300], 0, 1000, 0.001, runner_up=False)
+    assert single == BOUNDS["clopper-pearson"].pair([450, 70, 300], 0, 1000, 0.001, runner_up=False)
+    with pytest.raises(ValueError, match=r"n must be <= 1e\+06 for a joint limit; got 2000000"):
+        pair_bounds(5, 3, 2_000_000, 0.1, method="joint")
+    with pytest.raises(ValueError, match="rigorous must be False"):
+        pair_bounds(5, 3, 10, 0.1, method="joint", rigorous=True)
+    with pytest.raises(ValueError, match="method must be one of"):
+        pair_bounds(5, 3, 10, 0.1, method="bonferroni")
 
 
 def test_randomized_pair_is_above_the_plain_one_for_every_u():

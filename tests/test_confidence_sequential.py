@@ -5,11 +5,14 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 from scipy.special import ndtr, ndtri
 
+from rsbounds import oracle
 from rsbounds.confidence import (
     SequentialTest,
     anytime_lower_bound,
+    anytime_pair_bounds,
     anytime_upper_bound,
     lower_bound,
 )
@@ -223,3 +226,34 @@ def test_error_bound_of_the_wealth() -> None:
             wealth, error = _log_wealth(np.float64(hits), np.float64(trials), np.asarray(z))
             off = exact_log_wealth(hits, trials, z) - arb(float(wealth))
             assert abs(off) <= arb(float(error)) / 20
+
+
+def test_tiny_alphas_keep_the_rounding_promise() -> None:
+    """At p0 near 0 the tail above it is 1 - P(Beta < p0), not a function of a rounded 1 - p0."""
+    rng = np.random.default_rng(12)
+    for alpha in [1.110990828244705e-16, *10 ** rng.uniform(-16, -11, 20)]:
+        z = anytime_lower_bound(1, 1, alpha, scores=True)
+        assert oracle.log_wealth(1, 1, z) >= -mp.log(mp.mpf(alpha))
+        # one hit in one trial: W tends to 1/(2 p0) as p0 -> 0, by 2 sqrt(p0)/pi
+        assert anytime_lower_bound(1, 1, alpha) == pytest.approx(alpha / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize(("p_a", "p_b", "n"), [(0.45, 0.4, 60), (0.6, 0.2, 40)])
+def test_pair_holds_at_every_time(p_a: float, p_b: float, n: int) -> None:
+    """P(z_a - z_b ever exceeds the truth) by dynamic programming over the trinomial's paths."""
+    alpha, rest = 0.2, 1.0 - p_a - p_b
+    truth = ndtri(p_a) - ndtri(p_b)
+    alive, wrong = {(0, 0): 1.0}, 0.0
+    for t in range(1, n + 1):
+        new: dict[tuple[int, int], float] = {}
+        for (a, b), mass in alive.items():
+            for da, db, p in ((1, 0, p_a), (0, 1, p_b), (0, 0, rest)):
+                key = (a + da, b + db)
+                new[key] = new.get(key, 0.0) + mass * p
+        a, b = np.array(list(new)).T
+        # the third class may have more than the second
+        z_a, z_b = anytime_pair_bounds(a, np.maximum(b, t - a - b), t, alpha, scores=True)
+        over = z_a - z_b > truth
+        wrong += sum(m for m, o in zip(new.values(), over, strict=True) if o)
+        alive = {k: m for (k, m), o in zip(new.items(), over, strict=True) if not o}
+    assert wrong <= alpha

@@ -320,7 +320,7 @@ def test_cdf_from_histogram() -> None:
     h = histogram(SAMPLES["spread"])
     certificate = CDFCertificate.from_histogram(h, 0.001)
     k = certificate.thresholds.size
-    assert k == 63
+    assert k == 64
     expected = lower_bound(int(np.sum(SAMPLES["spread"] >= 0.5)), h.n, 0.001 / k, scores=True)
     assert certificate.scores[31] == expected
     mean = certificate.lower_mean(0.0, 0.25)
@@ -368,3 +368,20 @@ def test_bad_certificates(make, message: str) -> None:
 def test_chernoff_of_all_ones_is_the_closed_form() -> None:
     q = 1 - soft_lower_bound(histogram(np.ones(1000)), 0.001)
     assert q == pytest.approx(-np.expm1(log(0.001) / 1000), rel=1e-9)
+
+
+def test_cdf_by_default_reaches_one() -> None:
+    """Without the threshold 1 scores of exactly 1 gave a mean of 63/64 at most."""
+    h = ScoreHistogram()
+    h.add(np.ones(100_000))
+    certificate = CDFCertificate.from_histogram(h, 0.001)
+    assert certificate.thresholds[-1] == 1.0
+    assert certificate.lower_mean(0.0, 1.0) > 0.9998
+
+
+def test_cdf_at_infinite_distance_and_noise() -> None:
+    certificate = CDFCertificate([0.5, 1.0], [1.0, 0.0])
+    assert certificate.lower_mean(np.inf, np.inf) == 0.0
+    assert certificate.lower_mean(np.inf, 1.0) == 0.0
+    at_zero = certificate.lower_mean(0.0, 1.0)
+    assert np.array_equal(certificate.lower_mean([0.0, 2.0], np.inf), [at_zero, at_zero])

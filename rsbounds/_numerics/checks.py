@@ -31,6 +31,9 @@ def real(
     Numbers of more digits than float64 has (long double, int64) are rounded to the nearest,
     or to the side of ``towards``, -inf or inf.
     """
+    plain: Any = value
+    if isinstance(plain, float | int) and low < plain < high and abs(plain) < 2**53:
+        return np.asarray(plain, dtype=np.float64)  # the quick way, for most plain numbers
     _refuse_mask(name, value)
     try:
         given = np.asarray(value)
@@ -110,6 +113,8 @@ def check(name: str, value: Any, good: Any, expected: str) -> None:
 
 def broadcast(**arrays: Any) -> list[Array]:
     """The named arrays broadcast against each other, or ValueError with their shapes."""
+    if all(np.ndim(array) == 0 for array in arrays.values()):
+        return list(arrays.values())
     try:
         return list(np.broadcast_arrays(*arrays.values()))
     except ValueError:
@@ -132,9 +137,9 @@ def _refuse_mask(name: str, value: Any) -> None:
 
 
 def _bad(array: NDArray[Any], bad: NDArray[np.bool_]) -> str:
-    first = array[bad].flat[0]
+    first = str(array[bad].flat[0])
     if array.ndim == 0:
-        return f"{first}"
+        return first
     return f"{int(bad.sum())} of {array.size} values outside, the first {first}"
 
 

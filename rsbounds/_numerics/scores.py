@@ -55,6 +55,8 @@ class ScorePair(NamedTuple):
 
         Infinite scores stay; a score that would have to move to the other side becomes infinite.
         """
+        if np.all((np.abs(self.z_a) <= SCORE_LIMIT) & (np.abs(self.z_b) <= SCORE_LIMIT)):
+            return self
         top = np.where(np.isinf(self.z_a), self.z_a, np.minimum(self.z_a, SCORE_LIMIT))
         bottom = np.where(np.isinf(self.z_b), self.z_b, np.maximum(self.z_b, -SCORE_LIMIT))
         z_a = np.where(top < -SCORE_LIMIT, -np.inf, top)
@@ -82,8 +84,14 @@ def ndtri(p: Array) -> Floats:
 
 
 def _half(z_a: Floats, z_b: Floats, error: float) -> Floats:
-    half = np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
-    return round_down(half, error)
+    return round_down(_difference(z_a, z_b), error)
+
+
+def _difference(z_a: Floats, z_b: Floats) -> Floats:
+    """max(z_a - z_b, 0)/2 as computed."""
+    if isinstance(z_a, float) and isinstance(z_b, float) and z_a == z_a and z_b == z_b:
+        return np.float64(float(z_a) / 2 - float(z_b) / 2 if z_a > z_b else 0.0)
+    return np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
 
 
 def _half_of_probabilities(p_a: Array, p_b: Array, z_a: Floats, z_b: Floats) -> Floats:
@@ -93,12 +101,13 @@ def _half_of_probabilities(p_a: Array, p_b: Array, z_a: Floats, z_b: Floats) -> 
     There it follows from p_a - p_b = (z_a - z_b) * (mean of phi over [z_b, z_a]) instead, the
     mean by Gauss-Legendre quadrature: a close pair needs no difference of scores.
     """
-    half = np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
+    half = _difference(z_a, z_b)
     finite = np.isfinite(z_a) & np.isfinite(z_b)
     size = np.where(finite, np.maximum(np.abs(z_a), np.abs(z_b)), 0.0)
     close = finite & (half < 0.5 / np.maximum(size, 1.0))
-    near = _half_difference(p_a, p_b, np.where(close, z_a, 0.0), np.where(close, z_b, 0.0))
-    half = np.where(close, near, half)
+    if np.any(close):
+        near = _half_difference(p_a, p_b, np.where(close, z_a, 0.0), np.where(close, z_b, 0.0))
+        half = np.where(close, near, half)
     # the logarithm of p_a - p_b may be as large as size^2/2 + 40, and its last bit counts
     return round_down(half, 3e-14 + 3e-15 * size**2)
 

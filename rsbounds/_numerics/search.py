@@ -34,9 +34,9 @@ def mean(a: Array, b: Array) -> Array:
 
 
 def mean_power(a: Array, b: Array) -> Array:
-    """Half way between the exponents of two positive numbers that are far apart."""
-    far = np.maximum(a, b) > 4.0 * np.minimum(a, b)
-    return np.where(far, np.sqrt(a) * np.sqrt(b), mean(a, b))
+    """Half way between two positive numbers, between their exponents where they are far apart."""
+    far = np.maximum(a, b) / 4 > np.minimum(a, b)
+    return np.where(far, np.sqrt(a) * np.sqrt(b), a / 2 + b / 2)
 
 
 def bisect(

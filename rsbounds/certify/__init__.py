@@ -10,6 +10,7 @@ from rsbounds.certify._memory import Memory
 from rsbounds.certify._procedure import certify, certify_counts, class_counts, predict
 from rsbounds.certify._progress import Progress
 from rsbounds.certify._sequential import certify_radius, step
+from rsbounds.certify._tasks import further
 from rsbounds.sampling import ArraySampler, Sampler, block_size, stream, votes
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "certify_dataset",
     "certify_radius",
     "class_counts",
+    "further",
     "instance_sigma",
     "predict",
     "step",

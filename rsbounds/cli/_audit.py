@@ -10,6 +10,7 @@ from rsbounds._numerics.checks import choice, one, real, whole
 from rsbounds.certificate import ABSTAIN, SCOPES
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.results import Manifest, Row
+from rsbounds.results import dense_counts as counts_of
 from rsbounds.results import sparse_counts as sparse
 from rsbounds.sampling import Phase, stream
 from rsbounds.schemes import METHODS, Domain
@@ -31,6 +32,10 @@ def check_manifest(manifest: Manifest) -> None:
     for name, domain in method.parameters.items():
         if name in manifest.parameters or name in method.required:
             _number(f"parameters.{name}", manifest.parameters.get(name), domain)
+    if manifest.method == "composite":
+        from rsbounds.composite import Rule
+
+        Rule.from_dict(manifest.parameters.get("rule", {}))
     for name, low in _COUNTS.items():
         if name in manifest.data:
             one(f"data.{name}", whole(f"data.{name}", manifest.data[name], low))
@@ -56,10 +61,65 @@ def _number(name: str, value: Any, domain: Domain) -> None:
 def findings(row: Row, manifest: Manifest) -> Iterator[str]:
     """What is wrong with one row."""
     yield from _mismatches(row, manifest)
+    if manifest.method == "composite":
+        yield from _composite(row, manifest)
+        return
     wrong = list(_evidence(row, manifest))
     yield from wrong
     if not wrong:
         yield from _claims(row, manifest)
+
+
+def _composite(row: Row, manifest: Manifest) -> Iterator[str]:
+    """What the counts of all stages say of the radius of a decision list."""
+    from rsbounds import composite
+    from rsbounds.oracle import certificates
+
+    stages = len(manifest.parameters["rule"]["sigmas"])
+    try:
+        select, counts = stage_counts(row)
+    except (KeyError, ValueError) as error:
+        yield f"the counts of the stages can't be read: {error}"
+        return
+    if len(select) != stages or len(counts) != stages:
+        yield f"has counts of {len(select)} and {len(counts)} stages, the rule has {stages}"
+        return
+    for k, drawn in enumerate(select):
+        if sum(drawn) > manifest.n0:
+            yield f"stage {k}: selection counts sum to {sum(drawn)} of n0 = {manifest.n0}"
+            return
+    for k, drawn in enumerate(counts):
+        if drawn is not None and sum(drawn) > manifest.n:
+            yield f"stage {k}: counts sum to {sum(drawn)} of n = {manifest.n}"
+            return
+    rule = composite.Rule.from_dict(manifest.parameters["rule"])
+    plan = composite.plan(rule, select)
+    if row.predict not in (plan.cls, ABSTAIN):
+        yield f"predicts {row.predict}, but selected {plan.cls}"
+    if (row.radius > 0) != (row.predict != ABSTAIN):
+        yield f"predicts {row.predict} with radius {row.radius}"
+    known = {"rule": manifest.parameters["rule"], "plan": plan.to_dict(), "counts": counts}
+    known |= {"n": manifest.n, "alpha": manifest.alpha}
+
+    def above(radius: float) -> bool:
+        found = certificates.excess("composite", known, row.sigma, radius, 0, dps=DIGITS)
+        return bool(found > 0)
+
+    if row.radius > 0 and above(row.radius):
+        yield f"radius is {row.radius}, above the truth"
+    elif not above(row.radius + _LOST * (row.radius + row.sigma)):
+        yield f"radius is {row.radius}, below what the counts show"
+
+
+def stage_counts(row: Row) -> tuple[list[Any], list[Any]]:
+    """The counts of all stages of a composite's row, of one width; None: not drawn."""
+    texts = [row.extra[name].split(";") for name in ("stage_select", "stage_counts")]
+    read = [[None if text == "*" else counts_of(text) for text in stage] for stage in texts]
+    width = max([2, *(len(c) for stage in read for c in stage if c is not None)])
+    select, counts = (
+        [None if c is None else [*c, *[0] * (width - len(c))] for c in stage] for stage in read
+    )
+    return select, counts
 
 
 def _mismatches(row: Row, manifest: Manifest) -> Iterator[str]:

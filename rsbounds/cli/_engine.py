@@ -111,7 +111,7 @@ def sampler(args: argparse.Namespace, loaded: Loaded, data: Data, sigma: float) 
     made = _made(args, loaded.model, options | {"compile": False})
     first = data.input(0)
     try:
-        tried = class_counts(made(first, sigma, 1, np.random.default_rng(0)))
+        tried = class_counts(made(first, sigma, 16, np.random.default_rng(0)))
     except Exception as error:
         guarded(f"--model {args.model}", partial(_again, error))
         raise
@@ -146,8 +146,8 @@ def _device(name: str) -> str:
 
 def redrawn(sampler: Sampler, x: Any, row: Row, manifest: Manifest) -> Iterator[str]:
     """What the model draws otherwise than a row says."""
-    if manifest.format == 1:
-        yield "has no counts to draw again: the file is of format 1"
+    if manifest.format == 1 or manifest.method in ("composite", "anisotropic", "generator"):
+        yield "has no counts that the model alone draws again"
         return
     seed, index = manifest.seed, row.idx
     select = class_counts(sampler(x, row.sigma, manifest.n0, stream(seed, index, Phase.SELECT)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import sys
@@ -17,6 +18,7 @@ from rsbounds._numerics.checks import real, whole
 from rsbounds.certify import certify_dataset
 from rsbounds.cli import _engine, _options
 from rsbounds.cli.merge import LOCK
+from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.loading import Data
@@ -37,7 +39,15 @@ def add_parser(subparsers: Any) -> None:
     _engine.add_data(parser, required=True)
     add = parser.add_argument
     add("--out", required=True, metavar="FILE.tsv", type=Path)
-    add("--method", choices=tuple(_options.BUILT), default="gaussian")
+    add("--method", choices=(*_options.BUILT, "composite"), default="gaussian")
+    add("--rule", metavar="RULE.json", type=Path, help="decision list, for --method composite")
+    add(
+        "--model-for",
+        nargs="+",
+        metavar="SIGMA=MODEL",
+        default=[],
+        help="experts for levels of the rule, in place of --model",
+    )
     add("--n0", type=number, default=100, help="samples to choose the class (100)")
     add("--n", type=number, default=100_000, help="samples to bound its probability (100000)")
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
@@ -89,9 +99,14 @@ def run(args: argparse.Namespace) -> int:
     with _engine.open_data(args, loaded) as data:
         if not len(data):
             raise ValueError(f"{args.data}: the data must have at least one input; got none")
-        scheme = _scheme(args, options, data)
-        sampler = _engine.sampler(args, loaded, data, scheme.sigma(data.input(0)))
-        _hints(args, scheme, data)
+        scheme: Scheme | Rule
+        if args.method == "composite":
+            scheme = read_rule(args.rule)
+            sampler: Any = _experts(args, loaded, data, scheme)
+        else:
+            scheme = _scheme(args, options, data)
+            sampler = _engine.sampler(args, loaded, data, scheme.sigma(data.input(0)))
+            _hints(args, scheme, data)
         out = args.out
         if origin not in ("--shard", "default") and size > 1:
             out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
@@ -108,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
             scheme,
             out=out,
             shard=f"{rank}/{size}",
-            describe=loaded.describe,
+            describe={**loaded.describe, **({"for": args.model_for} if args.model_for else {})},
             engine=_engine.engine(args),
             run={"data": str(args.data), "batch": args.batch, "started": time.strftime("%F %T%z")},
             accept_change=args.accept_change,
@@ -150,7 +165,11 @@ def _check(args: argparse.Namespace) -> dict[str, Any]:
         real("--target-radius", args.target_radius, 0, closed="neither", nan=False)
     if args.n > MAX_N:
         raise ValueError(f"--n must be at most {MAX_N}; got {args.n}")
-    options = _options.of_method(args)
+    if (args.rule is not None) != (args.method == "composite"):
+        raise ValueError("--rule goes with --method composite, which needs it")
+    if args.model_for and args.method != "composite":
+        raise ValueError("--model-for goes with --method composite")
+    options = {} if args.method == "composite" else _options.of_method(args)
     if args.sound_noise and args.method != "gaussian":
         raise ValueError(f"--sound-noise needs --method gaussian; got {args.method}")
     if args.method == "gaussian":
@@ -200,6 +219,34 @@ class _Given:
         return sigma, description
 
 
+def read_rule(path: Path) -> Rule:
+    """The decision list of a JSON file."""
+    try:
+        return Rule.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a rule: {error}") from None
+
+
+def _experts(args: argparse.Namespace, loaded: Any, data: Data, rule: Rule) -> Any:
+    """The sampler of all levels, or a list with the expert of each."""
+    base = _engine.sampler(args, loaded, data, rule.sigmas[0])
+    own = {}
+    for text in args.model_for:
+        level, _, spec = text.partition("=")
+        try:
+            sigma = float(level)
+        except ValueError:
+            sigma = math.nan
+        if sigma not in rule.sigmas or not spec:
+            levels = ", ".join(map(str, rule.sigmas))
+            raise ValueError(
+                f"--model-for must be SIGMA=MODEL with SIGMA one of {levels}; got {text!r}"
+            )
+        expert = _engine.load(argparse.Namespace(**{**vars(args), "model": spec}))
+        own[sigma] = _engine.sampler(args, expert, data, sigma)
+    return [own.get(sigma, base) for sigma in rule.sigmas] if own else base
+
+
 def _scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Scheme:
     build = _options.BUILT[args.method].build
     assert build is not None
@@ -228,7 +275,7 @@ def _hints(args: argparse.Namespace, scheme: Scheme, data: Data) -> None:
 
 
 def _dry(
-    args: argparse.Namespace, sampler: Any, scheme: Scheme, data: Data, known: dict[str, Any]
+    args: argparse.Namespace, sampler: Any, scheme: Scheme | Rule, data: Data, known: dict[str, Any]
 ) -> int:
     """One input timed, and what the run would cost."""
     selected = len(range(0, len(data) if args.max < 0 else min(args.max, len(data)), args.skip))

@@ -25,15 +25,16 @@ def add_parser(subparsers: Any) -> None:
     add("--style", choices=results.STYLES, default="text")
     add("--classes", action="store_true", help="a row for every class too")
     add("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
+    add("--html", metavar="FILE.html", help="one self-contained page to look at (extra: html)")
     add("--json", action="store_true", help="print a JSON object")
     parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table and draw the curves."""
+    """Print the table, draw the curves, write the page."""
     files = [results.read(path) for path in args.files]
     if args.json:
-        print(json.dumps([_summary(file, args.radii) for file in files]))
+        print(json.dumps([results.summary(file, args.radii) for file in files]))
     else:
         print(results.table(files, args.radii, style=args.style, classes=args.classes))
     if args.style == "csv" or args.json:
@@ -42,23 +43,9 @@ def run(args: argparse.Namespace) -> int:
                 print(f"{file.name}: {file.note}", file=sys.stderr)
     if args.plot is not None:
         results.plot(files, args.plot)
+    if args.html is not None:
+        results.html(files, args.html)
     return 0
-
-
-def _summary(file: results.Results, radii: list[float] | None) -> dict[str, Any]:
-    at = results.default_radii([file]) if radii is None else radii
-    held = file.certified_accuracy(at).tolist()
-    return {
-        "file": file.name,
-        "count": len(file.rows),
-        "missing": len(file.missing()),
-        "clean": file.clean_accuracy(),
-        "abstain": file.abstention(),
-        "acr": file.average_radius(),
-        "certified": dict(zip(map(str, at), held, strict=True)),
-        "scopes": file.scopes(),
-        "note": file.note,
-    }
 
 
 def _radii(text: str) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -156,26 +156,27 @@ def _row(file: str, manifest: Manifest, numbered: tuple[int, Row]) -> list[Findi
 
 def _against_data(
     args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
-) -> Iterable[Finding]:
+) -> Iterator[Finding]:
     """Labels and hashes; and, for some rows, the counts that the model draws again."""
     loaded = _engine.load(args) if args.model is not None else None
-    data = _engine.open_data(args, loaded)
-    for line, row in rows:
-        if not row.idx < len(data):
-            yield line, row.idx, f"the data have {len(data)} inputs"
-            continue
-        item = data.item(row.idx)
-        if row.label != item.label:
-            yield line, row.idx, f"label is {row.label}, {item.label} in the data"
-        if row.input not in ("-", (item.digest or "-")[:16]):
-            yield line, row.idx, f"input is {row.input}, {(item.digest or '-')[:16]} in the data"
-    if loaded is None or not rows:
-        return
-    sampler = _engine.sampler(args, loaded, data, rows[0][1].sigma)
-    chosen = Random(manifest.seed + 1).sample(rows, min(args.rerun, len(rows)))
-    for line, row in chosen:
-        if row.idx < len(data):
-            x = data.input(row.idx)
-            for text in _engine.redrawn(sampler, x, row, manifest):
+    with _engine.open_data(args, loaded) as data:
+        inside = []
+        for line, row in rows:
+            if not row.idx < len(data):
+                yield line, row.idx, f"the data have {len(data)} inputs"
+                continue
+            inside.append((line, row))
+            item = data.item(row.idx)
+            if row.label != item.label:
+                yield line, row.idx, f"label is {row.label}, {item.label} in the data"
+            digest = (item.digest or "-")[:16]
+            if row.input not in ("-", digest):
+                yield line, row.idx, f"input is {row.input}, {digest} in the data"
+        if loaded is None or not inside:
+            return
+        sampler = _engine.sampler(args, loaded, data, inside[0][1].sigma)
+        chosen = Random(manifest.seed + 1).sample(inside, min(args.rerun, len(inside)))
+        for line, row in chosen:
+            for text in _engine.redrawn(sampler, data.input(row.idx), row, manifest):
                 yield line, row.idx, text
     print(f"{args.file}: {len(chosen)} rows drawn again", file=sys.stderr)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import Array, count, one, real, whole
 from rsbounds.confidence.counts import End, arguments, end
 from rsbounds.confidence.histogram import ScoreHistogram
-from rsbounds.confidence.pairs import capped_end, half
+from rsbounds.confidence.pairs import capped_end, half, joint_end
 from rsbounds.confidence.randomized import randomized_end
 from rsbounds.confidence.sequential import anytime_arguments, anytime_end
 from rsbounds.confidence.soft import soft_end
@@ -48,7 +48,8 @@ class Bound(Protocol):
     evidence : str
         "counts": counts of the classes. "scores": one `ScoreHistogram` for each class.
     difference_only : bool
-        Whether the pair bounds z_a - z_b alone, and not each of the two.
+        Whether, with a runner-up, the pair bounds z_a - z_b alone and not each of the two:
+        it may then stand in the radius of a Gaussian, (sigma/2)(z_a - z_b), and in no other.
     """
 
     @property
@@ -159,6 +160,31 @@ class _Scores:
         return _two(lower(evidence[top], level), min(uppers, key=lambda found: float(found.z)))
 
 
+@dataclass(frozen=True)
+class _Joint:
+    """Buehler's limit of the difference; Clopper-Pearson's bound where there is no runner-up."""
+
+    name: ClassVar[str] = "joint"
+    evidence: ClassVar[str] = "counts"
+    difference_only: ClassVar[bool] = True
+
+    def pair(
+        self,
+        evidence: Any,
+        top: int,
+        n: int,
+        alpha: float,
+        *,
+        runner_up: bool,
+        u: float | None = None,
+    ) -> Pair:
+        if not runner_up:
+            return BOUNDS["clopper-pearson"].pair(evidence, top, n, alpha, runner_up=False)
+        counts, top, n = checked_counts(evidence, top, n)
+        level = real("alpha", one("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
+        return _single(joint_end(counts[top], np.delete(counts, top).max(), np.asarray(n), level))
+
+
 def checked_counts(evidence: Any, top: int, n: int) -> tuple[NDArray[np.int64], int, int]:
     """The counts of one input's classes, the class and the number of samples, checked."""
     counts, n = whole("evidence", evidence), count("n", n, 1)
@@ -222,6 +248,7 @@ BOUNDS: dict[str, Bound] = {
         _Counts("clopper-pearson", _clopper_pearson),
         _Counts("randomized", _randomized),
         _Counts("anytime", _anytime),
+        _Joint(),
         _Scores("chernoff"),
         _Scores("maurer-pontil"),
         _Scores("betting"),

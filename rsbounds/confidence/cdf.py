@@ -49,7 +49,7 @@ class CDFCertificate:
     >>> print(f"{certificate.lower_mean(0.1, sigma=0.25):.4f}")
     0.8013
     >>> print(f"{certificate.radius(0.25):.4f}")
-    0.6269
+    0.6268
     """
 
     thresholds: Array
@@ -74,7 +74,7 @@ class CDFCertificate:
         ``thresholds`` must be edges of the histogram and chosen without its counts; by
         default the multiples of 1/64 below 1.
         """
-        t = np.arange(1, 64) / 64.0 if thresholds is None else np.atleast_1d(thresholds)
+        t = np.arange(1, 65) / 64.0 if thresholds is None else np.atleast_1d(thresholds)
         if not t.size:
             raise ValueError("thresholds must hold at least one; got none")
         alpha = real("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
@@ -89,7 +89,9 @@ class CDFCertificate:
         distance = real("distance", distance, 0.0)
         sigma = real("sigma", sigma, 0.0, closed="right")
         distance, sigma = broadcast(distance=distance, sigma=sigma)
-        return self._mean(distance / sigma * (1.0 + EPS))[()]
+        # within an infinite distance nothing is certified, whatever the noise
+        shift = np.divide(distance, sigma, where=distance < np.inf, out=distance.copy())
+        return self._mean(shift * (1.0 + EPS))[()]
 
     def radius(self, sigma: Any, level: Any = 0.5) -> Any:
         """Largest distance within which the mean is certified > ``level``, rounded down.

@@ -151,7 +151,7 @@ def anytime_upper_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
 def anytime_end(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> End:
     """The anytime lower bound in all its forms, solved once."""
     z = _bound(hits, trials, alpha)
-    return End(z, *_probability(z))
+    return End(z, *probability(z))
 
 
 def anytime_arguments(
@@ -195,10 +195,16 @@ def _log_wealth(hits: Any, trials: Any, z0: Array) -> tuple[Array, Array]:
     miss_term = misses * sc.log_ndtr(-z0)
     beta_term = _log_beta(a, b)
     with np.errstate(divide="ignore"):
-        one_sided = np.log(sc.betainc(b, a, q0)) - np.log(sc.betainc(0.5, 0.5, q0))
+        one_sided = _log_above(a, b, z0, q0) - _log_above(0.5, 0.5, z0, q0)
     wealth = beta_term - np.log(np.pi) - hit_term - miss_term + one_sided
     error = 1e-12 * (1.0 + np.abs(beta_term) + np.abs(hit_term) + np.abs(miss_term))
     return np.asarray(wealth), np.asarray(error)
+
+
+def _log_above(a: Any, b: Any, z0: Array, q0: Array) -> Array:
+    """log P(Beta(a, b) > Phi(z0)); from the smaller of p0 and q0, the other has no digits left."""
+    p0 = sc.ndtr(z0)
+    return np.asarray(np.log(np.where(z0 < 0.0, sc.betaincc(a, b, p0), sc.betainc(b, a, q0))))
 
 
 def _log_beta(a: Array, b: Array) -> Array:
@@ -230,7 +236,7 @@ def _stirling(x: Array) -> Array:
     return series / x
 
 
-def _probability(z: Array) -> tuple[Array, Array]:
+def probability(z: Array) -> tuple[Array, Array]:
     """(p, q) = Phi(z) and Phi(-z), rounded down and up; SciPy's ndtr is within 2e-13."""
     in_p = z < 0.0
     x = np.where(in_p, sc.ndtr(z) * (1.0 - 4e-13), sc.ndtr(-z) * (1.0 + 4e-13))

@@ -1,4 +1,10 @@
-"""The radius under an envelope, and its two branches."""
+"""The radius under an envelope, and its two branches.
+
+References
+----------
+.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+   smoothing, 2022.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +17,7 @@ from rsbounds._numerics.scores import ScorePair
 from rsbounds._numerics.threads import apply
 from rsbounds.envelope._port import Budget, Compiled, Envelope
 from rsbounds.envelope._search import search
+from rsbounds.envelope._shapes import LipschitzSigma, SemiElastic, SigmaRange
 
 MICROSECONDS = 5.0  # of one radius, for splitting arrays over threads
 
@@ -70,7 +77,6 @@ def radius(
 
     Examples
     --------
-    >>> from rsbounds.envelope import LipschitzSigma
     >>> print(f"{radius(0.99, 0.25, LipschitzSigma(0.1, 0.2), 784):.9f}")
     0.141153941
     """
@@ -79,7 +85,7 @@ def radius(
         parameters = _parameters(envelope, budget.sigma)
         found = apply(envelope._radius, *budget, *parameters, cost=MICROSECONDS)
     elif hasattr(envelope, "bounds"):
-        found = search(budget, envelope)
+        found = search(budget, envelope)[()]
     else:
         raise ValueError(f"envelope must have a method bounds; got {envelope!r}")
     return _flagged(found)
@@ -88,7 +94,7 @@ def radius(
 def branch_radii(
     p_a: ArrayLike,
     sigma: ArrayLike,
-    envelope: Compiled,
+    envelope: SemiElastic | LipschitzSigma | SigmaRange,
     dim: ArrayLike,
     p_b: ArrayLike | None = None,
     *,
@@ -122,7 +128,6 @@ def branch_radii(
 
     Examples
     --------
-    >>> from rsbounds.envelope import SemiElastic
     >>> low, high = branch_radii(0.99, 0.25, SemiElastic(0.01), 784)
     >>> print(f"{low:.9f} {high:.9f}")
     0.578772331 0.578750686
@@ -154,7 +159,7 @@ def _budget(
     dim = real("dim", dim, 1.0, 1e8)
     mean_lip = real("mean_lip", mean_lip, 0.0, closed="left")
     broadcast(p_a=pair.z_a, p_b=pair.z_b, sigma=sigma, dim=dim, mean_lip=mean_lip)
-    gap = np.where(np.isnan(mean_lip), np.nan, 2 * pair.half)
+    gap = 2 * pair.half + 0 * mean_lip  # NaN where mean_lip is
     return Budget(pair.z_a, pair.z_b, gap, sigma, dim, mean_lip)
 
 
@@ -169,5 +174,5 @@ def _parameters(envelope: Compiled, sigma: Floats) -> tuple[Array, ...]:
 
 
 def _flagged(result: Floats) -> Floats:
-    value: Floats = flag_nan(np.asarray(result))[()]
+    value: Floats = flag_nan(result)
     return value

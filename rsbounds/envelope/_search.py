@@ -16,13 +16,14 @@ def search(budget: Budget, envelope: Envelope) -> Array:
     """Largest distance accepted by the pair test at both ends of ``envelope.bounds``.
 
     The test adds its own error bound, and only an accepted distance is returned, so the
-    result is sound whatever the number of steps; the bisection leaves 1e-12 or less.
+    result is sound whatever the number of steps; the bisection leaves 1e-12 or less. Radii
+    below 2^-900 of the largest possible one, and subnormal ones, are 0.
     """
     z_a, z_b, gap, sigma, dim, mean_lip = broadcast(**budget._asdict())
     unknown = np.isnan(gap + sigma + dim + mean_lip)
     searched = (gap > 0) & np.isfinite(gap) & ~unknown
     trivial = np.where(unknown, np.nan, np.where(gap > 0, np.inf, 0.0))
-    top = product(np.where(searched, gap / 2, 0.0), sigma / (1 + mean_lip))
+    top = np.where(searched, product(gap / 2, sigma / (1 + mean_lip)), 0.0)
 
     def accepted(distance: Array) -> NDArray[np.bool_]:
         low, high = (np.asarray(b, dtype=np.float64) for b in envelope.bounds(sigma, distance))
@@ -36,7 +37,7 @@ def search(budget: Budget, envelope: Envelope) -> Array:
         return both
 
     seen: list[tuple[Array, Array, Array]] = []
-    high, low = top * (1 - 1e-12), top * 2.0**-900
+    high, low = top * (1 - 1e-12), np.minimum(np.maximum(top * 2.0**-900, 2.0**-1022), top)
     at_high, at_low = accepted(high), accepted(low)
     safe = np.where(at_high, high, np.where(at_low, low, 0.0))
     other = np.where(at_high, top, high)

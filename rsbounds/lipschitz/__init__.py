@@ -9,9 +9,18 @@ References
 .. [B] Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
 """
 
+from rsbounds.lipschitz._base import base_radius
 from rsbounds.lipschitz._constant import constant, normalize_scores
 from rsbounds.lipschitz._radius import radius
 from rsbounds.lipschitz._radius import radius_of_scores as radius_of_scores  # for rsbounds.torch
 from rsbounds.lipschitz._ratio import p_min_search, ratio, ratio_derivative
 
-__all__ = ["constant", "normalize_scores", "p_min_search", "radius", "ratio", "ratio_derivative"]
+__all__ = [
+    "base_radius",
+    "constant",
+    "normalize_scores",
+    "p_min_search",
+    "radius",
+    "ratio",
+    "ratio_derivative",
+]

@@ -85,7 +85,8 @@ def _preprocess(where: str, settings: dict[str, Any]) -> Preprocess:
         crop = (resize, resize)
         resize = int(resize / settings["crop_pct"]) if resize < 384 else crop
     resample = settings.get("resample")
-    return Preprocess(resize, crop, _FILTERS[2 if resample is None else int(resample)])
+    interpolation = _FILTERS[2 if resample is None else int(resample)]
+    return Preprocess(resize, crop, interpolation, rounding="down")
 
 
 def _side(where: str, size: Any) -> int | tuple[int, int]:
@@ -102,4 +103,4 @@ def _picture() -> Any:
     """A picture of smooth colours, wider than high, the same every time."""
     image = need("PIL.Image", "an image processor")
     pixels = np.random.default_rng(0).integers(0, 256, (12, 16, 3), dtype=np.uint8)
-    return image.fromarray(pixels).resize((512, 384), image.Resampling.BICUBIC)
+    return image.fromarray(pixels).resize((513, 384), image.Resampling.BICUBIC)

@@ -65,17 +65,26 @@ class _Rows:
             raise ValueError(f"rows of {self.bytes} bytes; at most {LARGEST_ROW} are read")
 
     def __getitem__(self, i: int) -> NDArray[Any]:
-        self._stream.seek(self._offset + i * self.bytes)
-        raw = self._stream.read(self.bytes)
-        if len(raw) != self.bytes:
-            raise EOFError("the file ends early")
+        raw = self._bytes(self._offset + i * self.bytes, self.bytes)
         return np.frombuffer(raw, self.dtype).reshape(self.shape[1:])
 
     def all(self) -> NDArray[Any]:
         """The whole array: for labels, which are small."""
-        self._stream.seek(self._offset)
-        raw = self._stream.read(self.bytes * self.shape[0])
+        raw = self._bytes(self._offset, self.bytes * self.shape[0])
         return np.frombuffer(raw, self.dtype).reshape(self.shape)
+
+    def _bytes(self, start: int, count: int) -> bytes:
+        if not isinstance(self._stream, zipfile.ZipExtFile):
+            self._stream.seek(start)
+        else:  # its own seek holds 16 MiB at once
+            if start < self._stream.tell():
+                self._stream.seek(0)
+            while (ahead := start - self._stream.tell()) and self._stream.read(min(ahead, 2**18)):
+                pass
+        raw = self._stream.read(count)
+        if len(raw) != count:
+            raise EOFError("the file ends early")
+        return raw
 
 
 class _ArrayData(Data):

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 
 class ArrayClassifier:
-    """Scores of ``function`` at ``(x - shift) * scale``, as a NumPy array.
+    """Scores of ``function`` at ``(x - shift) / spread``, as a NumPy array.
 
     Parameters
     ----------
     function : callable
         Takes a float32 array (count, *shape of x); returns scores (count, classes) as anything
         NumPy or torch, or an object or mapping whose ``logits`` are those.
-    shift, scale : float32 arrays of shape (channels, 1, 1) or (), or None
+    shift, spread : float32 arrays of shape (channels, 1, 1) or (), or None
         None: x goes in as it is.
     """
 
@@ -25,14 +25,14 @@ class ArrayClassifier:
         self,
         function: Callable[..., Any],
         shift: NDArray[Any] | None = None,
-        scale: NDArray[Any] | None = None,
+        spread: NDArray[Any] | None = None,
     ) -> None:
-        self.function, self.shift, self.scale = function, shift, scale
+        self.function, self.shift, self.spread = function, shift, spread
 
     def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
         """Scores (count, classes) of a batch (count, *shape of x)."""
-        if self.shift is not None and self.scale is not None:
-            batch = (batch - self.shift) * self.scale
+        if self.shift is not None and self.spread is not None:
+            batch = (batch - self.shift) / self.spread
         return numbers(logits(self.function(batch)))
 
 

@@ -12,7 +12,7 @@ from rsbounds.loading.arrays import logits
 
 
 class Classifier(nn.Module):
-    """Scores of ``net`` at ``(x - shift) * scale``.
+    """Scores of ``net`` at ``(x - shift) / spread``.
 
     Noise is added to x, so that it lives in the input's own range; the mean and standard
     deviation that the network was trained with are applied afterwards, here.
@@ -21,23 +21,23 @@ class Classifier(nn.Module):
     ----------
     net : torch.nn.Module
         Returns scores (count, classes), or an object or mapping whose ``logits`` are those.
-    shift, scale : float32 arrays of shape (channels, 1, 1) or (), or None
+    shift, spread : float32 arrays of shape (channels, 1, 1) or (), or None
         None: x goes in as it is.
     """
 
     def __init__(
-        self, net: nn.Module, shift: NDArray[Any] | None = None, scale: NDArray[Any] | None = None
+        self, net: nn.Module, shift: NDArray[Any] | None = None, spread: NDArray[Any] | None = None
     ) -> None:
         super().__init__()
         self.net = net
         self.shift: torch.Tensor | None
-        self.scale: torch.Tensor | None
-        for name, value in (("shift", shift), ("scale", scale)):
+        self.spread: torch.Tensor | None
+        for name, value in (("shift", shift), ("spread", spread)):
             tensor = None if value is None else torch.from_numpy(value.copy())
             self.register_buffer(name, tensor, persistent=False)
 
     def forward(self, x: torch.Tensor) -> Any:
         """Scores (count, classes) of a batch (count, *shape of x)."""
-        if self.shift is not None and self.scale is not None:
-            x = (x - self.shift.to(x.dtype)) * self.scale.to(x.dtype)
+        if self.shift is not None and self.spread is not None:
+            x = (x - self.shift.to(x.dtype)) / self.spread.to(x.dtype)
         return logits(self.net(x))

@@ -72,7 +72,7 @@ class Denoised(nn.Module):
     >>> nothing = lambda y, t: torch.zeros_like(y)
     >>> model = Denoised(nothing, torch.nn.Flatten(), alphas, 0.25)
     >>> model.timestep, round(model.timestep_sigma, 3)
-    (20, 0.252)
+    (20, 0.251)
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class Denoised(nn.Module):
             raise ValueError(f"input_range must be (low, high), low < high; got {input_range}")
         self._low, self._half = low, (high - low) / 2
         alphas = real("alphas_cumprod", alphas_cumprod, 0, 1, closed="neither", nan=False)
-        if alphas.ndim != 1 or not (np.diff(alphas) < 0).all():
-            raise ValueError("alphas_cumprod must be one row of falling numbers")
+        if alphas.ndim != 1 or len(alphas) < 2 or not (np.diff(alphas) < 0).all():
+            raise ValueError("alphas_cumprod must be one row of falling numbers, at least two")
         self.timestep = timestep(alphas, sigma / self._half)
         self._a = float(np.sqrt(alphas[self.timestep]))
         self._b = float(np.sqrt(1 - alphas[self.timestep]))

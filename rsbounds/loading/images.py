@@ -32,6 +32,8 @@ class Preprocess:
         Pillow's filter of that name.
     channels : {3, 1}
         Colour or grey.
+    rounding : {"even", "down"}
+        Of half a pixel, where what the crop leaves out is odd.
 
     Raises
     ------
@@ -50,6 +52,7 @@ class Preprocess:
     crop: tuple[int, int] | None = None
     interpolation: str = "bilinear"
     channels: int = 3
+    rounding: str = "even"
 
     def __post_init__(self) -> None:
         for name in ("resize", "crop"):
@@ -57,6 +60,7 @@ class Preprocess:
             for side in value if isinstance(value, tuple) else [] if value is None else [value]:
                 count(name, side, 1)
         choice("interpolation", self.interpolation, INTERPOLATIONS)
+        choice("rounding", self.rounding, ("even", "down"))
         if self.channels not in (1, 3):
             raise ValueError(f"channels must be 1 or 3; got {self.channels}")
 
@@ -71,10 +75,18 @@ class Preprocess:
                 filters = need("PIL.Image", "an image").Resampling
                 image = image.resize((width, height), filters[self.interpolation.upper()])
         if self.crop is not None:
-            image = image.crop(_middle(image.size, self.crop))
+            image = image.crop(self._middle(image.size, self.crop))
         pixels = np.asarray(image, dtype=np.uint8)
         pixels = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
         return np.ascontiguousarray(pixels)
+
+    def _middle(self, size: tuple[int, int], crop: tuple[int, int]) -> tuple[int, int, int, int]:
+        """The crop's box (left, top, right, bottom)."""
+        left, top = (
+            rest // 2 if self.rounding == "down" else round(rest / 2)
+            for rest in (size[0] - crop[1], size[1] - crop[0])
+        )
+        return left, top, left + crop[1], top + crop[0]
 
     @property
     def description(self) -> dict[str, Any]:
@@ -105,13 +117,3 @@ def _resized(size: tuple[int, int], resize: int | tuple[int, int]) -> tuple[int,
     return (
         (resize, resize * height // short) if width == short else (resize * width // short, resize)
     )
-
-
-def _middle(size: tuple[int, int], crop: tuple[int, int]) -> tuple[int, int, int, int]:
-    """The crop's box (left, top, right, bottom): halves of an odd rest round to even."""
-    left, top = (_half(side - kept) for side, kept in zip(size, crop[::-1], strict=True))
-    return left, top, left + crop[1], top + crop[0]
-
-
-def _half(rest: int) -> int:
-    return round(rest / 2)

@@ -6,7 +6,6 @@ import ast
 import difflib
 import json
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -148,14 +147,15 @@ def load_model(
 
     Examples
     --------
-    >>> import sys, types
+    >>> import sys, types, numpy as np
     >>> from rsbounds.loading import load_model
     >>> module = types.ModuleType("mine")
     >>> module.build = lambda slope: lambda batch: slope * batch
     >>> sys.modules["mine"] = module
     >>> loaded = load_model("mine:build", args={"slope": 2.0}, input_range=(0, 255))
-    >>> loaded.model(__import__("numpy").array([[255.0, 0.0]])).tolist()
+    >>> loaded.model(np.array([[255.0, 0.0]])).tolist()
     [[2.0, 0.0]]
+    >>> del sys.modules["mine"]
     """
     prefix, _, name = spec.partition(":")
     backends = _backends()
@@ -188,17 +188,28 @@ def parse_arguments(text: str) -> dict[str, Any]:
     >>> parse_arguments("depth=50,mean=(.5,.5,.5),act=relu,pretrained=False")
     {'depth': 50, 'mean': (0.5, 0.5, 0.5), 'act': 'relu', 'pretrained': False}
     """
+    source = f"f({text})"
     found: dict[str, Any] = {}
-    for part in re.split(r",(?![^(\[{]*[)\]}])", text) if text.strip() else []:
-        key, equals, value = part.partition("=")
-        key = key.strip()
-        if not equals or not key.isidentifier() or key in found:
-            raise ValueError(f"arguments must be key=value,... with distinct keys; got {text!r}")
-        try:
-            found[key] = ast.literal_eval(value.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            found[key] = value.strip()
+    try:
+        call = ast.parse(source, mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+            raise ValueError
+        for word in call.keywords:
+            if word.arg is None or word.arg in found:
+                raise ValueError
+            found[word.arg] = _value(source, word.value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise ValueError(
+            f"arguments must be key=value,... with distinct keys; got {shown(text)!r}"
+        ) from None
     return found
+
+
+def _value(source: str, node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return ast.get_source_segment(source, node)
 
 
 def unknown(what: str, name: str, known: Sequence[str]) -> ValueError:
@@ -218,7 +229,7 @@ def _finish(
     input_range: tuple[float, float] | None,
 ) -> Loaded:
     mean, std = norm.get("mean", found.mean), norm.get("std", found.std)
-    shift, scale = _affine(mean, std, input_range)
+    shift, spread = _affine(mean, std, input_range)
     labels = None if found.labels is None else tuple(found.labels)
     classes = found.classes or (len(labels) if labels else None)
     if num_classes is not None and classes not in (None, num_classes):
@@ -229,9 +240,9 @@ def _finish(
     if is_torch(model):
         from rsbounds.loading.classifier import Classifier
 
-        wrapped: Any = Classifier(model, shift, scale).eval()
+        wrapped: Any = Classifier(model, shift, spread).eval()
     else:
-        wrapped = ArrayClassifier(model, shift, scale)
+        wrapped = ArrayClassifier(model, shift, spread)
     describe = {
         "spec": spec,
         "source": None,
@@ -252,7 +263,7 @@ def _finish(
 def _affine(
     mean: Any, std: Any, input_range: tuple[float, float] | None
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
-    """shift and scale with (x - shift) * scale = ((x - low)/(high - low) - mean)/std."""
+    """shift and spread with (x - shift)/spread = ((x - low)/(high - low) - mean)/std."""
     low, high = (0.0, 1.0) if input_range is None else input_range
     if not -np.inf < low < high < np.inf:
         raise ValueError(f"input_range must be (low, high) with low < high; got {input_range}")
@@ -262,10 +273,9 @@ def _affine(
         raise ValueError("mean and std must be one number, or one for each channel")
     if (low, high) == (0.0, 1.0) and not centre.any() and (spread == 1).all():
         return None, None
-    shift, scale = low + (high - low) * centre, 1 / ((high - low) * spread)
-    shift, scale = np.broadcast_arrays(shift, scale)
+    shift, spread = np.broadcast_arrays(low + (high - low) * centre, (high - low) * spread)
     shape = (-1, 1, 1) if shift.ndim else ()
-    return shift.reshape(shape).astype(np.float32), scale.reshape(shape).astype(np.float32)
+    return shift.reshape(shape).astype(np.float32), spread.reshape(shape).astype(np.float32)
 
 
 def _backends() -> dict[str, Callable[[], Any]]:

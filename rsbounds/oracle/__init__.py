@@ -40,6 +40,7 @@ from rsbounds.oracle._envelope import (
 )
 from rsbounds.oracle._fixed import anisotropic_radius, gaussian_radius, laplace_radius
 from rsbounds.oracle._lipschitz import integrated_radius, lipschitz_constant, lipschitz_ratio
+from rsbounds.oracle._lipschitz_base import base_radius
 from rsbounds.oracle._ncx2 import (
     ball_offset,
     ball_score,
@@ -66,6 +67,7 @@ __all__ = [
     "ball_offset",
     "ball_score",
     "ball_tails",
+    "base_radius",
     "composite_radius",
     "envelope_branch",
     "envelope_branches",

@@ -20,6 +20,7 @@ from typing import Any
 
 from mpmath import mp
 
+from rsbounds.oracle._composite import composite_radius
 from rsbounds.oracle._envelope import (
     Envelope,
     lipschitz_sigma,
@@ -183,6 +184,14 @@ def _generator(
     return _two_point(envelope, reach, sigma, parameters["dim"], z_a, z_b, dps, stretch)
 
 
+def _composite(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
+) -> Mpf:
+    """From the counts of all stages, which ``parameters`` hold beside the rule and the plan."""
+    known = (parameters[key] for key in ("rule", "plan", "counts", "n", "alpha"))
+    return radius - composite_radius(*known, dps=dps)
+
+
 #: The evaluation of each method that writes rows.
 METHODS: Mapping[str, Excess] = {
     "gaussian": _gaussian,
@@ -193,6 +202,7 @@ METHODS: Mapping[str, Excess] = {
     "range": _range,
     "anisotropic": _anisotropic,
     "generator": _generator,
+    "composite": _composite,
 }
 
 

@@ -12,7 +12,8 @@ from rsbounds.results._merge import merge
 from rsbounds.results._plot import plot
 from rsbounds.results._results import Results, read
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._table import STYLES, default_radii, table
+from rsbounds.results._table import STYLES, default_radii, summary, table
+from rsbounds.results._text import counts as dense_counts
 from rsbounds.results._text import sparse as sparse_counts
 from rsbounds.results._text import truncated
 
@@ -25,6 +26,7 @@ __all__ = [
     "Row",
     "Writer",
     "default_radii",
+    "dense_counts",
     "footnote",
     "html",
     "manifest_path",
@@ -34,6 +36,7 @@ __all__ = [
     "read",
     "read_rows",
     "sparse_counts",
+    "summary",
     "table",
     "truncated",
     "write",

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,42 @@ def default_radii(files: Iterable[Results]) -> list[float]:
     steps = (power * Decimal(k) for k in ("2.5", "5", "10", "25"))
     step = next(s for s in steps if largest < 8 * s)
     return [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
+
+
+def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, Any]:
+    """What a report says of one file, as JSON can hold it.
+
+    Parameters
+    ----------
+    file : Results
+    radii : sequence of float, optional
+        Where to state certified accuracy; default `default_radii`.
+
+    Returns
+    -------
+    dict
+        file, count, missing, clean, abstain, acr, certified (radius as text -> accuracy),
+        scopes, note.
+
+    Examples
+    --------
+    >>> from rsbounds.results import Results, Row, summary
+    >>> summary(Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),)), [0.5])["certified"]
+    {'0.5': 1.0}
+    """
+    at = default_radii([file]) if radii is None else list(radii)
+    held = file.certified_accuracy(at).tolist()
+    return {
+        "file": file.name,
+        "count": len(file.rows),
+        "missing": len(file.missing()),
+        "clean": file.clean_accuracy(),
+        "abstain": file.abstention(),
+        "acr": file.average_radius(),
+        "certified": dict(zip(map(str, at), held, strict=True)),
+        "scopes": file.scopes(),
+        "note": file.note,
+    }
 
 
 def table(

@@ -1,4 +1,16 @@
-"""The probability of an off-centre ball, as a normal score."""
+"""The probability of an off-centre ball, as a normal score.
+
+References
+----------
+.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+   smoothing, 2022.
+
+Rice, Efficient evaluation of integrals of analytic functions by the trapezoidal rule, Bell System
+Technical Journal 52, 1973. Helstrom, Computing the generalized Marcum Q-function, IEEE Transactions
+on Information Theory 38, 1992.
+Lugannani, Rice, Saddle point approximation for the distribution of the sum of independent random
+variables, Advances in Applied Probability 12, 1980.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""The noncentral chi-square distribution: both tails, logarithms, density, quantiles."""
+"""The noncentral chi-square distribution: both tails, logarithms, density, quantiles.
+
+References
+----------
+Rice, Efficient evaluation of integrals of analytic functions by the trapezoidal rule, Bell System
+Technical Journal 52, 1973. Helstrom, Computing the generalized Marcum Q-function, IEEE Transactions
+on Information Theory 38, 1992.
+"""
 
 from __future__ import annotations
 

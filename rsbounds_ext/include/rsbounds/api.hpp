@@ -71,12 +71,13 @@ inline double lipschitz_slope(double z, double dim) { return flagged(rsb::lipsch
 // X of envelope.hpp: the score of the worst set's probability under sigma1 at that distance
 inline double worst_score(double distance, double score, double sigma0, double sigma1, double dim) {
     const bool up = sigma1 > sigma0;
-    const SigmaRange e{sigma1, sigma1};
     if (!(sigma0 > 0 && sigma0 < inf && sigma1 > 0 && sigma1 < inf && distance >= 0 &&
           distance < inf && dim >= 1 && dim <= 1e8))
         return flagged(nan);
     if (std::fabs(score) == inf) return score;
-    return flagged(score + gain(score, distance / sigma0, e.at(0, sigma0, up), up, dim).value);
+    Ratio r = SigmaRange{sigma1, sigma1}.at(0, sigma0, up);
+    if (r.k < 1e-300) r.log_k = std::log(sigma1) - std::log(sigma0);
+    return flagged(score + gain(score, distance / sigma0, r, up, dim).value);
 }
 
 template <class Envelope>

@@ -50,6 +50,13 @@ inline Sum2 two_prod(double a, double b) {
     return {p, std::fma(a, b, -p)};
 }
 
+// log x in two doubles, to 1e-16 absolute: the exponent's part is exact in both
+inline Sum2 log_two(double x) {
+    int e;
+    const double m = std::frexp(x, &e), hi = e * 0x1.62e42fefa3800p-1;
+    return two_sum(hi, e * 0x1.ef35793c76730p-45 + std::log(m));
+}
+
 // t - log1p(t), t > -1, relative error below 4e-16: a series about 0, log 2 split off beyond
 inline double log1p_defect(double t) {
     if (t < -0.45) return ((t + ln2) - std::log1p(1 + 2 * t)) + ln2_low;
@@ -96,10 +103,13 @@ inline Saddle saddle_at(double dim, Sum2 nc, double x, double rho, Sum2 excess) 
     } else {  // x and root may underflow where rho does not
         p.root = rho / std::sqrt(far);
         p.tau = p.root * p.root - 1;
-        const double log_ratio = 2 * std::log(rho) - std::log(far);
-        const double rest = (p.mu + p.h * p.tau) * p.tau;
-        p.phi0 = p.mu * log_ratio - rest;
-        p.phi1 = (p.mu - 1) * log_ratio - rest;
+        const Sum2 a = log_two(rho), b = log_two(far), l = two_sum(2 * a.hi, -b.hi);
+        const double low = l.lo + (2 * a.lo - b.lo);
+        // mu log_ratio - (mu + h tau) tau; for the density, of other sign when N < 2, mu - 1
+        const Sum2 m = two_prod(p.mu - 1, l.hi), g = two_prod(p.h, p.tau * p.tau);
+        const Sum2 d = two_sum(m.hi, -g.hi);
+        p.phi0 = p.mu * (l.hi + low) - (p.mu + p.h * p.tau) * p.tau;
+        p.phi1 = d.hi + (d.lo + (m.lo - g.lo) + (p.mu - 1) * low - p.mu * p.tau);
     }
     p.beta = p.h * (p.root * p.root);
     return p;
@@ -158,7 +168,7 @@ inline Integral contour(double mu, double beta, double c2, double tau, double ro
 struct Tail {
     double phi0, scaled, density, drift;
     bool upper;
-    double phi1 = nan;
+    double phi1 = nan, beta = nan;
     double small() const { return std::exp(phi0) * scaled; }
     double below() const { return upper ? 1 - small() : small(); }
     double above() const { return upper ? small() : 1 - small(); }
@@ -176,8 +186,8 @@ inline Tail tail_of(double dim, Sum2 nc, double x, double rho, Sum2 excess) {
     const Saddle p = saddle_at(dim, nc, x, rho, excess);
     const Integral i =
         p.tau < 1e100 ? contour(p.mu, p.beta, p.c2, p.tau, p.root, p.phi0, excess.hi)
-                      : Integral{1, 1, 0};
-    return {p.phi0, i.tail, i.density, i.drift, p.tau >= 0, p.phi1};
+                      : Integral{1 / p.tau, 1, 0};
+    return {p.phi0, i.tail, i.density, i.drift, p.tau >= 0, p.phi1, p.beta};
 }
 
 // D = rho^2 - s^2 - N in two parts, through u = rho - s unless rho is the smaller of the two

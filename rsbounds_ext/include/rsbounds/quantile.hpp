@@ -56,7 +56,7 @@ inline Root root_of(double mu, double h, double r, double tau) {
 struct Quantile {
     double mu, h;
     Root at;
-    double r, density;  // density: of the last exact evaluation, scaled as in Integral
+    double r, density, tail;  // the last two of the last exact evaluation, scaled as in Integral
     double beta() const { return h * (at.root * at.root); }
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
 };
@@ -68,7 +68,7 @@ inline Quantile quantile(double z, double mu, double h) {  // z finite
     const double guess = z - 0.5 / sd * (a + b + 0.5 * (a * b + 2 * b * b - a * a - 2 * c) * y);
     const bool series = std::fabs(y) < 0.2;
     double r = series ? guess : z;
-    Quantile out{mu, h, root_of(mu, h, r, r / sd * (1 + 0.5 * b * r / sd)), r, 0};
+    Quantile out{mu, h, root_of(mu, h, r, r / sd * (1 + 0.5 * b * r / sd)), r, 0, 0};
     const auto move = [&](double step, double slope) {
         out.r += step;
         out.at = root_of(mu, h, out.r, out.at.tau + slope * step);
@@ -94,7 +94,7 @@ inline Quantile quantile(double z, double mu, double h) {  // z finite
                                    std::exp(0.5 * (zk - out.r) * (zk + out.r));
         const double step = (z - zk) / slope;
         move(step, out.at.root * out.at.root / (spread * c2));
-        out.density = in.density;
+        out.density = in.density, out.tail = in.tail;
         // the error left is about step^2/(10 c2^3/2)
         if (!(step * step > 1e-15 * (0.3 + c2 * std::sqrt(c2)))) break;
     }
@@ -105,11 +105,15 @@ struct Ball {
     double u, rho;  // rho = s + u
 };
 
-inline Ball ball_at(double z, double dim, double s) {  // z finite, s < half_space
-    const Quantile q = quantile(z, 0.5 * dim, 0.5 * s * s);
+inline Ball ball_of(const Quantile& q, double s) {
     const double rho = q.rho(), tau = q.at.tau;
-    if (s <= 0.5 * rho) return {rho - s, rho};  // 0 where rho underflows
+    // 0 where rho underflows; where s^2 does, the difference is as good as rho
+    if (s <= 0.5 * rho || s < 1e-100) return {rho - s, rho};
     return {2 * (q.mu * (q.at.root * q.at.root) + q.h * tau * (2 + tau)) / (s + rho), rho};
+}
+
+inline Ball ball_at(double z, double dim, double s) {  // z finite, s < half_space
+    return ball_of(quantile(z, 0.5 * dim, 0.5 * s * s), s);
 }
 
 inline double ball_offset(double z, double dim, double s) {

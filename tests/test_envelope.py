@@ -1,0 +1,121 @@
+"""Radii under an envelope: its classes, a user's own, tables; see test_soundness for the truth."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from rsbounds import envelope, gaussian
+from rsbounds.envelope import LipschitzSigma, SemiElastic, SigmaRange, TableEnvelope
+
+SHAPES = [SemiElastic(0.05), LipschitzSigma(0.02, 0.2), SigmaRange(0.249, 0.251)]
+Z = np.array([-1.0, 0.0, 0.1, 1.0, 3.0, 8.0, np.inf])
+
+
+class Own:
+    """The same envelope with nothing but its bounds."""
+
+    def __init__(self, shape):
+        self.bounds = shape.bounds
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_radius_is_the_smaller_branch(shape):
+    low, high = envelope.branch_radii(Z, 0.25, shape, 784, scores=True)
+    found = envelope.radius(Z, 0.25, shape, 784, scores=True)
+    # the branches may each be 1e-12 below their zero; the radius is at most 1e-11 below it
+    assert np.all(found <= np.minimum(low, high) * (1 + 2e-12))
+    np.testing.assert_allclose(found, np.minimum(low, high), rtol=1e-11)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+@pytest.mark.parametrize("z_b", [None, -0.4])
+def test_an_envelope_known_by_its_bounds_alone_has_the_same_radius(shape, z_b):
+    given = envelope.radius(Z, 0.25, shape, 784, z_b, scores=True)
+    own = envelope.radius(Z, 0.25, Own(shape), 784, z_b, scores=True)
+    np.testing.assert_allclose(own, given, rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "shape", [SemiElastic(0.0), LipschitzSigma(0.0), SigmaRange(0.25, 0.25)], ids=repr
+)
+def test_a_constant_sigma_has_cohens_radius(shape):
+    p = np.array([0.2, 0.6, 0.99, 1 - 1e-9])
+    found, cohen = envelope.radius(p, 0.25, shape, 784), gaussian.radius(p, 0.25)
+    np.testing.assert_allclose(found, cohen, rtol=2e-12)
+    assert np.all(found <= cohen * (1 + 1e-14))
+
+
+def test_a_moving_mean_divides_the_radius_of_a_constant_sigma():
+    plain = envelope.radius(0.99, 0.25, SemiElastic(0.0), 784)
+    moved = envelope.radius(0.99, 0.25, SemiElastic(0.0), 784, mean_lip=0.5)
+    assert moved == pytest.approx(plain / 1.5, rel=1e-11)
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, Own(SHAPES[0])], ids=lambda s: type(s).__name__)
+def test_nan_passes_from_every_argument(shape):
+    known = {"p_a": 0.9, "sigma": 0.25, "dim": 784, "p_b": 0.05, "mean_lip": 0.1}
+    for name in known:  # mean_lip = nan was 0: no certificate, but no answer either
+        with np.errstate(invalid="ignore"):
+            found = envelope.radius(**{**known, name: np.nan}, envelope=shape)
+        assert np.isnan(found), name
+        with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+            envelope.radius(**{**known, name: np.nan}, envelope=shape)
+
+
+def test_sigma_outside_its_envelope_is_refused():
+    for shape in (LipschitzSigma(0.1, 0.3), SigmaRange(0.1, 0.2), SigmaRange(0.3, 0.4)):
+        with pytest.raises(ValueError, match=r"sigma must be inside the envelope \w+\("):
+            envelope.radius(0.9, 0.25, shape, 784)
+    with pytest.raises(ValueError, match="rate must be in"):
+        SemiElastic(-1.0)
+    with pytest.raises(ValueError, match="envelope must have a method bounds"):
+        envelope.radius(0.9, 0.25, object(), 784)
+    with pytest.raises(ValueError, match="envelope must be SemiElastic, LipschitzSigma or"):
+        envelope.branch_radii(0.9, 0.25, Own(SHAPES[0]), 784)
+
+
+def test_envelopes_are_values():
+    assert SemiElastic(0.1) == SemiElastic(0.1)
+    assert hash(LipschitzSigma(0.1, 0.2)) == hash(LipschitzSigma(0.1, 0.2))
+    assert repr(SigmaRange(0.1, 0.2)) == "SigmaRange(sigma_min=0.1, sigma_max=0.2)"
+
+
+@pytest.mark.parametrize("end", [1e-3, 1e-40, 1e-200])
+def test_a_short_table_certifies_up_to_its_end(end):
+    """From 1e-37 on the halvings gave up at 0; beyond a table nothing is certified."""
+    table = TableEnvelope([end], [0.2499], [0.2501])
+    found = envelope.radius(0.99, 0.25, table, 784)
+    assert end * (1 - 1e-11) <= found <= end
+
+
+def test_a_table_in_extreme_units():
+    plain = envelope.radius(0.99, 1.0, TableEnvelope([1.0], [1.0], [1.0]), 3)
+    for power in (-900, 1023):
+        unit = 2.0**power
+        table = TableEnvelope([unit], [unit], [unit])
+        found = envelope.radius(0.99, unit, table, 3)
+        assert found / unit == pytest.approx(plain, rel=1e-11)
+
+
+def test_a_table_between_its_rows_uses_the_wider_one():
+    wide = envelope.radius(0.99, 0.25, TableEnvelope([9.0], [0.245], [0.255]), 784)
+    steps = TableEnvelope([0.01, 9.0], [0.249, 0.245], [0.251, 0.255])
+    found = envelope.radius(0.99, 0.25, steps, 784)
+    assert wide > 0.01
+    assert found == pytest.approx(wide, rel=1e-11)
+
+
+def test_probabilities_that_float64_would_round_up_are_rounded_down():
+    if np.finfo(np.longdouble).nmant <= 52:
+        pytest.skip("long double is float64 here")
+    p_a = np.longdouble(1) - np.longdouble(2) ** -60  # to the nearest it is 1, and the radius inf
+    with mp.workdps(40):
+        below = 0.25 * float(-mp.sqrt(2) * mp.erfinv(mp.mpf(2) ** -59 - 1))
+    for found in (
+        gaussian.radius(p_a, 0.25),
+        envelope.radius(p_a, 0.25, SemiElastic(0.0), 784),
+        gaussian.radius(0.5, 0.5, np.longdouble(2) ** -60),
+    ):
+        assert 0 < found <= below

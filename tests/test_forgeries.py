@@ -1,0 +1,345 @@
+"""Result files that were mixed, cut or forged: each is found, and by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import MODELS, arguments, prepare
+
+from rsbounds.cli import main
+
+DATA = ("--data", "data.npz")
+RERUN = (*DATA, "--model", "models:linear", "--rerun", "12")
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    prepare(tmp_path, monkeypatch)
+    assert main(arguments()) == 0
+    return tmp_path
+
+
+def table() -> list[dict[str, str]]:
+    header, *lines = (line.split("\t") for line in Path("out.tsv").read_text().splitlines())
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def save(rows: list[dict[str, str]]) -> None:
+    lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
+    Path("out.tsv").write_text("".join(f"{line}\n" for line in lines))
+
+
+def state(**changes: object) -> None:
+    place = Path("out.tsv.manifest.json")
+    place.write_text(json.dumps(json.loads(place.read_text()) | changes))
+
+
+def best(rows: list[dict[str, str]]) -> dict[str, str]:
+    return max(rows, key=lambda row: float(row["radius"]))
+
+
+EVIDENCE = ("predict", "radius", "count", "p_a", "z_a", "z_b", "select", "counts")
+
+
+def wrong_rows_dropped(rows):
+    return [row for row in rows if row["correct"] == "1"]
+
+
+def labels_set_to_predictions(rows):
+    return [
+        row | {"label": row["predict"], "correct": "1"} for row in rows if row["predict"] != "-1"
+    ]
+
+
+def everyone_the_best(rows):
+    top = {key: best(rows)[key] for key in EVIDENCE}
+    return [row | top | {"correct": str(int(row["label"] == top["predict"]))} for row in rows]
+
+
+def renumbered(rows):
+    return [row | {"idx": other["idx"]} for row, other in zip(rows, rows[::-1], strict=True)][::-1]
+
+
+def wider(rows):
+    return [row | {"radius": repr(float(row["radius"]) * 1.001)} for row in rows]
+
+
+def surer(rows):
+    changed = []
+    for row in rows:
+        counts = dict(part.split(":") for part in row["counts"].split(","))
+        first = next(iter(counts))
+        counts[first] = str(int(counts[first]) + 1)
+        changed.append(row | {"counts": ",".join(f"{k}:{c}" for k, c in counts.items())})
+    return changed
+
+
+def other_inputs(rows):
+    return [row | {"input": "0123456789abcdef"} for row in rows]
+
+
+FORGERIES = {
+    "wrong rows dropped": (wrong_rows_dropped, (), "missing"),
+    "labels set to predictions": (labels_set_to_predictions, DATA, "in the data"),
+    "every row the best row's": (everyone_the_best, RERUN, "drawn again"),
+    "renumbered": (renumbered, DATA, "in the data"),
+    "radii stretched": (wider, (), "above the truth"),
+    "a sample added": (surer, (), "counts sum to 1001 of 1000"),
+    "inputs of another set": (other_inputs, DATA, "input is 0123456789abcdef"),
+    "rows appended": (lambda rows: [*rows, rows[0]], (), "appears twice"),
+    "scope embellished": (
+        lambda rows: [row | {"scope": "proven everywhere"} for row in rows],
+        (),
+        "scope is 'proven everywhere', which no scheme has",
+    ),
+    "abstentions hidden": (
+        lambda rows: [row | {"predict": row["label"], "correct": "1"} for row in rows],
+        (),
+        "predicts",
+    ),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_forged_file_is_found_by_name(work, capsys, forgery):
+    change, options, said = FORGERIES[forgery]
+    assert main(["verify", "out.tsv", *options]) == 0
+    save(change(table()))
+    capsys.readouterr()
+    assert main(["verify", "out.tsv", *options]) == 1
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"seed": 7}, "drawn again"),
+        ({"n0": 49}, "selection counts sum to 50, n0 is 49 in the manifest"),
+        ({"n0": 51}, "void is 0, which the counts"),
+        ({"alpha": 0.002}, "too far from what"),
+        ({"alpha": 0.0005}, "on the unsafe side of what"),
+        ({"runner_up": False}, "too far from what"),
+        ({"bound": "anytime"}, "bound is 'clopper-pearson', 'anytime' in the manifest"),
+        ({"n": 999}, "n is 1000, 999 in the manifest"),
+        ({"data": {"skip": 1, "max": -1, "inputs": 13}}, "12 of 13 rows: inputs 12 missing"),
+    ],
+)
+def test_a_forged_manifest_is_found_by_name(work, capsys, changes, said):
+    state(**changes)
+    assert main(["verify", "out.tsv", *RERUN]) == 1
+    assert said in capsys.readouterr().out
+
+
+def test_another_model_is_found_by_drawing_again(work, capsys):
+    (work / "models.py").write_text(MODELS.replace("np.stack([W, -W]", "np.stack([-W, W]"))
+    import sys
+
+    del sys.modules["models"]
+    assert main(["verify", "out.tsv", *RERUN]) == 1
+    out = capsys.readouterr().out
+    assert out.count("and drawn again") == 12
+    assert "select is" in out
+
+
+def test_files_without_rows_are_findings(work, capsys):
+    header = Path("out.tsv").read_text().split("\n")[0]
+    for text in ("", f"{header}\n"):
+        Path("out.tsv").write_text(text)
+        assert main(["verify", "out.tsv"]) == 1
+        assert "has no rows" in capsys.readouterr().out
+    Path("out.tsv").write_text(header)
+    assert main(["verify", "out.tsv"]) == 2
+    assert "expected a header that ends its line" in capsys.readouterr().err
+
+
+def test_merge_of_some_shards_says_what_is_missing(work, capsys):
+    for i in range(3):
+        assert main(arguments(shard=f"{i}/3", out=f"{i}.tsv")) == 0
+    capsys.readouterr()
+    assert main(["merge", "two.tsv", "0.tsv", "2.tsv"]) == 0
+    assert "8 of 12 rows: inputs 1, 4, 7, 10 missing" in capsys.readouterr().err
+    assert main(["verify", "two.tsv"]) == 1
+    assert "8 of 12 rows" in capsys.readouterr().out
+    assert main(["report", "two.tsv"]) == 0
+    assert "8 of 12 rows" in capsys.readouterr().out
+    assert main(["status", "two.tsv"]) == 1
+    assert "8 of 12 rows" in capsys.readouterr().out
+    assert main(["status", "0.tsv", "1.tsv", "2.tsv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["of"] == 12
+
+
+def test_shards_of_two_models_do_not_merge(work, capsys):
+    assert main(arguments(shard="0/2", out="0.tsv")) == 0
+    (work / "models.py").write_text(MODELS.replace("W /= np.linalg.norm(W)", "W *= -.1"))
+    import sys
+
+    del sys.modules["models"]
+    assert main(arguments(shard="1/2", out="1.tsv")) == 0
+    capsys.readouterr()
+    assert main(["merge", "both.tsv", "0.tsv", "1.tsv"]) == 2
+    assert "probe.0 was" in capsys.readouterr().err
+
+
+def test_an_interrupted_merge_can_be_repeated(work):
+    for i in range(2):
+        assert main(arguments(shard=f"{i}/2", out=f"{i}.tsv")) == 0
+    Path("all.tsv.manifest.json").write_text("{}")  # what a kill between the two files leaves
+    Path("all.tsv.new").write_text("idx")
+    assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
+    assert main(["verify", "all.tsv"]) == 0
+
+
+def test_a_run_is_extended_where_its_rows_stay_valid(work, capsys):
+    assert main(arguments(max=6, skip=2, out="some.tsv")) == 0
+    assert main(arguments(skip=2, out="some.tsv")) == 0
+    assert main(arguments(out="some.tsv")) == 0
+    assert Path("some.tsv").read_text().split("\n")[0] == Path("out.tsv").read_text().split("\n")[0]
+    rows = [line.split("\t") for line in Path("some.tsv").read_text().splitlines()[1:]]
+    assert [row[:5] for row in rows] == [list(row.values())[:5] for row in table()]  # in order
+    assert main(["verify", "some.tsv"]) == 0
+    capsys.readouterr()
+    assert main(arguments(skip=5, out="some.tsv")) == 2
+    assert "rows of the file are not among the inputs selected now" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default:.*void")
+def test_void_samples_are_loud_and_counted(work, capsys):
+    (work / "models.py").write_text(
+        MODELS + "\ndef half():\n"
+        "    def call(batch):\n"
+        "        scores = linear()(batch)\n"
+        "        scores[1000 * np.abs(batch.reshape(len(batch), -1)[:, 0]) % 1 < 0.5] = np.nan\n"
+        "        return scores\n"
+        "    return call\n"
+    )
+    import sys
+
+    del sys.modules["models"]
+    assert main(arguments(model="models:half", out="half.tsv")) == 0
+    err = capsys.readouterr().err
+    assert "samples are void (their scores hold NaN)" in err
+    assert "samples were void" in err
+    header, *lines = (line.split("\t") for line in Path("half.tsv").read_text().splitlines())
+    voids = [int(line[header.index("void")]) for line in lines]
+    assert all(200 < v < 900 for v in voids)
+    assert main(["verify", "half.tsv"]) == 0
+
+
+def test_json_has_every_finding(work, capsys):
+    save(wider(table()))
+    capsys.readouterr()
+    assert main(["verify", "out.tsv", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"] == 12
+    positive = sum(float(row["radius"]) > 0 for row in table())
+    assert len(found["findings"]) == positive
+    assert all("above the truth" in entry["finding"] for entry in found["findings"])
+
+
+def test_several_processes_and_samples_find_the_same(work, capsys):
+    save(wider(table()))
+    for options in ([], ["--jobs", "2"]):
+        capsys.readouterr()
+        assert main(["verify", "out.tsv", *options]) == 1
+        found = capsys.readouterr().out
+        assert found.count("above the truth") == sum(float(r["radius"]) > 0 for r in table())
+    assert main(["verify", "out.tsv", "--sample", "3"]) == 1
+    assert capsys.readouterr().out.count("above the truth") <= 3
+
+
+def test_counts_certify_again_without_the_model(work, capsys):
+    (work / "models.py").unlink()
+    again = ["recertify", "out.tsv", "--out"]
+    assert main([*again, "cohen.tsv", "--runner-up", "off"]) == 0
+    assert main([*again, "same.tsv"]) == 0
+    assert Path("same.tsv").read_text() == Path("out.tsv").read_text()
+    assert main([*again, "anytime.tsv", "--bound", "anytime", "--alpha", "0.01"]) == 0
+    for name in ("cohen", "same", "anytime"):
+        assert main(["verify", f"{name}.tsv"]) == 0
+    history = json.loads(Path("anytime.tsv.manifest.json").read_text())["history"]
+    assert history[0]["recertified"] == "out.tsv"
+    assert history[0]["alpha"] == 0.001
+    capsys.readouterr()
+    assert main([*again, "x.tsv", "--method", "semi-elastic"]) == 2
+    assert "--method semi-elastic needs dim, rate, which out.tsv does not hold" in (
+        capsys.readouterr().err
+    )
+    assert main(["recertify", "out.tsv", "--out", "same.tsv"]) == 2
+    assert "same.tsv exists" in capsys.readouterr().err
+
+
+RULE = {
+    "format": 1,
+    "sigmas": [0.5, 0.25],
+    "items": [
+        [
+            {"kind": "margin", "stage": 0, "threshold": 0.0},
+            {"kind": "score", "stage": 0, "threshold": -0.1},
+        ],
+        [{"kind": "margin", "stage": 1, "threshold": 0.0}],
+    ],
+}
+
+
+def test_a_rule_is_certified_and_certified_again(work, capsys):
+    Path("rule.json").write_text(json.dumps(RULE))
+    listed = arguments(sigma=None, method="composite", rule="rule.json", out="list.tsv")
+    assert main(listed) == 0
+    assert main(["verify", "list.tsv"]) == 0
+    assert main(arguments(sigma=0.5, out="wide.tsv")) == 0
+    command = ["recertify", "out.tsv", "wide.tsv", "--rule", "rule.json", "--out", "again.tsv"]
+    assert main(command) == 0
+    assert main(["verify", "again.tsv"]) == 0
+    for name in ("list", "again"):
+        lines = Path(f"{name}.tsv").read_text().splitlines()
+        header = lines[0].split("\t")
+        assert header[-4:] == ["item", "binding", "stage_select", "stage_counts"]
+        place = max(range(1, 13), key=lambda k: float(lines[k].split("\t")[3]))
+        fields = lines[place].split("\t")
+        fields[3] = repr(float(fields[3]) * (1 + 1e-6))
+        lines[place] = "\t".join(fields)
+        Path(f"{name}.tsv").write_text("\n".join(lines) + "\n")
+        capsys.readouterr()
+        assert main(["verify", f"{name}.tsv"]) == 1
+        assert "above the truth" in capsys.readouterr().out
+    assert main(["recertify", "out.tsv", "--rule", "rule.json", "--out", "no.tsv"]) == 2
+    assert "no file is of noise level 0.5" in capsys.readouterr().err
+
+
+def test_experts_for_levels_of_a_rule(work, capsys):
+    Path("rule.json").write_text(json.dumps(RULE))
+    listed = arguments(sigma=None, method="composite", rule="rule.json", out="list.tsv")
+    assert main([*listed, "--model-for", "0.25=models:other"]) == 0
+    listed = arguments(sigma=None, method="composite", rule="rule.json", out="x.tsv")
+    assert main([*listed, "--model-for", "0.3=models:other"]) == 2
+    assert "SIGMA one of 0.5, 0.25" in capsys.readouterr().err
+    assert main(arguments(rule="rule.json", out="x.tsv")) == 2
+    assert "--rule goes with --method composite" in capsys.readouterr().err
+
+
+def test_rows_of_another_bound_verify(work):
+    for bound in ("anytime", "randomized"):
+        assert main(arguments(bound=bound, max=4, out=f"{bound}.tsv")) == 0
+        assert main(["verify", f"{bound}.tsv"]) == 0
+
+
+def test_no_regular_file_is_written(work, capsys):
+    for place in ("/dev/null", "/dev/full"):
+        assert main(arguments(out=place)) == 2
+        assert f"{place} is not a regular file" in capsys.readouterr().err
+    assert not Path("/dev/null.manifest.json").exists()
+
+
+def test_what_cannot_come_out_well_is_said_before_sampling(work, capsys):
+    assert main(arguments(n=9, max=1, out="few.tsv")) == 0
+    assert "with n = 9 and alpha = 0.001 nothing can be certified" in capsys.readouterr().err
+    assert main(arguments(target_radius=3, max=1, out="far.tsv")) == 0
+    assert "is above the largest that n = 1000 samples can show" in capsys.readouterr().err
+    with np.load("data.npz") as data:
+        np.savez("big.npz", x=255 * data["x"], y=data["y"])
+    assert main(arguments(data="big.npz", max=1, out="big.tsv")) == 0
+    assert "--scale 255" in capsys.readouterr().err
+    assert main(arguments(out="n.tsv", max=1, n="1e3")) == 0

@@ -1,0 +1,176 @@
+"""npz and npy files that are damaged, false or hostile: one line each, and nothing is run."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from rsbounds.loading import CorruptInput, open_data, prefetched
+
+X = np.random.default_rng(0).random((7, 2, 3), dtype=np.float32)
+Y = np.array([0, 1, 2, 0, 1, 2, 2])
+
+
+def compressed(folder, x=X, y=Y):
+    np.savez_compressed(folder / "d.npz", x=x, y=y)
+    return folder / "d.npz"
+
+
+def npy(folder, x=X, y=Y):
+    np.save(folder / "d.npy", x)
+    np.save(folder / "d.labels.npy", y)
+    return folder / "d.npy"
+
+
+def raw_npz(path, members, method=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def array_bytes(array, **options):
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.asarray(array), **options)
+    return file.getvalue()
+
+
+def header(shape, descr="<f4"):
+    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}}}".encode()
+    text += b" " * (-(len(text) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text
+
+
+def flipped(folder):
+    """A compressed file with a byte in the middle of x changed."""
+    path = compressed(folder, x=np.random.default_rng(0).random((50, 100)), y=np.zeros(50, int))
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 0xFF
+    path.write_bytes(raw)
+
+
+BAD = {
+    "missing": (lambda p: None, FileNotFoundError, "No such file"),
+    "empty": (lambda p: p.write_bytes(b""), ValueError, "must be an npz file with x and y"),
+    "text": (lambda p: p.write_text("x, y"), ValueError, "must be an npz file with x and y"),
+    "array": (lambda p: p.write_bytes(array_bytes(X)), ValueError, "got a single array"),
+    "no y": (lambda p: np.savez(p, x=X), ValueError, "got only the arrays x"),
+    "pickle": (
+        lambda p: np.savez(p, x=np.array([{}, 1], dtype=object), y=[0, 1]),
+        ValueError,
+        "pickled objects, which are never read",
+    ),
+    "real labels": (lambda p: np.savez(p, x=X, y=Y + 0.5), ValueError, "y must be whole numbers"),
+    "negative labels": (lambda p: np.savez(p, x=X, y=Y - 1), ValueError, "y must be >= 0"),
+    "few labels": (lambda p: np.savez(p, x=X, y=Y[:3]), ValueError, "one label for each of the 7"),
+    "no axis": (lambda p: np.savez(p, x=Y * 1.0, y=Y), ValueError, "of shape (count, ...)"),
+    "no row": (lambda p: np.savez(p, x=X[:0], y=Y[:0]), ValueError, "of shape (count, ...)"),
+    "strings": (lambda p: np.savez(p, x=[["a"]], y=[0]), ValueError, "floating point"),
+    "fortran": (
+        lambda p: np.savez(p, x=np.asfortranarray(X), y=Y),
+        ValueError,
+        "Fortran order; save it as np.ascontiguousarray",
+    ),
+    "claims more than it holds": (
+        lambda p: raw_npz(p, {"x.npy": header((10**12, 10)) + b"1234", "y.npy": array_bytes(Y)}),
+        ValueError,
+        "where its header says",
+    ),
+    "huge compressed labels": (
+        lambda p: raw_npz(
+            p,
+            {"x.npy": array_bytes(X), "y.npy": header((10**7,), "<i8") + bytes(8 * 10**7)},
+            zipfile.ZIP_DEFLATED,
+        ),
+        ValueError,
+        "one label for each of the 7 inputs; got shape (10000000,)",
+    ),
+    "negative shape": (
+        lambda p: raw_npz(p, {"x.npy": header((-1, 2)), "y.npy": array_bytes(Y)}),
+        ValueError,
+        "must be an npz file",
+    ),
+    "header is code": (
+        lambda p: raw_npz(p, {"x.npy": header("__import__('os')"), "y.npy": array_bytes(Y)}),
+        ValueError,
+        "must be an npz file",
+    ),
+    "nested header": (
+        lambda p: raw_npz(p, {"x.npy": header("(" * 5000), "y.npy": array_bytes(Y)}),
+        ValueError,
+        "must be an npz file",
+    ),
+    "unknown version": (
+        lambda p: raw_npz(p, {"x.npy": b"\x93NUMPY\7\0....", "y.npy": array_bytes(Y)}),
+        ValueError,
+        "must be an npz file",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_archives(tmp_path, name):
+    make, kind, message = BAD[name]
+    make(tmp_path / "d.npz")
+    with pytest.raises(kind, match=re.escape(message)) as caught:
+        open_data(tmp_path / "d.npz")
+    assert "\n" not in str(caught.value)
+    assert name == "missing" or "d.npz" in str(caught.value)
+
+
+def test_a_corrupt_compressed_file_loses_what_is_behind_the_damage(tmp_path):
+    flipped(tmp_path)
+    with open_data(tmp_path / "d.npz") as data:
+        items = list(prefetched(data, range(50), skip_corrupt=True))
+    assert items[0].x is not None
+    assert items[-1].x is None
+    assert "d.npz: input 49 can't be read" in items[-1].problem
+
+
+@pytest.mark.slow
+def test_any_changed_byte_is_an_error_of_one_line_or_none(tmp_path):
+    """zlib.error, NotImplementedError, OverflowError, TokenError and AttributeError came out."""
+    path = compressed(tmp_path)
+    whole = path.read_bytes()
+    rng, messages = np.random.default_rng(0), []
+    for position in range(len(whole)):
+        raw = bytearray(whole)
+        raw[position] ^= int(rng.integers(1, 256))
+        path.write_bytes(raw)
+        try:
+            with open_data(path) as data:
+                for i in range(len(data)):
+                    data.item(i)
+        except (ValueError, OSError) as error:
+            messages.append(str(error))
+    assert len(messages) > len(whole) // 4
+    assert not any("\n" in message for message in messages)
+
+
+def test_a_file_that_shrinks_is_a_corrupt_row(tmp_path):
+    path = npy(tmp_path, x=np.zeros((7, 10_000), np.float32))
+    with open_data(path) as data:
+        data.item(0)
+        path.write_bytes(path.read_bytes()[:200_000])
+        with pytest.raises(CorruptInput, match="input 6 can't be read: EOFError"):
+            data.item(6)
+
+
+def test_labels_beside_an_npy_file_are_missed_by_name(tmp_path):
+    np.save(tmp_path / "d.npy", X)
+    with pytest.raises(FileNotFoundError, match=r"d\.labels\.npy"):
+        open_data(tmp_path / "d.npy")
+
+
+def test_control_characters_in_a_name_do_not_reach_the_terminal(tmp_path):
+    path = tmp_path / "a\x1b[2J\n.npz"
+    path.write_text("x")
+    with pytest.raises(ValueError, match="must be an npz file") as caught:
+        open_data(path)
+    assert "\x1b" not in str(caught.value)
+    assert "\n" not in str(caught.value)

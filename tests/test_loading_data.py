@@ -1,0 +1,257 @@
+"""Data sets by place: what is read, how much of it, in which order, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from rsbounds.loading import CorruptInput, Data, as_data, check_labels, open_data, prefetched
+
+X = np.random.default_rng(0).random((7, 2, 3), dtype=np.float32)
+Y = np.array([0, 1, 2, 0, 1, 2, 2])
+
+
+def npz(folder, **arrays):
+    np.savez(folder / "d.npz", **{"x": X, "y": Y, **arrays})
+    return folder / "d.npz"
+
+
+def compressed(folder, **arrays):
+    np.savez_compressed(folder / "d.npz", **{"x": X, "y": Y, **arrays})
+    return folder / "d.npz"
+
+
+def npy(folder, x=X, y=Y):
+    np.save(folder / "d.npy", x)
+    np.save(folder / "d.labels.npy", y)
+    return folder / "d.npy"
+
+
+def pairs(folder, x=X, y=Y):
+    return list(zip(x, y.tolist(), strict=True))
+
+
+PLACES = [npz, compressed, npy, pairs]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_rows_in_any_order(tmp_path, place):
+    with as_data(place(tmp_path)) as data:
+        assert isinstance(data, Data)
+        assert len(data) == 7
+        for i in (3, 0, 6, 6, 2):
+            item = data.item(i)
+            assert item.x.dtype == np.float32
+            np.testing.assert_array_equal(item.x, X[i])
+            assert (item.index, item.label, data.label(i)) == (i, Y[i], Y[i])
+        json.dumps(data.identity)
+        with pytest.raises(IndexError, match=r"index must be in \[0, 7\); got 7"):
+            data.item(7)
+        with pytest.raises(IndexError, match="got -1"):
+            data.item(-1)
+
+
+def test_one_row_has_one_hash_wherever_it_lies(tmp_path):
+    digests = []
+    for place in PLACES:
+        with as_data(place(tmp_path)) as data:
+            digests.append([data.item(i).digest for i in range(7)])
+    assert digests[0] == digests[1] == digests[2] == digests[3]
+    assert len(set(digests[0])) == 7
+
+
+def test_hash_sees_number_label_and_type(tmp_path):
+    def digest(**arrays):
+        with open_data(npz(tmp_path, **arrays)) as data:
+            return data.item(0).digest
+
+    changed = X.copy()
+    changed[0, 0, 0] = np.nextafter(changed[0, 0, 0], 2)
+    other = [digest(x=changed), digest(y=Y + 1), digest(x=X.astype(float)), digest(x=X[:, None])]
+    assert len({digest(), *other}) == 5
+    assert digest() == digest(y=np.array([0, 1, 1, 1, 1, 1, 1]))  # the other rows
+
+
+@pytest.mark.parametrize("dtype", [">f4", "f2", "f8", "f4"])
+@pytest.mark.parametrize("place", [npz, compressed, npy])
+def test_floating_point_of_any_kind(tmp_path, place, dtype):
+    with open_data(place(tmp_path, x=X.astype(dtype))) as data:
+        np.testing.assert_array_equal(data.input(4), X[4].astype(dtype).astype(np.float32))
+
+
+def test_whole_numbers_are_scaled_where_that_is_said(tmp_path):
+    pixels = np.arange(7 * 4, dtype=np.uint8).reshape(7, 4)
+    path = npz(tmp_path, x=pixels)
+    with pytest.raises(ValueError, match=r"x must be floating point, or come with a scale"):
+        open_data(path)
+    with open_data(path, scale=255) as data:
+        want = pixels[6].astype(np.float32) / np.float32(255)
+        np.testing.assert_array_equal(data.input(6), want)
+    with open_data(path, scale=1) as data:
+        np.testing.assert_array_equal(data.input(6), pixels[6])
+    for bad in (0, -1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="scale must be > 0"):
+            open_data(path, scale=bad)
+
+
+def test_identity_is_about_the_data_and_not_its_place(tmp_path):
+    (tmp_path / "other").mkdir()
+    identities = []
+    for folder in (tmp_path, tmp_path / "other"):
+        with open_data(npz(folder)) as data:
+            identities.append(data.identity)
+    with open_data(npz(tmp_path, y=Y[::-1])) as data:
+        identities.append(data.identity)
+    assert identities[0] == identities[1] != identities[2]
+
+
+def test_arrays_from_python():
+    data = as_data((X, Y))
+    np.testing.assert_array_equal(data.input(2), X[2])
+    assert data.label(2) == 2
+    assert as_data(data) is data
+    with pytest.raises(ValueError, match="one length; got 7 and 6"):
+        as_data((X, Y[:-1]))
+
+
+def test_a_torch_dataset_by_name(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    (tmp_path / "sets.py").write_text(
+        "import torch\n"
+        "def make():\n"
+        "    return torch.utils.data.TensorDataset(torch.ones(3, 2), torch.tensor([0, 1, 1]))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with open_data("sets.py:make") as data:
+        assert (len(data), data.label(2), data.input(0).tolist()) == (3, 1, [1, 1])
+
+
+# --- ahead of time
+
+
+def test_prefetched_keeps_the_order_and_the_bound():
+    read, most = [], 0
+
+    class Slow(list):
+        def __getitem__(self, i):
+            read.append(i)
+            return super().__getitem__(i)
+
+    data = as_data(Slow(pairs(None)))
+    for taken, item in enumerate(prefetched(data, [5, 1, 3, 0, 2], ahead=1), 1):
+        assert item.index == [5, 1, 3, 0, 2][taken - 1]
+        most = max(most, len(read) - taken)
+    assert read == [5, 1, 3, 0, 2]
+    assert most <= 2  # one waits, one is being read
+
+
+def test_prefetched_ends_its_thread_when_it_is_left():
+    before = threading.active_count()
+    items = prefetched(as_data((X, Y)), list(range(7)) * 100)
+    next(items)
+    assert threading.active_count() == before + 1
+    items.close()
+    assert threading.active_count() == before
+
+
+def test_prefetched_raises_where_the_row_would_have_come():
+    def fails(i):
+        if i == 3:
+            raise OSError("disk gone")
+        return X[i], Y[i]
+
+    data = as_data(
+        type("Set", (), {"__len__": lambda s: 7, "__getitem__": lambda s, i: fails(i)})()
+    )
+    got = []
+    with pytest.raises(ValueError, match=r"data: input 3 failed: OSError: disk gone"):
+        got.extend(item.index for item in prefetched(data, range(7)))
+    assert got == [0, 1, 2]
+
+
+def test_rows_that_are_not_finite(tmp_path):
+    x = X.copy()
+    x[2, 0, 0] = np.nan
+    with open_data(npz(tmp_path, x=x)) as data:
+        data.item(1)
+        message = "d.npz: input 2 must be finite; 1 of 6 numbers are not"
+        with pytest.raises(CorruptInput, match=re.escape(message)):
+            data.item(2)
+        items = list(prefetched(data, range(4), skip_corrupt=True))
+        with pytest.raises(CorruptInput):
+            list(prefetched(data, range(4)))
+    assert [item.x is None for item in items] == [False, False, True, False]
+    assert message in items[2].problem
+    assert items[2].label == 2
+
+
+def test_labels_outside_the_classes(tmp_path):
+    with open_data(npz(tmp_path)) as data:
+        check_labels(data, 3)
+        check_labels(data, 2, [0, 1, 3])
+        with pytest.raises(ValueError, match=r"number of classes, 2; 3 of 7 are not, the first 2"):
+            check_labels(data, 2)
+
+
+# --- memory
+
+PEAK = """
+import re, sys
+from rsbounds.loading import open_data, prefetched
+with open_data(sys.argv[1]) as data:
+    rows = [item.digest for item in prefetched(data, range(0, len(data), len(data) // 10))]
+with open("/proc/self/status") as status:  # ru_maxrss would count the process that started us
+    print(re.search(r"VmHWM:\\s+(\\d+) kB", status.read())[1])
+"""
+
+
+def peak(path):
+    run = subprocess.run(
+        [sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True
+    )
+    return int(run.stdout) / 1024  # MiB
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["npz", "compressed", "npy"])
+def test_memory_does_not_grow_with_the_file(tmp_path, kind):
+    if sys.platform != "linux":
+        pytest.skip("reads /proc")
+    sizes = {}
+    for rows in (100, 10_000):
+        folder = tmp_path / str(rows)
+        folder.mkdir()
+        x, y = np.zeros((rows, 10_000), np.float32), np.zeros(rows, int)
+        if kind == "npy":
+            path = npy(folder, x, y)
+        else:
+            path = (npz if kind == "npz" else compressed)(folder, x=x, y=y)
+        sizes[rows] = peak(path)
+    assert sizes[10_000] - sizes[100] < 20  # MiB, where the files differ by 396
+
+
+def test_places_that_are_none(tmp_path):
+    with pytest.raises(ValueError, match="say imagefolder:"):
+        open_data(tmp_path)
+    with pytest.raises(ValueError, match="the data must be FILE"):
+        open_data("nothing")
+
+
+def test_sequences_that_are_none():
+    with pytest.raises(ValueError, match="must return a sequence of pairs"):
+        as_data(iter([(X[0], 1)]))
+    with pytest.raises(ValueError, match="at least one; got list"):
+        as_data([])
+    with pytest.raises(ValueError, match=r"input 0 failed: .*unpack"):
+        as_data([X[0][0]]).item(0)
+    with pytest.raises(ValueError, match="label must be whole numbers"):
+        as_data([(X[0], "cat")]).item(0)
+    with pytest.raises(ValueError, match="input 0 must be numbers; got <U3"):
+        as_data([("cat", 0)]).item(0)

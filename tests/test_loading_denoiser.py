@@ -1,0 +1,244 @@
+"""A denoiser in front: the right timestep, the right range, the level that is certified."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rsbounds.loading import load_model, models  # noqa: E402
+from rsbounds.loading.denoiser import Denoised, denoised, timestep  # noqa: E402
+from rsbounds.loading.packages import need  # noqa: E402
+from rsbounds.torch import TorchSampler  # noqa: E402
+
+ALPHAS = np.cumprod(1 - np.linspace(1e-4, 0.02, 1000))  # the linear schedule of DDPM
+SIZE = 8
+
+
+class Recorder(torch.nn.Module):
+    """A denoiser that keeps what it was given and knows nothing of noise."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def forward(self, y, t):
+        self.calls.append((y.clone(), t.clone()))
+        return torch.zeros_like(y)
+
+
+@pytest.mark.parametrize("sigma", [0.05, 0.12, 0.25, 0.5, 1.0])
+def test_the_noise_the_network_sees_is_that_of_its_timestep(sigma):
+    """On x = 0 and x = 1 of the range [0, 1]: mean -a and +a, standard deviation b."""
+    net = Recorder()
+    model = Denoised(net, torch.nn.Flatten(), ALPHAS, sigma)
+    generator = torch.Generator().manual_seed(0)
+    noise = sigma * torch.randn((64, 1, 50, 50), generator=generator)
+    for x, centre in ((0.0, -1.0), (1.0, 1.0)):
+        net.calls.clear()
+        model(x + noise)
+        ((y, t),) = net.calls
+        assert t.tolist() == [model.timestep] * 64
+        alpha = ALPHAS[model.timestep]
+        # 160000 samples: their mean is within .0125 b, their deviation within .9 % (5 sd); the
+        # schedule's steps are up to 7 % apart where sigma is small, .3 % elsewhere
+        b = np.sqrt(1 - alpha)
+        assert abs(float(y.mean()) - centre * np.sqrt(alpha)) < 0.0125 * b * 1.04
+        assert abs(float(y.std()) / b - 1) < 0.009 + abs(sigma / model.timestep_sigma - 1)
+    assert abs(model.timestep_sigma / sigma - 1) < 0.04
+
+
+def test_the_range_doubles_the_level():
+    level = np.sqrt((1 - ALPHAS) / ALPHAS)
+    assert timestep(ALPHAS, 0.5) == Denoised(Recorder(), len, ALPHAS, 0.25).timestep
+    wide = Denoised(Recorder(), len, ALPHAS, 0.25 * 255, input_range=(0, 255))
+    assert wide.timestep == timestep(ALPHAS, 0.5)
+    assert wide.timestep_sigma == pytest.approx(255 / 2 * level[wide.timestep])
+    assert Denoised(Recorder(), len, ALPHAS, 0.5, input_range=(-1, 1)).timestep == wide.timestep
+
+
+@pytest.mark.parametrize("t", [0, 10, 500, 999])
+def test_every_timestep_is_found_again(t):
+    assert timestep(ALPHAS, np.sqrt((1 - ALPHAS[t]) / ALPHAS[t])) == t
+
+
+@pytest.mark.parametrize("level", [0, -1, np.nan, np.inf, 1e-3, 1e4])
+def test_levels_outside_the_schedule_are_refused(level):
+    with pytest.raises(ValueError, match="sigma must be"):
+        timestep(ALPHAS, level)
+
+
+@pytest.mark.parametrize("prediction", ["epsilon", "sample", "v_prediction"])
+def test_a_network_that_knows_the_noise_gives_the_image_back(prediction):
+    x = torch.rand((5, 1, 4, 4), generator=torch.Generator().manual_seed(0))
+    noise = torch.randn(x.shape, generator=torch.Generator().manual_seed(1))
+    a2 = float(ALPHAS[timestep(ALPHAS, 0.5)])
+    a, b = a2**0.5, (1 - a2) ** 0.5
+    sigma = b / a / 2  # a level of the schedule
+    image = 2 * x - 1
+    says = {"epsilon": noise, "sample": image, "v_prediction": a * noise - b * image}[prediction]
+    model = Denoised(lambda y, t: says, lambda clean: clean, ALPHAS, sigma, prediction=prediction)
+    torch.testing.assert_close(model(x + sigma * noise), x, atol=1e-5, rtol=0)
+
+
+def test_the_sampler_draws_the_certified_level():
+    """What reaches the composition is x + sigma N(0, I), whatever the timestep's own level."""
+    net, sigma, coarse = Recorder(), 0.6, ALPHAS[::200]
+    classifier = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))
+    model = Denoised(net, classifier, coarse, sigma)
+    np.asarray(TorchSampler(model)(np.full((1, 4, 4), 0.5), sigma, 4000, np.random.default_rng(0)))
+    y = torch.cat([y for y, _ in net.calls]).double()
+    noise = y / np.sqrt(coarse[model.timestep]) / 2  # x = .5 is 0 there
+    # 64000 samples: five standard deviations of their own; the timestep's level is far away
+    assert abs(float(noise.std()) - sigma) < 5 * sigma / np.sqrt(128_000)
+    assert abs(model.timestep_sigma - sigma) > 0.1
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A small network trained to tell the noise of bright and dark squares, and a classifier."""
+    torch.manual_seed(0)
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = torch.nn.Sequential(
+                torch.nn.Flatten(),
+                torch.nn.Linear(SIZE * SIZE, 64),
+                torch.nn.ReLU(),
+                torch.nn.Linear(64, SIZE * SIZE),
+            )
+
+        def forward(self, y, t):
+            return self.body(y).reshape(y.shape)
+
+    net, alphas = Net(), torch.from_numpy(ALPHAS).float()
+    t = timestep(ALPHAS, 1.0)
+    a, b = alphas[t].sqrt(), (1 - alphas[t]).sqrt()
+    optimizer = torch.optim.Adam(net.parameters(), 3e-3)
+    for _ in range(400):
+        image, noise = squares(64)[0], torch.randn(64, 1, SIZE, SIZE)
+        loss = (net(a * (2 * image - 1) + b * noise, None) - noise).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return net.eval()
+
+
+def squares(count):
+    """Class 1: the left half is bright; class 0: the right half."""
+    labels = torch.arange(count) % 2
+    image = torch.zeros(count, 1, SIZE, SIZE)
+    image[labels == 1, :, :, : SIZE // 2] = 1
+    image[labels == 0, :, :, SIZE // 2 :] = 1
+    return image, labels
+
+
+class Brittle(torch.nn.Module):
+    """Right on clean squares alone: it looks at one pixel of each half."""
+
+    def forward(self, x):
+        return torch.stack([x[:, 0, 3, -1], x[:, 0, 3, 0]], 1)
+
+
+def test_a_trained_denoiser_raises_the_top_class(trained):
+    sigma = 0.5
+    x = squares(2)[0][1].numpy()
+    model = Denoised(trained, Brittle(), ALPHAS, sigma)
+    counts = [
+        np.asarray(TorchSampler(m)(x, sigma, 2000, np.random.default_rng(0)))
+        for m in (Brittle(), model)
+    ]
+    # one pixel against another under noise: Phi(1/(sigma sqrt 2)) = .921; 64 pixels together
+    # tell the halves apart almost surely
+    assert abs(counts[0][1] / 2000 - 0.921) < 0.03
+    assert counts[1][1] > 1980
+
+
+OWN = """
+import numpy as np, torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(1))
+    def forward(self, y, t):
+        return self.w * y
+def denoiser():
+    return Net(), np.linspace(.999, .01, 100), "v_prediction"
+def net():
+    return Net()
+def classifier():
+    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2))
+def function():
+    return lambda b: b
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    (tmp_path / "own_denoiser.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_denoiser_by_name(own):
+    loaded = load_model("own_denoiser.py:classifier", num_classes=2)
+    both = denoised(loaded, "own_denoiser.py:denoiser", 0.25)
+    assert both.model(torch.rand(3, 1, 2, 2)).shape == (3, 2)
+    said = both.describe["denoiser"]
+    assert (said["prediction"], said["timestep"]) == ("v_prediction", 20)
+    assert said["timestep_sigma"] == pytest.approx(0.251, abs=1e-3)
+    assert said["parameters"] != loaded.describe["parameters"]
+    assert both.classes == 2
+    with pytest.raises(ValueError, match=r"must return \(torch module, alphas_cumprod\)"):
+        denoised(loaded, "own_denoiser.py:net", 0.25)
+    with pytest.raises(ValueError, match="needs a torch classifier"):
+        denoised(load_model("own_denoiser.py:function"), "own_denoiser.py:denoiser", 0.25)
+
+
+def test_schedules_refused():
+    for bad in (ALPHAS[::-1], 0.5, [0.5], [1.5, 0.5], [[0.5, 0.4]], [np.nan, 0.4]):
+        with pytest.raises(ValueError, match="alphas_cumprod must be"):
+            Denoised(Recorder(), len, bad, 0.5)
+    with pytest.raises(ValueError, match="prediction must be one of"):
+        Denoised(Recorder(), len, ALPHAS, 0.5, prediction="score")
+    with pytest.raises(ValueError, match="must return the shape of its input"):
+        Denoised(lambda y, t: y[:1], len, ALPHAS, 0.5)(torch.zeros(2, 1, 2, 2))
+
+
+@pytest.mark.slow
+def test_a_directory_of_diffusers(tmp_path):
+    pytest.importorskip("diffusers")
+    try:
+        diffusers = need("diffusers", "this test")
+    except ValueError as error:
+        pytest.skip(str(error))
+    torch.manual_seed(0)
+    net = diffusers.UNet2DModel(
+        sample_size=SIZE,
+        in_channels=1,
+        out_channels=1,
+        layers_per_block=1,
+        block_out_channels=(8, 8),
+        norm_num_groups=4,
+        down_block_types=("DownBlock2D", "DownBlock2D"),
+        up_block_types=("UpBlock2D", "UpBlock2D"),
+    ).eval()
+    net.save_pretrained(tmp_path / "unet")
+    scheduler = diffusers.DDPMScheduler(num_train_timesteps=1000)
+    scheduler.save_pretrained(tmp_path / "scheduler")
+    found = models.Loaded(torch.nn.Flatten(), {"spec": "x"})
+    both = denoised(found, f"hf:{tmp_path}", 0.25)
+    said = both.describe["denoiser"]
+    t = said["timestep"]
+    x = torch.rand(2, 1, SIZE, SIZE)
+    alpha = scheduler.alphas_cumprod[t]
+    with torch.inference_mode():
+        y = alpha.sqrt() * (2 * x - 1)
+        # the scheduler's own formula for the clean image is its add_noise turned round
+        noise = net(y, torch.full((2,), t)).sample
+        clean = (y - (1 - alpha).sqrt() * noise) / alpha.sqrt()
+        want = ((clean.clamp(-1, 1) + 1) / 2).flatten(1)
+        torch.testing.assert_close(both.model(x), want, atol=1e-5, rtol=0)
+    with pytest.raises(ValueError, match="no directory and not on disk"):
+        denoised(found, "hf:no/such", 0.25)

@@ -1,0 +1,292 @@
+"""Models by name: each backend against the library it stands for, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rsbounds.loading import Found, Preprocess, load_model, models, parse_arguments
+from rsbounds.loading.packages import need
+
+OWN = """
+import numpy as np
+
+class Out:
+    def __init__(self, logits):
+        self.logits = logits
+
+def plain(slope=1.0):
+    return lambda batch: slope * batch.reshape(len(batch), -1)
+
+def with_logits():
+    return lambda batch: Out(batch.reshape(len(batch), -1))
+
+def mapping():
+    return lambda batch: {"logits": batch.reshape(len(batch), -1)}
+
+def strings():
+    return lambda batch: np.full((len(batch), 2), "cat")
+
+def tensor():
+    import torch
+    layer = torch.nn.Linear(4, 2)
+    return lambda batch: layer(torch.from_numpy(batch.reshape(len(batch), -1)))
+
+def net():
+    import torch
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2))
+
+def leaves():
+    raise SystemExit("no weights here")
+
+def loads():
+    net().load_state_dict({"1.weight": None, "2.weight": None})
+"""
+X = np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 1, 2, 2)
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    (tmp_path / "own.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "own", raising=False)
+    return tmp_path
+
+
+def torch_and(*modules):
+    torch = pytest.importorskip("torch")
+    for module in modules:
+        pytest.importorskip(module.partition(".")[0]) if module != "torchvision" else None
+        try:
+            need(module, "this test")
+        except ValueError as error:
+            pytest.skip(str(error))
+    return torch
+
+
+# --- the user's own code
+
+
+@pytest.mark.parametrize("spec", ["own:plain", "own.py:plain", "./own.py:plain"])
+def test_own_code_by_module_and_by_file(own, spec):
+    loaded = load_model(spec, args={"slope": 2.0})
+    np.testing.assert_array_equal(loaded.model(X), 2 * X.reshape(3, 4))
+    assert loaded.describe["args"] == {"slope": 2.0}
+    assert re.fullmatch("[0-9a-f]{64}", loaded.describe["source"])
+    json.dumps(loaded.describe)
+
+
+def test_a_file_finds_its_neighbours_from_anywhere(own, tmp_path, monkeypatch):
+    (own / "sub").mkdir()
+    (own / "sub" / "beside.py").write_text("SLOPE = 3")
+    (own / "sub" / "main.py").write_text(
+        "from beside import SLOPE\ndef f(): return lambda b: SLOPE * b.reshape(len(b), -1)\n"
+    )
+    loaded = load_model("sub/main.py:f")
+    np.testing.assert_array_equal(loaded.model(X), 3 * X.reshape(3, 4))
+    sys.modules.pop("beside")
+
+
+@pytest.mark.parametrize("name", ["with_logits", "mapping"])
+def test_logits_are_understood(own, name):
+    np.testing.assert_array_equal(load_model(f"own:{name}").model(X), X.reshape(3, 4))
+
+
+def test_logits_of_torch_modules_are_understood(own):
+    torch = torch_and()
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return SimpleNamespace(logits=x.flatten(1))
+
+    module = sys.modules["made"] = SimpleNamespace(net=Net)
+    try:
+        found = models._finish("made:net", Found(module.net()), {}, {}, None, None, None)
+    finally:
+        del sys.modules["made"]
+    assert found.model(torch.from_numpy(X)).shape == (3, 4)
+
+
+def test_a_tensor_with_a_gradient_is_an_array(own):
+    torch_and()
+    assert load_model("own:tensor").model(X).shape == (3, 2)
+
+
+def test_scores_that_are_no_numbers_are_refused(own):
+    with pytest.raises(ValueError, match=r"must return real numbers; got ndarray of <U3"):
+        load_model("own:strings").model(X)
+
+
+def test_the_hash_of_the_parameters_is_that_of_the_network(own):
+    torch_and()
+    one, two = load_model("own:net"), load_model("own:net", input_range=(0, 255))
+    assert one.describe["parameters"] == two.describe["parameters"]
+    assert one.describe["preprocessing"] != two.describe["preprocessing"]
+
+
+def test_input_range_moves_the_data_into_the_models_range(own):
+    got = load_model("own:plain", input_range=(-1, 3)).model(4 * X - 1)
+    np.testing.assert_allclose(got, X.reshape(3, 4), atol=1e-6)  # a few roundings of float32
+
+
+def test_leaving_is_an_error_with_its_reason(own):
+    with pytest.raises(ValueError, match=r"own:leaves failed: SystemExit: no weights here"):
+        load_model("own:leaves")
+
+
+def test_a_message_of_many_lines_is_kept_whole(own):
+    torch_and()
+    with pytest.raises(ValueError, match="failed") as caught:
+        load_model("own:loads")
+    message = str(caught.value)
+    assert "\n" not in message
+    for part in ("Missing key", "1.bias", "Unexpected key", "2.weight"):
+        assert part in message
+
+
+REFUSED = {
+    "plain": "the model must be hf:NAME, onnx:NAME",
+    "tim:resnet18": "did you mean timm:",
+    "own:nope": "own:nope failed: AttributeError",
+    "nope.py:f": "No such file",
+    "own:": "MODULE:CALLABLE",
+}
+
+
+@pytest.mark.parametrize("spec", REFUSED)
+def test_refusals(own, spec):
+    with pytest.raises(ValueError, match=re.escape(REFUSED[spec])):
+        load_model(spec)
+
+
+def test_numbers_of_classes(own):
+    assert load_model("own:plain", num_classes=4).classes == 4
+    with pytest.raises(ValueError, match="num_classes must be >= 2; got 1"):
+        load_model("own:plain", num_classes=1)
+
+
+@pytest.mark.parametrize("bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf)])
+def test_empty_ranges_are_refused(own, bad):
+    with pytest.raises(ValueError, match="input_range must be"):
+        load_model("own:plain", input_range=bad)
+
+
+# --- others' backends
+
+
+def test_a_backend_of_another_package(monkeypatch):
+    asked = []
+
+    def load(request):
+        asked.append(request)
+        return Found(lambda b: b, 0.5, 0.5, Preprocess(4, (4, 4)), ("a", "b"))
+
+    point = SimpleNamespace(name="mine", load=lambda: load)
+    monkeypatch.setattr(models, "entry_points", lambda group: [point] * (group == models.GROUP))
+    loaded = load_model("mine:thing:1", args={"mean": 0.0, "k": 1}, num_classes=2)
+    assert asked[0].name == "thing:1"
+    assert asked[0].args == {"k": 1}
+    np.testing.assert_array_equal(loaded.model(np.array([[1.0]])), [[2.0]])  # mean 0, std .5
+    assert loaded.labels == ("a", "b")
+    assert loaded.describe["preprocessing"]["crop"] == [4, 4]
+
+
+def test_number_of_classes_that_differs_is_refused(monkeypatch):
+    point = SimpleNamespace(name="mine", load=lambda: lambda r: Found(len, classes=3))
+    monkeypatch.setattr(models, "entry_points", lambda group: [point])
+    with pytest.raises(ValueError, match="num_classes is 2, but mine:x has 3 classes"):
+        load_model("mine:x", num_classes=2)
+
+
+# --- arguments
+
+
+def test_arguments():
+    assert parse_arguments("") == {}
+    assert parse_arguments("a=1, b = x,c=[1,(2,3)],d='u,v',e=-1e-3,f=a/b.c,g=lite-0,h=None") == {
+        "a": 1,
+        "b": "x",
+        "c": [1, (2, 3)],
+        "d": "u,v",
+        "e": -0.001,
+        "f": "a/b.c",
+        "g": "lite-0",
+        "h": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "bad", ["a", "a=1,a=2", "1=2", "=3", ",", "a=(", "**a", "a=1)+f(b=1", "a=\0", "a=" + "(" * 999]
+)
+def test_arguments_refused(bad):
+    with pytest.raises(ValueError, match="key=value"):
+        parse_arguments(bad)
+
+
+# --- checkpoints
+
+
+def test_checkpoints_of_both_kinds(own):
+    torch = torch_and("safetensors.torch")
+    from safetensors.torch import save_file
+
+    weights = {"1.weight": torch.full((2, 4), 0.5), "1.bias": torch.tensor([0.0, 1.0])}
+    save_file(weights, "w.safetensors")
+    torch.save({"state_dict": {f"module.{k}": v for k, v in weights.items()}}, "w.pt")
+    for file in ("w.safetensors", "w.pt"):
+        loaded = load_model("own:net", checkpoint=file)
+        got = loaded.model(torch.from_numpy(X)).detach().numpy()
+        np.testing.assert_allclose(got, 0.5 * X.reshape(3, 4).sum(1)[:, None] + [0, 1], rtol=1e-6)
+        assert re.fullmatch("[0-9a-f]{64}", loaded.describe["checkpoint"])
+
+
+def test_a_checkpoint_of_another_model_keeps_the_whole_message(own):
+    torch = torch_and()
+    torch.save({"1.weight": torch.zeros(2, 5), "other": torch.zeros(1)}, "w.pt")
+    with pytest.raises(ValueError, match=r"checkpoint w\.pt failed") as caught:
+        load_model("own:net", checkpoint="w.pt")
+    for part in ("1.bias", "other", "size mismatch for 1.weight"):
+        assert part in str(caught.value)
+
+
+class Boom:
+    def __reduce__(self):
+        return open, ("ran", "w")
+
+
+@pytest.mark.parametrize("wrap", [lambda o: o, lambda o: {"state_dict": o, "opt": o}])
+def test_a_checkpoint_runs_nothing(own, wrap):
+    torch = torch_and()
+    torch.save(wrap(Boom()), "w.pt")
+    with pytest.raises(ValueError, match="weights_only=True"):
+        load_model("own:net", checkpoint="w.pt")
+    assert not (own / "ran").exists()
+
+
+BAD_FILES = {"w.safetensors": "must be a safetensors file", "w.pt": "must be a file of torch.save"}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_garbage_for_a_checkpoint(own, name):
+    torch_and("safetensors.torch")
+    (own / name).write_bytes(b"\xff" * 100)
+    with pytest.raises(ValueError, match=BAD_FILES[name]):
+        load_model("own:net", checkpoint=name)
+
+
+def test_a_checkpoint_of_numbers_and_of_nothing(own):
+    torch = torch_and()
+    torch.save([1, 2], "w.pt")
+    with pytest.raises(ValueError, match="must map names to tensors; got list"):
+        load_model("own:net", checkpoint="w.pt")
+    with pytest.raises(FileNotFoundError):
+        load_model("own:net", checkpoint="nope.pt")
+    with pytest.raises(ValueError, match="needs a torch module"):
+        load_model("own:plain", checkpoint="w.pt")

@@ -1,0 +1,157 @@
+"""What every room stands on: checks, rounding on the way in, scores, the bisection, threads."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rsbounds import special
+from rsbounds._numerics.checks import number, real
+from rsbounds._numerics.rounding import round_down, round_up
+from rsbounds._numerics.scores import NDTRI_ERROR, SCORE_LIMIT, ScorePair, score_of
+from rsbounds._numerics.search import bisect, mean_power
+from rsbounds._numerics.threads import apply
+from rsbounds.oracle import ndtri
+
+long_double = pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here"
+)
+
+
+@long_double
+def test_long_doubles_are_rounded_to_the_side_asked_for():
+    below_one = np.longdouble(1) - np.longdouble(2) ** -60
+    assert real("p", below_one) == 1.0  # to the nearest
+    assert real("p", below_one, towards=-np.inf) == 1 - 2.0**-53
+    tiny = np.longdouble(2) ** -1080
+    assert real("p", tiny, towards=np.inf) == 2.0**-1074
+    assert real("p", -tiny, towards=-np.inf) == -(2.0**-1074)
+
+
+@long_double
+@pytest.mark.parametrize("towards", [None, -np.inf, np.inf])
+def test_long_doubles_outside_are_refused_though_their_float64_is_inside(towards):
+    with pytest.raises(ValueError, match=r"p must be in \[0, 1\]; got 1\.0000000000000000009"):
+        real("p", np.longdouble(1) + np.longdouble(2) ** -60, 0.0, 1.0, towards=towards)
+    huge = np.longdouble(10) ** 400
+    if towards == -np.inf:
+        assert real("s", huge, 0.0, closed="neither", towards=towards) == np.finfo(float).max
+    else:
+        with pytest.raises(ValueError, match="s must be in"):
+            real("s", huge, 0.0, closed="neither", towards=towards)
+    with pytest.raises(ValueError, match="s must be in"):
+        real("s", np.longdouble(2) ** -1080, 0.0, closed="neither", towards=-np.inf)
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_whole_numbers_are_rounded_to_the_side_asked_for(n):
+    value = np.int64(n)
+    assert int(real("n", value, towards=-np.inf)) <= n <= int(real("n", value, towards=np.inf))
+    assert int(real("n", value)) == int(float(n))
+
+
+def test_a_number_is_one_and_finite():
+    assert number("x", np.float64(2.0)) == 2.0
+    for bad in ([1.0], np.nan, np.inf):
+        with pytest.raises(ValueError, match="x must be one finite number"):
+            number("x", bad)
+
+
+@given(st.floats(1e-300, 1 - 2.0**-53), st.floats(1e-300, 1 - 2.0**-53))
+def test_score_pairs_lie_on_their_safe_sides(p_a, p_b):
+    pair = ScorePair.of(p_a, p_b)
+    with mp.workdps(40):
+        z_a, z_b = ndtri(p_a, dps=40), ndtri(p_b, dps=40)
+        for found, true, low, high in (
+            (pair.z_a, z_a, -1, 0), (pair.z_b, z_b, 0, 1),
+            (score_of("p", p_a), z_a, -1, 1),
+        ):  # fmt: skip
+            error = 3 * NDTRI_ERROR * abs(true)
+            assert low * error <= float(found) - true <= high * error
+        assert float(pair.half) <= max(z_a - z_b, 0) / 2
+
+
+def test_score_pairs_of_one_probability_are_symmetric():
+    pair = ScorePair.of([0.3, 0.5, 0.9, 1.0])
+    np.testing.assert_array_equal(pair.z_b, -np.asarray(pair.z_a))
+    np.testing.assert_array_equal(np.asarray(pair.half) > 0, [False, False, True, True])
+
+
+def test_limited_pairs_keep_what_is_inside_and_lose_gap_outside():
+    pair = ScorePair.of([2.0, 1e9, -1e9, np.inf], [1.0, -1e9, -2e9, 0.0], scores=True).limited()
+    np.testing.assert_array_equal(pair.z_a, [2.0, SCORE_LIMIT, -np.inf, np.inf])
+    np.testing.assert_array_equal(pair.z_b, [1.0, -SCORE_LIMIT, -SCORE_LIMIT, 0.0])
+    np.testing.assert_allclose(pair.half, [0.5, SCORE_LIMIT, 0.0, np.inf], rtol=1e-15)
+    close = ScorePair.of(0.3 + 1e-15, 0.3)
+    assert close.limited().half == close.half  # formed from the probabilities, not from z_a - z_b
+
+
+def test_the_bound_of_ndtri_is_stated_once():
+    assert special.error_bound("ndtri", 1.0) == pytest.approx(NDTRI_ERROR)
+
+
+def test_bisection_ends_between_two_neighbouring_numbers():
+    calls = []
+
+    def accepted(x):
+        calls.append(x)
+        return np.asarray(x * x >= 2)
+
+    root = bisect(np.asarray(40.0), np.asarray(0.0), accepted, steps=2000)
+    assert root**2 >= 2 > np.nextafter(root, 0) ** 2
+    assert len(calls) < 80
+
+
+def test_bisection_returns_accepted_points_alone():
+    goal = np.array([0.3, 1e-200, 0.0])
+    found = bisect(np.full(3, 1e-250), np.ones(3), lambda x: x <= goal, middle=mean_power)
+    assert found[0] == pytest.approx(0.3, rel=1e-12)
+    assert found[1] == pytest.approx(1e-200, rel=1e-12)
+    assert np.all(found[:2] <= goal[:2])
+    assert found[2] == 1e-250  # nothing accepted: where it began
+    wide = bisect(np.zeros(1), np.ones(1), lambda x: x <= 0.3, within=0.1)
+    assert 0.27 <= wide[0] <= 0.3
+
+
+@pytest.mark.parametrize("size", [12, 60_000])  # the larger one would be cut into pieces
+def test_masks_are_kept_at_every_size(size):
+    mask = np.arange(size) % 3 == 0
+    found = special.ndtri(np.ma.masked_array(np.linspace(0.1, 0.9, size), mask=mask))
+    assert isinstance(found, np.ma.MaskedArray)
+    np.testing.assert_array_equal(np.ma.getmaskarray(found), mask)
+
+
+def test_threads_change_no_bit():
+    x = np.linspace(-30.0, 30.0, 50_000)
+    whole = apply(np.exp, x, cost=0.0)
+    np.testing.assert_array_equal(apply(np.exp, x, cost=10.0), whole)
+
+
+@given(
+    st.floats(allow_nan=False),
+    st.one_of(st.floats(0, 1), st.just(2.0**-52)),
+)
+def test_one_number_is_rounded_as_an_array_is(value, error):
+    for rounded in (round_down, round_up):
+        one, many = rounded(value, error), rounded(np.array([value]), error)[0]
+        assert type(one) is np.float64
+        assert one == many
+        assert np.signbit(one) == np.signbit(many) or value != 0
+
+
+@given(st.one_of(st.floats(), st.integers(-(2**70), 2**70)))
+def test_one_number_is_checked_as_an_array_is(value):
+    def outcome(given, closed, nan):
+        try:
+            return real("x", given, -1.0, 1e16, closed=closed, nan=nan).tobytes()
+        except ValueError as error:
+            return str(error).replace("1 of 1 values outside, the first ", "")
+
+    wide = np.array([value]) if isinstance(value, float) or abs(value) < 2**63 else None
+    for closed in ("both", "left", "right", "neither"):
+        for nan in (True, False):
+            if wide is not None:
+                assert outcome(value, closed, nan) == outcome(wide, closed, nan)

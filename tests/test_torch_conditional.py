@@ -1,0 +1,123 @@
+"""One network for every level: it is told the level, keeps up with specialists, certifies."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+from torch_digits import certify_and_attack, digits, network, noisy_loss
+
+from rsbounds.schemes import gaussian
+from rsbounds.torch import TorchSampler, augment, fit
+from rsbounds.torch.networks.conditional import NoiseConditional
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def small() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 5), nn.Tanh(), nn.Linear(5, 4)
+    )
+
+
+def test_film_is_the_identity_before_training_and_then_knows_the_level():
+    base, x = small(), torch.randn(6, 1, 8, 8)
+    expected = base(x)
+    net = NoiseConditional(base, 0.25, 1.0)
+    levels = torch.tensor([0.25, 0.5, 1.0] * 2)
+    assert torch.equal(net(x, levels), expected)
+    assert torch.equal(net.at(0.3)(x), expected)
+    for name, parameter in net.named_parameters():
+        if ".net." in name:
+            nn.init.normal_(parameter, generator=torch.Generator().manual_seed(1))
+    mixed = net(x, levels)
+    for row, level in enumerate(levels.tolist()):
+        assert torch.allclose(mixed[row], net.at(level)(x)[row], atol=1e-5)
+    assert not torch.allclose(net.at(0.25)(x), net.at(1.0)(x), atol=1e-2)
+    # beyond the range: its end
+    assert torch.equal(net.at(5.0)(x), net.at(1.0)(x))
+    for again in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert torch.equal(again(x, levels), mixed)
+    other = NoiseConditional(small(), 0.25, 1.0)
+    other.load_state_dict(net.state_dict())
+    assert torch.equal(other(x, levels), mixed)
+
+
+@pytest.mark.parametrize("shape", [(7,), (2, 5, 5)])
+def test_a_channel_carries_the_level(shape):
+    seen = []
+
+    class Spy(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            seen.append(x)
+            return x.flatten(1)[:, :2]
+
+    net = NoiseConditional(Spy(), 0.25, 1.0, how="channel")
+    x = torch.randn(3, *shape)
+    net(x, torch.tensor([0.25, 0.5, 2.0]))
+    (given,) = seen
+    assert given.shape == (3, shape[0] + 1, *shape[1:])
+    assert torch.equal(given[:, :-1], x)
+    ends = torch.tensor([-1.0, 0.0, 1.0]).reshape(3, *[1] * (len(shape) - 1))
+    assert torch.allclose(given[:, -1], ends.expand(given[:, -1].shape), atol=1e-6)
+
+
+def test_levels_drawn_are_log_uniform():
+    net = NoiseConditional(small(), 0.25, 4.0)
+    torch.manual_seed(0)
+    levels = net.draw(4000)
+    assert 0.25 <= levels.min() < 0.26
+    assert 3.9 < levels.max() <= 4.0
+    assert levels.log().mean().item() == pytest.approx(0.0, abs=0.05)
+
+
+def accuracy(net: nn.Module, sigma: float) -> float:
+    _, _, x, y = digits()
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(0)
+        found = net(augment(x.repeat_interleave(20, 0), sigma)).argmax(1)
+    return float((found == y.repeat_interleave(20)).float().mean())
+
+
+@pytest.mark.slow
+def test_one_network_keeps_up_with_a_specialist_at_every_level():
+    columns = [column[:1500] for column in digits()[:2]]
+    levels = (0.15, 1.0)
+    specialists = []
+    for sigma in levels:
+        net = network()
+        fit(net, noisy_loss(net, sigma), columns, epochs=6, rate=1e-2)
+        specialists.append(net)
+    one = NoiseConditional(network(), *levels)
+
+    def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        s = one.draw(len(x))
+        return cross_entropy(one(augment(x, s), s), y)
+
+    fit(one, loss, columns, epochs=10, rate=1e-2)
+    for sigma, own, other in zip(levels, specialists, specialists[::-1], strict=True):
+        found = accuracy(one.at(sigma), sigma)
+        assert found > accuracy(own, sigma) - 0.05
+        assert found > accuracy(other, sigma) + 0.03
+    # and its certificates are those of any classifier
+    at = one.at(0.5)
+    certify_and_attack(at, gaussian(0.5), lambda _: torch.tensor(0.5), sampler=TorchSampler(at, 10))
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="needs a module with at least two layers"):
+        NoiseConditional(nn.Linear(2, 2), 0.25, 1.0)
+    with pytest.raises(ValueError, match="high must be in"):
+        NoiseConditional(small(), 1.0, 0.25)
+    with pytest.raises(ValueError, match="how must be one of 'film', 'channel'; got 'add'"):
+        NoiseConditional(small(), 0.25, 1.0, how="add")
+    net = NoiseConditional(small(), 0.25, 1.0)
+    with pytest.raises(ValueError, match="sigma must be > 0; got 0"):
+        net(torch.zeros(2, 1, 8, 8), torch.tensor([0.5, 0.0]))
+    with pytest.raises(RuntimeError, match="call the NoiseConditional module, with a level"):
+        net.module(torch.zeros(2, 1, 8, 8))
