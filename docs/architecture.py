@@ -15,6 +15,7 @@ PAGE = Path(__file__).with_suffix(".md")
 ROW = re.compile(r"^\| `(\w+)` \| (.*) \| ?(.*?) ?\|$", re.M)
 UNDRAWN = {"__init__", "__main__"}
 TOGETHER = {"_numerics", "special"}  # each uses the other
+SHARED = {"_numerics", "special", "confidence", "_neighbours"}  # what the theories share
 KINDS = {  # rooms of one colour; the rest is the last
     "#dbe9f6": "rsbounds_ext _numerics special stats oracle",
     "#e3f1e0": "THEORIES",
@@ -65,7 +66,7 @@ def layers(text: str) -> list[list[str]]:
 
 def colour(name: str, theories: list[str]) -> str:
     for fill, names in KINDS.items():
-        if name in names.split() or (names == "THEORIES" and name in theories):
+        if name in names.split() or (names == "THEORIES" and name in (*theories, "theories")):
             return fill
     return fill
 
@@ -78,12 +79,21 @@ def box(x: float, y: float, fill: str, name: str) -> list[str]:
     ]
 
 
+def grouped(found: list[list[str]], single: set[str]) -> list[list[str]]:
+    """The layers with one box for all theories, in the highest layer that has one."""
+    top = max(i for i, layer in enumerate(found) if single & set(layer))
+    drawn = [[name for name in layer if name not in single] for layer in found]
+    drawn[top].append("theories")
+    return [layer for layer in drawn if layer]
+
+
 def drawing(text: str) -> str:
     """The picture as SVG: a band of boxes for each layer, the highest on top."""
     own = theories(text)
     parts: list[str] = []
     y = GAP
-    for layer in layers(text)[::-1]:
+    single = {name for name in own if name not in SHARED}
+    for layer in grouped(layers(text), single)[::-1]:
         lines = -(-len(layer) // ACROSS)
         each = -(-len(layer) // lines)
         tall = lines * (HEIGHT + GAP) + GAP

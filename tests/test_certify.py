@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify import ArraySampler, block_size, certify, predict, stream, votes
+from rsbounds.certify import (
+    ArraySampler,
+    block_size,
+    certify,
+    certify_counts,
+    predict,
+    stream,
+    votes,
+)
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import Scheme, gaussian, lipschitz
 
@@ -199,3 +207,13 @@ def test_any_scheme_will_do():
     found = certify(sampler, x, scheme, n=1000)
     assert found.method == "mine"
     assert found.radius == found.score * 0.25
+
+
+def test_a_radius_of_two_arguments_takes_no_notice_of_the_runner_up():
+    scheme = Scheme("mine", "fixed noise", lambda x: 0.5, lambda score, sigma: score * sigma / 2)
+    known = {"n0": 100, "n": 10_000, "alpha": 0.001}
+    found = certify_counts(scheme, 0.5, [60, 40, 0], [8000, 100, 1900], **known)
+    assert found.radius == found.score * 0.25 > 0
+    # it leads the runner-up without a majority: such a radius can't tell by how much
+    found = certify_counts(scheme, 0.5, [60, 40, 0], [4500, 700, 4000], **known)
+    assert (found.predict, found.radius) == (0, 0.0)

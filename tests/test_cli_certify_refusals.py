@@ -90,7 +90,7 @@ BAD_ARGUMENTS = {
     "callable": ({"model": "models:f"}, "--model models:f failed: AttributeError"),
     "fails": ({"model": "models:fails"}, "models:fails failed: KeyError: 'weights' ("),
     "nothing": ({"model": "models:nothing"}, "must return a torch module or a callable"),
-    "shape": ({"model": "models:one_score"}, "scores of shape (1, classes), at least two"),
+    "shape": ({"model": "models:one_score"}, "scores of shape (16, classes), at least two"),
     "nan": ({"model": "models:nan"}, "must return numbers; got NaN for the first input"),
     "broken": ({"model": "models:broken"}, "--model models:broken failed: "),
     "autocast": ({"autocast": "bfloat16"}, "--autocast needs a torch module"),

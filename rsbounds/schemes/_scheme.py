@@ -29,7 +29,8 @@ class Scheme:
     radius : callable
         ``radius(score, sigma, score_b=None)``: the certified radius for a lower bound of the top
         class's probability, given as a normal score, the noise level at the input, and an upper
-        bound of every other class's probability as a score (None: that of 1 - p_a).
+        bound of every other class's probability as a score (None: that of 1 - p_a). One of two
+        arguments serves too, and takes no notice of the runner-up.
     parameters : mapping
         What a result file must say for the radii to be computed again.
     norm : float
@@ -49,6 +50,27 @@ class Scheme:
     radius: Callable[..., float]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     norm: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not _takes_three(self.radius):
+            object.__setattr__(self, "radius", partial(_alone, self.radius))
+
+
+def _takes_three(radius: Callable[..., float]) -> bool:
+    try:
+        signature(radius).bind(0.0, 0.0, 0.0)
+    except TypeError:
+        return False
+    except ValueError:  # a builtin says nothing of its arguments
+        return True
+    return True
+
+
+def _alone(
+    radius: Callable[[float, float], float], score: float, sigma: float, score_b: float | None = None
+) -> float:
+    """What a radius that knows p_a alone certifies: p_b is at most 1 - p_a."""
+    return radius(score, sigma) if score > 0 else 0.0
 
 
 class Domain(NamedTuple):
