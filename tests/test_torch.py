@@ -9,7 +9,9 @@ import pytest
 import torch
 from torch import nn
 
+from rsbounds import schemes
 from rsbounds.certify import stream
+from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import FixedNoise, Scale, SigmaNetwork, Smooth, TorchSampler
 
 SHAPE = (1, 12, 12)
@@ -324,3 +326,15 @@ def test_sound_noise_of_smooth_is_not_fooled_by_the_lattice_of_float32():
     Smooth(model, 2, 0.5, sound_noise=True).predict(torch.tensor([0.2, 1.0]), 1000, 0.001, 100)
     grid = 255 * torch.cat(seen)
     assert (grid - grid.round()).abs().max() < 1e-3
+
+
+@pytest.mark.parametrize("sound", [False, True])
+@pytest.mark.parametrize("type_", [torch.bfloat16, torch.float32, torch.float64])
+def test_inputs_of_any_type_with_gradients(type_, sound):
+    x = torch.tensor([0.0, 1.0, 0.0, 1.0], dtype=type_, requires_grad=True)
+    knn = KNNSigma(np.eye(4), 0.25, 0.01, 1, 0.0)
+    for sigma in (0.25, schemes.semielastic(knn, 4)):
+        smooth = Smooth(nn.Linear(4, 2), 2, sigma, sound_noise=sound)
+        assert smooth.certificate(x, 50, 500, 0.001, 100).n == 500
+    sampler = TorchSampler(nn.Linear(4, 2), sound_noise=sound)
+    assert np.asarray(sampler(x, 0.25, 500, stream(0, 0, 0))).sum() == 500

@@ -44,9 +44,12 @@ def numbers(thresholds: np.ndarray) -> np.ndarray:
 def test_counts_and_ambiguous_draws(sigma):
     thresholds, cells, _ = _grid_noise.tables(sigma)
     u = numbers(thresholds)
-    count, ambiguous = draw.count_below(*map(torch.as_tensor, (u, thresholds, cells)))
-    assert np.array_equal(count.numpy(), np.searchsorted(thresholds, u, side="right"))
-    assert np.array_equal(ambiguous.numpy(), np.isin(u, thresholds))
+    u_, thresholds_, cells_ = map(torch.as_tensor, (u, thresholds, cells))
+    for known in (cells_, None):  # None: as on a GPU
+        count, ambiguous = draw.count_below(u_, thresholds_, known)
+        assert count.dtype == torch.int32
+        assert np.array_equal(count.numpy(), np.searchsorted(thresholds, u, side="right"))
+        assert np.array_equal(ambiguous.numpy(), np.isin(u, thresholds))
 
 
 def test_noise_has_the_law_of_rounded_normal_numbers():

@@ -255,6 +255,19 @@ def test_memory_failures_of_any_kind_lower_the_batch(message):
     assert np.asarray(counts).sum() == 100
 
 
+def test_forward_batch_bounds_the_rows_of_a_forward_pass():
+    rows = []
+    model = linear()
+    model.register_forward_pre_hook(lambda _, args: rows.append(len(args[0])))
+    x = torch.zeros(4)
+    found = TorchSampler(model, forward_batch=30)(x, 0.5, 500, stream(0, 0, 1))
+    assert max(rows) <= 30
+    whole = TorchSampler(linear())(x, 0.5, 500, stream(0, 0, 1))
+    assert np.abs(np.asarray(found) - np.asarray(whole)).sum() <= 4  # near-ties alone
+    with pytest.raises(ValueError, match="forward_batch must be >= 1"):
+        TorchSampler(model, forward_batch=0)
+
+
 def test_other_errors_are_not_taken_for_memory_failures():
     class Broken(nn.Module):
         def forward(self, batch: torch.Tensor) -> torch.Tensor:

@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 import rsbounds
 
 _COMMANDS = (
-    *("demo", "certify", "report", "merge", "status", "verify", "recertify", "radius", "pmin"),
-    *("bench", "completion"),
+    *("demo", "certify", "report", "merge", "status", "verify", "recertify", "fit-rule"),
+    *("radius", "pmin", "bench", "completion"),
 )
 
 
@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"rsbounds {rsbounds.__version__}")
     subparsers = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in _COMMANDS:
-        importlib.import_module(f"rsbounds.cli.{name}").add_parser(subparsers)
+        importlib.import_module(f"rsbounds.cli.{name.replace('-', '_')}").add_parser(subparsers)
     for command in subparsers.choices.values():
         command.add_argument("--traceback", action="store_true", help="show where an error arose")
     return made

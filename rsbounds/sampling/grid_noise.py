@@ -15,7 +15,7 @@ V. Voracek and M. Hein, Sound randomized smoothing in floating-point arithmetic,
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def on_grid(x: Any) -> NDArray[np.int32]:
     return whole.astype(np.int32)
 
 
-@cache
+@lru_cache(maxsize=16)
 def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
     """Thresholds, a table of cells, and the count of thresholds at which K is 0.
 

@@ -15,6 +15,10 @@ from rsbounds.torch.networks.lipschitz_bound import (
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
 )
+from rsbounds.torch.networks.margins import (
+    margin_gradient_lipschitz_upper_bounds,
+    margin_lipschitz_upper_bounds,
+)
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.sampler import TorchSampler
@@ -52,6 +56,8 @@ __all__ = [
     "instance_sigma",
     "lipschitz_upper_bound",
     "locally_biased",
+    "margin_gradient_lipschitz_upper_bounds",
+    "margin_lipschitz_upper_bounds",
     "norm_penalty",
     "pgd",
     "small_cnn",

@@ -53,23 +53,25 @@ def on_grid(
 
 
 @lru_cache(maxsize=16)
-def _tables(sigma: float, device: torch.device) -> tuple[torch.Tensor, torch.Tensor, int]:
-    """The tables of one level on one device, sent there once."""
+def _tables(sigma: float, device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None, int]:
+    """The tables of one level on one device, sent there once; cells for a CPU alone."""
     thresholds, cells, zero = _grid_noise.tables(sigma)
-    return torch.as_tensor(thresholds, device=device), torch.as_tensor(cells, device=device), zero
+    on_cpu = torch.as_tensor(cells) if device.type == "cpu" else None
+    return torch.as_tensor(thresholds, device=device), on_cpu, zero
 
 
 def count_below(
-    u: torch.Tensor, thresholds: torch.Tensor, cells: torch.Tensor
+    u: torch.Tensor, thresholds: torch.Tensor, cells: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """For each u the number of thresholds <= u, and whether u equals one.
 
     The cells decide nearly all of them at once. To look at the rest alone, their number must be
-    known: nothing on a CPU, but a GPU would have to be waited for, so there all are searched for.
+    known: nothing on a CPU, but a GPU would have to be waited for. Without cells all are
+    searched for.
     """
-    if u.device.type != "cpu":
-        count = torch.bucketize(u, thresholds, right=True, out_int32=True)
-        return count, thresholds[(count - 1).clamp_(min=0)] == u
+    if cells is None:
+        count = torch.bucketize(u, thresholds, right=True)
+        return count.int(), thresholds[(count - 1).clamp_(min=0)] == u
     count = cells.index_select(0, u >> (_grid_noise.BITS - _grid_noise.CELL_BITS))
     place = (count < 0).nonzero().squeeze(1)
     rest = u[place]
@@ -82,4 +84,4 @@ def count_below(
 
 def whole(x: torch.Tensor) -> torch.Tensor:
     """255 x in whole numbers, for :func:`on_grid`; ValueError for an input off the grid."""
-    return torch.as_tensor(_grid_noise.on_grid(x.cpu().numpy()), device=x.device)
+    return torch.as_tensor(_grid_noise.on_grid(x.detach().cpu().numpy()), device=x.device)

@@ -54,6 +54,9 @@ class TorchSampler:
     batch : int
         Noisy samples held in memory at once, >= 1, rounded down to whole blocks but to at
         least one. No result depends on it.
+    forward_batch : int, optional
+        Rows of one forward pass at most, >= 1; by default a whole block. Another number may
+        move near-ties, so give it in every run of a kind, or in none.
     device : str or torch.device, optional
         Where to run; by default where the model's first parameter is. For another device than
         that, and with ``channels_last``, a copy of the model is made: yours stays as it is.
@@ -100,6 +103,7 @@ class TorchSampler:
         num_classes: int | None = None,
         *,
         batch: int = 1000,
+        forward_batch: int | None = None,
         device: str | torch.device | None = None,
         autocast: str | None = None,
         channels_last: bool = False,
@@ -107,6 +111,7 @@ class TorchSampler:
         sound_noise: bool = False,
     ) -> None:
         self.batch = count("batch", batch, 1)
+        self._rows = None if forward_batch is None else count("forward_batch", forward_batch, 1)
         self.num_classes = num_classes
         self._autocast = (
             _AUTOCAST[choice("autocast", autocast, (*_AUTOCAST,))] if autocast else None
@@ -133,7 +138,8 @@ class TorchSampler:
 
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
-        return self.sample(torch.as_tensor(x, dtype=torch.float32), sigma, n, generator)
+        x = torch.as_tensor(x).detach().float()
+        return self.sample(x, sigma, n, generator)
 
     def sample(
         self, x: torch.Tensor, sigma: float, n: int, generator: np.random.Generator
@@ -190,7 +196,9 @@ class TorchSampler:
         return returned  # type: ignore[no-any-return]
 
     def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> torch.Tensor:
-        parts = [part for block in noisy for part in block.tensor_split(self._parts)]
+        size = noisy.shape[1]
+        split = max(self._parts, -(-size // (self._rows or size)))
+        parts = [part for block in noisy for part in block.tensor_split(split)]
         scores = torch.cat([self._scored(part) for part in parts])[: len(void)]
         classes = scores.shape[1]
         void = void | scores.isnan().any(1)
@@ -210,7 +218,7 @@ class TorchSampler:
             self.batch = blocks * size // 2
             now = f"holding {self.batch} samples at once"
         elif drawn and self._parts < size:
-            self._parts = min(2 * self._parts, size)
+            self._parts = min(2 * max(self._parts, -(-size // (self._rows or size))), size)
             now = f"running the model on {-(-size // self._parts)} samples at once"
         else:
             what = "one sample" if drawn else f"the noise of {size} samples"

@@ -121,7 +121,7 @@ class Smooth(torch.nn.Module):
         """
         if self._noise is not None:
             raise ValueError("soft votes need noise of one level at an input; got noise of a shape")
-        levels = [self.scheme.sigma(row.detach().cpu()) for row in x]
+        levels = [self.scheme.sigma(_host(row)) for row in x]
         return soft_vote(self.base_classifier, x, torch.tensor(levels).to(x), self.samples)
 
     def predict(self, x: torch.Tensor, n: int, alpha: float, batch_size: int) -> int:
@@ -143,7 +143,7 @@ class Smooth(torch.nn.Module):
         int
         """
         return procedure.predict(
-            self._sampler(batch_size), x, self.scheme, n=n, alpha=alpha, **self._draw()
+            self._sampler(batch_size), _host(x), self.scheme, n=n, alpha=alpha, **self._draw()
         )
 
     def certify(
@@ -176,7 +176,7 @@ class Smooth(torch.nn.Module):
         """The same as :meth:`certify` with all its evidence: counts, bounds, level and scope."""
         return procedure.certify(
             self._sampler(batch_size),
-            x,
+            _host(x),
             self.scheme,
             n0=n0,
             n=n,
@@ -200,6 +200,12 @@ class Smooth(torch.nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": None}
+
+
+def _host(x: torch.Tensor) -> torch.Tensor:
+    """What any scheme can read: on the host, without a gradient, in a type that NumPy has."""
+    x = torch.as_tensor(x).detach().cpu()
+    return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
 
 
 def _scheme(sigma: Any) -> tuple[Scheme, FixedNoise | CertifiedNoise | None]:

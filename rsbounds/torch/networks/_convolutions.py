@@ -17,9 +17,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import torch
 
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.networks._matrices import Matrix, spectral_norm, weight
+from rsbounds.torch.networks._matrices import Matrix, one_thread, spectral_norm, weight
 from rsbounds.torch.networks._pooling import padding
 
 _UP = 1 + 16 * EPS
@@ -77,11 +78,12 @@ def _lattice_norm(weights: Matrix, stride: tuple[int, ...], dilation: tuple[int,
         (np.outer(angles[:, axis], taps[:, axis]) % n) * (1 / n) for axis, n in enumerate(points)
     )
     phases = np.exp(2j * np.pi * turns)
-    rows = max(_CELLS // flat[..., 0].size, 1)
-    largest = max(
-        spectral_norm(np.ascontiguousarray(np.moveaxis(flat @ phases[i : i + rows].T, -1, 0)))
-        for i in range(0, len(phases), rows)
-    )
+    rows, largest = max(_CELLS // flat[..., 0].size, 1), 0.0
+    with one_thread():
+        symbol = torch.from_numpy(flat.reshape(-1, len(taps)).T + 0j)
+        for part in torch.split(torch.from_numpy(phases), rows):
+            matrices = (part @ symbol).reshape(-1, *flat.shape[:2])
+            largest = max(largest, spectral_norm(matrices))
     # each element is a sum of len(taps) terms, each with a phase within 32 eps an axis
     error = 2 * (len(taps) + 32 * len(points)) * EPS * np.linalg.norm(np.abs(flat).sum(-1))
     riesz = math.prod(1 / math.cos(math.pi * (k - 1) / (2 * n))

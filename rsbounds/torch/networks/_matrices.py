@@ -32,19 +32,20 @@ def weight(module: nn.Module) -> NDArray[np.float64]:
     return array
 
 
-def spectral_norm(matrices: Matrix) -> float:
+def spectral_norm(matrices: Matrix | torch.Tensor) -> float:
     """The largest singular value of a stack of matrices, rounded up.
 
     LAPACK's backward error is below 10 max(m, n) eps. A BLAS with more threads than one spends
     up to a hundred times the time on matrices of this size.
     """
-    with _one_thread():
-        value = float(torch.linalg.svdvals(torch.from_numpy(matrices)).max())
+    with one_thread():
+        value = float(torch.linalg.svdvals(torch.as_tensor(matrices)).max())
     return value * (1 + 10 * float(max(matrices.shape[-2:])) * EPS)
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
+    """Torch on one thread, and back."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

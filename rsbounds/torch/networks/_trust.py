@@ -58,6 +58,7 @@ _SAFE = {
     *("__init__", "__new__", "__module__", "__doc__", "__annotations__", "__annotate__"),
     *("__dict__", "__weakref__", "__slotnames__", "__parameters__", "__orig_bases__"),
     *("__abstractmethods__", "_abc_impl", "__hash__", "__eq__", "__constants__"),
+    *("train", "eval", "_load_from_state_dict", "_save_to_state_dict"),
     *("__repr__", "extra_repr", "reset_parameters", "__getstate__", "__setstate__"),
     *("__deepcopy__", "__copy__", "__reduce__", "__reduce_ex__", "__firstlineno__"),
     *("__static_attributes__", "__init_subclass__", "__class_getitem__", "__subclasshook__"),

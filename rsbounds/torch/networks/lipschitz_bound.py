@@ -45,7 +45,8 @@ _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
     (*_pooling.REFLECTION, *_pooling.REPLICATION, *_pooling.CONSTANT): _pooling.pad,
     (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d): batch_norm,
 }
-_LARGEST = 2**500  # of a product of bounds, and the inverse of the smallest
+# of a product of bounds other than 0, so that nests of branches stay away from subnormal numbers
+_SMALLEST, _LARGEST = Fraction(1, 2**100), Fraction(2**500)
 
 
 def lipschitz_upper_bound(module: nn.Module) -> float:
@@ -74,7 +75,7 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
     ValueError
         A module that is in training mode, has hooks, or holds weights that are not finite; a
         kind of module, padding or pooling that has no proven bound here; bounds whose product
-        leaves [2^-500, 2^500].
+        leaves [2^-100, 2^500].
 
     References
     ----------
@@ -102,9 +103,9 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
         return _finite(float(own.lipschitz_upper_bound()), module)
     require_eval(module)
     if is_plain(module, nn.Sequential):
-        return _up(reduce(mul, _bounds(list(module)), Fraction(1)))  # type: ignore[call-overload]
+        return round_up(reduce(mul, _bounds(list(module)), Fraction(1)))  # type: ignore[call-overload]
     if is_plain(module, Residual):
-        return _up(sum(Fraction(lipschitz_upper_bound(part)) for part in _branches(module)))
+        return round_up(sum(Fraction(lipschitz_upper_bound(part)) for part in _branches(module)))
     if is_plain(module, Concatenation):
         return _root(lipschitz_upper_bound(part) for part in _branches(module))
     constant = activation(module)
@@ -160,21 +161,27 @@ def gradient_lipschitz_upper_bound(module: nn.Module) -> float:
     0.3849
     """
     refuse_hooks(module)
-    bound, slope = Fraction(0), Fraction(1)  # of the layers so far: Lip(Df), Lip(f)
-    before = Fraction(0)  # sup|phi''| Lip(f)^2 of an elementwise layer just before, else 0
-    layers = _layers(module)
-    for layer, lip in zip(layers, _bounds(layers), strict=True):
+    return round_up(derivative(layers(module))[0])
+
+
+def derivative(chain: list[nn.Module]) -> tuple[Fraction, Fraction, Fraction]:
+    """Of the layers f one after the other: Lip(Df), Lip(f), and of Lip(Df) the last one's part.
+
+    That part is sup|phi''| Lip(f before it)^2 where the last layer phi is elementwise, else 0.
+    """
+    bound, slope, own = Fraction(0), Fraction(1), Fraction(0)
+    for layer, lip in zip(chain, _bounds(chain), strict=True):
         curvature = Fraction(_curvature(layer))
         elementwise = activation(layer) is not None
         if elementwise and lip == 1 and curvature == 0:
             continue
-        if before and is_plain(layer, nn.Linear):
-            bound = lip * (bound - before) + Fraction(_longest_column(layer)) * before
+        if own and is_plain(layer, nn.Linear):
+            bound = lip * (bound - own) + Fraction(_longest_column(layer)) * own
         else:
             bound = curvature * slope**2 + lip * bound
-        before = curvature * slope**2 if elementwise else Fraction(0)
+        own = curvature * slope**2 if elementwise else Fraction(0)
         slope *= lip
-    return _up(bound)
+    return bound, slope, own
 
 
 def _curvature(layer: nn.Module) -> float:
@@ -182,7 +189,7 @@ def _curvature(layer: nn.Module) -> float:
     if is_plain(layer, Scale) or any(is_plain(layer, kinds) for kinds in _LINEAR):
         return 0.0
     if is_plain(layer, Residual):
-        return _up(sum(Fraction(gradient_lipschitz_upper_bound(b)) for b in _branches(layer)))
+        return round_up(sum(Fraction(gradient_lipschitz_upper_bound(b)) for b in _branches(layer)))
     if is_plain(layer, Concatenation):
         return _root(gradient_lipschitz_upper_bound(b) for b in _branches(layer))
     constant = None if is_plain(layer, _pooling.MAXIMUM) else activation(layer)
@@ -196,13 +203,14 @@ def _curvature(layer: nn.Module) -> float:
     raise ValueError(f"no proven bound of the derivative of {name(layer)}")
 
 
-def _layers(module: nn.Module) -> list[nn.Module]:
+def layers(module: nn.Module) -> list[nn.Module]:
+    """A chain of chains as one: the parts of nested ``Sequential`` in their order."""
     if not isinstance(module, nn.Sequential):
         return [module]
     refuse_hooks(module)
     if not is_plain(module, nn.Sequential):
         raise ValueError(f"no proven bound of the derivative of {name(module)}")
-    return [layer for part in module for layer in _layers(part)]
+    return [layer for part in module for layer in layers(part)]
 
 
 def _branches(module: Any) -> list[nn.Module]:
@@ -215,7 +223,7 @@ def _bounds(parts: list[nn.Module]) -> list[Fraction]:
     for part in parts:
         bounds.append(Fraction(lipschitz_upper_bound(part)))
         total *= bounds[-1]
-        if total and not 1 <= total * _LARGEST <= _LARGEST**2:
+        if total and not _SMALLEST <= total <= _LARGEST:
             raise ValueError(
                 f"the bounds up to {name(part)} multiply to {_power(total)}: floating-point "
                 "numbers under- or overflow there, and compute another function"
@@ -230,10 +238,10 @@ def _longest_column(layer: nn.Module) -> float:
 
 def _root(bounds: Any) -> float:
     """The root of the sum of squares, rounded up."""
-    return math.sqrt(_up(sum(Fraction(bound) ** 2 for bound in bounds))) * (1 + 4 * EPS)
+    return math.sqrt(round_up(sum(Fraction(bound) ** 2 for bound in bounds))) * (1 + 4 * EPS)
 
 
-def _up(value: Fraction | int) -> float:
+def round_up(value: Fraction | int) -> float:
     """The nearest float64 that is not below ``value``."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -70,8 +70,8 @@ def check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
 class FixedNoise:
     """Gaussian noise of one mean and one level on every axis.
 
-    The scheme's level s is the geometric mean of the levels as a float32 number; the level of
-    axis i is ``shape``_i s, that product exact, with ``shape`` = sigma/s in float32.
+    The scheme's level is the geometric mean of the levels as a float32 number; the level of each
+    axis is that number times the axis of :attr:`shape`, in float32 too, the product exact.
 
     Parameters
     ----------

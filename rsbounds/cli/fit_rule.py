@@ -1,0 +1,57 @@
+"""``rsbounds fit-rule``: a decision list from runs of one model at several noise levels."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rsbounds import composite
+from rsbounds.results import Manifest, read_rows
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the ``fit-rule`` command."""
+    parser = subparsers.add_parser(
+        "fit-rule",
+        help="fit a decision list to runs at several noise levels",
+        description="Choose a decision list over the noise levels of several runs of the same "
+        "inputs, a calibration split, and write it as JSON for certify --method composite and "
+        "recertify --rule. These inputs chose the rule: certify others.",
+    )
+    add = parser.add_argument
+    add("files", metavar="RUN.tsv", type=Path, nargs="+", help="one run for each noise level")
+    add("--out", required=True, metavar="RULE.json", type=Path)
+    add("--objective", choices=("acr", "curve"), default="acr", help="what to raise (acr)")
+    add("--items", type=int, default=3, help="longest list tried (3)")
+    parser.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the rule and print its curve."""
+    if args.out.exists():
+        raise ValueError(f"{args.out} exists: choose another output file")
+    runs = {}
+    for path in args.files:
+        manifest = Manifest.read(path)
+        if manifest.format == 1:
+            raise ValueError(f"{path} keeps one count a row: its full counts are not known")
+        if manifest.method != "gaussian":
+            raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
+        runs[manifest.parameters["sigma"]] = {row.idx: row for row in read_rows(path)}
+    common = sorted(set.intersection(*map(set, runs.values())))
+    if not common:
+        raise ValueError("the files must share inputs; they have none in common")
+    rows = [[run[i] for run in runs.values()] for i in common]
+    labels = np.array([each[0].label for each in rows])
+    width = max(2, labels.max() + 1, *(len(row.counts) for each in rows for row in each))
+    counts = [[[*row.counts, *[0] * (width - len(row.counts))] for row in each] for each in rows]
+    known = {"objective": args.objective, "items": args.items}
+    found = composite.fit(counts, labels, list(runs), **known)
+    args.out.write_text(json.dumps(found.rule.to_dict(), indent=2) + "\n", encoding="utf-8")
+    print(found)
+    print(f"{args.out}: {len(found.rule.items)} items, from {len(common)} inputs")
+    return 0
