@@ -238,7 +238,7 @@ def test_tiny_alphas_keep_the_rounding_promise() -> None:
         assert anytime_lower_bound(1, 1, alpha) == pytest.approx(alpha / 2, rel=1e-5)
 
 
-@pytest.mark.parametrize(("p_a", "p_b", "n"), [(0.45, 0.4, 60), (0.6, 0.2, 40)])
+@pytest.mark.parametrize(("p_a", "p_b", "n"), [(0.45, 0.4, 24), (0.6, 0.2, 16)])
 def test_pair_holds_at_every_time(p_a: float, p_b: float, n: int) -> None:
     """P(z_a - z_b ever exceeds the truth) by dynamic programming over the trinomial's paths."""
     alpha, rest = 0.2, 1.0 - p_a - p_b

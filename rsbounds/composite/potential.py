@@ -106,6 +106,12 @@ def filtered_radius(z_c: Any, z_w: Any, sigma: Any, quantile: Any = 0.5) -> Any:
     -------
     float or ndarray
         A lower bound, within 1e-11 of the scores' size; 0.0 where the class does not fire.
+        NaN in, NaN out.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain or the shapes do not broadcast.
 
     Examples
     --------
@@ -160,6 +166,12 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: Any = 0.5) -> An
     -------
     float or ndarray, shape (...)
         A lower bound, within 1e-14 of the largest coordinate; at least 0.0.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain, the scores decrease, or there is not one
+        route more than scores.
 
     Examples
     --------

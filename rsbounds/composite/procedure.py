@@ -107,6 +107,11 @@ def predict(
     -------
     int
 
+    Raises
+    ------
+    ValueError
+        As :func:`certify`.
+
     Examples
     --------
     >>> import numpy as np
@@ -126,6 +131,27 @@ def stage_stream(seed: int, index: int, phase: Phase, stage: int) -> np.random.G
 
     Its spawn key is (index, phase, stage, a constant): it never meets that of
     :func:`rsbounds.sampling.stream`, whose key is shorter, nor that of another stage.
+
+    Parameters
+    ----------
+    seed, index : int
+        Of the run and of the input, >= 0.
+    phase : Phase
+        What the samples are for.
+    stage : int
+        Which noise level, >= 0.
+
+    Returns
+    -------
+    numpy.random.Generator
+
+    Examples
+    --------
+    >>> from rsbounds.composite import stage_stream
+    >>> from rsbounds.sampling import Phase
+    >>> draws = [stage_stream(0, 0, Phase.SELECT, k).random() for k in (0, 1, 0)]
+    >>> draws[0] == draws[2] != draws[1]
+    True
     """
     key = (index, phase, stage, _STREAMS)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
