@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from optional_packages import package
 
 torch = pytest.importorskip("torch")
 
 from rsbounds.loading import load_model, models  # noqa: E402
 from rsbounds.loading.denoiser import Denoised, denoised, timestep  # noqa: E402
-from rsbounds.loading.packages import need  # noqa: E402
 from rsbounds.torch import TorchSampler  # noqa: E402
 
 ALPHAS = np.cumprod(1 - np.linspace(1e-4, 0.02, 1000))  # the linear schedule of DDPM
@@ -209,11 +209,7 @@ def test_schedules_refused():
 
 @pytest.mark.slow
 def test_a_directory_of_diffusers(tmp_path):
-    pytest.importorskip("diffusers")
-    try:
-        diffusers = need("diffusers", "this test")
-    except ValueError as error:
-        pytest.skip(str(error))
+    diffusers = package("diffusers")
     torch.manual_seed(0)
     net = diffusers.UNet2DModel(
         sample_size=SIZE,
