@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from optional_packages import package
 
 from rsbounds.cli import main
-from rsbounds.loading.packages import need
 
 
 @pytest.fixture
@@ -22,15 +22,8 @@ def pictures(tmp_path, monkeypatch):
 
 @pytest.fixture
 def weights(pictures):
-    torch = pytest.importorskip("torch")
-    for name in ("timm", "safetensors"):
-        pytest.importorskip(name) if name != "timm" else None
-    try:
-        timm = need("timm", "this test")
-    except ValueError as error:
-        pytest.skip(str(error))
-    from safetensors.torch import save_file
-
+    torch, timm = package("torch"), package("timm")
+    save_file = package("safetensors.torch").save_file
     torch.manual_seed(0)
     save_file(timm.create_model("test_resnet", num_classes=3).state_dict(), "w.safetensors")
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from optional_packages import package
 
 from rsbounds.loading import CorruptInput, Preprocess, as_data, images, open_data, prefetched
 from rsbounds.loading.folders import number_classes
-from rsbounds.loading.packages import need
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -148,11 +148,7 @@ def test_images_of_every_mode_become_colours(mode):
 @pytest.mark.parametrize("size", [(31, 20), (20, 31), (20, 20), (333, 77)])
 @pytest.mark.parametrize("resize", [16, (13, 17)])
 def test_resizing_is_torchvisions(size, resize):
-    pytest.importorskip("torch")
-    try:
-        transforms = need("torchvision.transforms", "this test")
-    except ValueError as error:
-        pytest.skip(str(error))
+    transforms = package("torchvision.transforms")
     mode = transforms.InterpolationMode.BILINEAR
     theirs = transforms.Compose(
         [transforms.Resize(resize, mode), transforms.CenterCrop((11, 13)), np.asarray]
@@ -193,11 +189,7 @@ def test_pillow_is_asked_for_by_name(monkeypatch, folder):
 
 @pytest.fixture
 def datasets(monkeypatch, tmp_path):
-    pytest.importorskip("datasets")
-    try:
-        module = need("datasets", "this test")
-    except ValueError as error:
-        pytest.skip(str(error))
+    module = package("datasets")
     module.disable_progress_bars()
     return module
 

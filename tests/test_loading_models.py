@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from optional_packages import package
 
 from rsbounds.loading import Found, Preprocess, load_model, models, parse_arguments
-from rsbounds.loading.packages import need
 
 OWN = """
 import numpy as np
@@ -61,14 +61,9 @@ def own(tmp_path, monkeypatch):
 
 
 def torch_and(*modules):
-    torch = pytest.importorskip("torch")
     for module in modules:
-        pytest.importorskip(module.partition(".")[0]) if module != "torchvision" else None
-        try:
-            need(module, "this test")
-        except ValueError as error:
-            pytest.skip(str(error))
-    return torch
+        package(module)
+    return package("torch")
 
 
 # --- the user's own code

@@ -6,17 +6,9 @@ import re
 
 import numpy as np
 import pytest
+from optional_packages import package
 
 from rsbounds.loading import load_model
-from rsbounds.loading.packages import need
-
-
-def package(name):
-    pytest.importorskip("torch")
-    try:
-        return need(name, "this test")
-    except ValueError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
