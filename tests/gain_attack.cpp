@@ -105,7 +105,7 @@ struct Case {
 // Error of a claimed gain. Of the ratio's three numbers, k where it is small and `change` else
 // count as exact.
 template <class R>
-Quad error_of(const Case& c, const rsb::Ratio& r, double claimed, Quad* truth = nullptr) {
+Quad error_of(const Case& c, const rsb::Ratio& r, Quad claimed, Quad* truth = nullptr) {
     const Quad change = r.k < 0.5 ? 1 - Quad(r.k) : Quad(r.change);
     const Quad k = c.up ? 1 + change : r.k < 0.5 ? Quad(r.k) : 1 - change;
     const Quad s0 = c.alpha / (change * (1 + k)), b = c.up ? -c.b : c.b;
@@ -137,7 +137,10 @@ static double ratio_of(const Case& c) {
     if (!(g.value < rsb::inf)) return 0;
     const bool fine = g.error < 1e-15 * (1 + std::fabs(c.b));
     const Quad error = fine ? error_of<Quad>(c, r, g.value) : error_of<Long>(c, r, g.value);
-    return error / Quad(g.error);
+    const double ratio = error / Quad(g.error);
+    if (!(g.score_error > 0)) return ratio;
+    const Quad off = error_of<Long>(c, r, Quad(g.score) - c.b);
+    return std::fmax(ratio, off / Quad(g.score_error));
 }
 
 int main(int argc, char** argv) {
@@ -166,6 +169,10 @@ int main(int argc, char** argv) {
         c.log_k = std::pow(10, unit(random) < 0.5 ? 2.3 - 12 * unit(random) : -std::log10(c.dim) * unit(random));
         if (unit(random) < 0.3) c.log_k = size * std::sqrt(0.5 / c.dim) * std::pow(10, unit(random) - 0.7);
         if (unit(random) < 0.3) c.alpha *= std::exp(-c.log_k);
+        if (unit(random) < 0.3) {  // short segments, which are integrated
+            c.log_k = 0.1 * std::pow(10, -6 * unit(random));
+            c.alpha = (size + std::sqrt(c.dim)) * c.log_k * std::pow(10, 2 - 8 * unit(random));
+        }
         double best = ratio_of(c), scale = 0.3;
         ++used;
         if (!(best >= 0)) {

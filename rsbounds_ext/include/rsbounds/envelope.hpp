@@ -6,7 +6,7 @@
 //   when z_b = -z_a), gain.hpp.
 // The gap is an argument of its own: for close scores their difference has lost its digits.
 //
-// The search runs on the gain of one branch: secant inside a bracket. A radius is returned only
+// The search runs on the excess of one branch: secant inside a bracket. A radius is returned only
 // after the certificate was evaluated there with the error bound added: NaN never passes. Lengths
 // are first multiplied by the power of 2 that brings sigma into [1, 2): exact, and no step of the
 // search can underflow or overflow for an extreme unit of the input.
@@ -68,26 +68,43 @@ struct Budget {
     }
     bool symmetric() const { return z_b == -z_a; }
     double target() const { return symmetric() ? 0.5 * gap : gap; }
+    // what the scores exceed the gap by: its rounding
+    double surplus() const {
+        if (symmetric()) return z_a - 0.5 * gap;
+        const Sum2 d = two_sum(z_a, -z_b);
+        return (d.hi - gap) + d.lo;
+    }
 };
 
+struct Excess {
+    double value, error;
+};
+
+// X_A + X_B (X_A alone when both are equal): certified iff below 0. Where both scores are known
+// themselves they are added: next to a large gap the gains' sum has lost its digits.
 template <class Envelope>
-Gain total_gain(const Budget& p, const Envelope& e, double distance, bool up) {
+Excess excess(const Budget& p, const Envelope& e, double distance, bool up) {
     const Ratio r = e.at(distance, p.sigma, up);
-    const double alpha = (1 + p.mean_lip) * distance / p.sigma;
-    const Gain a = gain(-p.z_a, alpha, r, up, p.dim);
-    if (p.symmetric()) return a;
-    const Gain b = gain(p.z_b, alpha, r, up, p.dim);
-    return {a.value + b.value, a.error + b.error};
+    const double alpha = (1 + p.mean_lip) * distance / p.sigma, target = p.target();
+    Gain g = gain(-p.z_a, alpha, r, up, p.dim);
+    if (!p.symmetric()) {
+        const Gain b = gain(p.z_b, alpha, r, up, p.dim);
+        g = {g.value + b.value, g.error + b.error, g.score + b.score, g.score_error + b.score_error};
+    }
+    if (g.score_error == g.score_error) return {g.score + p.surplus(), g.score_error};
+    return {g.value - target, g.error + 3e-16 * target};
 }
 
 template <class Envelope>
 bool certified(const Budget& p, const Envelope& e, double distance, bool up) {
-    const Gain g = total_gain(p, e, distance, up);
-    return g.value + g.error <= p.target() * (1 - 3e-16);
+    const Excess x = excess(p, e, distance, up);
+    return x.value + x.error <= 0;
 }
 
 // Largest radius accepted on one branch, at most `cap`: secant in a bracket, the first through
 // the origin. Its errors satisfy e[n + 1] = e[n]^2/e[n - 2], so the last step is not checked.
+// Invariant: low <= r <= high, the excess is at most 0 at low and was above 0, or NaN, at high.
+// Soundness does not rest on it: what is returned has passed `certified`.
 template <class Envelope>
 double branch_radius(const Budget& p, const Envelope& e, bool up, double cap) {
     const double target = p.target(), slope = e.log_slope(p.sigma) * p.sigma;
@@ -98,18 +115,18 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, double cap) {
     double step1 = r, step2 = 0;
     for (int i = 0; i < 300; ++i) {
         if (r >= cap) r = cap, step1 = step2 = 0;
-        const Gain g = total_gain(p, e, r, up);
-        const double f = g.value - target;
+        const Excess x = excess(p, e, r, up);
+        const double f = x.value;
         if (f <= 0) {
             low = r, f_low = f;
             if (r == cap) break;
         } else {
             high = r, f_high = f;  // NaN counts as a failure
         }
-        if (std::fabs(f) <= g.error) break;
+        if (std::fabs(f) <= x.error) break;
         double next = f != f_last ? r - f * ((r - last) / (f - f_last)) : nan;
         last = r, f_last = f;
-        const bool near = std::fabs(f) <= 1e-3 * target;
+        const bool near = std::fabs(f) <= 1e-3 * std::fmin(target, 10);
         bool secant = next > low && next < high;
         if (!secant || i > 20) {
             next = f_high < inf && i <= 20 ? low - f_low * ((high - low) / (f_high - f_low))

@@ -33,6 +33,7 @@ struct Ratio {
 
 struct Gain {
     double value, error;
+    double score = nan, score_error = nan;  // X, where the gain is X - b: nearer than b + value
 };
 
 // The hazard 1/M(z) to within a third, z > -0.6.
@@ -64,6 +65,12 @@ double mean_of(F f, bool wide) {
            0.28444444444444444 * f(0.5);
 }
 
+// X - b, X from a ball whose error `moved` it
+inline Gain difference(double x, double b, double moved) {
+    const double error = moved + 4e-15 * (1 + std::fabs(x));
+    return {x - b, error + 3e-16 * std::fabs(b), x, error};
+}
+
 // A ball under sigma0 so small that P0 = (volume) x (density at the centre), so that its radius
 // follows from log P0. If it is small under sigma1 as well, the change of log P is
 // -N log k +- (s0^2 - s1^2)/2, and that of the score follows from the hazard.
@@ -78,7 +85,7 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
         const double x = end.score();
         const double slope = log_slope(mu, end.beta, end.density, end.scaled, end.upper, x);
         const double moved = (lost + 2e-15 * (volume + s0 * s0)) / dim + 1e-15;
-        return {(up ? -x : x) - b, slope * moved + 4e-15 * (1 + std::fabs(x) + std::fabs(b))};
+        return difference(up ? -x : x, b, 1.5 * slope * moved);
     }
     const double change = (up ? -half : half) - dim * log_k;
     if (std::fabs(change) > -0.01 * log_p) {
@@ -127,9 +134,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
         x = end.score();
         slope1 = log_slope(q.mu, end.beta, end.density, end.scaled, end.upper, x);
     }
-    const double moved = 1.5 * slope1 * (lost / slope0 + 8e-16 * (place / rho1));
-    const double error = moved + 4e-15 * (1 + std::fabs(x)) + 3e-16 * std::fabs(b);
-    return {(up ? -x : x) - b, error};
+    return difference(up ? -x : x, b, 1.5 * slope1 * (lost / slope0 + 8e-16 * (place / rho1)));
 }
 
 }  // namespace rsb

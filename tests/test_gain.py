@@ -1,0 +1,185 @@
+"""The two-point gain of the compiled certificate: its error bound attacked, its corners.
+
+The bound is derived in docs/theory/two-point.md. The climbing search is tests/gain_attack.cpp,
+whose truth is first compared with the oracle.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import rsbounds_ext
+from rsbounds import envelope, oracle, semielastic, special
+from rsbounds.envelope import LipschitzSigma, SemiElastic, SigmaRange, TableEnvelope
+
+COMPILER = shutil.which("g++")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _digits():
+    with mp.workdps(60):
+        yield
+
+
+@pytest.fixture(scope="module")
+def attack(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
+    """Runs the search program with those arguments; its last line, split."""
+    if COMPILER is None:
+        pytest.skip("no g++")
+    program = tmp_path_factory.mktemp("attack") / "attack"
+    source = Path(__file__).parent / "gain_attack.cpp"
+    flags = ["-std=gnu++17", "-O2", "-ffp-contract=off", "-Wno-psabi"]
+    include = f"-I{rsbounds_ext.get_include()}"
+    command = [COMPILER, *flags, include, str(source), "-lquadmath", "-o", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "quadmath.h" in done.stderr:
+        pytest.skip("no quadruple precision")
+    assert done.returncode == 0, done.stderr
+
+    def run(*arguments: Any) -> list[str]:
+        words = [str(program), *(repr(a) if isinstance(a, float) else str(a) for a in arguments)]
+        text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        assert "NaN" not in text
+        return text.splitlines()[-1].split()
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("b", "alpha", "k", "dim"),
+    [
+        (-2.0, 0.1, 0.99, 784.0),
+        (-2.0, 0.1, 1.01, 784.0),
+        (-8.3, 3.0, 0.5, 2.0),
+        (-30.0, 0.001, 1.0001, 150528.0),
+        (1.5, 1e-9, 1.000001, 784.0),
+        (-9.06, 1.9e-5, 1.2e-9, 2.66),
+    ],
+)
+def test_the_truth_of_the_search_is_the_oracle(
+    attack: Callable[..., list[str]], b: float, alpha: float, k: float, dim: float
+) -> None:
+    found = attack("reference", b, alpha, k, int(k > 1), dim)[0]
+    t = abs(math.log(k))  # the program's own k
+    low = mp.mpf(math.exp(-t)) if k < 0.5 else 1 - mp.mpf(-math.expm1(-t))
+    sigma1 = 1 + mp.mpf(math.expm1(t)) if k > 1 else low
+    truth = oracle.worst_score(alpha, b, 1, sigma1, dim, dps=35) - mp.mpf(b)
+    assert abs(mp.mpf(found) / truth - 1) < 1e-17
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [101, 102])
+def test_no_error_exceeds_its_bound(attack: Callable[..., list[str]], seed: int) -> None:
+    """20,000 evaluations each; a search of 200,000 reached .34."""
+    assert 0.05 < float(attack("search", seed, 20_000)[0]) <= 1
+
+
+# --- where the bound, or the range of numbers, was exceeded ------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("z", "low", "dim"),
+    [(30.26, 5.272600345789732e-101, 2), (30.68, 2.851934511680166e-10, 22)],
+)
+def test_nothing_is_certified_where_the_quantiles_error_is_amplified(
+    z: float, low: float, dim: int
+) -> None:
+    assert oracle.worst_score(0, -z, 1, low, dim) > 0  # so the radius is 0
+    assert envelope.radius(z, 1.0, SigmaRange(low, 1.0), dim, scores=True) == 0
+    table = TableEnvelope([1e-9, 1.0], [low, low], [1.0, 1.0])
+    assert envelope.radius(z, 1.0, table, dim, scores=True) == 0
+
+
+def assert_sound_and_tight(radius: float, z: float, sigma: float, dim: float, ends: Any) -> None:
+    radius = mp.mpf(float(radius))
+    assert radius > 0
+
+    def worst(distance: Any) -> Any:
+        return max(oracle.worst_score(distance, -z, sigma, end(distance), dim) for end in ends)
+
+    assert worst(radius) <= 0
+    assert worst(radius * (1 + mp.mpf("1e-11"))) > 0
+
+
+@pytest.mark.parametrize("z", [38.6, 45.0])
+def test_a_ball_tiny_at_one_point_only(z: float) -> None:
+    radius = envelope.radius(z, 1.0, SigmaRange(1e-300, 1.0), 1, scores=True)
+    assert_sound_and_tight(radius, z, 1.0, 1, oracle.sigma_range(1e-300, 1.0)[:1])
+
+
+@pytest.mark.parametrize("rate", [0.5, 1.0, 700.0, 745.0, 1e5])
+def test_the_lower_branch_where_the_ratio_underflows(rate: float) -> None:
+    z = 2000.0
+    low, _ = envelope.branch_radii(z, 1.0, SemiElastic(rate), 1, scores=True)
+    assert low * rate > 745  # exp(-745) is 0
+    assert_sound_and_tight(low, z, 1.0, 1, oracle.semi_elastic(1.0, rate)[:1])
+
+
+def test_rate_times_sigma_beside_the_largest_number() -> None:
+    radius = semielastic.radius(0.99, 1e300, 1e7, 784)
+    z = mp.sqrt(2) * mp.erfinv(2 * mp.mpf(0.99) - 1)
+    assert_sound_and_tight(radius, z, 1e300, 784, oracle.semi_elastic(1e300, 1e7))
+
+
+@pytest.mark.parametrize(
+    ("z", "dim", "scheme"),
+    [
+        (968249.0, 1, LipschitzSigma(0.5)),
+        (71959.68173719072, 1, LipschitzSigma(0.2646360127653517, 0.01778108223709007)),
+        (116262.11785321413, 1, SemiElastic(1.1782665252989761)),
+        (887136.4824455566, 784, LipschitzSigma(0.11844850548471186, 0.00018866535574318615)),
+    ],
+)
+def test_large_scores_lose_no_digits(z: float, dim: int, scheme: Any) -> None:
+    ends = (
+        oracle.semi_elastic(1.0, scheme.rate)
+        if isinstance(scheme, SemiElastic)
+        else oracle.lipschitz_sigma(1.0, scheme.lip, scheme.sigma_min)
+    )
+    radius = envelope.radius(z, 1.0, scheme, dim, scores=True)
+    assert_sound_and_tight(radius, z, 1.0, dim, ends)
+
+
+@pytest.mark.parametrize(
+    "point", [(1.0, 0.9, 1.0, 1e-153, 784), (1.0, 0.9, 1e160, 1.0, 784), (0.0, 0.9, 1.0, 1e-160, 1)]
+)
+def test_the_worst_probability_under_vanishing_noise(point: tuple[float, ...]) -> None:
+    assert semielastic.xi(*point) == 1
+
+
+def test_the_worst_score_where_the_ratio_underflows() -> None:
+    found = semielastic.xi(0.0, 1e5, 1e300, 1e-300, 1, scores=True)
+    truth = oracle.worst_score(0.0, -1e5, 1e300, 1e-300, 1)
+    assert abs(float(mp.mpf(float(found)) - truth)) <= 1e-13 * 1e5
+
+
+def test_two_terms_of_opposite_sign_in_the_log_density() -> None:
+    rng = np.random.default_rng(0)
+    points = [(7.540011309735403e-305, 1.1007605615863558, 629.58289226522)]
+    for _ in range(40):  # -log p near 0: (df/2 - 1) log x against nc/2
+        df, log_x = rng.uniform(1, 1.99), rng.uniform(-700, -20)
+        points.append((math.exp(log_x), df, abs((df - 2) * log_x + rng.normal())))
+    for x, df, nc in points:
+        found = special.ncx2_logpdf(x, df, nc)
+        truth = oracle.ncx2_logpdf(x, df, nc)
+        error = abs(mp.mpf(float(found)) - truth)
+        assert error <= special.error_bound("ncx2_logpdf", found), (x, df, nc)
+
+
+@pytest.mark.parametrize("s", [1e-150, 1e-155, 1e-160, 1e-200, 1e-300])
+@pytest.mark.parametrize(("z", "dim"), [(-30.0, 1), (-38.0, 1), (-40.0, 2), (-25.0, 1), (1.0, 3)])
+def test_offsets_where_the_square_of_s_underflows(s: float, z: float, dim: int) -> None:
+    u = special.ball_offset(z, dim, s)
+    truth = oracle.ball_offset(z, dim, s)
+    tolerance = 1e-15 + 4e-15 * max(1, z * z) / dim  # the score's, through dz/dlog rho = dim/|z|
+    assert abs(float(mp.mpf(float(u)) / truth - 1)) < tolerance
