@@ -85,6 +85,12 @@ def test_edges():
     assert base_radius(0.4, 1.0, 0.0) == 0
     with np.errstate(invalid="ignore"):
         assert np.isnan(base_radius([np.nan, 0.9, 0.9], [1, np.nan, 1], [1, 1, np.nan])).all()
+    # extreme units: nothing overflows on the way
+    flat = base_radius(0.3, 1e-300, 1e-10, 0.3 - 1e-9)
+    assert 10 * (1 - 1e-6) <= flat / 0.5 <= 10 * (1 + 1e-6)
+    assert base_radius(0.9, 1e300, 1e300) == pytest.approx(1e300 * 1.2815515655446004, rel=1e-11)
+    one = base_radius(0.9, 1.0, 1.0)
+    assert base_radius(0.9, 1e300, 1e-300) == pytest.approx(1e300 * one, rel=1e-11)
     assert base_radius([[0.9], [0.8]], [0.5, 1.0, 2.0], 1.0).shape == (2, 3)
     for bad, name in (
         ((1.5, 1.0, 1.0), "p_a"),

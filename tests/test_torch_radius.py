@@ -327,6 +327,22 @@ def test_no_move_of_the_scores_within_the_radius_changes_the_class():
     assert tight > 50  # a fifth beyond it, random corners flip many: the radius isn't idle
 
 
+def test_cascade_is_the_radius_of_the_composite_certificate():
+    composite = pytest.importorskip("rsbounds.composite")
+    items = [[composite.Cond(q.kind, q.stage, q.threshold) for q in item] for item in GATED.items]
+    rule = composite.Rule(GATED.sigmas, items)
+    p = np.random.default_rng(1).dirichlet([0.4] * 4, size=(100, 3))
+    z = rsbounds.special.ndtri(p)
+    certified = 0
+    for c in range(4):
+        mine = radius.cascade(rule, torch.tensor(p), c).numpy()
+        theirs = np.array([float(composite.radius(rule, one, c)) for one in z])
+        assert np.all(mine <= theirs * (1 + 1e-11) + 1e-15)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-11, atol=1e-12)
+        certified += (mine > 0).sum()
+    assert certified > 60
+
+
 def test_cascade_slopes():
     generator = torch.Generator().manual_seed(3)
     z = torch.randn(20, 3, 4, generator=generator, dtype=torch.float64, requires_grad=True)

@@ -18,6 +18,7 @@ _ERROR = 4e-12
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # of a mean over [0, 1]
 _WIDE = 4.0  # ramps wider than this, in sigmas, by closed forms
+_WIDEST = 1e200
 _DENSITY = 1 / np.sqrt(2 * np.pi)
 
 
@@ -80,18 +81,16 @@ def base_radius(
     sigma = real("sigma", sigma, 0.0, closed="neither")
     lip = real("base_lip", base_lip, 0.0)
     z_a, z_b, half, sigma, lip = broadcast(p_a=z_a, p_b=z_b, half=half, sigma=sigma, base_lip=lip)
-    known = (half > 0) & np.isfinite(half) & np.isfinite(lip * sigma + sigma) & (lip > 0)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         width = 1 / lip / sigma
-        known &= width < np.inf
-        narrow = known & (width < 1e-8)  # Cohen's radius to 1e-17
-        search = known & ~narrow
+        # a ramp of no width is a step (Cohen, to 1e-17); one so wide that its centre would
+        # overflow is measured in its own width
+        search = (half > 0) & np.isfinite(half) & (lip > 0) & (width >= 1e-8)
+        flat = search & (width > _WIDEST)
         reach = np.where(lip == 0, np.inf, half)
-        reach[search] = _half_reach(z_a[search], z_b[search], half[search], width[search])
-        # a ramp so wide that the noise does not count at all
-        flat = (half > 0) & (lip > 0) & (width == np.inf)
-        value = product(sigma, reach)
-        value[flat] = ((ndtr(z_a) - ndtr(z_b)) / 2 / lip)[flat]
+        known = (x[search] for x in (z_a, z_b, half, np.minimum(width, _WIDEST)))
+        reach[search] = _half_reach(*known)
+        value = np.where(flat, product(reach / _WIDEST, 1 / lip), product(sigma, reach))
     value = np.where(half > 0, value, np.where(half == 0, 0.0, np.nan))
     value = capped(value, np.isfinite(half) & (lip > 0))
     return round_down(np.where(np.isnan(sigma) | np.isnan(lip), np.nan, value), _ERROR)
@@ -121,13 +120,10 @@ def _centre(z: Array, width: Array) -> Array:
     y = np.maximum(size, width * excess)  # T lies above both, and within width/2 of the first
     near = size <= 1
     upper = width * excess + 0.5
-    y = np.where(
-        near,
-        y,
-        np.where(
-            width * np.exp(log_q) > 0.5, np.minimum(upper, size + width / 2), size + width / 2
-        ),
+    upper = np.where(
+        width * np.exp(log_q) > 0.5, np.minimum(upper, size + width / 2), size + width / 2
     )
+    y = np.where(near, y, upper)
     for _ in range(60):  # Newton, from the side on which it is monotone: concave functions
         last = y
         y = np.where(
