@@ -1,10 +1,11 @@
-"""The demo: a small network on real digits, certified in three ways side by side."""
+"""The demo: a small network on real digits, certified in five ways side by side."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,15 @@ from torch import nn
 
 from rsbounds import datasets, schemes, semielastic
 from rsbounds._numerics.checks import whole
-from rsbounds.certify import certify_dataset
+from rsbounds.certify import certify_counts, certify_dataset
+from rsbounds.composite import Cond, Rule
+from rsbounds.results import Results, Row, write
 from rsbounds.schemes import Scheme
 from rsbounds.torch import TorchSampler, augment, fit
 
-SIGMA = 0.5  # noise level, of training too
+SIGMA = 1.0  # noise level
+LEVELS = (SIGMA, 0.5)  # those of training, and of the decision list
+GATE = -0.25  # the list passes an image on where no class's score, in the input's unit, is above
 NEIGHBOURS = 20
 DISTANCE = 6.0  # about the mean distance of a digit to its nearest 20 others
 RATE = 0.01  # semi-elastic: |d log sigma| <= RATE |dx|
@@ -50,14 +55,20 @@ def digits(
 def model(seed: int = 0) -> nn.Module:
     """The demo's network, trained in seconds: a model to try ``rsbounds certify`` on."""
     x, y, _, _ = digits(seed)
-    return train(x, y, SIGMA, seed=seed)
+    return train(x, y, LEVELS, seed=seed)
 
 
 @one_thread()
 def train(
-    x: datasets.Images, y: datasets.Labels, sigma: float, *, seed: int = 0, epochs: int = 12
+    x: datasets.Images,
+    y: datasets.Labels,
+    sigma: float | Sequence[float],
+    *,
+    seed: int = 0,
+    epochs: int = 12,
 ) -> nn.Module:
-    """A small convolutional network trained under Gaussian noise of level ``sigma``."""
+    """A small convolutional network trained under Gaussian noise of the level or levels."""
+    levels = torch.as_tensor(sigma, dtype=torch.float32).reshape(-1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = nn.Sequential(
@@ -67,15 +78,16 @@ def train(
         )
 
     def loss(images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return nn.functional.cross_entropy(network(augment(images, sigma)), labels)
+        drawn = levels if len(levels) == 1 else levels[torch.randint(len(levels), labels.shape)]
+        return nn.functional.cross_entropy(network(augment(images, drawn)), labels)
 
     columns = torch.from_numpy(x), torch.from_numpy(y)
     fit(network, loss, columns, epochs=epochs, rate=5e-3, seed=seed)
     return network
 
 
-def three_schemes(anchors: datasets.Images) -> dict[str, Scheme]:
-    """Standard smoothing, and two noise levels that grow with the distance to ``anchors``."""
+def schemes_of(anchors: datasets.Images) -> dict[str, Scheme | Rule]:
+    """Fixed noise, a decision list, and two levels that grow with the distance to ``anchors``."""
     flat = anchors.reshape(len(anchors), -1)
     dim = flat.shape[1]
     knn = semielastic.KNNSigma(flat, SIGMA, RATE, NEIGHBOURS, DISTANCE)
@@ -84,8 +96,10 @@ def three_schemes(anchors: datasets.Images) -> dict[str, Scheme]:
         # the mean distance to the nearest anchors is 1-Lipschitz in x
         return SIGMA_MIN + LIP * float(knn.distance(np.ravel(x)))
 
+    gate = [Cond("margin", 0), Cond("score", 0, GATE)]
     return {
-        "standard": schemes.gaussian(SIGMA),
+        "runner-up": schemes.gaussian(SIGMA),
+        "list": Rule(LEVELS, [gate, [Cond("margin", 1)]]),
         "semi-elastic": schemes.semielastic(knn, dim),
         "lipschitz": schemes.lipschitz(linear, LIP, SIGMA_MIN, dim),
     }
@@ -136,24 +150,46 @@ def run(
     x_train, y_train, x, y = digits(seed)
     x, y = x[:count], y[:count]
     np.savez_compressed(out / "digits.npz", x=x, y=y)
-    sampler = TorchSampler(train(x_train, y_train, SIGMA, seed=seed), 10)
-    say(f"trained on {len(x_train)} digits under noise {SIGMA}: {_seconds(start)}")
+    sampler = TorchSampler(train(x_train, y_train, LEVELS, seed=seed), 10)
+    levels = " and ".join(map(str, LEVELS))
+    say(f"trained on {len(x_train)} digits under noise {levels}: {_seconds(start)}")
     settings: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
+    model = {"spec": "rsbounds.demo:model"}
     files = []
-    for name, scheme in three_schemes(x_train).items():
+    for name, scheme in schemes_of(x_train).items():
         start = time.perf_counter()
-        files.append(out / f"{name}.tsv")
-        files[-1].unlink(missing_ok=True)
-        certify_dataset(
-            sampler,
-            (x, y),
-            scheme,
-            out=files[-1],
-            describe={"spec": "rsbounds.demo:model"},
-            **settings,
-        )
-        say(f"certified {count} digits, {name}: {_seconds(start)}")
+        file = out / f"{name}.tsv"
+        file.unlink(missing_ok=True)
+        found = certify_dataset(sampler, (x, y), scheme, out=file, describe=model, **settings)
+        drawn = np.mean([_samples(row, n0) for row in found.rows])
+        say(f"certified {count} digits, {name}: {drawn:.0f} samples each, {_seconds(start)}")
+        if name == "runner-up":
+            files.append(_cohen(out / "cohen.tsv", found))
+            say("certified the same samples with Cohen's bound, cohen: no samples of its own")
+        files.append(file)
     return files
+
+
+def _cohen(file: Path, found: Results) -> Path:
+    """The certificates of Cohen's procedure from the counts of another run."""
+    assert found.manifest is not None
+    manifest = replace(found.manifest, runner_up=False)
+    known = {key: getattr(manifest, key) for key in ("n0", "n", "alpha", "seed")}
+    scheme = schemes.gaussian(SIGMA)
+    rows = []
+    for row in found.rows:
+        again = certify_counts(
+            scheme, row.sigma, row.select, row.counts, index=row.idx, runner_up=False, **known
+        )
+        rows.append(Row.of(row.idx, row.label, again, 0.0, input=row.input))
+    write(file, manifest, rows)
+    return file
+
+
+def _samples(row: Row, n0: int) -> int:
+    stages = row.extra.get("stage_counts", "").split(";")
+    used = sum(stage != "*" for stage in stages)
+    return (n0 + row.n) if not row.extra else n0 * len(stages) + row.n * used
 
 
 def _seconds(start: float) -> str:

@@ -116,6 +116,24 @@ def test_climbing_attack_in_two_dimensions(name):
     assert closest < 0.5  # the climb does come nearer to a change of class
 
 
+def test_a_deterministic_coordinate_moves_the_class_with_the_input():
+    """Item 0 holds where |x| > 1, by the 1-Lipschitz function |x| - 1; else item 1 decides."""
+    rule = Rule([0.5], [[Cond("score", 0), Cond("value", 0)], [Cond("margin", 0)]])
+    x = np.linspace(-2, 2, 400)
+    z = np.stack([(x + 0.7) / 0.5, -(x + 0.7) / 0.5], axis=-1)[:, None, :]
+    value = np.abs(x)[:, None] - 1.0
+    classes = classify(rule, z, values=value)
+    found = radius(rule, z, classes, values=value)
+    for at, c, r in zip(x, classes, found, strict=True):
+        assert np.all(classes[np.abs(x - at) < r] == c)
+    assert np.all(found > 0.9 * np.abs(x + 0.7) - 1e-12)  # both items agree: nothing is lost
+    truth = [
+        oracle.list_radius(rule.to_dict(), a.tolist(), int(c), v.tolist())
+        for a, c, v in zip(z[::40], classes[::40], value[::40], strict=True)
+    ]
+    assert found[::40] == pytest.approx([float(t) for t in truth], rel=1e-13, abs=1e-15)
+
+
 def test_attained_by_slabs():
     """Half-lines of one normal direction: all coordinates move at full rate at once."""
     # stage 0 has class 0 below 0 and class 1 above; stage 1 the same, shifted

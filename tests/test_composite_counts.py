@@ -9,8 +9,9 @@ from scipy.stats import multinomial
 
 from rsbounds import oracle
 from rsbounds.certificate import ABSTAIN
-from rsbounds.composite import Cond, Rule, certify, certify_counts, predict, radius
-from rsbounds.composite.estimate import estimate, plan
+from rsbounds.composite import Cond, Rule, certify, certify_counts, plan, predict, radius
+from rsbounds.composite.components import Bounds
+from rsbounds.composite.estimate import estimate
 from rsbounds.composite.procedure import stage_stream
 from rsbounds.confidence import lower_bound, pair_bounds
 from rsbounds.sampling import ArraySampler, Phase, stream
@@ -142,6 +143,40 @@ def test_streams_meet_no_other():
     assert len(first) == len(generators)
 
 
+VALUED = Rule(
+    [1.0, 0.5],
+    [[Cond("margin", 0), Cond("value", 1, 0.2)], [Cond("score", 1), Cond("value", 0, -1.0)]],
+)
+
+
+def test_deterministic_values_take_no_samples_and_no_alpha():
+    rng, by_value = np.random.default_rng(8), 0
+    for _ in range(60):
+        _, select, counts = draw(rng, VALUED, 40, 1000)
+        values = rng.normal(0, 0.7, 2)
+        found = certify_counts(VALUED, select, counts, 1000, 0.01, values=values)
+        chosen = plan(VALUED, select, values=values).to_dict()
+        truth = oracle.composite_radius(
+            VALUED.to_dict(), chosen, counts.tolist(), 1000, 0.01, values.tolist()
+        )
+        assert truth - 1e-9 <= found.radius <= truth
+        by_value += "value" in found.binding
+        if values[1] <= 0.2:  # no class fires at item 0, and nobody has to be asked
+            assert found.item != 0 or found.radius == 0
+    assert by_value > 5
+    with pytest.raises(ValueError, match=r"values must have 2 on the last axis; got \(1,\)"):
+        certify_counts(VALUED, select, counts, 1000, 0.01, values=[0.1])
+    with pytest.raises(ValueError, match="values must be in"):
+        certify_counts(VALUED, select, counts, 1000, 0.01, values=[0.1, np.nan])
+
+
+def test_a_value_alone_may_stop_an_item_without_its_samples():
+    rule = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("value", 0)], [Cond("margin", 1)]])
+    sampler = Recorder({1.0: [0.3, 0.3, 0.4], 0.5: [0.9, 0.05, 0.05]})
+    found = certify(sampler, None, rule, n=2000, values=[-5.0])
+    assert (found.item, found.stages) == (1, (1,))
+
+
 # --- the level
 
 
@@ -158,10 +193,31 @@ def level(rule, p, n, alpha, choose):
     weights = [[multinomial.pmf(row, n, stage) for row in rows] for stage in p]
     for at in product(range(len(rows)), repeat=len(p)):
         counts = [np.array(rows[i]) for i in at]
-        found = estimate(rule, select, choose, lambda k, c=counts: c[k], n, alpha)
+        found = estimate(rule, select, choose, lambda k, c=counts: c[k], n, alpha, np.empty(0))
         if found.predict != ABSTAIN and found.radius > truth:
             wrong += np.prod([w[i] for w, i in zip(weights, at, strict=True)])
     return wrong
+
+
+def test_level_of_the_whole_procedure():
+    """Selection and estimation together: whatever the selection samples make it choose."""
+    n0, n, alpha = 4, 6, 0.2
+    for p in ([[0.6, 0.4], [0.7, 0.3]], [[0.45, 0.55], [0.75, 0.25]]):
+        rule = Rule([1.0, 0.7], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
+        truth = [float(radius(rule, ndtri(np.array(p)), c)) for c in (0, 1)]
+        first, rows = tables(n0, 2), tables(n, 2)
+        weigh = [
+            [multinomial.pmf(row, m, q) for row in t]
+            for q in p
+            for m, t in ((n0, first), (n, rows))
+        ]
+        wrong = 0.0
+        for a, b in product(range(len(first)), repeat=2):
+            for i, j in product(range(len(rows)), repeat=2):
+                found = certify_counts(rule, [first[a], first[b]], [rows[i], rows[j]], n, alpha)
+                if found.predict != ABSTAIN and found.radius > truth[found.predict]:
+                    wrong += weigh[0][a] * weigh[1][i] * weigh[2][b] * weigh[3][j]
+        assert wrong <= alpha
 
 
 TWO = Rule([1.0, 0.5], [[Cond("score", 0, 0.0)], [Cond("score", 1, 0.0)]])
@@ -194,8 +250,6 @@ def test_level_of_lists_with_margins_of_three_classes(p, items):
 
 def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     """The invalid variant: every item at level alpha, then the best of them."""
-    from rsbounds.composite import estimate as module
-
     n, alpha = 30, 0.1
     # just below values that the bounds take: each bound alone errs with probability alpha
     z = lower_bound([28, 22], n, alpha, scores=True) * (1 - 1e-9)
@@ -208,8 +262,8 @@ def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     for j in (0, 1):
         one = type(chosen)(0, (j,), chosen.references, chosen.blocking)
         assert level(rule, p, n, alpha, one) == pytest.approx(alpha, rel=1e-6)
-    halves = module._Bounds.__init__
-    monkeypatch.setattr(module._Bounds, "__init__", lambda self, c, m, a: halves(self, c, m, 2 * a))
+    halves = Bounds.__init__
+    monkeypatch.setattr(Bounds, "__init__", lambda self, c, m, a, v: halves(self, c, m, 2 * a, v))
     # two independent stages: 1 - (1 - alpha)^2
     assert level(rule, p, n, alpha, both) == pytest.approx(0.19, rel=1e-6)
 

@@ -71,14 +71,8 @@ def test_routes_against_every_shift():
             taken = int(np.argmax(np.append(ndtr(z + d / sigma), 1.0) > q))
             # at distance |d| the route that is taken still certifies
             assert radii[taken] > abs(d) or abs(d) >= found * (1 - 1e-12)
-        worst = min(
-            max(
-                radii[j],
-                *(sigma * (ndtri(q) - z[j]),) * (j < k - 1),
-                *(sigma * (z[j - 1] - ndtri(q)),) * (j > 0),
-            )
-            for j in range(k)
-        )
+        edges = sigma * (np.concatenate([[-np.inf], z, [np.inf]]) - ndtri(q))
+        worst = np.maximum.reduce([radii, -edges[1:], edges[:-1]]).min()
         assert found == pytest.approx(max(worst, 0.0), rel=1e-12, abs=1e-13)
 
 

@@ -17,7 +17,8 @@ torch = pytest.importorskip("torch")
 demo = pytest.importorskip("rsbounds.demo")
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-FILES = ("standard", "semi-elastic", "lipschitz")
+FILES = ("runner-up", "cohen", "list", "semi-elastic", "lipschitz")
+METHODS = {"cohen": "gaussian", "runner-up": "gaussian", "list": "composite"}
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def test_demo_writes_results_manifests_data_and_curves(folder):
     for name in FILES:
         rows = read_rows(folder / f"{name}.tsv")
         assert [row.idx for row in rows] == list(range(12))
-        assert {row.method for row in rows} == {"gaussian" if name == "standard" else name}
+        assert {row.method for row in rows} == {METHODS.get(name, name)}
         manifest = Manifest.read(folder / f"{name}.tsv").entries()
         assert manifest["n"] == 1000
         assert manifest["scope"] == rows[0].scope
@@ -52,12 +53,18 @@ def test_demo_certifies_most_digits_and_never_above_cohen(folder):
         assert sum(row.correct and row.radius > 0.2 for row in rows) >= 8
         for row in rows:
             # fixed noise is one of the noise levels that the others allow for
-            cohen = gaussian.radius(row.p_a, row.sigma)
-            if name == "standard":
-                # p_a is in the file to 17 digits: its score loses at most 1e-15/(1 - p_a)
-                assert row.radius == pytest.approx(cohen, rel=1e-11)
-            else:
-                assert row.radius < cohen or row.radius == 0.0
+            pair = gaussian.radius(row.z_a, row.sigma, row.z_b, scores=True)
+            if METHODS.get(name) == "gaussian":
+                assert row.radius == pair or row.predict == -1
+            elif name != "list":
+                assert row.radius < pair or row.radius == 0.0
+
+
+@pytest.mark.slow
+def test_the_runner_up_never_costs_a_class(folder):
+    cohen, pair = (read_rows(folder / f"{name}.tsv") for name in ("cohen", "runner-up"))
+    assert [row.counts for row in cohen] == [row.counts for row in pair]
+    assert sum(row.radius for row in pair) > sum(row.radius for row in cohen)
 
 
 @pytest.mark.slow
@@ -73,7 +80,7 @@ def test_demo_is_the_run_that_certify_makes(folder, tmp_path):
     model = ["--model", "rsbounds.demo:model", "--data", str(folder / "digits.npz")]
     assert main(["certify", *model, "--sigma", "0.5", "--n", "1000", "--out", str(out)]) == 0
     rows = [(r.idx, r.count, r.radius) for r in read_rows(out)]
-    assert rows == [(r.idx, r.count, r.radius) for r in read_rows(folder / "standard.tsv")]
+    assert rows == [(r.idx, r.count, r.radius) for r in read_rows(folder / "runner-up.tsv")]
 
 
 def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(tmp_path, monkeypatch, capsys):
@@ -85,7 +92,7 @@ def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(tmp_path, monkeypat
     printed = capsys.readouterr().out
     assert "class spread" in printed
     assert f"{tmp_path / 'new' / 'demo'}" in printed
-    assert [row.n for row in read_rows(tmp_path / "new" / "demo" / "standard.tsv")] == [10] * 3
+    assert [row.n for row in read_rows(tmp_path / "new" / "demo" / "runner-up.tsv")] == [10] * 3
 
 
 @pytest.mark.parametrize(
@@ -127,7 +134,7 @@ def test_training_is_seeded_and_leaves_the_global_generator_alone():
 def test_demo_noise_levels_keep_their_promises(seed, step):
     rng = np.random.default_rng(seed)
     anchors = rng.random((40, 1, 3, 3), np.float32)
-    scheme = demo.three_schemes(anchors)
+    scheme = demo.schemes_of(anchors)
     x = anchors[0, 0].astype(float) if seed % 2 else rng.random((3, 3))
     y = x + step * rng.standard_normal((3, 3))
     distance = np.linalg.norm(x - y)

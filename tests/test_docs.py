@@ -169,7 +169,7 @@ def test_every_command_has_a_reference():
     from rsbounds.cli import _COMMANDS
 
     page = (DOCS / "reference" / "command-line.md").read_text()
-    documented = set(re.findall(r"```\{command-help\} (\w+)", page))
+    documented = set(re.findall(r"```\{command-help\} ([\w-]+)", page))
     assert documented == set(_COMMANDS)
 
 

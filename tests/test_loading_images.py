@@ -184,7 +184,7 @@ def test_pillow_is_asked_for_by_name(monkeypatch, folder):
         raise ImportError(name)
 
     monkeypatch.setattr("rsbounds.loading.packages.importlib", SimpleNamespace(import_module=gone))
-    with pytest.raises(ValueError, match=r'needs PIL: pip install "rsbounds\[images\]"'):
+    with pytest.raises(ValueError, match="needs `pip install pillow`"):
         images.decode(b"", None)
 
 

@@ -59,6 +59,8 @@ def test_rows_of_failed_workers_are_done_again(scale):
 
 
 def test_driver_writes_every_row_and_its_memory_is_flat(scale, monkeypatch):
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("reads resident memory where Linux keeps it")
     monkeypatch.setattr("os.fsync", lambda file: None)
     rate, early, late, size = scale["driver"](20_000)
     assert rate > 0

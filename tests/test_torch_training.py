@@ -13,6 +13,7 @@ from rsbounds.schemes import gaussian
 from rsbounds.torch import (
     adversarial,
     augment,
+    certified_radius,
     fit,
     pgd,
 )
@@ -116,3 +117,16 @@ def test_training_refuses_what_cannot_work():
         augment(torch.ones(2, 1), torch.tensor([1.0, -1.0]))
     with pytest.raises(ValueError, match="epochs must be >= 1"):
         fit(net, lambda x: net(x).mean(), (torch.ones(3, 1),), epochs=0)
+
+
+@pytest.mark.parametrize("method", ["exact", "integrated", "paper"])
+def test_the_objective_s_radius_refuses_a_second_derivative(method):
+    """It once gave .0998 where .0989 is true."""
+    score = torch.tensor([2.0], dtype=torch.float64, requires_grad=True)
+    sigma = torch.tensor([0.5], dtype=torch.float64)
+    more = {"p_min": 1e-4} if method == "paper" else {}
+    known = {"sigma_min": 0.4, "lip": 0.01, "dim": 784, "method": method, **more}
+    r = certified_radius(score, sigma, **known)
+    (slope,) = torch.autograd.grad(r.square().sum(), score, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.sum().backward()

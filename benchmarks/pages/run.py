@@ -3,8 +3,8 @@
     python benchmarks/pages/run.py
 
 runs benchmarks/cases and writes docs/benchmarks/speed.md, then runs stability.py and
-instructions.py. The pages that train or certify (learned.py, imagenet.py) are made apart; from
-the counts that are there imagenet.py writes its page again in seconds.
+instructions.py. The pages that train or certify (learned.py, imagenet.py), ncx2_compared.py and
+scale.py are made apart; from the counts that are there imagenet.py writes its page in seconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``rsbounds demo``: real digits certified in three ways, from training to the curves."""
+"""``rsbounds demo``: real digits certified in five ways, from training to the curves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def add_parser(subparsers: Any) -> None:
     """Add the ``demo`` command."""
     parser = subparsers.add_parser(
         "demo",
-        help="train a small network on real digits and certify it in three ways",
+        help="train a small network on real digits and certify it in five ways",
         description="Trains a small network on MNIST digits under Gaussian noise and certifies "
         "held-out digits with standard smoothing, with a semi-elastic and with a Lipschitz "
         "noise level. Needs no network and less than three minutes (extra: demo).",

@@ -1,13 +1,14 @@
 """Certificates of several smoothed classifiers together.
 
-`rule`: decision lists; `geometry`: their radius from exact probabilities; `estimate`: from
-counts, with its level; `procedure`: from samples; `fitting`: a list for a model; `potential`:
-other rules over the same coordinates.
+`rule`: decision lists; `geometry`: their radius from exact probabilities; `planning`,
+`components`, `estimate`: from counts, with its level; `procedure`: from samples; `fitting`: a
+list for a model; `potential`: other rules over the same coordinates.
 """
 
-from rsbounds.composite.estimate import CompositeCertificate, certify_counts, plan
+from rsbounds.composite.estimate import CompositeCertificate, certify_counts
 from rsbounds.composite.fitting import Fit, fit
 from rsbounds.composite.geometry import classify, radius
+from rsbounds.composite.planning import Plan, plan
 from rsbounds.composite.potential import filtered_radius, potential_radius, route_radius
 from rsbounds.composite.procedure import certify, predict, stage_stream
 from rsbounds.composite.rule import Cond, Rule
@@ -16,6 +17,7 @@ __all__ = [
     "CompositeCertificate",
     "Cond",
     "Fit",
+    "Plan",
     "Rule",
     "certify",
     "certify_counts",

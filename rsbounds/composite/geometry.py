@@ -16,7 +16,7 @@ from rsbounds.composite.rule import Cond, Rule
 _CELLS = 2**18  # numbers worked on at a time: they stay in the processor's cache
 
 
-def radius(rule: Rule, scores: Any, cls: Any) -> Any:
+def radius(rule: Rule, scores: Any, cls: Any, *, values: Any = ()) -> Any:
     """Distance within which a decision list keeps its class, from exact probabilities.
 
     With f_i the least excess of item i's conditions for the class, and w_i the least, over
@@ -32,6 +32,9 @@ def radius(rule: Rule, scores: Any, cls: Any) -> Any:
         those of a level sum to at most 1.
     cls : array_like of int, shape (...)
         The class to be certified, in [0, C).
+    values : array_like of float, shape (..., V)
+        For "value" conditions: deterministic functions of the input, each over its l2
+        Lipschitz constant.
 
     Returns
     -------
@@ -59,16 +62,16 @@ def radius(rule: Rule, scores: Any, cls: Any) -> Any:
     >>> print(*(f"{r:.4f}" for r in radius(rule, [confident, unclear], [0, 0])))
     1.7500 0.3000
     """
-    z, classes = _arguments(rule, scores, cls)
-    return _in_blocks(lambda a, c: flag_nan(_radius(rule, a, c)), z, classes)[()]
+    z, classes, fixed = _arguments(rule, scores, cls, values)
+    return _in_blocks(lambda *part: flag_nan(_radius(rule, *part)), z, classes, fixed)[()]
 
 
-def classify(rule: Rule, scores: Any) -> Any:
+def classify(rule: Rule, scores: Any, *, values: Any = ()) -> Any:
     """The class that a decision list returns, from exact probabilities; ABSTAIN (-1) if none.
 
     Parameters
     ----------
-    rule, scores
+    rule, scores, values
         As in :func:`radius`, without NaN.
 
     Returns
@@ -82,8 +85,8 @@ def classify(rule: Rule, scores: Any) -> Any:
     >>> classify(rule, [[[0.1, -0.1]], [[-0.2, -0.3]]]).tolist()
     [0, -1]
     """
-    z, classes = _arguments(rule, real("scores", scores, nan=False), 0)
-    return _in_blocks(lambda a, _: _classify(rule, a), z, classes)[()]
+    z, classes, fixed = _arguments(rule, real("scores", scores, nan=False), 0, values)
+    return _in_blocks(lambda a, _, v: _classify(rule, a, v), z, classes, fixed)[()]
 
 
 def list_radius(fires: Array, blocks: Array) -> Array:
@@ -97,19 +100,20 @@ def list_radius(fires: Array, blocks: Array) -> Array:
 
 
 def item_terms(
-    rule: Rule, own: Array, cls: NDArray[np.int64], others: Array | None = None
+    rule: Rule, own: Array, cls: NDArray[np.int64], values: Array, others: Array | None = None
 ) -> tuple[Array, Array]:
     """(f, w), shape (cases, items): how far the items are from failing and from firing.
 
     ``own`` has the scores of the class whose coordinate it is, ``others`` (the same by
-    default) those it is compared with in a margin; both of shape (cases, K, C).
+    default) those it is compared with in a margin; both of shape (cases, K, C), ``values``
+    of shape (cases, V).
     """
     rows = np.arange(len(own))
     fires, blocks = [], []
     for item in rule.items:
         f, w = np.full(len(own), np.inf), np.full((len(own), own.shape[-1]), -np.inf)
         for q in item:
-            low, high = coordinate(rule, q, own, own if others is None else others)
+            low, high = coordinate(rule, q, own, own if others is None else others, values)
             f = np.minimum(f, less(low, q.threshold)[rows, cls])
             w = np.maximum(w, less(q.threshold, high))
         w[rows, cls] = np.inf
@@ -118,8 +122,13 @@ def item_terms(
     return np.stack(fires, axis=-1), np.stack(blocks, axis=-1)
 
 
-def coordinate(rule: Rule, q: Cond, own: Array, others: Array) -> tuple[Array, Array]:
+def coordinate(
+    rule: Rule, q: Cond, own: Array, others: Array, values: Array
+) -> tuple[Array, Array]:
     """The condition's coordinate for each class, rounded down and up."""
+    if q.kind == "value":
+        value = np.broadcast_to(values[..., q.stage, None], (*own.shape[:-2], own.shape[-1]))
+        return value, value
     sigma, z = rule.sigmas[q.stage], own[..., q.stage, :]
     if q.kind == "set":
         return _set_value(sigma, z, q.classes or ())
@@ -165,23 +174,36 @@ def _largest_other(z: Array) -> Array:
     return result
 
 
-def _radius(rule: Rule, z: Array, cls: NDArray[np.int64]) -> Array:
+def _radius(rule: Rule, z: Array, cls: NDArray[np.int64], values: Array) -> Array:
     with np.errstate(invalid="ignore"):
-        result = np.maximum(list_radius(*item_terms(rule, z, cls)), 0.0)
+        result = np.maximum(list_radius(*item_terms(rule, z, cls, values)), 0.0)
     return np.where(np.isnan(z).any(axis=(-2, -1)), np.nan, result)
 
 
-def _classify(rule: Rule, z: Array) -> NDArray[np.int64]:
+def _classify(rule: Rule, z: Array, values: Array) -> NDArray[np.int64]:
     found = np.full(len(z), ABSTAIN)
     for item in rule.items:
         holds = np.full((len(z), z.shape[-1]), True)
         for q in item:
-            holds &= coordinate(rule, q, z, z)[0] > q.threshold
+            holds &= coordinate(rule, q, z, z, values)[0] > q.threshold
         found = np.where((found == ABSTAIN) & holds.any(axis=-1), holds.argmax(axis=-1), found)
     return found
 
 
-def _arguments(rule: Rule, scores: Any, cls: Any) -> tuple[Array, NDArray[np.int64]]:
+def checked_values(rule: Rule, values: Any, shape: tuple[int, ...] = ()) -> Array:
+    """The deterministic values, shape (*shape, V), or ValueError."""
+    found = real("values", values, closed="neither", nan=False)
+    if found.ndim < 1 or found.shape[-1] < rule.values:
+        raise ValueError(f"values must have {rule.values} on the last axis; got {found.shape}")
+    try:
+        return np.broadcast_to(found, (*shape, found.shape[-1]))
+    except ValueError:
+        raise ValueError(f"values must have shape {shape} and V; got {found.shape}") from None
+
+
+def _arguments(
+    rule: Rule, scores: Any, cls: Any, values: Any
+) -> tuple[Array, NDArray[np.int64], Array]:
     z, classes = real("scores", scores), whole("cls", cls)
     least = rule.least_classes
     if z.ndim < 2 or z.shape[-2] != len(rule.sigmas) or z.shape[-1] < least:
@@ -195,14 +217,13 @@ def _arguments(rule: Rule, scores: Any, cls: Any) -> tuple[Array, NDArray[np.int
         classes = np.broadcast_to(classes, z.shape[:-2])
     except ValueError:
         raise ValueError(f"cls must have shape {z.shape[:-2]}; got {classes.shape}") from None
-    return z, classes
+    return z, classes, checked_values(rule, values, z.shape[:-2])
 
 
-def _in_blocks(function: Any, z: Array, classes: NDArray[np.int64]) -> Any:
+def _in_blocks(function: Any, z: Array, classes: NDArray[np.int64], values: Array) -> Any:
     flat, labels = z.reshape(-1, *z.shape[-2:]), classes.reshape(-1)
+    fixed = values.reshape(len(labels), values.shape[-1])
     step = max(1, _CELLS // (flat.shape[-2] * flat.shape[-1]))
-    pieces = [
-        function(flat[i : i + step], labels[i : i + step])
-        for i in range(0, max(len(flat), 1), step)
-    ]
+    parts = [slice(i, i + step) for i in range(0, max(len(flat), 1), step)]
+    pieces = [function(flat[part], labels[part], fixed[part]) for part in parts]
     return np.concatenate(pieces).reshape(classes.shape)

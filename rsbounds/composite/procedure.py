@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count, one, real
-from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate, plan
+from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate
+from rsbounds.composite.geometry import checked_values
+from rsbounds.composite.planning import plan
 from rsbounds.composite.rule import Rule
 from rsbounds.sampling import Phase, Sampler
 
@@ -28,6 +30,7 @@ def certify(
     alpha: float = 0.001,
     seed: int = 0,
     index: int = 0,
+    values: Any = (),
 ) -> CompositeCertificate:
     """Certify one input of a decision list over several noise levels.
 
@@ -48,6 +51,9 @@ def certify(
         Probability that the certificate is wrong, in (0, 1), in total.
     seed, index : int
         Name the random samples, >= 0; give each input its own ``index``.
+    values : array_like of float, shape (V,)
+        For "value" conditions: deterministic functions at ``x``, each over its l2 Lipschitz
+        constant.
 
     Returns
     -------
@@ -71,7 +77,8 @@ def certify(
     >>> c.predict, c.item, 0.7 < c.radius < 0.75  # the truth is 0.75
     (0, 1, True)
     """
-    return _run(samplers, x, rule, n0, n, alpha, seed, index, (Phase.SELECT, Phase.ESTIMATE))
+    phases = (Phase.SELECT, Phase.ESTIMATE)
+    return _run(samplers, x, rule, n0, n, alpha, seed, index, values, phases)
 
 
 def predict(
@@ -84,6 +91,7 @@ def predict(
     alpha: float = 0.001,
     seed: int = 0,
     index: int = 0,
+    values: Any = (),
 ) -> int:
     """The decision list's class at ``x``, or ``ABSTAIN`` (-1).
 
@@ -92,7 +100,7 @@ def predict(
 
     Parameters
     ----------
-    samplers, x, rule, n0, n, alpha, seed, index
+    samplers, x, rule, n0, n, alpha, seed, index, values
         As in :func:`certify`.
 
     Returns
@@ -110,7 +118,7 @@ def predict(
     0
     """
     phases = (Phase.SEARCH, Phase.PREDICT)
-    return _run(samplers, x, rule, n0, n, alpha, seed, index, phases).predict
+    return _run(samplers, x, rule, n0, n, alpha, seed, index, values, phases).predict
 
 
 def stage_stream(seed: int, index: int, phase: Phase, stage: int) -> np.random.Generator:
@@ -132,6 +140,7 @@ def _run(
     alpha: float,
     seed: int,
     index: int,
+    values: Any,
     phases: tuple[Phase, Phase],
 ) -> CompositeCertificate:
     n0, n, seed, index = (
@@ -156,4 +165,5 @@ def _run(
     def counts_of(stage: int) -> NDArray[np.int64]:
         return checked_stage(f"stage {stage}", drawn(stage, n, phases[1]), classes, n)
 
-    return estimate(rule, select, plan(rule, select), counts_of, n, alpha)
+    chosen, fixed = plan(rule, select, values=values), checked_values(rule, values)
+    return estimate(rule, select, chosen, counts_of, n, alpha, fixed)

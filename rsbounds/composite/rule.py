@@ -8,7 +8,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import choice, count, one, real, whole
 
-KINDS = ("score", "margin", "set")
+KINDS = ("score", "margin", "set", "value")
 FORMAT = 1
 
 
@@ -19,14 +19,16 @@ class Cond:
     With r_c = sigma Phi^-1(p_c) for the probability p_c of class c under the stage's noise,
     the coordinate is r_c ("score"), the margin (r_c - max_b r_b)/2 over the other classes
     ("margin"), or r_S for the probability of a set S of classes, the same for each class
-    ("set"). None of them changes by more than the distance that the input moves.
+    ("set"). A deterministic function of the input over its Lipschitz constant is one too
+    ("value"); it takes no samples and no alpha. None of them changes by more than the
+    distance that the input moves.
 
     Attributes
     ----------
-    kind : {"score", "margin", "set"}
+    kind : {"score", "margin", "set", "value"}
         The coordinate.
     stage : int
-        Which noise level, >= 0.
+        Which noise level, for "value" which of the values, >= 0.
     threshold : float
         In the input's unit (sigma times a score), finite.
     classes : tuple of int, optional
@@ -66,7 +68,7 @@ class Cond:
     @property
     def exclusive(self) -> bool:
         """Whether it can hold for one class at most."""
-        return self.kind != "set" and self.threshold >= 0.0
+        return self.kind in ("score", "margin") and self.threshold >= 0.0
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Rule:
         for i, item in enumerate(items):
             if wrong := [q for q in item if not isinstance(q, Cond)]:
                 raise ValueError(f"items[{i}] must hold conditions; got {wrong[0]!r}")
-            if beyond := [q.stage for q in item if q.stage >= sigmas.size]:
+            if beyond := [q.stage for q in item if q.kind != "value" and q.stage >= sigmas.size]:
                 raise ValueError(
                     f"items[{i}]: stage must be one of {sigmas.size} levels; got {beyond[0]}"
                 )
@@ -134,6 +136,13 @@ class Rule:
         """The number of classes that its sets need."""
         sets = [q.classes for item in self.items for q in item if q.classes]
         return max((max(classes) + 1 for classes in sets), default=2)
+
+    @property
+    def values(self) -> int:
+        """The number of deterministic values that it needs."""
+        return max(
+            (q.stage + 1 for item in self.items for q in item if q.kind == "value"), default=0
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The rule as JSON can hold it."""

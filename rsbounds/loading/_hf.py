@@ -30,7 +30,7 @@ def load(request: Request) -> Found:
     }
     config = json.loads(place.read_text())
     if "auto_map" in config and not request.allow_remote_code:
-        raise ValueError(f"{where} runs code of its own, which needs --allow-remote-code")
+        raise ValueError(f"{where} runs code of its own, which needs --trust-remote-code")
     auto = transformers.AutoModelForImageClassification
     if request.checkpoint is None:
         model = guarded(

@@ -11,33 +11,20 @@ from typing import Any
 
 from rsbounds.loading.callables import reason
 
-_EXTRAS = {
-    "PIL": "images",
-    "timm": "timm",
-    "torchvision": "images",
-    "transformers": "hf",
-    "datasets": "hf",
-    "diffusers": "hf",
-    "huggingface_hub": "hf",
-    "onnxruntime": "onnx",
-    "safetensors": "hf",
-    "torch": "torch",
-}
+_INSTALL = {"PIL": "pillow", "huggingface_hub": "huggingface-hub"}
 _declared: list[Any] = []  # torch forgets a library that nobody holds
 
 
 def need(module: str, what: str) -> ModuleType:
-    """The module, or ValueError that says what needs it and which extra brings it."""
+    """The module, or ValueError that says what needs it and what to install."""
     package = module.partition(".")[0]
     try:
         if package in ("timm", "torchvision", "transformers", "datasets", "diffusers"):
             _torchvision()
         return importlib.import_module(module)
     except (ImportError, OSError, RuntimeError) as error:
-        extra = _EXTRAS.get(package, package)
-        raise ValueError(
-            f'{what} needs {package}: pip install "rsbounds[{extra}]" ({reason(error)})'
-        ) from error
+        name = _INSTALL.get(package, package)
+        raise ValueError(f"{what} needs `pip install {name}` ({reason(error)})") from error
 
 
 def _torchvision() -> None:

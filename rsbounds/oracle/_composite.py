@@ -19,13 +19,23 @@ Condition = Mapping[str, Any]
 
 
 def list_radius(
-    rule: Mapping[str, Any], scores: Sequence[Sequence[Real]], cls: int, *, dps: int = 30
+    rule: Mapping[str, Any],
+    scores: Sequence[Sequence[Real]],
+    cls: int,
+    values: Sequence[Real] = (),
+    *,
+    dps: int = 30,
 ) -> Mpf:
-    """The radius of a class from exact class probabilities, their scores in rows by level."""
+    """The radius of a class from exact class probabilities, their scores in rows by level.
+
+    ``values`` has the deterministic functions' values over their Lipschitz constants.
+    """
     with mp.workdps(dps + GUARD):
         z = [[exact(v) for v in row] for row in scores]
 
         def value(q: Condition, c: int) -> Mpf:
+            if q["kind"] == "value":
+                return exact(values[q["stage"]])
             sigma, row = exact(rule["sigmas"][q["stage"]]), z[q["stage"]]
             if q["kind"] == "score":
                 return sigma * row[c]
@@ -49,6 +59,7 @@ def composite_radius(
     counts: Sequence[Sequence[int] | None],
     n: int,
     alpha: Real,
+    values: Sequence[Real] = (),
     *,
     dps: int = 20,
 ) -> Mpf:
@@ -67,6 +78,8 @@ def composite_radius(
             return found
 
         def fires(q: Condition) -> Mpf:
+            if q["kind"] == "value":
+                return exact(values[q["stage"]]) - exact(q["threshold"])
             k = row(q)
             if q["kind"] == "score":
                 z = lower_score(k[cls], n, level, dps=dps)
@@ -79,6 +92,8 @@ def composite_radius(
             return exact(rule["sigmas"][q["stage"]]) * z - exact(q["threshold"])
 
         def blocks(q: Condition, b: int) -> Mpf:
+            if q["kind"] == "value":
+                return exact(q["threshold"]) - exact(values[q["stage"]])
             k = row(q)
             if q["kind"] == "score":
                 z = upper_score(k[b], n, level, dps=dps)

@@ -60,6 +60,12 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
             linestyle=_LINES[i // len(_COLOURS) % len(_LINES)],
             linewidth=1.8,
         )
+    union = _constants(files)
+    if len(union) > 1:
+        edges = np.unique([0.0, *(min(r.radius, end) for f in union for r in f.rows), end])
+        best = np.max([file.certified_accuracy(edges[1:]) for file in union], axis=0)
+        label = "best constant level at each radius"
+        axes.stairs(best, edges, baseline=None, label=label, color="0.4", linestyle=(0, (4, 3)))
     axes.set(xlabel="radius", ylabel="certified accuracy", xlim=(0, end), ylim=(0, 1.02))
     axes.grid(color="0.9")
     axes.set_axisbelow(True)
@@ -68,3 +74,10 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     if footnotes:
         figure.supxlabel("\n".join(footnotes), fontsize=8, x=0.02, ha="left")
     figure.savefig(path, dpi=150)
+
+
+def _constants(files: Sequence[Results]) -> list[Results]:
+    """Files of fixed noise, if they are of several levels."""
+    found = [f for f in files if f.rows and {row.method for row in f.rows} == {"gaussian"}]
+    levels = {row.sigma for file in found for row in file.rows}
+    return found if len(levels) > 1 else []

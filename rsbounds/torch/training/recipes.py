@@ -37,7 +37,7 @@ def macer_loss(
 ) -> torch.Tensor:
     """MACER: the smoothed classifier's cross-entropy, and a hinge on its radius where it is right.
 
-    - log p_y + weight sigma/2 max(gamma - (z_A - z_B), 0) 1[right], averaged over the batch:
+    The mean over the batch of -log p_y + weight sigma/2 max(gamma - (z_A - z_B), 0) 1[right]:
     p the mean of the softmax under noise, z the normal scores of the two largest means of the
     softmax of ``beta`` times the model's scores.
 

@@ -1,0 +1,134 @@
+"""What is chosen from the selection samples, before those that estimate are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special as sc
+
+from rsbounds._numerics.checks import Array, whole
+from rsbounds.composite.geometry import checked_values, coordinate, item_terms, list_radius
+from rsbounds.composite.rule import Cond, Rule
+from rsbounds.confidence.counts import clopper_pearson, score
+
+OPTIMISM = 0.05  # error probability of the bounds that choose the items, for each class
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is chosen from the selection samples.
+
+    Attributes
+    ----------
+    cls : int
+        The class to be certified.
+    items : tuple of int
+        Items that may decide; each component has level alpha over their number.
+    references : tuple, shape (K, C)
+        The class that each class b is compared with where b's margin is to be bounded above.
+    blocking : tuple, shape (items, C)
+        Which of an item's conditions is to keep class b from firing.
+    """
+
+    cls: int
+    items: tuple[int, ...]
+    references: tuple[tuple[int, ...], ...]
+    blocking: tuple[tuple[int, ...], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON can hold it, and as `rsbounds.oracle.composite_radius` takes it."""
+        return asdict(self)
+
+
+def plan(rule: Rule, select: Any, *, values: Any = ()) -> Plan:
+    """Choose class, items, references and blocking conditions from the selection counts.
+
+    Parameters
+    ----------
+    rule : Rule
+    select : array_like of int, shape (K, C)
+    values : array_like of float, shape (V,)
+        For "value" conditions, as in :func:`radius`.
+
+    Returns
+    -------
+    Plan
+        The class and the item of largest plug-in radius, and every item that would be
+        better were its probabilities at the favourable ends of 95 % bounds.
+
+    Raises
+    ------
+    ValueError
+        If the counts do not fit the rule.
+
+    Examples
+    --------
+    >>> from rsbounds.composite import Cond, Rule, plan
+    >>> rule = Rule([1.0, 0.5], [[Cond("score", 0)], [Cond("margin", 1)]])
+    >>> chosen = plan(rule, [[20, 40, 40], [90, 5, 5]])
+    >>> chosen.cls, chosen.items
+    (0, (1,))
+    """
+    counts, fixed = checked_counts("select", rule, select), checked_values(rule, values)
+    drawn = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    z = sc.ndtri((counts + 0.5) / (drawn + 1.0))
+    # a class fires only where it leads a stage, so the leaders are the candidates
+    candidates = np.unique(z.argmax(axis=-1))
+    same = np.broadcast_to(z, (len(candidates), *z.shape))
+    known = np.broadcast_to(fixed, (len(candidates), len(fixed)))
+    fires, blocks = item_terms(rule, same, candidates, known)
+    winner = int(list_radius(fires, blocks).argmax())
+    cls = int(candidates[winner])
+    through = _through(fires[winner], blocks[winner])
+    total = np.broadcast_to(drawn, counts.shape)
+    level = np.full(counts.shape, OPTIMISM)
+    low = score(*clopper_pearson(counts, total, level))[None]
+    high = -score(*clopper_pearson(total - counts, total, level))[None]
+    hopeful = _through(
+        item_terms(rule, high, np.array([cls]), known[:1], low)[0][0],
+        item_terms(rule, low, np.array([cls]), known[:1], high)[1][0],
+    )
+    best = int(through.argmax())
+    able = [j for j, r in enumerate(hopeful) if j == best or r > max(through[best], 0.0)]
+    blocking = [_blocking(rule, item, z, fixed) for item in rule.items]
+    return Plan(cls, tuple(able), _references(z), tuple(blocking))
+
+
+def _through(fires: Array, blocks: Array) -> Array:
+    """The radius through each item."""
+    before = np.minimum.accumulate(np.append(np.inf, blocks[:-1]))
+    return np.minimum(fires, before)
+
+
+def _references(z: Array) -> tuple[tuple[int, ...], ...]:
+    """For each stage and class the other class that leads."""
+    order = np.argsort(-z, axis=-1, kind="stable")
+    first, second = order[:, :1], order[:, 1:2]
+    lead = np.where(np.arange(z.shape[-1]) == first, second, first)
+    return tuple(tuple(row) for row in lead.tolist())
+
+
+def _blocking(rule: Rule, item: Sequence[Cond], z: Array, values: Array) -> tuple[int, ...]:
+    """For each class the condition that it misses by most."""
+    short = [q.threshold - coordinate(rule, q, z, z, values)[0] for q in item]
+    return tuple(np.argmax(short, axis=0).tolist())
+
+
+def checked_counts(name: str, rule: Rule, counts: Any) -> NDArray[np.int64]:
+    """Class counts of all stages, or ValueError."""
+    try:
+        found = whole(name, np.asarray(counts))
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(f"{name} must have as many classes at every stage; got others") from None
+    stages, least = len(rule.sigmas), rule.least_classes
+    if found.ndim != 2 or found.shape[0] != stages or found.shape[1] < least:
+        raise ValueError(
+            f"{name} must have shape ({stages} levels, {least} classes or more); got {found.shape}"
+        )
+    return found
