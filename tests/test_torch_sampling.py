@@ -268,6 +268,30 @@ def test_forward_batch_bounds_the_rows_of_a_forward_pass():
         TorchSampler(model, forward_batch=0)
 
 
+def test_compiled_model_sees_few_shapes(monkeypatch):
+    """Nine shapes were one more than torch compiles before it falls back to eager mode."""
+    shapes = set()
+
+    def compiled(model, dynamic):
+        assert dynamic is False
+
+        def call(batch):
+            shapes.add(tuple(batch.shape))
+            return model(batch)
+
+        return call
+
+    monkeypatch.setattr(torch, "compile", compiled)
+    for size in (4, 784):
+        shapes.clear()
+        sampler = TorchSampler(linear(size), compile=True)
+        drawn = 0
+        for n in (100, *(max(64, 1 << (k // 4)) for k in range(24, 68)), 12_345):
+            drawn += np.asarray(sampler(torch.zeros(size), 0.5, n, stream(0, 0, 1))).sum() == n
+        assert drawn == 46
+        assert len(shapes) <= 8
+
+
 def test_other_errors_are_not_taken_for_memory_failures():
     class Broken(nn.Module):
         def forward(self, batch: torch.Tensor) -> torch.Tensor:

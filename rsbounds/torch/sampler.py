@@ -65,7 +65,8 @@ class TorchSampler:
     channels_last : bool
         Give images (channels, height, width) to the model in channels-last layout.
     compile : bool
-        Run the model through ``torch.compile``.
+        Run the model through ``torch.compile``. Blocks are then rounded up to powers of two:
+        sequential certification would ask for more shapes than torch compiles one by one.
     sound_noise : bool
         Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the grid of
         1/255: the certificate is then one of the program that runs, which rounds its input
@@ -153,6 +154,8 @@ class TorchSampler:
                 )
         x = (draw.whole(x) if self._sound else x).to(self.device)
         size = block_size(n, x.numel(), _CELLS.get(self.device.type, _CELLS["cuda"]))
+        if self._model is not self._plain:
+            size = 1 << (size - 1).bit_length()
         seeds = block_seeds(generator, -(-n // size))
         total: Any = 0
         done = 0
