@@ -67,7 +67,7 @@ def _takes_three(radius: Callable[..., float]) -> bool:
 
 
 def _alone(
-    radius: Callable[[float, float], float], score: float, sigma: float, score_b: float | None = None
+    radius: Callable[..., float], score: float, sigma: float, score_b: float | None = None
 ) -> float:
     """What a radius that knows p_a alone certifies: p_b is at most 1 - p_a."""
     return radius(score, sigma) if score > 0 else 0.0
