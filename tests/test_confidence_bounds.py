@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import gammaln, ndtri, xlogy
 from scipy.stats import multinomial
 
 from rsbounds.confidence import (
@@ -164,6 +164,22 @@ def test_level_of_the_difference_for_two_to_four_classes(name):
                 worst = max(worst, level(found, p, n))
     # and it is not empty: the test would see twice the level
     assert 0.3 * alpha < worst <= alpha
+
+
+@pytest.mark.parametrize(("name", "least"), [("clopper-pearson", 0.4), ("joint", 0.9)])
+def test_largest_error_over_a_grid_of_three_classes(name, least):
+    """Never above alpha, and the joint limit spends nearly all of it."""
+    n, alpha = 20, 0.1
+    found = differences(name, n, alpha)
+    tables = np.array([(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)])
+    bound = np.array([found[a, max(b, c)] for a, b, c in tables])
+    ways = gammaln(n + 1) - gammaln(tables + 1).sum(axis=-1)
+    worst = 0.0
+    for p_a, share in product(np.linspace(0.05, 0.99, 95), (0.5, 0.55, 0.65, 0.8, 0.95, 1.0)):
+        p = np.array([p_a, (1 - p_a) * share, (1 - p_a) * (1 - share)])
+        wrong = bound > max(ndtri(p[0]) - ndtri(p[1]), 0.0)
+        worst = max(worst, float(np.exp(ways + xlogy(tables, p).sum(axis=-1))[wrong].sum()))
+    assert least * alpha < worst <= alpha
 
 
 def test_joint_falls_in_the_other_count_and_is_mostly_above_the_pair():
