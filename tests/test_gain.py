@@ -117,6 +117,7 @@ def test_a_ball_tiny_at_one_point_only(z: float) -> None:
     assert_sound_and_tight(radius, z, 1.0, 1, oracle.sigma_range(1e-300, 1.0)[:1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.5, 1.0, 700.0, 745.0, 1e5])
 def test_the_lower_branch_where_the_ratio_underflows(rate: float) -> None:
     z = 2000.0
@@ -125,12 +126,14 @@ def test_the_lower_branch_where_the_ratio_underflows(rate: float) -> None:
     assert_sound_and_tight(low, z, 1.0, 1, oracle.semi_elastic(1.0, rate)[:1])
 
 
+@pytest.mark.slow
 def test_rate_times_sigma_beside_the_largest_number() -> None:
     radius = semielastic.radius(0.99, 1e300, 1e7, 784)
     z = mp.sqrt(2) * mp.erfinv(2 * mp.mpf(0.99) - 1)
     assert_sound_and_tight(radius, z, 1e300, 784, oracle.semi_elastic(1e300, 1e7))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("z", "dim", "scheme"),
     [
