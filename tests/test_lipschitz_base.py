@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr
 
 from rsbounds import gaussian, oracle
-from rsbounds.lipschitz._base import base_radius
+from rsbounds.lipschitz import base_radius
 
 WIDTHS = [1e-7, 1e-3, 0.3, 0.999, 1.001, 2.0, 3.999, 4.001, 10.0, 1e4, 1e12, 1e200]
 

@@ -45,3 +45,14 @@ def test_parameters_are_those_of_the_radius():
     for method in ("semi-elastic", "lipschitz"):
         with pytest.raises(ValueError, match="dim must be at least the size of the input, 9"):
             SCHEMES[method]().sigma(np.zeros((3, 3)))
+
+
+def test_every_method_that_writes_rows_can_be_verified():
+    from rsbounds import confidence
+    from rsbounds.certificate import SCOPES
+    from rsbounds.cli.certify import COUNTED
+    from rsbounds.oracle import certificates
+
+    assert set(schemes.METHODS) == set(certificates.METHODS)
+    assert set(COUNTED) == set(certificates.BOUNDS) <= set(confidence.BOUNDS)
+    assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)

@@ -17,6 +17,7 @@ from rsbounds.certify._progress import Progress
 from rsbounds.certify._tasks import Task, task
 from rsbounds.certify._told import Told
 from rsbounds.composite import Rule
+from rsbounds.confidence import BOUNDS
 from rsbounds.loading import as_data, check_labels, file_hash, guarded, prefetched
 from rsbounds.results import Manifest, Results, Row, Writer, manifest_path
 from rsbounds.results import sparse_counts as sparse
@@ -110,6 +111,10 @@ def certify_dataset(
     """
     check_level(alpha, bound)
     count("n0", n0, 1), count("n", n, 1), count("skip", skip, 1), whole("max", max, -1)
+    if out is not None and BOUNDS[bound].difference_only:
+        raise ValueError(
+            f"bound {bound!r} bounds no probability of its own: its rows could not be verified"
+        )
     source = as_data(data)
     runner_up = _settled(out, runner_up)
     bound = bound if target_radius is None else "anytime"

@@ -25,6 +25,9 @@ from rsbounds.loading import Data
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import Scheme
 
+#: Bounds whose rows a file can hold and ``verify`` can check.
+COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts" and not b.difference_only)
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the ``certify`` command."""
@@ -51,8 +54,7 @@ def add_parser(subparsers: Any) -> None:
     add("--n0", type=number, default=100, help="samples to choose the class (100)")
     add("--n", type=number, default=100_000, help="samples to bound its probability (100000)")
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
-    counted = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
-    add("--bound", choices=counted, default="clopper-pearson", help="the confidence bound")
+    add("--bound", choices=COUNTED, default="clopper-pearson", help="the confidence bound")
     add(
         "--runner-up",
         choices=("on", "off"),

@@ -12,8 +12,7 @@ from rsbounds import composite
 from rsbounds._numerics.checks import choice, real
 from rsbounds.certificate import COMPOSITE, Certificate
 from rsbounds.certify import certify_counts, further
-from rsbounds.cli.certify import read_rule
-from rsbounds.confidence import BOUNDS
+from rsbounds.cli.certify import COUNTED, read_rule
 from rsbounds.loading import file_hash
 from rsbounds.results import Manifest, Row, read_rows, write
 from rsbounds.schemes import METHODS, Scheme
@@ -32,7 +31,7 @@ def add_parser(subparsers: Any) -> None:
     add("files", metavar="RUN.tsv", type=Path, nargs="+")
     add("--out", required=True, metavar="NEW.tsv", type=Path)
     add("--alpha", type=float, help="probability of error (that of the file)")
-    add("--bound", choices=tuple(BOUNDS), help="the confidence bound (that of the file)")
+    add("--bound", choices=COUNTED, help="the confidence bound (that of the file)")
     add("--method", choices=tuple(METHODS), help="another radius from the same parameters")
     add("--runner-up", choices=("on", "off"), help="bound the runner-up too (as in the file)")
     add(

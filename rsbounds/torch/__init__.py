@@ -2,6 +2,7 @@
 
 from rsbounds.certify import Memory, instance_sigma
 from rsbounds.schemes import this_input
+from rsbounds.torch import radius
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad
 from rsbounds.torch.networks.combine import Concatenation, GroupSort, Residual, Scale
 from rsbounds.torch.networks.generator import (
@@ -60,6 +61,7 @@ __all__ = [
     "margin_lipschitz_upper_bounds",
     "norm_penalty",
     "pgd",
+    "radius",
     "small_cnn",
     "soft_vote",
     "this_input",
