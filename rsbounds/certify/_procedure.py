@@ -154,8 +154,8 @@ def certify_counts(
     padded = np.pad(counts, (0, width - len(counts)))
     if runner_up and BOUNDS[bound].difference_only and (scheme.method, scheme.norm) != _DIFFERENCE:
         raise ValueError(
-            f"bound {bound!r} is one on the difference of scores alone, which serves the l_2 radius "
-            f"under fixed Gaussian noise; the scheme is {scheme.method!r}"
+            f"bound {bound!r} is one on the difference of scores alone, which serves the l_2 "
+            f"radius under fixed Gaussian noise; the scheme is {scheme.method!r}"
         )
     u = 1.0 - stream(seed, index, Phase.BOUND).random() if bound == "randomized" else None
     pair = BOUNDS[bound].pair(padded, top, n, alpha, runner_up=runner_up, u=u)
