@@ -13,11 +13,7 @@ from rsbounds.composite.estimate import CompositeCertificate, checked_stage, est
 from rsbounds.composite.geometry import checked_values
 from rsbounds.composite.planning import plan
 from rsbounds.composite.rule import Rule
-from rsbounds.sampling import Phase, Sampler
-
-#: Last word of the streams' keys. A stream of `rsbounds.sampling.stream` has a key of two
-#: numbers, at most three words of 32 bits; one of these has four words or more.
-_STREAMS = 0x52554C45
+from rsbounds.sampling import Phase, Sampler, Stream, stream
 
 
 def certify(
@@ -126,7 +122,7 @@ def predict(
     return _run(samplers, x, rule, n0, n, alpha, seed, index, values, phases).predict
 
 
-def stage_stream(seed: int, index: int, phase: Phase, stage: int) -> np.random.Generator:
+def stage_stream(seed: int, index: int, phase: Phase, stage: int) -> Stream:
     """The generator of one phase at one stage of one input.
 
     Its spawn key is (index, phase, stage, a constant): it never meets that of
@@ -143,7 +139,7 @@ def stage_stream(seed: int, index: int, phase: Phase, stage: int) -> np.random.G
 
     Returns
     -------
-    numpy.random.Generator
+    Stream
 
     Examples
     --------
@@ -153,8 +149,7 @@ def stage_stream(seed: int, index: int, phase: Phase, stage: int) -> np.random.G
     >>> draws[0] == draws[2] != draws[1]
     True
     """
-    key = (index, phase, stage, _STREAMS)
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    return stream(seed, index, phase, stage)
 
 
 def _run(

@@ -18,38 +18,46 @@ class Phase(IntEnum):
 
 
 _PHASES = 8
+_STAGES = 64
 _BLOCKS = 2**32 // _PHASES
+#: Last word of the keys of a stage: four words or more, where a key without one has three at most.
+_OF_STAGES = 0x52554C45
 _ODD = 0x9E3779B1  # any odd number makes k -> k odd + start mod 2^32 one-to-one
 
 
 class Stream(np.random.Generator):
-    """The generator of one phase of one input.
+    """The generator of one phase of one input, or of one stage of it.
 
     Samplers with a generator of their own (torch's) draw each block of noise from one seed of
-    32 bits, :meth:`seeds`. All seeds of one input are distinct, within a phase and across
-    phases: two blocks of an input never hold the same noise.
+    32 bits, :meth:`seeds`. All seeds of one input are distinct, within a phase, across phases
+    and across stages: two blocks of an input never hold the same noise.
     """
 
-    def __init__(self, seed: int, index: int, phase: int) -> None:
-        super().__init__(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(index, phase))))
+    def __init__(self, seed: int, index: int, phase: int, stage: int | None = None) -> None:
+        own = () if stage is None else (stage, _OF_STAGES)
+        key = (index, phase, *own)
+        super().__init__(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
         if not 0 <= phase < _PHASES:
             raise ValueError(f"phase must be in [0, {_PHASES}); got {phase}")
-        root = np.random.SeedSequence(seed, spawn_key=(index,))
+        if not 0 <= (stage or 0) < _STAGES:
+            raise ValueError(f"stage must be in [0, {_STAGES}); got {stage}")
+        root = np.random.SeedSequence(seed, spawn_key=(index, *own[1:]))
         self._start = int(root.generate_state(1)[0])
-        self._first, self._used = int(phase) * _BLOCKS, 0
+        self._most = _BLOCKS if stage is None else _BLOCKS // _STAGES
+        self._first, self._used = int(phase) * _BLOCKS + (stage or 0) * self._most, 0
 
     def seeds(self, blocks: int) -> list[int]:
         """Seeds of the next ``blocks`` blocks, each in [0, 2^32)."""
-        if self._used + blocks > _BLOCKS:
-            raise ValueError(f"at most {_BLOCKS} blocks of noise can be drawn for one input")
+        if self._used + blocks > self._most:
+            raise ValueError(f"at most {self._most} blocks of noise can be drawn for one input")
         first = self._first + self._used
         self._used += blocks
         return [(k * _ODD + self._start) % 2**32 for k in range(first, first + blocks)]
 
 
-def stream(seed: int, index: int, phase: Phase) -> Stream:
-    """The generator of one phase of one input."""
-    return Stream(seed, index, phase)
+def stream(seed: int, index: int, phase: Phase, stage: int | None = None) -> Stream:
+    """The generator of one phase of one input, or of one of its stages."""
+    return Stream(seed, index, phase, stage)
 
 
 def block_seeds(generator: np.random.Generator, blocks: int) -> list[int]:
