@@ -207,10 +207,12 @@ def test_target_radius_is_confirmed_by_verify(work, capsys, method):
     assert {row.radius for row in rows} <= {0.0, 0.1}
     assert main(["verify", "out.tsv"]) == 0
     place = next(row for row in rows if row.radius > 0).idx
-    edit("out.tsv", place, "count", lambda c: int(c) * 3 // 4)
+    edit("out.tsv", place, "z_a", lambda z: float(z) / 4)
     capsys.readouterr()
     assert main(["verify", "out.tsv"]) == 1
-    assert "radius is 0.1, not proved by" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "radius is 0.1, not proved by" in out
+    assert "too far from what" in out
 
 
 def test_torch_sigma_function_agrees_with_numpy(work):
