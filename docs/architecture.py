@@ -14,7 +14,6 @@ from pathlib import Path
 PAGE = Path(__file__).with_suffix(".md")
 ROW = re.compile(r"^\| `(\w+)` \| (.*) \| ?(.*?) ?\|$", re.M)
 UNDRAWN = {"__init__", "__main__"}
-TOGETHER = {"_numerics", "special"}  # each uses the other
 SHARED = {"_numerics", "special", "confidence", "_neighbours"}  # what the theories share
 KINDS = {  # rooms of one colour; the rest is the last
     "#dbe9f6": "rsbounds_ext _numerics special stats oracle",
@@ -49,8 +48,7 @@ def allowed(text: str) -> dict[str, list[str]]:
 def layers(text: str) -> list[list[str]]:
     """The rooms from the lowest layer up, in the table's order."""
     below = {name: set(may) for name, may in allowed(text).items() if name not in UNDRAWN}
-    for name in TOGETHER:
-        below[name] = {"rsbounds_ext"}
+    below["_numerics"] = {"rsbounds_ext"}
     level = {"rsbounds_ext": 0, "oracle": 0}
 
     def height(name: str) -> int:
