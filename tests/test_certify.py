@@ -20,7 +20,7 @@ from rsbounds.certify import (
     stream,
     votes,
 )
-from rsbounds.sampling import noise_level
+from rsbounds.sampling import SoftSampler, noise_level
 from rsbounds.schemes import Scheme, gaussian, lipschitz
 
 DIM = 20
@@ -228,3 +228,23 @@ def test_the_joint_bound_serves_the_gaussian_radius_alone():
     scheme = lipschitz(lambda x: 0.5, 0.1, 0.25, DIM)
     with pytest.raises(ValueError, match="bound 'joint' is one on the difference of scores alone"):
         certify_counts(scheme, 0.5, *counts, **known)
+
+
+@pytest.mark.parametrize("bound", ["chernoff", "maurer-pontil", "betting"])
+def test_bounds_on_scores_certify_the_classifier_that_votes_with_them(bound):
+    def classifier(batch):
+        p = np.clip(0.5 + batch[:, 0], 0, 1)
+        return np.stack([p, 0.6 * (1 - p), 0.4 * (1 - p)], axis=1)
+
+    sampler, scheme = SoftSampler(classifier), gaussian(0.25)
+    x = np.array([0.2, 0.0])
+    for runner_up in (True, False):
+        found = certify(sampler, x, scheme, n=4000, bound=bound, runner_up=runner_up)
+        assert (found.predict, found.bound) == (0, bound)
+        draws = 0.25 * np.random.default_rng(0).standard_normal(10**6) + 0.2
+        mean = np.clip(0.5 + draws, 0, 1).mean()
+        assert 0.8 * mean < found.p_a < mean
+    with pytest.raises(ValueError, match="is on scores: the sampler gives counts"):
+        certify(half_space(0.3)[0], half_space(0.3)[1], scheme, bound=bound)
+    with pytest.raises(ValueError, match="is on counts: the sampler gives scores"):
+        certify(sampler, x, scheme)

@@ -34,7 +34,7 @@ ROOMS: dict[str, str] = {
     "semielastic": "_numerics special _neighbours envelope",
     "lipschitz": "_numerics special envelope",
     "certificate": "_numerics confidence",
-    "sampling": "_numerics",
+    "sampling": "_numerics confidence",
     "composite": "THEORIES certificate sampling",
     "schemes": "THEORIES certificate sampling composite",
     "certify": "THEORIES certificate sampling schemes composite results loading",

@@ -111,10 +111,8 @@ def certify_dataset(
     """
     check_level(alpha, bound)
     count("n0", n0, 1), count("n", n, 1), count("skip", skip, 1), whole("max", max, -1)
-    if out is not None and BOUNDS[bound].difference_only:
-        raise ValueError(
-            f"bound {bound!r} bounds no probability of its own: its rows could not be verified"
-        )
+    if out is not None and (BOUNDS[bound].difference_only or BOUNDS[bound].evidence != "counts"):
+        raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)
     runner_up = _settled(out, runner_up)
     bound = bound if target_radius is None else "anytime"

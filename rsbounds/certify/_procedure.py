@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import choice, count, one, real, whole
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.confidence import BOUNDS, lower_bound
+from rsbounds.confidence import BOUNDS, ScoreHistogram, lower_bound
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
 
@@ -36,7 +36,7 @@ def certify(
     Parameters
     ----------
     sampler : Sampler
-        The classifier under noise.
+        The classifier under noise; for a bound on scores one that returns their histograms.
     x : array
         One input, in whatever form ``sampler`` and ``scheme`` take.
     scheme : Scheme
@@ -80,9 +80,16 @@ def certify(
     """
     n0, n = count("n0", n0, 1), count("n", n, 1)
     check_level(alpha, bound)
+    if BOUNDS[bound].evidence != getattr(sampler, "evidence", "counts"):
+        raise ValueError(
+            f"bound {bound!r} is on {BOUNDS[bound].evidence}: the sampler gives "
+            f"{getattr(sampler, 'evidence', 'counts')} (rsbounds.sampling.SoftSampler: scores)"
+        )
     sigma = scheme.sigma(x)
     selected = sampler(x, sigma, n0, stream(seed, index, Phase.SELECT))
     estimated = sampler(x, sigma, n, stream(seed, index, Phase.ESTIMATE))
+    if BOUNDS[bound].evidence == "scores":
+        return _of_scores(scheme, sigma, selected, estimated, n, alpha, bound, runner_up)
     return certify_counts(
         scheme,
         sigma,
@@ -149,6 +156,8 @@ def certify_counts(
     """
     select, counts = _drawn("select", select, n0), _drawn("counts", counts, n)
     check_level(alpha, bound)
+    if BOUNDS[bound].evidence != "counts":
+        raise ValueError(f"bound must be one on counts; {bound!r} is on {BOUNDS[bound].evidence}")
     top = int(np.argmax(select))
     width = max(len(select), len(counts), 2)
     padded = np.pad(counts, (0, width - len(counts)))
@@ -179,6 +188,37 @@ def certify_counts(
     )
 
 
+def _of_scores(
+    scheme: Scheme,
+    sigma: float,
+    selected: Sequence[ScoreHistogram],
+    estimated: Sequence[ScoreHistogram],
+    n: int,
+    alpha: float,
+    bound: str,
+    runner_up: bool,
+) -> Certificate:
+    """The certificate of the classifier whose classes are ranked by mean scores."""
+    means = [histogram.counts @ histogram.edges for histogram in selected]
+    top = int(np.argmax(means))
+    pair = BOUNDS[bound].pair(estimated, top, n, alpha, runner_up=runner_up)
+    leads = pair.z_a > pair.z_b
+    return Certificate(
+        predict=top if leads else ABSTAIN,
+        radius=scheme.radius(pair.z_a, sigma, pair.z_b) if leads else 0.0,
+        score=pair.z_a,
+        p_a=pair.p_a,
+        count=0,
+        n=n,
+        sigma=sigma,
+        method=scheme.method,
+        scope=scheme.scope,
+        norm=scheme.norm,
+        bound=bound,
+        score_b=pair.z_b,
+    )
+
+
 def class_counts(sampled: Any) -> NDArray[np.int64]:
     """What a sampler returned, as counts of at least two classes."""
     counts = whole("what the sampler returns", np.asarray(sampled))
@@ -194,8 +234,6 @@ def check_level(alpha: float, bound: str = BOUND) -> None:
     """ValueError unless alpha is a level and ``bound`` a name of a bound on counts."""
     one("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
     choice("bound", bound, tuple(BOUNDS))
-    if BOUNDS[bound].evidence != "counts":
-        raise ValueError(f"bound must be one on counts; {bound!r} is on {BOUNDS[bound].evidence}")
 
 
 def _drawn(name: str, counts: Any, drawn: int) -> NDArray[np.int64]:

@@ -18,12 +18,14 @@ from rsbounds.sampling.adapters import as_sampler
 from rsbounds.sampling.arrays import ArraySampler, votes
 from rsbounds.sampling.blocks import block_size, is_single, noise_level, noisy
 from rsbounds.sampling.port import Sampler
+from rsbounds.sampling.soft import SoftSampler
 from rsbounds.sampling.streams import Phase, Stream, block_seeds, stream
 
 __all__ = [
     "ArraySampler",
     "Phase",
     "Sampler",
+    "SoftSampler",
     "Stream",
     "as_sampler",
     "block_seeds",

@@ -1,0 +1,68 @@
+"""Sampling of class scores in [0, 1] in place of votes, for bounds on their means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds.confidence import ScoreHistogram
+from rsbounds.sampling.blocks import block_size, noisy
+
+_SUM = 1 - 2.0**-48  # scores of more classes than 2^20 aside, their sum is at most 1
+
+
+class SoftSampler:
+    """A histogram of each class's scores: the classifier that is smoothed votes with them.
+
+    Parameters
+    ----------
+    classifier : callable
+        Takes a float32 array (count, *shape of x), returns scores (count, classes) in [0, 1]
+        that sum to 1, such as a softmax. Larger sums are divided by themselves; a row with a
+        NaN scores 0 for every class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.certify import certify
+    >>> from rsbounds.sampling import SoftSampler
+    >>> from rsbounds.schemes import gaussian
+    >>> def classifier(batch):
+    ...     p = 1 / (1 + np.exp(-8 * batch[:, 0]))
+    ...     return np.stack([p, 1 - p], axis=1)
+    >>> sampler = SoftSampler(classifier)
+    >>> c = certify(sampler, [0.5, 0.0], gaussian(0.25), n=1000, bound="betting")
+    >>> c.predict, 0.3 < c.radius < 0.5
+    (0, True)
+    """
+
+    evidence = "scores"
+
+    def __init__(self, classifier: Callable[[NDArray[np.float32]], Any]) -> None:
+        self.classifier = classifier
+
+    def __call__(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> list[ScoreHistogram]:
+        """A histogram of n scores for each class."""
+        x = np.asarray(x, dtype=np.float32)
+        size = block_size(n, x.size)
+        found: list[ScoreHistogram] = []
+        for start in range(0, n, size):
+            scores = np.asarray(self.classifier(noisy(x, sigma, size, generator)), np.float64)
+            if scores.ndim != 2 or len(scores) != size or scores.shape[1] < 2:
+                raise ValueError(
+                    f"the model must return scores of shape ({size}, classes), at least two "
+                    f"classes, for a batch of {size}; got shape {scores.shape}"
+                )
+            scores = scores[: n - start]
+            void = np.isnan(scores).any(axis=1, keepdims=True)
+            scores = np.where(void, 0.0, scores)
+            scores = scores * (_SUM / np.maximum(scores.sum(axis=1, keepdims=True), 1.0))
+            found = found or [ScoreHistogram() for _ in range(scores.shape[1])]
+            for histogram, column in zip(found, scores.T, strict=True):
+                histogram.add(column)
+        return found
