@@ -92,9 +92,6 @@ def number(name: str, value: ArrayLike) -> float:
     return float(np.asarray(value))
 
 
-one = number  # its name until every room calls it number
-
-
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
     """``value`` if it is one of ``options``, or ValueError."""
     if not isinstance(value, str) or value not in options:

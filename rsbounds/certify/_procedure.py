@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import choice, count, one, real, whole
+from rsbounds._numerics.checks import choice, count, number, real, whole
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import BOUNDS, ScoreHistogram, lower_bound
 from rsbounds.sampling import Phase, Sampler, stream
@@ -232,7 +232,7 @@ def class_counts(sampled: Any) -> NDArray[np.int64]:
 
 def check_level(alpha: float, bound: str = BOUND) -> None:
     """ValueError unless alpha is a level and ``bound`` a name of a bound on counts."""
-    one("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
     choice("bound", bound, tuple(BOUNDS))
 
 
@@ -281,7 +281,7 @@ def predict(
     0
     """
     n = count("n", n, 1)
-    one("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
     counts = class_counts(sampler(x, scheme.sigma(x), n, stream(seed, index, Phase.PREDICT)))
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound

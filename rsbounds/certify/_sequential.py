@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count, one, real
+from rsbounds._numerics.checks import count, number, real
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify._procedure import class_counts
 from rsbounds.confidence import BOUNDS, Pair, anytime_lower_bound, anytime_upper_bound
@@ -74,7 +74,7 @@ def certify_radius(
     (0, 0.5, True)
     """
     n0, n = count("n0", n0, 1), count("n", n, 1)
-    one("target", real("target", target, 0, closed="neither", nan=False))
+    number("target", real("target", target, 0, closed="neither", nan=False))
     sigma = scheme.sigma(x)
     select = class_counts(sampler(x, sigma, n0, stream(seed, index, Phase.SELECT)))
     top = int(np.argmax(select))

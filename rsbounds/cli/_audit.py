@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from rsbounds._numerics.checks import choice, one, real, whole
+from rsbounds._numerics.checks import choice, number, real, whole
 from rsbounds.certificate import ABSTAIN, SCOPES
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.results import Manifest, Row
@@ -38,7 +38,7 @@ def check_manifest(manifest: Manifest) -> None:
         Rule.from_dict(manifest.parameters.get("rule", {}))
     for name, low in _COUNTS.items():
         if name in manifest.data:
-            one(f"data.{name}", whole(f"data.{name}", manifest.data[name], low))
+            number(f"data.{name}", whole(f"data.{name}", manifest.data[name], low))
     _number("alpha", manifest.alpha, Domain(0.0, 1.0, "neither"))
     for name, high in (("n", MAX_N), ("n0", MAX_N), ("seed", 10**18)):
         value = getattr(manifest, name)
@@ -55,7 +55,7 @@ def check_manifest(manifest: Manifest) -> None:
 
 
 def _number(name: str, value: Any, domain: Domain) -> None:
-    one(name, real(name, value, domain.low, domain.high, closed=domain.closed, nan=False))
+    number(name, real(name, value, domain.low, domain.high, closed=domain.closed, nan=False))
 
 
 def findings(row: Row, manifest: Manifest) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, count, one, real, whole
+from rsbounds._numerics.checks import Array, count, number, real, whole
 from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
 from rsbounds.composite.components import Bounds, CountsOf, blocks, fires
 from rsbounds.composite.geometry import checked_values
@@ -125,7 +125,7 @@ def estimate(
     values: Array,
 ) -> CompositeCertificate:
     """The certificate, asking for a stage's counts only where the radius depends on them."""
-    level = real("alpha", one("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
+    level = real("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
     stages = Bounds(counts_of, n, level / len(chosen.items), values)
     best, before = (-np.inf, -1, ""), (np.inf, "")
     for i in range(max(chosen.items) + 1):

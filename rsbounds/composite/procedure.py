@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count, one, real
+from rsbounds._numerics.checks import count, number, real
 from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate
 from rsbounds.composite.geometry import checked_values
 from rsbounds.composite.planning import plan
@@ -170,7 +170,7 @@ def _run(
         count("seed", seed),
         count("index", index),
     )
-    one("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
     each = [samplers] * len(rule.sigmas) if callable(samplers) else list(samplers)
     if len(each) != len(rule.sigmas):
         raise ValueError(f"samplers must be one or {len(rule.sigmas)}; got {len(each)}")

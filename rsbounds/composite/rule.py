@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rsbounds._numerics.checks import choice, count, one, real, whole
+from rsbounds._numerics.checks import choice, count, number, real, whole
 
 KINDS = ("score", "margin", "set", "value")
 FORMAT = 1
@@ -54,7 +54,7 @@ class Cond:
     def __post_init__(self) -> None:
         choice("kind", self.kind, KINDS)
         object.__setattr__(self, "stage", count("stage", self.stage))
-        threshold = one("threshold", real("threshold", self.threshold))
+        threshold = number("threshold", real("threshold", self.threshold))
         object.__setattr__(self, "threshold", threshold)
         if (self.kind == "set") != (self.classes is not None):
             given = "none" if self.classes is None else self.classes

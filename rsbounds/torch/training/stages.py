@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from rsbounds._numerics.checks import count, one, real
+from rsbounds._numerics.checks import count, number, real
 from rsbounds.torch.training.fitting import augment, evaluating
 
 __all__ = ["passed_on", "reject_labels", "soft_labels"]
@@ -57,7 +57,7 @@ def passed_on(
     level = float(real("sigma", sigma, 0, closed="neither", nan=False))
     votes, size = count("samples", samples, 1), count("batch", batch, 1)
     least = torch.special.ndtr(
-        torch.tensor(one("threshold", threshold) / level, dtype=torch.float64)
+        torch.tensor(number("threshold", threshold) / level, dtype=torch.float64)
     ).item()
     shares = []
     with torch.no_grad(), evaluating(model):
