@@ -237,7 +237,7 @@ def test_file_without_manifest_is_left_alone(work, capsys):
 
 
 def test_interruption_keeps_the_rows(work, monkeypatch):
-    import rsbounds.certify._dataset as module
+    import rsbounds.certify._tasks as module
 
     whole = module.certify
 

@@ -8,6 +8,10 @@ import math
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +20,13 @@ import numpy as np
 from rsbounds import loading
 from rsbounds._numerics.checks import real, whole
 from rsbounds.certify import certify_dataset
-from rsbounds.cli import _engine, _options
+from rsbounds.cli import _cluster, _config, _engine, _options
 from rsbounds.cli.merge import LOCK
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.loading import Data
+from rsbounds.results import Results
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import Scheme
 
@@ -77,8 +82,13 @@ def add_parser(subparsers: Any) -> None:
     add("--lock", choices=("flock", "none"), default="flock", help=LOCK)
     add("--dry-run", action="store_true", help="time one input and print what the run would cost")
     _engine.add_engine(parser)
+    _cluster.add(parser)
+    _config.accept(parser)
     own = parser.add_argument_group("noise level")
     for option in _options.distinct(o for m in _options.BUILT.values() for o in m.options):
+        if option.flag == "--sigma":
+            several = f"{option.help}; several give a file each, RUN-sigma0.25.tsv"
+            option = replace(option, type=levels, metavar="SIGMA,...", help=several)
         _options.add(own, option)
     parser.set_defaults(func=run)
 
@@ -91,22 +101,49 @@ def number(text: str) -> int:
     return int(value)
 
 
+def levels(text: str) -> float | tuple[float, ...]:
+    """A noise level, or several separated by commas."""
+    found = tuple(float(level) for level in text.split(","))
+    if len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"expected each noise level once; got {text!r}")
+    return found if len(found) > 1 else found[0]
+
+
 def run(args: argparse.Namespace) -> int:
-    """Certify what isn't certified yet."""
-    options = _check(args)
+    """Certify what isn't certified yet, at each noise level."""
+    runs = list(_runs(args))
+    checked = [_check(one) for one in runs]
+    return max(_run(one, options) for one, options in zip(runs, checked, strict=True))
+
+
+def _runs(args: argparse.Namespace) -> Iterator[argparse.Namespace]:
+    """One for each noise level, with a file of its own where there are several."""
+    several = args.sigma if isinstance(args.sigma, tuple) else None
+    if several is None:
+        yield args
+        return
+    for level in several:
+        out = args.out.with_name(f"{args.out.stem}-sigma{level:g}{args.out.suffix}")
+        yield argparse.Namespace(**{**vars(args), "sigma": level, "out": out})
+
+
+def _run(args: argparse.Namespace, options: dict[str, Any]) -> int:
     rank, size, origin = loading.share(args.shard)
     loaded = _engine.load(args)
-    with _engine.open_data(args, loaded) as data:
+    elsewhere = _cluster.asked(args) and not args.dry_run
+    with ExitStack() as stack:
+        data = stack.enter_context(_engine.open_data(args, loaded))
         if not len(data):
             raise ValueError(f"{args.data}: the data must have at least one input; got none")
-        scheme: Scheme | Rule
-        if args.method == "composite":
-            scheme = read_rule(args.rule)
-            sampler: Any = _experts(args, loaded, data, scheme)
-        else:
-            scheme = _scheme(args, options, data)
-            sampler = _engine.sampler(args, loaded, data, scheme.sigma(data.input(0)))
+        scheme = _scheme(args, options, data)
+        if not isinstance(scheme, Rule):
             _hints(args, scheme, data)
+        model: Any
+        if elsewhere:
+            build = partial(built, args, options, dict(loaded.describe))
+            model = stack.enter_context(_cluster.workers(args, build))
+        else:
+            model = _model(args, loaded, data, scheme)
         out = args.out
         if origin not in ("--shard", "default") and size > 1:
             out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
@@ -115,10 +152,11 @@ def run(args: argparse.Namespace) -> int:
         known |= {key: getattr(args, key) for key in ("target_radius", "skip", "max")}
         known["runner_up"] = None if args.runner_up is None else args.runner_up == "on"
         if args.dry_run:
-            return _dry(args, sampler, scheme, data, known)
+            return _dry(args, model, scheme, data, known)
         before = _rows(out)
+        start = time.perf_counter()
         found = certify_dataset(
-            sampler,
+            model,
             data,
             scheme,
             out=out,
@@ -132,11 +170,35 @@ def run(args: argparse.Namespace) -> int:
             sane=say,
             **known,
         )
-    void = sum(row.void for row in found.rows)
-    print(f"{out}: {len(found.rows)} rows, {len(found.rows) - before} of them new")
-    if void:
-        say(f"warning: {void} samples were void (their scores held NaN) and count for no class")
+    _summary(out, found, len(found.rows) - before, time.perf_counter() - start)
     return 0
+
+
+def built(
+    args: argparse.Namespace, options: dict[str, Any], describe: dict[str, Any]
+) -> tuple[Any, Data, Scheme | Rule]:
+    """A worker's model, data and scheme: those of the command line."""
+    loaded = _engine.load(args)
+    if dict(loaded.describe) != describe:
+        raise ValueError(
+            f"--model {args.model} must be the same wherever it is made; the process that writes "
+            f"found {describe}, a worker {dict(loaded.describe)}"
+        )
+    data = _engine.open_data(args, loaded)
+    scheme = _scheme(args, options, data)
+    return _model(args, loaded, data, scheme), data, scheme
+
+
+def _summary(out: Path, found: Results, new: int, seconds: float) -> None:
+    print(f"{out}: {len(found.rows)} rows, {new} of them new")
+    if found.rows:
+        rate = f", {new / seconds:.3g} rows a second" if new else ""
+        print(
+            f"accuracy {found.clean_accuracy():.4f}, abstentions {found.abstention():.4f}, "
+            f"average certified radius {found.average_radius():.4f}{rate}"
+        )
+    if void := sum(row.void for row in found.rows):
+        say(f"warning: {void} samples were void (their scores held NaN) and count for no class")
 
 
 def say(message: str) -> None:
@@ -163,6 +225,7 @@ def _check(args: argparse.Namespace) -> dict[str, Any]:
     if args.target_radius is not None:
         real("--alpha with --target-radius", args.alpha, 0, 0.5, closed="right", nan=False)
         real("--target-radius", args.target_radius, 0, closed="neither", nan=False)
+    _cluster.check(args)
     if args.n > MAX_N:
         raise ValueError(f"--n must be at most {MAX_N}; got {args.n}")
     if (args.rule is not None) != (args.method == "composite"):
@@ -227,8 +290,11 @@ def read_rule(path: Path) -> Rule:
         raise ValueError(f"{path} is not a rule: {error}") from None
 
 
-def _experts(args: argparse.Namespace, loaded: Any, data: Data, rule: Rule) -> Any:
+def _model(args: argparse.Namespace, loaded: Any, data: Data, scheme: Scheme | Rule) -> Any:
     """The sampler of all levels, or a list with the expert of each."""
+    if not isinstance(scheme, Rule):
+        return _engine.sampler(args, loaded, data, scheme.sigma(data.input(0)))
+    rule = scheme
     base = _engine.sampler(args, loaded, data, rule.sigmas[0])
     own = {}
     for text in args.model_for:
@@ -247,7 +313,9 @@ def _experts(args: argparse.Namespace, loaded: Any, data: Data, rule: Rule) -> A
     return [own.get(sigma, base) for sigma in rule.sigmas] if own else base
 
 
-def _scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Scheme:
+def _scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Scheme | Rule:
+    if args.method == "composite":
+        return read_rule(args.rule)
     build = _options.BUILT[args.method].build
     assert build is not None
     return build(options, _Given(data.input(0).shape))
