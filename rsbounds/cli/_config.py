@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import importlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -80,12 +82,11 @@ def _entries(path: Path) -> Mapping[str, Any]:
 
 def _yaml() -> Any:
     try:
-        import yaml
+        return importlib.import_module("yaml")
     except ImportError:
         raise ImportError(
             "PyYAML isn't installed: pip install pyyaml, or write the file in TOML"
         ) from None
-    return yaml
 
 
 def _text(path: Path, name: str, value: Any) -> str:
@@ -97,7 +98,5 @@ def _text(path: Path, name: str, value: Any) -> str:
 
 
 def _near(flag: str, flags: Sequence[str]) -> str:
-    import difflib
-
     near = difflib.get_close_matches(flag, flags, 1)
     return f"; did you mean {near[0][2:]}?" if near else ""
