@@ -122,7 +122,8 @@ def _runs(args: argparse.Namespace) -> Iterator[argparse.Namespace]:
         yield args
         return
     for level in several:
-        out = args.out.with_name(f"{args.out.stem}-sigma{level:g}{args.out.suffix}")
+        name = f"{args.out.stem}-sigma{str(level).removesuffix('.0')}{args.out.suffix}"
+        out = args.out.with_name(name)
         yield argparse.Namespace(**{**vars(args), "sigma": level, "out": out})
 
 
