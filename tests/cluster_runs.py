@@ -25,8 +25,14 @@ def linear():
     return call
 
 def unseeded():
-    torch = __import__("torch")
+    import torch
     return torch.nn.Linear(20, 3)
+
+def seeded():
+    import torch
+    torch.manual_seed(1)
+    layers = torch.nn.Linear(20, 50), torch.nn.ReLU(), torch.nn.Linear(50, 3)
+    return torch.nn.Sequential(*layers)
 
 def murderous():
     here = linear()

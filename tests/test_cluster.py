@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
+import sys
 from functools import partial
 
 import cluster_runs as runs
@@ -12,10 +14,12 @@ import numpy as np
 import pytest
 
 from rsbounds import certify_dataset, schemes
-from rsbounds.certify import Outcome
+from rsbounds.certify import ArraySampler, Outcome
+from rsbounds.certify._machine import machine
 from rsbounds.cluster import LostWorker, Processes, Ray
 from rsbounds.cluster._deal import AHEAD, TRIES, Dealt
 from rsbounds.cluster._processes import _visible
+from rsbounds.cluster._ray import Actor
 
 # --- dealing, with workers of a clock
 
@@ -180,6 +184,60 @@ def test_devices_are_dealt_round():
     assert [e["CUDA_VISIBLE_DEVICES"] for e in made._environments] == list("01010")
 
 
+# --- GPUs, none of which is at hand
+
+
+class Torch:
+    """What is asked of PyTorch."""
+
+    class cuda:
+        is_available = is_initialized = staticmethod(lambda: True)
+        get_device_name = staticmethod(lambda: "GPU 9000")
+
+    class version:
+        cuda = "13.0"
+
+    class backends:
+        class cuda:
+            class matmul:
+                allow_tf32 = True
+
+        class cudnn:
+            benchmark, deterministic, allow_tf32 = False, True, True
+            version = staticmethod(lambda: 91000)
+
+    class nn:
+        Module = type("Module", (), {})
+
+    get_num_threads = staticmethod(lambda: 3)
+
+
+def test_a_gpu_and_its_arithmetic_are_recorded_and_rows_depend_on_tf32(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", Torch)
+    found = machine()
+    assert (found["gpu"], found["threads"], found["cuda"]) == ("GPU 9000", 3, "13.0")
+    assert found["cudnn"] == {"version": 91000, "benchmark": False, "deterministic": True}
+    model, data, scheme = build()
+    certify = partial(certify_dataset, ArraySampler(model), data, scheme, n=100)
+    first = certify(out=tmp_path / "a.tsv", max=3)
+    assert first.manifest.engine["tf32"] == {"matmul": True, "cudnn": True}
+    monkeypatch.setattr(Torch.backends.cuda.matmul, "allow_tf32", False)
+    with pytest.raises(ValueError, match=r"engine\.tf32\.matmul was true and is now false"):
+        certify(out=tmp_path / "a.tsv")
+    monkeypatch.setattr(Torch.cuda, "is_initialized", lambda: False)
+    assert "gpu" not in machine()
+
+
+def test_an_actor_sees_the_gpus_that_ray_gives_it(monkeypatch):
+    class Gpus:
+        get_gpu_ids = staticmethod(lambda: [2, "GPU-a"])
+
+    monkeypatch.setitem(sys.modules, "ray", Gpus)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    Actor(".", build)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "2,GPU-a"
+
+
 # --- the command
 
 
@@ -240,6 +298,46 @@ def test_what_goes_wrong_in_a_worker_is_one_line(work, model, said):
     assert done.returncode == 2
     (line,) = [one for one in done.stderr.splitlines() if "first 10 inputs" not in one]
     assert said in line
+
+
+def test_corrupt_inputs_are_left_out_and_recorded(work):
+    with np.load(work / "data.npz") as data:
+        x, y = data["x"], data["y"]
+    x[[17, 4]] = np.nan
+    np.savez(work / "data.npz", x=x, y=y)
+    done = runs.run("--processes", "2", folder=work)
+    assert done.returncode == 2
+    assert "input 4 must be finite" in done.stderr
+    for out, more in ("a.tsv", ()), ("b.tsv", ("--processes", "2")):
+        done = runs.run("--skip-corrupt", *more, folder=work, out=out)
+        assert done.returncode == 0, done.stderr
+    assert runs.without_time(work / "a.tsv") == runs.without_time(work / "b.tsv")
+    a, b = (json.loads((work / f"{n}.tsv.manifest.json").read_text()) for n in "ab")
+    assert a["history"] == b["history"]
+    assert [entry["input"] for entry in b["history"][0]["corrupt"]] == [4, 17]
+
+
+def test_shares_and_processes_go_together(work, whole):
+    for i in range(2):
+        done = runs.run(f"--shard={i}/2", "--processes=2", folder=work, out=f"{i}.tsv")
+        assert done.returncode == 0, done.stderr
+    lines = runs.without_time(work / "0.tsv")[1:] + runs.without_time(work / "1.tsv")[1:]
+    assert sorted(lines) == sorted(runs.without_time(whole)[1:])
+
+
+@pytest.mark.slow
+def test_a_network_is_that_of_one_process_or_refused(work):
+    pytest.importorskip("torch")
+    for out, more in ("a.tsv", ()), ("b.tsv", ("--processes", "2")):
+        done = runs.run("--threads", "1", *more, folder=work, model="seeded", out=out)
+        assert done.returncode == 0, done.stderr
+    assert runs.without_time(work / "a.tsv") == runs.without_time(work / "b.tsv")
+    machines = json.loads((work / "b.tsv.manifest.json").read_text())["run"]["machines"]
+    assert [one["threads"] for one in machines] == [1]
+    done = runs.run("--processes", "2", folder=work, model="unseeded")
+    assert done.returncode == 2
+    assert "must be the same wherever it is made" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def certify_dataset(
             writer.append(row)
             kept.append(row)
         if corrupt:
-            writer.record({"corrupt": corrupt})
+            writer.record({"corrupt": sorted(corrupt, key=lambda entry: entry["input"])})
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 

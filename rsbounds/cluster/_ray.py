@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import socket
@@ -110,8 +111,7 @@ class Actor(Member):
     """A worker with the GPUs that Ray gives it."""
 
     def __init__(self, *member: Any) -> None:
-        import ray
-
+        ray: Any = importlib.import_module("ray")
         if gpus := ray.get_gpu_ids():
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, gpus))
         super().__init__(*member)
@@ -122,7 +122,7 @@ def _connected(address: str, cpus: int) -> Any:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
-        import ray
+        ray: Any = importlib.import_module("ray")
     except ImportError:
         raise ImportError("ray isn't installed: pip install rsbounds[ray]") from None
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
