@@ -102,9 +102,7 @@ class Actors:
             raise LostWorker(type(error).__name__) from error
 
     def close(self) -> None:
-        for actor in self._actors:
-            self._ray.kill(actor)
-        self._ray.shutdown()
+        self._ray.shutdown()  # which ends this run's actors
 
 
 class Actor(Member):
