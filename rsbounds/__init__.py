@@ -14,6 +14,7 @@ _MODULES = (
     "anisotropic",
     "certificate",
     "certify",
+    "cluster",
     "composite",
     "confidence",
     "datasets",

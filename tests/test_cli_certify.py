@@ -6,6 +6,7 @@ import csv
 import fcntl
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 from cli_models import MODELS, arguments, prepare, savez
 
 from rsbounds.cli import main
-from rsbounds.results import COLUMNS
+from rsbounds.results import COLUMNS, read
 
 
 @pytest.fixture
@@ -49,7 +50,13 @@ def rows(path: str) -> list[dict[str, str]]:
 
 def test_installed_command_writes_the_fields_columns_and_a_manifest(work):
     done = run(*arguments())
-    assert (done.returncode, done.stdout) == (0, "out.tsv: 12 rows, 12 of them new\n")
+    assert done.returncode == 0
+    counted, summary = done.stdout.splitlines()
+    assert counted == "out.tsv: 12 rows, 12 of them new"
+    found = read("out.tsv")
+    said = f"accuracy {found.clean_accuracy():.4f}, abstentions {found.abstention():.4f}, "
+    said += f"average certified radius {found.average_radius():.4f}, "
+    assert re.fullmatch(rf"{re.escape(said)}[\d.e+]+ rows a second", summary)
     # no progress bar in a pipe, but what tells of a wrong label order or normalisation
     said = "rsbounds certify: first 10 inputs: base accuracy 0.600 without noise, 0."
     assert done.stderr.startswith(said)
@@ -118,7 +125,7 @@ def test_kill_and_resume_gives_the_complete_set(work):
     before = rows("out.tsv")
     assert 3 <= len(before) < 12
     done = run(*arguments(model="models:slow", n=3000, batch=7))
-    assert done.stdout == f"out.tsv: 12 rows, {12 - len(before)} of them new\n"
+    assert done.stdout.startswith(f"out.tsv: 12 rows, {12 - len(before)} of them new\n")
     assert rows("out.tsv") == rows("whole.tsv")
 
 

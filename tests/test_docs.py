@@ -19,6 +19,7 @@ from rsbounds import gaussian
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts)
+SLOW = re.compile(r"^requires: (torch|ray)", re.M)
 # a fenced block: its opening line's info, its options, its body
 BLOCK = re.compile(r"^```(\S[^\n]*)\n(.*?)^```$", re.M | re.S)
 
@@ -65,7 +66,7 @@ def run_python(page: Path, body: str, names: dict[str, Any]) -> None:
 def with_code() -> list[Any]:
     slow = pytest.mark.slow
     return [
-        pytest.param(page, id=name(page), marks=[slow] if "requires: torch" in text else [])
+        pytest.param(page, id=name(page), marks=[slow] if SLOW.search(text) else [])
         for page in PAGES
         if blocks(page) and (text := page.read_text())
     ]
@@ -98,7 +99,7 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
 
 def test_every_fence_is_closed_and_known():
     kinds = {"python", "bash", "sh", "{toctree}", "{csv-table}", "{include}"}
-    kinds |= {f"{{code-block}} {language}" for language in ("python", "cython", "cpp")}
+    kinds |= {f"{{code-block}} {language}" for language in ("python", "yaml", "cython", "cpp")}
     for page in PAGES:
         text = page.read_text()
         assert text.count("```") % 2 == 0, name(page)

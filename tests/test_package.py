@@ -41,7 +41,7 @@ ROOMS: dict[str, str] = {
     "results": "_numerics confidence certificate",
     "report": "results",
     "loading": "_numerics sampling",
-    "cluster": "certify results loading",
+    "cluster": "_numerics certify",
     "torch": "THEORIES certificate sampling schemes certify",
     "datasets": "_numerics",
     "bench": "_numerics special",
@@ -60,6 +60,7 @@ ALLOWED: dict[str, set[str]] = {
     room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
 }
 HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm", "mpmath", "flint"}
+HEAVY |= {"ray"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py, imported when a model is a torch module
     "torch": {"torch", "tqdm"},

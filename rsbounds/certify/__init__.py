@@ -10,14 +10,21 @@ from rsbounds.certify._memory import Memory
 from rsbounds.certify._procedure import certify, certify_counts, class_counts, predict
 from rsbounds.certify._progress import Progress
 from rsbounds.certify._sequential import certify_radius, step
-from rsbounds.certify._tasks import further
+from rsbounds.certify._tasks import Counts, further
+from rsbounds.certify._work import Build, Crew, Here, Outcome, Work
 from rsbounds.sampling import ArraySampler, Sampler, block_size, stream, votes
 
 __all__ = [
     "ArraySampler",
+    "Build",
+    "Counts",
+    "Crew",
+    "Here",
     "Memory",
+    "Outcome",
     "Progress",
     "Sampler",
+    "Work",
     "block_size",
     "certify",
     "certify_counts",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,12 @@ from typing import Any
 from rsbounds._numerics.checks import count, whole
 from rsbounds.certify._procedure import BOUND, check_level
 from rsbounds.certify._progress import Progress
-from rsbounds.certify._tasks import Task, task
+from rsbounds.certify._tasks import task
 from rsbounds.certify._told import Told
+from rsbounds.certify._work import Crew, Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
-from rsbounds.loading import as_data, check_labels, file_hash, guarded, prefetched
+from rsbounds.loading import as_data, check_labels, file_hash
 from rsbounds.results import Manifest, Results, Row, Writer, manifest_path
 from rsbounds.results import sparse_counts as sparse
 from rsbounds.schemes import Scheme
@@ -56,9 +55,9 @@ def certify_dataset(
 
     Parameters
     ----------
-    model : Sampler, torch.nn.Module or callable
+    model : Sampler, torch.nn.Module, callable or rsbounds.cluster.Workers
         As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of them, an
-        expert for each level.
+        expert for each level. Workers certify in other processes; this one appends the rows.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
         As :func:`rsbounds.loading.as_data` takes it.
     scheme : Scheme or rsbounds.composite.Rule
@@ -118,7 +117,11 @@ def certify_dataset(
     bound = bound if target_radius is None else "anytime"
     numbers: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
     numbers |= {"bound": bound, "runner_up": runner_up, "target_radius": target_radius}
-    job = task(model, scheme, **numbers)
+    elsewhere = isinstance(model, Crew)
+    job = task(_elsewhere if elsewhere else model, scheme, **numbers)
+    work: Work = Here(job, source, skip_corrupt)
+    if elsewhere:
+        work = model.begin(numbers, facts(job, source), skip_corrupt)
     selected = range(0, len(source) if max < 0 else min(max, len(source)), skip)
     manifest = Manifest(
         model=dict(describe or {}),
@@ -134,24 +137,26 @@ def certify_dataset(
     )
     indices = list(manifest.indices())
     check_labels(source, 2**62, indices)
-    probes = selected[:: len(selected) // PROBES + 1]
-    manifest = replace(manifest, probe={str(i): _drawn(job, source, i) for i in probes})
+    probe = selected[:: len(selected) // PROBES + 1]
+    probes = {str(i): sparse(work.select(i)) for i in probe}
+    machines = work.machines()  # asked for now that the model has run
+    manifest = replace(
+        manifest,
+        probe=probes,
+        engine={**manifest.engine, **_arithmetic(machines)},
+        run={**manifest.run, "machines": machines},
+    )
 
     def rows(done: set[int]) -> Iterable[Row]:
         todo = [i for i in indices if i not in done]
         progress = Progress(len(indices), "input", len(indices) - len(todo))
-        told = Told(sane, job, progress)
-        for item in progress.over(prefetched(source, todo, skip_corrupt=skip_corrupt)):
-            if item.x is None:
-                corrupt.append({"input": item.index, "problem": item.problem})
+        told = Told(sane, progress)
+        for outcome in progress.over(work.outcomes(todo, told.wants)):
+            if outcome.row is None:
+                corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
-            start = time.perf_counter()
-            found, more = guarded(f"input {item.index}", partial(job.certify, item.x, item.index))
-            seconds = time.perf_counter() - start
-            row = Row.of(item.index, item.label, found, seconds, input=(item.digest or "-")[:16])
-            row = replace(row, extra=more)
-            told.of(row, item.x, found)
-            yield row
+            told.of(outcome.row, outcome.alone)
+            yield outcome.row
 
     corrupt: list[dict[str, Any]] = []
     if out is None:
@@ -161,13 +166,13 @@ def certify_dataset(
     options: dict[str, Any] = {"accept_change": accept_change, "lock": lock}
     with Writer(path, manifest, further=job.further, **options) as writer:
         if not accept_change:
-            _same_model(path, writer.rows, source, job)
+            _same_model(path, writer.rows, len(source), work)
         kept = list(writer.rows)
         for row in rows({row.idx for row in kept}):
             writer.append(row)
             kept.append(row)
         if corrupt:
-            writer.record({"corrupt": corrupt})
+            writer.record({"corrupt": sorted(corrupt, key=lambda entry: entry["input"])})
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 
@@ -182,9 +187,16 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _drawn(job: Task, source: Any, index: int) -> str:
-    """The selection counts of one input, which tell one model from another."""
-    return sparse(guarded(f"input {index}", partial(job.select, source.input(index), index)))
+def _elsewhere(*_: Any) -> Any:
+    raise TypeError("the model is with the workers")
+
+
+def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What rows depend on of the machines."""
+    found = [machine["tf32"] for machine in machines if "tf32" in machine]
+    if any(tf32 != found[0] for tf32 in found):
+        raise ValueError(f"workers must have the same settings of TF32; got {found}")
+    return {"tf32": found[0]} if found else {}
 
 
 def _settled(out: str | os.PathLike[str] | None, runner_up: bool | None) -> bool:
@@ -216,13 +228,13 @@ def _as_before(path: Path, manifest: Manifest, source: Any) -> Manifest:
     )
 
 
-def _same_model(path: Path, rows: Sequence[Row], source: Any, job: Task) -> None:
+def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> None:
     """ValueError unless the model draws the counts of the most undecided row again."""
-    told = [row for row in rows if row.select and row.idx < len(source) and not row.extra]
+    told = [row for row in rows if row.select and row.idx < inputs and not row.extra]
     if not told:
         return
     row = min(told, key=lambda row: _lead(row.select))
-    before, again = sparse(row.select), _drawn(job, source, row.idx)
+    before, again = sparse(row.select), sparse(work.select(row.idx))
     if again != before:
         raise ValueError(
             f"{path}: the model has changed: input {row.idx} drew the selection counts {before} "

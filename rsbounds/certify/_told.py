@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
-from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.certificate import ABSTAIN
 from rsbounds.certify._progress import Progress
-from rsbounds.certify._tasks import Task
+from rsbounds.certify._tasks import Counts
 from rsbounds.results import Row
 
 
@@ -17,32 +16,36 @@ class Told:
 
     FIRST = 10
 
-    def __init__(self, sane: Callable[[str], object] | None, job: Task, progress: Progress) -> None:
-        self._sane, self._job, self._progress = sane, job, progress
+    def __init__(self, sane: Callable[[str], object] | None, progress: Progress) -> None:
+        self._sane, self._progress = sane, progress
         self._rows = self._correct = self._abstained = self._void = 0
         self._clean = self._noisy = 0.0
 
-    def of(self, row: Row, x: Any, found: Certificate) -> None:
-        """One more row."""
+    def wants(self) -> bool:
+        """Whether the next row is one of the first, whose counts without noise are told."""
+        return self._sane is not None and self._rows < self.FIRST
+
+    def of(self, row: Row, alone: Counts | None) -> None:
+        """One more row, and the counts of its input without noise."""
+        first = self.wants()
         self._rows += 1
         self._correct += row.correct
         self._abstained += row.predict == ABSTAIN
-        if found.void and not self._void:
+        if row.void and not self._void:
             warnings.warn(
-                f"input {row.idx}: {found.void} samples are void (their scores hold NaN) and "
+                f"input {row.idx}: {row.void} samples are void (their scores hold NaN) and "
                 "count for no class",
                 RuntimeWarning,
                 stacklevel=2,
             )
-        self._void += found.void
+        self._void += row.void
         share = f"accuracy {self._correct / self._rows:.3f}"
         self._progress.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
-        if self._sane is None or self._rows > self.FIRST or found.n == 0:
+        if self._sane is None or not first or alone is None:
             return
-        alone = self._job.alone(x)
         self._clean += row.label < len(alone) and alone[row.label] == 1
-        counted = found.counts[row.label] if row.label < len(found.counts) else 0
-        self._noisy += counted / found.n
+        counted = row.counts[row.label] if row.label < len(row.counts) else 0
+        self._noisy += counted / row.n
         if self._rows == self.FIRST:
             self._sane(
                 f"first {self.FIRST} inputs: base accuracy {self._clean / self.FIRST:.3f} without "

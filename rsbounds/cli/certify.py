@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +19,13 @@ import numpy as np
 from rsbounds import loading
 from rsbounds._numerics.checks import real, whole
 from rsbounds.certify import certify_dataset
-from rsbounds.cli import _engine, _options
+from rsbounds.cli import _cluster, _config, _engine, _made, _options
 from rsbounds.cli.merge import LOCK
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.loading import Data
+from rsbounds.results import Results
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import Scheme
 
@@ -79,8 +83,13 @@ def add_parser(subparsers: Any) -> None:
     add("--lock", choices=("flock", "none"), default="flock", help=LOCK)
     add("--dry-run", action="store_true", help="time one input and print what the run would cost")
     _engine.add_engine(parser)
+    _cluster.add(parser)
+    _config.accept(parser)
     own = parser.add_argument_group("noise level")
     for option in _options.distinct(o for m in _options.BUILT.values() for o in m.options):
+        if option.flag == "--sigma":
+            several = f"{option.help}; several give a file each, RUN-sigma0.25.tsv"
+            option = replace(option, type=levels, metavar="SIGMA,...", help=several)
         _options.add(own, option)
     parser.set_defaults(func=run)
 
@@ -93,22 +102,50 @@ def number(text: str) -> int:
     return int(value)
 
 
+def levels(text: str) -> float | tuple[float, ...]:
+    """A noise level, or several separated by commas."""
+    found = tuple(float(level) for level in text.split(","))
+    if len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"expected each noise level once; got {text!r}")
+    return found if len(found) > 1 else found[0]
+
+
 def run(args: argparse.Namespace) -> int:
-    """Certify what isn't certified yet."""
-    options = _check(args)
+    """Certify what isn't certified yet, at each noise level."""
+    runs = list(_runs(args))
+    checked = [_check(one) for one in runs]
+    return max(_run(one, options) for one, options in zip(runs, checked, strict=True))
+
+
+def _runs(args: argparse.Namespace) -> Iterator[argparse.Namespace]:
+    """One for each noise level, with a file of its own where there are several."""
+    several = args.sigma if isinstance(args.sigma, tuple) else None
+    if several is None:
+        yield args
+        return
+    for level in several:
+        name = f"{args.out.stem}-sigma{str(level).removesuffix('.0')}{args.out.suffix}"
+        out = args.out.with_name(name)
+        yield argparse.Namespace(**{**vars(args), "sigma": level, "out": out})
+
+
+def _run(args: argparse.Namespace, options: dict[str, Any]) -> int:
     rank, size, origin = loading.share(args.shard)
     loaded = _engine.load(args)
-    with _engine.open_data(args, loaded) as data:
+    elsewhere = _cluster.asked(args) and not args.dry_run
+    with ExitStack() as stack:
+        data = stack.enter_context(_engine.open_data(args, loaded))
         if not len(data):
             raise ValueError(f"{args.data}: the data must have at least one input; got none")
-        scheme: Scheme | Rule
-        if args.method == "composite":
-            scheme = read_rule(args.rule)
-            sampler: Any = _experts(args, loaded, data, scheme)
-        else:
-            scheme = _scheme(args, options, data)
-            sampler = _engine.sampler(args, loaded, data, scheme.sigma(data.input(0)))
+        scheme = _made.scheme(args, options, data)
+        if not isinstance(scheme, Rule):
             _hints(args, scheme, data)
+        model: Any
+        if elsewhere:
+            build = partial(_made.built, args, options, dict(loaded.describe))
+            model = stack.enter_context(_cluster.workers(args, build))
+        else:
+            model = _made.model(args, loaded, data, scheme)
         out = args.out
         if origin not in ("--shard", "default") and size > 1:
             out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
@@ -117,10 +154,11 @@ def run(args: argparse.Namespace) -> int:
         known |= {key: getattr(args, key) for key in ("target_radius", "skip", "max")}
         known["runner_up"] = None if args.runner_up is None else args.runner_up == "on"
         if args.dry_run:
-            return _dry(args, sampler, scheme, data, known)
+            return _dry(args, model, scheme, data, known)
         before = _rows(out)
+        start = time.perf_counter()
         found = certify_dataset(
-            sampler,
+            model,
             data,
             scheme,
             out=out,
@@ -134,11 +172,20 @@ def run(args: argparse.Namespace) -> int:
             sane=say,
             **known,
         )
-    void = sum(row.void for row in found.rows)
-    print(f"{out}: {len(found.rows)} rows, {len(found.rows) - before} of them new")
-    if void:
-        say(f"warning: {void} samples were void (their scores held NaN) and count for no class")
+    _summary(out, found, len(found.rows) - before, time.perf_counter() - start)
     return 0
+
+
+def _summary(out: Path, found: Results, new: int, seconds: float) -> None:
+    print(f"{out}: {len(found.rows)} rows, {new} of them new")
+    if found.rows:
+        rate = f", {new / seconds:.3g} rows a second" if new else ""
+        print(
+            f"accuracy {found.clean_accuracy():.4f}, abstentions {found.abstention():.4f}, "
+            f"average certified radius {found.average_radius():.4f}{rate}"
+        )
+    if void := sum(row.void for row in found.rows):
+        say(f"warning: {void} samples were void (their scores held NaN) and count for no class")
 
 
 def say(message: str) -> None:
@@ -165,6 +212,7 @@ def _check(args: argparse.Namespace) -> dict[str, Any]:
     if args.target_radius is not None:
         real("--alpha with --target-radius", args.alpha, 0, 0.5, closed="right", nan=False)
         real("--target-radius", args.target_radius, 0, closed="neither", nan=False)
+    _cluster.check(args)
     if args.n > MAX_N:
         raise ValueError(f"--n must be at most {MAX_N}; got {args.n}")
     if (args.rule is not None) != (args.method == "composite"):
@@ -183,76 +231,6 @@ def _check(args: argparse.Namespace) -> dict[str, Any]:
     if not args.out.parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(args.out))
     return options
-
-
-class _Given:
-    """What a method may ask for."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.dim = math.prod(shape)
-
-    def inputs(self, path: Any) -> tuple[Any, str]:
-        """The array x of an npz file, flattened, and the file's hash."""
-        anchors = loading.inputs(path).astype(np.float64)
-        anchors = anchors.reshape(len(anchors), -1)
-        if anchors.shape[1] != self.dim:
-            raise ValueError(
-                f"{path}: x must have {self.dim} numbers an input, as --data; "
-                f"got {anchors.shape[1]}"
-            )
-        return anchors, loading.file_hash(path)
-
-    def function(self, option: str, spec: str) -> tuple[Any, Any]:
-        """A function of one input from a torch module or a callable on a NumPy batch."""
-        function = loading.build(option, spec)
-        description = loading.fingerprint(spec, function)
-        if hasattr(function, "scheme"):
-            return function, description
-        if not loading.is_torch(function):
-            return (lambda x: np.asarray(function(x[None]))), description
-        import torch
-
-        function.eval().to("cpu")
-
-        def sigma(x: Any) -> Any:
-            with torch.inference_mode():
-                return function(torch.from_numpy(x[None])).numpy()
-
-        return sigma, description
-
-
-def read_rule(path: Path) -> Rule:
-    """The decision list of a JSON file."""
-    try:
-        return Rule.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a rule: {error}") from None
-
-
-def _experts(args: argparse.Namespace, loaded: Any, data: Data, rule: Rule) -> Any:
-    """The sampler of all levels, or a list with the expert of each."""
-    base = _engine.sampler(args, loaded, data, rule.sigmas[0])
-    own = {}
-    for text in args.model_for:
-        level, _, spec = text.partition("=")
-        try:
-            sigma = float(level)
-        except ValueError:
-            sigma = math.nan
-        if sigma not in rule.sigmas or not spec:
-            levels = ", ".join(map(str, rule.sigmas))
-            raise ValueError(
-                f"--model-for must be SIGMA=MODEL with SIGMA one of {levels}; got {text!r}"
-            )
-        expert = _engine.load(argparse.Namespace(**{**vars(args), "model": spec}))
-        own[sigma] = _engine.sampler(args, expert, data, sigma)
-    return [own.get(sigma, base) for sigma in rule.sigmas] if own else base
-
-
-def _scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Scheme:
-    build = _options.BUILT[args.method].build
-    assert build is not None
-    return build(options, _Given(data.input(0).shape))
 
 
 def _hints(args: argparse.Namespace, scheme: Scheme, data: Data) -> None:

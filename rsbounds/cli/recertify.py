@@ -12,7 +12,8 @@ from rsbounds import composite
 from rsbounds._numerics.checks import choice, real
 from rsbounds.certificate import COMPOSITE, Certificate
 from rsbounds.certify import certify_counts, further
-from rsbounds.cli.certify import COUNTED, read_rule
+from rsbounds.cli._made import read_rule
+from rsbounds.cli.certify import COUNTED
 from rsbounds.loading import file_hash
 from rsbounds.results import Manifest, Row, read_rows, write
 from rsbounds.schemes import METHODS, Scheme

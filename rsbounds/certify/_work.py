@@ -1,0 +1,127 @@
+"""Who certifies the inputs: this process, or workers elsewhere that hold one of these each."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+from rsbounds.certify._machine import machine
+from rsbounds.certify._tasks import Counts, Task, task
+from rsbounds.loading import Data, as_data, guarded, prefetched
+from rsbounds.results import Row
+
+#: Makes a worker's model, data and scheme where the worker is.
+Build = Callable[[], tuple[Any, Any, Any]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one input.
+
+    Attributes
+    ----------
+    index : int
+        Which one.
+    row : Row or None
+        Its row; None if it can't be decoded.
+    problem : str or None
+        Why there is none.
+    alone : sequence of int or None
+        Counts of one sample with hardly any noise, where they were asked for.
+    """
+
+    index: int
+    row: Row | None
+    problem: str | None = None
+    alone: Counts | None = None
+
+
+class Work(Protocol):
+    """Certifies inputs by their index."""
+
+    def select(self, index: int) -> Counts:
+        """The counts that choose the class: they tell one model from another."""
+        ...
+
+    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
+        """One for each index, in any order; ``alone()``: whether the next is to be told."""
+        ...
+
+    def machines(self) -> Sequence[Mapping[str, Any]]:
+        """Where it is done."""
+        ...
+
+
+@runtime_checkable
+class Crew(Protocol):
+    """Workers elsewhere, in place of a model."""
+
+    def begin(
+        self, known: Mapping[str, Any], expected: Mapping[str, Any], skip_corrupt: bool
+    ) -> Work:
+        """The work of one call, under its numbers, made where the workers are.
+
+        A worker that doesn't find ``expected`` of method and data refuses.
+        """
+        ...
+
+
+class Here:
+    """Work done in this process, the next inputs read ahead."""
+
+    def __init__(self, job: Task, source: Data, skip_corrupt: bool) -> None:
+        self._job, self._source, self._skip_corrupt = job, source, skip_corrupt
+
+    @classmethod
+    def built(
+        cls, build: Build, known: Mapping[str, Any], expected: Mapping[str, Any], skip_corrupt: bool
+    ) -> Here:
+        """A worker's own."""
+        model, data, scheme = build()
+        source = as_data(data)
+        job = task(model, scheme, **known)
+        for name, found in facts(job, source).items():
+            if found != expected[name]:
+                raise ValueError(
+                    f"a worker on {machine()['host']} must have the same {name} as the process "
+                    f"that writes; got {found} in place of {expected[name]}"
+                )
+        return cls(job, source, skip_corrupt)
+
+    def select(self, index: int) -> Counts:
+        drawn = partial(self._job.select, self._source.input(index), index)
+        counts: Counts = guarded(f"input {index}", drawn)
+        return counts
+
+    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
+        for item in prefetched(self._source, indices, skip_corrupt=self._skip_corrupt):
+            if item.x is None:
+                yield Outcome(item.index, None, item.problem)
+                continue
+            start = time.perf_counter()
+            certified = partial(self._job.certify, item.x, item.index)
+            found, more = guarded(f"input {item.index}", certified)
+            seconds = time.perf_counter() - start
+            row = Row.of(item.index, item.label, found, seconds, input=(item.digest or "-")[:16])
+            told = self._job.alone(item.x) if found.n and alone() else None
+            yield Outcome(item.index, replace(row, extra=more), alone=told)
+
+    def outcome(self, index: int, alone: bool) -> Outcome:
+        """What comes of one input."""
+        (found,) = self.outcomes([index], lambda: alone)
+        return found
+
+    def machines(self) -> Sequence[Mapping[str, Any]]:
+        return [machine()]
+
+
+def facts(job: Task, source: Data) -> dict[str, str]:
+    """What worker and writer must agree on."""
+    return {
+        "method": json.dumps([job.method, dict(job.parameters)], sort_keys=True),
+        "data": json.dumps(dict(source.identity), sort_keys=True),
+    }

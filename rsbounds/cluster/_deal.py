@@ -1,0 +1,136 @@
+"""Dealing out inputs: the next one to whoever is free, and again what a lost worker had."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from rsbounds.certify import Counts, Outcome
+
+AHEAD = 2  # calls that a worker has at most: one to do, one to go on with at once
+TRIES = 5  # times that a call may lose its worker
+
+
+class LostWorker(Exception):
+    """A worker ended before its answer."""
+
+
+class Executor(Protocol):
+    """Workers that can be called; a lost one is replaced under its number.
+
+    Attributes
+    ----------
+    count : int
+        How many there are, those that are still to come with them.
+    """
+
+    count: int
+
+    def call(self, worker: int, name: str, *args: Any) -> Hashable:
+        """Start a call of a method of :class:`rsbounds.certify.Here`; its ticket."""
+        ...
+
+    def finished(self, tickets: Sequence[Any]) -> Iterable[Any]:
+        """Wait until one of the calls has ended; those that have."""
+        ...
+
+    def result(self, ticket: Any) -> Any:
+        """What a call returned, or its ValueError, or :class:`LostWorker`."""
+        ...
+
+    def close(self) -> None:
+        """End all workers, whatever they are doing."""
+        ...
+
+
+class _Call(NamedTuple):
+    worker: int
+    name: str
+    args: tuple[Any, ...]
+
+
+class Dealt:
+    """The :class:`rsbounds.certify.Work` of an executor's workers.
+
+    A worker takes part as soon as it answers for the first time. When no input is left, those who
+    are idle repeat what others still have: nobody waits for a straggler or a lost machine.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._running: dict[Hashable, _Call] = {}
+        self._machines: dict[int, Sequence[Mapping[str, Any]]] = {}
+        self._lost: Counter[Any] = Counter()
+        for worker in range(executor.count):
+            self._start(worker, "machines")
+        while not self._machines:
+            list(self._ended())
+
+    def machines(self) -> Sequence[Mapping[str, Any]]:
+        distinct: list[Mapping[str, Any]] = []
+        for found in self._machines.values():
+            distinct += [one for one in found if one not in distinct]
+        return distinct
+
+    def select(self, index: int) -> Counts:
+        self._start(min(self._machines), "select", index)
+        while True:
+            for call, value in self._ended():
+                if call.name == "select":
+                    counts: Counts = value
+                    return counts
+
+    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
+        left = deque(indices)
+        missing = dict.fromkeys(left)  # a set in order
+        repeated: set[int] = set()
+        while missing:
+            while (worker := self._free()) is not None:
+                if left:
+                    self._start(worker, "outcome", left.popleft(), alone())
+                    continue
+                held = self._held(worker)
+                again = next((i for i in missing if i not in repeated and i not in held), None)
+                if held or again is None:
+                    break
+                repeated.add(again)
+                self._start(worker, "outcome", again, alone())
+            for call, value in self._ended():
+                if call.name == "outcome" and call.args[0] in missing:
+                    del missing[call.args[0]]
+                    yield value
+
+    def _start(self, worker: int, name: str, *args: Any) -> None:
+        ticket = self._executor.call(worker, name, *args)
+        self._running[ticket] = _Call(worker, name, args)
+
+    def _held(self, worker: int) -> list[int]:
+        """Inputs that a worker has."""
+        calls = self._running.values()
+        return [c.args[0] for c in calls if c.worker == worker and c.name == "outcome"]
+
+    def _free(self) -> int | None:
+        """The worker with the least to do, unless that is enough."""
+        load = Counter(call.worker for call in self._running.values())
+        worker = min(self._machines, key=lambda w: load[w])
+        return worker if load[worker] < AHEAD else None
+
+    def _ended(self) -> Iterator[tuple[_Call, Any]]:
+        """Wait for calls to end; what they returned. Those of lost workers are begun again."""
+        for ticket in list(self._executor.finished(list(self._running))):
+            call = self._running.pop(ticket)
+            try:
+                value = self._executor.result(ticket)
+            except LostWorker as error:
+                self._lost[call.name, call.args] += 1
+                if self._lost[call.name, call.args] >= TRIES:
+                    what = f"input {call.args[0]}" if call.args else "making the model"
+                    raise ValueError(
+                        f"{what} ended its worker {TRIES} times ({error}): out of memory?"
+                    ) from None
+                self._start(call.worker, call.name, *call.args)
+                continue
+            if call.name == "machines":
+                self._machines[call.worker] = value
+            yield call, value

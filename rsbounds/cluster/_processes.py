@@ -1,0 +1,158 @@
+"""Workers that are processes of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+from rsbounds._numerics.checks import count as whole_count
+from rsbounds.certify import Build
+from rsbounds.cluster._deal import LostWorker
+from rsbounds.cluster._workers import Member, Workers
+
+
+class Processes(Workers):
+    """Processes of this machine, each with a model of its own.
+
+    Parameters
+    ----------
+    build : callable
+        As in :class:`Workers`.
+    count : int
+        How many, >= 1; by default one for each device.
+    devices : sequence of str
+        GPUs, as ``CUDA_VISIBLE_DEVICES`` names them or by their place in it, dealt out to the
+        processes one each, in turn: to its process a GPU is ``cuda:0``.
+    threads : int, optional
+        Threads of each for the forward passes, >= 1; by default this machine's cores divided.
+        A network's sums on a CPU may depend on it in their last bit.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
+
+    Examples
+    --------
+    >>> from rsbounds.cluster import Processes
+    >>> workers = Processes(print, devices=["0", "1"])  # not started yet
+    >>> workers.count
+    2
+    """
+
+    def __init__(
+        self,
+        build: Build,
+        count: int | None = None,
+        *,
+        devices: Sequence[str] = (),
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(build)
+        self.count = whole_count("count", len(devices) or 1 if count is None else count, 1)
+        cores = os.cpu_count() or 1
+        own = max(cores // self.count, 1) if threads is None else threads
+        known = {"OMP_NUM_THREADS": str(whole_count("threads", own, 1))}
+        names = _visible(devices, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        gpus = [{"CUDA_VISIBLE_DEVICES": name} for name in names] or [{}]
+        self._environments = [known | gpus[i % len(gpus)] for i in range(self.count)]
+
+    def _begun(self, member: tuple[Any, ...]) -> Pools:
+        return Pools(self._environments, member)
+
+
+class Pools:
+    """The :class:`Executor` of processes: a pool of one each, so that one's death is its own."""
+
+    def __init__(self, environments: Sequence[Mapping[str, str]], member: tuple[Any, ...]) -> None:
+        self.count = len(environments)
+        self._environments, self._member = environments, member
+        self._pools: dict[int, ProcessPoolExecutor] = {}
+        self._context = multiprocessing.get_context("spawn")
+        self._alive, self._end = self._context.Pipe(duplex=False)
+
+    def call(self, worker: int, name: str, *args: Any) -> Future[Any]:
+        if worker in self._pools:
+            try:
+                return self._pools[worker].submit(_do, name, *args)
+            except BrokenProcessPool:
+                self._pools.pop(worker).shutdown()
+        pool = ProcessPoolExecutor(1, self._context, _begin, (self._alive, self._member))
+        self._pools[worker] = pool
+        with _environment(self._environments[worker]):  # the first call starts the process
+            return pool.submit(_do, name, *args)
+
+    def finished(self, tickets: Sequence[Future[Any]]) -> Iterable[Future[Any]]:
+        return wait(tickets, return_when=FIRST_COMPLETED).done
+
+    def result(self, ticket: Future[Any]) -> Any:
+        try:
+            return ticket.result()
+        except BrokenProcessPool as error:
+            raise LostWorker("the process was ended") from error
+
+    def close(self) -> None:
+        self._end.close()  # which ends the processes at once
+        for pool in self._pools.values():
+            pool.shutdown(cancel_futures=True)
+        self._alive.close()
+
+
+_member: Member
+
+
+def _begin(alive: Connection, member: tuple[Any, ...]) -> None:
+    global _member
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the writing process's to answer
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+    _member = Member(*member)
+
+
+def _do(name: str, *args: Any) -> Any:
+    return _member.do(name, *args)
+
+
+def _end_with(alive: Connection) -> None:
+    """End this process when the writing one closes its end of the pipe, or is no more."""
+    alive.poll(None)
+    os._exit(0)
+
+
+def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
+    """The names of devices, those that are places in ``CUDA_VISIBLE_DEVICES`` looked up."""
+    held = visible.split(",") if visible else None
+    found = []
+    for device in devices:
+        if not device or "," in device:
+            raise ValueError(f"devices must be numbers or names of GPUs; got {device!r}")
+        if held is not None and device.isdecimal():
+            if int(device) >= len(held):
+                raise ValueError(
+                    f"devices must be below the number of GPUs in CUDA_VISIBLE_DEVICES, "
+                    f"{len(held)}; got {device}"
+                )
+            device = held[int(device)]
+        found.append(device)
+    return found
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,169 @@
+"""Workers that are actors of a Ray cluster."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import socket
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rsbounds._numerics.checks import count as whole_count
+from rsbounds._numerics.checks import real
+from rsbounds.certify import Build
+from rsbounds.cluster._deal import LostWorker
+from rsbounds.cluster._workers import Member, Workers
+
+STORE = 100 * 2**20  # bytes of object store of a cluster of our own: only rows pass through it
+ANSWER = 10.0  # seconds in which a cluster's address must answer
+RETRIES = 3  # times that Ray itself begins a lost call again
+
+
+class Ray(Workers):
+    """Actors of a Ray cluster (the extra ``ray``).
+
+    Workers that come later take part from then on: ask for as many as there may be.
+
+    Parameters
+    ----------
+    build : callable
+        As in :class:`Workers`.
+    address : str, optional
+        Of the cluster, ``HOST:PORT``, ``ray://HOST:PORT`` or ``auto``; by default that in
+        ``RAY_ADDRESS``, else a cluster of this machine alone is started, and ended with the run.
+    count : int, optional
+        How many actors, >= 1; by default as many as the cluster has room for when it is asked.
+    gpus : float
+        GPUs of each, >= 0; below 1 they share.
+    threads : int
+        CPUs of each, and threads of its forward passes, >= 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
+
+    Examples
+    --------
+    >>> from rsbounds.cluster import Ray
+    >>> workers = Ray(print, "head:6379", gpus=1)  # not connected yet
+    >>> workers.close()
+    """
+
+    def __init__(
+        self,
+        build: Build,
+        address: str | None = None,
+        *,
+        count: int | None = None,
+        gpus: float = 0,
+        threads: int = 1,
+    ) -> None:
+        super().__init__(build)
+        self._address = address or os.environ.get("RAY_ADDRESS") or "local"
+        self._count = None if count is None else whole_count("count", count, 1)
+        self._gpus = float(real("gpus", gpus, 0, nan=False))
+        self._threads = whole_count("threads", threads, 1)
+
+    def _begun(self, member: tuple[Any, ...]) -> Actors:
+        ray = _connected(self._address, (self._count or 1) * self._threads)
+        try:
+            count = self._count or _room(ray, self._gpus, self._threads)
+            options = {"num_cpus": self._threads, "num_gpus": self._gpus}
+            return Actors(ray, count, options, member)
+        except BaseException:
+            ray.shutdown()
+            raise
+
+
+class Actors:
+    """The :class:`Executor` of actors."""
+
+    def __init__(self, ray: Any, count: int, options: dict[str, Any], member: Any) -> None:
+        self.count, self._ray = count, ray
+        made = ray.remote(Actor).options(max_restarts=-1, max_task_retries=RETRIES, **options)
+        self._actors = [made.remote(*member) for _ in range(count)]
+
+    def call(self, worker: int, name: str, *args: Any) -> Any:
+        return self._actors[worker].do.remote(name, *args)
+
+    def finished(self, tickets: Sequence[Any]) -> Iterable[Any]:
+        done: Iterable[Any] = self._ray.wait(tickets, num_returns=1)[0]
+        return done
+
+    def result(self, ticket: Any) -> Any:
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(ticket)
+        except errors.RayTaskError as error:
+            raise ValueError(str(error.cause or error)) from None
+        except errors.RayError as error:
+            raise LostWorker(type(error).__name__) from error
+
+    def close(self) -> None:
+        self._ray.shutdown()  # which ends this run's actors
+
+
+class Actor(Member):
+    """A worker with the GPUs that Ray gives it."""
+
+    def __init__(self, *member: Any) -> None:
+        ray: Any = importlib.import_module("ray")
+        if gpus := ray.get_gpu_ids():
+            os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, gpus))
+        super().__init__(*member)
+
+
+def _connected(address: str, cpus: int) -> Any:
+    """Ray, connected to that cluster or to one of its own."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        ray: Any = importlib.import_module("ray")
+    except ImportError:
+        raise ImportError("ray isn't installed: pip install rsbounds[ray]") from None
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address == "local":
+        cpus = max(cpus, os.cpu_count() or 1)
+        quiet |= {"num_cpus": cpus, "object_store_memory": STORE, "include_dashboard": False}
+    else:
+        _answers(address)
+    try:
+        ray.init(address=address, **quiet)
+    except Exception as error:
+        ray.shutdown()
+        said = str(error).strip().partition("\n")[0]
+        raise ValueError(f"the Ray cluster at {address} can't be used: {said}") from None
+    return ray
+
+
+def _answers(address: str) -> None:
+    """ValueError unless something listens there."""
+    if address == "auto":
+        return
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise ValueError(
+            f"the address of a Ray cluster must be HOST:PORT, ray://HOST:PORT or auto; "
+            f"got {address!r}"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()
+    except OSError as error:
+        raise ValueError(f"the Ray cluster at {address} doesn't answer: {error}") from None
+
+
+def _room(ray: Any, gpus: float, cpus: int) -> int:
+    """How many actors the cluster has room for."""
+    held = ray.cluster_resources()
+    room = held.get("CPU", 0) // cpus
+    if gpus:
+        room = min(room, held.get("GPU", 0) // gpus)
+    if room < 1:
+        raise ValueError(
+            f"the Ray cluster has no room for a worker of {cpus} CPUs and {gpus:g} GPUs; got "
+            f"{held.get('CPU', 0):g} and {held.get('GPU', 0):g}; with a number of workers the run "
+            "waits until there is"
+        )
+    return int(room)

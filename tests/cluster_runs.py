@@ -1,0 +1,120 @@
+"""Runs of ``rsbounds certify`` with workers that can be found and killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+MODEL = """
+import os, pathlib, time
+import numpy as np
+
+weights = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
+
+def linear():
+    pathlib.Path(f"pid-{os.getpid()}").touch()
+    def call(batch):
+        time.sleep(0.02)
+        return batch @ weights
+    return call
+
+def unseeded():
+    import torch
+    return torch.nn.Linear(20, 3)
+
+def seeded():
+    import torch
+    torch.manual_seed(1)
+    layers = torch.nn.Linear(20, 50), torch.nn.ReLU(), torch.nn.Linear(50, 3)
+    return torch.nn.Sequential(*layers)
+
+def murderous():
+    here = linear()
+    def call(batch):
+        if abs(batch).max() > 50 and len(batch) > 1:
+            os._exit(1)
+        return here(batch)
+    return call
+
+def failing():
+    def call(batch):
+        if abs(batch).max() > 50 and len(batch) > 1:
+            raise RuntimeError("no such layer")
+        return batch @ weights
+    return call
+"""
+COUNT = 24
+
+
+def prepare(folder: Path) -> None:
+    """A model and its data; the input at 13 is far from all others."""
+    (folder / "model.py").write_text(MODEL)
+    x = np.random.default_rng(1).standard_normal((COUNT, 20)).astype(np.float32)
+    x[13] *= 100
+    y = np.random.default_rng(2).integers(0, 3, COUNT)
+    np.savez(folder / "data.npz", x=x, y=y)
+
+
+def words(*more: str, out: str = "out.tsv", model: str = "linear") -> list[str]:
+    given = f"--model model:{model} --data data.npz --sigma 0.5 --n0 20 --n 2000 --out {out}"
+    return [sys.executable, "-m", "rsbounds", "certify", *given.split(), *more]
+
+
+def environment() -> dict[str, str]:
+    root = str(Path(__file__).parent.parent)
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "RAY"))}
+    return kept | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+
+
+def run(*more: str, folder: Path, **known: str) -> subprocess.CompletedProcess[str]:
+    options = {"capture_output": True, "text": True, "timeout": 180}
+    return subprocess.run(words(*more, **known), cwd=folder, env=environment(), **options)
+
+
+def start(*more: str, folder: Path, **known: str) -> subprocess.Popen[bytes]:
+    for file in folder.glob("pid-*"):
+        file.unlink()
+    return subprocess.Popen(words(*more, **known), cwd=folder, env=environment())
+
+
+def wait_for_rows(process: subprocess.Popen[bytes], path: Path, count: int) -> None:
+    for _ in range(12_000):
+        if path.exists() and path.read_bytes().count(b"\n") > count:
+            return
+        assert process.poll() is None
+        time.sleep(0.01)
+    raise AssertionError("no rows in two minutes")
+
+
+def workers(process: subprocess.Popen[bytes], folder: Path) -> list[int]:
+    """Processes that made the model, but for the one that writes."""
+    found = [int(file.name.removeprefix("pid-")) for file in folder.glob("pid-*")]
+    return [pid for pid in found if pid != process.pid]
+
+
+def gone(pid: int) -> bool:
+    for _ in range(3000):
+        try:
+            os.kill(pid, 0)
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def without_time(path: Path) -> list[list[str]]:
+    lines = (line.split("\t") for line in path.read_text().splitlines())
+    return [fields[:5] + fields[6:] for fields in lines]

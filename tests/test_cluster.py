@@ -1,0 +1,368 @@
+"""Work dealt out to others: the rows of one process, whoever is slow, late, killed or wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+from functools import partial
+
+import cluster_runs as runs
+import numpy as np
+import pytest
+
+from rsbounds import certify_dataset, schemes
+from rsbounds.certify import ArraySampler, Outcome
+from rsbounds.certify._machine import machine
+from rsbounds.cluster import LostWorker, Processes, Ray
+from rsbounds.cluster._deal import AHEAD, TRIES, Dealt
+from rsbounds.cluster._processes import _visible
+from rsbounds.cluster._ray import Actor
+
+# --- dealing, with workers of a clock
+
+
+class Clock:
+    """Workers that do one call after the other, each in its own time; some are lost."""
+
+    def __init__(self, paces, *, late=(), lost=lambda worker, name, index: False):
+        self.count, self._paces, self._lost = len(paces), paces, lost
+        self.now, self.free = 0.0, [float("inf") if w in late else 0.0 for w in range(self.count)]
+        self.calls, self.most = [], 0
+
+    def call(self, worker, name, *args):
+        begin = max(self.now, self.free[worker])
+        self.free[worker] = begin + self._paces[worker]
+        self.calls.append((self.free[worker], worker, name, args))
+        return len(self.calls) - 1
+
+    def finished(self, tickets):
+        ends = {t: self.calls[t][0] for t in tickets}
+        self.most = max(self.most, len(ends))
+        self.now = min(ends.values())
+        assert self.now < float("inf"), "waits for a worker that never comes"
+        return [t for t in tickets if ends[t] == self.now]
+
+    def result(self, ticket):
+        _, worker, name, args = self.calls[ticket]
+        if self._lost(worker, name, args[0] if args else None):
+            raise LostWorker("gone")
+        if name == "machines":
+            return [{"host": f"host{worker % 2}"}]
+        return [7, worker] if name == "select" else Outcome(args[0], None)
+
+
+def indices(clock, count):
+    found = [o.index for o in Dealt(clock).outcomes(range(count), lambda: False)]
+    assert len(found) == count
+    assert sorted(found) == list(range(count))
+    return found
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7, 40])
+def test_each_input_comes_once(workers):
+    clock = Clock([1.0] * workers)
+    indices(clock, 30)
+    assert clock.most <= AHEAD * workers
+
+
+def test_a_straggler_is_not_waited_for():
+    clock = Clock([1.0, 1.0, 1000.0])
+    indices(clock, 30)
+    assert clock.now < 1000 + 30  # its first answer joins it; nothing waits for its second
+
+
+def test_a_worker_that_never_comes_is_not_waited_for():
+    indices(Clock([1.0, 1.0, 1.0], late=(1,)), 30)
+
+
+def test_a_worker_that_stops_answering_is_not_waited_for():
+    clock = Clock([1.0, 1.0])
+    work = Dealt(clock)
+    found = []
+    for outcome in work.outcomes(range(30), lambda: False):
+        found.append(outcome.index)
+        if len(found) == 5:
+            clock._paces[0] = clock.free[0] = float("inf")
+            clock.calls = [
+                (float("inf"), *c[1:]) if c[1] == 0 and c[0] > clock.now else c for c in clock.calls
+            ]
+    assert sorted(found) == list(range(30))
+
+
+def test_what_lost_workers_had_is_done_again():
+    rng = random.Random(0)
+    clock = Clock([1.0, 2.0, 1.5], lost=lambda *_: rng.random() < 0.2)
+    indices(clock, 200)
+
+
+def test_an_input_that_ends_every_worker_ends_the_run():
+    clock = Clock([1.0, 1.0], lost=lambda worker, name, index: index == 5)
+    with pytest.raises(ValueError, match=f"input 5 ended its worker {TRIES} times"):
+        indices(clock, 30)
+
+
+def test_a_model_that_ends_every_worker_ends_the_run():
+    clock = Clock([1.0, 1.0], lost=lambda worker, name, index: name == "machines")
+    with pytest.raises(ValueError, match="making the model ended its worker"):
+        Dealt(clock)
+
+
+def test_machines_are_told_once_each():
+    work = Dealt(Clock([1.0] * 5))
+    assert work.select(3) == [7, 0]
+    assert {m["host"] for m in work.machines()} <= {"host0", "host1"}
+    assert len(work.machines()) <= 2
+
+
+# --- processes
+
+
+def build(sigma=0.5):
+    weights = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
+    x = np.random.default_rng(1).standard_normal((9, 20)).astype(np.float32)
+    return (lambda batch: batch @ weights), (x, (x @ weights).argmax(1)), schemes.gaussian(sigma)
+
+
+def test_from_python_rows_are_those_of_one_process(tmp_path):
+    model, data, scheme = build()
+    alone = certify_dataset(model, data, scheme, n=1000)
+    with Processes(build, 2) as workers:
+        found = certify_dataset(workers, data, scheme, n=1000, out=tmp_path / "a.tsv")
+        again = certify_dataset(workers, data, scheme, n=1000, out=tmp_path / "a.tsv")
+    times = [row.time for row in alone.rows]
+    for some in (found, again):
+        rows = sorted(some.rows, key=lambda row: row.idx)
+        assert [row.text(("idx", "radius", "counts", "input")) for row in rows] == [
+            row.text(("idx", "radius", "counts", "input")) for row in alone.rows
+        ]
+    assert all(times)
+    assert found.manifest.probe == alone.manifest.probe
+
+
+def test_workers_of_another_scheme_or_data_are_refused():
+    _, data, scheme = build()
+    with (
+        Processes(partial(build, 0.25), 1) as workers,
+        pytest.raises(ValueError, match="must have the same method as the process that writes"),
+    ):
+        certify_dataset(workers, data, scheme, n=10)
+    data = data[0][:5], data[1][:5]
+    with (
+        Processes(build, 1) as workers,
+        pytest.raises(ValueError, match="must have the same data as the process that writes"),
+    ):
+        certify_dataset(workers, data, scheme, n=10)
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({"count": 0}, "count must be"),
+        ({"count": 1.5}, "count must be"),
+        ({"threads": 0}, "threads must be"),
+        ({"devices": ["0", ""]}, "devices must be numbers or names"),
+    ],
+)
+def test_bad_numbers_of_processes_are_refused(known, said):
+    with pytest.raises(ValueError, match=said):
+        Processes(build, **known)
+
+
+def test_devices_are_places_among_those_that_are_visible():
+    assert _visible(["0", "3"], None) == ["0", "3"]
+    assert _visible(["1", "0"], "4,GPU-a") == ["GPU-a", "4"]
+    assert _visible(["GPU-b"], "4,5") == ["GPU-b"]
+    with pytest.raises(ValueError, match="devices must be below the number of GPUs"):
+        _visible(["2"], "4,5")
+
+
+def test_devices_are_dealt_round():
+    made = Processes(build, 5, devices=["0", "1"])
+    assert [e["CUDA_VISIBLE_DEVICES"] for e in made._environments] == list("01010")
+
+
+# --- GPUs, none of which is at hand
+
+
+class Torch:
+    """What is asked of PyTorch."""
+
+    class cuda:
+        is_available = is_initialized = staticmethod(lambda: True)
+        get_device_name = staticmethod(lambda: "GPU 9000")
+
+    class version:
+        cuda = "13.0"
+
+    class backends:
+        class cuda:
+            class matmul:
+                allow_tf32 = True
+
+        class cudnn:
+            benchmark, deterministic, allow_tf32 = False, True, True
+            version = staticmethod(lambda: 91000)
+
+    class nn:
+        Module = type("Module", (), {})
+
+    get_num_threads = staticmethod(lambda: 3)
+
+
+def test_a_gpu_and_its_arithmetic_are_recorded_and_rows_depend_on_tf32(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", Torch)
+    found = machine()
+    assert (found["gpu"], found["threads"], found["cuda"]) == ("GPU 9000", 3, "13.0")
+    assert found["cudnn"] == {"version": 91000, "benchmark": False, "deterministic": True}
+    model, data, scheme = build()
+    certify = partial(certify_dataset, ArraySampler(model), data, scheme, n=100)
+    first = certify(out=tmp_path / "a.tsv", max=3)
+    assert first.manifest.engine["tf32"] == {"matmul": True, "cudnn": True}
+    monkeypatch.setattr(Torch.backends.cuda.matmul, "allow_tf32", False)
+    with pytest.raises(ValueError, match=r"engine\.tf32\.matmul was true and is now false"):
+        certify(out=tmp_path / "a.tsv")
+    monkeypatch.setattr(Torch.cuda, "is_initialized", lambda: False)
+    assert "gpu" not in machine()
+
+
+def test_an_actor_sees_the_gpus_that_ray_gives_it(monkeypatch):
+    class Gpus:
+        get_gpu_ids = staticmethod(lambda: [2, "GPU-a"])
+
+    monkeypatch.setitem(sys.modules, "ray", Gpus)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    Actor(".", build)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "2,GPU-a"
+
+
+# --- the command
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The run of one process."""
+    folder = tmp_path_factory.mktemp("whole")
+    runs.prepare(folder)
+    done = runs.run(folder=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "out.tsv"
+
+
+@pytest.fixture
+def work(tmp_path):
+    runs.prepare(tmp_path)
+    return tmp_path
+
+
+def test_a_killed_process_loses_nothing(work, whole):
+    out = work / "out.tsv"
+    with runs.start("--processes", "2", folder=work) as process:
+        runs.wait_for_rows(process, out, 3)
+        first = runs.workers(process, work)
+        runs.kill(first[0])
+        assert process.wait(timeout=120) == 0
+        assert len(runs.workers(process, work)) > len(first)  # another took its place
+    assert runs.without_time(out) == runs.without_time(whole)
+    machines = json.loads((work / "out.tsv.manifest.json").read_text())["run"]["machines"]
+    assert machines[0]["host"]
+    assert machines[0]["cores"] >= 1
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+def test_an_ended_writer_takes_its_workers_along_and_is_resumed(work, whole, sign):
+    out = work / "out.tsv"
+    with runs.start("--processes", "2", folder=work) as process:
+        runs.wait_for_rows(process, out, 3)
+        process.send_signal(sign)
+        assert process.wait(timeout=60) == (130 if sign == signal.SIGINT else -9)
+        assert all(runs.gone(pid) for pid in runs.workers(process, work))
+    assert 3 <= len(runs.without_time(out)) - 1 < runs.COUNT
+    done = runs.run("--processes", "2", folder=work)
+    assert done.returncode == 0, done.stderr
+    assert runs.without_time(out) == runs.without_time(whole)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("nothing", "--model model:nothing failed: AttributeError"),
+        ("failing", "input 13 failed: RuntimeError: no such layer"),
+        ("murderous", "input 13 ended its worker 5 times"),
+    ],
+)
+def test_what_goes_wrong_in_a_worker_is_one_line(work, model, said):
+    done = runs.run("--processes", "2", folder=work, model=model)
+    assert done.returncode == 2
+    (line,) = [one for one in done.stderr.splitlines() if "first 10 inputs" not in one]
+    assert said in line
+
+
+def test_corrupt_inputs_are_left_out_and_recorded(work):
+    with np.load(work / "data.npz") as data:
+        x, y = data["x"], data["y"]
+    x[[17, 4]] = np.nan
+    np.savez(work / "data.npz", x=x, y=y)
+    done = runs.run("--processes", "2", folder=work)
+    assert done.returncode == 2
+    assert "input 4 must be finite" in done.stderr
+    for out, more in ("a.tsv", ()), ("b.tsv", ("--processes", "2")):
+        done = runs.run("--skip-corrupt", *more, folder=work, out=out)
+        assert done.returncode == 0, done.stderr
+    assert runs.without_time(work / "a.tsv") == runs.without_time(work / "b.tsv")
+    a, b = (json.loads((work / f"{n}.tsv.manifest.json").read_text()) for n in "ab")
+    assert a["history"] == b["history"]
+    assert [entry["input"] for entry in b["history"][0]["corrupt"]] == [4, 17]
+
+
+def test_shares_and_processes_go_together(work, whole):
+    for i in range(2):
+        done = runs.run(f"--shard={i}/2", "--processes=2", folder=work, out=f"{i}.tsv")
+        assert done.returncode == 0, done.stderr
+    lines = runs.without_time(work / "0.tsv")[1:] + runs.without_time(work / "1.tsv")[1:]
+    assert sorted(lines) == sorted(runs.without_time(whole)[1:])
+
+
+@pytest.mark.slow
+def test_a_network_is_that_of_one_process_or_refused(work):
+    pytest.importorskip("torch")
+    for out, more in ("a.tsv", ()), ("b.tsv", ("--processes", "2")):
+        done = runs.run("--threads", "1", *more, folder=work, model="seeded", out=out)
+        assert done.returncode == 0, done.stderr
+    assert runs.without_time(work / "a.tsv") == runs.without_time(work / "b.tsv")
+    machines = json.loads((work / "b.tsv.manifest.json").read_text())["run"]["machines"]
+    assert [one["threads"] for one in machines] == [1]
+    done = runs.run("--processes", "2", folder=work, model="unseeded")
+    assert done.returncode == 2
+    assert "must be the same wherever it is made" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("--processes 0", "--processes must be"),
+        ("--devices 0 --device cpu", "need --device cuda; got cpu"),
+        ("--workers 2", "--workers goes with --ray"),
+        ("--gpus-per-worker 1", "--gpus-per-worker goes with --ray"),
+        ("--ray --processes 2", "--ray has workers of its own"),
+        ("--ray --workers 0", "--workers must be"),
+        ("--ray --gpus-per-worker -1", "--gpus-per-worker must be"),
+        ("--threads 0", "--threads must be"),
+    ],
+)
+def test_bad_options_are_one_line(work, more, said):
+    done = runs.run(*more.split(), folder=work)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(work.glob("out*"))
+
+
+def test_ray_is_not_started_before_it_is_needed():
+    with Ray(build, "nobody:1") as workers:
+        assert workers._executor is None
+    with pytest.raises(ValueError, match="gpus must be"):
+        Ray(build, gpus=-1)
