@@ -18,6 +18,7 @@ from rsbounds.certify._work import Crew, Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import as_data, check_labels, file_hash
+from rsbounds.loading.rows import CorruptInput
 from rsbounds.results import Manifest, Results, Row, Writer, manifest_path
 from rsbounds.results import sparse_counts as sparse
 from rsbounds.schemes import Scheme
@@ -138,7 +139,7 @@ def certify_dataset(
     indices = list(manifest.indices())
     check_labels(source, 2**62, indices)
     probe = selected[:: len(selected) // PROBES + 1]
-    probes = {str(i): sparse(work.select(i)) for i in probe}
+    probes = dict(_probed(work, probe, skip_corrupt))
     machines = work.machines()  # asked for now that the model has run
     manifest = replace(
         manifest,
@@ -185,6 +186,16 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[tuple[str, str]]:
+    """Selection counts of some inputs, which tell one model from another."""
+    for index in indices:
+        try:
+            yield str(index), sparse(work.select(index))
+        except CorruptInput:
+            if not skip_corrupt:
+                raise
 
 
 def _elsewhere(*_: Any) -> Any:
