@@ -34,12 +34,13 @@ def points(seed: int, count: int) -> Any:
         yield distance, z, sigma0, sigma0 * math.exp(change), dim
 
 
-# Points at which a coarser step, or an error of the square of what every other node missed,
-# fell short of the error by 28 and by 3.
+# Points at which a coarser step, or a bound that took what every other node missed to a higher
+# power, fell short of the error by factors of 28 and 3.
 HARD = [
     (0.009807359270720774, 0.16302610221667646, 1.5599620046000189, 1.7260980899584, 2),
     (0.10498908259632903, -0.33062925989451414, 1.135645661434616, 1.0768636293, 1),
     (0.07489711727590646, -0.2697896147675957, 6.039519274963145, 8.40761478, 1),
+    (1.1639896006623527, -1.9970758831478168, 4.778180153017472, 3.61899804703453, 3),
 ]
 
 

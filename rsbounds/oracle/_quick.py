@@ -25,7 +25,7 @@ from rsbounds.oracle._normal import Mpf
 _LAST = 40.0  # the integrand is followed down to e^-40
 _FAR = 1e15  # largest s and dimension
 _HIGHEST = 36.0  # largest score, where tails are still normal numbers
-_SETTLED = 1e-7  # what every other node may differ by; halving the step squares it
+_SETTLED = 1e-7  # what every other node may differ by
 _SAFETY = 4  # on all of the error bound
 _NORMAL = NormalDist()
 
@@ -82,7 +82,7 @@ def worst_sum(
 
 def _worst(a: Mpf, z: Mpf, sigma0: Mpf, sigma1: Mpf, s0: Mpf, dim: Mpf) -> Bounded | None:
     inside = 1 if sigma1 < sigma0 else -1
-    found = _offset(inside * z, s0, dim)
+    found = offset(inside * z, s0, dim)
     if found is None:
         return None
     u0, there = found
@@ -94,7 +94,7 @@ def _worst(a: Mpf, z: Mpf, sigma0: Mpf, sigma1: Mpf, s0: Mpf, dim: Mpf) -> Bound
     return Bounded(inside * here.value, here.error + carried * there.error)
 
 
-def _offset(z: Mpf, s: Mpf, dim: Mpf) -> tuple[Mpf, _Score] | None:
+def offset(z: Mpf, s: Mpf, dim: Mpf) -> tuple[Mpf, _Score] | None:
     """The u of G(s, u) = z by Newton's method, and G there."""
     rho = mp.sqrt(_first_guess(float(z), float(dim), float(s * s)))
     u = rho - s
@@ -128,10 +128,10 @@ def _ball_score(u: Mpf, s: Mpf, dim: Mpf) -> _Score | None:
     """G(s, u), or None where floats don't carry it."""
     if not s + u > 0:
         return None
-    offset = float(u * (2 * s + u) - dim)
+    excess = float(u * (2 * s + u) - dim)
     x, nc, mu = float((s + u) ** 2), float(s * s), float(dim) / 2
     root = math.sqrt(mu * mu + nc * x)
-    eps = -offset / (x - mu + root) if x > mu else (mu - x + root) / x
+    eps = -excess / (x - mu + root) if x > mu else (mu - x + root) / x
     t0 = 1 + eps
     shift = 0.0
     if abs(eps) * math.sqrt(mu + nc / t0) < 2 * t0:
@@ -139,8 +139,8 @@ def _ball_score(u: Mpf, s: Mpf, dim: Mpf) -> _Score | None:
         eps = width if eps > 0 or width > 0.5 else -width
         t0 = 1 + eps
         moved = -eps * (2 * mu / t0 + nc * (2 + eps) / (t0 * t0))
-        shift = (offset - moved) / 2
-    parts = (mu * _less_log1p(eps), eps * offset / 2, nc * eps * eps / (2 * t0))
+        shift = (excess - moved) / 2
+    parts = (mu * _less_log1p(eps), eps * excess / 2, nc * eps * eps / (2 * t0))
     top = math.fsum(parts)
     sums = _contour(eps, t0, mu, nc / (2 * t0), shift)
     if sums is None or not -680 < top < 30:
@@ -169,7 +169,9 @@ def _contour(
     curve = math.sqrt(mu + 2 * beta)
     away = abs(eps) * curve / t0
     axis = mu + 2 * beta
-    step = min((0.3 if away < 3 else 0.42 if away < 4.5 else 0.5) / curve, math.pi / 160)
+    ends = axis < 50  # at pi, where the integrand is less than analytic
+    finest = math.pi / (320 if ends else 100)
+    step = min((0.3 if away < 3 else 0.42 if away < 4.5 else 0.5) / curve, finest)
     first, second = [0.5 / eps * t0], [0.25 * t0]
     k = 0
     while True:
