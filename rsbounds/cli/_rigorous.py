@@ -92,7 +92,8 @@ def _radius(row: Row, manifest: Manifest) -> bool:
         if ends[k] != sigma:
             flint.ctx.prec = bits(float(_centre(distance, sigma, ends[k])))
             sigma, distance, ends = balls()
-        if not _below(distance, sigma, ends[k], dim, z_a, z_b):
+        known = (distance, sigma, ends[k], dim, z_a, z_b)
+        if not (_below(*known, quick=True) or _below(*known, quick=False)):
             return False
     return True
 
@@ -101,31 +102,35 @@ def _centre(a: Arb, sigma0: Arb, sigma1: Arb) -> Arb:
     return a * sigma0 / abs((sigma0 - sigma1) * (sigma0 + sigma1))
 
 
-def _below(a: Arb, sigma0: Arb, sigma1: Arb, dim: Arb, z_a: Arb, z_b: Arb | None) -> bool:
+def _below(
+    a: Arb, sigma0: Arb, sigma1: Arb, dim: Arb, z_a: Arb, z_b: Arb | None, *, quick: bool
+) -> bool:
     """Whether the worst cases at distance a leave the top class in the lead."""
     if sigma1 == sigma0:
         return bool(2 * a / sigma0 < (2 * z_a if z_b is None else z_a - z_b))
     if not (sigma1 > 0 and (sigma1 < sigma0 or sigma1 > sigma0)):
         return False
-    first = _worst(a, -z_a, sigma0, sigma1, dim)
+    first = _worst(a, -z_a, sigma0, sigma1, dim, quick)
     if first is None:
         return False
     if z_b is None:
         return bool(first(True) < 0.5)
-    second = _worst(a, z_b, sigma0, sigma1, dim)
+    second = _worst(a, z_b, sigma0, sigma1, dim, quick)
     if second is None:
         return False
     return bool(first(True) < second(False) or second(True) < first(False))
 
 
-def _worst(a: Arb, z: Arb, sigma0: Arb, sigma1: Arb, dim: Arb) -> Callable[[bool], Arb] | None:
+def _worst(
+    a: Arb, z: Arb, sigma0: Arb, sigma1: Arb, dim: Arb, quick: bool
+) -> Callable[[bool], Arb] | None:
     """P1 (of True) or 1 - P1 (of False) of a set that has at least Phi(z) under P0.
 
     The set is a ball where sigma1 < sigma0, and the complement of one otherwise.
     """
     inside = bool(sigma1 < sigma0)
     s0 = _centre(a, sigma0, sigma1)
-    u0 = offset(z, s0, dim, inside)
+    u0 = offset(z, s0, dim, inside=inside, quick=quick)
     if z <= 0:
         enough = tail(u0, dim, s0, upper=not inside) >= normal(z)
     else:
