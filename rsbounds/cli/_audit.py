@@ -192,7 +192,7 @@ def _claims(row: Row, manifest: Manifest) -> Iterator[str]:
 
     def above(radius: float) -> bool:
         known = (manifest.parameters, row.sigma, radius, z_a, z_b)
-        return bool(certificates.excess(manifest.method, *known, dps=DIGITS) > 0)
+        return certificates.exceeds(manifest.method, *known, dps=DIGITS)
 
     target = manifest.target_radius
     if target is not None and row.radius not in (0.0, target):

@@ -14,7 +14,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import count
 from rsbounds.certify import Progress
-from rsbounds.cli import _audit, _engine
+from rsbounds.cli import _audit, _engine, _rigorous
 from rsbounds.cli.merge import some
 from rsbounds.results import Manifest, Row, read_rows
 
@@ -37,6 +37,7 @@ def add_parser(subparsers: Any) -> None:
     add("--data", metavar="DATA", help="check labels, indices and hashes against the data")
     add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
     add("--sample", type=int, metavar="K", help="compute only K random rows again")
+    add("--rigorous", action="store_true", help="prove every bound and radius in ball arithmetic")
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
     _engine.add_model(parser, required=False)
@@ -65,12 +66,17 @@ def run(args: argparse.Namespace) -> int:
         _audit.check_manifest(manifest)
     except ValueError as error:
         raise ValueError(f"the manifest of {args.file} is damaged: {error}") from None
+    if args.rigorous:
+        _rigorous.check(manifest)
     rows = list(enumerate(_rows(args.file), start=2))
     found = list(_structure(rows, manifest))
-    found += _computed(args, rows, manifest)
+    chosen = _chosen(args, rows)
+    found += _computed(args, chosen, manifest)
     if args.data is not None:
         found += _against_data(args, rows, manifest)
-    return _report(args, found, [row for _, row in rows], manifest)
+    proved = {line for line, _ in chosen} - {a for a, _, b in found if b.startswith("not proved")}
+    extent = (len(proved), len(chosen)) if args.rigorous else None
+    return _report(args, found, [row for _, row in rows], manifest, extent)
 
 
 def _rows(path: Path) -> list[Row]:
@@ -80,19 +86,26 @@ def _rows(path: Path) -> list[Row]:
 
 
 def _report(
-    args: argparse.Namespace, found: list[Finding], rows: list[Row], manifest: Manifest
+    args: argparse.Namespace,
+    found: list[Finding],
+    rows: list[Row],
+    manifest: Manifest,
+    proved: tuple[int, int] | None,
 ) -> int:
     whole_file = _whole(rows, manifest)
     total = len(found) + len(whole_file)
     if args.json:
         each = [{"line": a, "input": b, "finding": c} for a, b, c in sorted(found)]
         each += [{"line": None, "input": None, "finding": text} for text in whole_file]
-        print(json.dumps({"file": str(args.file), "rows": len(rows), "findings": each}))
+        said = {"file": str(args.file), "rows": len(rows), "findings": each}
+        print(json.dumps(said if proved is None else said | {"proved": proved[0]}))
         return int(total > 0)
     for line, index, text in sorted(found):
         print(f"{args.file}:{line}: input {index}: {text}")
     for text in whole_file:
         print(f"{args.file}: {text}")
+    if proved is not None:
+        print(f"{args.file}: {proved[0]} of {proved[1]} rows proved")
     print(f"{args.file}: {len(rows)} rows, {total or 'no'} finding{'s' * (total != 1)}")
     return int(total > 0)
 
@@ -124,14 +137,18 @@ def _structure(rows: list[tuple[int, Row]], manifest: Manifest) -> Iterator[Find
             yield line, row.idx, "is not one of the inputs the manifest names"
 
 
+def _chosen(args: argparse.Namespace, rows: list[tuple[int, Row]]) -> list[tuple[int, Row]]:
+    if args.sample is not None and args.sample < len(rows):
+        return Random(0).sample(rows, args.sample)
+    return rows
+
+
 def _computed(
     args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
 ) -> list[Finding]:
-    """The rows, or some of them, computed again."""
-    if args.sample is not None and args.sample < len(rows):
-        rows = Random(0).sample(rows, args.sample)
+    """The rows computed again."""
     progress = Progress(len(rows), "row")
-    check = partial(_row, str(args.file), manifest)
+    check = partial(_row, str(args.file), manifest, args.rigorous)
     found: list[Finding] = []
     if args.jobs > 1:
         with ProcessPoolExecutor(args.jobs) as pool:
@@ -143,13 +160,16 @@ def _computed(
     return found
 
 
-def _row(file: str, manifest: Manifest, numbered: tuple[int, Row]) -> list[Finding]:
+def _row(file: str, manifest: Manifest, rigorous: bool, numbered: tuple[int, Row]) -> list[Finding]:
     from mpmath import mp
 
     line, row = numbered
     try:
         with mp.workdps(_audit.DIGITS + 10):
-            return [(line, row.idx, text) for text in _audit.findings(row, manifest)]
+            said = list(_audit.findings(row, manifest))
+            if rigorous:
+                said += _rigorous.findings(row, manifest)
+            return [(line, row.idx, text) for text in said]
     except (ValueError, ArithmeticError, TypeError) as error:  # numbers beyond all measure
         raise ValueError(f"{file}:{line}: the oracle can't tell: {error}") from error
 

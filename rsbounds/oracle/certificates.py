@@ -16,25 +16,34 @@ False
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from mpmath import mp
 
 from rsbounds.oracle._composite import composite_radius
-from rsbounds.oracle._envelope import (
-    Envelope,
-    lipschitz_sigma,
-    semi_elastic,
-    sigma_range,
-    worst_score,
-)
+from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
 from rsbounds.oracle._fixed import gaussian_radius
 from rsbounds.oracle._lipschitz import integrated_radius, lipschitz_constant
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
-from rsbounds.oracle._sequential import log_wealth
+from rsbounds.oracle._quick import worst_sum
+from rsbounds.oracle._tails import BOUNDS, binomial_excess, bound_excess, bound_score
+
+__all__ = [
+    "BOUNDS",
+    "METHODS",
+    "POINTS",
+    "binomial_excess",
+    "bound_excess",
+    "bound_score",
+    "exceeds",
+    "excess",
+]
 
 Parameters = Mapping[str, Any]
 Excess = Callable[[Parameters, Mpf, Mpf, Mpf, Mpf | None, int], Mpf]
+Ends = tuple[Mpf, Mpf]
+Point = Callable[[Parameters, Mpf, Mpf], tuple[Mpf, Ends]]
 
 
 def excess(
@@ -74,31 +83,52 @@ def excess(
         return METHODS[method](parameters, exact(sigma), exact(radius), exact(z_a), below, dps)
 
 
-def binomial_excess(count: int, n: int, z: Real, alpha: Real, *, dps: int = 20) -> Mpf:
-    """log P(Binomial(n, Phi(z)) >= count) - log alpha: positive where z is no lower bound's score.
+def exceeds(
+    method: str,
+    parameters: Parameters,
+    sigma: Real,
+    radius: Real,
+    z_a: Real,
+    z_b: Real | None = None,
+    *,
+    dps: int = 20,
+) -> bool:
+    """Whether the radius exceeds the truth of its method: the sign of ``excess``, sooner.
 
-    One sum of terms of one sign, in whole numbers of fixed point.
+    Two-point methods are evaluated in floats first, with a bound on the error; where that
+    bound leaves the sign open, mpmath decides.
+
+    Parameters
+    ----------
+    method, parameters, sigma, radius, z_a, z_b, dps
+        As in :func:`excess`.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        As in :func:`excess`.
+
+    Examples
+    --------
+    >>> from rsbounds.oracle import certificates
+    >>> known = {"rate": 0.01, "dim": 150528}
+    >>> certificates.exceeds("semi-elastic", known, 0.25, 0.3423, 2.3263478740408408)
+    False
+    >>> certificates.exceeds("semi-elastic", known, 0.25, 0.3424, 2.3263478740408408)
+    True
     """
-    with mp.workdps(dps + GUARD):
-        z, alpha = exact(z), exact(alpha)
-        if count == 0 or z == mp.inf:
-            return -mp.log(alpha)  # probability 1
-        if z == -mp.inf:
-            return -mp.inf
-        p, q = ndtr(z, dps=dps + GUARD), ndtr(-z, dps=dps + GUARD)
-        odds = p / q
-        bits = int(3.33 * (dps + GUARD)) + max(0, int(-mp.log(odds, 2))) + n.bit_length()
-        scaled = int(mp.floor(odds * mp.mpf(2) ** bits))
-        one = 1 << bits
-        term = total = one
-        for j in range(count, n):
-            term = term * scaled * (n - j) // ((j + 1) << bits)
-            total += term
-            if term << (3 * dps + 10) < total and scaled * (n - j) < (j + 1) << bits:
-                break
-        log_choose = mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
-        log_first = log_choose + count * mp.log(p) + (n - count) * mp.log(q)
-        return log_first + mp.log(mp.mpf(total) / one) - mp.log(alpha)
+    if method in POINTS:
+        with mp.workdps(dps + GUARD):
+            below = None if z_b is None else exact(z_b)
+            known = (exact(sigma), exact(radius), exact(z_a), below)
+            found = _quickly(parameters, *known, POINTS[method])
+        if found is not None:
+            return found
+    return bool(excess(method, parameters, sigma, radius, z_a, z_b, dps=dps) > 0)
 
 
 def _gaussian(
@@ -109,34 +139,69 @@ def _gaussian(
 
 
 def _two_point(
-    envelope: Envelope, distance: Mpf, sigma: Mpf, dim: Real, z_a: Mpf, z_b: Mpf | None,
-    dps: int, stretch: Mpf | int = 1,
+    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int, *,
+    point: Point,
 ) -> Mpf:  # fmt: skip
-    """The larger X_A + X_B of the two extremes of sigma at that distance."""
+    """The larger X_A + X_B of the two extremes of sigma at that radius."""
+    distance, ends = point(parameters, sigma, radius)
+    dim = exact(parameters["dim"])
 
     def at(sigma1: Mpf) -> Mpf:
-        first = worst_score(stretch * distance, -z_a, sigma, sigma1, dim, dps=dps)
-        if z_b is None:
-            return first
-        return first + worst_score(stretch * distance, z_b, sigma, sigma1, dim, dps=dps)
+        return mp.fsum(
+            worst_score(distance, z, sigma, sigma1, dim, dps=dps) for z in _budgets(z_a, z_b)
+        )
 
-    return max(at(bound(distance)) for bound in envelope)
+    return max(map(at, ends))
 
 
-def _semi_elastic(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
+def _budgets(z_a: Mpf, z_b: Mpf | None) -> tuple[Mpf, ...]:
+    return (-z_a,) if z_b is None else (-z_a, z_b)
+
+
+def _quickly(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, point: Point
+) -> bool | None:
+    """Whether X_A + X_B > 0 where the quick evaluation is sure."""
+    distance, ends = point(parameters, sigma, radius)
+    sure = True
+    for sigma1 in ends:
+        found = worst_sum(distance, _budgets(z_a, z_b), sigma, sigma1, exact(parameters["dim"]))
+        if found is not None and found.value > found.error:
+            return True
+        sure &= found is not None and found.value < -found.error
+    return False if sure else None
+
+
+def _semi_elastic(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
     rate = parameters["rate"]
     if not exact(rate) * radius < 1e4:  # sigma(x) changes by a factor exp(rate r)
         raise ValueError(f"radius {mp.nstr(radius, 6)} is too large for the rate")
-    return _two_point(semi_elastic(sigma, rate), radius, sigma, parameters["dim"], z_a, z_b, dps)
+    low, high = semi_elastic(sigma, rate)
+    return radius, (low(radius), high(radius))
 
 
-def _lipschitz(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
-    envelope = lipschitz_sigma(sigma, parameters["lip"], parameters["sigma_min"])
-    return _two_point(envelope, radius, sigma, parameters["dim"], z_a, z_b, dps)
+def _lipschitz(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
+    low, high = lipschitz_sigma(sigma, parameters["lip"], parameters["sigma_min"])
+    return radius, (low(radius), high(radius))
+
+
+def _range(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
+    return radius, (exact(parameters["sigma_min"]), exact(parameters["sigma_max"]))
+
+
+def _generator(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
+    reach = radius / exact(parameters["inner"])
+    _, ends = _lipschitz(parameters, sigma, reach)
+    return (1 + exact(parameters["mean_lip"])) * reach, ends
+
+
+#: Distance of the centres and the extremes of sigma at a radius, where two points decide.
+POINTS: Mapping[str, Point] = {
+    "semi-elastic": _semi_elastic,
+    "lipschitz": _lipschitz,
+    "range": _range,
+    "generator": _generator,
+}
 
 
 def _integrated(
@@ -162,26 +227,11 @@ def _paper(
     return radius - max(gap, mp.zero) / (2 * slope)
 
 
-def _range(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
-    envelope = sigma_range(parameters["sigma_min"], parameters["sigma_max"])
-    return _two_point(envelope, radius, sigma, parameters["dim"], z_a, z_b, dps)
-
-
 def _anisotropic(
     parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
 ) -> Mpf:
     reach = gaussian_radius(z_a, sigma, z_b, dps=dps + GUARD)
     return radius - exact(parameters["inner"]) * reach
-
-
-def _generator(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
-    envelope = lipschitz_sigma(sigma, parameters["lip"], parameters["sigma_min"])
-    reach, stretch = radius / exact(parameters["inner"]), 1 + exact(parameters["mean_lip"])
-    return _two_point(envelope, reach, sigma, parameters["dim"], z_a, z_b, dps, stretch)
 
 
 def _composite(
@@ -194,99 +244,10 @@ def _composite(
 
 #: The evaluation of each method that writes rows.
 METHODS: Mapping[str, Excess] = {
+    **{name: partial(_two_point, point=point) for name, point in POINTS.items()},
     "gaussian": _gaussian,
-    "semi-elastic": _semi_elastic,
-    "lipschitz": _lipschitz,
     "lipschitz-integrated": _integrated,
     "lipschitz-paper": _paper,
-    "range": _range,
     "anisotropic": _anisotropic,
-    "generator": _generator,
     "composite": _composite,
-}
-
-
-def bound_excess(
-    bound: str, count: int, n: int, z: Real, alpha: Real, u: Real | None = None, *, dps: int = 20
-) -> Mpf:
-    """A number that is positive exactly where z is above the lower bound's score at level alpha.
-
-    Parameters
-    ----------
-    bound : str
-        A key of ``BOUNDS``.
-    count, n : int
-        Successes and trials.
-    z : real
-        Normal score of the claimed lower bound.
-    alpha : real
-        Probability of error.
-    u : real, optional
-        The uniform number of a randomised bound.
-
-    Returns
-    -------
-    mpf
-    """
-    with mp.workdps(dps + GUARD):
-        return BOUNDS[bound](count, n, exact(z), exact(alpha), u, dps)
-
-
-def bound_score(
-    bound: str, count: int, n: int, alpha: Real, u: Real | None = None, *, dps: int = 20
-) -> Mpf:
-    """The score at which ``bound_excess`` is zero: -inf for no success."""
-    if count == 0:
-        return -mp.inf
-    with mp.workdps(dps + GUARD):
-
-        def above(z: Mpf, digits: int = 10) -> Mpf:
-            return bound_excess(bound, count, n, z, alpha, u, dps=digits)
-
-        low = high = ndtri((mp.mpf(count) + 0.5) / (n + 1), dps=15)
-        step = mp.mpf(0.5)
-        while above(high) <= 0:
-            low, high, step = high, high + step, 2 * step
-        while above(low) > 0:
-            low, high, step = low - step, low, 2 * step
-        ends = (low, high)
-        tol = mp.mpf(10) ** (-2 * dps)
-        return mp.findroot(lambda z: above(z, dps), ends, solver="anderson", tol=tol, verify=False)
-
-
-def _clopper_pearson(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
-    return binomial_excess(count, n, z, alpha, dps=dps)
-
-
-def _randomized(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
-    """P(X > count) + u P(X = count) against alpha; never above what n + 1 of n + 1 would give."""
-    if u is None:
-        raise ValueError("a randomised bound needs its number u")
-    if z == -mp.inf:
-        return -mp.inf
-    p_equal = mp.exp(
-        mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
-        + count * mp.log(ndtr(z, dps=dps + GUARD))
-        + (n - count) * mp.log(ndtr(-z, dps=dps + GUARD))
-    )  # fmt: skip
-    above = mp.zero
-    if count < n:
-        above = alpha * mp.exp(binomial_excess(count + 1, n, z, alpha, dps=dps))
-    found = mp.log(above + exact(u) * p_equal) - mp.log(alpha)
-    if count < n:
-        return found
-    return max(found, (n + 1) * mp.log(ndtr(z, dps=dps + GUARD)) - mp.log(alpha))
-
-
-def _anytime(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
-    if z == -mp.inf:
-        return -mp.inf
-    return -mp.log(alpha) - log_wealth(count, n, z, dps=dps)
-
-
-#: The evaluation of each confidence bound on counts that rows can name.
-BOUNDS: Mapping[str, Callable[[int, int, Mpf, Mpf, Real | None, int], Mpf]] = {
-    "clopper-pearson": _clopper_pearson,
-    "randomized": _randomized,
-    "anytime": _anytime,
 }

@@ -1,0 +1,123 @@
+"""What rows claim of their counts: tails of the confidence bounds in mpmath."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mpmath import mp
+
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
+from rsbounds.oracle._sequential import log_wealth
+
+
+def binomial_excess(count: int, n: int, z: Real, alpha: Real, *, dps: int = 20) -> Mpf:
+    """log P(Binomial(n, Phi(z)) >= count) - log alpha: positive where z is no lower bound's score.
+
+    One sum of terms of one sign, in whole numbers of fixed point.
+    """
+    with mp.workdps(dps + GUARD):
+        z, alpha = exact(z), exact(alpha)
+        if count == 0 or z == mp.inf:
+            return -mp.log(alpha)  # probability 1
+        if z == -mp.inf:
+            return -mp.inf
+        p, q = ndtr(z, dps=dps + GUARD), ndtr(-z, dps=dps + GUARD)
+        odds = p / q
+        bits = int(3.33 * (dps + GUARD)) + max(0, int(-mp.log(odds, 2))) + n.bit_length()
+        scaled = int(mp.floor(odds * mp.mpf(2) ** bits))
+        one = 1 << bits
+        term = total = one
+        for j in range(count, n):
+            term = term * scaled * (n - j) // ((j + 1) << bits)
+            total += term
+            if term << (3 * dps + 10) < total and scaled * (n - j) < (j + 1) << bits:
+                break
+        log_choose = mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
+        log_first = log_choose + count * mp.log(p) + (n - count) * mp.log(q)
+        return log_first + mp.log(mp.mpf(total) / one) - mp.log(alpha)
+
+
+def bound_excess(
+    bound: str, count: int, n: int, z: Real, alpha: Real, u: Real | None = None, *, dps: int = 20
+) -> Mpf:
+    """A number that is positive exactly where z is above the lower bound's score at level alpha.
+
+    Parameters
+    ----------
+    bound : str
+        A key of ``BOUNDS``.
+    count, n : int
+        Successes and trials.
+    z : real
+        Normal score of the claimed lower bound.
+    alpha : real
+        Probability of error.
+    u : real, optional
+        The uniform number of a randomised bound.
+
+    Returns
+    -------
+    mpf
+    """
+    with mp.workdps(dps + GUARD):
+        return BOUNDS[bound](count, n, exact(z), exact(alpha), u, dps)
+
+
+def bound_score(
+    bound: str, count: int, n: int, alpha: Real, u: Real | None = None, *, dps: int = 20
+) -> Mpf:
+    """The score at which ``bound_excess`` is zero: -inf for no success."""
+    if count == 0:
+        return -mp.inf
+    with mp.workdps(dps + GUARD):
+
+        def above(z: Mpf, digits: int = 10) -> Mpf:
+            return bound_excess(bound, count, n, z, alpha, u, dps=digits)
+
+        low = high = ndtri((mp.mpf(count) + 0.5) / (n + 1), dps=15)
+        step = mp.mpf(0.5)
+        while above(high) <= 0:
+            low, high, step = high, high + step, 2 * step
+        while above(low) > 0:
+            low, high, step = low - step, low, 2 * step
+        ends = (low, high)
+        tol = mp.mpf(10) ** (-2 * dps)
+        return mp.findroot(lambda z: above(z, dps), ends, solver="anderson", tol=tol, verify=False)
+
+
+def _clopper_pearson(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+    return binomial_excess(count, n, z, alpha, dps=dps)
+
+
+def _randomized(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+    """P(X > count) + u P(X = count) against alpha; never above what n + 1 of n + 1 would give."""
+    if u is None:
+        raise ValueError("a randomised bound needs its number u")
+    if z == -mp.inf:
+        return -mp.inf
+    p_equal = mp.exp(
+        mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
+        + count * mp.log(ndtr(z, dps=dps + GUARD))
+        + (n - count) * mp.log(ndtr(-z, dps=dps + GUARD))
+    )  # fmt: skip
+    above = mp.zero
+    if count < n:
+        above = alpha * mp.exp(binomial_excess(count + 1, n, z, alpha, dps=dps))
+    found = mp.log(above + exact(u) * p_equal) - mp.log(alpha)
+    if count < n:
+        return found
+    return max(found, (n + 1) * mp.log(ndtr(z, dps=dps + GUARD)) - mp.log(alpha))
+
+
+def _anytime(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+    if z == -mp.inf:
+        return -mp.inf
+    return -mp.log(alpha) - log_wealth(count, n, z, dps=dps)
+
+
+#: The evaluation of each confidence bound on counts that rows can name.
+BOUNDS: Mapping[str, Callable[[int, int, Mpf, Mpf, Real | None, int], Mpf]] = {
+    "clopper-pearson": _clopper_pearson,
+    "randomized": _randomized,
+    "anytime": _anytime,
+}
