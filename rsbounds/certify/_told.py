@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify._progress import Progress
 from rsbounds.certify._tasks import Task
+from rsbounds.loading import guarded
 from rsbounds.results import Row
 
 
@@ -39,7 +41,7 @@ class Told:
         self._progress.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
         if self._sane is None or self._rows > self.FIRST or found.n == 0:
             return
-        alone = self._job.alone(x)
+        alone = guarded(f"input {row.idx}", partial(self._job.alone, x))
         self._clean += row.label < len(alone) and alone[row.label] == 1
         counted = found.counts[row.label] if row.label < len(found.counts) else 0
         self._noisy += counted / found.n

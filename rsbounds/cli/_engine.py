@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from rsbounds import loading
 from rsbounds.certify import class_counts, step
-from rsbounds.loading import Data, Loaded, guarded
+from rsbounds.loading import CorruptInput, Data, Loaded, guarded
 from rsbounds.results import Manifest, Row
 from rsbounds.results import sparse_counts as sparse
 from rsbounds.sampling import Phase, Sampler, as_sampler, stream
@@ -109,16 +110,24 @@ def sampler(args: argparse.Namespace, loaded: Loaded, data: Data, sigma: float) 
     options: dict[str, Any] = {"batch": args.batch, "device": _device(args.device or "cpu")}
     options |= {key: getattr(args, key) for key in ENGINE[1:]}
     made = _made(args, loaded.model, options | {"compile": False})
-    first = data.input(0)
+    x = first(data, skip_corrupt=getattr(args, "skip_corrupt", True))
     try:
-        tried = class_counts(made(first, sigma, 16, np.random.default_rng(0)))
-    except Exception as error:
+        tried = class_counts(made(x, sigma, 16, np.random.default_rng(0)))
+    except (Exception, SystemExit) as error:
         guarded(f"--model {args.model}", partial(_again, error))
         raise
     if not tried.sum():
         raise ValueError(f"--model {args.model} must return numbers; got NaN for the first input")
     loading.check_labels(data, len(tried))
     return _made(args, loaded.model, options) if args.compile else made
+
+
+def first(data: Data, *, skip_corrupt: bool) -> Any:
+    """The first input; with ``skip_corrupt``, the first that can be decoded."""
+    for i in range(len(data) if skip_corrupt else 0):
+        with suppress(CorruptInput):
+            return data.input(i)
+    return data.input(0)
 
 
 def _again(error: BaseException) -> None:

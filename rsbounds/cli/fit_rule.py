@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds import composite
-from rsbounds.results import Manifest, read_rows
+from rsbounds.results import Manifest, naming, read_rows
 
 
 def add_parser(subparsers: Any) -> None:
@@ -51,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     counts = [[[*row.counts, *[0] * (width - len(row.counts))] for row in each] for each in rows]
     known = {"objective": args.objective, "items": args.items}
     found = composite.fit(counts, labels, list(runs), **known)
-    args.out.write_text(json.dumps(found.rule.to_dict(), indent=2) + "\n", encoding="utf-8")
+    with naming(args.out):
+        args.out.write_text(json.dumps(found.rule.to_dict(), indent=2) + "\n", encoding="utf-8")
     print(found)
     print(f"{args.out}: {len(found.rule.items)} items, from {len(common)} inputs")
     return 0

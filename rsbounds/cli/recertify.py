@@ -13,6 +13,7 @@ from rsbounds._numerics.checks import choice, real
 from rsbounds.certificate import COMPOSITE, Certificate
 from rsbounds.certify import certify_counts, further
 from rsbounds.cli.certify import read_rule
+from rsbounds.cli.merge import LOCK
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import file_hash
 from rsbounds.results import Manifest, Row, read_rows, write
@@ -41,6 +42,7 @@ def add_parser(subparsers: Any) -> None:
         type=Path,
         help="a decision list over the noise levels of several runs of the same inputs",
     )
+    add("--lock", choices=("flock", "none"), default="flock", help=LOCK)
     parser.set_defaults(func=run)
 
 
@@ -76,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
     history = [*manifest.history, source]
     change |= {"method": scheme.method, "scope": scheme.scope, "history": history}
     new = replace(manifest, **change)
-    write(args.out, new, [_again(row, scheme, new) for row in rows])
+    again = [_again(row, scheme, new) for row in rows]
+    write(args.out, new, again, lock=args.lock == "flock")
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
 
@@ -137,7 +140,7 @@ def _under_rule(args: argparse.Namespace) -> int:
         probe={},
         history=[*first.history, *sources],
     )
-    write(args.out, new, rows)
+    write(args.out, new, rows, lock=args.lock == "flock")
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
 

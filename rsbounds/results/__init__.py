@@ -15,7 +15,7 @@ from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, default_radii, summary, table
 from rsbounds.results._text import counts as dense_counts
 from rsbounds.results._text import sparse as sparse_counts
-from rsbounds.results._text import truncated
+from rsbounds.results._text import naming, truncated
 
 __all__ = [
     "COLUMNS",
@@ -32,6 +32,7 @@ __all__ = [
     "manifest_path",
     "marked",
     "merge",
+    "naming",
     "plot",
     "read",
     "read_rows",

@@ -100,7 +100,8 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     }
     template = (_PAGE / "page.html").read_text(encoding="utf-8")
     page = re.sub(r"@(\w+)@", lambda found: parts[found[1]], template)  # in one pass
-    Path(path).write_text(page, encoding="utf-8", newline="\n")
+    with naming(path):
+        Path(path).write_text(page, encoding="utf-8", newline="\n")
 
 
 def _policy(*scripts: str) -> str:

@@ -73,7 +73,8 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     axes.legend(frameon=False)
     if footnotes:
         figure.supxlabel("\n".join(footnotes), fontsize=8, x=0.02, ha="left")
-    figure.savefig(path, dpi=150)
+    with naming(path):
+        figure.savefig(path, dpi=150)
 
 
 def _constants(files: Sequence[Results]) -> list[Results]:

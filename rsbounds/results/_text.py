@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from decimal import ROUND_DOWN, Context, Decimal
 
 
@@ -40,6 +42,17 @@ def counts(text: str) -> tuple[int, ...]:
 def sparse(dense: Sequence[int]) -> str:
     """The text of class counts, zeros left out."""
     return ",".join(f"{k}:{c}" for k, c in enumerate(dense) if c) or "-"
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An OSError of writing ``path``, such as a full disk's, says which file it was."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:  # says so already
+            raise
+        raise OSError(f"can't write {os.fspath(path)}: {error.strerror}") from error
 
 
 def quoted(line: str) -> str:
