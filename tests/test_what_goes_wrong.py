@@ -145,6 +145,23 @@ def test_status_counts_each_input_of_the_run_once(work, capsys):
     assert found["files"][0]["foreign"] == [1, 3, 5, 7, 9, 11]
 
 
+def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
+    with np.load("data.npz") as data:
+        x = data["x"]
+        x[[2, 5]] = np.nan  # neither the first nor one of the probes, 0, 3, 6 and 9
+        np.savez("data.npz", x=x, y=data["y"])
+    one_line(capsys, arguments(), "input 2 must be finite")
+    for i in range(2):
+        assert main([*arguments(shard=f"{i}/2", out=f"{i}.tsv"), "--skip-corrupt"]) == 0
+    assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
+    assert Manifest.read(Path("all.tsv")).corrupt() == {2, 5}
+    capsys.readouterr()
+    for command in ("status", "report"):
+        assert main([command, "all.tsv"]) == 0
+        assert "2 inputs left out: they can't be decoded" in capsys.readouterr().out
+    assert main(["verify", "all.tsv", "--data", "data.npz"]) == 0
+
+
 DAMAGED = {
     "data a number": ({"data": 5}, "data must be an object; got 5"),
     "inputs infinite": ({"data": {"inputs": float("inf")}}, "data.inputs must be"),
@@ -239,6 +256,19 @@ def test_a_full_disk_is_named_with_its_file(work, capsys, monkeypatch):
     assert main(["merge", "all.tsv", "out.tsv"]) == 0
 
 
+@pytest.mark.parametrize("options", [["report", "--html"], ["report", "--plot"], ["fit-rule"]])
+def test_a_full_disk_is_named_by_what_writes_pages_too(work, capsys, monkeypatch, options):
+    for module in ("plotly", "matplotlib"):
+        package(module)
+    assert main(arguments()) == 0
+    Path("page.png").symlink_to("/dev/full")
+    if options == ["fit-rule"]:  # it writes no file that is there
+        monkeypatch.setattr(Path, "exists", lambda _: False)
+        options = ["fit-rule", "--out"]
+    command, option = options
+    one_line(capsys, [command, "out.tsv", option, "page.png"], "page.png: No space left on device")
+
+
 def test_rows_without_a_newline_at_the_end_lose_the_last_alone(work):
     assert main(arguments(out="whole.tsv")) == 0
     assert main(arguments(max=6)) == 0
@@ -295,6 +325,31 @@ def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
         assert run.returncode == 130, err
         assert "run it again to go on" in err.splitlines()[-1]
     assert main(arguments(model="models:linear", out="x.tsv")) == 0
+
+
+# --- what data do
+
+
+def test_anchors_that_are_damaged_are_one_line(work, capsys):
+    options = {"method": "semi-elastic", "anchors": "anchors.npz", "rate": 0.1, "k": 3}
+    x = np.random.default_rng(0).standard_normal((300, 36))
+    np.savez_compressed("anchors.npz", x=x)
+    raw = Path("anchors.npz").read_bytes()
+    rng = np.random.default_rng(1)
+    refused = 0
+    for _ in range(40):
+        bad = bytearray(raw)
+        bad[rng.integers(len(bad))] ^= int(rng.integers(1, 256))
+        Path("anchors.npz").write_bytes(bad)
+        capsys.readouterr()
+        if main(arguments(**options, sigma=0.25, max=1, n=50, n0=10)) == 2:
+            err = capsys.readouterr().err
+            assert err.count("\n") == 1
+            assert "anchors.npz" in err
+            refused += 1
+        for left in Path().glob("out.tsv*"):
+            left.unlink()
+    assert refused > 20
 
 
 # --- what models do
@@ -415,6 +470,14 @@ def test_radii_of_any_size_are_shown_in_few_characters(work, capsys, radius):
         shown = capsys.readouterr().out
         assert max(map(len, shown.splitlines())) < 200
     assert main(["report", "made.tsv", "--json"]) == 0
+
+
+@pytest.mark.parametrize("radius", [1.7e308, 5e-324])
+def test_radii_of_any_size_are_drawn(work, radius):
+    for module in ("plotly", "matplotlib"):
+        package(module)
+    made([radius, radius / 3, 0.0])
+    assert main(["report", "made.tsv", "--html", "page.html", "--plot", "plot.png"]) == 0
 
 
 def test_a_thousand_classes_take_linear_time(work, capsys):

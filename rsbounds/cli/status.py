@@ -42,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
             line += f", {one['rate']:.3g} a second"
         if one["left"] is not None and one["missing"]:
             line += f", {timedelta(seconds=math.ceil(one['left']))} left"
+        if one["corrupt"]:
+            line += f", {one['corrupt']} inputs left out: they can't be decoded"
         if one["missing"]:
             line += f"; {some(one['missing'])} missing"
         if one["foreign"]:
@@ -66,4 +68,5 @@ def _of(path: Path) -> dict[str, Any]:
         "left": len(missing) / rate if rate else None,
         "missing": missing,
         "foreign": foreign,
+        "corrupt": len(manifest.corrupt() - done),
     }

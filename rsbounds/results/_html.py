@@ -26,7 +26,7 @@ from rsbounds.results._marks import marked
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
 from rsbounds.results._table import default_radii
-from rsbounds.results._text import truncated
+from rsbounds.results._text import naming, truncated
 
 _PAGE = Path(__file__).parent / "_page"
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import ROUND_DOWN, Context, Decimal
