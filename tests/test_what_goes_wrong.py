@@ -1,11 +1,10 @@
-"""What went wrong once on the command line: one line that says what it was, and nothing lost."""
+"""What went wrong once with result files and reports: refused, told, or shown as it is."""
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import signal
+import re
 import subprocess
 import sys
 import time
@@ -13,12 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, prepare
+from cli_models import MODELS, arguments, models, one_line, prepare
 from optional_packages import package
 
-from rsbounds import cli
+from rsbounds import gaussian
+from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
 from rsbounds.cli import main
-from rsbounds.results import Manifest, Row, _file, read_rows, write
+from rsbounds.confidence import lower_bound
+from rsbounds.results import Manifest, Row, read_rows, write
 
 ROOT = Path(__file__).parent.parent
 
@@ -28,30 +29,9 @@ def work(tmp_path, monkeypatch):
     return prepare(tmp_path, monkeypatch)
 
 
-def models(text: str) -> None:
-    """Other models, not yet imported."""
-    Path("models.py").write_text(text)
-    sys.modules.pop("models", None)
-
-
 def changed(**entries: object) -> None:
     place = Path("out.tsv.manifest.json")
     place.write_text(json.dumps(json.loads(place.read_text()) | entries))
-
-
-def one_line(capsys, argv: list[str], *said: str) -> None:
-    capsys.readouterr()
-    assert main(argv) == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1, err
-    for part in said:
-        assert part in err
-
-
-def shell(line: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    line = line.replace("rsbounds ", f"{sys.executable} -m rsbounds ", 1)
-    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=env)
 
 
 # --- which model was it?
@@ -164,6 +144,7 @@ def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
 
 DAMAGED = {
     "data a number": ({"data": 5}, "data must be an object; got 5"),
+    "inputs missing": ({"data": {"skip": 1, "max": -1}}, "data.inputs is missing"),
     "inputs infinite": ({"data": {"inputs": float("inf")}}, "data.inputs must be"),
     "inputs beyond all": ({"data": {"inputs": 10**15}}, "data.inputs must be"),
     "skip a word": ({"data": {"skip": "x", "inputs": 12}}, "data.skip must be"),
@@ -201,238 +182,6 @@ def test_a_deeply_nested_manifest_is_no_traceback(work, capsys, depth):
         Path("all.tsv").unlink(missing_ok=True)
         assert main(argv) in (0, 2)
     one_line(capsys, arguments(max=1), "out.tsv")
-
-
-# --- file systems that can't, and disks that are full
-
-
-def failing(number: int, *, only_folders: bool = False):
-    def fail(*_):
-        raise OSError(number, os.strerror(number))
-
-    def fsync(descriptor, whole=os.fsync):
-        return fail() if os.path.isdir(f"/proc/self/fd/{descriptor}") else whole(descriptor)
-
-    return fsync if only_folders else fail
-
-
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
-def test_a_file_system_without_locks(work, capsys, monkeypatch, number):
-    monkeypatch.setattr(_file.fcntl, "flock", failing(number))
-    one_line(capsys, arguments(), "can't lock out.tsv", os.strerror(number), "--lock none")
-    assert main(arguments(lock="none")) == 0
-    assert len(read_rows(Path("out.tsv"))) == 12
-
-
-@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF])
-def test_a_file_system_that_flushes_no_folders(work, capsys, monkeypatch, number):
-    assert main(arguments(out="before.tsv")) == 0
-    monkeypatch.setattr(os, "fsync", failing(number, only_folders=True))
-    said = ("can't flush the folder .", os.strerror(number), "--lock none")
-    commands = [
-        arguments(),
-        ["merge", "all.tsv", "before.tsv"],
-        ["recertify", "before.tsv", "--out", "again.tsv"],
-    ]
-    for argv in commands:
-        one_line(capsys, argv, *said)
-        for left in ("all.tsv", "again.tsv"):
-            Path(left).unlink(missing_ok=True)
-        assert main([*argv, "--lock", "none"]) == 0
-
-
-def test_a_full_disk_is_named_with_its_file(work, capsys, monkeypatch):
-    full = "No space left on device"
-    assert main(arguments()) == 0
-    Path("out.tsv").write_text("".join(Path("out.tsv").read_text().splitlines(True)[:7]))
-    before = Path("out.tsv").read_bytes()
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", failing(errno.ENOSPC))
-        one_line(capsys, arguments(), f"can't write out.tsv: {full}", "all rows before this one")
-        one_line(capsys, arguments(out="new.tsv"), f"can't write new.tsv.manifest.json: {full}")
-        one_line(capsys, ["merge", "all.tsv", "out.tsv"], f"all.tsv.manifest.json: {full}")
-    assert Path("out.tsv").read_bytes() == before
-    assert main(arguments()) == 0
-    assert main(["merge", "all.tsv", "out.tsv"]) == 0
-
-
-@pytest.mark.parametrize("options", [["report", "--html"], ["report", "--plot"], ["fit-rule"]])
-def test_a_full_disk_is_named_by_what_writes_pages_too(work, capsys, monkeypatch, options):
-    for module in ("plotly", "matplotlib"):
-        package(module)
-    assert main(arguments()) == 0
-    Path("page.png").symlink_to("/dev/full")
-    if options == ["fit-rule"]:  # it writes no file that is there
-        monkeypatch.setattr(Path, "exists", lambda _: False)
-        options = ["fit-rule", "--out"]
-    command, option = options
-    one_line(capsys, [command, "out.tsv", option, "page.png"], "page.png: No space left on device")
-
-
-def test_rows_without_a_newline_at_the_end_lose_the_last_alone(work):
-    assert main(arguments(out="whole.tsv")) == 0
-    assert main(arguments(max=6)) == 0
-    content = Path("out.tsv").read_bytes()
-    Path("out.tsv").write_bytes(content[:-1])
-    assert main(arguments()) == 0
-    a, b = (read_rows(Path(name)) for name in ("out.tsv", "whole.tsv"))
-    assert [row.counts for row in a] == [row.counts for row in b]
-
-
-# --- streams and signals
-
-
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_lose_nothing(work, closed):
-    command = " ".join(["rsbounds", *arguments(n=100)])
-    assert shell(f"{command} {closed}").returncode == 0
-    assert len(read_rows(Path("out.tsv"))) == 12
-    assert Manifest.read(Path("out.tsv")).n == 100
-
-
-def test_a_full_standard_output_is_named(work):
-    done = shell("rsbounds radius gaussian --score 1 --sigma 1 > /dev/full")
-    assert done.returncode == 2
-    assert done.stderr == "rsbounds radius: standard output: No space left on device\n"
-
-
-def test_ctrl_c_while_the_commands_are_loaded(monkeypatch, capsys):
-    def interrupted():
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli, "parser", interrupted)
-    assert main(["status", "x"]) == 130
-    assert capsys.readouterr().err == (
-        "rsbounds: interrupted; what is written is kept, run it again to go on\n"
-    )
-
-
-def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
-    models(MODELS.replace("sleep(0.01)", "sleep(0.2)"))
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    # it tells when the command line begins to load; before that it is the interpreter's start
-    code = "import sys, rsbounds.cli as c; whole = c.parser\n"
-    code += "c.parser = lambda: print('.', flush=True) or whole()\n"
-    code += "sys.exit(c.main(sys.argv[1:]))"
-    for pause in (0, 0.1, 0.4):
-        words = [sys.executable, "-c", code, *arguments(model="models:slow")]
-        run = subprocess.Popen(words, stdout=-1, stderr=-1, text=True, env=env)
-        run.stdout.read(1)
-        time.sleep(pause)
-        run.send_signal(signal.SIGINT)
-        _, err = run.communicate(timeout=60)
-        assert "Traceback" not in err
-        assert run.returncode == 130, err
-        assert "run it again to go on" in err.splitlines()[-1]
-    assert main(arguments(model="models:linear", out="x.tsv")) == 0
-
-
-# --- what data do
-
-
-def test_anchors_that_are_damaged_are_one_line(work, capsys):
-    options = {"method": "semi-elastic", "anchors": "anchors.npz", "rate": 0.1, "k": 3}
-    x = np.random.default_rng(0).standard_normal((300, 36))
-    np.savez_compressed("anchors.npz", x=x)
-    raw = Path("anchors.npz").read_bytes()
-    rng = np.random.default_rng(1)
-    refused = 0
-    for _ in range(40):
-        bad = bytearray(raw)
-        bad[rng.integers(len(bad))] ^= int(rng.integers(1, 256))
-        Path("anchors.npz").write_bytes(bad)
-        capsys.readouterr()
-        if main(arguments(**options, sigma=0.25, max=1, n=50, n0=10)) == 2:
-            err = capsys.readouterr().err
-            assert err.count("\n") == 1
-            assert "anchors.npz" in err
-            refused += 1
-        for left in Path().glob("out.tsv*"):
-            left.unlink()
-    assert refused > 20
-
-
-# --- what models do
-
-STRANGE = """
-import numpy as np
-
-class Tensor:
-    "What a CUDA tensor is to NumPy."
-    def __init__(self, array):
-        self.array = array
-    def __array__(self, *args, **options):
-        raise TypeError("can't convert cuda:0 device type tensor to numpy")
-    def __len__(self):
-        return len(self.array)
-
-def cuda():
-    return lambda batch: Tensor(batch)
-
-def strings():
-    return lambda batch: np.full((len(batch), 2), "cat")
-
-def objects():
-    return lambda batch: [[None, object()]] * len(batch)
-
-def complex():
-    return lambda batch: batch.reshape(len(batch), -1)[:, :2] * 1j
-
-def ragged():
-    return lambda batch: [[1.0]] + [[1.0, 2.0]] * (len(batch) - 1)
-
-def leaves():
-    def call(batch):
-        raise SystemExit(0)
-    return call
-
-def deep():
-    def call(batch):
-        return call(batch)
-    return call
-
-def grad():
-    import torch
-    layer = torch.nn.Linear(36, 2)
-    return lambda batch: layer(torch.from_numpy(batch.reshape(len(batch), -1)))
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("cuda", "can't convert cuda:0"),
-        ("strings", "must return real numbers; got ndarray of <U3"),
-        ("objects", "must return real numbers"),
-        ("complex", "must return real numbers"),
-        ("ragged", "models:ragged"),
-        ("leaves", "SystemExit: 0"),
-        ("deep", "RecursionError"),
-    ],
-)
-def test_scores_that_are_none_are_one_line(work, capsys, name, said):
-    models(STRANGE)
-    one_line(capsys, arguments(model=f"models:{name}"), f"--model models:{name}", said)
-    assert not Path("out.tsv").exists()
-
-
-def test_a_callable_with_gradients_is_certified(work):
-    package("torch")
-    models(STRANGE)
-    assert main(arguments(model="models:grad", max=2, n=100)) == 0
-
-
-@pytest.mark.parametrize("device", ["cuda", "cuda:1", "mps"])
-def test_a_device_for_a_numpy_model_is_refused(work, capsys, device):
-    one_line(capsys, arguments(device=device), "--device needs a torch module")
-    assert not Path("out.tsv").exists()
-
-
-def test_traceback_on_demand(work, capsys):
-    assert main([*arguments(model="models:late"), "--traceback"]) == 2
-    err = capsys.readouterr().err
-    assert "Traceback (most recent call last)" in err
-    assert 'raise RuntimeError("device lost")' in err
 
 
 # --- numbers and words
@@ -490,3 +239,78 @@ def test_a_thousand_classes_take_linear_time(work, capsys):
         spent.append(time.process_time() - start)
         assert capsys.readouterr().out.count("class ") == classes + 2
     assert spent[1] < 30 * spent[0]
+
+
+def test_counts_on_the_command_line(capsys):
+    counts = ["--count", "9900", "--n", "10000", "--alpha", ".001"]
+    words = ["radius", "gaussian", *counts, "--sigma", ".5"]
+    assert main(words) == 0
+    value = float(capsys.readouterr().out.split()[0])
+    # Clopper-Pearson: beta.ppf(.001, 9900, 101) = 0.98655..., its normal score times sigma
+    assert 0.5 * 2.21 < value < 0.5 * 2.22
+    assert value == pytest.approx(gaussian.radius(lower_bound(9900, 10000, 0.001), 0.5), rel=1e-12)
+    assert main([*words, "--json"]) == 0
+    assert float(json.loads(capsys.readouterr().out)["radius"]) == value
+
+
+def test_bash_completes_commands_and_options(tmp_path):
+    script = (
+        f'eval "$({sys.executable} -m rsbounds completion bash)"; '
+        "COMP_WORDS=(rsbounds certify --run); COMP_CWORD=2; _rsbounds; echo ${COMPREPLY[@]}; "
+        "COMP_WORDS=(rsbounds stat); COMP_CWORD=1; _rsbounds; echo ${COMPREPLY[@]}"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=env)
+    assert done.stdout.split() == ["--runner-up", "status"], done.stderr
+
+
+LEVELS = """
+def level():
+    return lambda batch: 0.25 + 0 * batch.reshape(len(batch), -1)[:, 0]
+
+def network():
+    import torch
+    from rsbounds.torch import Scale, SigmaNetwork
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    layers = torch.nn.Flatten(), torch.nn.Linear(36, 1), Scale(0.01)
+    return SigmaNetwork(torch.nn.Sequential(*layers), 0.25)
+"""
+
+
+def test_a_constant_that_was_typed_is_asserted_and_not_proven(work):
+    models(MODELS + LEVELS)
+    lipschitz = {"method": "lipschitz", "sigma": None, "sigma_function": "models:level"}
+    assert main(arguments(**lipschitz, lip=0.01, sigma_min=0.25, max=2)) == 0
+    assert {row.scope for row in read_rows(Path("out.tsv"))} == {ASSERTED_ENVELOPE}
+    assert "asserted" in Manifest.read(Path("out.tsv")).scope
+    assert main(["verify", "out.tsv"]) == 0
+
+
+def test_a_network_that_proves_its_constant_takes_no_other(work, capsys):
+    package("torch")
+    models(MODELS + LEVELS)
+    options = {"method": "lipschitz", "sigma": None, "sigma_function": "models:network", "max": 2}
+    one_line(capsys, arguments(**options, lip=0.001), "--lip has no meaning where")
+    assert main(arguments(**options)) == 0
+    assert {row.scope for row in read_rows(Path("out.tsv"))} == {PROVEN_ENVELOPE}
+    # 0.01 times the norm of the weights, and above 0.001 by far
+    assert 0.002 < Manifest.read(Path("out.tsv")).parameters["lip"] < 0.01
+
+
+# --- the page
+
+
+def test_each_line_of_the_page_names_tests_that_exist():
+    """What can go wrong, and what happens: a claim without a test would be a promise."""
+    page = (ROOT / "docs" / "howto" / "what-can-go-wrong.md").read_text()
+    lines = [line for line in page.splitlines() if line.startswith("| ")]
+    lines = [line for line in lines if not line.startswith(("| What ", "| ---"))]
+    assert len(lines) > 40
+    sources: dict[str, str] = {}
+    for line in lines:
+        named = re.findall(r"`(tests/\w+\.py)::(\w+)`", line.rsplit("|", 2)[1])
+        assert named, line
+        for file, test in named:
+            source = sources.setdefault(file, (ROOT / file).read_text())
+            assert re.search(rf"^def {test}\(", source, re.M), f"{file}::{test}"

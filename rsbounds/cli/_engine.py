@@ -58,8 +58,13 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool | None = None) -
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """The options of the forward passes."""
     add = parser.add_argument_group("engine").add_argument
-    add("--batch", type=int, default=1000, help="noisy samples a torch module is given at once (1000); others get blocks of at "
-        "most 4096, of 2^18 numbers")
+    add(
+        "--batch",
+        type=int,
+        default=1000,
+        help="noisy samples a torch module is given at once (1000); others get blocks of at "
+        "most 4096, of 2^18 numbers",
+    )
     add("--device", default=None, help="where a torch model runs: cpu, cuda, cuda:1 (cpu)")
     add("--autocast", choices=("bfloat16", "float16"), help="mixed precision")
     add("--channels-last", action="store_true", help="channels-last memory layout")

@@ -89,7 +89,7 @@ class Writer:
     >>> import pathlib, tempfile
     >>> from rsbounds.results import Manifest, Row, Writer, read
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.tsv"
-    >>> with Writer(path, Manifest(method="gaussian")) as writer:
+    >>> with Writer(path, Manifest(data={"inputs": 1})) as writer:
     ...     writer.append(Row(0, 7, 7, 0.75, True))
     >>> read(path).rows[0].radius
     0.75

@@ -203,6 +203,8 @@ def _check(entries: Mapping[str, Any]) -> None:
     for name, low in _COUNTS.items():
         if name in data:
             one(f"data.{name}", whole(f"data.{name}", data[name], low))
+    if entries.get("format", 1) != 1 and "inputs" not in data:
+        raise ValueError("data.inputs is missing: the number of inputs selected")
     if data.get("inputs", 0) > _MOST_INPUTS:
         raise ValueError(f"data.inputs must be at most {_MOST_INPUTS}; got {data['inputs']}")
     level: list[Any] = [entries]
