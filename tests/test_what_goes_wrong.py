@@ -149,6 +149,8 @@ DAMAGED = {
     "inputs beyond all": ({"data": {"inputs": 10**15}}, "data.inputs must be"),
     "skip a word": ({"data": {"skip": "x", "inputs": 12}}, "data.skip must be"),
     "skip 0": ({"data": {"skip": 0, "inputs": 12}}, "data.skip must be"),
+    "n a word": ({"n": "x"}, "n must be whole numbers"),
+    "n0 missing": ({"n0": None}, "n0 must be whole numbers"),
     "shard": ({"shard": "3/2"}, "shard must be i/N"),
     "history": ({"history": 5}, "history must be a list of objects; got 5"),
     "history of words": ({"history": ["x"]}, "history must be a list of objects"),
@@ -170,6 +172,19 @@ def test_a_damaged_manifest_is_one_line_in_every_command(work, capsys, command, 
         "certify": arguments(n=50, n0=10),
     }.get(command, [command, "out.tsv"])
     one_line(capsys, argv, "out.tsv", said)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"sigma": [1]}, {"sigma": "x"}, {"sigma": 0}])
+@pytest.mark.parametrize("command", ["recertify", "fit-rule"])
+def test_a_run_without_its_level_is_one_line(work, capsys, command, parameters):
+    rule = {"format": 1, "sigmas": [0.25], "items": [[]]}
+    rule["items"][0].append({"kind": "margin", "stage": 0, "threshold": 0.0})
+    Path("rule.json").write_text(json.dumps(rule))
+    assert main(arguments(n=50, n0=10)) == 0
+    changed(parameters=parameters)
+    rule_option = ["--rule", "rule.json"] if command == "recertify" else []
+    argv = [command, "out.tsv", "--out", "new.tsv", *rule_option]
+    one_line(capsys, argv, "parameters.sigma must be")
 
 
 @pytest.mark.parametrize("depth", [100, 300, 900, 10**5])

@@ -165,7 +165,12 @@ def redrawn(sampler: Sampler, x: Any, row: Row, manifest: Manifest) -> Iterator[
         yield "has no counts that the model alone draws again"
         return
     seed, index = manifest.seed, row.idx
-    select = class_counts(sampler(x, row.sigma, manifest.n0, stream(seed, index, Phase.SELECT)))
+
+    def draw(n: int, generator: np.random.Generator) -> Any:
+        call = partial(sampler, x, row.sigma, n, generator)
+        return class_counts(guarded(f"input {index}", call))
+
+    select = draw(manifest.n0, stream(seed, index, Phase.SELECT))
     if sparse(select.tolist()) != sparse(row.select):
         yield f"select is {sparse(row.select)}, and drawn again {sparse(select.tolist())}"
         return
@@ -174,7 +179,7 @@ def redrawn(sampler: Sampler, x: Any, row: Row, manifest: Manifest) -> Iterator[
     drawn = 0
     while drawn < row.n:
         more = row.n if manifest.target_radius is None else min(step(drawn), row.n - drawn)
-        counts = counts + class_counts(sampler(x, row.sigma, more, generator))
+        counts = counts + draw(more, generator)
         drawn += more
     if sparse(counts.tolist()) != sparse(row.counts):
         yield f"counts are {sparse(row.counts)}, and drawn again {sparse(counts.tolist())}"

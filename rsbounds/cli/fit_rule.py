@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
             raise ValueError(f"{path} keeps one count a row: its full counts are not known")
         if manifest.method != "gaussian":
             raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
-        runs[manifest.parameters["sigma"]] = {row.idx: row for row in read_rows(path)}
+        runs[manifest.level()] = {row.idx: row for row in read_rows(path)}
     common = sorted(set.intersection(*map(set, runs.values())))
     if not common:
         raise ValueError("the files must share inputs; they have none in common")

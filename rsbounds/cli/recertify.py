@@ -111,7 +111,7 @@ def _under_rule(args: argparse.Namespace) -> int:
         _check(path, manifest, args.alpha)
         if manifest.method != "gaussian":
             raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
-        runs[manifest.parameters["sigma"]] = (path, manifest, read_rows(path))
+        runs[manifest.level()] = (path, manifest, read_rows(path))
     missing = [sigma for sigma in rule.sigmas if sigma not in runs]
     if missing:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import one, whole
+from rsbounds._numerics.checks import one, real, whole
 
 #: The format that this version writes; files without one are of format 1.
 FORMAT = 2
@@ -121,6 +121,12 @@ class Manifest:
         """The same after a round trip through its file."""
         return self.of(json.loads(self.text()))
 
+    def level(self) -> float:
+        """The noise level of a run of method gaussian."""
+        name = "parameters.sigma"
+        value = self.parameters.get("sigma")
+        return float(one(name, real(name, value, 0.0, closed="neither", nan=False)))
+
     def share(self) -> tuple[int, int]:
         """The i and N of the shard."""
         return parts("shard", self.shard)
@@ -199,6 +205,8 @@ def _check(entries: Mapping[str, Any]) -> None:
     history = entries.get("history", [])
     if not isinstance(history, list) or not all(map(_is_step, history)):
         raise ValueError(f"history must be a list of objects; got {history!r}")
+    for name in ("n", "n0", "seed"):
+        one(name, whole(name, entries.get(name, 0), 0))
     data = entries.get("data", {})
     for name, low in _COUNTS.items():
         if name in data:
