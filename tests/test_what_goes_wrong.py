@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -266,6 +268,25 @@ def test_counts_on_the_command_line(capsys):
     assert value == pytest.approx(gaussian.radius(lower_bound(9900, 10000, 0.001), 0.5), rel=1e-12)
     assert main([*words, "--json"]) == 0
     assert float(json.loads(capsys.readouterr().out)["radius"]) == value
+
+
+def test_json_is_json_without_rows_and_at_infinity(work, capsys):
+    def strict(text: str) -> Any:
+        return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+    made([])
+    assert main(["report", "made.tsv", "--json"]) == 0
+    assert strict(capsys.readouterr().out)[0]["clean"] is None
+    made([math.inf, 1.0])
+    assert main(["report", "made.tsv", "--json", "--radii", "1,inf"]) == 0
+    found = strict(capsys.readouterr().out)[0]
+    assert (found["acr"], found["certified"]) == ("inf", {"1.0": 1.0, "inf": 0.5})
+    assert main(["status", "made.tsv", "--json"]) == 0
+    strict(capsys.readouterr().out)
+    words = ["--score", "inf", "--sigma", "1", "--norm", "inf", "--dim", "9", "--json"]
+    assert main(["radius", "gaussian", *words]) == 0
+    found = strict(capsys.readouterr().out)
+    assert (found["radius"], found["norm"]) == ("inf", "inf")
 
 
 def test_bash_completes_commands_and_options(tmp_path):

@@ -14,7 +14,7 @@ from rsbounds.results._results import Results, read
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, default_radii, summary, table
 from rsbounds.results._text import counts as dense_counts
-from rsbounds.results._text import naming, truncated
+from rsbounds.results._text import naming, plain, truncated
 from rsbounds.results._text import sparse as sparse_counts
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "marked",
     "merge",
     "naming",
+    "plain",
     "plot",
     "read",
     "read_rows",

@@ -15,7 +15,7 @@ from rsbounds._numerics import checks as _checks
 from rsbounds._numerics.checks import Array
 from rsbounds.results._marks import marked
 from rsbounds.results._results import Results
-from rsbounds.results._text import truncated
+from rsbounds.results._text import plain, truncated
 
 STYLES = ("text", "markdown", "csv")
 
@@ -45,7 +45,7 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     -------
     dict
         file, count, missing, clean, abstain, acr, certified (radius as text -> accuracy),
-        scopes, note.
+        scopes, note. Without rows the shares are None; an infinite ACR is "inf".
 
     Examples
     --------
@@ -54,14 +54,14 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     {'0.5': 1.0}
     """
     at = default_radii([file]) if radii is None else list(radii)
-    held = file.certified_accuracy(at).tolist()
+    held = plain(file.certified_accuracy(at).tolist())
     return {
         "file": file.name,
         "count": len(file.rows),
         "missing": len(file.missing()),
-        "clean": file.clean_accuracy(),
-        "abstain": file.abstention(),
-        "acr": file.average_radius(),
+        "clean": plain(file.clean_accuracy()),
+        "abstain": plain(file.abstention()),
+        "acr": plain(file.average_radius()),
         "certified": dict(zip(map(str, at), held, strict=True)),
         "scopes": file.scopes(),
         "note": file.note,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import ROUND_DOWN, Context, Decimal
+from typing import Any
 
 
 def whole_number(text: str) -> int:
@@ -58,6 +59,15 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 def quoted(line: str) -> str:
     """A line of a file as an error message quotes it."""
     return repr(line if len(line) <= 60 else line[:57] + "...")
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: null for NaN, "inf" for infinity, inside lists too."""
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else str(value)
 
 
 def truncated(value: float, digits: int | None = None) -> str:
