@@ -16,7 +16,8 @@ from cli_models import MODELS, arguments, models, one_line, prepare
 from optional_packages import package
 
 from rsbounds import cli
-from rsbounds.cli import main
+from rsbounds.cli import _engine, main
+from rsbounds.loading import CorruptInput, as_data
 from rsbounds.results import Manifest, _file, read_rows
 
 ROOT = Path(__file__).parent.parent
@@ -182,6 +183,21 @@ def test_anchors_that_are_damaged_are_one_line(work, capsys):
     assert refused > 20
 
 
+def test_the_model_is_tried_on_the_first_input_that_can_be_decoded(work):
+    with np.load("data.npz") as data:
+        x = data["x"]
+    x[:2] = np.nan
+    for bad, found in ((x, 2), (np.full_like(x, np.nan), None)):
+        with as_data((bad, np.zeros(len(x), int))) as data:
+            if found is None:
+                with pytest.raises(CorruptInput, match="input 0"):
+                    _engine.first(data, skip_corrupt=True)
+            else:
+                np.testing.assert_array_equal(_engine.first(data, skip_corrupt=True), x[found])
+            with pytest.raises(CorruptInput, match="input 0"):
+                _engine.first(data, skip_corrupt=False)
+
+
 # --- what models do
 
 STRANGE = """
@@ -256,6 +272,13 @@ def test_a_callable_with_gradients_is_certified(work):
 def test_a_device_for_a_numpy_model_is_refused(work, capsys, device):
     one_line(capsys, arguments(device=device), "--device needs a torch module")
     assert not Path("out.tsv").exists()
+
+
+def test_a_model_that_fails_while_it_is_drawn_again_is_one_line(work, capsys):
+    assert main(arguments()) == 0
+    again = ["--data", "data.npz", "--rerun", "12", "--model"]
+    argv = ["verify", "out.tsv", *again, "models:late"]
+    one_line(capsys, argv, "failed: RuntimeError: device lost")
 
 
 def test_traceback_on_demand(work, capsys):

@@ -124,7 +124,7 @@ class Manifest:
     def level(self) -> float:
         """The noise level of a run of method gaussian."""
         name = "parameters.sigma"
-        value = self.parameters.get("sigma")
+        value: Any = self.parameters.get("sigma")
         return float(one(name, real(name, value, 0.0, closed="neither", nan=False)))
 
     def share(self) -> tuple[int, int]:
