@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
+
+from rsbounds.cli import main
 
 MODELS = """
 import numpy as np
@@ -98,3 +101,19 @@ def savez(**changes: object) -> None:
     with np.load("data.npz") as data:
         arrays = {"x": data["x"], "y": data["y"]} | changes
     np.savez("data.npz", **{k: v for k, v in arrays.items() if v is not None})
+
+
+def models(text: str) -> None:
+    """Other models in the current directory, not yet imported."""
+    Path("models.py").write_text(text)
+    sys.modules.pop("models", None)
+
+
+def one_line(capsys, argv: list[str], *said: str) -> None:
+    """The command refuses, in one line that has each of these parts."""
+    capsys.readouterr()
+    assert main(argv) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1, err
+    for part in said:
+        assert part in err

@@ -191,7 +191,9 @@ def hostile(folder: Path) -> list[Results]:
         manifest=Manifest(method=OWNED, model={OWNED: OWNED}),
     )
     path = folder / "<b onclick=alert(1)>.tsv"
-    write(path, Manifest(scope=OWNED, extra={OWNED: "</pre>" + OWNED}), own.rows)
+    write(
+        path, Manifest(data={"inputs": 1}, scope=OWNED, extra={OWNED: "</pre>" + OWNED}), own.rows
+    )
     return [own, read(path)]
 
 

@@ -130,7 +130,7 @@ def run(path: Path, method: str) -> None:
     numbers: dict[str, Any] = {"n0": N0, "n": N, "alpha": ALPHA, "seed": SEED}
     manifest = Manifest(
         model=hashlib.sha256(Path(weights()).read_bytes()).hexdigest(),
-        data={"sha256": hashlib.sha256(x.numpy().tobytes()).hexdigest()},
+        data={"sha256": hashlib.sha256(x.numpy().tobytes()).hexdigest(), "inputs": len(x)},
         method=plan.method,
         scope=plan.scope,
         parameters=plan.parameters,

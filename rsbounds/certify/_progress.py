@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -51,7 +52,8 @@ class Progress:
             self._bar.update()
         elif time.monotonic() - self._said >= INTERVAL:
             self._said = time.monotonic()
-            print(self.line(), file=sys.stderr, flush=True)
+            with suppress(OSError):  # a full or closed log must not end the run
+                print(self.line(), file=sys.stderr, flush=True)
 
     def line(self) -> str:
         """How far it is, at what rate, for how long still."""

@@ -107,7 +107,9 @@ class Here:
             found, more = guarded(f"input {item.index}", certified)
             seconds = time.perf_counter() - start
             row = Row.of(item.index, item.label, found, seconds, input=(item.digest or "-")[:16])
-            told = self._job.alone(item.x) if found.n and alone() else None
+            told = None
+            if found.n and alone():
+                told = guarded(f"input {item.index}", partial(self._job.alone, item.x))
             yield Outcome(item.index, replace(row, extra=more), alone=told)
 
     def outcome(self, index: int, alone: bool) -> Outcome:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import importlib
 import os
 import re
@@ -22,6 +23,10 @@ _COMMANDS = (
     *("demo", "certify", "report", "merge", "status", "verify", "recertify", "fit-rule"),
     *("radius", "pmin", "bench", "completion"),
 )
+
+
+#: What bad input comes to; the last two only of numbers and nestings nobody thought of.
+_SAID = (ValueError, OSError, MemoryError, ImportError, ArithmeticError, RecursionError)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -98,9 +103,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             say("interrupted; what is written is kept, run it again to go on")
             return 130
-        except (ValueError, OSError, MemoryError, ImportError) as error:
+        except _SAID as error:
             if shown:
                 traceback.print_exc()
+            if _is_full(error):  # what is left of it must not fail again when we leave
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             say(_line(error))
             return 2
     return status
@@ -116,7 +123,18 @@ def _open_standard_streams() -> None:
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 
 
+def _is_full(error: BaseException) -> bool:
+    """Whether standard output took no more: errors of files come with their names."""
+    return (
+        isinstance(error, OSError)
+        and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        and error.filename is None
+    )
+
+
 def _line(error: BaseException) -> str:
+    if _is_full(error):
+        return f"standard output: {error.strerror}"  # type: ignore[attr-defined]
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from rsbounds import loading
 from rsbounds.certify import class_counts, step
-from rsbounds.loading import Data, Loaded, guarded
+from rsbounds.loading import CorruptInput, Data, Loaded, guarded
 from rsbounds.results import Manifest, Row
 from rsbounds.results import sparse_counts as sparse
 from rsbounds.sampling import Phase, Sampler, as_sampler, stream
@@ -57,7 +58,13 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool | None = None) -
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """The options of the forward passes."""
     add = parser.add_argument_group("engine").add_argument
-    add("--batch", type=int, default=1000, help="noisy samples held in memory at once (1000)")
+    add(
+        "--batch",
+        type=int,
+        default=1000,
+        help="noisy samples a torch module is given at once (1000); others get blocks of at "
+        "most 4096, of 2^18 numbers",
+    )
     add("--device", default=None, help="where a torch model runs: cpu, cuda, cuda:1 (cpu)")
     add("--autocast", choices=("bfloat16", "float16"), help="mixed precision")
     add("--channels-last", action="store_true", help="channels-last memory layout")
@@ -109,16 +116,24 @@ def sampler(args: argparse.Namespace, loaded: Loaded, data: Data, sigma: float) 
     options: dict[str, Any] = {"batch": args.batch, "device": _device(args.device or "cpu")}
     options |= {key: getattr(args, key) for key in ENGINE[1:]}
     made = _made(args, loaded.model, options | {"compile": False})
-    first = data.input(0)
+    x = first(data, skip_corrupt=getattr(args, "skip_corrupt", True))
     try:
-        tried = class_counts(made(first, sigma, 16, np.random.default_rng(0)))
-    except Exception as error:
+        tried = class_counts(made(x, sigma, 16, np.random.default_rng(0)))
+    except (Exception, SystemExit) as error:
         guarded(f"--model {args.model}", partial(_again, error))
         raise
     if not tried.sum():
         raise ValueError(f"--model {args.model} must return numbers; got NaN for the first input")
     loading.check_labels(data, len(tried))
     return _made(args, loaded.model, options) if args.compile else made
+
+
+def first(data: Data, *, skip_corrupt: bool) -> Any:
+    """The first input; with ``skip_corrupt``, the first that can be decoded."""
+    for i in range(len(data) if skip_corrupt else 0):
+        with suppress(CorruptInput):
+            return data.input(i)
+    return data.input(0)
 
 
 def _again(error: BaseException) -> None:
@@ -150,7 +165,12 @@ def redrawn(sampler: Sampler, x: Any, row: Row, manifest: Manifest) -> Iterator[
         yield "has no counts that the model alone draws again"
         return
     seed, index = manifest.seed, row.idx
-    select = class_counts(sampler(x, row.sigma, manifest.n0, stream(seed, index, Phase.SELECT)))
+
+    def draw(n: int, generator: np.random.Generator) -> Any:
+        call = partial(sampler, x, row.sigma, n, generator)
+        return class_counts(guarded(f"input {index}", call))
+
+    select = draw(manifest.n0, stream(seed, index, Phase.SELECT))
     if sparse(select.tolist()) != sparse(row.select):
         yield f"select is {sparse(row.select)}, and drawn again {sparse(select.tolist())}"
         return
@@ -159,7 +179,7 @@ def redrawn(sampler: Sampler, x: Any, row: Row, manifest: Manifest) -> Iterator[
     drawn = 0
     while drawn < row.n:
         more = row.n if manifest.target_radius is None else min(step(drawn), row.n - drawn)
-        counts = counts + class_counts(sampler(x, row.sigma, more, generator))
+        counts = counts + draw(more, generator)
         drawn += more
     if sparse(counts.tolist()) != sparse(row.counts):
         yield f"counts are {sparse(row.counts)}, and drawn again {sparse(counts.tolist())}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds import composite
-from rsbounds.results import Manifest, read_rows
+from rsbounds.results import Manifest, naming, read_rows
 
 
 def add_parser(subparsers: Any) -> None:
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
             raise ValueError(f"{path} keeps one count a row: its full counts are not known")
         if manifest.method != "gaussian":
             raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
-        runs[manifest.parameters["sigma"]] = {row.idx: row for row in read_rows(path)}
+        runs[manifest.level()] = {row.idx: row for row in read_rows(path)}
     common = sorted(set.intersection(*map(set, runs.values())))
     if not common:
         raise ValueError("the files must share inputs; they have none in common")
@@ -51,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     counts = [[[*row.counts, *[0] * (width - len(row.counts))] for row in each] for each in rows]
     known = {"objective": args.objective, "items": args.items}
     found = composite.fit(counts, labels, list(runs), **known)
-    args.out.write_text(json.dumps(found.rule.to_dict(), indent=2) + "\n", encoding="utf-8")
+    with naming(args.out):
+        args.out.write_text(json.dumps(found.rule.to_dict(), indent=2) + "\n", encoding="utf-8")
     print(found)
     print(f"{args.out}: {len(found.rule.items)} items, from {len(common)} inputs")
     return 0

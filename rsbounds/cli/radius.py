@@ -13,7 +13,7 @@ import numpy as np
 
 from rsbounds.cli import _options
 from rsbounds.confidence import lower_bound, pair_bounds
-from rsbounds.results import truncated
+from rsbounds.results import plain, truncated
 from rsbounds.schemes import METHODS
 
 
@@ -53,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     stated = {k: v for k, v in vars(args).items() if k not in hidden and v is not None}
     stated |= {k: v for k, v in options.items() if v is not None}
     if args.json:
-        print(json.dumps({"radius": truncated(value), "method": args.method, **stated}))
+        known = {name: plain(value) for name, value in stated.items()}
+        print(json.dumps({"radius": truncated(value), "method": args.method, **known}))
     else:
         print(truncated(value), args.method, *(f"{k}={v}" for k, v in stated.items()))
     return 0

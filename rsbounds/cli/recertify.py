@@ -14,6 +14,7 @@ from rsbounds.certificate import COMPOSITE, Certificate
 from rsbounds.certify import certify_counts, further
 from rsbounds.cli._made import read_rule
 from rsbounds.cli.certify import COUNTED
+from rsbounds.cli.merge import LOCK
 from rsbounds.loading import file_hash
 from rsbounds.results import Manifest, Row, read_rows, write
 from rsbounds.schemes import METHODS, Scheme
@@ -41,6 +42,7 @@ def add_parser(subparsers: Any) -> None:
         type=Path,
         help="a decision list over the noise levels of several runs of the same inputs",
     )
+    add("--lock", choices=("flock", "none"), default="flock", help=LOCK)
     parser.set_defaults(func=run)
 
 
@@ -76,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
     history = [*manifest.history, source]
     change |= {"method": scheme.method, "scope": scheme.scope, "history": history}
     new = replace(manifest, **change)
-    write(args.out, new, [_again(row, scheme, new) for row in rows])
+    again = [_again(row, scheme, new) for row in rows]
+    write(args.out, new, again, lock=args.lock == "flock")
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
 
@@ -108,7 +111,7 @@ def _under_rule(args: argparse.Namespace) -> int:
         _check(path, manifest, args.alpha)
         if manifest.method != "gaussian":
             raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
-        runs[manifest.parameters["sigma"]] = (path, manifest, read_rows(path))
+        runs[manifest.level()] = (path, manifest, read_rows(path))
     missing = [sigma for sigma in rule.sigmas if sigma not in runs]
     if missing:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")
@@ -137,7 +140,7 @@ def _under_rule(args: argparse.Namespace) -> int:
         probe={},
         history=[*first.history, *sources],
     )
-    write(args.out, new, rows)
+    write(args.out, new, rows, lock=args.lock == "flock")
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
 

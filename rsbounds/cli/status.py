@@ -19,7 +19,7 @@ def add_parser(subparsers: Any) -> None:
         "status",
         help="how far runs are",
         description="Shards, rows done, rate, time left and missing inputs of result files. Exit "
-        "status 1 while inputs are missing.",
+        "status 1 while inputs are missing, or if there are rows of others.",
     )
     parser.add_argument("files", metavar="FILE.tsv", type=Path, nargs="+")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
@@ -31,9 +31,10 @@ def run(args: argparse.Namespace) -> int:
     found = [_of(path) for path in args.files]
     done = sum(one["rows"] for one in found)
     total = sum(one["rows"] + len(one["missing"]) for one in found)
+    status = int(done < total or any(one["foreign"] for one in found))
     if args.json:
         print(json.dumps({"files": found, "rows": done, "of": total}))
-        return int(done < total)
+        return status
     for one in found:
         expected = one["rows"] + len(one["missing"])
         line = f"{one['file']}: shard {one['shard']}, {one['rows']} of {expected} rows"
@@ -41,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
             line += f", {one['rate']:.3g} a second"
         if one["left"] is not None and one["missing"]:
             line += f", {timedelta(seconds=math.ceil(one['left']))} left"
+        if one["corrupt"]:
+            line += f", {one['corrupt']} inputs left out: they can't be decoded"
         if one["missing"]:
             line += f"; {some(one['missing'])} missing"
         if one["foreign"]:
@@ -48,20 +51,22 @@ def run(args: argparse.Namespace) -> int:
         print(line)
     if len(found) > 1:
         print(f"together: {done} of {total} rows")
-    return int(done < total)
+    return status
 
 
 def _of(path: Path) -> dict[str, Any]:
     manifest, rows = Manifest.read(path), read_rows(path)
-    missing, foreign = manifest.places({row.idx for row in rows})
+    done = {row.idx for row in rows}
+    missing, foreign = manifest.places(done)
     seconds = sum(row.seconds for row in rows)
     rate = len(rows) / seconds if seconds > 0 else None
     return {
         "file": str(path),
         "shard": manifest.shard,
-        "rows": len(rows),
+        "rows": len(done) - len(foreign),
         "rate": rate,
         "left": len(missing) / rate if rate else None,
         "missing": missing,
         "foreign": foreign,
+        "corrupt": len(manifest.corrupt() - done),
     }

@@ -14,8 +14,8 @@ from rsbounds.results._results import Results, read
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, default_radii, summary, table
 from rsbounds.results._text import counts as dense_counts
+from rsbounds.results._text import naming, plain, truncated
 from rsbounds.results._text import sparse as sparse_counts
-from rsbounds.results._text import truncated
 
 __all__ = [
     "COLUMNS",
@@ -32,6 +32,8 @@ __all__ = [
     "manifest_path",
     "marked",
     "merge",
+    "naming",
+    "plain",
     "plot",
     "read",
     "read_rows",

@@ -44,7 +44,7 @@ def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str
     """Name of a place in the page -> its traces and layout."""
     shown = [(file, escape(name)) for file, name in zip(files, names, strict=True) if file.rows]
     finite = [row.radius for file, _ in shown for row in file.rows if math.isfinite(row.radius)]
-    end = 1.05 * max(finite, default=0.0) or 1.0
+    end = min(1.05 * max(finite, default=0.0), 1e307) or 1.0
     radii = [[min(r.radius, end) if r.correct else 0.0 for r in f.rows] for f, _ in shown]
     labels = [name for _, name in shown]
     return {

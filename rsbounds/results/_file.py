@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._row import COLUMNS, FIELD, FIRST, Row
-from rsbounds.results._text import quoted
+from rsbounds.results._text import naming, quoted
 
 try:
     import fcntl
@@ -89,7 +89,7 @@ class Writer:
     >>> import pathlib, tempfile
     >>> from rsbounds.results import Manifest, Row, Writer, read
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.tsv"
-    >>> with Writer(path, Manifest(method="gaussian")) as writer:
+    >>> with Writer(path, Manifest(data={"inputs": 1})) as writer:
     ...     writer.append(Row(0, 7, 7, 0.75, True))
     >>> read(path).rows[0].radius
     0.75
@@ -266,28 +266,29 @@ def _parsed(path: Path, content: bytes) -> tuple[tuple[str, ...], list[Row]]:
 
 def _replace(path: Path, text: str, lock: bool) -> None:
     draft = path.with_name(path.name + ".new")
-    try:
+    with naming(path):
         with open(draft, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-    except OSError as error:
-        raise OSError(f"can't write {path}: {error.strerror}") from error
     if lock and os.name == "posix":
-        _flush_folder(path.parent)
+        try:
+            _flush(path.parent)
+        except OSError as error:
+            hint = "; use --lock none (lock=False) if its file system can't do that"
+            raise OSError(
+                f"can't flush the folder {path.parent} of {path.name}: {error.strerror}"
+                + ("" if error.errno in _BROKEN else hint)
+            ) from None
 
 
-def _flush_folder(folder: Path) -> None:
+_BROKEN = (errno.EIO, errno.ENOSPC, errno.EDQUOT)  # no fault of the kind of file system
+
+
+def _flush(folder: Path) -> None:
     directory = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(directory)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-        raise OSError(
-            f"can't flush the folder {folder}: {error.strerror}; use --lock none (lock=False) on "
-            "this file system"
-        ) from None
     finally:
         os.close(directory)

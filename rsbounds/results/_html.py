@@ -26,7 +26,7 @@ from rsbounds.results._marks import marked
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
 from rsbounds.results._table import default_radii
-from rsbounds.results._text import truncated
+from rsbounds.results._text import naming, truncated
 
 _PAGE = Path(__file__).parent / "_page"
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -100,7 +100,8 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     }
     template = (_PAGE / "page.html").read_text(encoding="utf-8")
     page = re.sub(r"@(\w+)@", lambda found: parts[found[1]], template)  # in one pass
-    Path(path).write_text(page, encoding="utf-8", newline="\n")
+    with naming(path):
+        Path(path).write_text(page, encoding="utf-8", newline="\n")
 
 
 def _policy(*scripts: str) -> str:

@@ -9,8 +9,15 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from rsbounds._numerics.checks import one, real, whole
+
 #: The format that this version writes; files without one are of format 1.
 FORMAT = 2
+
+_OBJECTS = ("data", "parameters", "engine", "versions", "probe", "run")
+_COUNTS = {"skip": 1, "max": -1, "inputs": 0}
+_MOST_INPUTS = 10**8  # more would be a doctored file, and lists of what is missing fill the memory
+_DEEPEST = 50
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The manifest of a result file."""
+        """The manifest of a result file; ValueError if it has none, or a damaged one."""
         place = manifest_path(path)
         try:
             entries = json.loads(place.read_text(encoding="utf-8"))
@@ -93,7 +100,13 @@ class Manifest:
             raise ValueError(f"{path} has no manifest: expected {place.name} beside it") from None
         except (ValueError, RecursionError):
             raise ValueError(f"{place} is not a manifest: expected a JSON object") from None
-        return cls.of(entries)
+        try:
+            _check(entries)
+            found = cls.of(entries)
+            found.share()
+        except ValueError as error:
+            raise ValueError(f"the manifest of {path} is damaged: {error}") from None
+        return found
 
     def entries(self) -> dict[str, Any]:
         """The JSON object."""
@@ -108,6 +121,12 @@ class Manifest:
         """The same after a round trip through its file."""
         return self.of(json.loads(self.text()))
 
+    def level(self) -> float:
+        """The noise level of a run of method gaussian."""
+        name = "parameters.sigma"
+        value: Any = self.parameters.get("sigma")
+        return float(one(name, real(name, value, 0.0, closed="neither", nan=False)))
+
     def share(self) -> tuple[int, int]:
         """The i and N of the shard."""
         return parts("shard", self.shard)
@@ -120,11 +139,26 @@ class Manifest:
         return (place * skip for place in range(rank, int(count or 0), size))
 
     def places(self, done: set[int], total: int | None = None) -> tuple[list[int], list[int]]:
-        """Indices that are missing from ``done``, and those in it that don't belong there."""
+        """Indices that are missing from ``done``, and those in it that don't belong there.
+
+        Inputs that were left out because they can't be decoded are not missing.
+        """
         if total is None and "inputs" not in self.data:
             return [], []
-        expected = set(self.indices(total))
-        return sorted(expected - done), sorted(done - expected)
+        without = done | self.corrupt()
+        missing = [i for i in self.indices(total) if i not in without]
+        return missing, sorted(i for i in done if not self._selects(i, total))
+
+    def corrupt(self) -> set[int]:
+        """Indices of the inputs that the history says were left out: they can't be decoded."""
+        left = (entry for step in self.history for entry in step.get("corrupt", ()))
+        return {entry["input"] for entry in left}
+
+    def _selects(self, index: int, total: int | None) -> bool:
+        rank, size = self.share()
+        count = self.data["inputs"] if total is None else total
+        place, rest = divmod(index, int(self.data.get("skip", 1)))
+        return not rest and 0 <= place < count and place % size == rank
 
     def differences(self, other: Manifest) -> list[str]:
         """What is otherwise in ``other``, a line for each entry that rows depend on.
@@ -161,6 +195,44 @@ def parts(name: str, text: Any) -> tuple[int, int]:
     if not found or not int(found[1]) < int(found[2]):
         raise ValueError(f"{name} must be i/N with 0 <= i < N; got {text!r}")
     return int(found[1]), int(found[2])
+
+
+def _check(entries: Mapping[str, Any]) -> None:
+    """ValueError unless the entries have the types that every reader relies on."""
+    for name in _OBJECTS:
+        if not isinstance(entries.get(name, {}), Mapping):
+            raise ValueError(f"{name} must be an object; got {entries[name]!r}")
+    history = entries.get("history", [])
+    if not isinstance(history, list) or not all(map(_is_step, history)):
+        raise ValueError(f"history must be a list of objects; got {history!r}")
+    for name in ("n", "n0", "seed"):
+        one(name, whole(name, entries.get(name, 0), 0))
+    data = entries.get("data", {})
+    for name, low in _COUNTS.items():
+        if name in data:
+            one(f"data.{name}", whole(f"data.{name}", data[name], low))
+    if entries.get("format", 1) != 1 and "inputs" not in data:
+        raise ValueError("data.inputs is missing: the number of inputs selected")
+    if data.get("inputs", 0) > _MOST_INPUTS:
+        raise ValueError(f"data.inputs must be at most {_MOST_INPUTS}; got {data['inputs']}")
+    level: list[Any] = [entries]
+    for _ in range(_DEEPEST):
+        level = [
+            child
+            for node in level
+            if isinstance(node, dict | list)
+            for child in (node.values() if isinstance(node, dict) else node)
+        ]
+    if level:
+        raise ValueError(f"objects must be nested at most {_DEEPEST} deep")
+
+
+def _is_step(step: Any) -> bool:
+    """Whether this is an entry of a history."""
+    left = step.get("corrupt", []) if isinstance(step, dict) else None
+    return isinstance(left, list) and all(
+        isinstance(entry, dict) and isinstance(entry.get("input"), int) for entry in left
+    )
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

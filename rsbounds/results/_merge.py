@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rsbounds.results._file import read_rows, write
 from rsbounds.results._manifest import Manifest
@@ -15,7 +16,7 @@ def merge(out: Path, files: Sequence[Path], *, lock: bool = True) -> tuple[int, 
     """Join result files of one run, in the order of the inputs.
 
     Rows that several files share must be equal (but for their time); their manifests must be
-    equal (but for their shard), the probes of the model too.
+    equal (but for their shard), the probes of the model too. The history of each is kept.
 
     Parameters
     ----------
@@ -56,12 +57,14 @@ def merge(out: Path, files: Sequence[Path], *, lock: bool = True) -> tuple[int, 
         raise ValueError(f"{out} exists: choose another output file")
     first: Manifest | None = None
     merged: dict[int, tuple[Row, Path]] = {}
+    history: list[Any] = []
     for path in files:
         manifest = replace(Manifest.read(path), shard="0/1")
         first = first or manifest
         found = first.differences(manifest)
         if found:
             raise ValueError(f"{path} is not of the run of {files[0]}: {'; '.join(found)}")
+        history += [step for step in manifest.history if step not in history]
         for row in read_rows(path):
             other, source = merged.setdefault(row.idx, (row, path))
             if replace(other, time=row.time) != row:
@@ -69,5 +72,6 @@ def merge(out: Path, files: Sequence[Path], *, lock: bool = True) -> tuple[int, 
     if first is None:
         raise ValueError("files must be at least one; got none")
     rows = [row for row, _ in merged.values()]
+    first = replace(first, history=history)
     write(out, first, rows, lock=lock)
     return len(rows), first.places(set(merged))[0]

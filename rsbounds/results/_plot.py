@@ -10,7 +10,7 @@ import numpy as np
 
 from rsbounds.results._marks import marked
 from rsbounds.results._results import Results
-from rsbounds.results._text import truncated
+from rsbounds.results._text import naming, truncated
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", ":", "-.")
@@ -46,7 +46,7 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     axes = figure.add_subplot()
     names, footnotes = marked(files)
     finite = [r.radius for f in files for r in f.rows if math.isfinite(r.radius)]
-    end = 1.05 * max(finite, default=0.0) or 1.0
+    end = min(1.05 * max(finite, default=0.0), 1e307) or 1.0
     for i, (file, name) in enumerate(zip(files, names, strict=True)):
         if not file.rows:
             continue
@@ -73,7 +73,8 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     axes.legend(frameon=False)
     if footnotes:
         figure.supxlabel("\n".join(footnotes), fontsize=8, x=0.02, ha="left")
-    figure.savefig(path, dpi=150)
+    with naming(path):
+        figure.savefig(path, dpi=150)
 
 
 def _constants(files: Sequence[Results]) -> list[Results]:

@@ -44,7 +44,11 @@ class Results:
 
     def average_radius(self) -> float:
         """Average certified radius; a row that is not correct counts as radius 0."""
-        return float(self._share(math.fsum(row.radius for row in self.rows if row.correct)))
+        held = [row.radius for row in self.rows if row.correct]
+        try:
+            return float(self._share(math.fsum(held)))
+        except OverflowError:  # the sum is beyond float64, the average isn't
+            return math.fsum(radius / len(self.rows) for radius in held)
 
     def by_class(self) -> dict[int, Results]:
         """The rows of each label, labels in order."""
@@ -77,7 +81,7 @@ def read(path: str | os.PathLike[str]) -> Results:
         A TSV of the field (``idx label predict radius correct time``) or of
         ``rsbounds certify``, with its manifest if one lies beside it. An empty file has no rows;
         a last line that was cut short is left out; rows that the manifest's selection has and the
-        file lacks are counted: each with a note.
+        file lacks are counted, and inputs that couldn't be decoded: each with a note.
 
     Returns
     -------
@@ -145,6 +149,12 @@ def read(path: str | os.PathLike[str]) -> Results:
     results = Results(name, tuple(rows), note, manifest)
     missing = len(results.missing())
     if missing:
-        share = f"{len(rows)} of {len(rows) + missing} rows"
-        results = replace(results, note="; ".join(filter(None, [note, share])))
-    return results
+        note = _joined(note, f"{len(rows)} of {len(rows) + missing} rows")
+    corrupt = len(manifest.corrupt() - {row.idx for row in rows}) if manifest else 0
+    if corrupt:
+        note = _joined(note, f"{corrupt} inputs left out: they can't be decoded")
+    return replace(results, note=note)
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(filter(None, notes))

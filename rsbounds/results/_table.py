@@ -15,7 +15,7 @@ from rsbounds._numerics import checks as _checks
 from rsbounds._numerics.checks import Array
 from rsbounds.results._marks import marked
 from rsbounds.results._results import Results
-from rsbounds.results._text import truncated
+from rsbounds.results._text import plain, truncated
 
 STYLES = ("text", "markdown", "csv")
 
@@ -28,7 +28,8 @@ def default_radii(files: Iterable[Results]) -> list[float]:
     power = Decimal(10) ** (Decimal(largest).adjusted() - 1)
     steps = (power * Decimal(k) for k in ("2.5", "5", "10", "25"))
     step = next(s for s in steps if largest < 8 * s)
-    return [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
+    radii = [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
+    return list(dict.fromkeys(radii))  # the smallest of all are no multiples
 
 
 def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     -------
     dict
         file, count, missing, clean, abstain, acr, certified (radius as text -> accuracy),
-        scopes, note.
+        scopes, note. Without rows the shares are None; an infinite ACR is "inf".
 
     Examples
     --------
@@ -53,14 +54,14 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     {'0.5': 1.0}
     """
     at = default_radii([file]) if radii is None else list(radii)
-    held = file.certified_accuracy(at).tolist()
+    held = plain(file.certified_accuracy(at).tolist())
     return {
         "file": file.name,
         "count": len(file.rows),
         "missing": len(file.missing()),
-        "clean": file.clean_accuracy(),
-        "abstain": file.abstention(),
-        "acr": file.average_radius(),
+        "clean": plain(file.clean_accuracy()),
+        "abstain": plain(file.abstention()),
+        "acr": plain(file.average_radius()),
         "certified": dict(zip(map(str, at), held, strict=True)),
         "scopes": file.scopes(),
         "note": file.note,
@@ -112,7 +113,7 @@ def table(
     style = _checks.choice("style", style, STYLES)
     at = default_radii(files) if radii is None else list(radii)
     _checks.real("radii", at, 0.0, nan=False)
-    at_names = [f"r={np.format_float_positional(r, trim='-')}" for r in at]
+    at_names = [f"r={_shown(float(r))}" for r in at]
     header = ["file", "rows of", "count", "clean", "abstain", "ACR", *at_names]
     blocks = [_groups(f, at) for f in files]
     labels = sorted({k for f in files for k in f.by_class()}) if classes else []
@@ -148,10 +149,17 @@ def _groups(file: Results, radii: Sequence[float]) -> dict[str, tuple[int, Array
     groups |= {f"class {k}": part for k, part in parts.items()}
     if parts:
         each = np.stack([v for _, v in parts.values()])
-        with np.errstate(invalid="ignore"):  # an infinite average radius has no spread
+        # an infinite average radius has no spread, and one of 1e300 an infinite variance
+        with np.errstate(invalid="ignore", over="ignore"):
             groups["class spread"] = (len(parts), np.ptp(each, axis=0))
             groups["class std"] = (len(parts), np.std(each, axis=0))
     return groups
+
+
+def _shown(radius: float) -> str:
+    if radius == 0 or 1e-4 <= radius < 1e6:
+        return str(np.format_float_positional(radius, trim="-"))
+    return f"{Decimal(repr(radius)):e}".replace(".0e", "e") if math.isfinite(radius) else "inf"
 
 
 def _text(cells: list[list[str]]) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from decimal import ROUND_DOWN, Context, Decimal
+from typing import Any
 
 
 def whole_number(text: str) -> int:
@@ -42,9 +45,29 @@ def sparse(dense: Sequence[int]) -> str:
     return ",".join(f"{k}:{c}" for k, c in enumerate(dense) if c) or "-"
 
 
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An OSError of writing ``path``, such as a full disk's, says which file it was."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:  # says so already
+            raise
+        raise OSError(f"can't write {os.fspath(path)}: {error.strerror}") from error
+
+
 def quoted(line: str) -> str:
     """A line of a file as an error message quotes it."""
     return repr(line if len(line) <= 60 else line[:57] + "...")
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: null for NaN, "inf" for infinity, inside lists too."""
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else str(value)
 
 
 def truncated(value: float, digits: int | None = None) -> str:

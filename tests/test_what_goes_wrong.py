@@ -1,0 +1,352 @@
+"""What went wrong once with result files and reports: refused, told, or shown as it is."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cli_models import MODELS, arguments, models, one_line, prepare
+from optional_packages import package
+
+from rsbounds import gaussian
+from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
+from rsbounds.cli import main
+from rsbounds.confidence import lower_bound
+from rsbounds.results import Manifest, Row, read_rows, write
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    return prepare(tmp_path, monkeypatch)
+
+
+def changed(**entries: object) -> None:
+    place = Path("out.tsv.manifest.json")
+    place.write_text(json.dumps(json.loads(place.read_text()) | entries))
+
+
+# --- which model was it?
+
+LOADS = """
+import numpy as np
+def linear():
+    w = np.load("w.npy")
+    return lambda batch: batch.reshape(len(batch), -1) @ np.stack([w, -w], axis=1)
+"""
+HELPED = """
+import numpy as np
+from helper import matrix
+def linear():
+    return lambda batch: batch.reshape(len(batch), -1) @ matrix()
+"""
+HELPER = """
+import numpy as np
+def matrix(seed=0):
+    w = np.random.default_rng(seed).standard_normal(36)
+    return np.stack([w, -w], axis=1)
+"""
+
+
+def weights_file_replaced() -> None:
+    np.save("w.npy", np.random.default_rng(1).standard_normal(36))
+
+
+def helper_edited() -> None:
+    Path("helper.py").write_text(HELPER.replace("[w, -w]", "[-w, w]"))
+
+
+def default_changed() -> None:
+    Path("helper.py").write_text(HELPER.replace("seed=0", "seed=1"))
+
+
+@pytest.mark.parametrize("change", [weights_file_replaced, helper_edited, default_changed])
+@pytest.mark.parametrize("count", [3, 12])
+def test_a_model_that_changed_behind_its_source_is_refused(work, capsys, change, count):
+    np.save("w.npy", np.random.default_rng(0).standard_normal(36))
+    Path("helper.py").write_text(HELPER)
+    models(LOADS if change is weights_file_replaced else HELPED)
+    sys.modules.pop("helper", None)
+    assert main(arguments()) == 0
+    lines = Path("out.tsv").read_text().splitlines(True)
+    Path("out.tsv").write_text("".join(lines[: 1 + count]))
+    change()
+    for module in ("models", "helper"):
+        sys.modules.pop(module, None)
+    one_line(capsys, arguments(), "probe.0 was", "--accept-change")
+    assert Path("out.tsv").read_text() == "".join(lines[: 1 + count])
+    assert main(arguments(accept_change="")) == 0
+    history = Manifest.read(Path("out.tsv")).history
+    assert history[0]["rows"] == count
+    assert any(text.startswith("probe.0 was") for text in history[0]["changes"])
+    sys.modules.pop("helper", None)
+
+
+def test_a_comment_in_the_source_is_no_other_model(work):
+    assert main(arguments(max=6)) == 0
+    models(MODELS + "\n# a comment\n")
+    assert main(arguments()) == 0
+    assert len(read_rows(Path("out.tsv"))) == 12
+
+
+def test_what_was_accepted_in_a_shard_is_kept_by_merge(work):
+    for i in range(2):
+        assert main(arguments(shard=f"{i}/2", out=f"{i}.tsv")) == 0
+    place = Path("1.tsv.manifest.json")
+    entry = {"changes": ["versions.numpy was 1 and is now 2"], "rows": 3, "run": {}}
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"history": [entry]}))
+    assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
+    assert Manifest.read(Path("all.tsv")).history == [entry]
+
+
+# --- is it all there?
+
+
+def test_status_counts_each_input_of_the_run_once(work, capsys):
+    assert main(arguments()) == 0
+    lines = Path("out.tsv").read_text().splitlines(True)
+    Path("out.tsv").write_text("".join([*lines[:-1], lines[1]]))  # twice the first, not the last
+    capsys.readouterr()
+    assert main(["status", "out.tsv"]) == 1
+    assert "11 of 12 rows" in capsys.readouterr().out
+    Path("out.tsv").write_text("".join(lines))
+    changed(data={"skip": 2, "max": -1, "inputs": 6})
+    assert main(["status", "out.tsv", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["of"]) == (6, 6)
+    assert found["files"][0]["foreign"] == [1, 3, 5, 7, 9, 11]
+
+
+def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
+    with np.load("data.npz") as data:
+        x = data["x"]
+        x[[2, 5]] = np.nan  # neither the first nor one of the probes, 0, 3, 6 and 9
+        np.savez("data.npz", x=x, y=data["y"])
+    one_line(capsys, arguments(), "input 2 must be finite")
+    for i in range(2):
+        assert main([*arguments(shard=f"{i}/2", out=f"{i}.tsv"), "--skip-corrupt"]) == 0
+    assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
+    assert Manifest.read(Path("all.tsv")).corrupt() == {2, 5}
+    capsys.readouterr()
+    for command in ("status", "report"):
+        assert main([command, "all.tsv"]) == 0
+        assert "2 inputs left out: they can't be decoded" in capsys.readouterr().out
+    assert main(["verify", "all.tsv", "--data", "data.npz"]) == 0
+
+
+DAMAGED = {
+    "data a number": ({"data": 5}, "data must be an object; got 5"),
+    "inputs missing": ({"data": {"skip": 1, "max": -1}}, "data.inputs is missing"),
+    "inputs infinite": ({"data": {"inputs": float("inf")}}, "data.inputs must be"),
+    "inputs beyond all": ({"data": {"inputs": 10**15}}, "data.inputs must be"),
+    "skip a word": ({"data": {"skip": "x", "inputs": 12}}, "data.skip must be"),
+    "skip 0": ({"data": {"skip": 0, "inputs": 12}}, "data.skip must be"),
+    "n a word": ({"n": "x"}, "n must be whole numbers"),
+    "n0 missing": ({"n0": None}, "n0 must be whole numbers"),
+    "shard": ({"shard": "3/2"}, "shard must be i/N"),
+    "history": ({"history": 5}, "history must be a list of objects; got 5"),
+    "history of words": ({"history": ["x"]}, "history must be a list of objects"),
+    "probe": ({"probe": []}, "probe must be an object; got []"),
+    "versions": ({"versions": "1"}, "versions must be an object; got '1'"),
+    "engine": ({"engine": None}, "engine must be an object; got None"),
+}
+
+
+@pytest.mark.parametrize("command", ["status", "report", "verify", "recertify", "merge", "certify"])
+@pytest.mark.parametrize("case", DAMAGED)
+def test_a_damaged_manifest_is_one_line_in_every_command(work, capsys, command, case):
+    entries, said = DAMAGED[case]
+    assert main(arguments(n=50, n0=10)) == 0
+    changed(**entries)
+    argv = {
+        "merge": ["merge", "all.tsv", "out.tsv"],
+        "recertify": ["recertify", "out.tsv", "--out", "new.tsv"],
+        "certify": arguments(n=50, n0=10),
+    }.get(command, [command, "out.tsv"])
+    one_line(capsys, argv, "out.tsv", said)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"sigma": [1]}, {"sigma": "x"}, {"sigma": 0}])
+@pytest.mark.parametrize("command", ["recertify", "fit-rule"])
+def test_a_run_without_its_level_is_one_line(work, capsys, command, parameters):
+    rule = {"format": 1, "sigmas": [0.25], "items": [[]]}
+    rule["items"][0].append({"kind": "margin", "stage": 0, "threshold": 0.0})
+    Path("rule.json").write_text(json.dumps(rule))
+    assert main(arguments(n=50, n0=10)) == 0
+    changed(parameters=parameters)
+    rule_option = ["--rule", "rule.json"] if command == "recertify" else []
+    argv = [command, "out.tsv", "--out", "new.tsv", *rule_option]
+    one_line(capsys, argv, "parameters.sigma must be")
+
+
+@pytest.mark.parametrize("depth", [100, 300, 900, 10**5])
+def test_a_deeply_nested_manifest_is_no_traceback(work, capsys, depth):
+    assert main(arguments(max=1)) == 0
+    place = Path("out.tsv.manifest.json")
+    nested = '{"a": ' * depth + "1" + "}" * depth
+    place.write_text(place.read_text().replace('"model": {', f'"model": {{"deep": {nested}, ', 1))
+    for argv in (["status", "out.tsv"], ["report", "out.tsv"], ["merge", "all.tsv", "out.tsv"]):
+        Path("all.tsv").unlink(missing_ok=True)
+        assert main(argv) in (0, 2)
+    one_line(capsys, arguments(max=1), "out.tsv")
+
+
+# --- numbers and words
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("--sgima", "--sigma"), ("--run-up", "--runner-up"), ("--jsn", "--json")]
+)
+def test_unknown_flags_are_answered_with_near_ones(capsys, given, meant):
+    with pytest.raises(SystemExit) as stop:
+        main([*arguments(), given, "1"])
+    assert stop.value.code == 2
+    assert f"did you mean {meant}?" in capsys.readouterr().err
+
+
+def test_numbers_of_samples_as_people_write_them(work, capsys):
+    assert main(arguments(n="1e3", n0="5e1", max=1)) == 0
+    assert Manifest.read(Path("out.tsv")).n == 1000
+    for bad in ("1.5", "1e3.5", "nan", "ten"):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments(n=bad))
+        assert stop.value.code == 2
+
+
+def made(radii: list[float], classes: int = 2) -> None:
+    rows = [Row(i, i % classes, i % classes, r, True, "fixed noise") for i, r in enumerate(radii)]
+    write(Path("made.tsv"), Manifest(data={"inputs": len(rows)}), rows)
+
+
+@pytest.mark.parametrize("radius", [1e300, 1.7e308, 5e-324, 1e-300, float("inf")])
+def test_radii_of_any_size_are_shown_in_few_characters(work, capsys, radius):
+    made([radius, radius / 3, 0.0])
+    for style in ("text", "markdown"):
+        assert main(["report", "made.tsv", "--style", style]) == 0
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) < 200
+    assert main(["report", "made.tsv", "--json"]) == 0
+
+
+@pytest.mark.parametrize("radius", [1.7e308, 5e-324])
+def test_radii_of_any_size_are_drawn(work, radius):
+    for module in ("plotly", "matplotlib"):
+        package(module)
+    made([radius, radius / 3, 0.0])
+    assert main(["report", "made.tsv", "--html", "page.html", "--plot", "plot.png"]) == 0
+
+
+def test_a_thousand_classes_take_linear_time(work, capsys):
+    """Ten times the classes and rows: ten times the time, where quadratic would be a hundred."""
+    spent = []
+    for classes in (200, 2000):
+        made(list(np.linspace(0, 1, 5 * classes)), classes)
+        start = time.process_time()
+        assert main(["report", "made.tsv", "--classes"]) == 0
+        spent.append(time.process_time() - start)
+        assert capsys.readouterr().out.count("class ") == classes + 2
+    assert spent[1] < 30 * spent[0]
+
+
+def test_counts_on_the_command_line(capsys):
+    counts = ["--count", "9900", "--n", "10000", "--alpha", ".001"]
+    words = ["radius", "gaussian", *counts, "--sigma", ".5"]
+    assert main(words) == 0
+    value = float(capsys.readouterr().out.split()[0])
+    # Clopper-Pearson: beta.ppf(.001, 9900, 101) = 0.98655..., its normal score times sigma
+    assert 0.5 * 2.21 < value < 0.5 * 2.22
+    assert value == pytest.approx(gaussian.radius(lower_bound(9900, 10000, 0.001), 0.5), rel=1e-12)
+    assert main([*words, "--json"]) == 0
+    assert float(json.loads(capsys.readouterr().out)["radius"]) == value
+
+
+def test_json_is_json_without_rows_and_at_infinity(work, capsys):
+    def strict(text: str) -> Any:
+        return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+    made([])
+    assert main(["report", "made.tsv", "--json"]) == 0
+    assert strict(capsys.readouterr().out)[0]["clean"] is None
+    made([math.inf, 1.0])
+    assert main(["report", "made.tsv", "--json", "--radii", "1,inf"]) == 0
+    found = strict(capsys.readouterr().out)[0]
+    assert (found["acr"], found["certified"]) == ("inf", {"1.0": 1.0, "inf": 0.5})
+    assert main(["status", "made.tsv", "--json"]) == 0
+    strict(capsys.readouterr().out)
+    words = ["--score", "inf", "--sigma", "1", "--norm", "inf", "--dim", "9", "--json"]
+    assert main(["radius", "gaussian", *words]) == 0
+    found = strict(capsys.readouterr().out)
+    assert (found["radius"], found["norm"]) == ("inf", "inf")
+
+
+def test_bash_completes_commands_and_options(tmp_path):
+    script = (
+        f'eval "$({sys.executable} -m rsbounds completion bash)"; '
+        "COMP_WORDS=(rsbounds certify --run); COMP_CWORD=2; _rsbounds; echo ${COMPREPLY[@]}; "
+        "COMP_WORDS=(rsbounds stat); COMP_CWORD=1; _rsbounds; echo ${COMPREPLY[@]}"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=env)
+    assert done.stdout.split() == ["--runner-up", "status"], done.stderr
+
+
+LEVELS = """
+def level():
+    return lambda batch: 0.25 + 0 * batch.reshape(len(batch), -1)[:, 0]
+
+def network():
+    import torch
+    from rsbounds.torch import Scale, SigmaNetwork
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    layers = torch.nn.Flatten(), torch.nn.Linear(36, 1), Scale(0.01)
+    return SigmaNetwork(torch.nn.Sequential(*layers), 0.25)
+"""
+
+
+def test_a_constant_that_was_typed_is_asserted_and_not_proven(work):
+    models(MODELS + LEVELS)
+    lipschitz = {"method": "lipschitz", "sigma": None, "sigma_function": "models:level"}
+    assert main(arguments(**lipschitz, lip=0.01, sigma_min=0.25, max=2)) == 0
+    assert {row.scope for row in read_rows(Path("out.tsv"))} == {ASSERTED_ENVELOPE}
+    assert "asserted" in Manifest.read(Path("out.tsv")).scope
+    assert main(["verify", "out.tsv"]) == 0
+
+
+def test_a_network_that_proves_its_constant_takes_no_other(work, capsys):
+    package("torch")
+    models(MODELS + LEVELS)
+    options = {"method": "lipschitz", "sigma": None, "sigma_function": "models:network", "max": 2}
+    one_line(capsys, arguments(**options, lip=0.001), "--lip has no meaning where")
+    assert main(arguments(**options)) == 0
+    assert {row.scope for row in read_rows(Path("out.tsv"))} == {PROVEN_ENVELOPE}
+    # 0.01 times the norm of the weights, and above 0.001 by far
+    assert 0.002 < Manifest.read(Path("out.tsv")).parameters["lip"] < 0.01
+
+
+# --- the page
+
+
+def test_each_line_of_the_page_names_tests_that_exist():
+    """What can go wrong, and what happens: a claim without a test would be a promise."""
+    page = (ROOT / "docs" / "howto" / "what-can-go-wrong.md").read_text()
+    lines = [line for line in page.splitlines() if line.startswith("| ")]
+    lines = [line for line in lines if not line.startswith(("| What ", "| ---"))]
+    assert len(lines) > 40
+    sources: dict[str, str] = {}
+    for line in lines:
+        named = re.findall(r"`(tests/\w+\.py)::(\w+)`", line.rsplit("|", 2)[1])
+        assert named, line
+        for file, test in named:
+            source = sources.setdefault(file, (ROOT / file).read_text())
+            assert re.search(rf"^def {test}\(", source, re.M), f"{file}::{test}"

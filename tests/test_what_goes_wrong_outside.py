@@ -1,0 +1,288 @@
+"""What went wrong once outside the library: disks, streams, signals, data, models."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import MODELS, arguments, models, one_line, prepare
+from optional_packages import package
+
+from rsbounds import cli
+from rsbounds.cli import _engine, main
+from rsbounds.loading import CorruptInput, as_data
+from rsbounds.results import Manifest, _file, read_rows
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    return prepare(tmp_path, monkeypatch)
+
+
+def shell(line: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    line = line.replace("rsbounds ", f"{sys.executable} -m rsbounds ", 1)
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=env)
+
+
+# --- file systems that can't, and disks that are full
+
+
+def failing(number: int, *, only_folders: bool = False):
+    def fail(*_):
+        raise OSError(number, os.strerror(number))
+
+    def fsync(descriptor, whole=os.fsync):
+        return fail() if os.path.isdir(f"/proc/self/fd/{descriptor}") else whole(descriptor)
+
+    return fsync if only_folders else fail
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_file_system_without_locks(work, capsys, monkeypatch, number):
+    monkeypatch.setattr(_file.fcntl, "flock", failing(number))
+    one_line(capsys, arguments(), "can't lock out.tsv", os.strerror(number), "--lock none")
+    assert main(arguments(lock="none")) == 0
+    assert len(read_rows(Path("out.tsv"))) == 12
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF])
+def test_a_file_system_that_flushes_no_folders(work, capsys, monkeypatch, number):
+    assert main(arguments(out="before.tsv")) == 0
+    monkeypatch.setattr(os, "fsync", failing(number, only_folders=True))
+    said = ("can't flush the folder .", os.strerror(number), "--lock none")
+    commands = [
+        arguments(),
+        ["merge", "all.tsv", "before.tsv"],
+        ["recertify", "before.tsv", "--out", "again.tsv"],
+    ]
+    for argv in commands:
+        one_line(capsys, argv, *said)
+        for left in ("all.tsv", "again.tsv"):
+            Path(left).unlink(missing_ok=True)
+        assert main([*argv, "--lock", "none"]) == 0
+
+
+def test_a_full_disk_is_named_with_its_file(work, capsys, monkeypatch):
+    full = "No space left on device"
+    assert main(arguments()) == 0
+    Path("out.tsv").write_text("".join(Path("out.tsv").read_text().splitlines(True)[:7]))
+    before = Path("out.tsv").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing(errno.ENOSPC))
+        one_line(capsys, arguments(), f"can't write out.tsv: {full}", "all rows before this one")
+        one_line(capsys, arguments(out="new.tsv"), f"can't write new.tsv.manifest.json: {full}")
+        one_line(capsys, ["merge", "all.tsv", "out.tsv"], f"all.tsv.manifest.json: {full}")
+    assert Path("out.tsv").read_bytes() == before
+    assert main(arguments()) == 0
+    assert main(["merge", "all.tsv", "out.tsv"]) == 0
+
+
+@pytest.mark.parametrize("options", [["report", "--html"], ["report", "--plot"], ["fit-rule"]])
+def test_a_full_disk_is_named_by_what_writes_pages_too(work, capsys, monkeypatch, options):
+    for module in ("plotly", "matplotlib"):
+        package(module)
+    assert main(arguments()) == 0
+    Path("page.png").symlink_to("/dev/full")
+    if options == ["fit-rule"]:  # it writes no file that is there
+        monkeypatch.setattr(Path, "exists", lambda _: False)
+        options = ["fit-rule", "--out"]
+    command, option = options
+    one_line(capsys, [command, "out.tsv", option, "page.png"], "page.png: No space left on device")
+
+
+def test_rows_without_a_newline_at_the_end_lose_the_last_alone(work):
+    assert main(arguments(out="whole.tsv")) == 0
+    assert main(arguments(max=6)) == 0
+    content = Path("out.tsv").read_bytes()
+    Path("out.tsv").write_bytes(content[:-1])
+    assert main(arguments()) == 0
+    a, b = (read_rows(Path(name)) for name in ("out.tsv", "whole.tsv"))
+    assert [row.counts for row in a] == [row.counts for row in b]
+
+
+# --- streams and signals
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_lose_nothing(work, closed):
+    command = " ".join(["rsbounds", *arguments(n=100)])
+    assert shell(f"{command} {closed}").returncode == 0
+    assert len(read_rows(Path("out.tsv"))) == 12
+    assert Manifest.read(Path("out.tsv")).n == 100
+
+
+def test_a_full_standard_output_is_named(work):
+    done = shell("rsbounds radius gaussian --score 1 --sigma 1 > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "rsbounds radius: standard output: No space left on device\n"
+
+
+def test_ctrl_c_while_the_commands_are_loaded(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "parser", interrupted)
+    assert main(["status", "x"]) == 130
+    assert capsys.readouterr().err == (
+        "rsbounds: interrupted; what is written is kept, run it again to go on\n"
+    )
+
+
+def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
+    models(MODELS.replace("sleep(0.01)", "sleep(0.2)"))
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # it tells when the command line begins to load; before that it is the interpreter's start
+    code = "import sys, rsbounds.cli as c; whole = c.parser\n"
+    code += "c.parser = lambda: print('.', flush=True) or whole()\n"
+    code += "sys.exit(c.main(sys.argv[1:]))"
+    for pause in (0, 0.1, 0.4):
+        words = [sys.executable, "-c", code, *arguments(model="models:slow")]
+        run = subprocess.Popen(words, stdout=-1, stderr=-1, text=True, env=env)
+        run.stdout.read(1)
+        time.sleep(pause)
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=60)
+        assert "Traceback" not in err
+        assert run.returncode == 130, err
+        assert "run it again to go on" in err.splitlines()[-1]
+    assert main(arguments(model="models:linear", out="x.tsv")) == 0
+
+
+# --- what data do
+
+
+def test_anchors_that_are_damaged_are_one_line(work, capsys):
+    options = {"method": "semi-elastic", "anchors": "anchors.npz", "rate": 0.1, "k": 3}
+    x = np.random.default_rng(0).standard_normal((300, 36))
+    np.savez_compressed("anchors.npz", x=x)
+    raw = Path("anchors.npz").read_bytes()
+    rng = np.random.default_rng(1)
+    refused = 0
+    for _ in range(40):
+        bad = bytearray(raw)
+        bad[rng.integers(len(bad))] ^= int(rng.integers(1, 256))
+        Path("anchors.npz").write_bytes(bad)
+        capsys.readouterr()
+        if main(arguments(**options, sigma=0.25, max=1, n=50, n0=10)) == 2:
+            err = capsys.readouterr().err
+            assert err.count("\n") == 1
+            assert "anchors.npz" in err
+            refused += 1
+        for left in Path().glob("out.tsv*"):
+            left.unlink()
+    assert refused > 20
+
+
+def test_the_model_is_tried_on_the_first_input_that_can_be_decoded(work):
+    with np.load("data.npz") as data:
+        x = data["x"]
+    x[:2] = np.nan
+    for bad, found in ((x, 2), (np.full_like(x, np.nan), None)):
+        with as_data((bad, np.zeros(len(x), int))) as data:
+            if found is None:
+                with pytest.raises(CorruptInput, match="input 0"):
+                    _engine.first(data, skip_corrupt=True)
+            else:
+                np.testing.assert_array_equal(_engine.first(data, skip_corrupt=True), x[found])
+            with pytest.raises(CorruptInput, match="input 0"):
+                _engine.first(data, skip_corrupt=False)
+
+
+# --- what models do
+
+STRANGE = """
+import numpy as np
+
+class Tensor:
+    "What a CUDA tensor is to NumPy."
+    def __init__(self, array):
+        self.array = array
+    def __array__(self, *args, **options):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+    def __len__(self):
+        return len(self.array)
+
+def cuda():
+    return lambda batch: Tensor(batch)
+
+def strings():
+    return lambda batch: np.full((len(batch), 2), "cat")
+
+def objects():
+    return lambda batch: [[None, object()]] * len(batch)
+
+def complex():
+    return lambda batch: batch.reshape(len(batch), -1)[:, :2] * 1j
+
+def ragged():
+    return lambda batch: [[1.0]] + [[1.0, 2.0]] * (len(batch) - 1)
+
+def leaves():
+    def call(batch):
+        raise SystemExit(0)
+    return call
+
+def deep():
+    def call(batch):
+        return call(batch)
+    return call
+
+def grad():
+    import torch
+    layer = torch.nn.Linear(36, 2)
+    return lambda batch: layer(torch.from_numpy(batch.reshape(len(batch), -1)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("cuda", "can't convert cuda:0"),
+        ("strings", "must return real numbers; got ndarray of <U3"),
+        ("objects", "must return real numbers"),
+        ("complex", "must return real numbers"),
+        ("ragged", "models:ragged"),
+        ("leaves", "SystemExit: 0"),
+        ("deep", "RecursionError"),
+    ],
+)
+def test_scores_that_are_none_are_one_line(work, capsys, name, said):
+    models(STRANGE)
+    one_line(capsys, arguments(model=f"models:{name}"), f"--model models:{name}", said)
+    assert not Path("out.tsv").exists()
+
+
+def test_a_callable_with_gradients_is_certified(work):
+    package("torch")
+    models(STRANGE)
+    assert main(arguments(model="models:grad", max=2, n=100)) == 0
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "mps"])
+def test_a_device_for_a_numpy_model_is_refused(work, capsys, device):
+    one_line(capsys, arguments(device=device), "--device needs a torch module")
+    assert not Path("out.tsv").exists()
+
+
+def test_a_model_that_fails_while_it_is_drawn_again_is_one_line(work, capsys):
+    assert main(arguments()) == 0
+    again = ["--data", "data.npz", "--rerun", "12", "--model"]
+    argv = ["verify", "out.tsv", *again, "models:late"]
+    one_line(capsys, argv, "failed: RuntimeError: device lost")
+
+
+def test_traceback_on_demand(work, capsys):
+    assert main([*arguments(model="models:late"), "--traceback"]) == 2
+    err = capsys.readouterr().err
+    assert "Traceback (most recent call last)" in err
+    assert 'raise RuntimeError("device lost")' in err
