@@ -20,11 +20,21 @@ from rsbounds.sampling import Phase
 SIGMAS = (1.5, 1.0, 0.5)
 N0, N, CALIBRATE = 100, 10_000, 2_000
 SEED = 0
-IMAGES = 1000  # to be tested, and as many to calibrate on
-TRAIN = {"Fashion-MNIST": (30_000, 8), "MNIST": (3_000, 60)}  # images, epochs
 
 Counts = NDArray[np.int64]
 Split = tuple[datasets.Images, datasets.Labels]
+
+
+@dataclass(frozen=True)
+class Size:
+    """Images to train on, epochs, and images to certify; as many are for calibration."""
+
+    train: int
+    epochs: int
+    images: int
+
+
+SIZES = {"Fashion-MNIST": Size(30_000, 8, 1000), "MNIST": Size(4_000, 40, 500)}
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ def draw(name: str) -> Case:
     known, other, held = splits(name)
     drawn: dict[str, list[Counts]] = {"select": [], "counts": [], "calibration": []}
     for stage, sigma in enumerate(SIGMAS):
-        net = trained(*known, sigma, TRAIN[name][1])
+        net = trained(*known, sigma, SIZES[name].epochs)
         for key, images, n, phase in [
             ("calibration", other[0], CALIBRATE, Phase.SEARCH),
             ("select", held[0], N0, Phase.SELECT),
@@ -70,14 +80,14 @@ def draw(name: str) -> Case:
 
 def splits(name: str) -> tuple[Split, Split, Split]:
     """Images and labels to train on, to calibrate on and to certify."""
-    train = TRAIN[name][0]
+    size = SIZES[name]
     if name == "MNIST":
-        x, y, held, truth = datasets.split(*datasets.mnist_digits(), IMAGES, seed=SEED)
+        x, y, held, truth = datasets.split(*datasets.mnist_digits(), size.images, seed=SEED)
     else:
         x, y = datasets.fashion_mnist("train")
-        held, truth = (part[:IMAGES] for part in datasets.fashion_mnist("test"))
-    other = slice(train, train + IMAGES)
-    return (x[:train], y[:train]), (x[other], y[other]), (held, truth)
+        held, truth = (part[: size.images] for part in datasets.fashion_mnist("test"))
+    other = slice(size.train, size.train + size.images)
+    return (x[: size.train], y[: size.train]), (x[other], y[other]), (held, truth)
 
 
 def trained(x: datasets.Images, y: Counts, sigma: float, epochs: int) -> Any:
