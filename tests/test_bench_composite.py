@@ -53,8 +53,8 @@ def curve(row):
     return np.array([float(v) for k, v in row.items() if k.startswith("> ")])
 
 
-def named(rows, start):
-    (row,) = [row for row in rows if row["certificate"].startswith(start)]
+def named(rows, name):
+    (row,) = [row for row in rows if row["certificate"] == name]
     return row
 
 
@@ -96,14 +96,14 @@ def test_verdicts_follow_from_the_figures(name):
 def test_figures_follow_from_the_curves(name):
     main, goals, _ = tables(name)
     measured = {goal["goal"]: number(goal["measured"]) for goal in goals}
-    runner, cohen = (float(named(main, s)["ACR"]) for s in ("runner-up, sigma 1 ", "Cohen"))
+    runner, cohen = (float(named(main, f"{s}, sigma 1")["ACR"]) for s in ("runner-up", "Cohen"))
     ratio = measured["runner-up over Cohen, sigma 1: ACR"]
     assert ratio == pytest.approx(runner / cohen, abs=2e-3)
     seen = 0
     for row in main:
         if not (level := re.match(r"(list \(.*?\)): gate ([\d.]+) ", row["certificate"])):
             continue
-        base, (start, seen) = named(main, f"runner-up, sigma {level[2]} "), (level[1], seen + 1)
+        base, (start, seen) = named(main, f"runner-up, sigma {level[2]}"), (level[1], seen + 1)
         own, other = curve(row), curve(base)
         points = measured[f"{start}: points at radius 0"]
         assert points == pytest.approx(100 * (own[0] - other[0]), abs=0.06)
@@ -138,7 +138,7 @@ def test_constants_follow_from_the_counts(bench, case, name):
     rows = [*again.constants, again.constant("Cohen, sigma 1", 1, runner_up=False)]
     main = tables(name)[0]
     for row in rows:
-        assert row.cells() == list(named_exactly(main, row.name).values())
+        assert row.cells() == list(named(main, row.name).values())
 
 
 @pytest.mark.slow
@@ -147,12 +147,7 @@ def test_lists_follow_from_the_counts(bench, case, name):
     again = bench.Bench(case.load(PAGE.with_suffix("") / f"{name.lower()}.npz", name))
     main = tables(name)[0]
     for _, row in again.fitted():
-        assert row.cells() == list(named_exactly(main, row.name).values())
-
-
-def named_exactly(rows, name):
-    (row,) = [row for row in rows if row["certificate"] == name]
-    return row
+        assert row.cells() == list(named(main, row.name).values())
 
 
 # --- the scripts
