@@ -90,6 +90,11 @@ def test_verdicts_follow_from_the_figures(name):
         measured = number(goal["measured"])
         met = measured >= float(wanted) if sign == ">=" else measured <= float(wanted)
         assert goal["verdict"] == ("met" if met else "**missed**"), goal
+    lists = dict.fromkeys(g["goal"].split(":")[0] for g in goals if g["goal"].startswith("list"))
+    won = [n for n in lists if all(g["verdict"] == "met" for g in goals if f"{n}:" in g["goal"])]
+    text = PAGE.read_text().split(f"## {name}\n")[1]
+    told = re.search(r"All goals of a list are met by: (.*)\.\n", text)[1]
+    assert told == (", ".join(won) or "none")
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -196,6 +196,9 @@ def section(case: Case) -> str:
     wanted = ["goal", "measured", "wanted", "verdict"]
     judged = goals(cohen, bench.constants[1], lists, bench.constants)
     parts.append(_table([wanted, *(goal.cells() for goal in judged)]))
+    names = [row.name.split(":")[0] for row, _ in lists]
+    won = [n for n in names if all(g.met for g in judged if g.what.startswith(f"{n}:"))]
+    parts.append(f"All goals of a list are met by: {', '.join(won) or 'none'}.")
     parts.append(
         "Thresholds that nobody chose, all on the same test images and each against its constant "
         "(to take the best of them from here would be to choose on the test split):"

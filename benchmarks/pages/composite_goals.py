@@ -45,14 +45,17 @@ class Goal:
     unit: str = ""
     more: str = ""
 
+    @property
+    def met(self) -> bool:
+        return self.measured >= self.wanted if self.at_least else self.measured <= self.wanted
+
     def cells(self) -> list[str]:
         sign = ">=" if self.at_least else "<="
-        met = self.measured >= self.wanted if self.at_least else self.measured <= self.wanted
         return [
             self.what,
             f"{self.measured:g}{self.unit}{self.more}",
             f"{sign} {self.wanted:g}{self.unit}",
-            "met" if met else "**missed**",
+            "met" if self.met else "**missed**",
         ]
 
 
