@@ -248,6 +248,13 @@ def test_level_of_lists_with_margins_of_three_classes(p, items):
     assert level(CASCADE, p, 7, 0.2, chosen) <= 0.2
 
 
+def test_an_item_out_of_reach_takes_no_alpha():
+    """All of 100 votes bound no probability from above; what n samples certify does."""
+    rule = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]])
+    assert plan(rule, [[100, 0, 0], [100, 0, 0]]).items == (0,)
+    assert plan(rule, [[50, 40, 10], [100, 0, 0]]).items == (0, 1)
+
+
 def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     """The invalid variant: every item at level alpha, then the best of them."""
     n, alpha = 30, 0.1

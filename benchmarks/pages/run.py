@@ -3,8 +3,9 @@
     python benchmarks/pages/run.py
 
 runs benchmarks/cases and writes docs/benchmarks/speed.md, then runs stability.py and
-instructions.py. The pages that train or certify (learned.py, imagenet.py), ncx2_compared.py and
-scale.py are made apart; from the counts that are there imagenet.py writes its page in seconds.
+instructions.py. The pages that train or certify (learned.py, composite.py, imagenet.py),
+ncx2_compared.py and scale.py are made apart; from the counts that are there imagenet.py writes
+its page in seconds, composite.py in a few minutes.
 """
 
 from __future__ import annotations

@@ -16,6 +16,9 @@ from rsbounds.composite.rule import Cond, Rule
 from rsbounds.confidence.counts import clopper_pearson, score
 
 OPTIMISM = 0.05  # error probability of the bounds that choose the items, for each class
+#: Scores hoped for at most: what 1e5 samples can certify at alpha = .001. An item that needs
+#: more to win would only take its part of alpha.
+REACH = 3.8
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ def plan(rule: Rule, select: Any, *, values: Any = ()) -> Plan:
     -------
     Plan
         The class and the item of largest plug-in radius, and every item that would be
-        better were its probabilities at the favourable ends of 95 % bounds.
+        better were its probabilities at the favourable ends of 95 % bounds, no score beyond
+        3.8 from 0.
 
     Raises
     ------
@@ -86,8 +90,8 @@ def plan(rule: Rule, select: Any, *, values: Any = ()) -> Plan:
     through = _through(fires[winner], blocks[winner])
     total = np.broadcast_to(drawn, counts.shape)
     level = np.full(counts.shape, OPTIMISM)
-    low = score(*clopper_pearson(counts, total, level))[None]
-    high = -score(*clopper_pearson(total - counts, total, level))[None]
+    low = np.maximum(score(*clopper_pearson(counts, total, level)), -REACH)[None]
+    high = np.minimum(-score(*clopper_pearson(total - counts, total, level)), REACH)[None]
     hopeful = _through(
         item_terms(rule, high, np.array([cls]), known[:1], low)[0][0],
         item_terms(rule, low, np.array([cls]), known[:1], high)[1][0],
