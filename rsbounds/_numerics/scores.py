@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, check, real
+from rsbounds._numerics.checks import Array, Floats, broadcast, check, every, real
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.threads import apply
 from rsbounds_ext import kernels
@@ -55,7 +55,7 @@ class ScorePair(NamedTuple):
 
         Infinite scores stay; a score that would have to move to the other side becomes infinite.
         """
-        if np.all((np.abs(self.z_a) <= SCORE_LIMIT) & (np.abs(self.z_b) <= SCORE_LIMIT)):
+        if every((abs(self.z_a) <= SCORE_LIMIT) & (abs(self.z_b) <= SCORE_LIMIT)):
             return self
         top = np.where(np.isinf(self.z_a), self.z_a, np.minimum(self.z_a, SCORE_LIMIT))
         bottom = np.where(np.isinf(self.z_b), self.z_b, np.maximum(self.z_b, -SCORE_LIMIT))
@@ -89,8 +89,8 @@ def _half(z_a: Floats, z_b: Floats, error: float) -> Floats:
 
 def _difference(z_a: Floats, z_b: Floats) -> Floats:
     """max(z_a - z_b, 0)/2 as computed."""
-    if isinstance(z_a, float) and isinstance(z_b, float) and z_a == z_a and z_b == z_b:
-        return np.float64(float(z_a) / 2 - float(z_b) / 2 if z_a > z_b else 0.0)
+    if isinstance(z_a, float) and isinstance(z_b, float):
+        return z_a / 2 - z_b / 2 if not z_a <= z_b else np.float64(0.0)
     return np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
 
 
