@@ -146,6 +146,14 @@ inline PyObject* scalar(PyObject*, PyObject* const* given, Py_ssize_t n) {
     return float64(values[n - 1]);
 }
 
+// evaluate(ufunc, *args): scalar(ufunc, *args), or ufunc(*args) where that is None.
+inline PyObject* evaluate(PyObject* module, PyObject* const* given, Py_ssize_t n) {
+    PyObject* number = scalar(module, given, n);
+    if (number != Py_None) return number;
+    Py_DECREF(number);
+    return PyObject_Vectorcall(given[0], given + 1, std::size_t(n - 1), nullptr);
+}
+
 // within(value, low, high, closed): a plain number in the interval as np.float64, else None.
 // `closed` is "both", "left", "right" or "neither".
 inline PyObject* within(PyObject*, PyObject* const* given, Py_ssize_t n) {
@@ -162,6 +170,12 @@ inline PyObject* within(PyObject*, PyObject* const* given, Py_ssize_t n) {
     return float64(value);
 }
 
+using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
+inline PyMethodDef method(const char* name, Fast function, const char* text) {
+    const auto any = reinterpret_cast<void (*)()>(function);  // its type is what METH_FASTCALL says
+    return {name, reinterpret_cast<PyCFunction>(any), METH_FASTCALL, text};
+}
+
 // The table must live as long as the process: NumPy keeps pointers into it.
 template <std::size_t N>
 PyObject* build(PyModuleDef& definition, Entry (&table)[N]) {
@@ -169,10 +183,9 @@ PyObject* build(PyModuleDef& definition, Entry (&table)[N]) {
     import_umath1(nullptr);
     PyObject *module = PyModule_Create(&definition), *symbols = PyDict_New(), *capsules = PyDict_New();
     static PyMethodDef methods[] = {
-        {"scalar", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scalar)),
-         METH_FASTCALL, "scalar(ufunc, *args): ufunc(*args) of plain numbers, else None"},
-        {"within", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(within)),
-         METH_FASTCALL, "within(value, low, high, closed): np.float64, else None"},
+        method("scalar", scalar, "scalar(ufunc, *args): ufunc(*args) of plain numbers, else None"),
+        method("evaluate", evaluate, "evaluate(ufunc, *args): ufunc(*args), quick for numbers"),
+        method("within", within, "within(value, low, high, closed): np.float64, else None"),
         {nullptr, nullptr, 0, nullptr}};
     bool good = module && symbols && capsules && PyModule_AddFunctions(module, methods) == 0;
     PyObject* names = good ? PyModule_GetDict(module) : nullptr;

@@ -19,7 +19,7 @@ Floats: TypeAlias = NDArray[np.float64] | np.float64
 
 INF = np.inf
 _NUMBERS = frozenset({np.float64, np.int64, float, int})
-_ANSWERS = (np.bool_, bool)
+_YES, _NO = np.True_, np.False_
 
 
 def real(
@@ -128,14 +128,14 @@ def are_numbers(values: Iterable[Any]) -> bool:
 
 def every(good: Any) -> bool:
     """np.all, quick for the answer about plain numbers."""
-    return bool(good if isinstance(good, _ANSWERS) else np.all(good))
+    return good is _YES or (good is not _NO and bool(np.all(good)))
 
 
 def either(condition: Any, yes: Any, no: Any) -> Any:
     """np.where, quick for plain numbers."""
-    if isinstance(condition, _ANSWERS):
-        return yes if condition else no
-    return np.where(condition, yes, no)
+    if condition is _YES:
+        return yes
+    return no if condition is _NO else np.where(condition, yes, no)
 
 
 def check(name: str, value: Any, good: Any, expected: str) -> None:

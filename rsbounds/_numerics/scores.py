@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, check, every, real
+from rsbounds._numerics.checks import Array, Floats, broadcast, check, either, every, real
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.threads import apply
 from rsbounds_ext import kernels
@@ -102,10 +102,11 @@ def _half_of_probabilities(p_a: Array, p_b: Array, z_a: Floats, z_b: Floats) -> 
     mean by Gauss-Legendre quadrature: a close pair needs no difference of scores.
     """
     half = _difference(z_a, z_b)
-    finite = np.isfinite(z_a) & np.isfinite(z_b)
-    size = np.where(finite, np.maximum(np.abs(z_a), np.abs(z_b)), 0.0)
-    close = finite & (half < 0.5 / np.maximum(size, 1.0))
-    if np.any(close):
+    size = kernels.evaluate(np.maximum, abs(z_a), abs(z_b))
+    finite = size < np.inf
+    size = either(finite, size, 0.0)
+    close = finite & (half < 0.5 / kernels.evaluate(np.maximum, size, 1.0))
+    if not every(~close):
         near = _half_difference(p_a, p_b, np.where(close, z_a, 0.0), np.where(close, z_b, 0.0))
         half = np.where(close, near, half)
     # the logarithm of p_a - p_b may be as large as size^2/2 + 40, and its last bit counts

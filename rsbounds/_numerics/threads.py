@@ -47,12 +47,6 @@ def apply(ufunc: Any, *args: Any, cost: float) -> Floats:
     return out.reshape(arrays[0].shape)
 
 
-def evaluate(ufunc: Any, *args: Any) -> Any:
-    """``ufunc(*args)``, quick for plain numbers (of which it reports no floating-point flag)."""
-    number = scalar(ufunc, *args)
-    return ufunc(*args) if number is None else number
-
-
 def _is_plain(value: Any) -> bool:
     own = type(value) not in (np.ndarray, float, int) and not isinstance(value, np.generic)
     return not (own and hasattr(value, "__array_ufunc__"))

@@ -16,7 +16,7 @@ from scipy import special as sc
 from rsbounds._numerics.checks import Array, are_numbers, broadcast, either, every, real, whole
 from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.search import outward
-from rsbounds._numerics.threads import evaluate
+from rsbounds_ext.kernels import evaluate
 
 MAX_N = 10**12
 
@@ -122,7 +122,8 @@ def arguments(
     """The three, checked and broadcast."""
     count, n = whole(name, count), whole(total, n, 1)
     alpha = real("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
-    count, n, alpha = broadcast(**{name: count, total: n, "alpha": alpha})
+    if not are_numbers((count, n, alpha)):
+        count, n, alpha = broadcast(**{name: count, total: n, "alpha": alpha})
     if not every(n <= MAX_N):
         raise ValueError(f"{total} must be <= {MAX_N:g}; got {n.max()}")
     if not every(count <= n):
@@ -203,21 +204,27 @@ def tail(
 
     Also its slope |dP / d log x|, to a few digits.
     """
-    a, b = _beta(k, n, in_p)
-    value = _function(in_p == at_least, sc.betainc, sc.betaincc, a, b, x)
+    return _tail(*_beta(k, n, in_p), x, in_p == at_least)
+
+
+def _tail(a: Array, b: Array, x: Array, below: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """The beta law's probability below x, above it elsewhere, and the slope."""
+    value = _function(below, sc.betainc, sc.betaincc, a, b, x)
     log = evaluate(sc.xlogy, a, x) + evaluate(sc.xlog1py, b - 1.0, -x)
-    return value, evaluate(np.exp, log - evaluate(sc.betaln, a, b))
+    return value, np.exp(log - evaluate(sc.betaln, a, b))
 
 
 def _beta(k: Array, n: Array, in_p: NDArray[np.bool_]) -> tuple[Array, Array]:
     """The parameters of the beta law of p or, elsewhere, of q."""
-    return either(in_p, k, n - k + 1.0), either(in_p, n - k + 1.0, k)
+    other = n - k + 1.0
+    return either(in_p, k, other), either(in_p, other, k)
 
 
 def _function(first: Any, f: np.ufunc, g: np.ufunc, *args: Array) -> Array:
     """f(*args) where ``first``, g(*args) elsewhere; for numbers the one of them alone."""
-    if are_numbers(args):
-        return evaluate(f if first else g, *args)
+    if isinstance(first, np.bool_):
+        found: Array = evaluate(f if first else g, *args)
+        return found
     return np.where(first, f(*args), g(*args))
 
 
@@ -231,15 +238,16 @@ def _solve(k: Array, n: Array, alpha: Array, in_p: NDArray[np.bool_]) -> Array:
     small = alpha <= 0.5
     target = either(small, alpha, 1.0 - alpha)
     rising = in_p == small  # the smaller tail increases with x
-    x = _function(rising, sc.betaincinv, sc.betainccinv, *_beta(k, n, in_p), target)
-    value, slope = tail(k, n, x, in_p, small)
+    a, b = _beta(k, n, in_p)
+    x = _function(rising, sc.betaincinv, sc.betainccinv, a, b, target)
+    value, slope = _tail(a, b, x, rising)
     with np.errstate(divide="ignore", invalid="ignore"):
         step = either(rising, -value, value) * np.log(value / target) / slope
     step = evaluate(np.minimum, evaluate(np.maximum, step, -1e-3), 1e-3)
-    x = x * evaluate(np.exp, step)
+    x = x * np.exp(step)
 
     def accepted(x: Array) -> NDArray[np.bool_]:
-        value, slope = tail(k, n, x, in_p, small)
+        value, slope = _tail(a, b, x, rising)
         beyond = either(small, target - value, value - target)
         good: NDArray[np.bool_] = beyond >= tail_error(n) * slope
         return good
