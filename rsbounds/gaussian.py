@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Floats, broadcast, every, real, whole
+from rsbounds._numerics.checks import Floats, broadcast, every, operand, real, whole
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, product, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri, score_of
 
@@ -91,13 +91,13 @@ def radius(
     array([ 0., inf])
     """
     half = ScorePair.of(p_a, p_b, scores=scores).half
-    sigma = real("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
-    norm = real("norm", norm, 1.0, nan=False)
+    sigma = operand("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
+    norm = operand("norm", norm, 1.0, nan=False)
     if dim is None:
         if not every(norm <= 2):
             raise ValueError("dim must be given where norm > 2; got None")
         dim = 1.0
-    dim = real("dim", dim, 1.0, closed="left")
+    dim = operand("dim", dim, 1.0, closed="left")
     half, sigma, norm, dim = broadcast(p_a=half, sigma=sigma, norm=norm, dim=dim)
     spread, error = _spread(norm, dim)
     with np.errstate(over="ignore"):

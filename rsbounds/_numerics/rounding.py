@@ -36,11 +36,11 @@ def _round(value: Any, error: Any, towards: float) -> Any:
         crossed = moved < 0 < x or x < 0 < moved
         return np.float64(x if x == 0 else 0.0 if crossed else moved)
     value = np.asarray(value, dtype=np.float64)
-    slack = error * np.where(np.isinf(value), 0.0, np.abs(value)) + 4 * SMALLEST
+    slacks = error * np.where(np.isinf(value), 0.0, np.abs(value)) + 4 * SMALLEST
     with np.errstate(over="ignore"):  # beyond the largest float64 lies inf
-        moved = np.nextafter(value + np.copysign(slack, towards), towards)
-    moved = np.where(np.sign(moved) == -np.sign(value), 0.0, moved)
-    return flag_nan(np.where((value == 0) | np.isinf(value), value, moved))[()]
+        there = np.nextafter(value + np.copysign(slacks, towards), towards)
+    there = np.where(np.sign(there) == -np.sign(value), 0.0, there)
+    return flag_nan(np.where((value == 0) | np.isinf(value), value, there))[()]
 
 
 def product(a: Any, b: Any) -> Array:

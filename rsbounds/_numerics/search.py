@@ -20,7 +20,7 @@ def outward(start: Array, margin: Array, accepted: Accepted) -> Array:
     """
     trivial = either(margin < 0.0, 0.0, 1.0)
     while True:
-        x = either(abs(margin) < 1.0, start * (1.0 + margin), trivial)
+        x: Array = either(abs(margin) < 1.0, start * (1.0 + margin), trivial)
         x = either(x > 1.0, 1.0, x)
         good = accepted(x) | (x == trivial)
         if every(good):

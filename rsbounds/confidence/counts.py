@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, are_numbers, broadcast, either, every, real, whole
+from rsbounds._numerics.checks import Array, are_numbers, broadcast, either, every, operand, whole
 from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.search import outward
 from rsbounds_ext.kernels import evaluate
@@ -121,7 +121,7 @@ def arguments(
 ) -> tuple[Any, Any, Any]:
     """The three, checked and broadcast."""
     count, n = whole(name, count), whole(total, n, 1)
-    alpha = real("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
+    alpha = operand("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
     if not are_numbers((count, n, alpha)):
         count, n, alpha = broadcast(**{name: count, total: n, "alpha": alpha})
     if not every(n <= MAX_N):
@@ -220,11 +220,10 @@ def _beta(k: Array, n: Array, in_p: NDArray[np.bool_]) -> tuple[Array, Array]:
     return either(in_p, k, other), either(in_p, other, k)
 
 
-def _function(first: Any, f: np.ufunc, g: np.ufunc, *args: Array) -> Array:
+def _function(first: Any, f: np.ufunc, g: np.ufunc, *args: Array) -> Any:
     """f(*args) where ``first``, g(*args) elsewhere; for numbers the one of them alone."""
     if isinstance(first, np.bool_):
-        found: Array = evaluate(f if first else g, *args)
-        return found
+        return evaluate(f if first else g, *args)
     return np.where(first, f(*args), g(*args))
 
 
@@ -239,7 +238,7 @@ def _solve(k: Array, n: Array, alpha: Array, in_p: NDArray[np.bool_]) -> Array:
     target = either(small, alpha, 1.0 - alpha)
     rising = in_p == small  # the smaller tail increases with x
     a, b = _beta(k, n, in_p)
-    x = _function(rising, sc.betaincinv, sc.betainccinv, a, b, target)
+    x: Array = _function(rising, sc.betaincinv, sc.betainccinv, a, b, target)
     value, slope = _tail(a, b, x, rising)
     with np.errstate(divide="ignore", invalid="ignore"):
         step = either(rising, -value, value) * np.log(value / target) / slope

@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, are_numbers, broadcast, check, every, floats, real
+from rsbounds._numerics.checks import (
+    Array,
+    Floats,
+    are_numbers,
+    broadcast,
+    check,
+    every,
+    floats,
+    operand,
+)
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.scores import ScorePair
 from rsbounds._numerics.threads import apply
@@ -154,9 +163,9 @@ def _budget(
     scores: bool,
 ) -> Budget:
     pair = ScorePair.of(p_a, p_b, scores=scores).limited()
-    sigma = real("sigma", sigma, 0.0, closed="neither")
-    dim = real("dim", dim, 1.0, 1e8)
-    mean_lip = real("mean_lip", mean_lip, 0.0, closed="left")
+    sigma = operand("sigma", sigma, 0.0, closed="neither")
+    dim = operand("dim", dim, 1.0, 1e8)
+    mean_lip = operand("mean_lip", mean_lip, 0.0, closed="left")
     if not are_numbers((pair.z_a, sigma, dim, mean_lip)):
         broadcast(p_a=pair.z_a, p_b=pair.z_b, sigma=sigma, dim=dim, mean_lip=mean_lip)
     gap = 2 * pair.half + 0 * mean_lip  # NaN where mean_lip is
