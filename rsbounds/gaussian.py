@@ -15,10 +15,12 @@ References
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Floats, broadcast, real, whole
+from rsbounds._numerics.checks import Floats, broadcast, every, operand, real, whole
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, product, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri, score_of
 
@@ -89,23 +91,29 @@ def radius(
     array([ 0., inf])
     """
     half = ScorePair.of(p_a, p_b, scores=scores).half
-    sigma = real("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
-    norm = real("norm", norm, 1.0, nan=False)
+    sigma = operand("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
+    norm = operand("norm", norm, 1.0, nan=False)
     if dim is None:
-        if np.any(norm > 2):
+        if not every(norm <= 2):
             raise ValueError("dim must be given where norm > 2; got None")
         dim = 1.0
-    dim = real("dim", dim, 1.0, closed="left")
+    dim = operand("dim", dim, 1.0, closed="left")
     half, sigma, norm, dim = broadcast(p_a=half, sigma=sigma, norm=norm, dim=dim)
-    # the rounded exponent costs log(dim) 2^-54, the power, product and quotient an ulp each
-    power = np.maximum(0.5 - 1.0 / norm, 0.0)
-    spread = dim**power
-    error = EPS * np.maximum(16.0, 4.0 + (power > 0) * np.log(dim) / 2)
+    spread, error = _spread(norm, dim)
     with np.errstate(over="ignore"):
         value = sigma * half / spread
-    if np.isinf(value).any():  # only for sigma > 1, so sigma / spread is no subnormal
+    if not every(abs(value) < np.inf):  # only for sigma > 1, so sigma / spread is no subnormal
         value = np.where(np.isinf(value), product(sigma / spread, half), value)
     return round_down(value, error)
+
+
+def _spread(norm: Any, dim: Any) -> tuple[Any, Any]:
+    """dim^(1/2 - 1/norm) where norm > 2, 1 elsewhere; and the radius's relative error."""
+    if every(norm <= 2):
+        return 1.0, 16.0 * EPS
+    # the rounded exponent costs log(dim) 2^-54, the power, product and quotient an ulp each
+    power = np.maximum(0.5 - 1.0 / norm, 0.0)
+    return dim**power, EPS * np.maximum(16.0, 4.0 + (power > 0) * np.log(dim) / 2)
 
 
 def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:

@@ -1,6 +1,13 @@
-from numpy import ufunc
+from typing import Any
+
+from numpy import float64, ufunc
 
 symbols: dict[str, tuple[int, int]]  # name -> (address, number of arguments)
+
+# float64 of plain numbers (float, float64, an int up to 2^53); of anything else None
+def scalar(function: ufunc, /, *args: object) -> float64 | None: ...
+def evaluate(function: ufunc, /, *args: object) -> Any: ...  # function(*args) of anything else
+def within(value: object, low: float, high: float, closed: str, /) -> float64 | None: ...
 
 log_ndtr: ufunc
 ndtri: ufunc

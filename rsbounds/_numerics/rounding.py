@@ -29,22 +29,18 @@ def round_up(value: Any, error: Any) -> Array:
 
 
 def _round(value: Any, error: Any, towards: float) -> Any:
-    if np.ndim(value) == 0 and np.ndim(error) == 0 and math.isfinite(value):
-        return _round_number(float(value), float(error), towards)
+    if isinstance(value, float) and isinstance(error, float) and math.isfinite(value):
+        x = float(value)  # the steps below for one number, in a fiftieth of the time
+        slack = error * abs(x) + 4 * SMALLEST
+        moved = math.nextafter(x + math.copysign(slack, towards), towards)
+        crossed = moved < 0 < x or x < 0 < moved
+        return np.float64(x if x == 0 else 0.0 if crossed else moved)
     value = np.asarray(value, dtype=np.float64)
-    slack = error * np.where(np.isinf(value), 0.0, np.abs(value)) + 4 * SMALLEST
+    slacks = error * np.where(np.isinf(value), 0.0, np.abs(value)) + 4 * SMALLEST
     with np.errstate(over="ignore"):  # beyond the largest float64 lies inf
-        moved = np.nextafter(value + np.copysign(slack, towards), towards)
-    moved = np.where(np.sign(moved) == -np.sign(value), 0.0, moved)
-    return flag_nan(np.where((value == 0) | np.isinf(value), value, moved))[()]
-
-
-def _round_number(value: float, error: float, towards: float) -> Any:
-    """The same steps for one finite number, in a fiftieth of the time."""
-    slack = error * abs(value) + 4 * SMALLEST
-    moved = math.nextafter(value + math.copysign(slack, towards), towards)
-    crossed = moved < 0 < value or value < 0 < moved
-    return np.float64(value if value == 0 else 0.0 if crossed else moved)
+        there = np.nextafter(value + np.copysign(slacks, towards), towards)
+    there = np.where(np.sign(there) == -np.sign(value), 0.0, there)
+    return flag_nan(np.where((value == 0) | np.isinf(value), value, there))[()]
 
 
 def product(a: Any, b: Any) -> Array:

@@ -8,12 +8,12 @@ rounds once with ``round_down`` or ``round_up``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, check, real
+from rsbounds._numerics.checks import Array, Floats, broadcast, check, either, every, operand
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.threads import apply
 from rsbounds_ext import kernels
@@ -55,7 +55,9 @@ class ScorePair(NamedTuple):
 
         Infinite scores stay; a score that would have to move to the other side becomes infinite.
         """
-        if np.all((np.abs(self.z_a) <= SCORE_LIMIT) & (np.abs(self.z_b) <= SCORE_LIMIT)):
+        size_a: Any = abs(self.z_a)
+        size_b: Any = abs(self.z_b)
+        if every((size_a <= SCORE_LIMIT) & (size_b <= SCORE_LIMIT)):
             return self
         top = np.where(np.isinf(self.z_a), self.z_a, np.minimum(self.z_a, SCORE_LIMIT))
         bottom = np.where(np.isinf(self.z_b), self.z_b, np.maximum(self.z_b, -SCORE_LIMIT))
@@ -89,8 +91,8 @@ def _half(z_a: Floats, z_b: Floats, error: float) -> Floats:
 
 def _difference(z_a: Floats, z_b: Floats) -> Floats:
     """max(z_a - z_b, 0)/2 as computed."""
-    if isinstance(z_a, float) and isinstance(z_b, float) and z_a == z_a and z_b == z_b:
-        return np.float64(float(z_a) / 2 - float(z_b) / 2 if z_a > z_b else 0.0)
+    if isinstance(z_a, float) and isinstance(z_b, float):
+        return z_a / 2 - z_b / 2 if not z_a <= z_b else np.float64(0.0)
     return np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
 
 
@@ -102,10 +104,11 @@ def _half_of_probabilities(p_a: Array, p_b: Array, z_a: Floats, z_b: Floats) -> 
     mean by Gauss-Legendre quadrature: a close pair needs no difference of scores.
     """
     half = _difference(z_a, z_b)
-    finite = np.isfinite(z_a) & np.isfinite(z_b)
-    size = np.where(finite, np.maximum(np.abs(z_a), np.abs(z_b)), 0.0)
-    close = finite & (half < 0.5 / np.maximum(size, 1.0))
-    if np.any(close):
+    size: Any = kernels.evaluate(np.maximum, abs(z_a), abs(z_b))
+    finite = size < np.inf
+    size = either(finite, size, 0.0)
+    close = finite & (half < 0.5 / kernels.evaluate(np.maximum, size, 1.0))
+    if not every(~close):
         near = _half_difference(p_a, p_b, np.where(close, z_a, 0.0), np.where(close, z_b, 0.0))
         half = np.where(close, near, half)
     # the logarithm of p_a - p_b may be as large as size^2/2 + 40, and its last bit counts
@@ -124,5 +127,5 @@ def _half_difference(p_a: Array, p_b: Array, z_a: Array, z_b: Array) -> Array:
 
 def _values(name: str, value: ArrayLike, scores: bool, towards: float | None = None) -> Array:
     if scores:
-        return real(name, value, towards=towards)
-    return real(name, value, 0.0, 1.0, towards=towards)
+        return operand(name, value, towards=towards)
+    return operand(name, value, 0.0, 1.0, towards=towards)

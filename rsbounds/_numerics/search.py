@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Array, either, every
 
 Accepted = Callable[[Array], NDArray[np.bool_]]
 
@@ -18,14 +18,14 @@ def outward(start: Array, margin: Array, accepted: Accepted) -> Array:
     The search ends at 0 (negative margin) or 1 (positive), which are always safe; a NaN
     is never accepted, so it ends there too.
     """
-    trivial = np.where(margin < 0.0, 0.0, 1.0)
+    trivial = either(margin < 0.0, 0.0, 1.0)
     while True:
-        x = np.where(np.abs(margin) < 1.0, start * (1.0 + margin), trivial)
-        x = np.minimum(x, 1.0)
+        x: Array = either(abs(margin) < 1.0, start * (1.0 + margin), trivial)
+        x = either(x > 1.0, 1.0, x)
         good = accepted(x) | (x == trivial)
-        if good.all():
+        if every(good):
             return x
-        margin = np.where(good, margin, 2.0 * margin)
+        margin = either(good, margin, 2.0 * margin)
 
 
 def mean(a: Array, b: Array) -> Array:

@@ -11,20 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Floats
+from rsbounds_ext.kernels import scalar
 
 
-def apply(ufunc: Any, *args: Any, cost: float) -> Array:
+def apply(ufunc: Any, *args: Any, cost: float) -> Floats:
     """``ufunc(*args)`` without warnings; ``cost`` is one element's time in microseconds.
 
     Work of more than a few milliseconds is cut into pieces, four for each core. Arguments that
     have ways of their own with ufuncs, such as masked arrays, keep them and are not cut.
     """
+    number = scalar(ufunc, *args)
+    if number is not None:
+        return number
     size = np.broadcast(*args).size
     pieces = min(4 * cores(), int(size * cost / 1000))
     with np.errstate(all="ignore"):
         if pieces < 2 or cores() == 1 or not all(map(_is_plain, args)):
-            result: Array = ufunc(*args)
+            result: Floats = ufunc(*args)
             return result
         arrays = np.broadcast_arrays(*args)
         if not all(np.can_cast(a.dtype, np.float64, "safe") for a in arrays):

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, broadcast, real, whole
+from rsbounds._numerics.checks import Array, are_numbers, broadcast, either, every, operand, whole
 from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.search import outward
+from rsbounds_ext.kernels import evaluate
 
 MAX_N = 10**12
 
@@ -120,11 +121,12 @@ def arguments(
 ) -> tuple[Any, Any, Any]:
     """The three, checked and broadcast."""
     count, n = whole(name, count), whole(total, n, 1)
-    alpha = real("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
-    count, n, alpha = broadcast(**{name: count, total: n, "alpha": alpha})
-    if not np.all(n <= MAX_N):
+    alpha = operand("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
+    if not are_numbers((count, n, alpha)):
+        count, n, alpha = broadcast(**{name: count, total: n, "alpha": alpha})
+    if not every(n <= MAX_N):
         raise ValueError(f"{total} must be <= {MAX_N:g}; got {n.max()}")
-    if not np.all(count <= n):
+    if not every(count <= n):
         bad = count > n
         first = f"{count[bad].flat[0]} > {n[bad].flat[0]}"
         raise ValueError(f"{name} must be <= {total}; got {first}")
@@ -133,14 +135,27 @@ def arguments(
 
 def clopper_pearson(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> tuple[Array, Array]:
     """(p, q): the lower bound rounded down and its complement rounded up."""
+    full, inner = count == n, (count > 0) & (count < n)
+    if are_numbers((count, n, alpha)):
+        if inner:
+            return _of_some(count, n, alpha)
+        return _of_all(n, alpha) if full else (np.zeros(()), np.ones(()))
     p, q = np.zeros(count.shape), np.ones(count.shape)
-    full = count == n
-    p[full], q[full] = from_log(np.log(alpha[full]) / n[full] * (1.0 + 4.0 * EPS))
-    inner = (count > 0) & ~full
-    k, m, a = count[inner].astype(np.float64), n[inner].astype(np.float64), alpha[inner]
-    in_p = sc.betainc(k, m - k + 1.0, 0.5) > a  # the bound is below 1/2
-    p[inner], q[inner] = both(_solve(k, m, a, in_p), in_p)
+    p[full], q[full] = _of_all(n[full], alpha[full])
+    p[inner], q[inner] = _of_some(count[inner], n[inner], alpha[inner])
     return p, q
+
+
+def _of_all(n: NDArray[Any], alpha: Array) -> tuple[Array, Array]:
+    """Where every trial is a success."""
+    return from_log(np.log(alpha) / n * (1.0 + 4.0 * EPS))
+
+
+def _of_some(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> tuple[Array, Array]:
+    """Where there are successes and failures."""
+    k, m = count.astype(np.float64), n.astype(np.float64)
+    in_p = evaluate(sc.betainc, k, m - k + 1.0, 0.5) > alpha  # the bound is below 1/2
+    return both(_solve(k, m, alpha, in_p), in_p)
 
 
 def end(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> End:
@@ -157,14 +172,14 @@ def from_log(log_p: Array) -> tuple[Array, Array]:
 def both(x: Array, in_p: NDArray[np.bool_]) -> tuple[Array, Array]:
     """(p, q) from the one of them that ``x`` is, the other rounded down or up."""
     other = 1.0 - x
-    p = np.where(in_p, x, np.nextafter(other, 0.0))
-    return p, np.where(in_p, np.nextafter(other, 1.0), x)
+    p = either(in_p, x, evaluate(np.nextafter, other, 0.0))
+    return p, either(in_p, evaluate(np.nextafter, other, 1.0), x)
 
 
 def score(p: Array, q: Array) -> Array:
     """Phi^-1(p) rounded down; SciPy's ndtri is within 3e-15 relative."""
-    z = np.where(p < q, sc.ndtri(p), -sc.ndtri(q))
-    return np.asarray(z - EPS * (1.0 + 32.0 * np.abs(z)))
+    z: Array = either(p < q, sc.ndtri(p), -sc.ndtri(q))
+    return z - EPS * (1.0 + 32.0 * abs(z))
 
 
 def proved(bound: Array, form: str, count: Any, n: Any, alpha: Any) -> Any:
@@ -179,7 +194,7 @@ def tail_error(n: Array) -> Array:
     The largest found against Arb near a Clopper-Pearson bound: 5e-13 + 2e-20 n. (SciPy's
     inverse beta function, in the same unit, is off by up to 1.4e-17 n.)
     """
-    return np.asarray(5e-12 + 4e-20 * n)
+    return 5e-12 + 4e-20 * n
 
 
 def tail(
@@ -189,11 +204,27 @@ def tail(
 
     Also its slope |dP / d log x|, to a few digits.
     """
-    a = np.where(in_p, k, n - k + 1.0)
-    b = np.where(in_p, n - k + 1.0, k)
-    value = np.where(in_p == at_least, sc.betainc(a, b, x), sc.betaincc(a, b, x))
-    slope = np.exp(sc.xlogy(a, x) + sc.xlog1py(b - 1.0, -x) - sc.betaln(a, b))
-    return value, slope
+    return _tail(*_beta(k, n, in_p), x, in_p == at_least)
+
+
+def _tail(a: Array, b: Array, x: Array, below: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """The beta law's probability below x, above it elsewhere, and the slope."""
+    value = _function(below, sc.betainc, sc.betaincc, a, b, x)
+    log = evaluate(sc.xlogy, a, x) + evaluate(sc.xlog1py, b - 1.0, -x)
+    return value, np.exp(log - evaluate(sc.betaln, a, b))
+
+
+def _beta(k: Array, n: Array, in_p: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """The parameters of the beta law of p or, elsewhere, of q."""
+    other = n - k + 1.0
+    return either(in_p, k, other), either(in_p, other, k)
+
+
+def _function(first: Any, f: np.ufunc, g: np.ufunc, *args: Array) -> Any:
+    """f(*args) where ``first``, g(*args) elsewhere; for numbers the one of them alone."""
+    if isinstance(first, np.bool_):
+        return evaluate(f if first else g, *args)
+    return np.where(first, f(*args), g(*args))
 
 
 def _solve(k: Array, n: Array, alpha: Array, in_p: NDArray[np.bool_]) -> Array:
@@ -203,21 +234,22 @@ def _solve(k: Array, n: Array, alpha: Array, in_p: NDArray[np.bool_]) -> Array:
     the error, accepted only if the tail is beyond its target by more than its error. (The
     slope is at least 0.69 of the smaller tail.)
     """
-    a = np.where(in_p, k, n - k + 1.0)
-    b = np.where(in_p, n - k + 1.0, k)
     small = alpha <= 0.5
-    target = np.where(small, alpha, 1.0 - alpha)
+    target = either(small, alpha, 1.0 - alpha)
     rising = in_p == small  # the smaller tail increases with x
-    x = np.where(rising, sc.betaincinv(a, b, target), sc.betainccinv(a, b, target))
-    value, slope = tail(k, n, x, in_p, small)
+    a, b = _beta(k, n, in_p)
+    x: Array = _function(rising, sc.betaincinv, sc.betainccinv, a, b, target)
+    value, slope = _tail(a, b, x, rising)
     with np.errstate(divide="ignore", invalid="ignore"):
-        step = value * np.log(value / target) / slope
-    x = x * np.exp(np.clip(np.where(rising, -step, step), -1e-3, 1e-3))
+        step = either(rising, -value, value) * np.log(value / target) / slope
+    step = evaluate(np.minimum, evaluate(np.maximum, step, -1e-3), 1e-3)
+    x = x * np.exp(step)
 
     def accepted(x: Array) -> NDArray[np.bool_]:
-        value, slope = tail(k, n, x, in_p, small)
-        beyond = np.where(small, target - value, value - target)
-        return np.asarray(beyond >= tail_error(n) * slope)
+        value, slope = _tail(a, b, x, rising)
+        beyond = either(small, target - value, value - target)
+        good: NDArray[np.bool_] = beyond >= tail_error(n) * slope
+        return good
 
     margin = 2.0 * tail_error(n)
-    return outward(x, np.where(in_p, -margin, margin), accepted)
+    return outward(x, either(in_p, -margin, margin), accepted)

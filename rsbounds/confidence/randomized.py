@@ -80,7 +80,7 @@ def randomized_lower_bound(
 
 def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array) -> End:
     """The lower bound in all its forms, for the uniforms ``u`` in (0, 1]."""
-    p, q = clopper_pearson(count, n, alpha)
+    p, q = map(np.array, clopper_pearson(count, n, alpha))
     full, none = count == n, count == 0
     p_full, q_full = from_log(_log_all(n[full], alpha[full], u[full]))
     p[full], q[full] = np.maximum(p[full], p_full), np.minimum(q[full], q_full)

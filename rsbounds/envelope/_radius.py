@@ -8,10 +8,18 @@ References
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, check, real
+from rsbounds._numerics.checks import (
+    Array,
+    Floats,
+    are_numbers,
+    broadcast,
+    check,
+    every,
+    floats,
+    operand,
+)
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.scores import ScorePair
 from rsbounds._numerics.threads import apply
@@ -155,21 +163,24 @@ def _budget(
     scores: bool,
 ) -> Budget:
     pair = ScorePair.of(p_a, p_b, scores=scores).limited()
-    sigma = real("sigma", sigma, 0.0, closed="neither")
-    dim = real("dim", dim, 1.0, 1e8)
-    mean_lip = real("mean_lip", mean_lip, 0.0, closed="left")
-    broadcast(p_a=pair.z_a, p_b=pair.z_b, sigma=sigma, dim=dim, mean_lip=mean_lip)
+    sigma = operand("sigma", sigma, 0.0, closed="neither")
+    dim = operand("dim", dim, 1.0, 1e8)
+    mean_lip = operand("mean_lip", mean_lip, 0.0, closed="left")
+    if not are_numbers((pair.z_a, sigma, dim, mean_lip)):
+        broadcast(p_a=pair.z_a, p_b=pair.z_b, sigma=sigma, dim=dim, mean_lip=mean_lip)
     gap = 2 * pair.half + 0 * mean_lip  # NaN where mean_lip is
     return Budget(pair.z_a, pair.z_b, gap, sigma, dim, mean_lip)
 
 
 def _parameters(envelope: Compiled, sigma: Floats) -> tuple[Array, ...]:
     """The envelope's parameters as arrays, once sigma0 is known to lie inside it."""
-    values = tuple(np.asarray(p, dtype=np.float64) for p in envelope._parameters())
-    broadcast(sigma=sigma, **{f"envelope_{i}": v for i, v in enumerate(values)})
-    low, high = envelope._levels()
-    inside = ((sigma >= np.asarray(low)) & (sigma <= np.asarray(high))) | np.isnan(sigma)
-    check("sigma", sigma, inside, f"inside the envelope {envelope}")
+    values = tuple(map(floats, envelope._parameters()))
+    if not are_numbers((sigma, *values)):
+        broadcast(sigma=sigma, **{f"envelope_{i}": v for i, v in enumerate(values)})
+    low, high = map(floats, envelope._levels())
+    inside = ((sigma >= low) & (sigma <= high)) | (sigma != sigma)
+    if not every(inside):
+        check("sigma", sigma, inside, f"inside the envelope {envelope}")
     return values
 
 

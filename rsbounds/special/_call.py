@@ -9,6 +9,7 @@ import numpy as np
 from rsbounds._numerics.checks import Array, Floats, broadcast, real
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.threads import apply
+from rsbounds_ext import kernels
 
 Out: TypeAlias = Array | tuple[Array] | None
 
@@ -41,6 +42,10 @@ def _shares_memory(value: Any, out: Any) -> bool:
 def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
     """The ufunc on named arguments; the kernels answer NaN outside the domain, so arguments are
     looked at only when a NaN came out."""
+    if out is None and where is True:
+        number = kernels.scalar(ufunc, *args.values())
+        if number is not None and number == number:
+            return number
     if out is not None:  # the arguments are looked at again after it has been written
         args = {k: np.array(v) if _shares_memory(v, out) else v for k, v in args.items()}
     try:

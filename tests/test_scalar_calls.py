@@ -1,0 +1,286 @@
+"""Calls with plain numbers: the compiled way that makes no array gives the array's answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rsbounds import envelope, gaussian, lipschitz, semielastic, special
+from rsbounds._numerics import checks
+from rsbounds._numerics.rounding import round_down, round_up
+from rsbounds._numerics.scores import ScorePair
+from rsbounds.confidence import lower_bound, upper_bound
+from rsbounds_ext import kernels
+from rsbounds_ext.kernels import evaluate, scalar, within
+
+INF, NAN = math.inf, math.nan
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, INF, -INF, NAN, 5e-324, -1e300, 1e300, 784.0]
+
+
+class Half(float):
+    """A float that is no plain one."""
+
+
+def same(a: Any, b: Any) -> bool:
+    """The same bits, or both NaN."""
+    a, b = np.float64(a), np.float64(b)
+    return bool((a != a and b != b) or a.tobytes() == b.tobytes())
+
+
+# --- scalar(ufunc, *args) --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", kernels.symbols)
+def test_every_kernel_gives_the_bits_of_its_ufunc(name: str) -> None:
+    ufunc, arity = getattr(kernels, name), kernels.symbols[name][1]
+    random = np.random.default_rng(1)
+    usual = random.lognormal(0.0, 3.0, (150, arity)) * random.choice([1.0, 1.0, -1.0], (150, arity))
+    usual[::2, arity - 1] = np.abs(usual[::2, arity - 1])
+    usual[1::3] = np.abs(usual[1::3])
+    usual[2::4, 0] = random.random(len(usual[2::4]))
+    odd = random.choice(SPECIAL, (100, arity))
+    finite = 0
+    for row in np.concatenate([usual, odd]):
+        with np.errstate(all="ignore"):
+            expected = ufunc(*row)
+        for args in (row.tolist(), list(row)):
+            value = scalar(ufunc, *args)
+            assert type(value) is np.float64
+            assert same(value, expected), (name, args)
+        finite += math.isfinite(expected)
+    assert finite  # so that not only NaNs were compared
+
+
+def test_ints_count_as_numbers_while_float64_holds_them() -> None:
+    for n in (0, -5, 784, 2**53, -(2**53)):
+        assert scalar(np.multiply, n, 1.0) == float(n)
+    for n in (2**53 + 1, -(2**53) - 1, 2**63, 10**400):
+        assert scalar(np.multiply, n, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(True, None, "0.5", 0.5j, Half(0.5), Fraction(1, 2), np.float32(0.5), np.longdouble(0.5)),
+        *(np.int64(1), np.array(0.5), [0.5], np.ma.masked),
+    ],
+)
+def test_nothing_else_is_a_plain_number(value: Any) -> None:
+    assert scalar(kernels.ndtri, value) is None
+    assert scalar(kernels.log_ndtr, 1.0) is not None
+    assert within(value, -INF, INF, "both") is None
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        *((), (1.0,), (kernels.ndtri,), (kernels.ndtri, 0.5, 0.5), (math.exp, 1.0)),
+        *((np.matmul, 1.0, 1.0), (np.bitwise_or, 1.0, 1.0), (np.isnan, 1.0), (np.modf, 1.0)),
+        (np.add, *17 * [1.0]),
+    ],
+)
+def test_only_ufuncs_of_float64_with_their_arguments(args: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError, match="ufunc"):
+        scalar(*args)
+    with pytest.raises(TypeError, match="ufunc"):
+        evaluate(*args)
+
+
+def test_no_flag_is_reported_then_or_later() -> None:
+    with np.errstate(all="raise"):
+        assert math.isnan(scalar(kernels.ndtri, -1.0) or 0.0)
+        assert scalar(np.divide, 1.0, 0.0) == INF
+        assert scalar(np.exp, 1e3) == INF
+        np.add(np.arange(3.0), 1.0)
+        assert np.float64(1.0) / np.float64(3.0) > 0
+
+
+def test_evaluate_is_the_ufunc_for_what_is_no_number() -> None:
+    x = np.array([0.25, 0.5])
+    np.testing.assert_array_equal(evaluate(kernels.ndtri, x), kernels.ndtri(x))
+    assert type(evaluate(kernels.ndtri, 0.25)) is np.float64
+    with pytest.raises(TypeError):
+        evaluate(kernels.ndtri, "a")
+
+
+# --- within(value, low, high, closed) and the checks on it -----------------------------------
+
+
+@pytest.mark.parametrize("closed", ["both", "left", "right", "neither"])
+@pytest.mark.parametrize("value", [*SPECIAL, 2, -3])
+@pytest.mark.parametrize("bounds", [(-INF, INF), (0.0, 1.0), (0.0, INF), (-1, 784)])
+def test_a_number_passes_as_its_array_does(
+    closed: str, value: float, bounds: tuple[float, float]
+) -> None:
+    passed = within(value, *bounds, closed)
+    try:
+        (expected,) = checks.real("x", [value], *bounds, closed=closed, nan=False)
+    except ValueError:
+        assert passed is None
+        with pytest.raises(ValueError, match=r"^x must be in"):
+            checks.operand("x", value, *bounds, closed=closed, nan=False)
+    else:
+        assert type(passed) is np.float64
+        assert same(passed, expected)
+        number: Any = checks.operand("x", value, *bounds, closed=closed)
+        assert type(number) is np.float64
+        assert same(number, expected)
+        assert same(checks.real("x", value, *bounds, closed=closed), expected)
+
+
+@pytest.mark.parametrize(
+    "args", [(), (1.0, 0.0, 2.0), (1.0, 0.0, 2.0, None), (1.0, "a", 2.0, "both")]
+)
+def test_within_wants_an_interval(args: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError, match="within"):
+        within(*args)
+
+
+def test_a_whole_number_passes_as_its_array_does() -> None:
+    for value in (3, np.int64(3)):
+        whole: Any = checks.whole("n", value)
+        assert type(whole) is np.int64
+        assert whole == 3
+    for negative in (-1, np.int64(-1)):
+        with pytest.raises(ValueError, match=r"^n must be >= 0; got -1"):
+            checks.whole("n", negative)
+    with pytest.raises(ValueError, match=r"^n must be <"):
+        checks.whole("n", 2**63)
+
+
+def test_either_and_every_are_numpys() -> None:
+    for answer in (np.True_, np.False_, True, False, np.array([True, False]), np.array(True)):
+        assert checks.every(answer) is bool(np.all(answer))
+        np.testing.assert_array_equal(checks.either(answer, 1.0, 2.0), np.where(answer, 1.0, 2.0))
+
+
+@pytest.mark.parametrize("rounded", [round_down, round_up])
+def test_a_number_is_rounded_as_its_array_is(rounded: Callable[..., Any]) -> None:
+    for value in (*SPECIAL, 1e308, 2.2e-308, 0.1, 1.7976931348623157e308, -1.7976931348623157e308):
+        for error in (0.0, 2.0**-52, 1e-11, 0.5):
+            with np.errstate(invalid="ignore"):
+                assert same(rounded(np.float64(value), error), rounded([value], error)[0])
+
+
+# --- the public functions --------------------------------------------------------------------
+
+
+def test_special_warns_and_raises_as_ever() -> None:
+    with pytest.warns(RuntimeWarning, match="invalid"):
+        assert math.isnan(special.ndtri(NAN))
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+        special.ncx2_cdf(800.0, NAN, 10.0)
+    with pytest.raises(ValueError, match=r"^df must be in \[1, 1e\+08\]; got 0.5"):
+        special.ncx2_cdf(NAN, 0.5, 10.0)
+
+
+RADII: dict[str, Callable[..., Any]] = {
+    "gaussian": lambda p, s, q, d: gaussian.radius(p, s, q),
+    "linf": lambda p, s, q, d: gaussian.radius(p, s, q, norm=np.inf, dim=d),
+    "semielastic": lambda p, s, q, d: semielastic.radius(p, s, 0.05, d, q),
+    "cohen": lambda p, s, q, d: semielastic.radius(p, s, 0, d, q),
+    "lipschitz": lambda p, s, q, d: lipschitz.radius(p, s, lip=0.3, sigma_min=0.01, dim=d, p_b=q),
+    "integrated": lambda p, s, q, d: lipschitz.radius(
+        p, s, lip=0.3, sigma_min=0.01, dim=d, p_b=q, method="integrated"
+    ),
+    "range": lambda p, s, q, d: envelope.radius(p, s, envelope.SigmaRange(0.01, 50.0), d, q),
+    "branch": lambda p, s, q, d: envelope.branch_radii(p, s, envelope.SemiElastic(0.1), d, q)[1],
+}
+POINTS = [
+    (p, s, q, d)
+    for p in (0.0, 1e-300, 0.3, 0.5, 0.5 + 2.0**-52, 0.7, 0.99, 1 - 2.0**-53, 1.0)
+    for s in (0.25, 40)
+    for q in (None, 0.0, 1e-250, 0.3, 0.6999999)
+    for d in (1, 784.0)
+]
+
+
+@pytest.mark.parametrize("name", RADII)
+def test_a_radius_of_numbers_is_that_of_arrays(name: str) -> None:
+    radius, positive = RADII[name], 0
+    for p, s, q, d in POINTS:
+        value = radius(p, s, q, d)
+        assert type(value) is np.float64
+        (expected,) = radius([p], s, q, d)
+        assert same(value, expected), (p, s, q, d)
+        positive += bool(value > 0)
+    assert positive > 20
+
+
+@pytest.mark.parametrize("name", RADII)
+def test_a_radius_of_numbers_keeps_its_checks(name: str) -> None:
+    radius = RADII[name]
+    for args in ((NAN, 0.25, None, 784), (0.9, NAN, None, 784), (0.9, 0.25, NAN, 784)):
+        with pytest.warns(RuntimeWarning, match="invalid"):
+            assert math.isnan(radius(*args))
+    refused: list[tuple[tuple[Any, ...], str]] = [
+        ((1.5, 0.25, None, 784), r"^p_a must be in \[0, 1\]; got 1.5"),
+        ((0.9, 0.0, None, 784), r"^sigma must be in \(0, inf\); got 0.0"),
+        ((0.9, INF, None, 784), r"^sigma must be in \(0, inf\); got inf"),
+        ((0.9, 0.25, -0.1, 784), r"^p_b must be in \[0, 1\]; got -0.1"),
+        ((0.9, "a", None, 784), "^sigma must be real numbers; got str 'a'"),
+    ]
+    for bad, message in refused:
+        with pytest.raises(ValueError, match=message):
+            radius(*bad)
+
+
+def test_long_numbers_still_go_to_the_safe_side() -> None:
+    near_one = np.longdouble(1) - np.longdouble(2) ** -60
+    assert gaussian.radius(near_one, 1.0) < INF
+    assert ScorePair.of(2**53 + 1, scores=True).z_a <= 2**53
+
+
+@pytest.mark.parametrize("bound", [lower_bound, upper_bound])
+@pytest.mark.parametrize("scores", [False, True])
+def test_a_bound_of_one_count_is_that_of_arrays(bound: Callable[..., Any], scores: bool) -> None:
+    for n in (1, 2, 1000, 100_000, 10**12):
+        counts = sorted({0, 1, n // 3, n // 2, (9 * n) // 10, n - 1, n})
+        for alpha in (1e-80, 0.001, 0.3, 0.5, 0.9):
+            for count, expected in zip(counts, bound(counts, n, alpha, scores=scores), strict=True):
+                value = bound(count, n, alpha, scores=scores)
+                assert type(value) is np.float64
+                assert same(value, expected), (count, n, alpha)
+
+
+# --- no array ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: special.ncx2_logsf(800.0, 784, 10.0),
+        lambda: special.log_ndtr(np.float64(-3.0)),
+        lambda: gaussian.radius(0.99, 0.25),
+        lambda: gaussian.radius(0.99, 0.25, 0.005),
+        lambda: semielastic.radius(0.99, 0.25, 0.01, 784),
+        lambda: semielastic.radius(0.99, 0.25, 0, 784, 0.005),
+        lambda: lipschitz.radius(0.99, 1.0, lip=0.5, sigma_min=0.65, dim=784),
+        lambda: lower_bound(990, 1000, 0.001),
+        lambda: lower_bound(1000, 1000, 0.001, scores=True),
+        lambda: upper_bound(990, 1000, 0.001, scores=True),
+    ],
+)
+def test_numbers_meet_no_array(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What made these calls four to eight times as long. (An envelope checks with asarray.)"""
+
+    def refused(*args: Any, **others: Any) -> Any:
+        raise AssertionError("an array")
+
+    expected = call()
+    for name in (
+        "array",
+        "where",
+        "all",
+        "any",
+        "broadcast",
+        "broadcast_arrays",
+        "ndim",
+    ):
+        monkeypatch.setattr(np, name, refused)
+    assert call() == expected
