@@ -343,3 +343,24 @@ def test_what_cannot_come_out_well_is_said_before_sampling(work, capsys):
     assert main(arguments(data="big.npz", max=1, out="big.tsv")) == 0
     assert "--scale 255" in capsys.readouterr().err
     assert main(arguments(out="n.tsv", max=1, n="1e3")) == 0
+
+
+def test_wrong_rows_cannot_be_passed_off_as_corrupt(work, capsys):
+    rows = table()
+    wrong = [{"input": int(row["idx"])} for row in rows if row["correct"] == "0"]
+    save([row for row in rows if row["correct"] == "1"])
+    state(history=[{"corrupt": wrong}])
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 0
+    assert f"{len(wrong)} inputs are said to be corrupt: --data checks" in capsys.readouterr().out
+    assert main(["verify", "out.tsv", *DATA]) == 1
+    assert capsys.readouterr().out.count("is left out as corrupt, but can be decoded") == len(wrong)
+
+
+def test_a_file_cannot_be_made_one_of_the_first_format(work, capsys):
+    place = Path("out.tsv.manifest.json")
+    old = json.loads(place.read_text())
+    del old["format"], old["data"]["inputs"]
+    place.write_text(json.dumps(old))
+    assert main(["verify", "out.tsv"]) == 1
+    assert "holds full counts, which a file of format 1 does not" in capsys.readouterr().out

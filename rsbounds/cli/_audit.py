@@ -156,6 +156,8 @@ def _evidence(row: Row, manifest: Manifest) -> Iterator[str]:
     if not 0 <= row.count <= row.n:
         yield f"count is {row.count} of {row.n}"
     if manifest.format == 1:
+        if row.select or row.counts:
+            yield "holds full counts, which a file of format 1 does not"
         return
     if not sum(row.select) <= manifest.n0:
         yield f"selection counts sum to {sum(row.select)}, n0 is {manifest.n0} in the manifest"

@@ -38,13 +38,15 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
         return read_rule(args.rule)
     build = _options.BUILT[args.method].build
     assert build is not None
-    return build(options, _Given(data.input(0).shape))
+    return build(options, _Given(_engine.first(data, skip_corrupt=args.skip_corrupt).shape))
 
 
 def model(args: argparse.Namespace, loaded: Any, data: Data, found: Scheme | Rule) -> Any:
     """The sampler of all levels, or a list with the expert of each."""
     if not isinstance(found, Rule):
-        return _engine.sampler(args, loaded, data, found.sigma(data.input(0)))
+        return _engine.sampler(
+            args, loaded, data, found.sigma(_engine.first(data, skip_corrupt=args.skip_corrupt))
+        )
     rule = found
     base = _engine.sampler(args, loaded, data, rule.sigmas[0])
     own = {}

@@ -97,7 +97,7 @@ def add_parser(subparsers: Any) -> None:
 def number(text: str) -> int:
     """A whole number, also as 1e5."""
     value = float(text)
-    if value != math.floor(value) or abs(value) > 1e15:
+    if not abs(value) <= 1e15 or value != math.floor(value):
         raise argparse.ArgumentTypeError(f"expected a whole number; got {text!r}")
     return int(value)
 
@@ -238,7 +238,7 @@ def _hints(args: argparse.Namespace, scheme: Scheme, data: Data) -> None:
     pair = BOUNDS[args.bound].pair(
         [args.n, 0], 0, args.n, args.alpha, runner_up=args.runner_up != "off", u=1.0
     )
-    x = data.input(0)
+    x = _engine.first(data, skip_corrupt=args.skip_corrupt)
     largest = scheme.radius(pair.z_a, scheme.sigma(x), pair.z_b) if pair.z_a > pair.z_b else 0.0
     if not largest > 0:
         say(f"warning: with n = {args.n} and alpha = {args.alpha} nothing can be certified")

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -16,6 +17,7 @@ from rsbounds._numerics.checks import count
 from rsbounds.certify import Progress
 from rsbounds.cli import _audit, _engine, _rigorous
 from rsbounds.cli.merge import some
+from rsbounds.loading.rows import CorruptInput
 from rsbounds.results import Manifest, Row, read_rows
 
 Finding = tuple[int, int, str]  # line, input, what
@@ -106,6 +108,9 @@ def _report(
         print(f"{args.file}: {text}")
     if proved is not None:
         print(f"{args.file}: {proved[0]} of {proved[1]} rows proved")
+    left = len(manifest.corrupt())
+    if left and args.data is None:
+        print(f"{args.file}: {left} inputs are said to be corrupt: --data checks whether they are")
     print(f"{args.file}: {len(rows)} rows, {total or 'no'} finding{'s' * (total != 1)}")
     return int(total > 0)
 
@@ -114,8 +119,7 @@ def _whole(rows: list[Row], manifest: Manifest) -> list[str]:
     """What is wrong with the file as a whole."""
     if not rows:
         return ["has no rows"]
-    known = {entry["input"] for h in manifest.history for entry in h.get("corrupt", ())}
-    missing = [i for i in manifest.places({row.idx for row in rows})[0] if i not in known]
+    missing = manifest.places({row.idx for row in rows})[0]
     if missing:
         return [f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"]
     return []
@@ -192,6 +196,10 @@ def _against_data(
             digest = (item.digest or "-")[:16]
             if row.input not in ("-", digest):
                 yield line, row.idx, f"input is {row.input}, {digest} in the data"
+        for index in sorted(manifest.corrupt()):
+            with suppress(CorruptInput, IndexError):
+                data.item(index)
+                yield 0, index, "is left out as corrupt, but can be decoded"
         if loaded is None or not inside:
             return
         sampler = _engine.sampler(args, loaded, data, inside[0][1].sigma)

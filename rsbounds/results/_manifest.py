@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import one, real, whole
+from rsbounds._numerics.checks import number, real, whole
 
 #: The format that this version writes; files without one are of format 1.
 FORMAT = 2
@@ -125,7 +125,7 @@ class Manifest:
         """The noise level of a run of method gaussian."""
         name = "parameters.sigma"
         value: Any = self.parameters.get("sigma")
-        return float(one(name, real(name, value, 0.0, closed="neither", nan=False)))
+        return float(number(name, real(name, value, 0.0, closed="neither", nan=False)))
 
     def share(self) -> tuple[int, int]:
         """The i and N of the shard."""
@@ -206,11 +206,11 @@ def _check(entries: Mapping[str, Any]) -> None:
     if not isinstance(history, list) or not all(map(_is_step, history)):
         raise ValueError(f"history must be a list of objects; got {history!r}")
     for name in ("n", "n0", "seed"):
-        one(name, whole(name, entries.get(name, 0), 0))
+        number(name, whole(name, entries.get(name, 0), 0))
     data = entries.get("data", {})
     for name, low in _COUNTS.items():
         if name in data:
-            one(f"data.{name}", whole(f"data.{name}", data[name], low))
+            number(f"data.{name}", whole(f"data.{name}", data[name], low))
     if entries.get("format", 1) != 1 and "inputs" not in data:
         raise ValueError("data.inputs is missing: the number of inputs selected")
     if data.get("inputs", 0) > _MOST_INPUTS:
