@@ -1,7 +1,7 @@
 // A Python module of scalar kernels from a table of C++ functions: for each entry a NumPy ufunc
 // (an attribute of its name), its address and arity in `symbols` (for numba), and a capsule in
 // `__pyx_capi__` (for Cython's cimport). The arity comes from the function pointer's type.
-// `scalar` runs such a ufunc on plain numbers in a fifth of the ufunc's time.
+// `scalar` and `evaluate` run a ufunc's loop on plain numbers, `within` checks them; no arrays.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

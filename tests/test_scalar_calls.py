@@ -267,7 +267,7 @@ def test_a_bound_of_one_count_is_that_of_arrays(bound: Callable[..., Any], score
     ],
 )
 def test_numbers_meet_no_array(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What made these calls four to eight times as long. (An envelope checks with asarray.)"""
+    """What made these calls several times as long. (An envelope checks with asarray.)"""
 
     def refused(*args: Any, **others: Any) -> Any:
         raise AssertionError("an array")

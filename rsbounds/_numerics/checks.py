@@ -78,8 +78,7 @@ def operand(
 ) -> Array:
     """:func:`real`, but a plain number stays one, np.float64: for calls that must be quick.
 
-    It has an array's methods, but can't be assigned to, and its sums and products take a tenth of
-    the time.
+    It has an array's methods, but can't be assigned to or be an ``out``.
     """
     number: Any = within(value, low, high, closed)
     if number is not None:
