@@ -158,9 +158,9 @@ inline PyObject* evaluate(PyObject* module, PyObject* const* given, Py_ssize_t n
 // `closed` is "both", "left", "right" or "neither".
 inline PyObject* within(PyObject*, PyObject* const* given, Py_ssize_t n) {
     double value, low, high;
-    if (n != 4 || !plain_number(given[1], low) || !plain_number(given[2], high) ||
-        !PyUnicode_Check(given[3]) || PyUnicode_GET_LENGTH(given[3]) == 0)
+    if (n != 4 || !PyUnicode_Check(given[3]) || PyUnicode_GET_LENGTH(given[3]) == 0)
         return PyErr_Format(PyExc_TypeError, "within(value, low, high, closed)");
+    if (!plain_number(given[1], low) || !plain_number(given[2], high)) Py_RETURN_NONE;
     const Py_UCS4 closed = PyUnicode_READ_CHAR(given[3], 0);
     const bool left = closed == 'b' || closed == 'l', right = closed == 'b' || closed == 'r';
     const bool good = plain_number(given[0], value) && (left ? value >= low : value > low) &&
