@@ -1,6 +1,6 @@
 """Training recipes side by side, on MNIST digits and Fashion-MNIST: writes the page.
 
-python benchmarks/recipes.py docs/benchmarks/recipes.md
+python benchmarks/pages/recipes.py docs/benchmarks/recipes.md
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=1000)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    command = f"python benchmarks/recipes.py docs/benchmarks/{options.page.name}"
+    command = f"python benchmarks/pages/recipes.py docs/benchmarks/{options.page.name}"
     for name in ("count", "n"):
         if getattr(options, name) != parser.get_default(name):
             command += f" --{name} {getattr(options, name)}"
