@@ -46,7 +46,7 @@ def test_recomputed_by_the_oracle():
         n = int(rng.choice([50, 1000, 10_000]))
         _, select, counts = draw(rng, rule, 40, n)
         found = certify_counts(rule, select, counts, n, 0.01)
-        chosen = plan(rule, select).to_dict()
+        chosen = plan(rule, select, n, 0.01).to_dict()
         truth = oracle.composite_radius(rule.to_dict(), chosen, counts.tolist(), n, 0.01)
         assert found.radius <= truth
         assert found.radius >= truth - 1e-9
@@ -155,7 +155,7 @@ def test_deterministic_values_take_no_samples_and_no_alpha():
         _, select, counts = draw(rng, VALUED, 40, 1000)
         values = rng.normal(0, 0.7, 2)
         found = certify_counts(VALUED, select, counts, 1000, 0.01, values=values)
-        chosen = plan(VALUED, select, values=values).to_dict()
+        chosen = plan(VALUED, select, 1000, 0.01, values=values).to_dict()
         truth = oracle.composite_radius(
             VALUED.to_dict(), chosen, counts.tolist(), 1000, 0.01, values.tolist()
         )

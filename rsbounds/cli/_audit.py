@@ -93,7 +93,7 @@ def _composite(row: Row, manifest: Manifest) -> Iterator[str]:
             yield f"stage {k}: counts sum to {sum(drawn)} of n = {manifest.n}"
             return
     rule = composite.Rule.from_dict(manifest.parameters["rule"])
-    plan = composite.plan(rule, select)
+    plan = composite.plan(rule, select, manifest.n, manifest.alpha)
     if row.predict not in (plan.cls, ABSTAIN):
         yield f"predicts {row.predict}, but selected {plan.cls}"
     if (row.radius > 0) != (row.predict != ABSTAIN):

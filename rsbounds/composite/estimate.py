@@ -99,7 +99,7 @@ def certify_counts(
     >>> c.predict, c.item, c.samples, c.binding
     (2, 0, 5200, 'item 0 fires: score, stage 0')
     """
-    chosen, fixed = plan(rule, select, values=values), checked_values(rule, values)
+    chosen, fixed = plan(rule, select, n, alpha, values=values), checked_values(rule, values)
     selected = checked_counts("select", rule, select)
     n, classes = count("n", n, 1), selected.shape[-1]
     if len(counts) != len(rule.sigmas):

@@ -13,12 +13,9 @@ from scipy import special as sc
 from rsbounds._numerics.checks import Array, whole
 from rsbounds.composite.geometry import checked_values, coordinate, item_terms, list_radius
 from rsbounds.composite.rule import Cond, Rule
-from rsbounds.confidence.counts import clopper_pearson, score
+from rsbounds.confidence.counts import clopper_pearson, lower_bound, score
 
 OPTIMISM = 0.05  # error probability of the bounds that choose the items, for each class
-#: Scores hoped for at most: what 1e5 samples can certify at alpha = .001. An item that needs
-#: more to win would only take its part of alpha.
-REACH = 3.8
 
 
 @dataclass(frozen=True)
@@ -47,13 +44,18 @@ class Plan:
         return asdict(self)
 
 
-def plan(rule: Rule, select: Any, *, values: Any = ()) -> Plan:
+def plan(
+    rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001, *, values: Any = ()
+) -> Plan:
     """Choose class, items, references and blocking conditions from the selection counts.
 
     Parameters
     ----------
     rule : Rule
     select : array_like of int, shape (K, C)
+    n, alpha : int, float
+        Samples that will estimate at each level, and the probability of error: an item that needs
+        a larger score than n of n can show would only take its part of alpha.
     values : array_like of float, shape (V,)
         For "value" conditions, as in :func:`radius`.
 
@@ -62,7 +64,7 @@ def plan(rule: Rule, select: Any, *, values: Any = ()) -> Plan:
     Plan
         The class and the item of largest plug-in radius, and every item that would be
         better were its probabilities at the favourable ends of 95 % bounds, no score beyond
-        3.8 from 0.
+        that of n successes in n samples.
 
     Raises
     ------
@@ -90,8 +92,9 @@ def plan(rule: Rule, select: Any, *, values: Any = ()) -> Plan:
     through = _through(fires[winner], blocks[winner])
     total = np.broadcast_to(drawn, counts.shape)
     level = np.full(counts.shape, OPTIMISM)
-    low = np.maximum(score(*clopper_pearson(counts, total, level)), -REACH)[None]
-    high = np.minimum(-score(*clopper_pearson(total - counts, total, level)), REACH)[None]
+    reach = float(lower_bound(n, n, alpha, scores=True))
+    low = np.maximum(score(*clopper_pearson(counts, total, level)), -reach)[None]
+    high = np.minimum(-score(*clopper_pearson(total - counts, total, level)), reach)[None]
     hopeful = _through(
         item_terms(rule, high, np.array([cls]), known[:1], low)[0][0],
         item_terms(rule, low, np.array([cls]), known[:1], high)[1][0],

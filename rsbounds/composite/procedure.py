@@ -186,5 +186,5 @@ def _run(
     def counts_of(stage: int) -> NDArray[np.int64]:
         return checked_stage(f"stage {stage}", drawn(stage, n, phases[1]), classes, n)
 
-    chosen, fixed = plan(rule, select, values=values), checked_values(rule, values)
+    chosen, fixed = plan(rule, select, n, alpha, values=values), checked_values(rule, values)
     return estimate(rule, select, chosen, counts_of, n, alpha, fixed)
