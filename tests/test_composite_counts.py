@@ -289,7 +289,7 @@ def test_bad_counts_are_named():
         ((select, [[50, 50], [50.5, 49]], 100, 0.1), r"counts\[1\] must be whole numbers"),
         ((select, counts, 0, 0.1), "n must be >= 1"),
         ((select, counts, 100, 0.0), "alpha must be in"),
-        ((select, counts, 100, float("nan")), "alpha must be one finite number"),
+        ((select, counts, 100, float("nan")), r"alpha must be in \(0, 1\); got nan"),
         ((select, [None, counts[1]], 100, 0.1), "counts must hold stage 0, which the rule needs"),
     ):
         with pytest.raises(ValueError, match=match):

@@ -63,8 +63,9 @@ TAIL = """
 - The **union** takes, at each radius, the constant that is best there: no classifier does that. To
   come within 3 % of it at every radius with a certificate is open.
 - That no score is hoped for beyond what n samples can show
-  ([the level](../theory/several-levels.md), choice 4) was introduced after these Fashion-MNIST images had been certified without it: "gate 1.5 > -0.35,
-  argmax 0.5" was then 4.5 % below its constant at the worst radius. The rules are as they were.
+  ([the level](../theory/several-levels.md), choice 4) was introduced after these Fashion-MNIST
+  images had been certified without it: "gate 1.5 > -0.35, argmax 0.5" was then 4.5 % below its
+  constant at the worst radius. The rules are as they were.
 - The differences of a list to its constant are paired; their standard error is given where a goal
   hangs on it.
 
