@@ -58,7 +58,7 @@ def test_a_number_is_one_and_finite():
     for bad in ([1.0], np.nan, np.inf):
         with pytest.raises(ValueError, match="x must be one finite number"):
             number("x", bad)
-    with pytest.raises(ValueError, match="got float64 np.float64.nan.$"):
+    with pytest.raises(ValueError, match=r"got float64 np\.float64\(nan\)$"):
         number("x", np.array(np.nan))
 
 

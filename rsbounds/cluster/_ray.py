@@ -122,7 +122,7 @@ def _connected(address: str, cpus: int) -> Any:
     try:
         ray: Any = importlib.import_module("ray")
     except ImportError:
-        raise ImportError("ray isn't installed: pip install rsbounds[ray]") from None
+        raise ImportError("ray isn't installed: pip install ray") from None
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == "local":
         cpus = max(cpus, os.cpu_count() or 1)
