@@ -102,8 +102,10 @@ def radius(
     spread, error = _spread(norm, dim)
     with np.errstate(over="ignore"):
         value = sigma * half / spread
-    if not every(abs(value) < np.inf):  # only for sigma > 1, so sigma / spread is no subnormal
-        value = np.where(np.isinf(value), product(sigma / spread, half), value)
+    if not every((abs(value) < np.inf) | (half == np.inf)):
+        # an overflow, only for sigma > 1, so sigma / spread is no subnormal
+        over = np.isinf(value) & (half < np.inf)
+        value = np.where(over, product(sigma / spread, np.where(over, half, 0.0)), value)
     return round_down(value, error)
 
 
@@ -154,7 +156,8 @@ def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:
     sigma = real("sigma", sigma, 0.0, closed="neither")
     z, sigma = broadcast(p=z, sigma=sigma)
     square = np.where(np.isinf(z), 0.0, z**2)
-    slope = np.maximum(np.exp(-square / 2) / np.sqrt(2 * np.pi) / sigma, SMALLEST)
+    with np.errstate(over="ignore"):
+        slope = np.maximum(np.exp(-square / 2) / np.sqrt(2 * np.pi) / sigma, SMALLEST)
     return round_up(np.where(np.isinf(z), 0.0, slope), 2 * NDTRI_ERROR * (square + 2))
 
 
@@ -239,7 +242,8 @@ def naive_lipschitz(sigma: ArrayLike, dim: ArrayLike) -> Floats:
     sigma = real("sigma", sigma, 0.0, closed="neither")
     dim = real("dim", dim, 1.0, closed="left")
     dim, sigma = broadcast(dim=dim, sigma=sigma)
-    return round_up(np.sqrt(dim) / sigma, 2 * EPS)
+    with np.errstate(over="ignore"):
+        return round_up(np.sqrt(dim) / sigma, 2 * EPS)
 
 
 def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -333,4 +337,5 @@ def vanishing_sigma(radius: ArrayLike, n_classes: ArrayLike, dim: ArrayLike) -> 
     n_classes = whole("n_classes", n_classes, 2)
     dim = real("dim", dim, 2.0, closed="left")
     radius, n_classes, dim = broadcast(radius=radius, n_classes=n_classes, dim=dim)
-    return round_up(radius * np.sqrt(n_classes / dim), 4 * EPS)
+    with np.errstate(over="ignore"):
+        return round_up(radius * np.sqrt(n_classes / dim), 4 * EPS)

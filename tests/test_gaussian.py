@@ -113,6 +113,20 @@ def test_special_values():
     assert isinstance(gaussian.radius(0.9, 1.0), np.float64)
 
 
+def test_certainty_is_infinite_at_any_sigma():
+    found = gaussian.radius([1.0, 1.0, 0.99], [5e-324, 1e308, 1.7e308], norm=784, dim=1e8)
+    assert found[:2].tolist() == [np.inf, np.inf]
+    assert 0 < found[2] < np.inf
+    assert gaussian.radius(1.0, 5e-324, norm=784, dim=1e8) == np.inf
+
+
+def test_upper_bounds_that_overflow_are_infinite_and_say_nothing():
+    assert gaussian.local_lipschitz(1.0, 5e-324) == 0
+    assert gaussian.local_lipschitz(0.5, 5e-324) == np.inf
+    assert gaussian.naive_lipschitz(5e-324, 1.0) == np.inf
+    assert gaussian.vanishing_sigma(1.7e308, 784, 2) == np.inf
+
+
 def test_broadcasts():
     value = gaussian.radius(np.full((3, 1), 0.9), [0.25, 0.5], norm=np.inf, dim=784)
     assert value.shape == (3, 2)

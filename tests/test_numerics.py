@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds import special
-from rsbounds._numerics.checks import number, real
+from rsbounds._numerics.checks import number, real, whole
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, SCORE_LIMIT, ScorePair, score_of
 from rsbounds._numerics.search import bisect, mean_power
@@ -58,6 +58,13 @@ def test_a_number_is_one_and_finite():
     for bad in ([1.0], np.nan, np.inf):
         with pytest.raises(ValueError, match="x must be one finite number"):
             number("x", bad)
+    with pytest.raises(ValueError, match=r"got float64 np\.float64\(nan\)$"):
+        number("x", np.array(np.nan))
+
+
+def test_whole_numbers_of_half_precision():
+    assert whole("n", np.float16(3)) == 3
+    assert whole("n", np.array([2.0, 60000.0], dtype=np.float16)).tolist() == [2, 60000]
 
 
 @given(st.floats(1e-300, 1 - 2.0**-53), st.floats(1e-300, 1 - 2.0**-53))

@@ -323,3 +323,12 @@ def test_out_may_be_the_argument():
 
 def test_long_doubles_are_converted():
     assert special.ndtri(np.longdouble(0.25)) == special.ndtri(0.25)
+
+
+def test_a_whole_number_beyond_float64_is_refused():
+    with pytest.raises(ValueError, match="mu2 must be real numbers; got int 1000"):
+        special.skellam_logsf(0.5, 0.1, 10**400)
+
+
+def test_the_masked_constant_stays_masked():
+    assert special.ndtri(np.ma.masked) is np.ma.masked

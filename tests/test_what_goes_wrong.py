@@ -214,6 +214,12 @@ def test_unknown_flags_are_answered_with_near_ones(capsys, given, meant):
     assert f"did you mean {meant}?" in capsys.readouterr().err
 
 
+def test_a_flag_of_another_command_is_not_answered_with_itself(capsys):
+    with pytest.raises(SystemExit):
+        main(["merge", "a.tsv", "--out", "b.tsv"])
+    assert "did you mean --out?" not in capsys.readouterr().err
+
+
 def test_numbers_of_samples_as_people_write_them(work, capsys):
     assert main(arguments(n="1e3", n0="5e1", max=1)) == 0
     assert Manifest.read(Path("out.tsv")).n == 1000

@@ -96,7 +96,7 @@ def whole(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     array = np.asarray(value)
     integral = array.dtype.kind in "iu" or (
         array.dtype.kind == "f"
-        and bool(np.all((array == np.floor(array)) & (np.abs(array) < 2.0**63)))
+        and bool(np.all((array == np.floor(array)) & (np.abs(array) < np.float64(2.0**63))))
     )
     if not integral:
         raise ValueError(f"{name} must be whole numbers; got {_short(value)}")
@@ -119,7 +119,8 @@ def count(name: str, value: ArrayLike, low: int = 0) -> int:
 def number(name: str, value: ArrayLike) -> float:
     """``value`` as one finite number, or ValueError."""
     if np.ndim(value) or not np.isfinite(value):
-        raise ValueError(f"{name} must be one finite number; got {_short(value)}")
+        given = value[()] if isinstance(value, np.ndarray) else value
+        raise ValueError(f"{name} must be one finite number; got {_short(given)}")
     return float(np.asarray(value))
 
 

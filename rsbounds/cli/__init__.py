@@ -32,7 +32,9 @@ _SAID = (ValueError, OSError, MemoryError, ImportError, ArithmeticError, Recursi
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = re.findall(r"(--[\w-]+)", message) if "unrecognized" in message else []
-        near = [m for u in unknown for m in difflib.get_close_matches(u, self._flags(), 1)]
+        flags = self._flags()
+        lost = [u for u in unknown if u not in flags]  # the others are flags of other commands
+        near = [m for u in lost for m in difflib.get_close_matches(u, flags, 1)]
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         self.exit(2, f"{self.prog}: {message}{hint}; see {self.prog} --help\n")
 

@@ -54,13 +54,15 @@ def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
         else:
             with np.errstate(all="ignore"):
                 result = ufunc(*args.values(), out=out, where=where)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         checked = {k: real(k, v, *DOMAIN[k]) for k, v in args.items()}
         broadcast(**checked)
         if any(np.asarray(v).dtype.char == "g" for v in args.values()):  # long double
             return call(ufunc, out, where, **checked)
         raise
-    bad = np.isnan(result) & where
+    bad = np.isnan(result)
+    if where is not True:  # & would not take the constant np.ma.masked
+        bad = bad & where
     if bad.any():
         for key, value in args.items():
             real(key, np.where(where, value, np.nan), *DOMAIN[key])
