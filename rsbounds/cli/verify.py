@@ -100,6 +100,8 @@ def _report(
         each = [{"line": a, "input": b, "finding": c} for a, b, c in sorted(found)]
         each += [{"line": None, "input": None, "finding": text} for text in whole_file]
         said = {"file": str(args.file), "rows": len(rows), "findings": each}
+        if manifest.corrupt():
+            said["corrupt"] = sorted(manifest.corrupt())
         print(json.dumps(said if proved is None else said | {"proved": proved[0]}))
         return int(total > 0)
     for line, index, text in sorted(found):
