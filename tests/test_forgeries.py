@@ -426,7 +426,7 @@ def test_the_norm_of_a_method_that_has_one(work, capsys):
     save([row | {"norm": "inf"} for row in table()])
     capsys.readouterr()
     assert main(["verify", "out.tsv"]) == 1
-    assert capsys.readouterr().out.count("norm is inf, 2.0 by the manifest") == 12
+    assert capsys.readouterr().out.count("norm is inf, 2.0 in the manifest") == 12
 
 
 @pytest.mark.parametrize(
@@ -495,3 +495,33 @@ def test_an_asserted_envelope_stays_asserted(work):
     assert main(["verify", "other.tsv"]) == 0
     scopes = {line.split("\t")[11] for line in Path("other.tsv").read_text().splitlines()[1:]}
     assert scopes == {"sigma(x) with an asserted envelope"}
+
+
+def test_rows_cut_off_together_with_their_number(work, capsys):
+    save(table()[:7])
+    said = json.loads(Path("out.tsv.manifest.json").read_text())
+    state(data=said["data"] | {"inputs": 7})
+    capsys.readouterr()
+    assert main(["verify", "out.tsv", *DATA]) == 1
+    assert "input 7: is left out: the manifest names 7 inputs, 12 are" in capsys.readouterr().out
+    state(data=said["data"] | {"inputs": 7, "max": 7})  # this the file says itself
+    assert main(["verify", "out.tsv", *DATA]) == 0
+
+
+def test_files_of_two_formats_do_not_merge(work, capsys):
+    for i in range(2):
+        assert main(arguments(shard=f"{i}/2", runner_up="off", out=f"{i}.tsv")) == 0
+    place = Path("0.tsv.manifest.json")
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"format": 1}))
+    capsys.readouterr()
+    assert main(["merge", "both.tsv", "0.tsv", "1.tsv"]) == 2
+    assert "format was 1 and is now 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["recertify", "--rule", "rule.json"], ["fit-rule"]])
+def test_two_files_of_one_noise_level(work, capsys, command):
+    Path("rule.json").write_text(json.dumps(RULE))
+    assert main(arguments(seed=1, out="more.tsv")) == 0
+    capsys.readouterr()
+    assert main([*command, "out.tsv", "more.tsv", "--out", "new"]) == 2
+    assert "more.tsv is the second file of noise level 0.25" in capsys.readouterr().err

@@ -164,7 +164,7 @@ def _mismatches(row: Row, manifest: Manifest) -> Iterator[str]:
     if not row.sigma <= parameters.get("sigma_max", float("inf")):
         yield f"sigma is {row.sigma}, above the manifest's sigma_max"
     if row.norm != norm:
-        yield f"norm is {row.norm}, {norm} by the manifest"
+        yield f"norm is {row.norm}, {norm} in the manifest"
     if row.correct != (row.predict == row.label != ABSTAIN):
         yield f"correct is {row.correct:d}, but predict {row.predict} and label {row.label}"
     if row.predict == ABSTAIN and row.radius:

@@ -119,6 +119,8 @@ def _under_rule(args: argparse.Namespace) -> int:
         _check(path, manifest, args.alpha)
         if manifest.method != "gaussian":
             raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
+        if manifest.level() in runs:
+            raise ValueError(f"{path} is the second file of noise level {manifest.level()}")
         runs[manifest.level()] = (path, manifest, read_rows(path))
     missing = [sigma for sigma in rule.sigmas if sigma not in runs]
     if missing:
