@@ -364,3 +364,164 @@ def test_a_file_cannot_be_made_one_of_the_first_format(work, capsys):
     place.write_text(json.dumps(old))
     assert main(["verify", "out.tsv"]) == 1
     assert "holds full counts, which a file of format 1 does not" in capsys.readouterr().out
+
+
+def test_no_row_certifies_without_a_sample(work, capsys):
+    Path("out.tsv").unlink()
+    assert main(arguments(target_radius=0.1)) == 0
+    assert main(["verify", "out.tsv"]) == 0
+    none = {"radius": "0.1", "count": "0", "n": "0", "p_a": "1", "z_a": "9", "z_b": "-9"}
+    rows = table()
+    for row in rows:
+        row |= none | {
+            "counts": "-",
+            "void": "0",
+            "predict": max(row["select"].split(","), key=_of),
+        }
+        row["predict"] = row["predict"].split(":")[0]
+        row["correct"] = str(int(row["predict"] == row["label"]))
+    save(rows)
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 1
+    assert capsys.readouterr().out.count("from no samples") == 12
+
+
+def _of(part: str) -> int:
+    return int(part.split(":")[1])
+
+
+def test_abstentions_do_not_count_as_right(work, capsys):
+    none = {"predict": "-1", "label": "-1", "radius": "0.0", "correct": "1"}
+    save([row | none for row in table()])
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 1
+    assert capsys.readouterr().out.count("correct is 1, but predict -1 and label -1") == 12
+
+
+def test_the_first_format_has_no_scores(work, capsys):
+    place = Path("out.tsv.manifest.json")
+    old = json.loads(place.read_text())
+    del old["format"], old["data"]["inputs"]
+    place.write_text(json.dumps(old))
+    save([row | {"select": "-", "counts": "-", "z_a": "9.0", "z_b": "-9.0"} for row in table()])
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 1
+    assert capsys.readouterr().out.count("holds scores or void samples") == 12
+
+
+@pytest.mark.parametrize("value", [0, 3, 1.5, None, "2"])
+def test_a_format_that_does_not_exist_is_one_line(work, capsys, value):
+    state(format=value)
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 2
+    assert f"format must be 1 or 2; got {value!r}" in capsys.readouterr().err
+
+
+def test_the_norm_of_a_method_that_has_one(work, capsys):
+    Path("rule.json").write_text(json.dumps(RULE))
+    Path("out.tsv").unlink()
+    assert main(arguments(sigma=None, method="composite", rule="rule.json")) == 0
+    said = json.loads(Path("out.tsv.manifest.json").read_text())
+    state(parameters=said["parameters"] | {"norm": float("inf")})
+    save([row | {"norm": "inf"} for row in table()])
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 1
+    assert capsys.readouterr().out.count("norm is inf, 2.0 in the manifest") == 12
+
+
+@pytest.mark.parametrize(
+    "scope",
+    ["sigma(x) with a proven envelope", "composite of fixed noises; holds for the rule stated"],
+)
+def test_scopes_of_other_methods(work, capsys, scope):
+    state(scope=scope)
+    save([row | {"scope": scope} for row in table()])
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 1
+    assert capsys.readouterr().out.count("which no scheme of method gaussian has") == 12
+
+
+LISTED = {
+    "n": "999",
+    "sigma": "0.125",
+    "count": "999",
+    "select": "0:50",
+    "counts": "0:1000",
+    "void": "1",
+    "p_a": "0.99",
+    "z_a": "2.5",
+    "z_b": "-2.5",
+    "item": "2",
+}
+
+
+def test_what_rows_of_a_rule_repeat_of_its_stages(work, capsys):
+    Path("rule.json").write_text(json.dumps(RULE))
+    Path("out.tsv").unlink()
+    assert main(arguments(sigma=None, method="composite", rule="rule.json")) == 0
+    assert main(["verify", "out.tsv"]) == 0
+    rows = table()
+    for column, value in LISTED.items():
+        save([rows[0] | {column: value}, *rows[1:]])
+        capsys.readouterr()
+        assert main(["verify", "out.tsv"]) == 1
+        assert f"input 0: {column} is " in capsys.readouterr().out
+    for column in ("stage_select", "stage_counts"):
+        stages = [row[column] for row in rows]
+        other = next(text for text in stages if text != stages[0])
+        save([rows[0] | {column: other}, *rows[1:]])
+        assert main(["verify", "out.tsv"]) == 1
+
+
+def test_counts_stay_with_their_classifier(work, capsys):
+    semi = {"method": "semi-elastic", "anchors": "data.npz", "rate": 0.01, "k": 2}
+    assert main(arguments(**semi, out="semi.tsv")) == 0
+    capsys.readouterr()
+    again = ["recertify", "semi.tsv", "--out", "fixed.tsv", "--method", "gaussian"]
+    assert main(again) == 2  # Cohen's radius is not one of sigma(x)
+    assert "--method gaussian certifies another classifier than semi.tsv" in capsys.readouterr().err
+    assert not Path("fixed.tsv").exists()
+
+
+def test_an_asserted_envelope_stays_asserted(work):
+    (work / "models.py").write_text(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
+    import sys
+
+    del sys.modules["models"]
+    known = {"method": "lipschitz", "sigma_function": "models:half", "lip": 0.01, "sigma_min": 0.25}
+    assert main(arguments(**known, sigma=None, out="lip.tsv")) == 0
+    again = ["recertify", "lip.tsv", "--out", "other.tsv", "--method", "lipschitz-integrated"]
+    assert main(again) == 0
+    assert main(["verify", "other.tsv"]) == 0
+    scopes = {line.split("\t")[11] for line in Path("other.tsv").read_text().splitlines()[1:]}
+    assert scopes == {"sigma(x) with an asserted envelope"}
+
+
+def test_rows_cut_off_together_with_their_number(work, capsys):
+    save(table()[:7])
+    said = json.loads(Path("out.tsv.manifest.json").read_text())
+    state(data=said["data"] | {"inputs": 7})
+    capsys.readouterr()
+    assert main(["verify", "out.tsv", *DATA]) == 1
+    assert "input 7: is left out: the manifest names 7 inputs, 12 are" in capsys.readouterr().out
+    state(data=said["data"] | {"inputs": 7, "max": 7})  # this the file says itself
+    assert main(["verify", "out.tsv", *DATA]) == 0
+
+
+def test_files_of_two_formats_do_not_merge(work, capsys):
+    for i in range(2):
+        assert main(arguments(shard=f"{i}/2", runner_up="off", out=f"{i}.tsv")) == 0
+    place = Path("0.tsv.manifest.json")
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"format": 1}))
+    capsys.readouterr()
+    assert main(["merge", "both.tsv", "0.tsv", "1.tsv"]) == 2
+    assert "format was 1 and is now 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["recertify", "--rule", "rule.json"], ["fit-rule"]])
+def test_two_files_of_one_noise_level(work, capsys, command):
+    Path("rule.json").write_text(json.dumps(RULE))
+    assert main(arguments(seed=1, out="more.tsv")) == 0
+    capsys.readouterr()
+    assert main([*command, "out.tsv", "more.tsv", "--out", "new"]) == 2
+    assert "more.tsv is the second file of noise level 0.25" in capsys.readouterr().err

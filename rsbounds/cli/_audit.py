@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from math import inf, isnan
 from typing import Any
 
 from rsbounds._numerics.checks import choice, number, real, whole
-from rsbounds.certificate import ABSTAIN, SCOPES
+from rsbounds.certificate import ABSTAIN, ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
+from rsbounds.composite import CompositeCertificate
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.results import Manifest, Row
 from rsbounds.results import dense_counts as counts_of
@@ -17,6 +19,8 @@ from rsbounds.schemes import METHODS, Domain
 
 DIGITS = 20
 _LOST = 1e-6  # a radius this much (relative to itself plus sigma) too small is a finding
+_SAME = 1e-9  # what numbers that another machine computed may differ by
+_WEAKER = (ASSERTED_ENVELOPE, MEMORY, THIS_INPUT)  # what any method's own scope may be cut to
 _COUNTS = {"skip": 1, "max": -1, "inputs": 0}
 
 
@@ -98,8 +102,9 @@ def _composite(row: Row, manifest: Manifest) -> Iterator[str]:
         yield f"predicts {row.predict}, but selected {plan.cls}"
     if (row.radius > 0) != (row.predict != ABSTAIN):
         yield f"predicts {row.predict} with radius {row.radius}"
+    drawn_at = manifest.n, manifest.alpha
     known = {"rule": manifest.parameters["rule"], "plan": plan.to_dict(), "counts": counts}
-    known |= {"n": manifest.n, "alpha": manifest.alpha}
+    known |= dict(zip(("n", "alpha"), drawn_at, strict=True))
 
     def above(radius: float) -> bool:
         found = certificates.excess("composite", known, row.sigma, radius, 0, dps=DIGITS)
@@ -109,6 +114,21 @@ def _composite(row: Row, manifest: Manifest) -> Iterator[str]:
         yield f"radius is {row.radius}, above the truth"
     elif not above(row.radius + _LOST * (row.radius + row.sigma)):
         yield f"radius is {row.radius}, below what the counts show"
+    yield from _repeated(row, composite.certify_counts(rule, select, counts, *drawn_at))
+
+
+def _repeated(row: Row, found: CompositeCertificate) -> Iterator[str]:
+    """What a decision list's row repeats otherwise than the counts of its stages have it."""
+    told = Row.of(row.idx, row.label, found, 0.0)
+    for name in ("n", "sigma", "count", "select", "counts", "void"):
+        if getattr(row, name) != getattr(told, name):
+            yield f"{name} is {getattr(row, name)}, {getattr(told, name)} by the stages' counts"
+    for name in ("p_a", "z_a", "z_b"):
+        said, true = getattr(row, name), getattr(told, name)
+        if not (said == true or abs(said - true) <= _SAME * (1 + abs(true))):
+            yield f"{name} is {said}, {true} by the stages' counts"
+    if row.extra.get("item") != str(found.item):
+        yield f"item is {row.extra.get('item')}, {found.item} by the stages' counts"
 
 
 def stage_counts(row: Row) -> tuple[list[Any], list[Any]]:
@@ -130,18 +150,22 @@ def _mismatches(row: Row, manifest: Manifest) -> Iterator[str]:
     for key, value in stated.items():
         if getattr(row, key) != value:
             yield f"{key} is {getattr(row, key)!r}, {value!r} in the manifest"
+    own = METHODS[manifest.method]
     if row.scope not in SCOPES:
         yield f"scope is {row.scope!r}, which no scheme has"
+    elif row.scope not in (own.scope, *_WEAKER):
+        yield f"scope is {row.scope!r}, which no scheme of method {own.name} has"
     parameters = manifest.parameters
+    norm = parameters.get("norm", 2.0) if "norm" in own.parameters else 2.0
     if manifest.method == "gaussian" and row.sigma != parameters["sigma"]:
         yield f"sigma is {row.sigma}, {parameters['sigma']} in the manifest"
     if not row.sigma >= parameters.get("sigma_min", 0.0):
         yield f"sigma is {row.sigma}, below the manifest's sigma_min"
     if not row.sigma <= parameters.get("sigma_max", float("inf")):
         yield f"sigma is {row.sigma}, above the manifest's sigma_max"
-    if row.norm != parameters.get("norm", 2.0):
-        yield f"norm is {row.norm}, {parameters.get('norm', 2.0)} in the manifest"
-    if row.correct != (row.predict == row.label):
+    if row.norm != norm:
+        yield f"norm is {row.norm}, {norm} in the manifest"
+    if row.correct != (row.predict == row.label != ABSTAIN):
         yield f"correct is {row.correct:d}, but predict {row.predict} and label {row.label}"
     if row.predict == ABSTAIN and row.radius:
         yield f"abstains with radius {row.radius}"
@@ -158,6 +182,8 @@ def _evidence(row: Row, manifest: Manifest) -> Iterator[str]:
     if manifest.format == 1:
         if row.select or row.counts:
             yield "holds full counts, which a file of format 1 does not"
+        if row.void or not (isnan(row.z_a) and isnan(row.z_b)):
+            yield "holds scores or void samples, which a file of format 1 does not"
         return
     if not sum(row.select) <= manifest.n0:
         yield f"selection counts sum to {sum(row.select)}, n0 is {manifest.n0} in the manifest"
@@ -180,6 +206,8 @@ def _claims(row: Row, manifest: Manifest) -> Iterator[str]:
     from rsbounds.oracle import certificates
 
     if not row.n:
+        if row.predict != ABSTAIN or row.radius > 0 or row.p_a > 0 or row.z_a > -inf:
+            yield f"predicts {row.predict} with radius {row.radius} from no samples"
         return
     if manifest.format == 1:
         z_a, z_b = _inferred(manifest, row.count, row.n), None

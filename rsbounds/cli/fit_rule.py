@@ -41,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
             raise ValueError(f"{path} keeps one count a row: its full counts are not known")
         if manifest.method != "gaussian":
             raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
+        if manifest.level() in runs:
+            raise ValueError(f"{path} is the second file of noise level {manifest.level()}")
         runs[manifest.level()] = {row.idx: row for row in read_rows(path)}
     common = sorted(set.intersection(*map(set, runs.values())))
     if not common:

@@ -19,6 +19,9 @@ from rsbounds.loading import file_hash
 from rsbounds.results import Manifest, Row, read_rows, write
 from rsbounds.schemes import METHODS, Scheme
 
+#: Methods of one classifier: radii from the same proven or asserted bounds of sigma(x).
+_ALIKE = {"lipschitz", "lipschitz-integrated", "lipschitz-paper"}
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the ``recertify`` command."""
@@ -65,9 +68,14 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(
             f"--method {method.name} needs {', '.join(lacking)}, which {path} does not hold"
         )
-    scheme = method.scheme(_no_level, manifest.parameters, manifest.parameters.get("norm", 2.0))
-    if method.name == manifest.method:
-        scheme = replace(scheme, scope=manifest.scope)
+    if method.name != manifest.method and not {method.name, manifest.method} <= _ALIKE:
+        raise ValueError(
+            f"--method {method.name} certifies another classifier than {path}, which is of "
+            f"method {manifest.method}: only {', '.join(sorted(_ALIKE))} share theirs"
+        )
+    norm = manifest.parameters.get("norm", 2.0) if "norm" in method.parameters else 2.0
+    scheme = method.scheme(_no_level, manifest.parameters, norm)
+    scheme = replace(scheme, scope=manifest.scope)
     change: dict[str, Any] = {
         "alpha": manifest.alpha if args.alpha is None else args.alpha,
         "bound": args.bound or manifest.bound,
@@ -111,6 +119,8 @@ def _under_rule(args: argparse.Namespace) -> int:
         _check(path, manifest, args.alpha)
         if manifest.method != "gaussian":
             raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
+        if manifest.level() in runs:
+            raise ValueError(f"{path} is the second file of noise level {manifest.level()}")
         runs[manifest.level()] = (path, manifest, read_rows(path))
     missing = [sigma for sigma in rule.sigmas if sigma not in runs]
     if missing:

@@ -100,6 +100,8 @@ def _report(
         each = [{"line": a, "input": b, "finding": c} for a, b, c in sorted(found)]
         each += [{"line": None, "input": None, "finding": text} for text in whole_file]
         said = {"file": str(args.file), "rows": len(rows), "findings": each}
+        if manifest.corrupt():
+            said["corrupt"] = sorted(manifest.corrupt())
         print(json.dumps(said if proved is None else said | {"proved": proved[0]}))
         return int(total > 0)
     for line, index, text in sorted(found):
@@ -178,12 +180,23 @@ def _row(file: str, manifest: Manifest, rigorous: bool, numbered: tuple[int, Row
         raise ValueError(f"{file}:{line}: the oracle can't tell: {error}") from error
 
 
+def _left_out(manifest: Manifest, total: int) -> Iterator[Finding]:
+    """Inputs that the data have and the manifest's number of them leaves out."""
+    told = manifest.data.get("inputs")
+    skip, top = int(manifest.data.get("skip", 1)), int(manifest.data.get("max", -1))
+    selected = len(range(0, total if top < 0 else min(top, total), skip))
+    if told is not None and told < selected:
+        text = f"is left out: the manifest names {told} inputs, {selected} are selected of the data"
+        yield 0, told * skip, text
+
+
 def _against_data(
     args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
 ) -> Iterator[Finding]:
     """Labels and hashes; and, for some rows, the counts that the model draws again."""
     loaded = _engine.load(args) if args.model is not None else None
     with _engine.open_data(args, loaded) as data:
+        yield from _left_out(manifest, len(data))
         inside = []
         for line, row in rows:
             if not row.idx < len(data):

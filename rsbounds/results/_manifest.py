@@ -205,6 +205,8 @@ def _check(entries: Mapping[str, Any]) -> None:
     history = entries.get("history", [])
     if not isinstance(history, list) or not all(map(_is_step, history)):
         raise ValueError(f"history must be a list of objects; got {history!r}")
+    if entries.get("format", 1) not in (1, FORMAT):
+        raise ValueError(f"format must be 1 or {FORMAT}; got {entries['format']!r}")
     for name in ("n", "n0", "seed"):
         number(name, whole(name, entries.get(name, 0), 0))
     data = entries.get("data", {})
