@@ -113,7 +113,10 @@ def _report(
     left = len(manifest.corrupt())
     if left and args.data is None:
         print(f"{args.file}: {left} inputs are said to be corrupt: --data checks whether they are")
-    print(f"{args.file}: {len(rows)} rows, {total or 'no'} finding{'s' * (total != 1)}")
+    computed = (
+        f" ({args.sample} of them computed)" if (args.sample or len(rows)) < len(rows) else ""
+    )
+    print(f"{args.file}: {len(rows)} rows{computed}, {total or 'no'} finding{'s' * (total != 1)}")
     return int(total > 0)
 
 
