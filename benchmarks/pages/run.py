@@ -58,7 +58,8 @@ SECTIONS = {  # group of benchmarks: (title, first column, table's base, text)
         "rsbounds.semielastic.radius",
         "A call with plain numbers makes no arrays. At small noncentralities "
         "[R's](stability.md) bare functions are quicker still; for loops over scalars use "
-        "arrays, or the functions of `rsbounds.special` inside numba. The tails are at d = 784, nc = 100; one thread.",
+        "arrays, or the functions of `rsbounds.special` inside numba. The tails are at d = 784, "
+        "nc = 100; one thread.",
     ),
     "certify, n = 10,000, small CNN, d = 784": (
         "Certification over its forward passes",
