@@ -340,6 +340,35 @@ def test_a_network_that_proves_its_constant_takes_no_other(work, capsys):
     assert 0.002 < Manifest.read(Path("out.tsv")).parameters["lip"] < 0.01
 
 
+def test_no_object_proves_its_constant_by_saying_so(work, capsys):
+    package("torch")
+    models(
+        MODELS
+        + LEVELS
+        + """
+class Boast:
+    def __call__(self, batch):
+        return 0.25 + abs(batch.reshape(len(batch), -1)[:, 0])
+    def scheme(self, dim):
+        from rsbounds.schemes import lipschitz
+        return lipschitz(lambda x: 0.25 + abs(float(x.ravel()[0])), 1e-9, 0.25, dim)
+
+def boast():
+    return Boast()
+
+def overridden():
+    made = network()
+    made.scheme = Boast().scheme
+    return made
+"""
+    )
+    options = {"method": "lipschitz", "sigma": None, "max": 2}
+    boast = arguments(**options, sigma_function="models:boast")
+    one_line(capsys, boast, "--method lipschitz needs --lip")
+    overridden = arguments(**options, sigma_function="models:overridden")
+    one_line(capsys, overridden, "has hooks of its own in scheme")
+
+
 # --- the page
 
 

@@ -74,6 +74,18 @@ def read_rule(path: Path) -> Rule:
         raise ValueError(f"{path} is not a rule: {error}") from None
 
 
+class _Proven:
+    """A network by the proof of its own kind, whatever a subclass or the instance puts for it."""
+
+    def __init__(self, network: Any) -> None:
+        self._network = network
+
+    def scheme(self, dim: float) -> Scheme:
+        from rsbounds.torch import SigmaNetwork
+
+        return SigmaNetwork.scheme(self._network, dim)
+
+
 class _Given:
     """What a method may ask for."""
 
@@ -95,11 +107,14 @@ class _Given:
         """A function of one input from a torch module or a callable on a NumPy batch."""
         function = loading.build(option, spec)
         description = loading.fingerprint(spec, function)
-        if hasattr(function, "scheme"):
-            return function, description
         if not loading.is_torch(function):
             return (lambda x: np.asarray(function(x[None]))), description
         import torch
+
+        from rsbounds.torch import SigmaNetwork
+
+        if isinstance(function, SigmaNetwork):
+            return _Proven(function), description
 
         function.eval().to("cpu")
 

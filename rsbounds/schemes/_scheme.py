@@ -115,7 +115,11 @@ class Given(Protocol):
         ...
 
     def function(self, option: str, spec: str) -> tuple[Any, Any]:
-        """What ``MODULE:CALLABLE`` builds, and its description for the manifest."""
+        """What ``MODULE:CALLABLE`` builds, and its description for the manifest.
+
+        A function of one input; a ``SigmaNetwork`` as an object whose ``scheme(dim)`` proves it.
+        Nothing else has a ``scheme``.
+        """
         ...
 
 
