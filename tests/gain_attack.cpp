@@ -45,7 +45,7 @@ struct Point {
     bool upper;
 };
 
-// P(|Z - s e1| <= rho) by the contour of ball.hpp, nodes in type R
+// P(|Z - s e1| <= rho) by the integral of contour.hpp, nodes in type R
 template <class R>
 Point tail(Quad dim, Quad s, Quad log_rho) {
     constexpr bool quad = std::is_same_v<R, Quad>;

@@ -19,13 +19,6 @@
 
 namespace rsb {
 
-// D = b^2 - a^2 - dim in two parts, however b - a would round
-inline Sum2 square_excess(double b, double dim, double a) {
-    const Sum2 r = two_prod(b, b), p = two_prod(a, a);
-    const Sum2 d = two_sum(r.hi, -p.hi), e = two_sum(d.hi, -dim);
-    return two_sum(e.hi, e.lo + (d.lo + (r.lo - p.lo)));
-}
-
 inline Tail marcum_tail(double m, double a, double b) {
     return tail_of(2 * m, two_prod(a, a), b * b, b, square_excess(b, 2 * m, a));
 }
