@@ -11,8 +11,9 @@ from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.schemes import Scheme, gaussian
+from rsbounds.torch._device import home
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
-from rsbounds.torch.sampler import TorchSampler, home
+from rsbounds.torch.sampler import TorchSampler
 from rsbounds.torch.training.fitting import soft_vote
 
 
