@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from typing import Any, Protocol, runtime_checkable
 
 from rsbounds.certify._machine import machine
@@ -107,11 +108,8 @@ class Here:
             if group[0].x is None:
                 yield Outcome(group[0].index, None, group[0].problem)
                 continue
-            start = time.perf_counter()
-            certified = self._certified(group)
-            seconds = (time.perf_counter() - start) / len(group)
-            for left, (item, (found, further)) in enumerate(
-                zip(group, certified, strict=True), start=1 - len(group)
+            for left, (item, (found, further), seconds) in enumerate(
+                self._certified(group), start=1 - len(group)
             ):
                 digest = (item.digest or "-")[:16]
                 row = Row.of(item.index, item.label, found, seconds, input=digest)
@@ -120,16 +118,26 @@ class Here:
                     told = guarded(f"input {item.index}", partial(self._job.alone, item.x))
                 yield Outcome(item.index, replace(row, extra=further), alone=told, more=left < 0)
 
-    def _certified(self, group: Sequence[Item]) -> list[Found]:
-        """In one forward pass if there are several, or else one after the other.
+    def _certified(self, group: Sequence[Item]) -> Iterator[tuple[Item, Found, float]]:
+        """Each input with what was found and its share of the time.
 
-        The latter also says at which input something fails.
+        Several in one forward pass; should that fail, one after the other, which also says at
+        which input.
         """
+        start = time.perf_counter()
         if len(group) > 1:
+            found: list[Found] = []
             with suppress(Exception):
-                return self._job.certify([item.x for item in group], [i.index for i in group])
-        alone = (partial(self._job.certify, [item.x], [item.index]) for item in group)
-        return [guarded(f"input {i.index}", one)[0] for i, one in zip(group, alone, strict=True)]
+                found = self._job.certify([item.x for item in group], [i.index for i in group])
+            if found:
+                seconds = (time.perf_counter() - start) / len(group)
+                yield from zip(group, found, repeat(seconds))
+                return
+        for item in group:
+            start = time.perf_counter()
+            certified = partial(self._job.certify, [item.x], [item.index])
+            (one,) = guarded(f"input {item.index}", certified)
+            yield item, one, time.perf_counter() - start
 
     def outcome(self, index: int, alone: bool) -> Outcome:
         """What comes of one input."""

@@ -18,6 +18,7 @@ from rsbounds.torch import _rows, draw
 from rsbounds.torch._device import CELLS, Counts, home, memory_failure
 
 _AUTOCAST = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+_TOGETHER = 32  # inputs in one forward pass: what is fixed is then small beside the rest
 
 
 class TorchSampler:
@@ -142,14 +143,14 @@ class TorchSampler:
     def room(self, x: Any, samples: int) -> int:
         """How many inputs like ``x``, each of so many samples in all, share a forward pass.
 
-        As many as a block of noise has room for; 1 in mixed precision, for a compiled model and
-        where ``forward_batch`` or memory bounds the forward pass.
+        As many as a block of noise has room for, 32 at most; 1 in mixed precision, for a compiled
+        model and where ``forward_batch`` or memory bounds the forward pass.
         """
         plain = self._autocast is None and self._model is self._plain
         if not (self._shares and plain and self._rows is None and self._parts == 1):
             return 1
         largest = min(largest_block(math.prod(np.shape(x)), self._cells), self.batch)
-        return max(largest // samples, 1)
+        return min(max(largest // samples, 1), _TOGETHER)
 
     def together(self, draws: Sequence[Draw]) -> list[NDArray[np.int64]]:
         """For each draw, of one block, the counts that a call with it alone returns.
