@@ -1,4 +1,4 @@
-"""Where tensors are: counts that stay there, a model's home, and memory that ran out."""
+"""Where tensors are: counts that stay there, a model's home and precision, memory that ran out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import choice
 
 CELLS = {"cpu": 2**18, "cuda": 2**25}
 _NO_MEMORY = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "not enough memory")
@@ -20,6 +22,12 @@ class Counts:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self._tensor.cpu().numpy().astype(dtype or np.int64)
+
+
+def autocast_type(name: str | None) -> torch.dtype | None:
+    """The type of a mixed precision, by its name."""
+    known = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+    return known[choice("autocast", name, tuple(known))] if name is not None else None
 
 
 def home(model: torch.nn.Module) -> torch.device:

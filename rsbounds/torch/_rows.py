@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import torch
 
+from rsbounds.sampling.rows import require_same_row
+
 
 def tolerance(scores: torch.Tensor) -> float:
     """What a row's scores may move by in another batch, relative to the largest of them."""
@@ -23,18 +25,9 @@ def require_independent(
     """
     middle = len(batch) // 2
     row = batch[middle : middle + 1]
-    alone = score(row.expand_as(batch).contiguous())[middle].double()
-    among = scores[middle].double()
-    same = alone == among  # of infinities too
-    largest = among.abs().nan_to_num(0.0, posinf=0.0).max()
-    close = (alone - among).abs() <= tolerance(scores) * largest
-    if not bool((same | close | (alone.isnan() & among.isnan())).all()):
-        apart = float((alone - among).abs().max())
-        raise ValueError(
-            "the model must score each row for itself, without chance; the scores of a row "
-            f"among {len(batch) - 1} others differ by {apart:.3g} from those in a batch of its "
-            "copies (batch statistics, or random layers?)"
-        )
+    alone = score(row.expand_as(batch).contiguous())[middle].double().cpu().numpy()
+    among = scores[middle].double().cpu().numpy()
+    require_same_row(alone, among, len(batch), tolerance(scores))
 
 
 def agree(scores: torch.Tensor, others: torch.Tensor) -> bool:

@@ -12,12 +12,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import choice, count
+from rsbounds._numerics.checks import count
 from rsbounds.sampling import Draw, block_seeds, block_size, largest_block
 from rsbounds.torch import _rows, draw
-from rsbounds.torch._device import CELLS, Counts, home, memory_failure
+from rsbounds.torch._device import CELLS, Counts, autocast_type, home, memory_failure
 
-_AUTOCAST = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 _TOGETHER = 32  # inputs in one forward pass: what is fixed is then small beside the rest
 
 
@@ -106,9 +105,7 @@ class TorchSampler:
         self.batch = count("batch", batch, 1)
         self._rows = None if forward_batch is None else count("forward_batch", forward_batch, 1)
         self.num_classes = num_classes
-        self._autocast = (
-            _AUTOCAST[choice("autocast", autocast, (*_AUTOCAST,))] if autocast else None
-        )
+        self._autocast = autocast_type(autocast)
         self._layout = torch.channels_last if channels_last else torch.contiguous_format
         model = model.eval()
         own = home(model)
