@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from rsbounds import loading
-from rsbounds.certify import class_counts, step
+from rsbounds.certify import class_counts
 from rsbounds.loading import CorruptInput, Data, Loaded, guarded
-from rsbounds.results import Manifest, Row
-from rsbounds.results import sparse_counts as sparse
-from rsbounds.sampling import Phase, Sampler, as_sampler, stream
+from rsbounds.sampling import Sampler, as_sampler
 
 ENGINE = ("device", "autocast", "channels_last", "compile", "sound_noise")
 
@@ -189,29 +187,3 @@ def _device(name: str) -> str:
     import torch
 
     return f"cuda:{int(local) % max(torch.cuda.device_count(), 1)}"
-
-
-def redrawn(sampler: Sampler, x: Any, row: Row, manifest: Manifest) -> Iterator[str]:
-    """What the model draws otherwise than a row says."""
-    if manifest.format == 1 or manifest.method in ("composite", "anisotropic", "generator"):
-        yield "has no counts that the model alone draws again"
-        return
-    seed, index = manifest.seed, row.idx
-
-    def draw(n: int, generator: np.random.Generator) -> Any:
-        call = partial(sampler, x, row.sigma, n, generator)
-        return class_counts(guarded(f"input {index}", call))
-
-    select = draw(manifest.n0, stream(seed, index, Phase.SELECT))
-    if sparse(select.tolist()) != sparse(row.select):
-        yield f"select is {sparse(row.select)}, and drawn again {sparse(select.tolist())}"
-        return
-    generator = stream(seed, index, Phase.ESTIMATE)
-    counts = 0 * select
-    drawn = 0
-    while drawn < row.n:
-        more = row.n if manifest.target_radius is None else min(step(drawn), row.n - drawn)
-        counts = counts + draw(more, generator)
-        drawn += more
-    if sparse(counts.tolist()) != sparse(row.counts):
-        yield f"counts are {sparse(row.counts)}, and drawn again {sparse(counts.tolist())}"

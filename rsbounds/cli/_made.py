@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from rsbounds import loading
 from rsbounds.cli import _engine, _options, _own
 from rsbounds.composite import Rule
 from rsbounds.loading import Data, Loaded
+from rsbounds.results import Manifest
 from rsbounds.schemes import METHODS, Scheme, find, registered
 
 
@@ -39,7 +41,7 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
     """The scheme of the method, or the rule."""
     if args.method == "composite":
         return read_rule(args.rule)
-    given = _Given(_engine.first(data, skip_corrupt=args.skip_corrupt).shape)
+    given = _Given(_engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True)).shape)
     found: Scheme | Rule
     if _options.is_code(args.method):
         arguments = loading.parse_arguments(args.method_args) if args.method_args else {}
@@ -79,6 +81,8 @@ def _anothers(
     """What the method that another package registers builds."""
     what, point = f"--method {name}", registered()[name]
     made = loading.guarded(what, build)
+    if isinstance(made, Scheme) and made.method == name:  # as recertify will
+        made = replace(made, radius=_own.radius(what, find(name), made.parameters))
     code = {"entry_point": point.value, "options": {k: str(v) for k, v in options.items()}}
     if point.dist is not None:
         code |= {"package": point.dist.name, "version": point.dist.version}
@@ -122,7 +126,7 @@ def model(
 ) -> Any:
     """The sampler of all levels, or a list with that of each."""
     if not isinstance(found, Rule):
-        sigma = found.sigma(_engine.first(data, skip_corrupt=args.skip_corrupt))
+        sigma = found.sigma(_engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True)))
         return _engine.sampler(args, stages[0], data, sigma, found.sampler)
     made: dict[int, Any] = {}
     for stage, sigma in zip(stages, found.sigmas, strict=True):
@@ -131,6 +135,21 @@ def model(
     if len(made) == 1:
         return next(iter(made.values()))
     return [made[id(stage.model)] for stage in stages]
+
+
+def of_noise(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme:
+    """The scheme of ``--noise``, which must be the noise of a run."""
+    options = {"noise": args.noise, "norm": manifest.parameters.get("norm", 2.0)}
+    method = METHODS[manifest.method]
+    assert method.build is not None
+    found = method.build(options, _Given(_engine.first(data, skip_corrupt=True).shape))
+    for name in method.parameters:
+        had, has = manifest.parameters.get(name), found.parameters.get(name)
+        if had != has:
+            raise ValueError(
+                f"--noise {args.noise} is not that of {args.file}: {name} was {had} and is {has}"
+            )
+    return found
 
 
 def read_rule(path: Path) -> Rule:

@@ -21,7 +21,7 @@ from rsbounds._numerics.checks import real
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
 from rsbounds.composite import Rule
 from rsbounds.loading import guarded
-from rsbounds.schemes import METHODS, Scheme, gaussian, semielastic
+from rsbounds.schemes import METHODS, Method, Scheme, gaussian, semielastic
 
 _SHAPED = ("anisotropic", "generator")
 _KINDS = (
@@ -95,9 +95,13 @@ def _stated(what: str, made: Scheme, dim: int) -> Scheme:
     if method is None:
         if not (isinstance(made.method, str) and made.method.isprintable() and made.method):
             raise ValueError(f"{what}: the method must be a name; got {made.method!r}")
-        level, radius = partial(_level, what, made.sigma, {}), partial(_radius, what, made.radius)
-        norm = _one(f"{what}: norm", made.norm, 1.0, math.inf)
-        return replace(made, scope=ANOTHERS, sigma=level, radius=radius, norm=norm)
+        return replace(
+            made,
+            scope=ANOTHERS,
+            sigma=partial(_level, what, made.sigma, {}),
+            radius=partial(_radius, what, made.radius),
+            norm=_one(f"{what}: norm", made.norm, 1.0, math.inf),
+        )
     if made.method in _SHAPED:
         raise ValueError(f"{what} must return the noise itself, not its scheme: {_KINDS}")
     if made.method == "composite":
@@ -117,6 +121,13 @@ def _stated(what: str, made: Scheme, dim: int) -> Scheme:
     level = partial(_level, what, made.sigma, known)
     found = method.scheme(level, {**made.parameters, **known})
     return replace(found, scope=THIS_INPUT if made.scope == THIS_INPUT else ASSERTED_ENVELOPE)
+
+
+def radius(what: str, method: Method, parameters: Mapping[str, Any]) -> Callable[..., float]:
+    """The radius of another package's method as a function of evidence and parameters alone."""
+    if lacking := sorted(method.required - parameters.keys()):
+        raise ValueError(f"{what}: its parameters lack {', '.join(lacking)}")
+    return partial(_radius, what, method.of(parameters))
 
 
 # module-level functions, so that a scheme can be sent to another process
