@@ -59,6 +59,7 @@ class Scheme:
     def __post_init__(self) -> None:
         if not _takes_three(self.radius):
             object.__setattr__(self, "radius", partial(_alone, self.radius))
+        object.__setattr__(self, "norm", float(self.norm))  # rows spell it one way
 
 
 def _takes_three(radius: Callable[..., float]) -> bool:
