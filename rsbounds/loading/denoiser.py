@@ -278,7 +278,12 @@ def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
     net = guarded(
         where,
         lambda: diffusers.UNet2DModel.from_pretrained(
-            place, subfolder="unet", use_safetensors=True, **settings
+            # or diffusers says at length that it lacks accelerate
+            place,
+            subfolder="unet",
+            use_safetensors=True,
+            low_cpu_mem_usage=False,
+            **settings,
         ),
     )
     scheduler = guarded(
