@@ -6,9 +6,11 @@
 //   when z_b = -z_a), gain.hpp.
 // The gap is an argument of its own: for close scores their difference has lost its digits.
 //
-// The search runs on the excess of one branch: secant inside a bracket. A radius is returned only
-// after the certificate was evaluated there with the error bound added: NaN never passes. Lengths
-// are first multiplied by the power of 2 that brings sigma into [1, 2): exact, and no step of the
+// The search guesses first, from cumulants and without an integral, the radius and the branch that
+// binds. One evaluation of the exact excess there, with its slope, gives the radius; another one is
+// the certificate at it; the last one that of the other branch. A radius is returned only after
+// the certificate was evaluated there with the error bound added: NaN never passes. Lengths are
+// first multiplied by the power of 2 that brings sigma into [1, 2): exact, and no step of the
 // search can underflow or overflow for an extreme unit of the input.
 #pragma once
 
@@ -68,6 +70,7 @@ struct Budget {
                dim <= 1e8 && mean_lip >= 0 && mean_lip < inf;
     }
     bool symmetric() const { return z_b == -z_a; }
+    double cohen() const { return 0.5 * gap * sigma / (1 + mean_lip); }  // of a constant sigma
     double target() const { return symmetric() ? 0.5 * gap : gap; }
     // what the scores exceed the gap by: its rounding
     double surplus() const {
@@ -114,7 +117,7 @@ template <class Envelope>
 double rough_excess(const Budget& p, const Envelope& e, double distance, bool up) {
     const Ratio r = e.at(distance, p.sigma, up);
     const double alpha = (1 + p.mean_lip) * distance / p.sigma, k2 = r.k * r.k;
-    if (!(r.change2 > 0)) return alpha - 0.5 * p.gap;
+    if (!(r.change2 > 1e-100 * alpha)) return alpha - 0.5 * p.gap;  // as good as equal
     const double s0 = alpha / r.change2, nc0 = s0 * s0, nc1 = nc0 * k2, z = 0.5 * p.gap;
     const double v0 = 2 * p.dim + 4 * nc0, v1 = 2 * p.dim + 4 * nc1, sd = std::sqrt(v0);
     const double third = 8 * (p.dim + 3 * nc0) / (6 * v0), b = up ? z : -z;  // skewness sd/6
@@ -125,27 +128,34 @@ double rough_excess(const Budget& p, const Envelope& e, double distance, bool up
     return ((up ? k2 * median - d0 : d0 - k2 * median) + p.dim * r.change2 + alpha * s0 * (1 + k2)) / sd;
 }
 
-// A radius near the smaller root; `up` becomes its branch.
+// A radius near the smaller root, and its branch in `up`; 0 where there seems to be none.
 template <class Envelope>
-double guess(const Budget& p, const Envelope& e, double cap, bool& up, bool both) {
-    // the metric of shift and scale at high dimension
-    const double slope = e.log_slope(p.sigma) * p.sigma, growth = 2 * p.dim * slope * slope;
-    const double cohen = 0.5 * p.gap * p.sigma / (1 + p.mean_lip);
-    const double start =
-        growth < inf ? cohen / std::sqrt(1 + growth) : cohen / std::sqrt(2 * p.dim) / slope;
-    double r = start, last = 0, f_last = -0.5 * p.gap;
-    for (int i = 0; i < 3; ++i) {
+double guess(const Budget& p, const Envelope& e, bool both, bool& up) {
+    const double cap = both ? p.cohen() : inf, slope = e.log_slope(p.sigma) * p.sigma;
+    double last = 0, f_last = rough_excess(p, e, last, up);
+    if (both && slope == 0) {
+        const double other = rough_excess(p, e, last, !up);
+        if (other > f_last) up = !up, f_last = other;
+    }
+    if (!(f_last < 0)) return 0;
+    // the metric of shift and scale at high dimension, then secants
+    const double growth = 2 * p.dim * slope * slope;
+    const double start = growth < inf ? p.cohen() / std::sqrt(1 + growth)
+                                      : p.cohen() / std::sqrt(2 * p.dim) / slope;
+    double r = start;
+    for (int i = 0; i < 8; ++i) {
         double f = rough_excess(p, e, r, up);
         if (both && i == 1) {
             const double other = rough_excess(p, e, r, !up);
-            if (other > f) up = !up, f = other, both = false;
+            if (other > f) up = !up, f = other;
         }
-        const double next = r - f * ((r - last) / (f - f_last));
-        if (!(next > 0.1 * start && next < cap)) return start;
-        last = r, f_last = f;
-        r = next;
+        double next = r - f * ((r - last) / (f - f_last));
+        if (f != f) return start;
+        if (!(next > 0 && next < cap)) next = f > 0 ? 0.5 * r : 2 * r;
+        last = r, f_last = f, r = next;
+        if (std::fabs(r - last) <= 5e-5 * r && !(both && i == 0)) break;
     }
-    return r;
+    return r > 0.01 * start && r < cap ? r : start;
 }
 
 // Largest radius accepted on one branch, at most `cap`, and 1e-12 to 1e-11 below the root of the
@@ -154,8 +164,13 @@ double guess(const Budget& p, const Envelope& e, double cap, bool& up, bool both
 // be returned. Invariant: low <= r <= high, low has passed or is 0, high has not (NaN included).
 template <class Envelope>
 double branch_radius(const Budget& p, const Envelope& e, bool up, double r, double cap) {
+    if (r == 0) {
+        if (!certified(p, e, 0.0, up)) return 0;
+        r = 0.1 * p.cohen();
+    }
     Start near[2];
-    double low = 0, high = inf, last = 0, f_last = -p.target();
+    double low = 0, high = inf, last = 0;
+    double f_last = e.log_slope(p.sigma) > 0 ? -p.target() : nan;
     for (int i = 0; i < 300; ++i) {
         r = std::fmin(r, cap);
         const Excess x = excess(p, e, r, up, near);
@@ -163,13 +178,13 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, double r, doub
         const double slope = x.slope > 0 ? x.slope : (f_last - f) / back;
         const double margin = 1.25 * x.error + 5e-13 * slope * r;
         (x.passed() ? low : high) = r;
-        if (i == 3 && low == 0 && !certified(p, e, 0.0, up)) break;  // sigma alone rules it out
-        const bool near = std::fabs(f) <= 1e-3 * std::fmin(p.target(), 10);
-        if (x.passed() && (r == cap || (near && -f <= 1.5 * margin))) break;
+        if (i == 1 && low == 0 && !certified(p, e, 0.0, up)) break;  // sigma alone rules it out
+        const bool small = std::fabs(f) <= 1e-3 * std::fmin(p.target(), 10);
+        if (x.passed() && (r == cap || (small && -f <= 1.5 * margin))) break;
         const double curve = ((f_last - f) / back - slope) / back;
-        const double aim = f + margin, d = std::sqrt(slope * slope - 4 * curve * aim);
-        double next = r - (d == d ? 2 * aim / (slope + d) : aim / slope);
-        const bool stuck = !near && std::fabs(next - r) <= 2e-13 * r;  // a slope as good as vertical
+        const double aim = f + margin, square = slope * slope - 4 * curve * aim;
+        double next = r - (square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope);
+        const bool stuck = !small && std::fabs(next - r) <= 2e-13 * r;  // slope as good as vertical
         if (!(next > low && next < high) || stuck || i > 20)
             next = high < inf ? 0.5 * (low + high) : 2 * low;
         if (high - low <= 2e-12 * low) break;
@@ -199,11 +214,9 @@ double envelope_radius(Budget p, Envelope e) {
     double trivial;
     if (!searchable(p, e, trivial)) return trivial;
     const int power = scale(p, e);
-    const double cohen = 0.5 * p.gap * p.sigma / (1 + p.mean_lip);
     bool up = true;
-    const double start = guess(p, e, cohen, up, true);
-    const double first = branch_radius(p, e, up, start, cohen);
-    return scaled_down(branch_radius(p, e, !up, first, first), power);
+    const double start = guess(p, e, true, up), first = branch_radius(p, e, up, start, p.cohen());
+    return first > 0 ? scaled_down(branch_radius(p, e, !up, first, first), power) : 0;
 }
 
 template <class Envelope>
@@ -211,7 +224,8 @@ double lone_branch_radius(Budget p, Envelope e, bool up) {
     double trivial;
     if (!searchable(p, e, trivial)) return trivial;
     const int power = scale(p, e);
-    return scaled_down(branch_radius(p, e, up, guess(p, e, inf, up, false), inf), power);
+    const double start = guess(p, e, false, up);
+    return scaled_down(branch_radius(p, e, up, start, inf), power);
 }
 
 }  // namespace rsb

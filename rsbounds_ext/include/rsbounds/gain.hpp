@@ -7,14 +7,15 @@
 // complement of one (k > 1), [S] Theorem 2, and its P1-score is X with
 //   k < 1: s0 = alpha/(1 - k^2), G(s0, u0) =  b, X =  G(k s0, (u0 + alpha)/k)
 //   k > 1: s0 = alpha/(k^2 - 1), G(s0, u0) = -b, X = -G(k s0, (u0 - alpha)/k)
-// X - b is the gain: G at one point minus G at another, (ds, du) apart with
-//   du = +-(u0 |1 - k| + alpha)/k, ds = -+alpha/(1 + k).
-// Three ways to it, each with its own `error`:
-//   difference   X - b. An error e of b's ball reaches X as e dX/db, dX/db the quotient of the two
+// X - b is the gain. Three ways to it, each with its own `error`:
+//   difference   X - b. The end of the ball is carried over in D = rho^2 - s^2 - N,
+//                k^2 D1 = D0 +- (N |k^2 - 1| + alpha s0 (1 + k^2)), or in u, whichever rounds
+//                less. An error e of b's ball reaches X as e dX/db, dX/db the quotient of the two
 //                slopes dG/dlog rho, up to hazard(b)/hazard(X) > 1 for a ball that grows.
-//   integral     where the difference would lose digits: Gauss-Legendre nodes on the segment of
-//                G_u du + G_s ds, three for a segment shorter than 0.01 sqrt(c2), five up to
-//                0.1 sqrt(c2), as G varies on the scale sqrt(c2).
+//   integral     where the difference loses digits, for small gains: Gauss-Legendre nodes on the
+//                segment of G_u du + G_s ds, du = +-(u0 |1 - k| + alpha)/k, ds = -+alpha/(1 + k),
+//                three for a segment shorter than 0.01 sqrt(c2), five up to 0.1 sqrt(c2), as G
+//                varies on the scale sqrt(c2).
 //   tiny balls   radius and probability in logarithms, where they underflow.
 #pragma once
 
@@ -141,7 +142,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
     }
     const double c2 = q.mu + 2 * q.beta();
     const double span = std::fmax((du + ds) / std::sqrt(c2), r.change / r.k);
-    if (!(out.error > 1e-12 * out.value && span <= 0.1)) return out;
+    if (!(out.error > 8e-13 * out.value && span <= 0.1)) return out;
     const double drho = ball.rho * (r.change / r.k);
     const double total = mean_of(
         [=](double t) {
