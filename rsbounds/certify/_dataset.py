@@ -198,7 +198,7 @@ def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[
                 raise
 
 
-def _elsewhere(*_: Any) -> Any:
+def _elsewhere(x: Any, sigma: float, n: int, generator: Any) -> Any:
     raise TypeError("the model is with the workers")
 
 

@@ -78,6 +78,8 @@ def task(
         samplers = [as_sampler(m) for m in model] if several else as_sampler(model)
         return _Composite(samplers, scheme, known)
     sampler = as_sampler(model)
+    if scheme.sampler is not None and sampler is not model:
+        sampler = scheme.sampler(model)
     known["runner_up"] = runner_up
     if target_radius is not None:
         alone = partial(certify_radius, target=target_radius, **known)
