@@ -158,7 +158,7 @@ class TorchSampler:
         between two classes may fall otherwise. So a draw in which two scores are nearer than
         twice the tolerance by which a row's scores may move is classified again in a batch of its
         own, and the first draws all are: should scores have moved by an eighth of the tolerance,
-        no forward pass is shared from then on.
+        or later more than half of the draws be classified again, nothing is shared from then on.
         """
         self._require_eval()
         places = [self._placed(each.x) for each in draws]
@@ -212,12 +212,14 @@ class TorchSampler:
         sizes = [d.n for d in draws]
         parts = list(torch.split(scores, sizes))
         doubtful = torch.split(_rows.doubtful(scores).cpu(), sizes)
-        for k, block in enumerate(blocks):
-            if doubtful[k].any() or not self._compared:
-                parts[k] = self._scored(block[0])
+        again = [k for k, part in enumerate(doubtful) if part.any() or not self._compared]
+        for k in again:
+            parts[k] = self._scored(blocks[k][0])
         found = torch.cat(parts)
         if not self._compared:
             self._compared, self._shares = True, _rows.agree(scores, found)
+        elif 2 * len(again) > len(draws):
+            self._shares = False
         owner = torch.arange(len(draws)).repeat_interleave(torch.tensor(sizes))
         tally = _rows.tally(found, torch.cat(void), owner.to(self.device), len(draws))
         return list(tally.cpu().numpy())
