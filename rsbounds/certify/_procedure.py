@@ -85,6 +85,7 @@ def certify(
             f"bound {bound!r} is on {BOUNDS[bound].evidence}: the sampler gives "
             f"{getattr(sampler, 'evidence', 'counts')} (rsbounds.sampling.SoftSampler: scores)"
         )
+    check_sound(sampler, scheme)
     sigma = scheme.sigma(x)
     selected = sampler(x, sigma, n0, stream(seed, index, Phase.SELECT))
     estimated = sampler(x, sigma, n, stream(seed, index, Phase.ESTIMATE))
@@ -236,6 +237,15 @@ def check_level(alpha: float, bound: str = BOUND) -> None:
     choice("bound", bound, tuple(BOUNDS))
 
 
+def check_sound(sampler: Sampler, scheme: Scheme) -> None:
+    """ValueError where the noise is sound and the radius would not be."""
+    if getattr(sampler, "sound_noise", False) and not scheme.sound:
+        raise ValueError(
+            "sound_noise needs a scheme whose radius allows for the rounding of sigma(x), made "
+            f"with sound=True; got one of method {scheme.method!r} without"
+        )
+
+
 def _drawn(name: str, counts: Any, drawn: int) -> NDArray[np.int64]:
     counts = whole(name, np.asarray(counts, dtype=np.int64) if len(counts) == 0 else counts)
     if counts.ndim != 1 or not counts.sum() <= drawn:
@@ -282,6 +292,7 @@ def predict(
     """
     n = count("n", n, 1)
     number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    check_sound(sampler, scheme)
     counts = class_counts(sampler(x, scheme.sigma(x), n, stream(seed, index, Phase.PREDICT)))
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound

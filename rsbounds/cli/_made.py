@@ -38,7 +38,8 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
         return read_rule(args.rule)
     build = _options.BUILT[args.method].build
     assert build is not None
-    return build(options, _Given(_engine.first(data, skip_corrupt=args.skip_corrupt).shape))
+    shape = _engine.first(data, skip_corrupt=args.skip_corrupt).shape
+    return build(options, _Given(shape, args.sound_noise))
 
 
 def model(args: argparse.Namespace, loaded: Any, data: Data, found: Scheme | Rule) -> Any:
@@ -80,17 +81,18 @@ class _Proven:
     def __init__(self, network: Any) -> None:
         self._network = network
 
-    def scheme(self, dim: float) -> Scheme:
+    def scheme(self, dim: float, *, sound: bool) -> Scheme:
         from rsbounds.torch import SigmaNetwork
 
-        return SigmaNetwork.scheme(self._network, dim)
+        return SigmaNetwork.scheme(self._network, dim, sound=sound)
 
 
 class _Given:
     """What a method may ask for."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], sound: bool) -> None:
         self.dim = math.prod(shape)
+        self.sound = sound
 
     def inputs(self, path: Any) -> tuple[Any, str]:
         """The array x of an npz file, flattened, and the file's hash."""

@@ -220,8 +220,6 @@ def _check(args: argparse.Namespace) -> dict[str, Any]:
     if args.model_for and args.method != "composite":
         raise ValueError("--model-for goes with --method composite")
     options = {} if args.method == "composite" else _options.of_method(args)
-    if args.sound_noise and args.method != "gaussian":
-        raise ValueError(f"--sound-noise needs --method gaussian; got {args.method}")
     if args.method == "gaussian":
         noise_level(args.sigma)
     if os.path.exists(args.out) and not args.out.is_file():

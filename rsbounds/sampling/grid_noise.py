@@ -45,6 +45,23 @@ def on_grid(x: Any) -> NDArray[np.int32]:
     return whole.astype(np.int32)
 
 
+def points(x: Any) -> NDArray[np.float64]:
+    """The whole numbers of :func:`on_grid` over 255, in float64; ValueError outside [0, 1].
+
+    What follows from them is a function of the point of the grid, in whatever type it came;
+    each number is within 2^-53 of the point's.
+    """
+    whole = on_grid(x)
+    outside = (whole < 0) | (whole > LEVELS)
+    if outside.any():
+        raise ValueError(
+            "sound noise whose level follows the input needs inputs in [0, 1], where the error of "
+            f"that level is bounded; {int(outside.sum())} of {whole.size} numbers lie outside, "
+            f"the first {np.asarray(x)[outside].flat[0]}"
+        )
+    return whole / LEVELS
+
+
 @lru_cache(maxsize=16)
 def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
     """Thresholds, a table of cells, and the count of thresholds at which K is 0.

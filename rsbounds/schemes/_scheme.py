@@ -35,6 +35,9 @@ class Scheme:
         What a result file must say for the radii to be computed again.
     norm : float
         The p of the l_p norm that measures the radius.
+    sound : bool
+        Whether the radius allows for the rounding of ``sigma(x)``, as sound noise asks for: the
+        certificate is then one of the program, for inputs on the grid.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Scheme:
     radius: Callable[..., float]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     norm: float = 2.0
+    sound: bool = False
 
     def __post_init__(self) -> None:
         if not _takes_three(self.radius):
@@ -106,9 +110,13 @@ class Option:
 
 
 class Given(Protocol):
-    """What the command line can get for a scheme: the size of an input, files, functions."""
+    """What the command line can get for a scheme: the size of an input, files, functions.
+
+    ``sound`` asks for a scheme that is sound.
+    """
 
     dim: int
+    sound: bool
 
     def inputs(self, path: Any) -> tuple[Any, str]:
         """The array ``x`` of an npz file, flattened to (count, dim), and the file's hash."""
@@ -117,8 +125,8 @@ class Given(Protocol):
     def function(self, option: str, spec: str) -> tuple[Any, Any]:
         """What ``MODULE:CALLABLE`` builds, and its description for the manifest.
 
-        A function of one input; a ``SigmaNetwork`` as an object whose ``scheme(dim)`` proves it.
-        Nothing else has a ``scheme``.
+        A function of one input; a ``SigmaNetwork`` as an object whose ``scheme(dim, sound=...)``
+        proves it. Nothing else has a ``scheme``.
         """
         ...
 
@@ -147,6 +155,9 @@ class Method:
         What ``rsbounds radius`` needs besides the evidence; empty: not from there.
     evaluate : callable, optional
         ``evaluate(options, p_a, p_b, scores)``: that radius.
+    sound : bool
+        Whether nothing of its certificates rests on how ``sigma(x)`` is rounded; otherwise a
+        scheme is sound whose parameters hold a ``slack``.
     """
 
     name: str
@@ -158,6 +169,7 @@ class Method:
     build: Callable[[Mapping[str, Any], Given], Scheme] | None = None
     inputs: tuple[Option, ...] = ()
     evaluate: Callable[..., Any] | None = None
+    sound: bool = False
 
     @property
     def required(self) -> set[str]:
@@ -169,7 +181,8 @@ class Method:
         self, sigma: Callable[[Any], float], parameters: Mapping[str, Any], norm: float = 2.0
     ) -> Scheme:
         """The scheme of this method with these parameters."""
-        return Scheme(self.name, self.scope, sigma, self.of(parameters), parameters, norm)
+        sound = self.sound or "slack" in parameters
+        return Scheme(self.name, self.scope, sigma, self.of(parameters), parameters, norm, sound)
 
     def of(self, parameters: Mapping[str, Any]) -> Callable[..., float]:
         """``radius(score, sigma, score_b)`` with the parameters of a scheme or of a manifest."""
@@ -190,3 +203,13 @@ def check_size(x: Any, dim: float) -> None:
     size = math.prod(np.shape(x))
     if not size <= dim:
         raise ValueError(f"dim must be at least the size of the input, {size}; got {dim}")
+
+
+def widened_radius(
+    score: float, sigma: float, score_b: float | None, envelope: Any, dim: float, slack: float
+) -> float:
+    """The radius under an envelope that two computed levels leave by exp(slack) at most."""
+    from rsbounds.envelope import Widened, radius
+
+    bounds = Widened(envelope, slack) if slack else envelope
+    return float(radius(score, sigma, bounds, dim, score_b, scores=True))

@@ -132,7 +132,7 @@ class TorchSampler:
         self._dtype = next(floats, torch.float32)
         self._plain = model
         self._model: Any = torch.compile(model, dynamic=False) if compile else model
-        self._sound = sound_noise
+        self.sound_noise = sound_noise
         self._generator = torch.Generator(self.device)
         self._parts = 1
         self._rows_checked = False
@@ -152,7 +152,7 @@ class TorchSampler:
                     f"the model must be in eval mode when it is sampled; its part "
                     f"{type(part).__name__} is in training mode"
                 )
-        x = (draw.whole(x) if self._sound else x).to(self.device)
+        x = (draw.whole(x) if self.sound_noise else x).to(self.device)
         size = block_size(n, x.numel(), _CELLS.get(self.device.type, _CELLS["cuda"]))
         if self._model is not self._plain:
             size = 1 << (size - 1).bit_length()
@@ -164,7 +164,7 @@ class TorchSampler:
                 group = seeds[done : done + max(self.batch // size, 1)]
                 noisy, failure = None, ""
                 try:
-                    noisy, void = (draw.on_grid if self._sound else draw.gaussian)(
+                    noisy, void = (draw.on_grid if self.sound_noise else draw.gaussian)(
                         x, sigma, size, group, self._generator
                     )
                     counts = self._count(noisy, void[: n - done * size])
