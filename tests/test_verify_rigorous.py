@@ -26,6 +26,10 @@ SCHEMES = {
     "semi-elastic": schemes.METHODS["semi-elastic"].scheme(
         lambda x: 0.5, {"rate": 0.01, "dim": 784}
     ),
+    "semi-elastic, sound": schemes.METHODS["semi-elastic"].scheme(
+        lambda x: 0.5, {"rate": 0.01, "dim": 784, "slack": 2e-14}
+    ),
+    "lipschitz, sound": schemes.lipschitz(lambda x: 0.5, 0.05, 0.25, 784, rounding=1e-13),
     "no rate": schemes.METHODS["semi-elastic"].scheme(lambda x: 0.5, {"rate": 0.0, "dim": 784}),
     "lipschitz": schemes.lipschitz(lambda x: 0.5, 0.05, 0.25, 784),
     "at the floor": schemes.lipschitz(lambda x: 0.5, 0.05, 0.5, 784),

@@ -83,6 +83,21 @@ def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
     return thresholds, cells, reach
 
 
+def noisy(
+    whole: NDArray[np.int32], sigma: float, size: int, generator: np.random.Generator
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """``size`` copies of an input with noise, over 255, and which of them hold an ambiguous draw."""
+    thresholds, cells, zero = tables(sigma)
+    u = generator.integers(0, 2**BITS, size=size * whole.size, dtype=np.int64)
+    count = cells[u >> (BITS - CELL_BITS)]
+    (rest,) = np.nonzero(count < 0)
+    count[rest] = np.searchsorted(thresholds, u[rest], side="right")
+    void = np.zeros(size, dtype=np.bool_)
+    void[rest[thresholds[np.maximum(count[rest] - 1, 0)] == u[rest]] // whole.size] = True
+    batch = count.reshape(size, *whole.shape) + (whole - np.int32(zero))
+    return batch.astype(np.float32) / np.float32(LEVELS), void
+
+
 def _normal(x: Decimal) -> Decimal:
     """Phi(x) for x >= 0, to 50 digits: 1/2 + phi(x) (x + x^3/3 + x^5/15 + ...)."""
     term = total = x
