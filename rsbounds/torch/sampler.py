@@ -70,8 +70,9 @@ class TorchSampler:
     sound_noise : bool
         Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the grid of
         1/255: the certificate is then one of the program that runs, which rounds its input
-        to the grid, and not only of its idealisation in real numbers. An ambiguous draw
-        counts for no class. Costs a few nanoseconds more for each number of the input.
+        to the grid, and not only of its idealisation in real numbers. A scheme whose level
+        follows the input must be made with ``sound=True``. An ambiguous draw counts for no
+        class. Costs a few nanoseconds more for each number of the input.
 
     Raises
     ------
