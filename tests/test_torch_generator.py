@@ -99,9 +99,10 @@ def test_parameters_of_shaped_noise_give_the_radius_again(norm):
     assert pickle.loads(pickle.dumps(scheme)).sigma(shape) == sigma
 
 
-def test_sound_noise_has_no_shape():
-    noise = FixedNoise(torch.zeros(3), torch.ones(3))
-    with pytest.raises(ValueError, match="sound_noise needs noise of one level"):
+def test_sound_noise_has_no_mean_that_follows_the_input():
+    level = SigmaNetwork(nn.Sequential(nn.Linear(3, 1), Scale(0.01)), 0.5)
+    noise = CertifiedGenerator(Scale(0.5), level, torch.ones(3)).noise()
+    with pytest.raises(ValueError, match="sound_noise needs a mean that is the same for every"):
         noise.sampler(nn.Linear(3, 2), sound_noise=True)
 
 

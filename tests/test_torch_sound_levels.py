@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn.utils.parametrizations import spectral_norm
 from torch.nn.utils.parametrize import is_parametrized
 
-from rsbounds.certify import certify
+from rsbounds.certify import certify, stream
 from rsbounds.cli import main
 from rsbounds.results import Manifest, read_rows
 from rsbounds.torch import (
@@ -26,6 +26,7 @@ from rsbounds.torch import (
     SigmaNetwork,
     Smooth,
     TorchSampler,
+    draw,
 )
 from rsbounds.torch.networks import _rounding, sigma
 
@@ -304,9 +305,99 @@ def test_smooth_in_sound_noise_wants_a_sound_scheme():
     scheme = net.scheme(9, sound=True)
     one, many = (Smooth(model, 2, scheme, sound_noise=True) for _ in range(2))
     assert one.certificate(x, 10, 900, 0.01, 1) == many.certificate(x, 10, 900, 0.01, 1000)
-    shaped = Smooth(model, 2, FixedNoise(torch.zeros(9), torch.ones(9)), sound_noise=True)
-    with pytest.raises(ValueError, match="sound_noise needs noise of one level on every axis"):
-        shaped.certify(torch.zeros(9), 10, 100, 0.01, 100)
+
+
+# --- a mean and a level on every axis
+
+TOP = 2**63
+
+
+def drawn(u, centre, scale):
+    count, ambiguous = draw.rounded(*(torch.tensor(a) for a in (u[None], centre, scale)))
+    return count[0].numpy(), ambiguous[0].numpy()
+
+
+def whole_of(u, centre, scale):
+    """The nearest whole number to centre + scale Phi^-1(u / 2^63)."""
+    z = mp.sqrt(2) * mp.erfinv(2 * mp.mpf(int(u)) / TOP - 1)
+    return int(mp.floor(mp.mpf(float(centre)) + mp.mpf(float(scale)) * z + mp.mpf(0.5)))
+
+
+def test_rounded_noise_is_decided_rightly_or_not_at_all():
+    """Next to thresholds, in the tails, for all levels and means; and nearly all is decided."""
+    rng = np.random.default_rng(0)
+    u, centre, scale = [], [], []
+    with mp.workdps(40):
+        for case in range(900):
+            s, c = 10 ** rng.uniform(-1, 2.5), rng.choice([0.0, rng.uniform(-300, 300)])
+            k = int(np.floor(c + s * rng.standard_normal() * rng.choice([1, 3])))
+            threshold = int(mp.floor(TOP * mp.ncdf((k + 0.5 - mp.mpf(c)) / mp.mpf(s))))
+            off = int(rng.choice([0, 1, 2, 10**3, 10**6, 10**9, 10**12])) * int(rng.choice([-1, 1]))
+            near = threshold + off
+            u.append(near if case % 3 and 0 < near < TOP - 1 else int(rng.integers(1, TOP - 1)))
+            centre.append(c)
+            scale.append(s)
+        known = np.array(u), np.array(centre, float), np.array(scale)
+        counts, ambiguous = drawn(*known)
+        for i in np.flatnonzero(~ambiguous):
+            ends = [whole_of(known[0][i] + d, centre[i], scale[i]) for d in (0, 1)]
+            assert ends == [counts[i]] * 2
+    assert not ambiguous[::3].any()  # those anywhere
+    assert ambiguous[[i for i in range(900) if i % 3]].any()
+    assert drawn(np.array([0, TOP - 1]), np.zeros(2), np.ones(2))[1].all()
+
+
+def test_one_level_on_every_axis_draws_what_the_table_of_that_level_draws():
+    seeds, whole = [1, 2, 3], torch.arange(256, dtype=torch.int32)
+    scale, centre = (torch.full((256,), v, dtype=torch.float64) for v in (255 * 0.25, 0.0))
+    a, _ = draw.shaped_on_grid(whole, centre, scale, 40, seeds, torch.Generator())
+    b, _ = draw.on_grid(whole, 0.25, 40, seeds, torch.Generator())
+    assert torch.equal(a, b)
+
+
+def test_noise_of_a_shape_has_the_law_of_rounded_normal_numbers():
+    whole = torch.zeros(4000, 2, dtype=torch.int32)
+    scale, centre = torch.tensor([2.0, 20.0]).double(), torch.tensor([0.3, -1.7]).double()
+    noisy, void = draw.shaped_on_grid(whole, centre, scale, 20, [1, 2], torch.Generator())
+    assert not void.any()
+    noise = torch.round(255 * noisy)
+    for axis in (0, 1):
+        for k in range(-30, 31, 3):
+            p = float(mp.ncdf((k + 0.5 - centre[axis].item()) / scale[axis].item()))
+            share = (noise[..., axis] <= k).double().mean()
+            assert abs(share - p) < 5 * (p * (1 - p) / noise[..., axis].numel()) ** 0.5 + 1e-9
+
+
+def test_fixed_noise_of_a_shape_in_sound_noise():
+    seen = []
+    model = nn.Linear(2, 2)
+    model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
+    model.bias.data.zero_()
+    model.register_forward_pre_hook(lambda _, args: seen.append(args[0].clone()))
+    noise = FixedNoise(torch.tensor([0.1, 0.0]), torch.tensor([0.25, 1.0]))
+    x = torch.tensor([102.0, 0.0]) / 255
+    known = {"n0": 100, "n": 20_000, "alpha": 0.001}
+    one, many = (
+        certify(noise.sampler(model, sound_noise=True, batch=batch), x, noise.scheme(), **known)
+        for batch in (17, 10_000)
+    )
+    assert one == many
+    inputs = 255 * torch.cat(seen)
+    assert (inputs - inputs.round()).abs().max() < 1e-3
+    # the axis that counts has level .25 and mean .1: the truth is .5 up to half a step of 1/255
+    assert one.predict == 0
+    assert 0.46 < one.radius < 0.5 + 0.5 / 255
+    plain = certify(noise.sampler(model), x, noise.scheme(), **known)
+    assert abs(plain.counts[0] - one.counts[0]) < 200
+    with pytest.raises(ValueError, match="grid of 1/255"):
+        certify(noise.sampler(model, sound_noise=True), x + 1e-3, noise.scheme(), **known)
+    with pytest.raises(ValueError, match=r"must be of shape \(2,\); got \(3,\)"):
+        noise.sampler(model, sound_noise=True)(torch.zeros(3), 0.5, 10, stream(0, 0, 0))
+    far = FixedNoise(torch.tensor([1e8, 0.0]), torch.ones(2))
+    with pytest.raises(ValueError, match="mean and level must be below"):
+        far.sampler(model, sound_noise=True)(x, 0.5, 10, stream(0, 0, 0))
+    smooth = Smooth(model, 2, noise, sound_noise=True)
+    assert smooth.certificate(x, 100, 2000, 0.01, 1000).predict == 0
 
 
 # --- the command line

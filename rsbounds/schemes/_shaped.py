@@ -99,6 +99,7 @@ ANISOTROPIC = Method(
         Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0),
     ),
     evaluate=_evaluate,
+    sound=True,
 )
 GENERATOR = Method(
     name="generator",

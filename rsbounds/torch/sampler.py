@@ -165,9 +165,7 @@ class TorchSampler:
                 group = seeds[done : done + max(self.batch // size, 1)]
                 noisy, failure = None, ""
                 try:
-                    noisy, void = (draw.on_grid if self.sound_noise else draw.gaussian)(
-                        x, sigma, size, group, self._generator
-                    )
+                    noisy, void = self._drawn(x, sigma, size, group)
                     counts = self._count(noisy, void[: n - done * size])
                 except RuntimeError as error:
                     failure = _memory_failure(error)
@@ -177,6 +175,13 @@ class TorchSampler:
                 drawn, noisy = noisy is not None, None
                 self._halve(len(group), size, drawn, failure)
         return Counts(total)
+
+    def _drawn(
+        self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Noisy copies, and which of them are void: see :mod:`rsbounds.torch.draw`."""
+        noise = draw.on_grid if self.sound_noise else draw.gaussian
+        return noise(x, sigma, size, seeds, self._generator)
 
     def forward(self, batch: torch.Tensor) -> Any:
         """What the model returns for a float32 batch on the device."""

@@ -18,6 +18,7 @@ from torch import nn
 from rsbounds import anisotropic
 from rsbounds._numerics.checks import real
 from rsbounds.schemes import FIXED_NOISE, METHODS, Scheme, inner_radius
+from rsbounds.torch import draw
 from rsbounds.torch.networks._frozen import frozen
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 from rsbounds.torch.networks.sigma import SigmaNetwork
@@ -42,7 +43,10 @@ class ShapedSampler(TorchSampler):
         **options: Any,
     ) -> None:
         if options.get("sound_noise"):
-            raise ValueError("sound_noise needs noise of one level on every axis; this has a shape")
+            raise ValueError(
+                "sound_noise needs a mean that is the same for every input; this one follows the "
+                "input, and its rounding has no bound"
+            )
         super().__init__(model, num_classes, **options)
         self._shape = shape.float().to(self.device)
         self._centre = centre
@@ -58,6 +62,46 @@ class ShapedSampler(TorchSampler):
     def forward(self, batch: torch.Tensor) -> Any:
         """What the model returns for a float32 batch of the coordinates divided by the shape."""
         return super().forward(batch * self._shape)
+
+
+class GridSampler(TorchSampler):
+    """Counts of the classes under sound noise with a mean and a level on every axis.
+
+    The level is that of the call times the axis of ``shape``; x + mean + noise is rounded to the
+    grid of 1/255. ``options`` are those of :class:`TorchSampler`.
+
+    Raises
+    ------
+    ValueError
+        When called, if a mean or level is beyond 2^30 steps of the grid.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        shape: torch.Tensor,
+        mean: torch.Tensor,
+        num_classes: int | None,
+        **options: Any,
+    ) -> None:
+        super().__init__(model, num_classes, **options)
+        scale, centre = (draw.LEVELS * a.double() for a in (shape, mean))
+        self._reach = float(scale.max()), float(centre.abs().max())
+        self._shape, self._centre = scale.to(self.device), centre.to(self.device)
+
+    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
+        """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
+        check_shape("x", x, self._shape.shape)
+        steps = 10 * sigma * self._reach[0] + self._reach[1]
+        if not steps < 2**30:
+            raise ValueError(f"mean and level must be below 2^30/255 in sum; got {steps:.3g}/255")
+        return super().__call__(x, sigma, n, generator)
+
+    def _drawn(
+        self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        scale = self._shape * sigma
+        return draw.shaped_on_grid(x, self._centre, scale, size, seeds, self._generator)
 
 
 def check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
@@ -121,9 +165,14 @@ class FixedNoise:
 
     def sampler(
         self, model: nn.Module, num_classes: int | None = None, **options: Any
-    ) -> ShapedSampler:
-        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`."""
+    ) -> ShapedSampler | GridSampler:
+        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`.
+
+        With ``sound_noise`` inputs lie on the grid of 1/255, and x + noise is rounded to it.
+        """
         mean, shape = self.mean.detach().cpu().double(), self.shape
+        if options.get("sound_noise"):
+            return GridSampler(model, shape, mean, num_classes, **options)
         return ShapedSampler(model, shape, partial(_shifted, mean, shape), num_classes, **options)
 
     def scheme(self, norm: float = 2) -> Scheme:
