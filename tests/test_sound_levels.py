@@ -10,6 +10,7 @@ import pytest
 from cli_models import MODELS, arguments, models, one_line, prepare, savez
 from mpmath import mp
 from optional_packages import package
+from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
 from rsbounds.certify import ArraySampler, certify, certify_radius, predict
@@ -253,6 +254,35 @@ def test_slack_of_a_lipschitz_level_covers_both_errors_at_any_level():
             low, high = Widened(LipschitzSigma(lip, floor), slack).bounds(level, distance)
             assert low <= max(floor, level - lip * distance) - 2 * rounding
             assert high >= level + lip * distance + 2 * rounding
+
+
+def test_no_point_of_the_grid_within_a_radius_has_another_class():
+    """One dimension, by enumeration: the program's own levels, its exact class probabilities.
+
+    The classifier says A on an interval of whole numbers; the probability of A at a point is then a
+    difference of two normal tails at the computed level. The probability itself is certified.
+    """
+    rng = np.random.default_rng(0)
+    whole = np.arange(256)
+    nearest, certified = [], 0
+    for _ in range(60):
+        anchors = rng.random((3, 1))
+        knn = KNNSigma(anchors, 10 ** rng.uniform(-2, 0), 10 ** rng.uniform(-1, 1), 1, 0.1)
+        scheme = schemes.semielastic(knn, 1, sound=True)
+        levels = 255 * knn.sigma((whole / 255)[:, None])
+        low, high = np.sort(rng.choice(256, 2, replace=False)) - [0.5, -0.5]
+        p = ndtr((high - whole) / levels) - ndtr((low - whole) / levels)
+        for x in rng.choice(whole[p > 0.5], min(5, np.sum(p > 0.5)), replace=False):
+            bound = p[x] - 1e-12  # beyond the error of the two tails
+            reach = scheme.radius(ndtri(bound), scheme.sigma([x / 255])) if bound > 0.5 else 0.0
+            inside = np.abs(whole - x) < 255 * reach
+            assert np.all(p[inside] > 0.5)
+            certified += inside.sum() > 1
+            lost = np.abs(whole - x)[p < 0.5]
+            if lost.size and reach > 0:
+                nearest.append(255 * reach / lost.min())
+    assert certified > 50
+    assert max(nearest) > 0.9  # a radius a tenth larger would be false somewhere
 
 
 # --- noise of NumPy classifiers

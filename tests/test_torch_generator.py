@@ -99,13 +99,6 @@ def test_parameters_of_shaped_noise_give_the_radius_again(norm):
     assert pickle.loads(pickle.dumps(scheme)).sigma(shape) == sigma
 
 
-def test_sound_noise_has_no_mean_that_follows_the_input():
-    level = SigmaNetwork(nn.Sequential(nn.Linear(3, 1), Scale(0.01)), 0.5)
-    noise = CertifiedGenerator(Scale(0.5), level, torch.ones(3)).noise()
-    with pytest.raises(ValueError, match="sound_noise needs a mean that is the same for every"):
-        noise.sampler(nn.Linear(3, 2), sound_noise=True)
-
-
 def test_generator_trains_and_states_its_scope():
     net, generator = network(), NoiseGenerator(small_cnn(1, 4), 0.1)
     x, y = (column[:500] for column in digits()[:2])

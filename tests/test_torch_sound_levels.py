@@ -16,8 +16,11 @@ from torch.nn.utils.parametrize import is_parametrized
 
 from rsbounds.certify import certify, stream
 from rsbounds.cli import main
+from rsbounds.oracle import certificates
 from rsbounds.results import Manifest, read_rows
+from rsbounds.schemes import METHODS
 from rsbounds.torch import (
+    CertifiedGenerator,
     Concatenation,
     FixedNoise,
     GroupSort,
@@ -28,7 +31,7 @@ from rsbounds.torch import (
     TorchSampler,
     draw,
 )
-from rsbounds.torch.networks import _rounding, sigma
+from rsbounds.torch.networks import _rounding, shaped, sigma
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 numbers = partial(np.vectorize, otypes=[object])
@@ -236,6 +239,9 @@ def test_parametrised_weights_become_numbers_in_the_schemes_copy_alone():
     kept = scheme.sigma.args[0].args[0]
     assert not is_parametrized(kept.h[1])
     assert is_parametrized(net.h[1])
+    net.eval()  # the copy shares its class with the original, which must go on to work
+    x = torch.rand(2, 9)
+    assert torch.allclose(kept(x.double()).float(), net(x))
     assert 1 <= scheme.parameters["lip"] < 1.1
 
 
@@ -398,6 +404,77 @@ def test_fixed_noise_of_a_shape_in_sound_noise():
         far.sampler(model, sound_noise=True)(x, 0.5, 10, stream(0, 0, 0))
     smooth = Smooth(model, 2, noise, sound_noise=True)
     assert smooth.certificate(x, 100, 2000, 0.01, 1000).predict == 0
+
+
+# --- a mean that follows the input
+
+
+def following() -> CertifiedGenerator:
+    torch.manual_seed(3)
+    mean = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), Scale(0.2))
+    level = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(0.05)), 0.3)
+    level.h[0].bias.data.fill_(2.0)
+    return CertifiedGenerator(mean.eval(), level.eval(), torch.tensor([0.3, 1.0, 1.5, 2.0]))
+
+
+def test_slack_and_shift_bound_the_rounding_of_a_generator():
+    kept = following().noise()._generator
+    known = following().noise().scheme(sound=True).parameters
+    assert 0 < known["slack"] < 1e-12
+    assert 0 < known["shift"] < 1e-12
+    rng = np.random.default_rng(0)
+    worst = 0
+    with mp.workdps(40):
+        for _ in range(60):
+            whole = rng.integers(0, 256, 4)
+            u = numbers(lambda v: mp.mpf(int(v)) / 255)(whole) / values(kept.shape)
+            mean = shaped._mean_on_grid(kept, whole / 255)
+            lost = mp.sqrt(mp.fsum((values(mean) - real(kept.mean, u)) ** 2))
+            assert lost <= known["shift"] / 2
+            level = shaped._level_at(kept, True, whole / 255)
+            truth = max(real(kept.level.h, u).item(), mp.zero) + mp.mpf(kept.level.sigma_min)
+            assert abs(mp.log(level / truth)) <= known["slack"] / 2
+            worst = max(worst, lost)
+    assert worst > 0
+
+
+def test_shift_takes_from_the_radius_what_the_centres_may_move():
+    noise = following().noise()
+    known = {**noise.scheme(sound=True).parameters, "shift": 1e-3}
+    score, sigma, steps = 2.0, 0.4, 1 + known["mean_lip"]
+    found = METHODS["generator"].of(known)(score, sigma)
+    without = METHODS["generator"].of({**known, "shift": 0.0})(score, sigma)
+    assert found == pytest.approx(without - known["inner"] * 1e-3 / steps, rel=1e-9)
+    assert not certificates.exceeds("generator", known, sigma, found, score)
+    assert certificates.exceeds("generator", known, sigma, found * (1 + 1e-9), score)
+    assert METHODS["generator"].of({**known, "shift": 1e6})(score, sigma) == 0
+    plain = noise.scheme()
+    assert noise.scheme(sound=True).radius(score, sigma) == pytest.approx(
+        plain.radius(score, sigma), rel=1e-9
+    )
+
+
+def test_a_generator_in_sound_noise():
+    noise = following().noise()
+    seen = []
+    model = nn.Linear(4, 2)
+    model.register_forward_pre_hook(lambda _, args: seen.append(args[0].clone()))
+    x = torch.tensor([10.0, 200.0, 0.0, 255.0]) / 255
+    scheme, known = noise.scheme(sound=True), {"n0": 50, "n": 3000, "alpha": 0.001}
+    one, many = (
+        certify(noise.sampler(model, sound_noise=True, batch=batch), x, scheme, **known)
+        for batch in (7, 10_000)
+    )
+    assert one == many
+    assert one.scope == "sigma(x), mu(x) with proven bounds"
+    inputs = 255 * torch.cat(seen)
+    assert (inputs - inputs.round()).abs().max() < 1e-2
+    plain = certify(noise.sampler(model), x, noise.scheme(), **known)
+    assert abs(plain.counts[0] - one.counts[0]) < 6 * (2 * 3000 / 4) ** 0.5
+    with pytest.raises(ValueError, match="sound=True; got one of method 'generator' without"):
+        certify(noise.sampler(model, sound_noise=True), x, noise.scheme(), **known)
+    with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+        noise.sampler(model, sound_noise=True)(2 * x, 0.5, 10, stream(0, 0, 0))
 
 
 # --- the command line

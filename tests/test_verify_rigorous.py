@@ -36,6 +36,9 @@ SCHEMES = {
     "range": schemes.METHODS["range"].scheme(
         lambda x: 0.5, {"sigma_min": 0.499, "sigma_max": 0.501, "dim": 784}
     ),
+    "generator, sound": schemes.METHODS["generator"].scheme(
+        lambda x: 0.5, SIGMA | SHAPED | {"mean_lip": 0.5, "slack": 1e-13, "shift": 1e-12}
+    ),
     "generator": schemes.METHODS["generator"].scheme(
         lambda x: 0.5, SIGMA | SHAPED | {"mean_lip": 0.5}
     ),

@@ -178,9 +178,10 @@ def _range(parameters: Parameters, sigma: Arb, radius: Arb) -> Two:
 
 
 def _generator(parameters: Parameters, sigma: Arb, radius: Arb) -> Two:
-    reach = radius / exact(parameters["inner"])
+    steps = 1 + exact(parameters["mean_lip"])
+    reach = radius / exact(parameters["inner"]) + exact(parameters.get("shift", 0.0)) / steps
     _, ends = _lipschitz(parameters, sigma, reach)
-    return (1 + exact(parameters["mean_lip"])) * reach, ends
+    return steps * reach, ends
 
 
 _POINTS: Mapping[str, Callable[[Parameters, Arb, Arb], Two]] = {

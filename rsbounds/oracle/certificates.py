@@ -196,9 +196,10 @@ def _range(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
 
 
 def _generator(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
-    reach = radius / exact(parameters["inner"])
+    steps = 1 + exact(parameters["mean_lip"])
+    reach = radius / exact(parameters["inner"]) + exact(parameters.get("shift", 0.0)) / steps
     _, ends = _lipschitz(parameters, sigma, reach)
-    return (1 + exact(parameters["mean_lip"])) * reach, ends
+    return steps * reach, ends
 
 
 #: Distance of the centres and the extremes of sigma at a radius, where two points decide.

@@ -15,7 +15,7 @@ from rsbounds.schemes import _composite, _gaussian, _lipschitz, _range, _semiela
 from rsbounds.schemes._gaussian import gaussian, this_input
 from rsbounds.schemes._lipschitz import lipschitz
 from rsbounds.schemes._range import sigma_range
-from rsbounds.schemes._scheme import Domain, Given, Method, Option, Scheme
+from rsbounds.schemes._scheme import Domain, Given, Method, Option, Scheme, level_slack
 from rsbounds.schemes._semielastic import semielastic
 from rsbounds.schemes._shaped import inner_radius
 
@@ -32,6 +32,7 @@ __all__ = [
     "Scheme",
     "gaussian",
     "inner_radius",
+    "level_slack",
     "lipschitz",
     "semielastic",
     "sigma_range",

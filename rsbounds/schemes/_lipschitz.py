@@ -7,14 +7,12 @@ Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from rsbounds._numerics.checks import choice, real
-from rsbounds._numerics.rounding import EPS, SMALLEST
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
 from rsbounds.sampling import grid_noise
 from rsbounds.schemes._scheme import (
@@ -27,6 +25,7 @@ from rsbounds.schemes._scheme import (
     Option,
     Scheme,
     check_size,
+    level_slack,
     positive,
     widened_radius,
 )
@@ -101,15 +100,9 @@ def lipschitz(
     if rounding is not None:
         if method != "exact":
             raise ValueError(f"rounding is for method 'exact' alone; got method {method!r}")
-        parameters["slack"] = _slack(rounding, floor)
+        parameters["slack"] = level_slack(rounding, floor)
     sound = rounding is not None
     return METHODS[method].scheme(partial(_level, sigma, floor, dim, sound), parameters)
-
-
-def _slack(rounding: float, floor: float) -> float:
-    """The logarithm of the factor that covers both errors, at the floor and so at any level."""
-    real("rounding", rounding, 0, floor / 4, nan=False)
-    return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST
 
 
 def _level(sigma: Callable[[Any], float], floor: float, dim: float, sound: bool, x: Any) -> float:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from rsbounds._numerics.checks import real
+from rsbounds._numerics.rounding import EPS, SMALLEST
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,15 @@ def check_size(x: Any, dim: float) -> None:
     size = math.prod(np.shape(x))
     if not size <= dim:
         raise ValueError(f"dim must be at least the size of the input, {size}; got {dim}")
+
+
+def level_slack(rounding: float, floor: float) -> float:
+    """The logarithm of the factor that covers the errors of two levels above ``floor``.
+
+    Each within ``rounding`` of a real level. At the floor that factor is just enough.
+    """
+    real("rounding", rounding, 0, floor / 4, nan=False)
+    return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST
 
 
 def widened_radius(

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rsbounds._numerics.rounding import EPS, product, round_down
+import numpy as np
+
+from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds.certificate import FIXED_NOISE, PROVEN_MAPS
 from rsbounds.schemes._scheme import (
     DIMENSION,
@@ -70,12 +72,18 @@ def _following(
     dim: float,
     inner: float,
     norm: float = 2.0,
+    slack: float = 0.0,
+    shift: float = 0.0,
 ) -> float:
     from rsbounds import envelope
 
-    bounds = envelope.LipschitzSigma(lip, sigma_min)
+    bounds: Any = envelope.LipschitzSigma(lip, sigma_min)
     known: dict[str, Any] = {"mean_lip": mean_lip, "scores": True}
-    return _stretched(envelope.radius(score, sigma, bounds, dim, score_b, **known), inner)
+    bounds = envelope.Widened(bounds, slack) if slack else bounds
+    reach = envelope.radius(score, sigma, bounds, dim, score_b, **known)
+    if shift:  # the centres may be further apart by that than (1 + mean_lip) reach
+        reach = np.maximum(round_down(reach - round_up(shift / (1 + mean_lip), EPS), EPS), 0.0)
+    return _stretched(reach, inner)
 
 
 def _stretched(reach: Any, inner: float) -> float:
@@ -112,5 +120,7 @@ GENERATOR = Method(
         "mean_lip": NOT_NEGATIVE,
         "sigma_min": POSITIVE,
         "dim": DIMENSION,
+        "slack": NOT_NEGATIVE,
+        "shift": NOT_NEGATIVE,
     },
 )

@@ -23,6 +23,7 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 from rsbounds._numerics.rounding import EPS
+from rsbounds.schemes import level_slack
 from rsbounds.torch.networks import _pooling
 from rsbounds.torch.networks._activations import activation
 from rsbounds.torch.networks._matrices import weight
@@ -57,8 +58,13 @@ UNIT = Range(1.0, _U)  # the points of the grid in [0, 1], as whole numbers over
 def settle(network: nn.Module) -> None:
     """Make parametrised weights the fixed numbers that they are now."""
     for part in list(network.modules()):
-        for key in list(getattr(part, "parametrizations", ())):
-            parametrize.remove_parametrizations(part, key, leave_parametrized=True)
+        if parametrize.is_parametrized(part):
+            # not by torch's own removal: it strips a class that copies of the module share
+            values = {key: getattr(part, key) for key in part.parametrizations}  # type: ignore[union-attr]
+            part.__class__ = parametrize.type_before_parametrizations(part)
+            del part.parametrizations
+            for key, value in values.items():
+                part.register_parameter(key, nn.Parameter(value.detach().clone()))
 
 
 def computed(module: nn.Module, given: Range) -> Range:
@@ -68,6 +74,26 @@ def computed(module: nn.Module, given: Range) -> Range:
     """
     found = _computed(module, given)
     return Range(found.size * _UP, found.error * _UP + _TINY)
+
+
+def level(network: Any, given: Range) -> float:
+    """A bound of the error of a sigma network's level, max(h, 0) + sigma_min."""
+    size, error = computed(network.h, given)
+    floor = float(network.sigma_min)
+    return (error + EPS * (size + error + floor)) * _UP
+
+
+def rounding_slacks(generator: Any) -> dict[str, float]:
+    """What a generator's level and mean may move by beyond their bounds, on the grid.
+
+    The coordinates are those divided by the shape, where they are within 3 u of a number of at
+    most 1 over the least axis. The mean's error is the maximum norm's times the root of d.
+    """
+    size = 1 / float(generator.shape.min()) * _UP
+    given = Range(size, 3 * _U * size)
+    slack = level_slack(level(generator.level, given), generator.level.sigma_min)
+    moved = computed(generator.mean, given).error
+    return {"slack": slack, "shift": 2 * math.sqrt(generator.shape.numel()) * moved * _UP}
 
 
 def _computed(module: nn.Module, given: Range) -> Range:

@@ -10,7 +10,6 @@ from torch import nn
 
 from rsbounds import schemes
 from rsbounds._numerics.checks import real
-from rsbounds._numerics.rounding import EPS
 from rsbounds.schemes import Scheme
 from rsbounds.torch.networks import _rounding
 from rsbounds.torch.networks._frozen import frozen
@@ -108,8 +107,7 @@ class SigmaNetwork(nn.Module):
         network = self.frozen()
         _rounding.settle(network)
         network.lipschitz_upper_bound()  # refuses what computes something else than its kind
-        size, error = _rounding.computed(network.h, _rounding.UNIT)
-        return (error + EPS * (size + error + self.sigma_min)) * (1 + 1e-9)
+        return _rounding.level(network, _rounding.UNIT)
 
     def scheme(
         self,
