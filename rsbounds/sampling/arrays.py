@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.blocks import block_size, noisy
+from rsbounds.sampling.rows import Scored, checked_scores
 
 
-class ArraySampler:
+class ArraySampler(Scored):
     """Sampler over a classifier of NumPy batches: onnxruntime, scikit-learn, plain functions.
 
     Parameters
@@ -23,6 +24,12 @@ class ArraySampler:
         Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the grid of
         1/255: the certificate is then one of the program that runs. See
         :mod:`rsbounds.sampling.grid_noise`.
+
+    Raises
+    ------
+    ValueError
+        When called, if it returns something else, or if a row's scores depend on the other rows
+        of its batch or on chance, which is looked at once.
 
     Examples
     --------
@@ -36,7 +43,7 @@ class ArraySampler:
     def __init__(
         self, classifier: Callable[[NDArray[np.float32]], Any], *, sound_noise: bool = False
     ) -> None:
-        self.classifier = classifier
+        super().__init__(classifier)
         self.sound_noise = sound_noise
 
     def __call__(
@@ -53,7 +60,7 @@ class ArraySampler:
                 batch = noisy(x, sigma, size, generator)
             else:
                 batch, void = grid_noise.noisy(whole, sigma, size, generator)
-            counts = counts + votes(self.classifier(batch), size, n - start, void)
+            counts = counts + votes(self.scores(batch), size, n - start, void)
         return np.asarray(counts, dtype=np.int64)
 
 
@@ -64,13 +71,7 @@ def votes(
 
     Rows that hold a NaN, or are ``void``, count for none.
     """
-    scores = np.asarray(scores)
-    if scores.ndim != 2 or scores.shape[0] != rows or scores.shape[1] < 2:
-        raise ValueError(
-            f"the model must return scores of shape ({rows}, classes), at least two classes, "
-            f"for a batch of {rows}; got shape {scores.shape}"
-        )
-    scores = scores[:used]
+    scores = checked_scores(scores, rows)[:used]
     valid = ~np.isnan(scores).any(axis=1)
     if void is not None:
         valid &= ~void[:used]

@@ -36,6 +36,10 @@ class Scheme:
         What a result file must say for the radii to be computed again.
     norm : float
         The p of the l_p norm that measures the radius.
+    sampler : callable, optional
+        ``sampler(model, **options)``: counts a model's classes under the scheme's noise where
+        that isn't x + sigma(x) N(0, I); ``options`` are those of
+        :class:`rsbounds.torch.TorchSampler`.
     sound : bool
         Whether the radius allows for the rounding of ``sigma(x)``, as sound noise asks for: the
         certificate is then one of the program, for inputs on the grid.
@@ -54,11 +58,13 @@ class Scheme:
     radius: Callable[..., float]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     norm: float = 2.0
+    sampler: Callable[..., Any] | None = None
     sound: bool = False
 
     def __post_init__(self) -> None:
         if not _takes_three(self.radius):
             object.__setattr__(self, "radius", partial(_alone, self.radius))
+        object.__setattr__(self, "norm", float(self.norm))  # rows spell it one way
 
 
 def _takes_three(radius: Callable[..., float]) -> bool:
@@ -131,6 +137,13 @@ class Given(Protocol):
         """
         ...
 
+    def noise(self, option: str, spec: str) -> tuple[Any, Any]:
+        """Noise of a shape that ``MODULE:CALLABLE`` builds, and its description.
+
+        An object whose ``scheme(norm, sound=...)`` rests on the proof of its own kind.
+        """
+        ...
+
 
 @dataclass(frozen=True)
 class Method:
@@ -183,7 +196,9 @@ class Method:
     ) -> Scheme:
         """The scheme of this method with these parameters."""
         sound = self.sound or "slack" in parameters
-        return Scheme(self.name, self.scope, sigma, self.of(parameters), parameters, norm, sound)
+        return Scheme(
+            self.name, self.scope, sigma, self.of(parameters), parameters, norm, sound=sound
+        )
 
     def of(self, parameters: Mapping[str, Any]) -> Callable[..., float]:
         """``radius(score, sigma, score_b)`` with the parameters of a scheme or of a manifest."""

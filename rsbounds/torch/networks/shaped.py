@@ -44,17 +44,18 @@ class ShapedSampler(TorchSampler):
         num_classes: int | None,
         **options: Any,
     ) -> None:
+        if not isinstance(model, nn.Module):
+            raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
         super().__init__(model, num_classes, **options)
         self._shape = shape.float().to(self.device)
         self._centre = centre
 
-    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
-        """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
+    def centre(self, x: Any) -> torch.Tensor:
+        """The mean of the noise around x, in the coordinates divided by the shape."""
         x = torch.as_tensor(x, dtype=torch.float64, device="cpu")
         check_shape("x", x, self._shape.shape)
         with torch.no_grad():
-            centre = self._centre(x)
-        return self.sample(centre, sigma, n, generator)
+            return self._centre(x)
 
     def forward(self, batch: torch.Tensor) -> Any:
         """What the model returns for a float32 batch of the coordinates divided by the shape."""
@@ -82,26 +83,26 @@ class GridSampler(TorchSampler):
         num_classes: int | None,
         **options: Any,
     ) -> None:
+        if not isinstance(model, nn.Module):
+            raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
         super().__init__(model, num_classes, **options)
         self._steps = draw.LEVELS * shape.detach().cpu().double()
         self._mean = mean
-        self._noise: tuple[torch.Tensor, torch.Tensor] | None = None
 
-    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
-        """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
+    def centre(self, x: Any) -> torch.Tensor:
+        """x itself: the mean is drawn with the noise."""
         check_shape("x", x, self._steps.shape)
-        centre, scale = self._steps * self._mean(x), self._steps * sigma
+        return super().centre(x)
+
+    def _noisy(
+        self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        centre, scale = self._steps * self._mean(x.cpu() / draw.LEVELS), self._steps * sigma
         reach = float((centre.abs() + 10 * scale).max())
         if not reach < 2**30:
             raise ValueError(f"mean and level must be below 2^30/255 in sum; got {reach:.3g}/255")
-        self._noise = centre.to(self.device), scale.to(self.device)
-        return super().__call__(x, sigma, n, generator)
-
-    def _drawn(
-        self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        assert self._noise is not None
-        return draw.shaped_on_grid(x, *self._noise, size, seeds, self._generator)
+        noise = centre.to(self.device), scale.to(self.device)
+        return draw.shaped_on_grid(x, *noise, size, seeds, self._generator)
 
 
 def check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
@@ -176,11 +177,15 @@ class FixedNoise:
             return GridSampler(model, shape, same, num_classes, **options)
         return ShapedSampler(model, shape, partial(_shifted, mean, shape), num_classes, **options)
 
-    def scheme(self, norm: float = 2) -> Scheme:
-        """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm."""
+    def scheme(self, norm: float = 2, *, sound: bool = True) -> Scheme:
+        """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm.
+
+        Nothing in it depends on how a level is rounded, so it is sound in any case.
+        """
         level = partial(_level, self.level, tuple(self.sigma.shape))
         known = _ball(self.shape, norm)
-        return replace(METHODS["anisotropic"].scheme(level, known, norm), scope=self.scope)
+        scheme = METHODS["anisotropic"].scheme(level, known, norm)
+        return replace(scheme, scope=self.scope, sampler=self.sampler)
 
     def log_volume(self, score: float) -> float:
         """Logarithm of the volume of the certified ellipsoid for a normal score."""
@@ -230,7 +235,8 @@ class CertifiedNoise:
         }
         if sound:
             known |= rounding_slacks(kept)
-        return METHODS["generator"].scheme(partial(_level_at, kept, sound), known, norm)
+        scheme = METHODS["generator"].scheme(partial(_level_at, kept, sound), known, norm)
+        return replace(scheme, sampler=self.sampler)
 
 
 # module-level functions, so that a scheme can be sent to another process
