@@ -49,13 +49,12 @@ class ShapedSampler(TorchSampler):
         self._shape = shape.float().to(self.device)
         self._centre = centre
 
-    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
-        """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
+    def centre(self, x: Any) -> torch.Tensor:
+        """The mean of the noise around x, in the coordinates divided by the shape."""
         x = torch.as_tensor(x, dtype=torch.float64, device="cpu")
         check_shape("x", x, self._shape.shape)
         with torch.no_grad():
-            centre = self._centre(x)
-        return self.sample(centre, sigma, n, generator)
+            return self._centre(x)
 
     def forward(self, batch: torch.Tensor) -> Any:
         """What the model returns for a float32 batch of the coordinates divided by the shape."""
