@@ -19,7 +19,6 @@ import torch
 from composite_case import projected
 from learned_biased import biased
 from learned_case import (
-    ANCHORS,
     CALIBRATION,
     COMPONENTS,
     EPOCHS,
@@ -36,20 +35,19 @@ from learned_case import (
     recipes,
     told_the_level,
     under,
-    with_levels,
 )
+from learned_levels import NEIGHBOURS, P_MIN, SIGMA, nearest, sigma_networks
 from learned_rows import (
     ALPHA,
     N0,
     RADII,
     SHARE,
     Bench,
-    Price,
+    Floats,
     Row,
     Stage,
     against,
     listed,
-    price,
     table,
 )
 from learned_text import HEAD, LISTS, PRICES, TAIL
@@ -59,13 +57,9 @@ import rsbounds
 from rsbounds import datasets, schemes
 from rsbounds import torch as rst
 from rsbounds.bench import machine
+from rsbounds.composite import Rule
 from rsbounds.schemes import Scheme
-from rsbounds.semielastic import KNNSigma
 
-SIGMA = 0.5
-RATES = (0.01, 0.02, 0.05)
-NEIGHBOURS = 10
-P_MIN = 1e-4
 GENERATOR_FLOOR = 0.45
 
 Nets = dict[str, dict[float, nn.Module]]
@@ -95,59 +89,9 @@ def constants(bench: Bench) -> tuple[Nets, dict[str, dict[float, Row]]]:
     return nets, rows
 
 
-def best(rows: Iterable[Row]) -> np.ndarray:
+def best(rows: Iterable[Row]) -> Floats:
     """The largest certified accuracy at each radius."""
-    return np.max([row.curve for row in rows], axis=0)
-
-
-def sigma_networks(bench: Bench) -> list[Price]:
-    found = []
-    for sigma in LEVELS[:3]:
-        net, level = with_levels(bench.data, sigma, free=True)
-        row = bench.under(f"sigma network, {sigma:g}", net, level.scheme(COMPONENTS))
-        if sigma == SIGMA:
-            for method in ("integrated", "paper"):
-                more: Any = {"p_min": P_MIN, "classes": 10} if method == "paper" else {}
-                theory = level.scheme(COMPONENTS, method=method, **more)
-                bench.again(row, f"sigma network, {sigma:g}, {method}", theory.radius, keep=True)
-
-        def at(dim: int, *, free: bool, level: rst.SigmaNetwork = level) -> Scheme:
-            return schemes.lipschitz(_nowhere, 0.0 if free else level.lip, level.sigma_min, dim)
-
-        mean = float(row.levels.mean())
-        still, _ = with_levels(bench.data, mean, free=False)
-        found.append(price(bench, row, at, still_row(bench, still, mean)))
-    return found
-
-
-def still_row(bench: Bench, net: nn.Module, sigma: float) -> Row:
-    return bench.under(f"its mean level, {sigma:.3f}", net, schemes.gaussian(sigma))
-
-
-def _nowhere(_: Any) -> float:
-    """The level of a scheme of which the radius alone is asked."""
-    return 1.0
-
-
-def nearest(bench: Bench) -> list[Price]:
-    known, found = bench.data.train.u.double().numpy(), []
-    anchors = known[:ANCHORS]
-    shift: Any = "mean"
-    for rate in RATES:
-        level = KNNSigma(anchors, SIGMA, rate, NEIGHBOURS, shift)
-        shift = level.shift
-        net = under(bench.data, level.sigma(known))
-        scheme = schemes.semielastic(level, COMPONENTS)
-        row = bench.under(f"nearest images, r = {rate}", net, scheme)
-
-        def at(dim: int, *, free: bool, rate: float = rate) -> Scheme:
-            flat = KNNSigma(anchors[:1], SIGMA, 0.0 if free else rate, 1, 0.0)
-            return schemes.semielastic(flat, dim)
-
-        mean = float(row.levels.mean())
-        still = still_row(bench, under(bench.data, mean), mean)
-        found.append(price(bench, row, at, still))
-    return found
+    return np.asarray(np.max([row.curve for row in rows], axis=0))
 
 
 def maps(bench: Bench) -> str:
@@ -231,28 +175,32 @@ def composites(bench: Bench, nets: Nets, rows: dict[str, dict[float, Row]]) -> l
     """Lists over each recipe's levels; then the first with a stage that is trained for it."""
     body: list[list[str]] = []
 
-    def compare(name: str, stages: list[Stage], recipe: str) -> list[float]:
-        row, rule = listed(bench, name, stages)
-        first = rows[recipe][rule.sigmas[0]]
-        union = best(rows[recipe].values())
-        top = max(r.acr for r in rows[recipe].values())
-        body.append([row.name, first.name, *against(row, first), f"{row.acr / first.acr:.3f}"])
-        body.append(["", "best at each radius", *against(row, union), f"{row.acr / top:.3f}"])
-        return list(rule.sigmas)
+    def compare(row: Row, first: Row, name: str, other: Floats, acr: float) -> None:
+        body.append(
+            [row.name, first.name, *against(row, first.curve), f"{row.acr / first.acr:.3f}"]
+        )
+        body.append(["", name, *against(row, other), f"{row.acr / acr:.3f}"])
 
+    found: dict[str, tuple[Row, Rule]] = {}
     for recipe in ("Gaussian", "told the level", "SmoothAdv"):
         stages = [Stage(nets[recipe][s], s) for s in reversed(LEVELS)]
-        levels = compare(f"list, {recipe}", stages, recipe)
-        if recipe == "Gaussian":
-            high, low = levels
-    plain = nets["Gaussian"]
-    last = Stage(plain[low], low)
-    for how in ("soft labels", "reject class"):
-        taught = gate(bench.data, plain[high], high, how)
-        compare(f"list, {how} at {high:g}", [Stage(taught, high), last], "Gaussian")
+        row, rule = found[recipe] = listed(bench, f"list, {recipe}", stages)
+        alone = rows[recipe]
+        largest = max(r.acr for r in alone.values())
+        union = best(alone.values())
+        compare(row, alone[rule.sigmas[0]], "best at each radius", union, largest)
+    plain, (base, rule) = nets["Gaussian"], found["Gaussian"]
+    high, low = rule.sigmas
+    first, last = Stage(plain[high], high), Stage(plain[low], low)
+    taught = {
+        how: [Stage(gate(bench.data, plain[high], high, how), high), last]
+        for how in ("soft labels", "reject class")
+    }
     tuned = expert(bench.data, plain[high], high, plain[low], low)
-    stages = [Stage(plain[high], high), Stage(tuned, low)]
-    compare(f"list, expert at {low:g}", stages, "Gaussian")
+    taught["expert"] = [first, Stage(tuned, low)]
+    for how, stages in taught.items():
+        row, _ = listed(bench, f"list, {how}", stages)
+        compare(row, rows["Gaussian"][high], base.name, base.curve, base.acr)
     return body
 
 
@@ -279,7 +227,7 @@ def section(name: str, count: int, n: int, epochs: int) -> str:
         top.append([f"**{told}**", *(f"{v:.3f}" for v in best(parts)), acr, "", ""])
     two, proven = biased(data)
     price_head = ["scheme", "sigma(x)", "mean", "ACR", "without price", f"d = {PIXELS}",
-                  "constant", "gain, %", "without price, %"]  # fmt: skip
+                  "constant", "gain, %", "free gain, %"]  # fmt: skip
     list_head = ["list", "against", *(f"> {r:g}" for r in RADII), "ACR, ratio"]
     spent = f"Training and certification took {time.process_time() - start:.0f} s of one processor."
     text = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from learned_case import CLASSES, COMPONENTS, LARGEST, PIXELS, Data, Tensor
+from learned_case import CLASSES, LARGEST, Data, Tensor
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from torch import nn
@@ -114,40 +114,6 @@ class Bench:
 
 
 @dataclass(frozen=True)
-class Price:
-    """A scheme whose level follows the input, beside the constant of its mean level."""
-
-    row: Row
-    free: Row
-    pixels: Row
-    constant: Row
-
-    def cells(self) -> list[str]:
-        levels = self.row.levels
-        gain = self.row.radii - self.constant.radii
-        percent = 100 / self.constant.acr
-        error = percent * gain.std() / np.sqrt(len(gain))
-        return [
-            self.row.name,
-            f"{levels.min():.3f} to {levels.max():.3f}",
-            f"{levels.mean():.3f}",
-            *(f"{r.acr:.3f}" for r in (self.row, self.free, self.pixels, self.constant)),
-            f"{percent * gain.mean():+.1f} ± {error:.1f}",
-            f"{percent * (self.free.radii - self.constant.radii).mean():+.1f}",
-        ]
-
-
-def price(bench: Bench, row: Row, at: Callable[..., Scheme], constant: Row) -> Price:
-    """``at(dim, free)``: the scheme in so many dimensions, or as if its level were constant."""
-    free = bench.again(row, "", at(COMPONENTS, free=True).radius, keep=False)
-    pixels = bench.again(row, "", at(PIXELS, free=False).radius, keep=False)
-    return Price(row, free, pixels, constant)
-
-
-# --- decision lists
-
-
-@dataclass(frozen=True)
 class Stage:
     """A classifier under one level. Of more than CLASSES classes the last one is a rejection."""
 
@@ -217,9 +183,8 @@ def listed(bench: Bench, name: str, stages: Sequence[Stage]) -> tuple[Row, Rule]
     return bench.add(told, found, spent, seconds), asked
 
 
-def against(row: Row, other: Floats | Row) -> list[str]:
+def against(row: Row, curve: Floats) -> list[str]:
     """Points of certified accuracy more than another curve's, at each radius."""
-    curve = other.curve if isinstance(other, Row) else other
     return [f"{100 * d:+.1f}" for d in row.curve - curve]
 
 

@@ -17,8 +17,9 @@ scope is "fixed noise at this input only", and their numbers stand here for comp
 
 {count} images of each, n0 = {n0}, n = {n}, alpha = .001, seed 0, for every row. A decision list
 draws {share} at each of its levels, as far as it has to: the column of samples holds the mean
-total. It was chosen by {calibration} images that are neither trained on nor certified. Both data sets at once took {minutes} minutes, one processor each, on
-{machine}, rsbounds {version}.
+total. It was chosen by {calibration} images that are neither trained on nor certified. Both data
+sets at once took {minutes} minutes, one processor each, on {machine},
+rsbounds {version}.
 
 All networks but two read the first {components} principal components of the training images,
 u = Q(x - m) with orthonormal rows Q, and the noise is drawn there. Noise of level sigma on x is
@@ -31,15 +32,22 @@ training is noise.
 
 PRICES = """**Does sigma(x) help, before and after its price?** From the same counts: the ACR that
 is certified; "without price", as if the level at the image held everywhere (no certificate, the
-most that this choice of levels could bring); and what the same counts certify where the noise has as many
-coordinates as the image has pixels. "Constant" is the constant of the same (arithmetic) mean
-level over these images, its network trained in the same way from the same start. Gains in % of its
-ACR, with the standard error of the paired difference over the images; training again would move
-them too."""
+most that this choice of levels could bring); and what these counts would certify where the noise
+has as many coordinates as the image has pixels. "Constant" is the constant of the same (arithmetic)
+mean level over these images, its network trained in the same way from the same start. Gains in %
+of its ACR, with the standard error of the paired difference over the images; training again would
+move them too.
 
-LISTS = """**Decision lists** against the runner-up constant of their first level and against the
-best of their recipe's constants at each radius, in points of certified accuracy; the last column
-is the quotient of the ACRs (in the second line, by that of the best constant)."""
+The certified radius is nearly the free one over sqrt(1 + 2 d L^2), L the Lipschitz constant of
+sigma (r sigma for the nearest images) and d the number of coordinates. What is won grows with L,
+what is paid with d L^2: a little of sigma(x) pays wherever the level rises towards images that
+gain from more noise, and the most that can be won falls as 1/d. Levels that rise with the distance
+to the training images rise towards the wrong ones."""
+
+LISTS = """**Decision lists** against the runner-up constant of their first level, and against the
+best of their recipe's constants at each radius (the last three: against the list of plain
+networks), in points of certified accuracy; the last column is the quotient of the ACRs (beside
+"best at each radius": by that of the best constant)."""
 
 TAIL = """
 ## What the rows are
