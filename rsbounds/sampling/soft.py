@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import on_host
 from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling.blocks import block_size, noisy
 
@@ -48,7 +49,7 @@ class SoftSampler:
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> list[ScoreHistogram]:
         """A histogram of n scores for each class."""
-        x = np.asarray(x, dtype=np.float32)
+        x = np.asarray(on_host("x", x), dtype=np.float32)
         size = block_size(n, x.size)
         found: list[ScoreHistogram] = []
         for start in range(0, n, size):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rsbounds._numerics.checks import on_host
 from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.schemes._scheme import (
     DIMENSION,
@@ -65,7 +66,7 @@ def semielastic(knn: KNNSigma, dim: float) -> Scheme:
 
 def _level(knn: KNNSigma, dim: float, x: Any) -> float:
     check_size(x, dim)
-    return positive("sigma(x)", knn.sigma(np.asarray(x).reshape(1, -1)))
+    return positive("sigma(x)", knn.sigma(np.reshape(on_host("x", x), (1, -1))))
 
 
 def _radius(
