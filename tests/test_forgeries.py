@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli_models import MODELS, arguments, prepare
 from result_table import RULE, save, state, table
 
+from rsbounds import semielastic
 from rsbounds.cli import main
 
 DATA = ("--data", "data.npz")
@@ -288,6 +290,50 @@ def test_what_rows_of_a_rule_repeat_of_its_stages(work, capsys):
         other = next(text for text in stages if text != stages[0])
         save([rows[0] | {column: other}, *rows[1:]])
         assert main(["verify", "out.tsv"]) == 1
+
+
+def test_levels_and_radii_scaled_alike(work, capsys):
+    """Such a file is consistent with itself; what sigma(x) depends on tells."""
+    known = {"method": "semi-elastic", "anchors": "data.npz", "rate": 0.01, "k": 2}
+    Path("out.tsv").unlink()
+    assert main(arguments(**known)) == 0
+    levels = (*DATA, "--anchors", "data.npz")
+    assert main(["verify", "out.tsv", *levels]) == 0
+    rows = table()
+    for row in rows:
+        sigma, z_a, z_b = 1.5 * float(row["sigma"]), float(row["z_a"]), float(row["z_b"])
+        radius = semielastic.radius(z_a, sigma, 0.01, 36, z_b, scores=True)
+        row |= {"sigma": repr(sigma), "radius": repr(float(radius))}
+    save(rows)
+    assert main(["verify", "out.tsv", *DATA]) == 0  # no sigma(x) is known here
+    capsys.readouterr()
+    assert main(["verify", "out.tsv", *levels]) == 1
+    assert capsys.readouterr().out.count("at this input") == 12
+    with np.load("data.npz") as data:
+        np.savez("other.npz", x=data["x"][:5], y=data["y"][:5])
+    for options, said in (
+        ((*DATA, "--anchors", "other.npz"), "--anchors is not what out.tsv was made with"),
+        (("--anchors", "data.npz"), "--anchors needs --data"),
+        ((*DATA, "--sigma-function", "models:half"), "has no meaning for a file of method semi"),
+    ):
+        assert main(["verify", "out.tsv", *options]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_levels_of_a_function(work, capsys):
+    (work / "models.py").write_text(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
+    import sys
+
+    del sys.modules["models"]
+    known = {"method": "lipschitz", "sigma_function": "models:half", "lip": 0.01, "sigma_min": 0.25}
+    Path("out.tsv").unlink()
+    assert main(arguments(**known, sigma=None)) == 0
+    levels = (*DATA, "--sigma-function", "models:half")
+    assert main(["verify", "out.tsv", *levels]) == 0
+    save([row | {"sigma": "0.51"} for row in table()])
+    capsys.readouterr()
+    assert main(["verify", "out.tsv", *levels]) == 1
+    assert capsys.readouterr().out.count("sigma is 0.51, 0.5 at this input") == 12
 
 
 def test_rows_cut_off_together_with_their_number(work, capsys):
