@@ -78,7 +78,8 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Any:
     if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
         known |= {"lip": None, "sigma_min": None}  # the network proves its own
     options = {option.name: known.get(option.name, option.default) for option in method.options}
-    return method.build(options, _made._Given(_engine.first(data, skip_corrupt=True).shape))
+    shape = _engine.first(data, skip_corrupt=True).shape
+    return method.build(options, _made._Given(shape, "slack" in manifest.parameters))
 
 
 def _names(manifest: Manifest) -> list[str]:
