@@ -90,7 +90,8 @@ SECTIONS = {  # group of benchmarks: (title, first column, table's base, text)
         "The radius of the nearest-neighbour limit for 256 points, against the product of the same "
         "matrices. The $l_\\infty$ scans need $l_1$ distances between anchors, which no matrix "
         "product gives: they read [a byte for each coordinate]"
-        "(../theory/locally-biased.md#scanning) of those anchors that simpler bounds leave, and all digits of a handful.",
+        "(../theory/locally-biased.md#scanning) of those anchors that simpler bounds leave, and "
+        "all digits of a handful.",
     ),
 }
 
