@@ -102,8 +102,9 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     add(
         "--sound-noise",
         action="store_true",
-        help="whole-numbered noise drawn exactly, for inputs on the grid of 1/255: the "
-        "certificate holds for the program and not only for real arithmetic",
+        help="whole-numbered noise drawn exactly, for inputs on the grid of 1/255, and sigma(x) "
+        "with a bound of its rounding: the certificate holds for the program and not only for "
+        "real arithmetic",
     )
 
 
