@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         if args.rerun is None and getattr(args, name):
             raise ValueError(f"--{name.replace('_', '-')} goes with --rerun")
     manifest = Manifest.read(args.file)
-    if manifest.method not in METHODS:
+    if isinstance(manifest.method, str) and manifest.method not in METHODS:
         raise ValueError(
             f"{args.file} is of method {shown(manifest.method)!r}, which rsbounds has no oracle "
             "for: nothing in it can be verified"
