@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from rsbounds import loading
-from rsbounds.certify import class_counts, step
-from rsbounds.loading import CorruptInput, Data, Loaded, guarded
-from rsbounds.results import Manifest, Row
-from rsbounds.results import sparse_counts as sparse
-from rsbounds.sampling import Phase, Sampler, as_sampler, stream
+from rsbounds.certify import class_counts
+from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess, guarded
+from rsbounds.loading.images import INTERPOLATIONS
+from rsbounds.sampling import Sampler, as_sampler
 
 ENGINE = ("device", "autocast", "channels_last", "compile", "sound_noise")
 
@@ -36,6 +35,12 @@ def add_model(parser: argparse.ArgumentParser, *, required: bool) -> None:
     add("--checkpoint", metavar="FILE", type=Path, help="weights: safetensors, or torch tensors")
     add("--num-classes", type=int, metavar="C", help="number of classes")
     add("--input-range", metavar="LOW,HIGH", help="range the noise lives in (0,1)")
+    add(
+        "--denoiser",
+        metavar="DENOISER",
+        help="put a denoiser in front of the model: MODULE:CALLABLE, path/to/file.py:CALLABLE, or "
+        "hf:ID_OR_DIRECTORY of diffusers; for fixed noise, at the timestep of its level",
+    )
     add("--download", action="store_true", help="fetch weights and data that are not on disk")
     add("--trust-remote-code", action="store_true", help="run code that comes with a hf: model")
 
@@ -53,6 +58,31 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool | None = None) -
         )
     add("--scale", type=float, help="what stored numbers are divided by, such as 255")
     add("--split", help="of a hf: data set")
+    add("--resize", type=_size, metavar="N|H,W", help="pictures: the shorter side, or both sides")
+    add("--crop", type=_size, metavar="N|H,W", help="pictures: what is kept, from the middle")
+    add("--interpolation", choices=INTERPOLATIONS, help="pictures: Pillow's filter for --resize")
+    add("--channels", choices=("1", "3"), help="pictures: 1 grey, 3 colour")
+
+
+def _size(text: str) -> int | tuple[int, int]:
+    """A number of pixels, or height and width."""
+    try:
+        sides = tuple(int(side) for side in text.split(","))
+    except ValueError:
+        sides = (0,)
+    if len(sides) > 2 or min(sides) < 1:
+        raise argparse.ArgumentTypeError(f"expected N or H,W, at least 1; got {text!r}")
+    return sides if len(sides) == 2 else sides[0]
+
+
+def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
+    """What pictures go through, as far as the command line says it."""
+    said = {name: getattr(args, name) for name in ("resize", "crop", "interpolation", "channels")}
+    if isinstance(said["crop"], int):
+        said["crop"] = (said["crop"], said["crop"])
+    if said["channels"] is not None:
+        said["channels"] = int(said["channels"])
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -72,37 +102,58 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     add(
         "--sound-noise",
         action="store_true",
-        help="whole-numbered noise drawn exactly, for inputs on the grid of 1/255: the "
-        "certificate holds for the program and not only for real arithmetic",
+        help="whole-numbered noise drawn exactly, for inputs on the grid of 1/255, and sigma(x) "
+        "with a bound of its rounding: the certificate holds for the program and not only for "
+        "real arithmetic",
     )
 
 
 def load(args: argparse.Namespace) -> Loaded:
     """The model of the command line."""
-    span = None
-    if args.input_range is not None:
-        try:
-            low, high = map(float, args.input_range.split(","))
-        except ValueError:
-            raise ValueError(f"--input-range must be LOW,HIGH; got {args.input_range!r}") from None
-        span = (low, high)
     return loading.load_model(
         args.model,
         args=loading.parse_arguments(args.model_args) if args.model_args else None,
         checkpoint=args.checkpoint,
         num_classes=args.num_classes,
         download=args.download,
-        input_range=span,
+        input_range=_range(args),
+        preprocess=_preprocess(args),
         allow_remote_code=args.trust_remote_code,
     )
 
 
+def _range(args: argparse.Namespace) -> tuple[float, float] | None:
+    if args.input_range is None:
+        return None
+    try:
+        low, high = map(float, args.input_range.split(","))
+    except ValueError:
+        raise ValueError(f"--input-range must be LOW,HIGH; got {args.input_range!r}") from None
+    return low, high
+
+
+def denoised(args: argparse.Namespace, models: Sequence[tuple[Loaded, float]]) -> list[Loaded]:
+    """Each model with the denoiser of the command line in front, at its noise level."""
+    if args.denoiser is None:
+        return [loaded for loaded, _ in models]
+    from rsbounds.loading.denoiser import denoised, load_denoiser
+
+    parts = load_denoiser(args.denoiser, download=args.download)
+    span = _range(args) or (0.0, 1.0)
+    return [denoised(loaded, parts, sigma, input_range=span) for loaded, sigma in models]
+
+
 def open_data(args: argparse.Namespace, loaded: Loaded | None) -> Data:
     """The data of the command line, as the model wants its images."""
-    preprocess = loaded.preprocess if loaded else None
+    said = _preprocess(args)
+    preprocess = loaded.preprocess if loaded else Preprocess(**said) if said else None
     labels = loaded.labels if loaded else None
     known = {"scale": args.scale, "split": args.split, "download": args.download}
-    return loading.open_data(args.data, preprocess=preprocess, labels=labels, **known)
+    data = loading.open_data(args.data, preprocess=preprocess, labels=labels, **known)
+    if said and "preprocessing" not in data.identity:
+        data.close()
+        raise ValueError(f"--{next(iter(said))} is for pictures; --data {args.data} holds arrays")
+    return data
 
 
 def engine(args: argparse.Namespace) -> dict[str, Any]:
@@ -111,11 +162,21 @@ def engine(args: argparse.Namespace) -> dict[str, Any]:
     return {**{key: getattr(args, key) for key in ENGINE}, "device": device}
 
 
-def sampler(args: argparse.Namespace, loaded: Loaded, data: Data, sigma: float) -> Sampler:
-    """The sampler, tried on the first input: its classes are checked against the labels."""
+def sampler(
+    args: argparse.Namespace,
+    loaded: Loaded,
+    data: Data,
+    sigma: float,
+    of: Callable[..., Sampler] | None = None,
+) -> Sampler:
+    """The sampler, tried on the first input: its classes are checked against the labels.
+
+    ``of(model, **options)`` makes it where the noise has a shape.
+    """
     options: dict[str, Any] = {"batch": args.batch, "device": _device(args.device or "cpu")}
     options |= {key: getattr(args, key) for key in ENGINE[1:]}
-    made = _made(args, loaded.model, options | {"compile": False})
+    make = as_sampler if of is None else of
+    made = _made(args, make, loaded.model, options | {"compile": False})
     x = first(data, skip_corrupt=getattr(args, "skip_corrupt", True))
     try:
         tried = class_counts(made(x, sigma, 16, np.random.default_rng(0)))
@@ -125,7 +186,7 @@ def sampler(args: argparse.Namespace, loaded: Loaded, data: Data, sigma: float) 
     if not tried.sum():
         raise ValueError(f"--model {args.model} must return numbers; got NaN for the first input")
     loading.check_labels(data, len(tried))
-    return _made(args, loaded.model, options) if args.compile else made
+    return _made(args, make, loaded.model, options) if args.compile else made
 
 
 def first(data: Data, *, skip_corrupt: bool) -> Any:
@@ -140,9 +201,11 @@ def _again(error: BaseException) -> None:
     raise error
 
 
-def _made(args: argparse.Namespace, model: Any, options: dict[str, Any]) -> Sampler:
+def _made(
+    args: argparse.Namespace, make: Callable[..., Sampler], model: Any, options: dict[str, Any]
+) -> Sampler:
     try:
-        return as_sampler(model, **options)
+        return make(model, **options)
     except (RuntimeError, AssertionError) as error:
         raise ValueError(f"--device {args.device} can't be used: {error}") from error
 
@@ -157,29 +220,3 @@ def _device(name: str) -> str:
     import torch
 
     return f"cuda:{int(local) % max(torch.cuda.device_count(), 1)}"
-
-
-def redrawn(sampler: Sampler, x: Any, row: Row, manifest: Manifest) -> Iterator[str]:
-    """What the model draws otherwise than a row says."""
-    if manifest.format == 1 or manifest.method in ("composite", "anisotropic", "generator"):
-        yield "has no counts that the model alone draws again"
-        return
-    seed, index = manifest.seed, row.idx
-
-    def draw(n: int, generator: np.random.Generator) -> Any:
-        call = partial(sampler, x, row.sigma, n, generator)
-        return class_counts(guarded(f"input {index}", call))
-
-    select = draw(manifest.n0, stream(seed, index, Phase.SELECT))
-    if sparse(select.tolist()) != sparse(row.select):
-        yield f"select is {sparse(row.select)}, and drawn again {sparse(select.tolist())}"
-        return
-    generator = stream(seed, index, Phase.ESTIMATE)
-    counts = 0 * select
-    drawn = 0
-    while drawn < row.n:
-        more = row.n if manifest.target_radius is None else min(step(drawn), row.n - drawn)
-        counts = counts + draw(more, generator)
-        drawn += more
-    if sparse(counts.tolist()) != sparse(row.counts):
-        yield f"counts are {sparse(row.counts)}, and drawn again {sparse(counts.tolist())}"

@@ -12,17 +12,23 @@ Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from rsbounds._numerics.rounding import EPS, product, round_down
+import numpy as np
+
+from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds.certificate import FIXED_NOISE, PROVEN_MAPS
 from rsbounds.schemes._scheme import (
     DIMENSION,
     NORM,
     NOT_NEGATIVE,
     POSITIVE,
+    Given,
     Method,
     Option,
+    Scheme,
 )
 
 
@@ -70,16 +76,30 @@ def _following(
     dim: float,
     inner: float,
     norm: float = 2.0,
+    slack: float = 0.0,
+    shift: float = 0.0,
 ) -> float:
     from rsbounds import envelope
 
-    bounds = envelope.LipschitzSigma(lip, sigma_min)
+    bounds: Any = envelope.LipschitzSigma(lip, sigma_min)
     known: dict[str, Any] = {"mean_lip": mean_lip, "scores": True}
-    return _stretched(envelope.radius(score, sigma, bounds, dim, score_b, **known), inner)
+    bounds = envelope.Widened(bounds, slack) if slack else bounds
+    reach = envelope.radius(score, sigma, bounds, dim, score_b, **known)
+    if shift:  # the centres may be further apart by that than (1 + mean_lip) reach
+        reach = np.maximum(round_down(reach - round_up(shift / (1 + mean_lip), EPS), EPS), 0.0)
+    return _stretched(reach, inner)
 
 
 def _stretched(reach: Any, inner: float) -> float:
     return float(round_down(product(reach, inner), 2 * EPS))
+
+
+def _build(name: str, options: Mapping[str, Any], given: Given) -> Scheme:
+    noise, description = given.noise("--noise", options["noise"])
+    scheme: Scheme = noise.scheme(options["norm"], sound=given.sound)
+    if scheme.method != name:
+        raise ValueError(f"--noise {options['noise']} is one of --method {scheme.method}")
+    return replace(scheme, parameters={**scheme.parameters, "noise": description})
 
 
 def _evaluate(options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool) -> Any:
@@ -88,17 +108,26 @@ def _evaluate(options: Mapping[str, Any], p_a: float, p_b: float | None, scores:
     return theory.radius(p_a, options["sigma"], p_b, norm=options["norm"], scores=scores)
 
 
+_NORM = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
+_NOISE = Option(
+    "--noise",
+    "CALLABLE() returns the noise: NoiseMaps or FixedNoise (anisotropic), CertifiedGenerator "
+    "(generator)",
+    type=str,
+    metavar="MODULE:CALLABLE",
+)
+
 ANISOTROPIC = Method(
     name="anisotropic",
     scope=FIXED_NOISE,
     radius=_fixed,
     parameters={"norm": NORM, "inner": POSITIVE},
     help="a noise level for each coordinate",
-    inputs=(
-        Option("--sigma", "noise level of each coordinate", nargs="+"),
-        Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0),
-    ),
+    options=(_NOISE, _NORM),
+    build=partial(_build, "anisotropic"),
+    inputs=(Option("--sigma", "noise level of each coordinate", nargs="+"), _NORM),
     evaluate=_evaluate,
+    sound=True,
 )
 GENERATOR = Method(
     name="generator",
@@ -111,5 +140,10 @@ GENERATOR = Method(
         "mean_lip": NOT_NEGATIVE,
         "sigma_min": POSITIVE,
         "dim": DIMENSION,
+        "slack": NOT_NEGATIVE,
+        "shift": NOT_NEGATIVE,
     },
+    help="mean and level on every axis by maps with proven bounds",
+    options=(_NOISE, _NORM),
+    build=partial(_build, "generator"),
 )
