@@ -34,9 +34,9 @@ PRICES = """**Does sigma(x) help, before and after its price?** From the same co
 is certified; "without price", as if the level at the image held everywhere (no certificate, the
 most that this choice of levels could bring); and what these counts would certify where the noise
 has as many coordinates as the image has pixels. "Constant" is the constant of the same (arithmetic)
-mean level over these images, its network trained in the same way from the same start. Gains in %
-of its ACR, with the standard error of the paired difference over the images; training again would
-move them too.
+mean level over these images, its network trained in the same way from the same start. The last two
+columns compare the ACR, and the one without price, with the constant's: in % of it, the first with
+the standard error of the paired difference over the images. Training again would move them too.
 
 The certified radius is nearly the free one over sqrt(1 + 2 d L^2), L the Lipschitz constant of
 sigma (r sigma for the nearest images) and d the number of coordinates. What is won grows with L,
