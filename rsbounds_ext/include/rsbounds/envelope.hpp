@@ -30,9 +30,9 @@ struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
     bool valid(double) const { return rate >= 0 && rate < inf; }
     Ratio at(double distance, double, bool up) const {
         const double t = rate * distance, m = std::expm1(up ? t : -t);
-        if (t < 0.5) return {1 + m, std::fabs(m), std::fabs(m) * (2 + m), rate};
+        if (t < 0.5) return {1 + m, std::fabs(m), std::fabs(m) * (2 + m), t};
         const double k = std::exp(up ? t : -t);
-        return {k, std::fabs(m), std::fabs(m) * (1 + k), rate, up ? t : -t};
+        return {k, std::fabs(m), std::fabs(m) * (1 + k), t, up ? t : -t};
     }
     double log_slope(double) const { return rate; }
     SemiElastic scaled(int e) const { return {std::ldexp(rate, -e)}; }
@@ -43,10 +43,10 @@ struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
     bool valid(double sigma) const { return lip >= 0 && lip < inf && floor >= 0 && floor <= sigma; }
     Ratio at(double distance, double sigma, bool up) const {
         const double t = lip * distance / sigma;
-        if (up) return {1 + t, t, t * (2 + t), lip / (sigma * (1 + t))};
+        if (up) return {1 + t, t, t * (2 + t), t / (1 + t)};
         const double change = std::fmin(t, (sigma - floor) / sigma);
         const double low = std::fmax(floor, std::fma(-lip, distance, sigma));
-        return {low / sigma, change, change * (2 - change), low > floor ? lip / low : 0};
+        return {low / sigma, change, change * (2 - change), low > floor ? t * sigma / low : 0};
     }
     double log_slope(double sigma) const { return lip / sigma; }
     LipschitzSigma scaled(int e) const { return {lip, scaled_down(floor, e)}; }
@@ -82,7 +82,7 @@ struct Budget {
 
 struct Excess {
     double value, error;
-    double slope;  // by the distance; or NaN
+    double slope;  // by the logarithm of the distance; or NaN
     bool passed() const { return value + error <= 0; }  // never for NaN
 };
 
@@ -90,10 +90,8 @@ struct Excess {
 // themselves they are added: next to a large gap the gains' sum has lost its digits.
 template <class Envelope>
 Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Start (&near)[2]) {
-    Ratio r = e.at(distance, p.sigma, up);
-    const double unit = (1 + p.mean_lip) / p.sigma, target = p.target();
-    const double alpha = (1 + p.mean_lip) * distance / p.sigma;
-    r.rate /= unit;
+    const Ratio r = e.at(distance, p.sigma, up);
+    const double alpha = (1 + p.mean_lip) * distance / p.sigma, target = p.target();
     Gain g = gain(-p.z_a, alpha, r, up, p.dim, near[0]);
     if (!p.symmetric()) {
         const Gain b = gain(p.z_b, alpha, r, up, p.dim, near[1]);
@@ -101,8 +99,8 @@ Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Star
              g.score_error + b.score_error};
     }
     if (g.score_error == g.score_error)
-        return {g.score + p.surplus(), g.score_error, g.slope * unit};
-    return {g.value - target, g.error + 3e-16 * target, g.slope * unit};
+        return {g.score + p.surplus(), g.score_error, g.slope};
+    return {g.value - target, g.error + 3e-16 * target, g.slope};
 }
 
 template <class Envelope>
@@ -174,17 +172,18 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, double r, doub
     for (int i = 0; i < 300; ++i) {
         r = std::fmin(r, cap);
         const Excess x = excess(p, e, r, up, near);
-        const double f = x.value, back = last - r;
-        const double slope = x.slope > 0 ? x.slope : (f_last - f) / back;
-        const double margin = 1.25 * x.error + 5e-13 * slope * r;
+        const double f = x.value, back = (last - r) / r;
+        const double slope = x.slope > 0 ? x.slope : (f_last - f) / back;  // by log r
+        const double margin = 1.25 * x.error + 5e-13 * slope;
         (x.passed() ? low : high) = r;
         if (i == 1 && low == 0 && !certified(p, e, 0.0, up)) break;  // sigma alone rules it out
         const bool small = std::fabs(f) <= 1e-3 * std::fmin(p.target(), 10);
         if (x.passed() && (r == cap || (small && -f <= 1.5 * margin))) break;
         const double curve = ((f_last - f) / back - slope) / back;
         const double aim = f + margin, square = slope * slope - 4 * curve * aim;
-        double next = r - (square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope);
-        const bool stuck = !small && std::fabs(next - r) <= 2e-13 * r;  // slope as good as vertical
+        const double step = square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope;
+        const bool stuck = !small && std::fabs(step) <= 2e-13;  // a slope as good as vertical
+        double next = r - step * r;
         if (!(next > low && next < high) || stuck || i > 20)
             next = high < inf ? 0.5 * (low + high) : 2 * low;
         if (high - low <= 2e-12 * low) break;

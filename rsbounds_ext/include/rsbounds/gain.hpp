@@ -25,7 +25,7 @@ namespace rsb {
 
 struct Ratio {
     double k, change, change2;  // sigma1/sigma0, |k - 1|, |k^2 - 1|, each to a few ulp
-    double rate = 0;            // |d log k|/d alpha as alpha grows, for the slope of X alone
+    double rate = 0;            // |d log k|/d log alpha as alpha grows: for the slope alone
     double log_k = nan;         // given where k may underflow
     double log(bool up) const {
         if (log_k == log_k) return log_k;
@@ -35,7 +35,7 @@ struct Ratio {
 
 struct Gain {
     double value, error;
-    double slope = nan;                     // dX/d alpha, good to a few per cent or better; or NaN
+    double slope = nan;  // dX/d log alpha, good to a few per cent or better; or NaN
     double score = nan, score_error = nan;  // X, where the gain is X - b: nearer than b + value
 };
 
@@ -105,12 +105,12 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
 
 // `near` is where the quantile begins, and is left where it ends.
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, Start& near) {
-    if (!(r.change > 0)) return {alpha, 3e-16 * alpha, 1};
+    if (!(r.change > 0)) return {alpha, 3e-16 * alpha, alpha};
     if (!((r.k > 0 || r.log_k == r.log_k) && r.change2 < inf)) return {inf, 0};
     const double s0 = alpha / r.change2;
     if (s0 >= half_space) {
         const double all = (alpha + (up ? -b : b) * r.change) / r.k;
-        return {all, 2e-15 * (alpha + std::fabs(b) * r.change) / r.k, 1 / r.k};
+        return {all, 2e-15 * (alpha + std::fabs(b) * r.change) / r.k, alpha / r.k};
     }
     const Quantile q = quantile(up ? -b : b, 0.5 * dim, 0.5 * s0 * s0, near);
     near = {q.r, q.at.tau};
@@ -127,7 +127,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
     const double by_u = std::fmin((std::fabs(ball.u) / r.k + std::fabs(u1)) / rho1, 1);
     const double lost = 4e-15 * (1 + std::fabs(b));
     const double slope0 = log_slope(q.mu, q.beta(), q.density, q.tail, q.at.tau >= 0, up ? -b : b);
-    Gain out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / slope0 + 8e-16 * by_u), 1 / r.k);
+    Gain out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / slope0 + 8e-16 * by_u), alpha / r.k);
     if (u1 < half_space) {  // else that of a half-space
         const Tail end = by_d < by_u ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, rho1,
                                                {d1.hi / k2, d1.lo / k2})
@@ -136,7 +136,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
         const double slope1 = log_slope(q.mu, end.beta, end.density, end.scaled, end.upper, x);
         // of all sets of that P0 the worst one stays worst to first order: the ball stands still
         const double slope =
-            slope_along(end, x, q.mu, rho1, s1, r.rate * rho1, 1 / r.k - r.rate * s1);
+            slope_along(end, x, q.mu, rho1, s1, r.rate * rho1, alpha / r.k - r.rate * s1);
         const double error = 1.5 * slope1 * (lost / slope0 + 8e-16 * std::fmin(by_d, by_u));
         out = difference(up ? -x : x, b, error, slope);
     }
@@ -150,7 +150,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
             return score_slope(ball.u + v * du, ball.rho + v * drho, dim, s0 - v * ds, drho, ds);
         },
         span > 0.01);
-    return {total, 5e-13 * total, total / alpha};
+    return {total, 5e-13 * total, total};
 }
 
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
