@@ -19,7 +19,8 @@
 // r = sqrt c2 + .3, k = 4.47 (`line`) is within a few per cent of the best choice. The pole q = i kappa,
 // kappa = sqrt(1 + tau) - 1, adds e^{-phi0 - e}/(1 + e^-e), e = 2 pi |kappa|/hq, exactly when it
 // lies nearer the axis than the line on which the aliasing term is least:
-// |D| hq < 2 pi sqrt(1 + tau). 12 to 80 nodes; 12 to 16 from c2 = 100 on.
+// |D| hq < 2 pi sqrt(1 + tau). 16 to 80 nodes of this step; from c2 = 350 on 16 nodes of step
+// .3/sqrt(c2), which is no larger, at less work (nodes.hpp).
 //
 // Precedents: S. O. Rice, Efficient evaluation of integrals of analytic functions by the
 // trapezoidal rule, Bell Syst. Tech. J. 52 (1973) 707; C. W. Helstrom, Computing the generalized
@@ -29,7 +30,7 @@
 
 #include <cmath>
 
-#include "simd.hpp"
+#include "nodes.hpp"
 
 namespace rsb {
 
@@ -41,6 +42,7 @@ struct Integral {
     double drift;    // the same with weight 1/g - 1: what d/ds needs
 };
 
+constexpr double near_gaussian = 350, gaussian_law = 2e4;  // where nodes.hpp has other nodes
 constexpr double aliasing = 38, line = 4.47;  // a and k of the quadrature, see the top
 
 // hq with 1 - c = r/(r + k): B = ((r + k)/r - r/(r + k))^2 = (k (2 r + k)/p)^2, p = r (r + k), so
@@ -50,32 +52,28 @@ inline double quadrature_step(double c2) {
     return 2 * pi * line * (r * p) / (aliasing * p * p + 0.5 * c2 * (b * b));
 }
 
+template <class Nodes>
+RSB_INLINE Integral over(const Nodes& nodes, double tau) {
+    vec tails = {}, densities = {}, drifts = {};
+    for (int k = 0;; k += lanes) {
+        const Node n = nodes.at(k);
+        const vec tv = tau + n.v;
+        tails += ((tau - n.v) * n.cos - (2.0 + tv) * n.sin) / (tv * tv + 4.0 * n.v);
+        densities += n.cos - n.sin;
+        drifts += ((2.0 + n.v) * n.sin - n.v * n.cos) / (1.0 + n.v);
+        if (n.last) break;
+    }
+    const double scale = 2 / pi * nodes.step;
+    return {(tau < 0 ? -scale : scale) * sum(tails), scale * sum(densities), scale * sum(drifts)};
+}
+
 RSB_CLONES
 inline Integral contour(double mu, double beta, double c2, double tau, double root,
                         double phi0, double excess) {
-    const double step = quadrature_step(c2);
-    constexpr vec first = {0.5, 1.5, 2.5, 3.5};
-    vec tails = {}, densities = {}, drifts = {};
-    for (int k = 0;; k += lanes) {
-        const vec q = (first + double(k)) * step, v = q * q;
-        const LogAtan la = log1p_atan(q, v);
-        const vec i1 = 1.0 / (1.0 + v), i2 = i1 * i1;
-        const vec exponent = mu * (la.log1p + v) + beta * v * (1.0 + (3.0 + v) * i2);
-        const vec angle = 2.0 * (mu * la.defect + beta * q * v * (2.0 + v) * i2);
-        vec e = exp_neg(-exponent);
-        const SinCos sc = sincos(angle, e);
-        const vec ec = e * sc.cos, es = e * (q * sc.sin), tv = tau + v;
-        tails += ((tau - v) * ec - (2.0 + tv) * es) / (tv * tv + 4.0 * v);
-        densities += ec - es;
-        drifts += ((2.0 + v) * es - v * ec) * i1;
-        // the next node's exponent, extrapolated: what is left out is below 1e-16 of the sum
-        if (!(2 * exponent[lanes - 1] - exponent[lanes - 2] < 36)) break;
-    }
-    const double scale = 2 / pi * step;
-    Integral out;
-    out.tail = (tau < 0 ? -scale : scale) * sum(tails);
-    out.density = scale * sum(densities);
-    out.drift = scale * sum(drifts);
+    const double step = c2 < near_gaussian ? quadrature_step(c2) : kappa / std::sqrt(c2);
+    Integral out = c2 < near_gaussian  ? over(AnyNodes{mu, beta, step}, tau)
+                   : c2 < gaussian_law ? over(TableNodes<7, 7, 10, 10, 10>(mu, beta, step), tau)
+                                       : over(TableNodes<3, 4, 5, 4, 5>(mu, beta, step), tau);
     if (std::fabs(excess) * step < 2 * pi * root) {
         const double e = 2 * pi * std::fabs(tau / (1 + root)) / step;
         out.tail += std::exp(-phi0 - e) / (1 + std::exp(-e));
