@@ -47,13 +47,14 @@ inline double log_slope(double mu, double beta, double density, double tail, boo
 // dG along (drho, -ds) at (s, rho): two terms of one sign
 inline double score_slope(double u, double rho, double dim, double s, double drho, double ds) {
     const Sum2 excess = ball_excess(u, rho, dim, s);
-    const Saddle p = saddle_at(dim, two_prod(s, s), rho * rho, rho, excess);
-    const Integral in = contour(p.mu, p.beta, p.c2, p.tau, p.root, p.phi0, excess.hi);
-    const double z = std::fabs(Tail{p.phi0, in.tail, in.density, in.drift, p.tau >= 0}.score());
+    const Saddle p = saddle_at(dim, two_prod(s, s), rho * rho, ball_rho(u, rho, s), excess);
+    const Tail t = tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi));
+    const double z = std::fabs(t.score());
     // e^phi0 over the normal density at z
-    const double scale = z > 1 ? mills(z) / in.tail : sqrt_2pi * std::exp(0.5 * z * z + p.phi0);
+    const double scale =
+        z > 1 ? mills(z) / t.total().hi : sqrt_2pi * std::exp(0.5 * z * z + p.phi0.hi);
     const double growth = std::sqrt(2 * (p.mu + p.beta)) / p.root;
-    return scale * (growth * in.density * drho + s * (in.density + in.drift) * ds);
+    return scale * (growth * t.density * drho + s * (t.density + t.drift) * ds);
 }
 
 // Mean of f over [0, 1]: Gauss-Legendre, 3 nodes or 5.
@@ -83,7 +84,7 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
         const double rho1 = std::exp(log_rho1), s1 = r.k * s0, mu = 0.5 * dim;
         const Tail end = ball_tail(rho1 - s1, rho1, dim, s1);
         const double x = end.score();
-        const double slope = log_slope(mu, end.beta, end.density, end.scaled, end.upper, x);
+        const double slope = log_slope(mu, end.beta, end.density, end.total().hi, end.upper, x);
         const double moved = (lost + 2e-15 * (volume + s0 * s0)) / dim + 1e-15;
         return difference(up ? -x : x, b, 1.5 * slope * moved);
     }
@@ -132,7 +133,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
     if (u1 < half_space) {
         const Tail end = ball_tail(u1, rho1, dim, s1);
         x = end.score();
-        slope1 = log_slope(q.mu, end.beta, end.density, end.scaled, end.upper, x);
+        slope1 = log_slope(q.mu, end.beta, end.density, end.total().hi, end.upper, x);
     }
     return difference(up ? -x : x, b, 1.5 * slope1 * (lost / slope0 + 8e-16 * (place / rho1)));
 }

@@ -59,6 +59,11 @@ struct Quantile {
     double r, density, tail;  // the last two of the last exact evaluation, scaled as in Integral
     double beta() const { return h * (at.root * at.root); }
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
+    Tail tail_there() const {
+        const double tau = at.tau, c2 = mu + 2 * beta(), excess = 2 * tau * (mu + h * (2 + tau));
+        const Integral i = contour(mu, beta(), c2, tau, at.root, excess);
+        return {{-0.5 * r * r, 0}, i.tail, i.density, i.drift, i.pole, tau >= 0, {}, 0};
+    }
 };
 
 inline Quantile quantile(double z, double mu, double h) {  // z finite
@@ -83,10 +88,8 @@ inline Quantile quantile(double z, double mu, double h) {  // z finite
     }
     for (int i = 0; i < 50; ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
-        const double phi0 = -0.5 * out.r * out.r;
-        const double excess = 2 * tau * (mu + h * (2 + tau));
-        const Integral in = contour(mu, out.beta(), c2, tau, out.at.root, phi0, excess);
-        const double zk = Tail{phi0, in.tail, in.density, in.drift, tau >= 0}.score();
+        const Tail in = out.tail_there();
+        const double zk = in.score();
         const double spread = std::fabs(out.r) < 1e-8 ? 1 / std::sqrt(c2) : tau / out.r;
         // far out dz/dr is 1, and the exponent has lost its digits
         const double slope = std::fabs(z) > 1e7 ? 1
@@ -94,7 +97,7 @@ inline Quantile quantile(double z, double mu, double h) {  // z finite
                                    std::exp(0.5 * (zk - out.r) * (zk + out.r));
         const double step = (z - zk) / slope;
         move(step, out.at.root * out.at.root / (spread * c2));
-        out.density = in.density, out.tail = in.tail;
+        out.density = in.density, out.tail = in.total().hi;
         // the error left is about step^2/(10 c2^3/2)
         if (!(step * step > 1e-15 * (0.3 + c2 * std::sqrt(c2)))) break;
     }
