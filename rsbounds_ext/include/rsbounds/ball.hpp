@@ -40,7 +40,7 @@ struct Saddle {
     double shift;
 };
 
-inline Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
+RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
     Saddle p;
     p.mu = 0.5 * dim;
     p.h = 0.5 * nc.hi;
@@ -79,8 +79,8 @@ inline Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
     return p;
 }
 
-// Both tails. The small one, e^phi0 scaled + 1/(1 + e^pole), lies on the side of sign(tau); it is
-// at most 0.69.
+// Both tails. The small one, e^phi0 scaled, lies on the side of sign(tau); it is at most 0.69.
+// Where e^phi0 > 0.6, `scaled` lacks the pole's part 1/(1 + e^pole) of the tail.
 struct Tail {
     Sum2 phi0, scaled;
     double density, drift, pole;
@@ -89,9 +89,8 @@ struct Tail {
     double beta;
 
     bool central() const { return phi0.hi > -0.5; }
-    // scaled and the pole's part over e^phi0
-    Sum2 total() const {
-        return pole < inf ? scaled + std::exp(-phi0.hi - pole) / (1 + std::exp(-pole)) : scaled;
+    double total() const {  // scaled and the pole's part over e^phi0
+        return central() ? scaled.hi + std::exp(-phi0.hi) / (1 + std::exp(pole)) : scaled.hi;
     }
     Sum2 line() const {  // e^phi0 scaled
         const Scaled2 e = exp_two(phi0);
@@ -101,15 +100,14 @@ struct Tail {
     double small() const {
         if (central()) return pole < 2 ? 0.5 + centred() : value(line() + 1 / (1 + std::exp(pole)));
         const Scaled2 e = exp_two(phi0);
-        return rsb::scaled(value(e.value * total()), e.power);
+        return rsb::scaled(value(e.value * scaled), e.power);
     }
     double centred() const { return value(line() + -0.5 * std::tanh(0.5 * pole)); }  // small - 1/2
     double below() const { return upper ? 1 - small() : small(); }
     double above() const { return upper ? small() : 1 - small(); }
     double log_small() const {
         if (central()) return std::log(small());
-        const Sum2 t = total();
-        return phi0.hi + (phi0.lo + (std::log(t.hi) + t.lo / t.hi));
+        return phi0.hi + (phi0.lo + (std::log(scaled.hi) + scaled.lo / scaled.hi));
     }
     double log_lower() const { return upper ? std::log1p(-small()) : log_small(); }
     double log_upper() const { return upper ? log_small() : std::log1p(-small()); }
@@ -123,13 +121,23 @@ struct Tail {
     }
 };
 
-inline Tail tail_at(const Saddle& p, const Integral& i) {
+RSB_INLINE Tail tail_from(Sum2 phi0, Sum2 scaled, const Integral& i, bool upper, Sum2 log_ratio,
+                          double beta) {
+    if (i.pole < inf && !(phi0.hi > -0.5)) {
+        const vec e = exp_neg(vec{-phi0.hi - i.pole, -i.pole, 0, 0});
+        scaled = scaled + e[0] / (1 + e[1]);
+    }
+    return {phi0, scaled, i.density, i.drift, i.pole, upper, log_ratio, beta};
+}
+
+RSB_INLINE Tail tail_at(const Saddle& p, const Integral& i) {
     // tau is not the saddle of D but of D - 2 (1 + tau) shift
     const bool upper = p.tau >= 0;
     const double move = p.shift * (upper ? p.tau * i.tail.hi - i.density : p.tau * i.tail.hi + i.density);
-    return {p.phi0, {i.tail.hi, i.tail.lo + move}, i.density, i.drift, i.pole, upper, p.log_ratio, p.beta};
+    return tail_from(p.phi0, {i.tail.hi, i.tail.lo + move}, i, upper, p.log_ratio, p.beta);
 }
 
+RSB_CLONES
 inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
     const Saddle p = saddle_at(dim, nc, x, rho, excess);
     if (!(p.tau < 1e100)) return tail_at(p, {{1 / p.tau, 0}, 1, 0, inf});

@@ -78,8 +78,7 @@ RSB_INLINE Vec2 near_quotient(double tau, vec v, vec e, vec cos, vec es) {
     return {r, (((top.hi - back.hi) - back.lo) + (top_low - r * den_low)) / den.hi};
 }
 
-RSB_CLONES
-inline Integral contour(double mu, double beta, double c2, double tau, double root,
+RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, double root,
                         double excess) {
     const double step = leading(quadrature_step(c2));  // (k + 1/2) step is exact
     constexpr vec first = {0.5, 1.5, 2.5, 3.5};

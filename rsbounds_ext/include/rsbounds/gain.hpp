@@ -45,6 +45,7 @@ inline double log_slope(double mu, double beta, double density, double tail, boo
 }
 
 // dG along (drho, -ds) at (s, rho): two terms of one sign
+RSB_CLONES
 inline double score_slope(double u, double rho, double dim, double s, double drho, double ds) {
     const Sum2 excess = ball_excess(u, rho, dim, s);
     const Saddle p = saddle_at(dim, two_prod(s, s), rho * rho, ball_rho(u, rho, s), excess);
@@ -52,7 +53,7 @@ inline double score_slope(double u, double rho, double dim, double s, double drh
     const double z = std::fabs(t.score());
     // e^phi0 over the normal density at z
     const double scale =
-        z > 1 ? mills(z) / t.total().hi : sqrt_2pi * std::exp(0.5 * z * z + p.phi0.hi);
+        z > 1 ? mills(z) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + p.phi0.hi);
     const double growth = std::sqrt(2 * (p.mu + p.beta)) / p.root;
     return scale * (growth * t.density * drho + s * (t.density + t.drift) * ds);
 }
@@ -84,7 +85,7 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
         const double rho1 = std::exp(log_rho1), s1 = r.k * s0, mu = 0.5 * dim;
         const Tail end = ball_tail(rho1 - s1, rho1, dim, s1);
         const double x = end.score();
-        const double slope = log_slope(mu, end.beta, end.density, end.total().hi, end.upper, x);
+        const double slope = log_slope(mu, end.beta, end.density, end.total(), end.upper, x);
         const double moved = (lost + 2e-15 * (volume + s0 * s0)) / dim + 1e-15;
         return difference(up ? -x : x, b, 1.5 * slope * moved);
     }
@@ -133,7 +134,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
     if (u1 < half_space) {
         const Tail end = ball_tail(u1, rho1, dim, s1);
         x = end.score();
-        slope1 = log_slope(q.mu, end.beta, end.density, end.total().hi, end.upper, x);
+        slope1 = log_slope(q.mu, end.beta, end.density, end.total(), end.upper, x);
     }
     return difference(up ? -x : x, b, 1.5 * slope1 * (lost / slope0 + 8e-16 * (place / rho1)));
 }

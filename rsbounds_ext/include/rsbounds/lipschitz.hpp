@@ -25,7 +25,7 @@ inline RatioSlope lipschitz_both(double z, double dim) {
     const double tau = q.at.tau, size = std::fabs(z);
     const Tail t = q.tail_there();
     const double scale =
-        size > 1 ? mills(size) / t.total().hi : sqrt_2pi * std::exp(0.5 * (z - q.r) * (z + q.r));
+        size > 1 ? mills(size) / t.total() : sqrt_2pi * std::exp(0.5 * (z - q.r) * (z + q.r));
     const double ratio = q.mu * t.density * scale;
     return {ratio, ratio * z - q.mu * tau};
 }

@@ -59,10 +59,10 @@ struct Quantile {
     double r, density, tail;  // the last two of the last exact evaluation, scaled as in Integral
     double beta() const { return h * (at.root * at.root); }
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
-    Tail tail_there() const {
+    RSB_CLONES Tail tail_there() const {
         const double tau = at.tau, c2 = mu + 2 * beta(), excess = 2 * tau * (mu + h * (2 + tau));
         const Integral i = contour(mu, beta(), c2, tau, at.root, excess);
-        return {{-0.5 * r * r, 0}, i.tail, i.density, i.drift, i.pole, tau >= 0, {}, 0};
+        return tail_from({-0.5 * r * r, 0}, i.tail, i, tau >= 0, {}, 0);
     }
 };
 
@@ -97,7 +97,7 @@ inline Quantile quantile(double z, double mu, double h) {  // z finite
                                    std::exp(0.5 * (zk - out.r) * (zk + out.r));
         const double step = (z - zk) / slope;
         move(step, out.at.root * out.at.root / (spread * c2));
-        out.density = in.density, out.tail = in.total().hi;
+        out.density = in.density, out.tail = in.total();
         // the error left is about step^2/(10 c2^3/2)
         if (!(step * step > 1e-15 * (0.3 + c2 * std::sqrt(c2)))) break;
     }

@@ -117,7 +117,7 @@ inline Sum2 log_two(double x) {
 }
 
 // t - log1p t, t >= -0.25
-inline Sum2 log1p_defect_two(double t) {
+RSB_INLINE Sum2 log1p_defect_two(double t) {
     if (t < 0.5) {
         const LogSeries l = log_series(t);
         return l.s * (-l.w + t);
