@@ -47,7 +47,7 @@ inline double ncx2_logsf(double x, double df, double nc) {
 inline double ncx2_logpdf(double x, double df, double nc) {
     const double at_zero = df > 2 ? -inf : df == 2 ? -ln2 - 0.5 * nc : inf;
     return ncx2(x, df, nc, at_zero, -0.5 * x,
-                [](const Tail& t) { return t.phi1 + std::log(0.5 * t.density); });
+                [](const Tail& t) { return t.log_density(); });
 }
 inline double ncx2_pdf(double x, double df, double nc) {
     return std::exp(ncx2_logpdf(x, df, nc));

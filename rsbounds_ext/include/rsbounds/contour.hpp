@@ -14,11 +14,11 @@
 //
 // Quadrature: midpoint rule of step hq. On the shifted line Im q = -c (0 < c < 1) the integrand
 // is at most exp(mu A + beta B), B = (1/(1-c) - (1-c))^2 and A <= B/2, so with
-//   hq = 2 pi c/(a + c2 B/2),  a = 38 (`aliasing`)
+//   hq = 2 pi c/(a + c2 B/2),  a = 42 (`aliasing`)
 // the discretisation error is below e^-a of the integral's own scale; c = k/(k + r) with
 // r = sqrt c2 + .3, k = 4.47 (`line`) is within a few per cent of the best choice. The pole q = i kappa,
-// kappa = sqrt(1 + tau) - 1, adds e^{-phi0 - e}/(1 + e^-e), e = 2 pi |kappa|/hq, exactly when it
-// lies nearer the axis than the line on which the aliasing term is least:
+// kappa = sqrt(1 + tau) - 1, adds 1/(1 + e^e) to the tail itself, e = 2 pi |kappa|/hq, exactly when
+// it lies nearer the axis than the line on which the aliasing term is least:
 // |D| hq < 2 pi sqrt(1 + tau). 16 to 80 nodes of this step; from c2 = 350 on 16 nodes of step
 // .3/sqrt(c2), which is no larger, at less work (nodes.hpp).
 //
@@ -29,21 +29,24 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "nodes.hpp"
+#include "twofold.hpp"
 
 namespace rsb {
 
 constexpr double pi = 3.141592653589793;
 
 struct Integral {
-    double tail;     // the tail on the side of sign(tau), over e^phi0
+    Sum2 tail;       // the tail on the side of sign(tau), over e^phi0, but for the pole's part
     double density;  // density of Y times (1 + tau), over e^phi0
     double drift;    // the same with weight 1/g - 1: what d/ds needs
+    double pole;     // e: the tail's other part is 1/(1 + e^e)
 };
 
 constexpr double near_gaussian = 350, gaussian_law = 2e4;  // where nodes.hpp has other nodes
-constexpr double aliasing = 38, line = 4.47;  // a and k of the quadrature, see the top
+constexpr double aliasing = 42, line = 4.47;  // a and k of the quadrature, see the top
 
 // hq with 1 - c = r/(r + k): B = ((r + k)/r - r/(r + k))^2 = (k (2 r + k)/p)^2, p = r (r + k), so
 //   2 pi c/(a + c2 B/2) = 2 pi k r p/(a p^2 + c2 (k (2 r + k))^2/2)
@@ -52,32 +55,76 @@ inline double quadrature_step(double c2) {
     return 2 * pi * line * (r * p) / (aliasing * p * p + 0.5 * c2 * (b * b));
 }
 
-template <class Nodes>
-RSB_INLINE Integral over(const Nodes& nodes, double tau) {
-    vec tails = {}, densities = {}, drifts = {};
-    for (int k = 0;; k += lanes) {
-        const Node n = nodes.at(k);
-        const vec tv = tau + n.v;
-        tails += ((tau - n.v) * n.cos - (2.0 + tv) * n.sin) / (tv * tv + 4.0 * n.v);
-        densities += n.cos - n.sin;
-        drifts += ((2.0 + n.v) * n.sin - n.v * n.cos) / (1.0 + n.v);
-        if (n.last) break;
-    }
-    const double scale = 2 / pi * nodes.step;
-    return {(tau < 0 ? -scale : scale) * sum(tails), scale * sum(densities), scale * sum(drifts)};
+struct Vec2 {
+    vec hi, lo;
+};
+RSB_INLINE Vec2 two_sum(vec a, vec b) {
+    const vec s = a + b, t = s - a;
+    return {s, (a - (s - t)) + (b - t)};
+}
+RSB_INLINE Vec2 two_prod(vec a, vec b) {
+    Vec2 p = {a * b, a};
+    for (int i = 0; i < lanes; ++i) p.lo[i] = std::fma(a[i], b[i], -p.hi[i]);
+    return p;
 }
 
-RSB_CLONES
-inline Integral contour(double mu, double beta, double c2, double tau, double root,
-                        double phi0, double excess) {
-    const double step = c2 < near_gaussian ? quadrature_step(c2) : kappa / std::sqrt(c2);
-    Integral out = c2 < near_gaussian  ? over(AnyNodes{mu, beta, step}, tau)
-                   : c2 < gaussian_law ? over(TableNodes<7, 7, 10, 10, 10>(mu, beta, step), tau)
-                                       : over(TableNodes<3, 4, 5, 4, 5>(mu, beta, step), tau);
-    if (std::fabs(excess) * step < 2 * pi * root) {
-        const double e = 2 * pi * std::fabs(tau / (1 + root)) / step;
-        out.tail += std::exp(-phi0 - e) / (1 + std::exp(-e));
+// [(tau - v) e cos - (2 + tau + v) es]/((tau + v)^2 + 4 v) with one rounding, that of es's term
+RSB_INLINE Vec2 near_quotient(double tau, vec v, vec e, vec cos, vec es) {
+    const vec t = v * 0.0 + tau;
+    const Vec2 a = two_sum(t, -v), b = two_sum(t, v), ec = two_prod(e, cos);
+    const Vec2 main = two_prod(a.hi, ec.hi), top = two_sum(main.hi, -(2.0 + b.hi) * es);
+    const Vec2 square = two_prod(b.hi, b.hi), den = two_sum(square.hi, 4.0 * v);
+    const vec top_low = top.lo + (main.lo + (a.hi * ec.lo + a.lo * ec.hi));
+    const vec den_low = den.lo + (square.lo + 2.0 * b.hi * b.lo), r = top.hi / den.hi;
+    const Vec2 back = two_prod(r, den.hi);
+    return {r, (((top.hi - back.hi) - back.lo) + (top_low - r * den_low)) / den.hi};
+}
+
+template <class Nodes>
+RSB_INLINE Integral over(const Nodes& nodes, double tau, double c2) {
+    const bool far = tau * tau * c2 > 1;
+    const double p0 = far ? 0 : -tau, p1 = far ? 4 + 3 * tau : 1, p2 = far;
+    const double q0 = far ? tau * (2 + tau) : 2 + tau, q1 = far ? tau : 1;
+    vec tails = {}, lead = {}, densities = {}, drifts = {};
+    for (int k = 0;; k += lanes) {
+        const Node n = nodes.at(k);
+        const vec v = n.v, ec = n.e * n.cos, es = n.sin;
+        densities += ec - es;
+        drifts += ((2.0 + v) * es - v * ec) / (1.0 + v);
+        if (k == 0 && !far) {
+            const Vec2 r = near_quotient(tau, v, n.e, n.cos, es);
+            lead = r.hi, tails = r.lo;
+            continue;
+        }
+        const vec tv = tau + v;
+        const vec part = ((p0 + v * (p1 + p2 * v)) * ec + (q0 + q1 * v) * es) / (tv * tv + 4.0 * v);
+        const vec whole = far ? ec - part : -part;
+        if (k == 0) lead = whole; else tails += whole;
+        if (n.last) break;
     }
+    // 2/pi in two parts, the first of 26 bits
+    const double high = 0x1.45f3068p-1 * nodes.step, low = 0x1.727220a94fe14p-27 * nodes.step;
+    const double scale = high + low, side = tau < 0 ? -1 : 1;
+    const Sum2 all = two_sum(lead[0], lead[2]) + two_sum(lead[1], lead[3]) + sum(tails);
+    const Sum2 main = two_prod(side * all.hi, high);
+    Integral out;
+    out.tail = fast_two_sum(main.hi, main.lo + side * (all.hi * low + all.lo * high));
+    if (far) out.tail = out.tail / tau;
+    out.density = scale * sum(densities);
+    out.drift = scale * sum(drifts);
+    return out;
+}
+
+RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, double root,
+                            double excess) {
+    // to 26 bits: (k + 1/2) step is exact
+    const double step = leading(c2 < near_gaussian ? quadrature_step(c2) : kappa / std::sqrt(c2));
+    Integral out = c2 < near_gaussian  ? over(AnyNodes{mu, beta, step}, tau, c2)
+                   : c2 < gaussian_law ? over(TableNodes<7, 7, 10, 10, 10>(mu, beta, step), tau, c2)
+                                       : over(TableNodes<3, 4, 5, 4, 5>(mu, beta, step), tau, c2);
+    out.pole = std::fabs(excess) * step < 2 * pi * root
+                   ? 2 * pi * std::fabs(tau / (1 + root)) / step
+                   : std::numeric_limits<double>::infinity();
     return out;
 }
 

@@ -52,7 +52,7 @@ inline double slope_along(const Tail& t, double z, double mu, double rho, double
                           double ds) {
     z = std::fabs(z);
     // e^phi0 over the normal density at z
-    const double scale = z > 1 ? mills(z) / t.scaled : sqrt_2pi * std::exp(0.5 * z * z + t.phi0);
+    const double scale = z > 1 ? mills(z) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + t.phi0.hi);
     const double growth = 2 * (mu + t.beta) / rho;
     return scale * (growth * t.density * drho + s * (t.density + t.drift) * ds);
 }
@@ -88,7 +88,7 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
         const double rho1 = std::exp(log_rho1), s1 = r.k * s0, mu = 0.5 * dim;
         const Tail end = ball_tail(rho1 - s1, rho1, dim, s1);
         const double x = end.score();
-        const double slope = log_slope(mu, end.beta, end.density, end.scaled, end.upper, x);
+        const double slope = log_slope(mu, end.beta, end.density, end.total(), end.upper, x);
         const double moved = (lost + 2e-15 * (volume + s0 * s0)) / dim + 1e-15;
         return difference(up ? -x : x, b, 1.5 * slope * moved);
     }
@@ -120,7 +120,8 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
     // D = rho^2 - s^2 - N at the end, from its value at the start: (d0 +- moved)/k^2 ...
     const double d0 = q.excess(), moved = dim * r.change2 + alpha * s0 * (1 + k2);
     const Sum2 d1 = two_sum(d0, sign * moved);
-    const double by_d = (std::fabs(d0) + moved) / (2 * ball.rho * ball.rho);
+    const bool shallow = d1.hi > -0.2 * k2 * (dim + s1 * s1);  // else saddle_at goes by rho
+    const double by_d = shallow ? (std::fabs(d0) + moved) / (2 * ball.rho * ball.rho) : inf;
     // ... or u = rho - s; what each may lose, in 8e-16 of rho1
     const double du = (ball.u * r.change + alpha) / r.k, ds = alpha / (1 + r.k);
     const double u1 = ball.rho < 0.5 * s0 ? rho1 - s1 : (ball.u + sign * alpha) / r.k;
@@ -129,11 +130,10 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
     const double slope0 = log_slope(q.mu, q.beta(), q.density, q.tail, q.at.tau >= 0, up ? -b : b);
     Gain out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / slope0 + 8e-16 * by_u), alpha / r.k);
     if (u1 < half_space) {  // else that of a half-space
-        const Tail end = by_d < by_u ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, rho1,
-                                               {d1.hi / k2, d1.lo / k2})
+        const Tail end = by_d < by_u ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, {rho1, 0}, d1 / k2)
                                      : ball_tail(u1, rho1, dim, s1);
         const double x = end.score();
-        const double slope1 = log_slope(q.mu, end.beta, end.density, end.scaled, end.upper, x);
+        const double slope1 = log_slope(q.mu, end.beta, end.density, end.total(), end.upper, x);
         // of all sets of that P0 the worst one stays worst to first order: the ball stands still
         const double slope =
             slope_along(end, x, q.mu, rho1, s1, r.rate * rho1, alpha / r.k - r.rate * s1);

@@ -1,4 +1,4 @@
-// The nodes of the integral in contour.hpp, four at a time: q and v = q^2, E cos T and E q sin T.
+// The nodes of the integral in contour.hpp, four at a time, v = q^2.
 //
 //   log E = -[mu (log1p v + v) + beta v (1 + (3 + v)/(1 + v)^2)] = -2 c2 v + v^2 P(v),
 //   T     = 2 [mu (q - atan q) + beta q v (2 + v)/(1 + v)^2]     = q v S(v),
@@ -22,8 +22,8 @@
 namespace rsb {
 
 struct Node {
-    vec q, v, cos, sin;  // E cos T and E q sin T
-    bool last;           // what lies beyond these four is below 1e-16 of the sum
+    vec v, e, cos, sin;  // v, E, cos T and E q sin T, but for a common sign of E and cos T
+    bool last;           // what lies beyond these four is below 1e-17 of the sum
 };
 
 constexpr vec halves = {0.5, 1.5, 2.5, 3.5};
@@ -39,8 +39,8 @@ struct AnyNodes {
         vec e = exp_neg(-exponent);
         const SinCos sc = sincos(angle, e);
         // the next node's exponent, extrapolated
-        const bool last = !(2 * exponent[lanes - 1] - exponent[lanes - 2] < 36);
-        return {q, v, e * sc.cos, e * (q * sc.sin), last};
+        const bool last = !(2 * exponent[lanes - 1] - exponent[lanes - 2] < 40);
+        return {v, e, sc.cos, e * (q * sc.sin), last};
     }
 };
 
@@ -84,7 +84,7 @@ struct TableNodes {
         const vec e = gaussian[k / lanes] * polynomial<X>(exp_series, x);
         const vec c = polynomial<Cos>(cos_series, square);
         const vec d = polynomial<Sin>(sin_series, square);
-        return {q, v, e * c, e * (q * angle * d), k == 12};
+        return {v, e, c, e * (q * angle * d), k == 12};
     }
 };
 

@@ -17,11 +17,12 @@
 #include <cmath>
 #include <limits>
 
+#include "twofold.hpp"
+
 namespace rsb {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double ln2 = 0.6931471805599453, ln2_low = 2.3190468138462996e-17;
 constexpr double sqrt_2pi = 2.5066282746310002, log_sqrt_2pi = 0.9189385332046728;
 
 inline double log1mexp(double x) {

@@ -60,6 +60,11 @@ struct Quantile {
     double beta() const { return h * (at.root * at.root); }
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
     double excess() const { return 2 * at.tau * (mu + h * (2 + at.tau)); }  // x - N - s^2
+    RSB_CLONES Tail tail_there() const {
+        const double tau = at.tau, c2 = mu + 2 * beta(), excess = 2 * tau * (mu + h * (2 + tau));
+        const Integral i = contour(mu, beta(), c2, tau, at.root, excess);
+        return tail_from({-0.5 * r * r, 0}, i.tail, i, tau >= 0, {}, 0);
+    }
 };
 
 // Where the solve begins: the root of a neighbouring ball of the same score.
@@ -90,10 +95,8 @@ inline Quantile quantile(double z, double mu, double h, Start near = {}) {  // z
     }
     for (int i = 0; i < 50; ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
-        const double phi0 = -0.5 * out.r * out.r;
-        const double excess = 2 * tau * (mu + h * (2 + tau));
-        const Integral in = contour(mu, out.beta(), c2, tau, out.at.root, phi0, excess);
-        const double zk = Tail{phi0, in.tail, in.density, in.drift, tau >= 0}.score();
+        const Tail in = out.tail_there();
+        const double zk = in.score();
         const double spread = std::fabs(out.r) < 1e-8 ? 1 / std::sqrt(c2) : tau / out.r;
         // far out dz/dr is 1, and the exponent has lost its digits
         const double slope = std::fabs(z) > 1e7 ? 1
@@ -101,7 +104,7 @@ inline Quantile quantile(double z, double mu, double h, Start near = {}) {  // z
                                    std::exp(0.5 * (zk - out.r) * (zk + out.r));
         const double step = (z - zk) / slope;
         move(step, out.at.root * out.at.root / (spread * c2));
-        out.density = in.density, out.tail = in.tail;
+        out.density = in.density, out.tail = in.total();
         // the error left is about step^2/(10 c2^3/2)
         if (!(step * step > 1e-15 * (0.3 + c2 * std::sqrt(c2)))) break;
     }

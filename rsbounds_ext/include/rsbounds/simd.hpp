@@ -14,7 +14,7 @@
 
 #ifdef RSB_CLONES  // given on the command line: -DRSB_CLONES= leaves the baseline alone
 #elif defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define RSB_CLONES __attribute__((target_clones("avx2", "default")))
+#define RSB_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define RSB_CLONES
 #endif
