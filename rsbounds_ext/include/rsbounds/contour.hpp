@@ -80,25 +80,25 @@ RSB_INLINE Vec2 near_quotient(double tau, vec v, vec e, vec cos, vec es) {
     return {r, (((top.hi - back.hi) - back.lo) + (top_low - r * den_low)) / den.hi};
 }
 
-template <class Nodes>
-RSB_INLINE Integral over(const Nodes& nodes, double tau, double c2) {
-    const bool far = tau * tau * c2 > 1;
-    const double p0 = far ? 0 : -tau, p1 = far ? 4 + 3 * tau : 1, p2 = far;
-    const double q0 = far ? tau * (2 + tau) : 2 + tau, q1 = far ? tau : 1;
+// The sums over the nodes. Far from the pole, tau times the tail is the sum of E cos T less a small
+// quotient; near it the first four quotients, which make up the sum, are formed with one rounding.
+template <bool far, class Nodes>
+RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
     vec tails = {}, lead = {}, densities = {}, drifts = {};
-    for (int k = 0;; k += lanes) {
+    for (int k = 0; k < Nodes::limit; k += lanes) {
         const Node n = nodes.at(k);
         const vec v = n.v, ec = n.e * n.cos, es = n.sin;
         densities += ec - es;
-        drifts += ((2.0 + v) * es - v * ec) / (1.0 + v);
+        if (drift) drifts += ((2.0 + v) * es - v * ec) / (1.0 + v);
         if (k == 0 && !far) {
             const Vec2 r = near_quotient(tau, v, n.e, n.cos, es);
             lead = r.hi, tails = r.lo;
             continue;
         }
-        const vec tv = tau + v;
-        const vec part = ((p0 + v * (p1 + p2 * v)) * ec + (q0 + q1 * v) * es) / (tv * tv + 4.0 * v);
-        const vec whole = far ? ec - part : -part;
+        const vec tv = tau + v, square = tv * tv + 4.0 * v;
+        const vec top = far ? v * (4.0 + 3.0 * tau + v) * ec + tau * (2.0 + tv) * es
+                            : (tau - v) * ec - (2.0 + tv) * es;
+        const vec whole = far ? ec - top / square : top / square;
         if (k == 0) lead = whole; else tails += whole;
         if (n.last) break;
     }
@@ -115,13 +115,20 @@ RSB_INLINE Integral over(const Nodes& nodes, double tau, double c2) {
     return out;
 }
 
+template <class Nodes>
+RSB_INLINE Integral over(const Nodes& nodes, double tau, double c2, bool drift) {
+    return tau * tau * c2 > 1 ? over<true>(nodes, tau, drift) : over<false>(nodes, tau, drift);
+}
+
+// `drift` is 0 where it is not asked for
 RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, double root,
-                            double excess) {
+                            double excess, bool drift) {
     // to 26 bits: (k + 1/2) step is exact
     const double step = leading(c2 < near_gaussian ? quadrature_step(c2) : kappa / std::sqrt(c2));
-    Integral out = c2 < near_gaussian  ? over(AnyNodes{mu, beta, step}, tau, c2)
-                   : c2 < gaussian_law ? over(TableNodes<7, 7, 10, 10, 10>(mu, beta, step), tau, c2)
-                                       : over(TableNodes<3, 4, 5, 4, 5>(mu, beta, step), tau, c2);
+    Integral out =
+        c2 < near_gaussian  ? over(AnyNodes{mu, beta, step}, tau, c2, drift)
+        : c2 < gaussian_law ? over(TableNodes<7, 7, 10, 10, 10>(mu, beta, step), tau, c2, drift)
+                            : over(TableNodes<3, 4, 5, 4, 5>(mu, beta, step), tau, c2, drift);
     out.pole = std::fabs(excess) * step < 2 * pi * root
                    ? 2 * pi * std::fabs(tau / (1 + root)) / step
                    : std::numeric_limits<double>::infinity();

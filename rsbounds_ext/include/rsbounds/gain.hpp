@@ -57,7 +57,7 @@ inline double slope_along(const Tail& t, double z, double mu, double rho, double
     return scale * (growth * t.density * drho + s * (t.density + t.drift) * ds);
 }
 inline double score_slope(double u, double rho, double dim, double s, double drho, double ds) {
-    const Tail t = ball_tail(u, rho, dim, s);
+    const Tail t = ball_tail(u, rho, dim, s, true);
     return slope_along(t, t.score(), 0.5 * dim, rho, s, drho, ds);
 }
 
@@ -130,8 +130,8 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
     const double slope0 = log_slope(q.mu, q.beta(), q.density, q.tail, q.at.tau >= 0, up ? -b : b);
     Gain out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / slope0 + 8e-16 * by_u), alpha / r.k);
     if (u1 < half_space) {  // else that of a half-space
-        const Tail end = by_d < by_u ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, {rho1, 0}, d1 / k2)
-                                     : ball_tail(u1, rho1, dim, s1);
+        const Tail end = by_d < by_u ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, {rho1, 0}, d1 / k2, true)
+                                     : ball_tail(u1, rho1, dim, s1, true);
         const double x = end.score();
         const double slope1 = log_slope(q.mu, end.beta, end.density, end.total(), end.upper, x);
         // of all sets of that P0 the worst one stays worst to first order: the ball stands still

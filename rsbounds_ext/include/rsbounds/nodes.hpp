@@ -29,6 +29,7 @@ struct Node {
 constexpr vec halves = {0.5, 1.5, 2.5, 3.5};
 
 struct AnyNodes {
+    static constexpr int limit = 1 << 20;
     double mu, beta, step;
     RSB_INLINE Node at(int k) const {
         const vec q = (halves + double(k)) * step, v = q * q;
@@ -67,6 +68,7 @@ static constexpr double cos_series[] = {
 // Numbers of coefficients: of P, of S, of e^x, of the sine and of the cosine.
 template <int P, int S, int X, int Sin, int Cos>
 struct TableNodes {
+    static constexpr int limit = 16;
     double step;
     vec p[P + 1], s[S];
     RSB_INLINE TableNodes(double mu, double beta, double step) : step(step) {
@@ -84,7 +86,7 @@ struct TableNodes {
         const vec e = gaussian[k / lanes] * polynomial<X>(exp_series, x);
         const vec c = polynomial<Cos>(cos_series, square);
         const vec d = polynomial<Sin>(sin_series, square);
-        return {v, e, c, e * (q * angle * d), k == 12};
+        return {v, e, c, e * (q * angle * d), false};
     }
 };
 

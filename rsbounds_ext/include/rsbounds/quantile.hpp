@@ -62,7 +62,7 @@ struct Quantile {
     double excess() const { return 2 * at.tau * (mu + h * (2 + at.tau)); }  // x - N - s^2
     RSB_CLONES Tail tail_there() const {
         const double tau = at.tau, c2 = mu + 2 * beta(), excess = 2 * tau * (mu + h * (2 + tau));
-        const Integral i = contour(mu, beta(), c2, tau, at.root, excess);
+        const Integral i = contour(mu, beta(), c2, tau, at.root, excess, false);
         return tail_from({-0.5 * r * r, 0}, i.tail, i, tau >= 0, {}, 0);
     }
 };
