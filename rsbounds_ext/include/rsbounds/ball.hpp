@@ -115,9 +115,15 @@ struct Tail {
         return value(phi0 - log_ratio + std::log(0.5 * density));
     }
     double score() const {
-        const double l = log_small();
-        const double z = l < log_central ? -ndtri_tail(l) : ndtri_centre(central() ? centred() : small() - 0.5);
+        const double z = central() ? central_score() : outer_score(log_small());
         return upper ? -z : z;
+    }
+    double central_score() const {
+        const double c = centred();
+        return c < -0.425 ? -ndtri_tail(log_small()) : ndtri_centre(c);
+    }
+    double outer_score(double l) const {
+        return l < log_central ? -ndtri_tail(l) : ndtri_centre(small() - 0.5);
     }
 };
 

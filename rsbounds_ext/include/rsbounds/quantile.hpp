@@ -46,9 +46,11 @@ inline Root root_of(double mu, double h, double r, double tau) {
     for (int i = 0; i < 100; ++i) {  // convex: monotone once past the root
         tau = std::fmax(tau, -0.45);
         const double f = mu * log1p_defect(tau) + h * tau * tau - target;
-        const double step = f / (tau * (mu / (1 + tau) + 2 * h));
+        const double part = mu / (1 + tau), slope = part + 2 * h, newton = f / (tau * slope);
+        const double curve = (part / (1 + tau) + 2 * h) / (tau * slope);
+        const double step = newton / (1 - 0.5 * newton * curve);  // Halley's
         tau -= step;
-        if (!(std::fabs(step) > 1e-8 * std::fabs(tau))) break;
+        if (!(std::fabs(step) > 4e-6 * std::fabs(tau))) break;
     }
     return {tau, std::sqrt(1 + tau)};
 }
@@ -56,7 +58,8 @@ inline Root root_of(double mu, double h, double r, double tau) {
 struct Quantile {
     double mu, h;
     Root at;
-    double r, density, tail;  // the last two of the last exact evaluation, scaled as in Integral
+    double r;
+    double growth;  // dG/dlog rho, from the last exact evaluation
     double beta() const { return h * (at.root * at.root); }
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
     double excess() const { return 2 * at.tau * (mu + h * (2 + at.tau)); }  // x - N - s^2
@@ -80,12 +83,15 @@ inline Quantile quantile(double z, double mu, double h, Start near = {}) {  // z
     const bool known = near.r == near.r, series = std::fabs(y) < 0.2;
     const double r = known ? near.r : series ? guess : z;
     const double tau = known ? near.tau : r / sd * (1 + 0.5 * b * r / sd);
-    Quantile out{mu, h, root_of(mu, h, r, tau), r, 0, 0};
+    Quantile out{mu, h, root_of(mu, h, r, tau), r, 0};
     const auto move = [&](double step, double slope) {
         out.r += step;
         out.at = root_of(mu, h, out.r, out.at.tau + slope * step);
     };
-    for (int i = 0; i < (known ? 0 : series ? 1 : 6); ++i) {
+    // the series' error, at which one exact evaluation will do (see the end)
+    const double error = 0.05 * (1 + z * z) / (s2 * sd);
+    const bool good = known || (series && error * error < 1e-16 * s2 * sd);
+    for (int i = 0; i < (good ? 0 : series ? 1 : 6); ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
         if (std::fabs(out.r) < 1e-3 && series) break;
         const double w = tau * std::sqrt(c2) / out.r;
@@ -98,13 +104,13 @@ inline Quantile quantile(double z, double mu, double h, Start near = {}) {  // z
         const Tail in = out.tail_there();
         const double zk = in.score();
         const double spread = std::fabs(out.r) < 1e-8 ? 1 / std::sqrt(c2) : tau / out.r;
+        // e^phi0 over the normal density at the score
+        const double over = sqrt_2pi * std::exp(0.5 * (zk - out.r) * (zk + out.r));
         // far out dz/dr is 1, and the exponent has lost its digits
-        const double slope = std::fabs(z) > 1e7 ? 1
-                             : sqrt_2pi * in.density / spread *
-                                   std::exp(0.5 * (zk - out.r) * (zk + out.r));
+        const double slope = std::fabs(z) > 1e7 ? 1 : over * in.density / spread;
         const double step = (z - zk) / slope;
         move(step, out.at.root * out.at.root / (spread * c2));
-        out.density = in.density, out.tail = in.total();
+        out.growth = 2 * (mu + out.beta()) * in.density * over;
         // the error left is about step^2/(10 c2^3/2)
         if (!(step * step > 1e-15 * (0.3 + c2 * std::sqrt(c2)))) break;
     }
