@@ -98,27 +98,31 @@ struct Tail {
         return {rsb::scaled(p.hi, e.power), rsb::scaled(p.lo, e.power)};
     }
     double small() const {
-        if (central()) return pole < 2 ? 0.5 + centred() : value(line() + 1 / (1 + std::exp(pole)));
+        if (central()) return pole < 2 ? value(centred() + 0.5) : value(line() + 1 / (1 + std::exp(pole)));
         const Scaled2 e = exp_two(phi0);
         return rsb::scaled(value(e.value * scaled), e.power);
     }
-    double centred() const { return value(line() + -0.5 * std::tanh(0.5 * pole)); }  // small - 1/2
+    Sum2 centred() const { return line() + -0.5 * std::tanh(0.5 * pole); }  // small - 1/2
     double below() const { return upper ? 1 - small() : small(); }
     double above() const { return upper ? small() : 1 - small(); }
-    double log_small() const {
-        if (central()) return std::log(small());
-        return phi0.hi + (phi0.lo + (std::log(scaled.hi) + scaled.lo / scaled.hi));
+    Sum2 log_small_two() const {
+        if (central()) return {std::log(small()), 0};
+        return two_sum(phi0.hi, phi0.lo + (std::log(scaled.hi) + scaled.lo / scaled.hi));
     }
+    double log_small() const { return log_small_two().hi; }
     double log_lower() const { return upper ? std::log1p(-small()) : log_small(); }
     double log_upper() const { return upper ? log_small() : std::log1p(-small()); }
     double log_density() const {  // of X
         return value(phi0 - log_ratio + std::log(0.5 * density));
     }
-    double score() const {
-        const double l = log_small();
-        const double z = l < log_central ? -ndtri_tail(l) : ndtri_centre(central() ? centred() : small() - 0.5);
+    Sum2 score_two() const {
+        const Sum2 l = log_small_two();
+        const Sum2 z = l.hi < log_central ? -ndtri_tail(l)
+                       : central()        ? ndtri_centre(centred())
+                                          : ndtri_centre(two_sum(small(), -0.5));
         return upper ? -z : z;
     }
+    double score() const { return score_two().hi; }
 };
 
 RSB_INLINE Tail tail_from(Sum2 phi0, Sum2 scaled, const Integral& i, bool upper, Sum2 log_ratio,
