@@ -116,7 +116,7 @@ inline Sum2 ndtri_tail(Sum2 log_q) {
          1.1556746056343398e-08}};
     static constexpr double start[] = {2.25, 4, 8, 17}, less[] = {0.84375, 0.59375, 0.375, 0.21875};
     const double l = -2 * log_q.hi, r = std::sqrt(l);
-    if (!(r < inf)) return {r, 0};
+    if (!(r < inf)) return {1.4142135623730951 * std::sqrt(-log_q.hi), 0};
     const double r_low = (std::fma(-r, r, l) - 2 * log_q.lo) / (2 * r);
     if (r <= 39) {
         const int i = r < 4 ? 0 : r < 8 ? 1 : r < 17 ? 2 : 3;
