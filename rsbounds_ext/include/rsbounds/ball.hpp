@@ -156,10 +156,10 @@ RSB_INLINE Tail tail_at(const Saddle& p, const Integral& i) {
 }
 
 RSB_CLONES
-inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
+inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess, bool drift = false) {
     const Saddle p = saddle_at(dim, nc, x, rho, excess);
     if (!(p.tau < 1e100)) return tail_at(p, {{1 / p.tau, 0}, 1, 0, inf});
-    return tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi));
+    return tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi, drift));
 }
 
 // D = rho^2 - s^2 - N in two parts, however rho - s would round
@@ -189,8 +189,9 @@ inline Sum2 ncx2_excess(double x, double df, double nc) {
 constexpr double half_space = 1e60;  // from here on a ball is a half-space to double precision
 
 // A ball is (u, rho) with rho = s + u: one of the two cannot follow from the other exactly.
-inline Tail ball_tail(double u, double rho, double dim, double s) {
-    return tail_of(dim, two_prod(s, s), rho * rho, ball_rho(u, rho, s), ball_excess(u, rho, dim, s));
+inline Tail ball_tail(double u, double rho, double dim, double s, bool drift = false) {
+    return tail_of(dim, two_prod(s, s), rho * rho, ball_rho(u, rho, s), ball_excess(u, rho, dim, s),
+                   drift);
 }
 
 inline Tail ncx2_tail(double x, double df, double nc) {

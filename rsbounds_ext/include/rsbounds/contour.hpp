@@ -19,7 +19,8 @@
 // r = sqrt c2 + .3, k = 4.47 (`line`) is within a few per cent of the best choice. The pole q = i kappa,
 // kappa = sqrt(1 + tau) - 1, adds 1/(1 + e^e) to the tail itself, e = 2 pi |kappa|/hq, exactly when
 // it lies nearer the axis than the line on which the aliasing term is least:
-// |D| hq < 2 pi sqrt(1 + tau). 12 to 80 nodes; 12 to 16 from c2 = 100 on.
+// |D| hq < 2 pi sqrt(1 + tau). 16 to 80 nodes of this step; from c2 = 350 on 16 nodes of step
+// .3/sqrt(c2), which is no larger, at less work (nodes.hpp).
 //
 // Precedents: S. O. Rice, Efficient evaluation of integrals of analytic functions by the
 // trapezoidal rule, Bell Syst. Tech. J. 52 (1973) 707; C. W. Helstrom, Computing the generalized
@@ -30,7 +31,7 @@
 #include <cmath>
 #include <limits>
 
-#include "simd.hpp"
+#include "nodes.hpp"
 #include "twofold.hpp"
 
 namespace rsb {
@@ -44,6 +45,7 @@ struct Integral {
     double pole;     // e: the tail's other part is 1/(1 + e^e)
 };
 
+constexpr double near_gaussian = 350, gaussian_law = 2e4;  // where nodes.hpp has other nodes
 constexpr double aliasing = 42, line = 4.47;  // a and k of the quadrature, see the top
 
 // hq with 1 - c = r/(r + k): B = ((r + k)/r - r/(r + k))^2 = (k (2 r + k)/p)^2, p = r (r + k), so
@@ -78,40 +80,30 @@ RSB_INLINE Vec2 near_quotient(double tau, vec v, vec e, vec cos, vec es) {
     return {r, (((top.hi - back.hi) - back.lo) + (top_low - r * den_low)) / den.hi};
 }
 
-RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, double root,
-                        double excess) {
-    const double step = leading(quadrature_step(c2));  // (k + 1/2) step is exact
-    constexpr vec first = {0.5, 1.5, 2.5, 3.5};
-    const bool far = tau * tau * c2 > 1;
-    const double p0 = far ? 0 : -tau, p1 = far ? 4 + 3 * tau : 1, p2 = far;
-    const double q0 = far ? tau * (2 + tau) : 2 + tau, q1 = far ? tau : 1;
+// The sums over the nodes. Far from the pole, tau times the tail is the sum of E cos T less a small
+// quotient; near it the first four quotients, which make up the sum, are formed with one rounding.
+template <bool far, class Nodes>
+RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
     vec tails = {}, lead = {}, densities = {}, drifts = {};
-    for (int k = 0;; k += lanes) {
-        const vec q = (first + double(k)) * step, v = q * q;
-        const LogAtan la = log1p_atan(q, v);
-        const vec i1 = 1.0 / (1.0 + v), i2 = i1 * i1;
-        const vec exponent = mu * (la.log1p + v) + beta * v * (1.0 + (3.0 + v) * i2);
-        const vec angle = 2.0 * (mu * la.defect + beta * q * v * (2.0 + v) * i2);
-        vec e = exp_neg(-exponent);
-        const SinCos sc = sincos(angle, e);
-        const vec ec = e * sc.cos, es = e * (q * sc.sin), tv = tau + v;
+    for (int k = 0; k < Nodes::limit; k += lanes) {
+        const Node n = nodes.at(k);
+        const vec v = n.v, ec = n.e * n.cos, es = n.sin;
+        densities += ec - es;
+        if (drift) drifts += ((2.0 + v) * es - v * ec) / (1.0 + v);
         if (k == 0 && !far) {
-            const Vec2 r = near_quotient(tau, v, e, sc.cos, es);
+            const Vec2 r = near_quotient(tau, v, n.e, n.cos, es);
             lead = r.hi, tails = r.lo;
-            densities += ec - es;
-            drifts += ((2.0 + v) * es - v * ec) * i1;
             continue;
         }
-        const vec part = ((p0 + v * (p1 + p2 * v)) * ec + (q0 + q1 * v) * es) / (tv * tv + 4.0 * v);
-        const vec whole = far ? ec - part : -part;
+        const vec tv = tau + v, square = tv * tv + 4.0 * v;
+        const vec top = far ? v * (4.0 + 3.0 * tau + v) * ec + tau * (2.0 + tv) * es
+                            : (tau - v) * ec - (2.0 + tv) * es;
+        const vec whole = far ? ec - top / square : top / square;
         if (k == 0) lead = whole; else tails += whole;
-        densities += ec - es;
-        drifts += ((2.0 + v) * es - v * ec) * i1;
-        // the next node's exponent, extrapolated: what is left out is below 1e-17 of the sum
-        if (!(2 * exponent[lanes - 1] - exponent[lanes - 2] < 40)) break;
+        if (n.last) break;
     }
     // 2/pi in two parts, the first of 26 bits
-    const double high = 0x1.45f3068p-1 * step, low = 0x1.727220a94fe14p-27 * step;
+    const double high = 0x1.45f3068p-1 * nodes.step, low = 0x1.727220a94fe14p-27 * nodes.step;
     const double scale = high + low, side = tau < 0 ? -1 : 1;
     const Sum2 all = two_sum(lead[0], lead[2]) + two_sum(lead[1], lead[3]) + sum(tails);
     const Sum2 main = two_prod(side * all.hi, high);
@@ -120,6 +112,23 @@ RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, doubl
     if (far) out.tail = out.tail / tau;
     out.density = scale * sum(densities);
     out.drift = scale * sum(drifts);
+    return out;
+}
+
+template <class Nodes>
+RSB_INLINE Integral over(const Nodes& nodes, double tau, double c2, bool drift) {
+    return tau * tau * c2 > 1 ? over<true>(nodes, tau, drift) : over<false>(nodes, tau, drift);
+}
+
+// `drift` is 0 where it is not asked for
+RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, double root,
+                            double excess, bool drift) {
+    // to 26 bits: (k + 1/2) step is exact
+    const double step = leading(c2 < near_gaussian ? quadrature_step(c2) : kappa / std::sqrt(c2));
+    Integral out =
+        c2 < near_gaussian  ? over(AnyNodes{mu, beta, step}, tau, c2, drift)
+        : c2 < gaussian_law ? over(TableNodes<7, 7, 10, 10, 10>(mu, beta, step), tau, c2, drift)
+                            : over(TableNodes<3, 4, 5, 4, 5>(mu, beta, step), tau, c2, drift);
     out.pole = std::fabs(excess) * step < 2 * pi * root
                    ? 2 * pi * std::fabs(tau / (1 + root)) / step
                    : std::numeric_limits<double>::infinity();

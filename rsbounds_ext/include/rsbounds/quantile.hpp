@@ -67,14 +67,15 @@ struct Quantile {
 
     RSB_CLONES Tail tail_there() const {
         const double tau = at.tau, c2 = mu + 2 * beta(), excess = 2 * tau * (mu + h * (2 + tau));
-        const Integral i = contour(mu, beta(), c2, tau, at.root, excess);
+        const Integral i = contour(mu, beta(), c2, tau, at.root, excess, false);
         const Sum2 half = {h, h_low}, ratio = two_prod(at.root, at.root);
         const Sum2 phi0 = tau >= -0.25 ? exponent_near(mu, half * two_prod(tau, tau), tau).phi0
                           : at.root > 1e-290 ? exponent_deep(mu, half, ratio + -1.0, at.root, 0).phi0
                                              : Sum2{-0.5 * r * r, 0};
         return tail_from(phi0, i.tail, i, tau >= 0, {}, 0);
     }
-    Sum2 excess() const {  // D
+    double excess() const { return value(excess_two()); }  // D = x - N - s^2
+    Sum2 excess_two() const {
         const Sum2 tau = two_sum(last.tau, (1 + last.tau) * growth);
         const Sum2 d = tau * (Sum2{h, h_low} * (tau + 2.0) + mu);
         return {2 * d.hi, 2 * d.lo};
@@ -86,20 +87,27 @@ struct Quantile {
     }
 };
 
-inline Quantile quantile(Sum2 score, double mu, Sum2 half) {  // score finite, half = s^2/2
+// Where the solve begins: the root of a neighbouring ball of the same score.
+struct Start {
+    double r = nan, tau = nan;
+};
+
+// score finite, half = s^2/2
+inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
     const double z = score.hi, h = half.hi;
-    // r to second order in z/sqrt(c2), then the Lugannani-Rice formula
+    // r to second order in z/sqrt(c2), then the Lugannani-Rice formula; or what `near` says
     const double s2 = mu + 2 * h, sd = std::sqrt(s2), y = z / sd;
     const double a = 2 * h / s2, b = 2 * mu / (3 * s2), c = mu / (2 * s2);
     const double guess = z - 0.5 / sd * (a + b + 0.5 * (a * b + 2 * b * b - a * a - 2 * c) * y);
-    const bool series = std::fabs(y) < 0.2;
-    double r = series ? guess : z;
-    Quantile out{mu, h, half.lo, root_of(mu, h, r, r / sd * (1 + 0.5 * b * r / sd)), r, 0, 0, {}};
+    const bool known = near.r == near.r, series = std::fabs(y) < 0.2;
+    const double r = known ? near.r : series ? guess : z;
+    const double tau = known ? near.tau : r / sd * (1 + 0.5 * b * r / sd);
+    Quantile out{mu, h, half.lo, root_of(mu, h, r, tau), r, 0, 0, {}};
     const auto move = [&](double step, double slope) {
         out.r += step;
         out.at = root_of(mu, h, out.r, out.at.tau + slope * step);
     };
-    for (int i = 0; i < (series ? 1 : 6); ++i) {
+    for (int i = 0; i < (known ? 0 : series ? 1 : 6); ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
         if (std::fabs(out.r) < 1e-3 && series) break;
         const double w = tau * std::sqrt(c2) / out.r;
@@ -127,8 +135,9 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half) {  // score finite, h
         const double rise = step * (g + 0.5 * step * bend);
         const bool small = std::fabs(step * step * step) < 1e-17 * c2 && std::fabs(rise) < 0.01;
         if (small) {
-            out.growth = std::expm1(rise), out.r = r + step;
-            out.at = {tau + ratio * out.growth, out.at.root * std::exp(0.5 * rise)};
+            out.growth = rise * (1 + rise * (0.5 + rise * (1 / 6. + rise * (1 / 24. + rise / 120))));
+            out.r = r + step;
+            out.at = {tau + ratio * out.growth, out.at.root * std::sqrt(1 + out.growth)};
         } else {
             out.r = r;
             move(step, ratio * g), out.last = out.at, out.growth = 0;
@@ -138,7 +147,9 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half) {  // score finite, h
     }
     return out;
 }
-inline Quantile quantile(double z, double mu, double h) { return quantile({z, 0}, mu, {h, 0}); }
+inline Quantile quantile(double z, double mu, double h, Start near = {}) {
+    return quantile({z, 0}, mu, {h, 0}, near);
+}
 
 struct Ball {
     double u, rho;  // rho = s + u
@@ -150,7 +161,7 @@ inline Ball ball_of(const Quantile& q, double s) {
         return {value(rho + -s), rho.hi};
     }
     // u (2 s + u) = N + D
-    const Sum2 w = q.excess() + 2 * q.mu;
+    const Sum2 w = q.excess_two() + 2 * q.mu;
     const double u = w.hi / (s + std::sqrt(std::fma(s, s, w.hi)));
     const Sum2 rest = w - (two_sum(2 * s, u) * u);
     const double better = u + 0.5 * (value(rest) / (s + u));
@@ -176,7 +187,7 @@ inline double ncx2_quantile(Sum2 score, double df, double nc) {
     if (std::fabs(z) == inf) return z < 0 ? 0 : inf;
     if (std::fabs(z) >= half_space) return z < 0 ? 0 : (std::sqrt(nc) + z) * (std::sqrt(nc) + z);
     const Quantile q = quantile(score, 0.5 * df, {0.5 * nc, 0});
-    if (!q.deep()) return value(q.excess() + two_sum(nc, df));
+    if (!q.deep()) return value(q.excess_two() + two_sum(nc, df));
     const Sum2 rho = q.rho_deep();
     return rho.hi * rho.hi + 2 * (rho.hi * rho.lo);
 }

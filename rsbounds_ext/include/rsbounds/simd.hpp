@@ -25,12 +25,17 @@ typedef double vec __attribute__((vector_size(32)));
 typedef std::int64_t ivec __attribute__((vector_size(32)));
 constexpr int lanes = 4;
 
+// the first N coefficients of c
+template <int N, class T>
+RSB_INLINE vec polynomial(const T* c, vec x) {
+    vec r = vec{} + c[N - 1];
+#pragma GCC unroll 16
+    for (int i = N - 2; i >= 0; --i) r = r * x + c[i];
+    return r;
+}
 template <std::size_t N>
 RSB_INLINE vec horner(const double (&c)[N], vec x) {
-    vec r = x * 0.0 + c[N - 1];
-#pragma GCC unroll 16
-    for (int i = int(N) - 2; i >= 0; --i) r = r * x + c[i];
-    return r;
+    return polynomial<int(N)>(&c[0], x);
 }
 
 constexpr double round_magic = 0x1.8p52;
