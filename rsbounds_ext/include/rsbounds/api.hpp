@@ -53,16 +53,16 @@ inline double ncx2_pdf(double x, double df, double nc) {
     return std::exp(ncx2_logpdf(x, df, nc));
 }
 inline double ncx2_ppf(double p, double df, double nc) {
-    return flagged(ncx2_quantile(rsb::ndtri(p), df, nc));
+    return flagged(ncx2_quantile(rsb::ndtri_two(p), df, nc));
 }
 inline double ncx2_isf(double p, double df, double nc) {
-    return flagged(ncx2_quantile(-rsb::ndtri(p), df, nc));
+    return flagged(ncx2_quantile(-rsb::ndtri_two(p), df, nc));
 }
 inline double ncx2_ppf_exp(double log_p, double df, double nc) {
-    return flagged(ncx2_quantile(rsb::ndtri_exp(log_p), df, nc));
+    return flagged(ncx2_quantile(rsb::ndtri_exp_two(log_p), df, nc));
 }
 inline double ncx2_isf_exp(double log_p, double df, double nc) {
-    return flagged(ncx2_quantile(-rsb::ndtri_exp(log_p), df, nc));
+    return flagged(ncx2_quantile(-rsb::ndtri_exp_two(log_p), df, nc));
 }
 
 inline double lipschitz_ratio(double z, double dim) { return flagged(rsb::lipschitz_ratio(z, dim)); }

@@ -40,6 +40,19 @@ struct Saddle {
     double shift;
 };
 
+// phi0 and log(1 + tau) for tau, or for 1 + tau = (root 2^-power)^2 where tau < -0.25
+struct Exponent {
+    Sum2 phi0, log_ratio;
+};
+RSB_INLINE Exponent exponent_near(double mu, Sum2 square, double tau) {  // square = h tau^2
+    const Sum2 defect = log1p_defect_two(tau);
+    return {-(defect * mu + square), -defect + tau};
+}
+RSB_INLINE Exponent exponent_deep(double mu, Sum2 h, Sum2 tau, double root, double power) {
+    const Sum2 log = log_two(root) - times_ln2(power), twice = {2 * log.hi, 2 * log.lo};
+    return {(twice - tau) * mu - h * (tau * tau), twice};
+}
+
 RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
     Saddle p;
     p.mu = 0.5 * dim;
@@ -48,34 +61,35 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
     const double snc = nc.hi * x;
     p.c2 = snc < 1e300 ? std::sqrt(p.mu * p.mu + snc) : std::sqrt(nc.hi) * rho.hi;
     const double far = p.mu + p.c2, ratio = x / far;
+    Exponent e;
     if (ratio > 0.75) {
         p.tau = excess.hi / ((x - p.mu) + p.c2) * ratio;
         p.root = std::sqrt(ratio);
         p.beta = p.h + p.h * p.tau;
-        const Sum2 defect = log1p_defect_two(p.tau), square = h * two_prod(p.tau, p.tau);
-        p.log_ratio = -defect + p.tau;
+        const Sum2 square = h * two_prod(p.tau, p.tau);
+        e = exponent_near(p.mu, square, p.tau);
         // D/2 - tau (mu + 2 h) - h tau^2
         const Sum2 m = two_sum(p.mu, nc.hi), line = two_prod(p.tau, m.hi);
         const Sum2 rest = two_sum(0.5 * excess.hi, -line.hi);
         const double low = 0.5 * excess.lo - (line.lo + square.lo + p.tau * (m.lo + nc.lo));
         p.shift = ((rest.hi - square.hi) + (rest.lo + low)) / (1 + p.tau);
-        p.phi0 = -(defect * p.mu + square) + -p.tau * p.shift;
-    } else {  // x and root may underflow where rho does not: 1 + tau is the square of a double
-        const double power = rho.hi < 1e-200 ? 600 : 0, up = rho.hi < 1e-200 ? 0x1p600 : 1;
+    } else {  // x and root may underflow where rho does not
+        const bool tiny = rho.hi < 1e-200;
+        const double up = tiny ? 0x1p600 : 1;
         const Sum2 big = {rho.hi * up, rho.lo * up};
         const double root = big.hi / std::sqrt(far);
         p.root = root / up;
         const Sum2 square = two_prod(p.root, p.root), tau = square + -1.0;
-        const Sum2 log = log_two(root) - times_ln2(power);
         p.tau = tau.hi;
         p.beta = p.h * square.hi;
-        p.log_ratio = {2 * log.hi, 2 * log.lo};
+        e = exponent_deep(p.mu, h, tau, root, tiny ? 600 : 0);
         // y/(1 + tau) - (mu + h (1 + tau)), y = rho^2/2
         const Sum2 q = big / root, y = q * q;
         const Sum2 d = Sum2{0.5 * y.hi, 0.5 * y.lo} + -p.mu;
         p.shift = value(d - h * square);
-        p.phi0 = ((p.log_ratio - tau) * p.mu - h * (tau * tau)) + -p.tau * p.shift;
     }
+    p.phi0 = e.phi0 + -p.tau * p.shift;
+    p.log_ratio = e.log_ratio;
     return p;
 }
 
@@ -98,33 +112,35 @@ struct Tail {
         return {rsb::scaled(p.hi, e.power), rsb::scaled(p.lo, e.power)};
     }
     double small() const {
-        if (central()) return pole < 2 ? 0.5 + centred() : value(line() + 1 / (1 + std::exp(pole)));
+        if (central()) return pole < 2 ? value(centred() + 0.5) : value(line() + 1 / (1 + std::exp(pole)));
         const Scaled2 e = exp_two(phi0);
         return rsb::scaled(value(e.value * scaled), e.power);
     }
-    double centred() const { return value(line() + -0.5 * std::tanh(0.5 * pole)); }  // small - 1/2
+    Sum2 centred() const { return line() + -0.5 * std::tanh(0.5 * pole); }  // small - 1/2
     double below() const { return upper ? 1 - small() : small(); }
     double above() const { return upper ? small() : 1 - small(); }
-    double log_small() const {
-        if (central()) return std::log(small());
-        return phi0.hi + (phi0.lo + (std::log(scaled.hi) + scaled.lo / scaled.hi));
+    Sum2 log_small_two() const {
+        if (central()) return {std::log(small()), 0};
+        return two_sum(phi0.hi, phi0.lo + (std::log(scaled.hi) + scaled.lo / scaled.hi));
     }
+    double log_small() const { return log_small_two().hi; }
     double log_lower() const { return upper ? std::log1p(-small()) : log_small(); }
     double log_upper() const { return upper ? log_small() : std::log1p(-small()); }
     double log_density() const {  // of X
         return value(phi0 - log_ratio + std::log(0.5 * density));
     }
-    double score() const {
-        const double z = central() ? central_score() : outer_score(log_small());
+    Sum2 score_two() const {
+        const Sum2 z = central() ? central_score() : outer_score(log_small_two());
         return upper ? -z : z;
     }
-    double central_score() const {
-        const double c = centred();
-        return c < -0.425 ? -ndtri_tail(log_small()) : ndtri_centre(c);
+    Sum2 central_score() const {
+        const Sum2 c = centred();
+        return c.hi < -0.425 ? -ndtri_tail(log_small_two()) : ndtri_centre(c);
     }
-    double outer_score(double l) const {
-        return l < log_central ? -ndtri_tail(l) : ndtri_centre(small() - 0.5);
+    Sum2 outer_score(Sum2 l) const {
+        return l.hi < log_central ? -ndtri_tail(l) : ndtri_centre(two_sum(small(), -0.5));
     }
+    double score() const { return score_two().hi; }
 };
 
 RSB_INLINE Tail tail_from(Sum2 phi0, Sum2 scaled, const Integral& i, bool upper, Sum2 log_ratio,

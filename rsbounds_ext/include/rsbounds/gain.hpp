@@ -128,13 +128,13 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
                                      : ball_tail(u1, rho1, dim, s1, true);
         const double x = end.score(), over = over_normal(end, x);
         const double growth = 2 * (q.mu + end.beta) * end.density * over;
-        const double error = 1.5 * growth * (lost / q.growth + 8e-16 * std::fmin(by_d, by_u));
+        const double error = 1.5 * growth * (lost / q.slope + 8e-16 * std::fmin(by_d, by_u));
         // of all sets of that P0 the worst one stays worst to first order: the ball stands still
         const double slope =
             slope_along(end, over, q.mu, rho1, s1, r.rate * rho1, alpha / r.k - r.rate * s1);
         out = difference(up ? -x : x, b, error, slope);
     } else {  // a half-space
-        out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / q.growth + 8e-16 * by_u), alpha / r.k);
+        out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / q.slope + 8e-16 * by_u), alpha / r.k);
     }
     const double c2 = q.mu + 2 * q.beta();
     const double span = std::fmax((du + ds) / std::sqrt(c2), r.change / r.k);

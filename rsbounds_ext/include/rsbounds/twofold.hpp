@@ -73,6 +73,11 @@ inline Sum2 square_root(double x) {  // x >= 0, subnormal or not
     return {r, 0.5 * (std::fma(-r, r, x) / r)};
 }
 
+inline Sum2 square_root(Sum2 x) {  // x normal
+    const double r = std::sqrt(x.hi);
+    return {r, 0.5 * ((std::fma(-r, r, x.hi) + x.lo) / r)};
+}
+
 constexpr double ln2 = 0.6931471805599453, ln2_low = 2.3190468138462996e-17;
 
 // log 2 times an integer below 2^11 in size
