@@ -134,11 +134,15 @@ struct Tail {
         return value(phi0 - log_ratio + log_two(0.5 * density));
     }
     Sum2 score_two() const {
-        const Sum2 l = log_small_two();
-        const Sum2 z = l.hi < log_central ? -ndtri_tail(l)
-                       : central()        ? ndtri_centre(centred())
-                                          : ndtri_centre(two_sum(small(), -0.5));
+        const Sum2 z = central() ? central_score() : outer_score(log_small_two());
         return upper ? -z : z;
+    }
+    Sum2 central_score() const {
+        const Sum2 c = centred();
+        return c.hi < -0.425 ? -ndtri_tail(log_small_two()) : ndtri_centre(c);
+    }
+    Sum2 outer_score(Sum2 l) const {
+        return l.hi < log_central ? -ndtri_tail(l) : ndtri_centre(two_sum(small(), -0.5));
     }
     double score() const { return score_two().hi; }
 };

@@ -14,13 +14,20 @@
 // search can underflow or overflow for an extreme unit of the input.
 #pragma once
 
+#include <cstdlib>
+
 #include "gain.hpp"
 
 namespace rsb {
 
+// x 2^e, as std::ldexp
+inline double times_power(double x, int e) {
+    return std::abs(e) < 900 ? scaled(x, double(e)) : std::ldexp(x, e);
+}
+
 // x 2^e >= 0, never above it
 inline double scaled_down(double x, int e) {
-    const double y = std::ldexp(x, e);
+    const double y = times_power(x, e);
     if (y > std::numeric_limits<double>::max()) return x < inf ? std::numeric_limits<double>::max() : x;
     return y < std::numeric_limits<double>::min() && y > 0 ? std::nextafter(y, 0.0) : y;
 }
@@ -35,7 +42,7 @@ struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
         return {k, std::fabs(m), std::fabs(m) * (1 + k), t, up ? t : -t};
     }
     double log_slope(double) const { return rate; }
-    SemiElastic scaled(int e) const { return {std::ldexp(rate, -e)}; }
+    SemiElastic scaled(int e) const { return {times_power(rate, -e)}; }
 };
 
 struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
@@ -60,7 +67,7 @@ struct SigmaRange {  // low <= sigma(y) <= high wherever y is
         return {(up ? high : low) / sigma, change, change * (up ? 2 + change : 2 - change)};
     }
     double log_slope(double) const { return 0; }
-    SigmaRange scaled(int e) const { return {scaled_down(low, e), std::ldexp(high, e)}; }
+    SigmaRange scaled(int e) const { return {scaled_down(low, e), times_power(high, e)}; }
 };
 
 struct Budget {
@@ -130,7 +137,7 @@ double rough_excess(const Budget& p, const Envelope& e, double distance, bool up
 template <class Envelope>
 double guess(const Budget& p, const Envelope& e, bool both, bool& up) {
     const double cap = both ? p.cohen() : inf, slope = e.log_slope(p.sigma) * p.sigma;
-    double last = 0, f_last = rough_excess(p, e, last, up);
+    double last = 0, f_last = slope > 0 ? -0.5 * p.gap : rough_excess(p, e, last, up);
     if (both && slope == 0) {
         const double other = rough_excess(p, e, last, !up);
         if (other > f_last) up = !up, f_last = other;
@@ -204,7 +211,7 @@ bool searchable(const Budget& p, const Envelope& e, double& trivial) {
 template <class Envelope>
 int scale(Budget& p, Envelope& e) {
     const int power = std::ilogb(p.sigma);
-    p.sigma = std::ldexp(p.sigma, -power), e = e.scaled(-power);
+    p.sigma = times_power(p.sigma, -power), e = e.scaled(-power);
     return power;
 }
 

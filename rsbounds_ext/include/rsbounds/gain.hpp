@@ -39,26 +39,21 @@ struct Gain {
     double score = nan, score_error = nan;  // X, where the gain is X - b: nearer than b + value
 };
 
-// The hazard 1/M(z) to within a third, z > -0.6.
-inline double rough_hazard(double z) { return 0.5 * (z + std::sqrt(z * z + 3)); }
-
-// dG/dlog rho of a ball of score z, from the nodes of its contour
-inline double log_slope(double mu, double beta, double density, double tail, bool upper, double z) {
-    return 2 * (mu + beta) * density / (tail * rough_hazard(upper ? z : -z));
+// e^phi0 over the normal density at the score z
+inline double over_normal(const Tail& t, double z) {
+    z = std::fabs(z);
+    return z > 1 ? mills(z) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + t.phi0.hi);
 }
 
-// dG along (drho, -ds) at (s, rho), where the score is z: two terms of one sign
-inline double slope_along(const Tail& t, double z, double mu, double rho, double s, double drho,
+// dG along (drho, -ds) at (s, rho): two terms of one sign; `over` is over_normal there
+inline double slope_along(const Tail& t, double over, double mu, double rho, double s, double drho,
                           double ds) {
-    z = std::fabs(z);
-    // e^phi0 over the normal density at z
-    const double scale = z > 1 ? mills(z) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + t.phi0.hi);
     const double growth = 2 * (mu + t.beta) / rho;
-    return scale * (growth * t.density * drho + s * (t.density + t.drift) * ds);
+    return over * (growth * t.density * drho + s * (t.density + t.drift) * ds);
 }
 inline double score_slope(double u, double rho, double dim, double s, double drho, double ds) {
     const Tail t = ball_tail(u, rho, dim, s, true);
-    return slope_along(t, t.score(), 0.5 * dim, rho, s, drho, ds);
+    return slope_along(t, over_normal(t, t.score()), 0.5 * dim, rho, s, drho, ds);
 }
 
 // Mean of f over [0, 1]: Gauss-Legendre, 3 nodes or 5.
@@ -88,7 +83,7 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
         const double rho1 = std::exp(log_rho1), s1 = r.k * s0, mu = 0.5 * dim;
         const Tail end = ball_tail(rho1 - s1, rho1, dim, s1);
         const double x = end.score();
-        const double slope = log_slope(mu, end.beta, end.density, end.total(), end.upper, x);
+        const double slope = 2 * (mu + end.beta) * end.density * over_normal(end, x);
         const double moved = (lost + 2e-15 * (volume + s0 * s0)) / dim + 1e-15;
         return difference(up ? -x : x, b, 1.5 * slope * moved);
     }
@@ -127,18 +122,19 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
     const double u1 = ball.rho < 0.5 * s0 ? rho1 - s1 : (ball.u + sign * alpha) / r.k;
     const double by_u = std::fmin((std::fabs(ball.u) / r.k + std::fabs(u1)) / rho1, 1);
     const double lost = 4e-15 * (1 + std::fabs(b));
-    const double slope0 = log_slope(q.mu, q.beta(), q.density, q.tail, q.at.tau >= 0, up ? -b : b);
-    Gain out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / slope0 + 8e-16 * by_u), alpha / r.k);
-    if (u1 < half_space) {  // else that of a half-space
+    Gain out;
+    if (u1 < half_space) {
         const Tail end = by_d < by_u ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, {rho1, 0}, d1 / k2, true)
                                      : ball_tail(u1, rho1, dim, s1, true);
-        const double x = end.score();
-        const double slope1 = log_slope(q.mu, end.beta, end.density, end.total(), end.upper, x);
+        const double x = end.score(), over = over_normal(end, x);
+        const double growth = 2 * (q.mu + end.beta) * end.density * over;
+        const double error = 1.5 * growth * (lost / q.slope + 8e-16 * std::fmin(by_d, by_u));
         // of all sets of that P0 the worst one stays worst to first order: the ball stands still
         const double slope =
-            slope_along(end, x, q.mu, rho1, s1, r.rate * rho1, alpha / r.k - r.rate * s1);
-        const double error = 1.5 * slope1 * (lost / slope0 + 8e-16 * std::fmin(by_d, by_u));
+            slope_along(end, over, q.mu, rho1, s1, r.rate * rho1, alpha / r.k - r.rate * s1);
         out = difference(up ? -x : x, b, error, slope);
+    } else {  // a half-space
+        out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / q.slope + 8e-16 * by_u), alpha / r.k);
     }
     const double c2 = q.mu + 2 * q.beta();
     const double span = std::fmax((du + ds) / std::sqrt(c2), r.change / r.k);

@@ -46,9 +46,11 @@ inline Root root_of(double mu, double h, double r, double tau) {
     for (int i = 0; i < 100; ++i) {  // convex: monotone once past the root
         tau = std::fmax(tau, -0.45);
         const double f = mu * log1p_defect(tau) + h * tau * tau - target;
-        const double step = f / (tau * (mu / (1 + tau) + 2 * h));
+        const double part = mu / (1 + tau), slope = part + 2 * h, newton = f / (tau * slope);
+        const double curve = (part / (1 + tau) + 2 * h) / (tau * slope);
+        const double step = newton / (1 - 0.5 * newton * curve);  // Halley's
         tau -= step;
-        if (!(std::fabs(step) > 1e-8 * std::fabs(tau))) break;
+        if (!(std::fabs(step) > 4e-6 * std::fabs(tau))) break;
     }
     return {tau, std::sqrt(1 + tau)};
 }
@@ -56,7 +58,8 @@ inline Root root_of(double mu, double h, double r, double tau) {
 struct Quantile {
     double mu, h, h_low;
     Root at;
-    double r, density, tail;  // the last two of the last exact evaluation, scaled as in Integral
+    double r;
+    double slope;  // dG/dlog rho, from the last exact evaluation
     // `at` once more, as an exact root and what remains: 1 + tau = (1 + last.tau)(1 + growth)
     Root last;
     double growth = 0;
@@ -102,12 +105,15 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
     const bool known = near.r == near.r, series = std::fabs(y) < 0.2;
     const double r = known ? near.r : series ? guess : z;
     const double tau = known ? near.tau : r / sd * (1 + 0.5 * b * r / sd);
-    Quantile out{mu, h, half.lo, root_of(mu, h, r, tau), r, 0, 0, {}};
+    Quantile out{mu, h, half.lo, root_of(mu, h, r, tau), r, 0, {}};
     const auto move = [&](double step, double slope) {
         out.r += step;
         out.at = root_of(mu, h, out.r, out.at.tau + slope * step);
     };
-    for (int i = 0; i < (known ? 0 : series ? 1 : 6); ++i) {
+    // the series' error, at which one exact evaluation will do (see the end)
+    const double error = 0.05 * (1 + z * z) / (s2 * sd);
+    const bool good = known || (series && error * error < 1e-16 * s2 * sd);
+    for (int i = 0; i < (good ? 0 : series ? 1 : 6); ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
         if (std::fabs(out.r) < 1e-3 && series) break;
         const double w = tau * std::sqrt(c2) / out.r;
@@ -121,12 +127,11 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
         const Sum2 zk = in.score_two(), miss = score - zk;
         const double r = std::copysign(std::sqrt(-2 * in.phi0.hi), tau);
         const double spread = std::fabs(r) < 1e-8 ? 1 / std::sqrt(c2) : tau / r;
-        // far out dz/dr is 1
-        const double slope = std::fabs(z) > 1e7 ? 1
-                             : sqrt_2pi * in.density / spread *
-                                   std::exp(0.5 * (zk.hi - r) * (zk.hi + r));
+        // e^phi0 over the normal density at the score; far out dz/dr is 1
+        const double over = sqrt_2pi * std::exp(0.5 * (zk.hi - r) * (zk.hi + r));
+        const double slope = std::fabs(z) > 1e7 ? 1 : over * in.density / spread;
         const double step = miss.hi / slope;
-        out.density = in.density, out.tail = in.total(), out.last = out.at;
+        out.slope = 2 * (mu + out.beta()) * in.density * over, out.last = out.at;
         // log(1 + tau) by Taylor's series in r: what it leaves out is about step^3/c2 of r
         const double ratio = out.at.root * out.at.root, g = 1 / (spread * c2);
         const double bend = std::fabs(r) < 1e-6
