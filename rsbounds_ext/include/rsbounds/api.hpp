@@ -50,7 +50,8 @@ inline double ncx2_logpdf(double x, double df, double nc) {
                 [](const Tail& t) { return t.log_density(); });
 }
 inline double ncx2_pdf(double x, double df, double nc) {
-    return std::exp(ncx2_logpdf(x, df, nc));
+    const double at_zero = df > 2 ? 0 : df == 2 ? 0.5 * std::exp(-0.5 * nc) : inf;
+    return ncx2(x, df, nc, at_zero, 0, [](const Tail& t) { return t.density_of_x(); });
 }
 inline double ncx2_ppf(double p, double df, double nc) {
     return flagged(ncx2_quantile(rsb::ndtri_two(p), df, nc));

@@ -126,8 +126,12 @@ struct Tail {
     double log_small() const { return log_small_two().hi; }
     double log_lower() const { return upper ? std::log1p(-small()) : log_small(); }
     double log_upper() const { return upper ? log_small() : std::log1p(-small()); }
+    double density_of_x() const {
+        const Scaled2 e = exp_two(phi0 - log_ratio);
+        return rsb::scaled(value(e.value * (0.5 * density)), e.power);
+    }
     double log_density() const {  // of X
-        return value(phi0 - log_ratio + std::log(0.5 * density));
+        return value(phi0 - log_ratio + log_two(0.5 * density));
     }
     Sum2 score_two() const {
         const Sum2 z = central() ? central_score() : outer_score(log_small_two());

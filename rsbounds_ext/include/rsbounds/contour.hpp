@@ -68,10 +68,10 @@ RSB_INLINE Vec2 two_prod(vec a, vec b) {
     return p;
 }
 
-// [(tau - v) e cos - (2 + tau + v) es]/((tau + v)^2 + 4 v) with one rounding, that of es's term
-RSB_INLINE Vec2 near_quotient(double tau, vec v, vec e, vec cos, vec es) {
+// [(tau - v) ec - (2 + tau + v) es]/((tau + v)^2 + 4 v) with one rounding, that of es's term
+RSB_INLINE Vec2 near_quotient(double tau, vec v, Vec2 ec, vec es) {
     const vec t = v * 0.0 + tau;
-    const Vec2 a = two_sum(t, -v), b = two_sum(t, v), ec = two_prod(e, cos);
+    const Vec2 a = two_sum(t, -v), b = two_sum(t, v);
     const Vec2 main = two_prod(a.hi, ec.hi), top = two_sum(main.hi, -(2.0 + b.hi) * es);
     const Vec2 square = two_prod(b.hi, b.hi), den = two_sum(square.hi, 4.0 * v);
     const vec top_low = top.lo + (main.lo + (a.hi * ec.lo + a.lo * ec.hi));
@@ -87,19 +87,22 @@ RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
     vec tails = {}, lead = {}, densities = {}, drifts = {};
     for (int k = 0; k < Nodes::limit; k += lanes) {
         const Node n = nodes.at(k);
-        const vec v = n.v, ec = n.e * n.cos, es = n.sin;
+        const vec v = n.v, ec = n.cos + n.rest, es = n.sin;
         densities += ec - es;
         if (drift) drifts += ((2.0 + v) * es - v * ec) / (1.0 + v);
         if (k == 0 && !far) {
-            const Vec2 r = near_quotient(tau, v, n.e, n.cos, es);
+            const Vec2 r = near_quotient(tau, v, {n.cos, n.rest}, es);
             lead = r.hi, tails = r.lo;
             continue;
         }
         const vec tv = tau + v, square = tv * tv + 4.0 * v;
         const vec top = far ? v * (4.0 + 3.0 * tau + v) * ec + tau * (2.0 + tv) * es
                             : (tau - v) * ec - (2.0 + tv) * es;
-        const vec whole = far ? ec - top / square : top / square;
-        if (k == 0) lead = whole; else tails += whole;
+        if (far && k == 0) {
+            lead = n.cos, tails = n.rest - top / square;
+        } else {
+            tails += far ? ec - top / square : top / square;
+        }
         if (n.last) break;
     }
     // 2/pi in two parts, the first of 26 bits
@@ -127,7 +130,7 @@ RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, doubl
     const double step = leading(c2 < near_gaussian ? quadrature_step(c2) : kappa / std::sqrt(c2));
     Integral out =
         c2 < near_gaussian  ? over(AnyNodes{mu, beta, step}, tau, c2, drift)
-        : c2 < gaussian_law ? over(TableNodes<7, 7, 10, 10, 10>(mu, beta, step), tau, c2, drift)
+        : c2 < gaussian_law ? over(TableNodes<7, 7, 10, 12, 12>(mu, beta, step), tau, c2, drift)
                             : over(TableNodes<3, 4, 5, 4, 5>(mu, beta, step), tau, c2, drift);
     out.pole = std::fabs(excess) * step < 2 * pi * root
                    ? 2 * pi * std::fabs(tau / (1 + root)) / step

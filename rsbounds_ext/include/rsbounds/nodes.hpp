@@ -22,7 +22,7 @@
 namespace rsb {
 
 struct Node {
-    vec v, e, cos, sin;  // v, E, cos T and E q sin T, but for a common sign of E and cos T
+    vec v, cos, rest, sin;  // v, E cos T in two parts, E q sin T
     bool last;           // what lies beyond these four is below 1e-17 of the sum
 };
 
@@ -41,16 +41,19 @@ struct AnyNodes {
         const SinCos sc = sincos(angle, e);
         // the next node's exponent, extrapolated
         const bool last = !(2 * exponent[lanes - 1] - exponent[lanes - 2] < 40);
-        return {v, e, sc.cos, e * (q * sc.sin), last};
+        return {v, e * sc.cos, vec{}, e * (q * sc.sin), last};
     }
 };
 
 constexpr double kappa = 0.3;
 static constexpr vec gaussian[4] = {  // exp(-2 (kappa (k + 1/2))^2)
-    {0.9559974818331, 0.6669768108584744, 0.32465246735834974, 0.11025052530448524},
+    {0.9559974818331, 0.6669768108584744, 0.32465246735834974, 0.11025052530448523},
     {0.02612140985391824, 0.004317840007633081, 0.0004979554215032739, 4.0065297392951096e-05},
     {2.2490559670323463e-06, 8.808179196460577e-08, 2.406722436301053e-09, 4.587962487139299e-11},
     {6.101936677605337e-13, 5.661995516948962e-15, 3.665433395601051e-17, 1.6555226620987754e-19}};
+
+constexpr vec gaussian_low = {-5.3177263628265353e-17, 2.1932828006690338e-17,
+                              -9.10471120916123e-18, -4.331145610647016e-18};
 
 // Taylor's, sin T/T and cos T in T^2
 static constexpr double exp_series[] = {
@@ -59,11 +62,11 @@ static constexpr double exp_series[] = {
 static constexpr double sin_series[] = {
     1.0, -0.16666666666666666, 0.008333333333333333, -0.0001984126984126984,
     2.7557319223985893e-06, -2.505210838544172e-08, 1.6059043836821613e-10,
-    -7.647163731819816e-13, 2.8114572543455206e-15, -8.22063524662433e-18};
+    -7.647163731819816e-13, 2.8114572543455206e-15, -8.22063524662433e-18, 1.9572941063391263e-20, -3.868170170630684e-23};
 static constexpr double cos_series[] = {
     1.0, -0.5, 0.041666666666666664, -0.001388888888888889, 2.48015873015873e-05,
     -2.755731922398589e-07, 2.08767569878681e-09, -1.1470745597729725e-11,
-    4.779477332387385e-14, -1.5619206968586225e-16};
+    4.779477332387385e-14, -1.5619206968586225e-16, 4.110317623312165e-19, -8.896791392450574e-22};
 
 // Numbers of coefficients: of P, of S, of e^x, of the sine and of the cosine.
 template <int P, int S, int X, int Sin, int Cos>
@@ -83,10 +86,12 @@ struct TableNodes {
     RSB_INLINE Node at(int k) const {
         const vec q = (halves + double(k)) * step, v = q * q;
         const vec x = v * polynomial<P + 1>(p, v), angle = q * v * polynomial<S>(s, v), square = angle * angle;
-        const vec e = gaussian[k / lanes] * polynomial<X>(exp_series, x);
-        const vec c = polynomial<Cos>(cos_series, square);
+        const vec g = gaussian[k / lanes], more = x * polynomial<X - 1>(exp_series + 1, x);
+        const vec less = square * polynomial<Cos - 1>(cos_series + 1, square);
         const vec d = polynomial<Sin>(sin_series, square);
-        return {v, e, c, e * (q * angle * d), false};
+        // E = g (1 + more), cos T = 1 + less: the first four are g and a rest that is small
+        const vec rest = g * (more + (less + more * less)) + (k == 0 ? gaussian_low : vec{});
+        return {v, g, rest, (g + g * more) * (q * angle * d), false};
     }
 };
 
