@@ -212,7 +212,7 @@ def _tail(a: Array, b: Array, x: Array, below: NDArray[np.bool_]) -> tuple[Array
     """The beta law's probability below x, above it elsewhere, and the slope."""
     value = _function(below, sc.betainc, sc.betaincc, a, b, x)
     log = evaluate(sc.xlogy, a, x) + evaluate(sc.xlog1py, b - 1.0, -x)
-    return value, np.exp(log - evaluate(sc.betaln, a, b))
+    return value, evaluate(np.exp, log - evaluate(sc.betaln, a, b))
 
 
 def _beta(k: Array, n: Array, in_p: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -242,9 +242,9 @@ def _solve(k: Array, n: Array, alpha: Array, in_p: NDArray[np.bool_]) -> Array:
     x: Array = _function(rising, sc.betaincinv, sc.betainccinv, a, b, target)
     value, slope = _tail(a, b, x, rising)
     with np.errstate(divide="ignore", invalid="ignore"):
-        step = either(rising, -value, value) * np.log(value / target) / slope
+        step = either(rising, -value, value) * evaluate(np.log, value / target) / slope
     step = evaluate(np.minimum, evaluate(np.maximum, step, -1e-3), 1e-3)
-    x = x * np.exp(step)
+    x = x * evaluate(np.exp, step)
 
     def accepted(x: Array) -> NDArray[np.bool_]:
         value, slope = _tail(a, b, x, rising)
