@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import count, on_host
 from rsbounds.loading.callables import guarded, shown
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.rows import CorruptInput, Data, stored_array
@@ -71,5 +71,5 @@ class SequenceData(Data):
             if self._scale is None:
                 return stored_array(pixels), pixels / np.float32(255), label
             return stored_array(pixels), pixels, label
-        array = guarded(what, lambda: np.asarray(x.detach().cpu() if hasattr(x, "detach") else x))
+        array = guarded(what, lambda: np.asarray(on_host(what, x)))
         return stored_array(array), array, label
