@@ -47,22 +47,23 @@ inline double ncx2_logsf(double x, double df, double nc) {
 inline double ncx2_logpdf(double x, double df, double nc) {
     const double at_zero = df > 2 ? -inf : df == 2 ? -ln2 - 0.5 * nc : inf;
     return ncx2(x, df, nc, at_zero, -0.5 * x,
-                [](const Tail& t) { return t.phi1 + std::log(0.5 * t.density); });
+                [](const Tail& t) { return t.log_density(); });
 }
 inline double ncx2_pdf(double x, double df, double nc) {
-    return std::exp(ncx2_logpdf(x, df, nc));
+    const double at_zero = df > 2 ? 0 : df == 2 ? 0.5 * std::exp(-0.5 * nc) : inf;
+    return ncx2(x, df, nc, at_zero, 0, [](const Tail& t) { return t.density_of_x(); });
 }
 inline double ncx2_ppf(double p, double df, double nc) {
-    return flagged(ncx2_quantile(rsb::ndtri(p), df, nc));
+    return flagged(ncx2_quantile(rsb::ndtri_two(p), df, nc));
 }
 inline double ncx2_isf(double p, double df, double nc) {
-    return flagged(ncx2_quantile(-rsb::ndtri(p), df, nc));
+    return flagged(ncx2_quantile(-rsb::ndtri_two(p), df, nc));
 }
 inline double ncx2_ppf_exp(double log_p, double df, double nc) {
-    return flagged(ncx2_quantile(rsb::ndtri_exp(log_p), df, nc));
+    return flagged(ncx2_quantile(rsb::ndtri_exp_two(log_p), df, nc));
 }
 inline double ncx2_isf_exp(double log_p, double df, double nc) {
-    return flagged(ncx2_quantile(-rsb::ndtri_exp(log_p), df, nc));
+    return flagged(ncx2_quantile(-rsb::ndtri_exp_two(log_p), df, nc));
 }
 
 inline double lipschitz_ratio(double z, double dim) { return flagged(rsb::lipschitz_ratio(z, dim)); }

@@ -20,7 +20,7 @@
 namespace rsb {
 
 inline Tail marcum_tail(double m, double a, double b) {
-    return tail_of(2 * m, two_prod(a, a), b * b, b, square_excess(b, 2 * m, a));
+    return tail_of(2 * m, two_prod(a, a), b * b, {b, 0}, square_excess(b, 2 * m, a));
 }
 
 // b with z the score of P(|Z| <= b)
