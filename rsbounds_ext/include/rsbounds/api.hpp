@@ -5,6 +5,7 @@
 #include <cfenv>
 
 #include "lipschitz.hpp"
+#include "small_df.hpp"
 
 namespace rsb::api {
 
@@ -26,43 +27,49 @@ inline double ball_offset(double z, double dim, double s) {
 // the tails of X at 0 < x < 1e120 from `value`, at 0 and beyond from the two limits
 template <class F>
 double ncx2(double x, double df, double nc, double at_zero, double far, F value) {
-    if (!(df >= 1 && df <= 1e8 && nc >= 0 && nc <= 1e60 && x >= 0)) return flagged(nan);
+    if (!(ncx2_domain(df, nc) && x >= 0)) return flagged(nan);
     if (x == 0) return at_zero;
     if (x >= 1e120) return far;
-    return flagged(value(ncx2_tail(x, df, nc)));
+    return flagged(with_ncx2_tail(x, df, nc, value));
 }
 
 inline double ncx2_cdf(double x, double df, double nc) {
-    return ncx2(x, df, nc, 0, 1, [](const Tail& t) { return t.below(); });
+    return ncx2(x, df, nc, 0, 1, [](const auto& t) { return t.below(); });
 }
 inline double ncx2_sf(double x, double df, double nc) {
-    return ncx2(x, df, nc, 1, 0, [](const Tail& t) { return t.above(); });
+    return ncx2(x, df, nc, 1, 0, [](const auto& t) { return t.above(); });
 }
 inline double ncx2_logcdf(double x, double df, double nc) {
-    return ncx2(x, df, nc, -inf, 0, [](const Tail& t) { return t.log_lower(); });
+    return ncx2(x, df, nc, -inf, 0, [](const auto& t) { return t.log_lower(); });
 }
 inline double ncx2_logsf(double x, double df, double nc) {
-    return ncx2(x, df, nc, 0, -0.5 * x, [](const Tail& t) { return t.log_upper(); });
+    return ncx2(x, df, nc, 0, -0.5 * x, [](const auto& t) { return t.log_upper(); });
 }
 inline double ncx2_logpdf(double x, double df, double nc) {
     const double at_zero = df > 2 ? -inf : df == 2 ? -ln2 - 0.5 * nc : inf;
     return ncx2(x, df, nc, at_zero, -0.5 * x,
-                [](const Tail& t) { return t.phi1 + std::log(0.5 * t.density); });
+                [](const auto& t) { return t.log_density(); });
 }
 inline double ncx2_pdf(double x, double df, double nc) {
     return std::exp(ncx2_logpdf(x, df, nc));
 }
 inline double ncx2_ppf(double p, double df, double nc) {
+    if (df < 1) return flagged(small_df_quantile(rsb::ndtri(p), std::log(p), std::log1p(-p), df, nc));
     return flagged(ncx2_quantile(rsb::ndtri(p), df, nc));
 }
 inline double ncx2_isf(double p, double df, double nc) {
+    if (df < 1) return flagged(small_df_quantile(-rsb::ndtri(p), std::log1p(-p), std::log(p), df, nc));
     return flagged(ncx2_quantile(-rsb::ndtri(p), df, nc));
 }
 inline double ncx2_ppf_exp(double log_p, double df, double nc) {
-    return flagged(ncx2_quantile(rsb::ndtri_exp(log_p), df, nc));
+    const double z = rsb::ndtri_exp(log_p);
+    if (df < 1) return flagged(small_df_quantile(z, log_p, log1mexp(log_p), df, nc));
+    return flagged(ncx2_quantile(z, df, nc));
 }
 inline double ncx2_isf_exp(double log_p, double df, double nc) {
-    return flagged(ncx2_quantile(-rsb::ndtri_exp(log_p), df, nc));
+    const double z = -rsb::ndtri_exp(log_p);
+    if (df < 1) return flagged(small_df_quantile(z, log1mexp(log_p), log_p, df, nc));
+    return flagged(ncx2_quantile(z, df, nc));
 }
 
 inline double lipschitz_ratio(double z, double dim) { return flagged(rsb::lipschitz_ratio(z, dim)); }
