@@ -17,7 +17,9 @@ POWER = st.floats(-10, 0).map(lambda e: 10.0**e)
 DF = st.one_of(POWER, POWER, st.floats(1e-3, 1), st.floats(-300, 0).map(lambda e: 10.0**e))
 DF = DF.filter(lambda df: 1e-300 <= df < 1)
 NC = st.one_of(
-    st.just(0.0), st.floats(-5, 3).map(lambda e: 10.0**e), st.floats(-300, 16).map(lambda e: 10.0**e)
+    st.just(0.0),
+    st.floats(-5, 3).map(lambda e: 10.0**e),
+    st.floats(-300, 16).map(lambda e: 10.0**e),
 )
 X = st.one_of(st.floats(-6, 4).map(lambda e: 10.0**e), st.floats(-300, 17).map(lambda e: 10.0**e))
 
@@ -79,7 +81,9 @@ def test_almost_an_atom_at_zero() -> None:
     """As df falls the law tends to an atom of mass e^(-nc/2) and a mixture of the rest."""
     nc = 3.0
     assert special.ncx2_cdf(1e-200, 1e-9, nc) == pytest.approx(math.exp(-1.5), rel=1e-6)
-    assert special.ncx2_sf(1e-3, 1e-300, 0.0) == pytest.approx(5e-301 * float(mp.e1(5e-4)), rel=2e-15)
+    assert special.ncx2_sf(1e-3, 1e-300, 0.0) == pytest.approx(
+        5e-301 * float(mp.e1(5e-4)), rel=2e-15
+    )
     assert special.ncx2_ppf(0.2, 1e-9, nc) == 0  # e^-1.5 = 0.223
     assert special.ncx2_ppf(0.223, 1e-6, nc) == 0  # and (0.223 e^1.5)^2e6 is below 1e-323
     assert special.ncx2_ppf(0.3, 1e-9, nc) > 0.1
@@ -92,6 +96,7 @@ def test_almost_an_atom_at_zero() -> None:
 
 def score_error(x: float, df: float, nc: float, log_p: float, lower: bool) -> tuple[float, float]:
     """Of the score at x against that of log_p, and how far one ulp of x moves it."""
+
     def score(x: float) -> Any:
         tails = oracle.ncx2_tails(x, df, nc, dps=25)
         return oracle.score(tails.log_lower, tails.log_upper, dps=25)
@@ -105,7 +110,9 @@ def score_error(x: float, df: float, nc: float, log_p: float, lower: bool) -> tu
 @settings(deadline=None, max_examples=60)
 @given(
     log_p=st.one_of(st.floats(-6, 0), st.floats(-15, 5).map(lambda e: -(10.0**e))),
-    df=DF, nc=NC, lower=st.booleans(),
+    df=DF,
+    nc=NC,
+    lower=st.booleans(),
 )
 def test_quantiles(log_p: float, df: float, nc: float, lower: bool) -> None:
     """To the bound of the score, or 4 units in the last place of x."""
@@ -186,7 +193,9 @@ def test_a_tiny_number_of_degrees_is_found() -> None:
         p = special.ncx2_sf(2.0, df, 0.0)
         assert special.ncx2_sf_inv_df(2.0, p, 0.0) == pytest.approx(df, rel=2e-14)
     with np.errstate(invalid="ignore"):
-        assert np.isnan(special.ncx2_cdf_inv_df(2.0, special.ncx2_cdf(2.0, 1e-300, 7.0) * 1.01, 7.0))
+        assert np.isnan(
+            special.ncx2_cdf_inv_df(2.0, special.ncx2_cdf(2.0, 1e-300, 7.0) * 1.01, 7.0)
+        )
 
 
 @settings(deadline=None, max_examples=200)
