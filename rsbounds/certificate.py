@@ -16,6 +16,7 @@ PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
 COMPOSITE = "composite of fixed noises; holds for the rule stated"
 MEMORY = "memory-based"
 THIS_INPUT = "fixed noise at this input only"
+ANOTHERS = "another package's method"
 
 
 class Scope(NamedTuple):
@@ -41,6 +42,11 @@ SCOPES: Mapping[str, Scope] = {
         False,
         "fixed noise at this input only: no certificate of the classifier that chooses its noise "
         "anew at every input",
+    ),
+    ANOTHERS: Scope(
+        False,
+        "another package's method: holds if that package's theory and code do, which rsbounds "
+        "verify has no oracle for",
     ),
 }
 

@@ -42,6 +42,17 @@ def murderous():
         return here(batch)
     return call
 
+def noise():
+    import torch
+    from rsbounds.torch import FixedNoise
+    return FixedNoise(torch.zeros(20), torch.linspace(.3, .7, 20))
+
+def levels():
+    import torch
+    from rsbounds.torch import SigmaNetwork
+    torch.manual_seed(0)
+    return SigmaNetwork(torch.nn.Linear(20, 1), 0.4)
+
 def failing():
     def call(batch):
         if abs(batch).max() > 50 and len(batch) > 1:
@@ -61,14 +72,16 @@ def prepare(folder: Path) -> None:
     np.savez(folder / "data.npz", x=x, y=y)
 
 
-def words(*more: str, out: str = "out.tsv", model: str = "linear") -> list[str]:
-    given = f"--model model:{model} --data data.npz --sigma 0.5 --n0 20 --n 2000 --out {out}"
+def words(
+    *more: str, out: str = "out.tsv", model: str = "linear", method: str = "--sigma 0.5"
+) -> list[str]:
+    given = f"--model model:{model} --data data.npz {method} --n0 20 --n 2000 --out {out}"
     return [sys.executable, "-m", "rsbounds", "certify", *given.split(), *more]
 
 
 def environment() -> dict[str, str]:
     root = str(Path(__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (root, "site", os.environ.get("PYTHONPATH"))))
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "RAY"))}
     return kept | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
 

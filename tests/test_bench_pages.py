@@ -68,7 +68,7 @@ def test_benchmarks_use_public_names():
         for name in imported(path)
         if name.startswith("rsbounds.") and re.search(r"\._[a-z]", name)
     }
-    assert private <= {"rsbounds._neighbours.anchors"}
+    assert private <= {"rsbounds._neighbours.labelled"}
 
 
 def test_pages_name_scripts_that_exist():

@@ -246,14 +246,14 @@ def test_file_without_manifest_is_left_alone(work, capsys):
 def test_interruption_keeps_the_rows(work, monkeypatch):
     import rsbounds.certify._tasks as module
 
-    whole = module.certify
+    whole = module.certify_all
 
-    def stop(*args, index, **options):
-        if index == 5:
+    def stop(*args, indices, **options):
+        if 5 in indices:
             raise KeyboardInterrupt
-        return whole(*args, index=index, **options)
+        return whole(*args, indices=indices, **options)
 
-    monkeypatch.setattr(module, "certify", stop)
+    monkeypatch.setattr(module, "certify_all", stop)
     assert main(arguments()) == 130
     assert len(rows("out.tsv")) == 5
 

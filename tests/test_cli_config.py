@@ -64,6 +64,7 @@ def test_every_flag_can_stand_in_a_file(work):
             words += [f"--{name}"]
             continue
         value = action.choices[-1] if isinstance(action.choices, tuple) else "2"
+        value = "range" if name == "method" else value
         entries[name.replace("-", "_")] = [value, value] if action.nargs == "+" else value
         words += [f"--{name}", value] + ([value] if action.nargs == "+" else [])
     assert len(entries) > 40

@@ -9,6 +9,7 @@ import signal
 import sys
 from functools import partial
 
+import anothers_method
 import cluster_runs as runs
 import numpy as np
 import pytest
@@ -366,3 +367,22 @@ def test_ray_is_not_started_before_it_is_needed():
         assert workers._executor is None
     with pytest.raises(ValueError, match="gpus must be"):
         Ray(build, gpus=-1)
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [
+        ("linear", "--method careful --sigma 0.5 --share 0.25"),
+        pytest.param("seeded", "--method model:noise", marks=pytest.mark.slow),
+        pytest.param("seeded", "--method model:levels", marks=pytest.mark.slow),
+    ],
+)
+def test_methods_of_others_reach_the_workers(tmp_path, model, method):
+    if model == "seeded":
+        pytest.importorskip("torch")
+    runs.prepare(tmp_path)
+    anothers_method.install(tmp_path)
+    for more, out in (((), "whole.tsv"), (("--processes", "2", "--threads", "1"), "dealt.tsv")):
+        done = runs.run(*more, folder=tmp_path, out=out, model=model, method=method)
+        assert done.returncode == 0, done.stderr
+    assert runs.without_time(tmp_path / "dealt.tsv") == runs.without_time(tmp_path / "whole.tsv")

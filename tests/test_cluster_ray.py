@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import socket
 
+import anothers_method
 import cluster_runs as runs
 import pytest
 
@@ -66,3 +67,22 @@ def test_an_address_that_does_not_answer_is_one_line(work):
             assert done.stderr.count("\n") == 1
             assert "Ray cluster" in done.stderr
     assert len(runs.without_time(work / "whole.tsv")) == runs.COUNT + 1
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [
+        ("linear", "--method careful --sigma 0.5 --share 0.25"),
+        ("seeded", "--method model:noise"),
+        ("seeded", "--method model:levels"),
+    ],
+)
+def test_methods_of_others_reach_the_actors(tmp_path, model, method):
+    if model == "seeded":
+        pytest.importorskip("torch")
+    runs.prepare(tmp_path)
+    anothers_method.install(tmp_path)
+    for more, out in (((), "whole.tsv"), (RAY, "ray.tsv")):
+        done = runs.run(*more, folder=tmp_path, out=out, model=model, method=method)
+        assert done.returncode == 0, done.stderr
+    assert runs.without_time(tmp_path / "ray.tsv") == runs.without_time(tmp_path / "whole.tsv")

@@ -99,7 +99,9 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
 
 def test_every_fence_is_closed_and_known():
     kinds = {"python", "bash", "sh", "{toctree}", "{csv-table}", "{include}"}
-    kinds |= {f"{{code-block}} {language}" for language in ("python", "yaml", "cython", "cpp")}
+    kinds |= {
+        f"{{code-block}} {language}" for language in ("python", "yaml", "toml", "cython", "cpp")
+    }
     for page in PAGES:
         text = page.read_text()
         assert text.count("```") % 2 == 0, name(page)

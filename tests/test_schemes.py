@@ -56,3 +56,32 @@ def test_every_method_that_writes_rows_can_be_verified():
     assert set(schemes.METHODS) == set(certificates.METHODS)
     assert set(COUNTED) == set(certificates.BOUNDS) <= set(confidence.BOUNDS)
     assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)
+
+
+def test_a_method_is_found_by_name_alone():
+    assert schemes.find("range") is schemes.METHODS["range"]
+    with pytest.raises(ValueError, match="'gausian' is unknown; did you mean gaussian"):
+        schemes.find("gausian")
+
+
+def test_a_scheme_with_noise_of_its_own_is_sampled_by_it():
+    """certify_dataset given a bare model asks the scheme; a sampler stays what it is."""
+    from rsbounds import certify_dataset
+
+    asked = []
+
+    def sampler(model, **options):
+        asked.append(model)
+        return lambda x, sigma, n, generator: np.array([n, 0])
+
+    def model(batch):
+        raise AssertionError("it is the scheme's sampler that is called")
+
+    fixed = schemes.gaussian(0.5)
+    own = schemes.Scheme("gaussian", fixed.scope, fixed.sigma, fixed.radius, sampler=sampler)
+    data = np.zeros((2, 3), np.float32), np.zeros(2, int)
+    assert [r.count for r in certify_dataset(model, data, own, n=100).rows] == [100, 100]
+    assert asked == [model]
+    ready = lambda x, sigma, n, generator: np.array([0, n])  # noqa: E731
+    assert [r.predict for r in certify_dataset(ready, data, own, n=100).rows] == [1, 1]
+    assert len(asked) == 1

@@ -166,6 +166,24 @@ def test_engine_options_change_little(options):
     assert np.abs(counts - expected).sum() <= 0.1 * expected.sum()
 
 
+def test_smooth_runs_every_forward_pass_in_mixed_precision():
+    seen = set()
+    net = linear()
+    net.register_forward_hook(lambda module, args, scores: seen.add(scores.dtype))
+    smooth = Smooth(net, 10, 0.5, autocast="bfloat16")
+    x = torch.zeros(2, 144, requires_grad=True)
+    votes = smooth(x)
+    votes[:, 0].sum().backward()
+    assert votes.dtype == x.grad.dtype == torch.float32
+    assert (votes.sum(1) - 1).abs().max() < 1e-6  # the mean is of float32's softmax
+    smooth.certify(x[0], 10, 10, 0.1, 10)
+    assert seen == {torch.bfloat16}
+    Smooth(net, 10, 0.5)(x)
+    assert seen == {torch.bfloat16, torch.float32}
+    with pytest.raises(ValueError, match="autocast must be"):
+        Smooth(net, 10, 0.5, autocast="half")
+
+
 def test_half_precision_model_gets_its_own_type():
     seen = set()
     net = linear().bfloat16()

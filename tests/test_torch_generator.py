@@ -96,7 +96,14 @@ def test_parameters_of_shaped_noise_give_the_radius_again(norm):
         bounds = envelope.LipschitzSigma(known["lip"], known["sigma_min"])
         reach = envelope.radius(2.0, sigma, bounds, 3, b, mean_lip=known["mean_lip"], scores=True)
         assert 0 < scheme.radius(2.0, sigma, b) <= known["inner"] * float(reach)
-    assert pickle.loads(pickle.dumps(scheme)).sigma(shape) == sigma
+    copy = pickle.loads(pickle.dumps(scheme))
+    assert copy.sigma(shape) == sigma
+    counts = [
+        np.asarray(s.sampler(nn.Linear(3, 2).eval())(shape, sigma, 50, np.random.default_rng(0)))
+        for s in (scheme, copy)
+        if not torch.manual_seed(0).initial_seed()
+    ]
+    np.testing.assert_array_equal(*counts)
 
 
 def test_sound_noise_has_no_shape():

@@ -138,6 +138,33 @@ def test_ctrl_c_while_the_commands_are_loaded(monkeypatch, capsys):
     )
 
 
+@pytest.mark.parametrize("module", ["argparse", "rsbounds.cli", "rsbounds.cli.certify", "numpy"])
+def test_ctrl_c_while_python_imports(module):
+    """At any import of ours: by the module and by the installed script."""
+    code = f"""
+import importlib.metadata, runpy, sys
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+for name in [n for n in sys.modules if n.split(".")[0] in ("argparse", "rsbounds", "numpy")]:
+    del sys.modules[name]
+sys.meta_path.insert(0, Interrupts())
+sys.argv = ["rsbounds", "status", "x"]
+if {{way}} == 0:
+    runpy.run_module("rsbounds", run_name="__main__")
+(script,) = importlib.metadata.entry_points(group="console_scripts", name="rsbounds")
+sys.exit(script.load()())
+"""
+    for way in (0, 1):
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        words = [sys.executable, "-c", code.replace("{way}", str(way))]
+        done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=60)
+        assert done.returncode == 130
+        assert done.stderr.startswith("rsbounds: interrupted")
+        assert done.stderr.count("\n") == 1
+
+
 def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
     models(MODELS.replace("sleep(0.01)", "sleep(0.2)"))
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rsbounds import lbrs
-from rsbounds._neighbours.anchors import LabelledAnchors
+from rsbounds._neighbours.labelled import LabelledAnchors
 
 POINTS = 256
 
@@ -63,10 +63,12 @@ def best(call, rounds=5):
     return min(times)
 
 
-def test_paper_form_runs_at_half_of_the_blas_bound(digits):
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("method", ["paper", "tight"])
+def test_scans_run_at_half_of_the_blas_bound(digits, norm, method):
     x, anchors, labels = digits
-    memory = LabelledAnchors(anchors, labels, 2)
-    memory.radius(x[:2], "paper", None)
+    memory = LabelledAnchors(anchors, labels, norm)
+    memory.radius(x[:2], method, None)
     out = np.empty((len(x), len(anchors)))
     product = best(lambda: np.dot(x, anchors.T, out=out))
-    assert best(lambda: memory.radius(x, "paper", None)) <= 2 * product
+    assert best(lambda: memory.radius(x, method, None)) <= 2 * product

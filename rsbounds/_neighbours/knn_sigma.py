@@ -125,10 +125,10 @@ class KNNSigma:
 
         slacks = anchors.slacks(rows)
 
-        def kernel(x: Array, dots: Array, a: int, b: int) -> None:
+        def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
             skip = a if leave_out else -1
             points, squares = anchors.points, anchors.squares
-            knn_means(x, dots, points, squares, self.k, skip, slacks[a:b], out[a:b])
+            knn_means(x, dots, points, squares, self.k, skip, minima, slacks[a:b], out[a:b])
 
         anchors.scan(rows, kernel, progress)
         return out

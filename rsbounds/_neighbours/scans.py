@@ -1,14 +1,14 @@
 # mypy: ignore-errors
 """Scans of one point over N anchors: nearest, k nearest, bisectors between labels.
 
-Every scan starts from dot products made by BLAS. They only choose candidates, and always with
-``slack``, twice the bound of their error, to spare. What is returned is recomputed from
-differences, in blocks of 64 terms whose sums are added with compensation: such a sum of d
-terms is within ERROR of the sum of their sizes, whatever d.
+Every scan starts from dot products made by BLAS, and their least in each block of anchors.
+They only choose candidates, and always with ``slack``, twice the bound of their error, to spare.
+What is returned is recomputed from differences, in blocks of 64 terms whose sums are added with
+compensation: such a sum of d terms is within ERROR of the sum of their sizes, whatever d.
 
 All functions that call each other live in this file: numba's cache does not see an edit of a
-callee in another one. Blocks are passed as slices: with a start index the compiler has to
-allow for negative ones and does not vectorize.
+callee in another one (nor of BLOCK, which sieve.py takes from here). Blocks are passed as slices:
+with a start index the compiler has to allow for negative ones and does not vectorize.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numba import njit
 
 from rsbounds._numerics.rounding import EPS
 
-_BLOCK = 64
+BLOCK = 64
 ERROR = 40 * EPS  # a block in any order: 64 roundings; terms and outer sum: the rest
 _SUMS = {"reassoc", "contract", "nsz", "nnan"}  # for sums and minima of finite numbers only
 
@@ -66,8 +66,8 @@ def _largest(a, b):
 def squared_distance(a, b):
     """|a - b|^2 within a relative ERROR."""
     total, lost = 0.0, 0.0
-    for start in range(0, a.size, _BLOCK):
-        term = _square_block(a[start : start + _BLOCK], b[start : start + _BLOCK])
+    for start in range(0, a.size, BLOCK):
+        term = _square_block(a[start : start + BLOCK], b[start : start + BLOCK])
         moved = total + term
         lost += (total - moved) + term if total >= term else (term - moved) + total
         total = moved
@@ -78,11 +78,11 @@ def squared_distance(a, b):
 def _bisector(x, p, q):
     """|x - q|^2 - |x - p|^2 within ERROR |p - q| (|x - p| + |x - q|)."""
     total, lost = 0.0, 0.0
-    terms = np.empty(min(x.size, _BLOCK))
-    for start in range(0, x.size, _BLOCK):
-        part = x[start : start + _BLOCK]
+    terms = np.empty(min(x.size, BLOCK))
+    for start in range(0, x.size, BLOCK):
+        part = x[start : start + BLOCK]
         terms = terms[: part.size]
-        _bisector_terms(part, p[start : start + _BLOCK], q[start : start + _BLOCK], terms)
+        _bisector_terms(part, p[start : start + BLOCK], q[start : start + BLOCK], terms)
         term = _sum(terms)
         moved = total + term
         lost += (total - moved) + term if abs(total) >= abs(term) else (term - moved) + total
@@ -93,8 +93,8 @@ def _bisector(x, p, q):
 @njit(cache=True, nogil=True)
 def _l1(a, b):
     total, lost = 0.0, 0.0
-    for start in range(0, a.size, _BLOCK):
-        term = _absolute_block(a[start : start + _BLOCK], b[start : start + _BLOCK])
+    for start in range(0, a.size, BLOCK):
+        term = _absolute_block(a[start : start + BLOCK], b[start : start + BLOCK])
         moved = total + term
         lost += (total - moved) + term if total >= term else (term - moved) + total
         total = moved
@@ -178,23 +178,6 @@ def _is_loose(lower, upper):
     return upper - lower > 5e-12 * upper
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _least(dots, squares):
-    least = np.inf
-    for j in range(dots.size):
-        value = squares[j] - 2 * dots[j]
-        least = value if value < least else least
-    return least
-
-
-@njit(cache=True, nogil=True)
-def _block_minima(dots, squares, minima):
-    """The least of squares - 2 dots (the squared distance less |x|^2) in each block."""
-    for block in range(minima.size):
-        start, stop = block * _BLOCK, (block + 1) * _BLOCK
-        minima[block] = _least(dots[start:stop], squares[start:stop])
-
-
 @njit(cache=True, nogil=True)
 def _nearest(x, dots, points, squares, minima, slack):
     """Index of the nearest anchor (the first of equals) and its squared distance."""
@@ -202,7 +185,7 @@ def _nearest(x, dots, points, squares, minima, slack):
     index, best = 0, np.inf
     for block in range(minima.size):
         if minima[block] <= limit:
-            for j in range(block * _BLOCK, min((block + 1) * _BLOCK, dots.size)):
+            for j in range(block * BLOCK, min((block + 1) * BLOCK, dots.size)):
                 if squares[j] - 2 * dots[j] <= limit:
                     square = squared_distance(x, points[j])
                     nearer = square < best * (1 - 4 * ERROR)
@@ -219,21 +202,21 @@ def _nearest_rival(dots, squares, minima, labels, own):
     rival, best = -1, np.inf
     for block in range(minima.size):
         if minima[block] < best:
-            for j in range(block * _BLOCK, min((block + 1) * _BLOCK, dots.size)):
+            for j in range(block * BLOCK, min((block + 1) * BLOCK, dots.size)):
                 if labels[j] != own and squares[j] - 2 * dots[j] < best:
                     rival, best = j, squares[j] - 2 * dots[j]
     return rival
 
 
 @njit(cache=True, nogil=True)
-def _below(dots, squares, minima, labels, own, same, limit):
-    """Anchors with squares - 2 dots < limit whose label is (or is not) ``own``."""
+def _below(dots, squares, minima, labels, own, limit):
+    """Anchors of label ``own`` with squares - 2 dots < limit, and those values."""
     found, values, count = np.empty(dots.size, np.int64), np.empty(dots.size), 0
     for block in range(minima.size):
         if minima[block] < limit:
-            for j in range(block * _BLOCK, min((block + 1) * _BLOCK, dots.size)):
+            for j in range(block * BLOCK, min((block + 1) * BLOCK, dots.size)):
                 value = squares[j] - 2 * dots[j]
-                if value < limit and (labels[j] == own) == same:
+                if value < limit and labels[j] == own:
                     found[count], values[count] = j, value
                     count += 1
     return found[:count], values[:count]
@@ -271,15 +254,18 @@ def _threshold(square, reach, stretch, best):
 def _best_guard(x, points, q, guards, values, above, limit, norm, first):
     """Largest margin against the rival q over the guards nearer than it, and that guard.
 
-    ``values`` below ``above`` marks the nearer ones. Stops once the margin reaches ``limit``.
+    ``above - values`` is an upper bound of what squared distances gain from guard to rival,
+    above 0 for the nearer guards. Stops once the margin reaches ``limit``.
     """
     best, guard = 0.0, first
     for i in range(-1, guards.size):
         if best >= limit:
             break
-        if i >= 0 and values[i] > above:
-            continue
         p = guards[i] if i >= 0 else first
+        if i >= 0:
+            gain = above - values[i]
+            if gain < 0 or gain <= 2 * best * (1 - 4 * ERROR) * _dual(points[p], points[q], norm):
+                continue
         lower, upper = _margin(x, points[p], points[q], norm)
         if lower < limit and upper > best and _is_loose(lower, upper):
             lower = _sharp_margin(x, points[p], points[q], norm)
@@ -289,86 +275,92 @@ def _best_guard(x, points, q, guards, values, above, limit, norm, first):
 
 
 @njit(cache=True, nogil=True)
-def _radius(x, dots, points, squares, labels, low, high, spreads, minima, slack, norm, tight):
-    nearest, square = _nearest(x, dots, points, squares, minima, slack)
-    own = labels[nearest]
-    rival = _nearest_rival(dots, squares, minima, labels, own)
-    if rival < 0:
-        return np.inf, nearest
-    shift = (x * x).sum() - slack  # squares - 2 dots + shift is below the squared distance
-    stretch = np.sqrt(x.size) if norm not in (1.0, 2.0) else 1.0
-    reach = _box_reach(points[nearest], low, high, norm)
-    guards, near = np.empty(0, np.int64), np.empty(0)
-    value = squares[rival] - 2 * dots[rival] + slack
-    if tight:
-        guards, near = _below(dots, squares, minima, labels, own, True, value)
-    best, guard = _best_guard(x, points, rival, guards, near, value, np.inf, norm, nearest)
-    limit = _threshold(square, reach, stretch, best) - shift
-    rivals, values = _below(dots, squares, minima, labels, own, False, limit)
-    if tight and rivals.size:
-        guards, near = _below(dots, squares, minima, labels, own, True, limit + slack)
-    for order in range(rivals.size):
-        if values[order] >= limit:
-            continue
-        j = rivals[order]
-        # two cheap lower bounds of the margin, then the margin itself
-        gap = (values[order] + shift - square * (1 + 2 * ERROR)) / 2 * (1 - 4 * ERROR)
-        if gap >= best * (spreads[nearest] + spreads[j]):
-            continue
-        if gap >= best * _dual(points[nearest], points[j], norm):
-            continue
-        lower, upper = _margin(x, points[nearest], points[j], norm)
-        if lower < best and tight:
-            above = values[order] + slack
-            lower, guard = _best_guard(x, points, j, guards, near, above, best, norm, guard)
-        elif lower < best and _is_loose(lower, upper):
-            lower = _sharp_margin(x, points[nearest], points[j], norm)
-        if lower < best:
-            best = lower
-            limit = _threshold(square, reach, stretch, best) - shift
-    return best, nearest
+def nearest_anchors(x, dots, points, squares, minima, slacks, index):
+    """Nearest anchor of each row of x; 0 where it has NaN."""
+    for row in range(x.shape[0]):
+        if slacks[row] < np.inf:
+            found = _nearest(x[row], dots[row], points, squares, minima[row], slacks[row])
+            index[row] = found[0]
 
 
 @njit(cache=True, nogil=True)
-def radii(
-    x, dots, points, squares, labels, low, high, spreads, norm, tight, slacks, radius, index
-):  # fmt: skip
-    """Nearest anchor of each row of x and, unless ``radius`` is empty, its neighbour radius."""
-    minima = np.empty((squares.size + _BLOCK - 1) // _BLOCK)
+def begin(x, dots, points, squares, labels, low, high, norm, tight, minima, slacks, starts):
+    """Fill ``starts``; best is NaN where x has NaN, inf without a rival, the limit then -inf."""
+    stretch = np.sqrt(x.shape[1]) if norm not in (1.0, 2.0) else 1.0
     for row in range(x.shape[0]):
+        starts.best[row], starts.limit[row] = np.nan, -np.inf
         if not slacks[row] < np.inf:
             continue
-        _block_minima(dots[row], squares, minima)
-        if radius.size == 0:
-            index[row] = _nearest(x[row], dots[row], points, squares, minima, slacks[row])[0]
-        else:
-            radius[row], index[row] = _radius(
-                x[row], dots[row], points, squares, labels, low, high, spreads, minima,
-                slacks[row], norm, tight,
-            )  # fmt: skip
+        slack, products, least = slacks[row], dots[row], minima[row]
+        nearest, square = _nearest(x[row], products, points, squares, least, slack)
+        starts.nearest[row] = starts.guard[row] = nearest
+        rival = _nearest_rival(products, squares, least, labels, labels[nearest])
+        if rival < 0:
+            starts.best[row] = np.inf
+            continue
+        guards, values = np.empty(0, np.int64), np.empty(0)
+        value = squares[rival] - 2 * products[rival] + slack
+        if tight:
+            own = labels[nearest]
+            guards, values = _below(products, squares, least, labels, own, value)
+        best, starts.guard[row] = _best_guard(
+            x[row], points, rival, guards, values, value, np.inf, norm, nearest
+        )
+        shift = (x[row] * x[row]).sum() - slack  # with it products give less than distances
+        reach = _box_reach(points[nearest], low, high, norm)
+        starts.best[row] = best
+        starts.floor[row] = square * (1 + 2 * ERROR) - shift
+        starts.limit[row] = _threshold(square, reach, stretch, best) - shift
 
 
 @njit(cache=True, nogil=True)
-def knn_means(x, dots, points, squares, k, skip, slacks, out):
+def refine(
+    x, dots, points, squares, labels, norm, tight, minima, slacks, starts, rows, rivals, ratios
+):  # fmt: skip
+    """Lower starts.best to the least margin, over rivals in the order of their rows."""
+    last, guards, values = -1, np.empty(0, np.int64), np.empty(0)
+    for order in range(rows.size):
+        row, j = rows[order], rivals[order]
+        best, nearest, point = starts.best[row], starts.nearest[row], x[row]
+        if ratios[order] >= best:
+            continue
+        value = squares[j] - 2 * dots[row, j]
+        gap = (value - starts.floor[row]) / 2 * (1 - 4 * ERROR)
+        if gap >= best * _dual(points[nearest], points[j], norm):
+            continue
+        lower, upper = _margin(point, points[nearest], points[j], norm)
+        if lower < best and tight:
+            slack = slacks[row]
+            if last != row:
+                last, own, limit = row, labels[nearest], starts.limit[row] + slack
+                guards, values = _below(dots[row], squares, minima[row], labels, own, limit)
+            lower, starts.guard[row] = _best_guard(
+                point, points, j, guards, values, value + slack, best, norm, starts.guard[row]
+            )
+        elif lower < best and _is_loose(lower, upper):
+            lower = _sharp_margin(point, points[nearest], points[j], norm)
+        starts.best[row] = min(lower, best)
+
+
+@njit(cache=True, nogil=True)
+def knn_means(x, dots, points, squares, k, skip, minima, slacks, out):
     """Mean distance to the k nearest anchors for each row; row r leaves out anchor skip + r."""
-    minima = np.empty((squares.size + _BLOCK - 1) // _BLOCK)
     rough, exact = np.empty(k), np.empty(k)
     for row in range(x.shape[0]):
         if not slacks[row] < np.inf:
             continue
-        _block_minima(dots[row], squares, minima)
         left_out = skip + row if skip >= 0 else -1
         rough[:] = np.inf
-        for block in range(minima.size):
-            if minima[block] < rough[0]:
-                for j in range(block * _BLOCK, min((block + 1) * _BLOCK, squares.size)):
+        for block in range(minima.shape[1]):
+            if minima[row, block] < rough[0]:
+                for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
                     if j != left_out:
                         _keep_least(rough, squares[j] - 2 * dots[row, j])
         limit = rough[0] + slacks[row]
         exact[:] = np.inf
-        for block in range(minima.size):
-            if minima[block] <= limit:
-                for j in range(block * _BLOCK, min((block + 1) * _BLOCK, squares.size)):
+        for block in range(minima.shape[1]):
+            if minima[row, block] <= limit:
+                for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
                     if squares[j] - 2 * dots[row, j] <= limit and j != left_out:
                         _keep_least(exact, squared_distance(x[row], points[j]))
         total = 0.0

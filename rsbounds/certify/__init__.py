@@ -7,7 +7,8 @@ into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns sco
 from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._levels import instance_sigma
 from rsbounds.certify._memory import Memory
-from rsbounds.certify._procedure import certify, certify_counts, class_counts, predict
+from rsbounds.certify._predict import predict
+from rsbounds.certify._procedure import certify, certify_counts, class_counts
 from rsbounds.certify._progress import Progress
 from rsbounds.certify._sequential import certify_radius, step
 from rsbounds.certify._tasks import Counts, further

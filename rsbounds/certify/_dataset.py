@@ -14,7 +14,7 @@ from rsbounds.certify._procedure import BOUND, check_level
 from rsbounds.certify._progress import Progress
 from rsbounds.certify._tasks import task
 from rsbounds.certify._told import Told
-from rsbounds.certify._work import Crew, Here, Work, facts
+from rsbounds.certify._work import Crew, Here, Outcome, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import as_data, check_labels, file_hash
@@ -148,7 +148,7 @@ def certify_dataset(
         run={**manifest.run, "machines": machines},
     )
 
-    def rows(done: set[int]) -> Iterable[Row]:
+    def rows(done: set[int]) -> Iterator[tuple[Row, Outcome]]:
         todo = [i for i in indices if i not in done]
         progress = Progress(len(indices), "input", len(indices) - len(todo))
         told = Told(sane, progress)
@@ -157,11 +157,11 @@ def certify_dataset(
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
             told.of(outcome.row, outcome.alone)
-            yield outcome.row
+            yield outcome.row, outcome
 
     corrupt: list[dict[str, Any]] = []
     if out is None:
-        return Results("", tuple(rows(set())), "", manifest)
+        return Results("", tuple(row for row, _ in rows(set())), "", manifest)
     path = Path(out)
     manifest = _as_before(path, manifest, source)
     options: dict[str, Any] = {"accept_change": accept_change, "lock": lock}
@@ -169,8 +169,8 @@ def certify_dataset(
         if not accept_change:
             _same_model(path, writer.rows, len(source), work)
         kept = list(writer.rows)
-        for row in rows({row.idx for row in kept}):
-            writer.append(row)
+        for row, outcome in rows({row.idx for row in kept}):
+            writer.append(row, flush=not outcome.more)
             kept.append(row)
         if corrupt:
             writer.record({"corrupt": sorted(corrupt, key=lambda entry: entry["input"])})
@@ -198,7 +198,7 @@ def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[
                 raise
 
 
-def _elsewhere(*_: Any) -> Any:
+def _elsewhere(x: Any, sigma: float, n: int, generator: Any) -> Any:
     raise TypeError("the model is with the workers")
 
 

@@ -1,8 +1,9 @@
-"""One input: Cohen's two phases, and the prediction."""
+"""One input: Cohen's two phases."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import choice, count, number, real, whole
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.confidence import BOUNDS, ScoreHistogram, lower_bound
-from rsbounds.sampling import Phase, Sampler, stream
+from rsbounds.confidence import BOUNDS, Pair, ScoreHistogram
+from rsbounds.sampling import Draw, Phase, Sampler, drawn, stream
 from rsbounds.schemes import Scheme
 
 BOUND = "clopper-pearson"
@@ -78,6 +79,25 @@ def certify(
     >>> c.predict, 0.45 < c.radius < 0.5  # the truth is 0.5
     (0, True)
     """
+    known: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed, "bound": bound}
+    (found,) = certify_all(sampler, [x], scheme, indices=[index], runner_up=runner_up, **known)
+    return found
+
+
+def certify_all(
+    sampler: Sampler,
+    xs: Sequence[Any],
+    scheme: Scheme,
+    *,
+    n0: int,
+    n: int,
+    alpha: float,
+    seed: int,
+    indices: Sequence[int],
+    bound: str = BOUND,
+    runner_up: bool,
+) -> list[Certificate]:
+    """What :func:`certify` returns for each of the inputs, in one forward pass for several."""
     n0, n = count("n0", n0, 1), count("n", n, 1)
     check_level(alpha, bound)
     if BOUNDS[bound].evidence != getattr(sampler, "evidence", "counts"):
@@ -85,24 +105,30 @@ def certify(
             f"bound {bound!r} is on {BOUNDS[bound].evidence}: the sampler gives "
             f"{getattr(sampler, 'evidence', 'counts')} (rsbounds.sampling.SoftSampler: scores)"
         )
-    sigma = scheme.sigma(x)
-    selected = sampler(x, sigma, n0, stream(seed, index, Phase.SELECT))
-    estimated = sampler(x, sigma, n, stream(seed, index, Phase.ESTIMATE))
+    levels = [scheme.sigma(x) for x in xs]
+    draws = [
+        Draw(x, sigma, samples, stream(seed, index, phase))
+        for x, sigma, index in zip(xs, levels, indices, strict=True)
+        for samples, phase in ((n0, Phase.SELECT), (n, Phase.ESTIMATE))
+    ]
+    sampled = drawn(sampler, draws, together=len(xs) > 1)
+    each = zip(levels, indices, sampled[::2], sampled[1::2], strict=True)
     if BOUNDS[bound].evidence == "scores":
-        return _of_scores(scheme, sigma, selected, estimated, n, alpha, bound, runner_up)
-    return certify_counts(
-        scheme,
-        sigma,
-        class_counts(selected),
-        class_counts(estimated),
-        n0=n0,
-        n=n,
-        alpha=alpha,
-        seed=seed,
-        index=index,
-        bound=bound,
-        runner_up=runner_up,
-    )
+        of_scores = partial(_of_scores, n=n, alpha=alpha, bound=bound, runner_up=runner_up)
+        return [of_scores(scheme, sigma, first, second) for sigma, _, first, second in each]
+    known: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed, "bound": bound}
+    return [
+        certify_counts(
+            scheme,
+            sigma,
+            class_counts(first),
+            class_counts(second),
+            index=index,
+            runner_up=runner_up,
+            **known,
+        )
+        for sigma, index, first, second in each
+    ]
 
 
 def certify_counts(
@@ -167,14 +193,15 @@ def certify_counts(
             f"radius under fixed Gaussian noise; the scheme is {scheme.method!r}"
         )
     u = 1.0 - stream(seed, index, Phase.BOUND).random() if bound == "randomized" else None
-    pair = BOUNDS[bound].pair(padded, top, n, alpha, runner_up=runner_up, u=u)
+    first, second = int(padded[top]), int(np.delete(padded, top).max())
+    pair = _pair(bound, first, second, n, alpha, runner_up, u)
     leads = pair.z_a > pair.z_b
     return Certificate(
         predict=top if leads else ABSTAIN,
         radius=scheme.radius(pair.z_a, sigma, pair.z_b) if leads else 0.0,
         score=pair.z_a,
         p_a=pair.p_a,
-        count=int(padded[top]),
+        count=first,
         n=n,
         sigma=sigma,
         method=scheme.method,
@@ -186,6 +213,14 @@ def certify_counts(
         counts=tuple(counts.tolist()),
         void=int(n0 - select.sum() + n - counts.sum()),
     )
+
+
+@lru_cache(maxsize=4096)
+def _pair(
+    bound: str, first: int, second: int, n: int, alpha: float, runner_up: bool, u: float | None
+) -> Pair:
+    """The bounds, which know the top class's count and the largest other one, solved once."""
+    return BOUNDS[bound].pair([first, second], 0, n, alpha, runner_up=runner_up, u=u)
 
 
 def _of_scores(
@@ -241,49 +276,3 @@ def _drawn(name: str, counts: Any, drawn: int) -> NDArray[np.int64]:
     if counts.ndim != 1 or not counts.sum() <= drawn:
         raise ValueError(f"{name} must be at most the {drawn} samples drawn; got {counts.sum()}")
     return counts if len(counts) else np.zeros(1, dtype=np.int64)
-
-
-def predict(
-    sampler: Sampler,
-    x: Any,
-    scheme: Scheme,
-    *,
-    n: int = 100_000,
-    alpha: float = 0.001,
-    seed: int = 0,
-    index: int = 0,
-) -> int:
-    """The smoothed classifier's class at ``x``, or ``ABSTAIN``.
-
-    The class returned is wrong with probability at most alpha: the two-sided binomial test
-    that the two most frequent classes are equally likely must reject.
-
-    Parameters
-    ----------
-    sampler, x, scheme, n, alpha, seed, index
-        As in :func:`certify`.
-
-    Returns
-    -------
-    int
-
-    References
-    ----------
-    Cohen, Rosenfeld, Kolter 2019, procedure Predict and Proposition 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rsbounds.certify import ArraySampler, predict
-    >>> from rsbounds.schemes import gaussian
-    >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
-    >>> predict(ArraySampler(lambda b: b @ w.T), [0.5, 0.0], gaussian(0.5), n=100)
-    0
-    """
-    n = count("n", n, 1)
-    number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
-    counts = class_counts(sampler(x, scheme.sigma(x), n, stream(seed, index, Phase.PREDICT)))
-    second, first = np.sort(counts)[-2:]
-    # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
-    rejects = first > second and lower_bound(first, first + second, alpha / 2, scores=True) >= 0
-    return int(np.argmax(counts)) if rejects else ABSTAIN

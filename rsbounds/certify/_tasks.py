@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from rsbounds import composite
 from rsbounds.certificate import COMPOSITE, Certificate
-from rsbounds.certify._procedure import BOUND, certify, class_counts
+from rsbounds.certify._procedure import BOUND, certify_all, class_counts
 from rsbounds.certify._sequential import certify_radius
 from rsbounds.results import sparse_counts as sparse
-from rsbounds.sampling import Phase, Sampler, as_sampler, stream
+from rsbounds.sampling import Phase, Sampler, Sharing, as_sampler, stream
 from rsbounds.schemes import Scheme
 
 Counts = Sequence[int]
@@ -41,8 +41,12 @@ class Task(Protocol):
         """Counts of one sample with hardly any noise."""
         ...
 
-    def certify(self, x: Any, index: int) -> Found:
-        """The certificate, and the row's further columns."""
+    def room(self, x: Any) -> int:
+        """How many inputs like ``x`` share their forward passes."""
+        ...
+
+    def certify(self, xs: Sequence[Any], indices: Sequence[int]) -> list[Found]:
+        """For each input the certificate, and the row's further columns."""
         ...
 
 
@@ -59,7 +63,7 @@ def task(
     target_radius: float | None,
 ) -> Task:
     """The task of a scheme with one model, or of a rule with one or an expert for each level."""
-    known = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
+    known: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
     if isinstance(scheme, composite.Rule):
         if target_radius is not None or bound != BOUND or not runner_up:
             raise ValueError(
@@ -74,20 +78,33 @@ def task(
         samplers = [as_sampler(m) for m in model] if several else as_sampler(model)
         return _Composite(samplers, scheme, known)
     sampler = as_sampler(model)
+    if scheme.sampler is not None and sampler is not model:
+        sampler = scheme.sampler(model)
+    known["runner_up"] = runner_up
     if target_radius is not None:
-        procedure: Callable[..., Certificate] = partial(certify_radius, target=target_radius)
-    else:
-        procedure = partial(certify, bound=bound)
-    return _Single(sampler, scheme, partial(procedure, runner_up=runner_up, **known), n0, seed)
+        alone = partial(certify_radius, target=target_radius, **known)
+        return _Single(sampler, scheme, partial(_in_turn, alone), n0, seed)
+    return _Single(sampler, scheme, partial(certify_all, bound=bound, **known), n0, seed, n0 + n)
+
+
+def _in_turn(
+    alone: Callable[..., Certificate],
+    sampler: Sampler,
+    xs: Sequence[Any],
+    scheme: Scheme,
+    indices: Sequence[int],
+) -> list[Certificate]:
+    return [alone(sampler, x, scheme, index=i) for x, i in zip(xs, indices, strict=True)]
 
 
 @dataclass(frozen=True)
 class _Single:
     sampler: Sampler
     scheme: Scheme
-    procedure: Callable[..., Certificate]
+    procedure: Callable[..., list[Certificate]]
     n0: int
     seed: int
+    samples: int | None = None  # of each input, where their number is known
     further: tuple[str, ...] = ()
 
     @property
@@ -109,8 +126,14 @@ class _Single:
     def alone(self, x: Any) -> Counts:
         return _whole(self.sampler(x, self.scheme.sigma(x) / 64, 1, stream(0, 0, Phase.SEARCH)))
 
-    def certify(self, x: Any, index: int) -> Found:
-        return self.procedure(self.sampler, x, self.scheme, index=index), {}
+    def room(self, x: Any) -> int:
+        if self.samples is None or not isinstance(self.sampler, Sharing):
+            return 1
+        return self.sampler.room(x, self.samples)
+
+    def certify(self, xs: Sequence[Any], indices: Sequence[int]) -> list[Found]:
+        found = self.procedure(self.sampler, xs, self.scheme, indices=indices)
+        return [(certificate, {}) for certificate in found]
 
 
 @dataclass(frozen=True)
@@ -137,9 +160,15 @@ class _Composite:
     def _first(self) -> Sampler:
         return self.samplers if callable(self.samplers) else self.samplers[0]
 
-    def certify(self, x: Any, index: int) -> Found:
-        found = composite.certify(self.samplers, x, self.rule, index=index, **self.known)
-        return found, further(found)
+    def room(self, x: Any) -> int:
+        return 1
+
+    def certify(self, xs: Sequence[Any], indices: Sequence[int]) -> list[Found]:
+        found = [
+            composite.certify(self.samplers, x, self.rule, index=i, **self.known)
+            for x, i in zip(xs, indices, strict=True)
+        ]
+        return [(certificate, further(certificate)) for certificate in found]
 
 
 def further(found: composite.CompositeCertificate) -> dict[str, str]:

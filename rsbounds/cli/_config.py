@@ -6,43 +6,56 @@ import argparse
 import difflib
 import importlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+_ARGUMENTS = ("--model-args", "--method-args")  # key=value,...
 
-def accept(parser: argparse.ArgumentParser) -> None:
-    """Let a file stand for flags: what the command line says itself goes before it."""
+
+def accept(
+    parser: argparse.ArgumentParser,
+    extend: Callable[[argparse.ArgumentParser, str], object] | None = None,
+) -> None:
+    """Let a file stand for flags: what the command line says itself goes before it.
+
+    ``extend(parser, method)`` adds the flags of a ``--method``, wherever that is said.
+    """
     parser.add_argument(
         "--config",
         metavar="FILE.yaml",
         type=Path,
         help="flags by name (YAML, or TOML in FILE.toml); those of the command line go before",
     )
-    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     finder.add_argument("--config", type=Path)
+    finder.add_argument("--method")
     plain = parser.parse_known_args
 
     def parse(args: Any = None, namespace: Any = None) -> Any:
-        path = finder.parse_known_args(args)[0].config
-        said = [] if path is None else list(words(path, parser))
-        return plain([*said, *args], namespace)
+        try:
+            first = finder.parse_known_args(args)[0]
+        except argparse.ArgumentError:  # which the parser itself says better
+            return plain(args, namespace)
+        entries = {} if first.config is None else _entries(first.config)
+        method = first.method or entries.get("method")
+        if extend is not None and isinstance(method, str):
+            extend(parser, method)
+        return plain([*words(first.config, entries, parser), *args], namespace)
 
     parser.parse_known_args = parse  # type: ignore[method-assign]
 
 
-def words(path: Path, parser: argparse.ArgumentParser) -> Iterator[str]:
+def words(path: Path, entries: Mapping[str, Any], parser: argparse.ArgumentParser) -> Iterator[str]:
     """A file's flags as words of a command line.
 
     Raises
     ------
     ValueError
-        If the file isn't a mapping of flags to values that they can take.
-    OSError
-        If it can't be read.
+        If one is no flag, or its value none that it can take.
     """
     flags = parser._option_string_actions
-    for name, value in _entries(path).items():
+    for name, value in entries.items():
         flag = f"--{str(name).lstrip('-').replace('_', '-')}"
         if flag not in flags or flag in ("--config", "--help"):
             near = parser._flags() if hasattr(parser, "_flags") else []
@@ -57,7 +70,7 @@ def words(path: Path, parser: argparse.ArgumentParser) -> Iterator[str]:
         elif isinstance(value, Sequence) and not isinstance(value, str):
             several = [_text(path, name, one) for one in value]
             yield from [flag, *several] if action.nargs == "+" else [f"{flag}={','.join(several)}"]
-        elif isinstance(value, Mapping) and flag == "--model-args":
+        elif isinstance(value, Mapping) and flag in _ARGUMENTS:
             pairs = (f"{key}={_text(path, name, one)}" for key, one in value.items())
             yield f"{flag}={','.join(pairs)}"
         elif value is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from rsbounds import loading
-from rsbounds.certify import class_counts, step
+from rsbounds.certify import class_counts
 from rsbounds.loading import CorruptInput, Data, Loaded, guarded
-from rsbounds.results import Manifest, Row
-from rsbounds.results import sparse_counts as sparse
-from rsbounds.sampling import Phase, Sampler, as_sampler, stream
+from rsbounds.sampling import Sampler, as_sampler
 
 ENGINE = ("device", "autocast", "channels_last", "compile", "sound_noise")
 
@@ -36,6 +34,12 @@ def add_model(parser: argparse.ArgumentParser, *, required: bool) -> None:
     add("--checkpoint", metavar="FILE", type=Path, help="weights: safetensors, or torch tensors")
     add("--num-classes", type=int, metavar="C", help="number of classes")
     add("--input-range", metavar="LOW,HIGH", help="range the noise lives in (0,1)")
+    add(
+        "--denoiser",
+        metavar="DENOISER",
+        help="put a denoiser in front of the model: MODULE:CALLABLE, path/to/file.py:CALLABLE, or "
+        "hf:ID_OR_DIRECTORY of diffusers; for fixed noise, at the timestep of its level",
+    )
     add("--download", action="store_true", help="fetch weights and data that are not on disk")
     add("--trust-remote-code", action="store_true", help="run code that comes with a hf: model")
 
@@ -79,22 +83,36 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 
 def load(args: argparse.Namespace) -> Loaded:
     """The model of the command line."""
-    span = None
-    if args.input_range is not None:
-        try:
-            low, high = map(float, args.input_range.split(","))
-        except ValueError:
-            raise ValueError(f"--input-range must be LOW,HIGH; got {args.input_range!r}") from None
-        span = (low, high)
     return loading.load_model(
         args.model,
         args=loading.parse_arguments(args.model_args) if args.model_args else None,
         checkpoint=args.checkpoint,
         num_classes=args.num_classes,
         download=args.download,
-        input_range=span,
+        input_range=_range(args),
         allow_remote_code=args.trust_remote_code,
     )
+
+
+def _range(args: argparse.Namespace) -> tuple[float, float] | None:
+    if args.input_range is None:
+        return None
+    try:
+        low, high = map(float, args.input_range.split(","))
+    except ValueError:
+        raise ValueError(f"--input-range must be LOW,HIGH; got {args.input_range!r}") from None
+    return low, high
+
+
+def denoised(args: argparse.Namespace, models: Sequence[tuple[Loaded, float]]) -> list[Loaded]:
+    """Each model with the denoiser of the command line in front, at its noise level."""
+    if args.denoiser is None:
+        return [loaded for loaded, _ in models]
+    from rsbounds.loading.denoiser import denoised, load_denoiser
+
+    parts = load_denoiser(args.denoiser, download=args.download)
+    span = _range(args) or (0.0, 1.0)
+    return [denoised(loaded, parts, sigma, input_range=span) for loaded, sigma in models]
 
 
 def open_data(args: argparse.Namespace, loaded: Loaded | None) -> Data:
@@ -111,11 +129,21 @@ def engine(args: argparse.Namespace) -> dict[str, Any]:
     return {**{key: getattr(args, key) for key in ENGINE}, "device": device}
 
 
-def sampler(args: argparse.Namespace, loaded: Loaded, data: Data, sigma: float) -> Sampler:
-    """The sampler, tried on the first input: its classes are checked against the labels."""
+def sampler(
+    args: argparse.Namespace,
+    loaded: Loaded,
+    data: Data,
+    sigma: float,
+    of: Callable[..., Sampler] | None = None,
+) -> Sampler:
+    """The sampler, tried on the first input: its classes are checked against the labels.
+
+    ``of(model, **options)`` makes it where the noise has a shape.
+    """
     options: dict[str, Any] = {"batch": args.batch, "device": _device(args.device or "cpu")}
     options |= {key: getattr(args, key) for key in ENGINE[1:]}
-    made = _made(args, loaded.model, options | {"compile": False})
+    make = as_sampler if of is None else of
+    made = _made(args, make, loaded.model, options | {"compile": False})
     x = first(data, skip_corrupt=getattr(args, "skip_corrupt", True))
     try:
         tried = class_counts(made(x, sigma, 16, np.random.default_rng(0)))
@@ -125,7 +153,7 @@ def sampler(args: argparse.Namespace, loaded: Loaded, data: Data, sigma: float) 
     if not tried.sum():
         raise ValueError(f"--model {args.model} must return numbers; got NaN for the first input")
     loading.check_labels(data, len(tried))
-    return _made(args, loaded.model, options) if args.compile else made
+    return _made(args, make, loaded.model, options) if args.compile else made
 
 
 def first(data: Data, *, skip_corrupt: bool) -> Any:
@@ -140,9 +168,11 @@ def _again(error: BaseException) -> None:
     raise error
 
 
-def _made(args: argparse.Namespace, model: Any, options: dict[str, Any]) -> Sampler:
+def _made(
+    args: argparse.Namespace, make: Callable[..., Sampler], model: Any, options: dict[str, Any]
+) -> Sampler:
     try:
-        return as_sampler(model, **options)
+        return make(model, **options)
     except (RuntimeError, AssertionError) as error:
         raise ValueError(f"--device {args.device} can't be used: {error}") from error
 
@@ -157,29 +187,3 @@ def _device(name: str) -> str:
     import torch
 
     return f"cuda:{int(local) % max(torch.cuda.device_count(), 1)}"
-
-
-def redrawn(sampler: Sampler, x: Any, row: Row, manifest: Manifest) -> Iterator[str]:
-    """What the model draws otherwise than a row says."""
-    if manifest.format == 1 or manifest.method in ("composite", "anisotropic", "generator"):
-        yield "has no counts that the model alone draws again"
-        return
-    seed, index = manifest.seed, row.idx
-
-    def draw(n: int, generator: np.random.Generator) -> Any:
-        call = partial(sampler, x, row.sigma, n, generator)
-        return class_counts(guarded(f"input {index}", call))
-
-    select = draw(manifest.n0, stream(seed, index, Phase.SELECT))
-    if sparse(select.tolist()) != sparse(row.select):
-        yield f"select is {sparse(row.select)}, and drawn again {sparse(select.tolist())}"
-        return
-    generator = stream(seed, index, Phase.ESTIMATE)
-    counts = 0 * select
-    drawn = 0
-    while drawn < row.n:
-        more = row.n if manifest.target_radius is None else min(step(drawn), row.n - drawn)
-        counts = counts + draw(more, generator)
-        drawn += more
-    if sparse(counts.tolist()) != sparse(row.counts):
-        yield f"counts are {sparse(row.counts)}, and drawn again {sparse(counts.tolist())}"

@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rsbounds import loading
-from rsbounds.cli import _engine, _options
+from rsbounds.cli import _engine, _options, _own
 from rsbounds.composite import Rule
-from rsbounds.loading import Data
-from rsbounds.schemes import Scheme
+from rsbounds.loading import Data, Loaded
+from rsbounds.results import Manifest
+from rsbounds.schemes import METHODS, Scheme, find, registered
 
 
 def built(
@@ -22,33 +26,74 @@ def built(
 ) -> tuple[Any, Data, Scheme | Rule]:
     """A worker's model, data and scheme: those of the command line."""
     loaded = _engine.load(args)
-    if dict(loaded.describe) != describe:
-        raise ValueError(
-            f"--model {args.model} must be the same wherever it is made; the process that writes "
-            f"found {describe}, a worker {dict(loaded.describe)}"
-        )
     data = _engine.open_data(args, loaded)
     found = scheme(args, options, data)
-    return model(args, loaded, data, found), data, found
+    stages = classifiers(args, loaded, found)
+    if (own := described(args, loaded, stages)) != describe:
+        raise ValueError(
+            f"--model {args.model} must be the same wherever it is made; the process that writes "
+            f"found {describe}, a worker {own}"
+        )
+    return model(args, stages, data, found), data, found
 
 
 def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Scheme | Rule:
     """The scheme of the method, or the rule."""
     if args.method == "composite":
         return read_rule(args.rule)
-    build = _options.BUILT[args.method].build
-    assert build is not None
-    return build(options, _Given(_engine.first(data, skip_corrupt=args.skip_corrupt).shape))
+    given = _Given(_engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True)).shape)
+    found: Scheme | Rule
+    if _options.is_code(args.method):
+        arguments = loading.parse_arguments(args.method_args) if args.method_args else {}
+        made = loading.call("--method", args.method, **arguments)
+        code: dict[str, Any] = {**loading.fingerprint(args.method, made), "args": arguments}
+        found = _own.scheme(f"--method {args.method}", made, code, given.dim)
+    else:
+        method = find(args.method)
+        assert method.build is not None
+        if method.name in METHODS:
+            found = method.build(options, given)
+        else:
+            found = _anothers(
+                args.method, partial(method.build, options, given), options, given.dim
+            )
+    fixed = isinstance(found, Rule) or found.method == "gaussian"
+    if args.sound_noise and not (isinstance(found, Scheme) and fixed):
+        raise ValueError(f"--sound-noise needs --method gaussian; got {args.method}")
+    if args.model_for and not isinstance(found, Rule):
+        raise ValueError("--model-for goes with --method composite")
+    if args.denoiser is not None and not fixed:
+        raise ValueError(no_denoiser(args.method))
+    return found
 
 
-def model(args: argparse.Namespace, loaded: Any, data: Data, found: Scheme | Rule) -> Any:
-    """The sampler of all levels, or a list with the expert of each."""
+def no_denoiser(method: str) -> str:
+    """Why there is none in front of this method's classifier."""
+    return (
+        "--denoiser has one timestep, that of a fixed noise level: it goes with --method gaussian "
+        f"or composite; got {method}"
+    )
+
+
+def _anothers(
+    name: str, build: Callable[[], Any], options: dict[str, Any], dim: int
+) -> Scheme | Rule:
+    """What the method that another package registers builds."""
+    what, point = f"--method {name}", registered()[name]
+    made = loading.guarded(what, build)
+    if isinstance(made, Scheme) and made.method == name:  # as recertify will
+        made = replace(made, radius=_own.radius(what, find(name), made.parameters))
+    code = {"entry_point": point.value, "options": {k: str(v) for k, v in options.items()}}
+    if point.dist is not None:
+        code |= {"package": point.dist.name, "version": point.dist.version}
+    return _own.scheme(what, made, code, dim)
+
+
+def classifiers(args: argparse.Namespace, loaded: Loaded, found: Scheme | Rule) -> list[Loaded]:
+    """What is smoothed at each noise level: the model or an expert, behind the denoiser."""
     if not isinstance(found, Rule):
-        return _engine.sampler(
-            args, loaded, data, found.sigma(_engine.first(data, skip_corrupt=args.skip_corrupt))
-        )
-    rule = found
-    base = _engine.sampler(args, loaded, data, rule.sigmas[0])
+        sigma = found.parameters["sigma"] if args.denoiser is not None else 1.0
+        return _engine.denoised(args, [(loaded, sigma)])
     own = {}
     for text in args.model_for:
         level, _, spec = text.partition("=")
@@ -56,14 +101,55 @@ def model(args: argparse.Namespace, loaded: Any, data: Data, found: Scheme | Rul
             sigma = float(level)
         except ValueError:
             sigma = math.nan
-        if sigma not in rule.sigmas or not spec:
-            levels = ", ".join(map(str, rule.sigmas))
+        if sigma not in found.sigmas or not spec:
+            levels = ", ".join(map(str, found.sigmas))
             raise ValueError(
                 f"--model-for must be SIGMA=MODEL with SIGMA one of {levels}; got {text!r}"
             )
-        expert = _engine.load(argparse.Namespace(**{**vars(args), "model": spec}))
-        own[sigma] = _engine.sampler(args, expert, data, sigma)
-    return [own.get(sigma, base) for sigma in rule.sigmas] if own else base
+        own[sigma] = _engine.load(argparse.Namespace(**{**vars(args), "model": spec}))
+    return _engine.denoised(args, [(own.get(s, loaded), s) for s in found.sigmas])
+
+
+def described(args: argparse.Namespace, loaded: Loaded, stages: Sequence[Loaded]) -> dict[str, Any]:
+    """What the manifest says of the model."""
+    found = dict(loaded.describe)
+    if args.model_for:
+        found["for"] = args.model_for
+    if args.denoiser is not None:
+        each = [stage.describe["denoiser"] for stage in stages]
+        found["denoiser"] = each if len(each) > 1 else each[0]
+    return found
+
+
+def model(
+    args: argparse.Namespace, stages: Sequence[Loaded], data: Data, found: Scheme | Rule
+) -> Any:
+    """The sampler of all levels, or a list with that of each."""
+    if not isinstance(found, Rule):
+        sigma = found.sigma(_engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True)))
+        return _engine.sampler(args, stages[0], data, sigma, found.sampler)
+    made: dict[int, Any] = {}
+    for stage, sigma in zip(stages, found.sigmas, strict=True):
+        if id(stage.model) not in made:  # one for all levels, or an expert of its own
+            made[id(stage.model)] = _engine.sampler(args, stage, data, sigma)
+    if len(made) == 1:
+        return next(iter(made.values()))
+    return [made[id(stage.model)] for stage in stages]
+
+
+def of_noise(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme:
+    """The scheme of ``--noise``, which must be the noise of a run."""
+    options = {"noise": args.noise, "norm": manifest.parameters.get("norm", 2.0)}
+    method = METHODS[manifest.method]
+    assert method.build is not None
+    found = method.build(options, _Given(_engine.first(data, skip_corrupt=True).shape))
+    for name in method.parameters:
+        had, has = manifest.parameters.get(name), found.parameters.get(name)
+        if had != has:
+            raise ValueError(
+                f"--noise {args.noise} is not that of {args.file}: {name} was {had} and is {has}"
+            )
+    return found
 
 
 def read_rule(path: Path) -> Rule:
@@ -123,3 +209,14 @@ class _Given:
                 return function(torch.from_numpy(x[None])).numpy()
 
         return sigma, description
+
+    def noise(self, option: str, spec: str) -> tuple[Any, Any]:
+        """Noise of a shape, by the proof of its own kind."""
+        made = loading.call(option, spec)
+        found = _own.noise(made)
+        if found is None:
+            raise ValueError(
+                f"{option} {spec} must return NoiseMaps, FixedNoise or a CertifiedGenerator; "
+                f"got {type(made).__name__}"
+            )
+        return found, loading.fingerprint(spec, made)

@@ -1,4 +1,4 @@
-"""Options that the methods of ``rsbounds.schemes`` ask for, as arguments of a parser."""
+"""Options that methods of certification ask for, as arguments of a parser."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rsbounds._numerics.checks import real
-from rsbounds.schemes import METHODS, Method, Option
+from rsbounds.schemes import METHODS, Method, Option, find, registered
 
 #: Methods that the command line can construct.
 BUILT: Mapping[str, Method] = {m.name: m for m in METHODS.values() if m.build is not None}
@@ -27,14 +27,36 @@ def distinct(options: Iterable[Option]) -> list[Option]:
     return list({option.flag: option for option in reversed(list(options))}.values())[::-1]
 
 
+def extend(parser: argparse.ArgumentParser, name: str) -> None:
+    """Take the options of a method that another package registers."""
+    if name in METHODS or is_code(name) or name not in registered():
+        return  # of an unknown one the command says so
+    shared = {option.flag for method in BUILT.values() for option in method.options}
+    for option in find(name).options:
+        if option.flag not in parser._option_string_actions:
+            add(parser, option)
+        elif option.flag not in shared:
+            raise ValueError(f"--method {name}: its option {option.flag} is {parser.prog}'s own")
+
+
+def is_code(name: str) -> bool:
+    """Whether a method is given by MODULE:CALLABLE."""
+    return ":" in name
+
+
 def of_method(args: argparse.Namespace) -> dict[str, Any]:
     """The options of ``args.method`` with their defaults, or ValueError."""
-    method = BUILT[args.method]
-    own = {option.name: option for option in method.options}
+    options: tuple[Option, ...] = ()
+    if args.method != "composite" and not is_code(args.method):
+        method = find(args.method)
+        if method.build is None:
+            raise ValueError(f"--method {method.name} is for recertify; certify with lipschitz")
+        options = method.options
+    own = {option.name: option for option in options}
     for other in distinct(option for m in BUILT.values() for option in m.options):
         if getattr(args, other.name) is not None and other.name not in own:
-            raise ValueError(f"{other.flag} has no meaning for --method {method.name}")
-    return settled(args, own.values(), lambda flag: f"--method {method.name} needs {flag}")
+            raise ValueError(f"{other.flag} has no meaning for --method {args.method}")
+    return settled(args, own.values(), lambda flag: f"--method {args.method} needs {flag}")
 
 
 def settled(

@@ -46,7 +46,15 @@ def add_parser(subparsers: Any) -> None:
     _engine.add_data(parser, required=True)
     add = parser.add_argument
     add("--out", required=True, metavar="FILE.tsv", type=Path)
-    add("--method", choices=(*_options.BUILT, "composite"), default="gaussian")
+    add(
+        "--method",
+        metavar="METHOD",
+        default="gaussian",
+        help=f"{', '.join(_options.BUILT)}, composite, a name that another package registers "
+        "(rsbounds.schemes), or MODULE:CALLABLE, which returns a scheme, a rule, a network that "
+        "proves its bounds, or noise of a shape (gaussian)",
+    )
+    add("--method-args", metavar="K=V,...", help="arguments of CALLABLE, for such a --method")
     add("--rule", metavar="RULE.json", type=Path, help="decision list, for --method composite")
     add(
         "--model-for",
@@ -84,7 +92,7 @@ def add_parser(subparsers: Any) -> None:
     add("--dry-run", action="store_true", help="time one input and print what the run would cost")
     _engine.add_engine(parser)
     _cluster.add(parser)
-    _config.accept(parser)
+    _config.accept(parser, _options.extend)
     own = parser.add_argument_group("noise level")
     for option in _options.distinct(o for m in _options.BUILT.values() for o in m.options):
         if option.flag == "--sigma":
@@ -140,12 +148,15 @@ def _run(args: argparse.Namespace, options: dict[str, Any]) -> int:
         scheme = _made.scheme(args, options, data)
         if not isinstance(scheme, Rule):
             _hints(args, scheme, data)
+        stages = _made.classifiers(args, loaded, scheme)
+        describe = _made.described(args, loaded, stages)
         model: Any
         if elsewhere:
-            build = partial(_made.built, args, options, dict(loaded.describe))
+            build = partial(_made.built, args, options, describe)
             model = stack.enter_context(_cluster.workers(args, build))
         else:
-            model = _made.model(args, loaded, data, scheme)
+            model = _made.model(args, stages, data, scheme)
+        del loaded, stages  # the workers have their own
         out = args.out
         if origin not in ("--shard", "default") and size > 1:
             out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
@@ -163,7 +174,7 @@ def _run(args: argparse.Namespace, options: dict[str, Any]) -> int:
             scheme,
             out=out,
             shard=f"{rank}/{size}",
-            describe={**loaded.describe, **({"for": args.model_for} if args.model_for else {})},
+            describe=describe,
             engine=_engine.engine(args),
             run={"data": str(args.data), "batch": args.batch, "started": time.strftime("%F %T%z")},
             accept_change=args.accept_change,
@@ -207,7 +218,8 @@ def _check(args: argparse.Namespace) -> dict[str, Any]:
     for name in ("n0", "n", "batch", "skip"):
         whole(f"--{name}", getattr(args, name), 1)
     whole("--seed", args.seed, 0)
-    whole("--max", args.max, -1)
+    if whole("--max", args.max, -1) == 0:
+        raise ValueError("--max must be -1 (all) or >= 1; got 0")
     real("--alpha", args.alpha, 0, 1, closed="neither", nan=False)
     if args.target_radius is not None:
         real("--alpha with --target-radius", args.alpha, 0, 0.5, closed="right", nan=False)
@@ -217,11 +229,17 @@ def _check(args: argparse.Namespace) -> dict[str, Any]:
         raise ValueError(f"--n must be at most {MAX_N}; got {args.n}")
     if (args.rule is not None) != (args.method == "composite"):
         raise ValueError("--rule goes with --method composite, which needs it")
-    if args.model_for and args.method != "composite":
+    by_code = _options.is_code(args.method)
+    if args.method_args is not None and not by_code:
+        raise ValueError("--method-args goes with --method MODULE:CALLABLE")
+    options = _options.of_method(args)
+    if not by_code and args.method not in ("composite", "gaussian"):  # said before it is loaded
+        if args.denoiser is not None:
+            raise ValueError(_made.no_denoiser(args.method))
+        if args.sound_noise:
+            raise ValueError(f"--sound-noise needs --method gaussian; got {args.method}")
+    if args.model_for and not by_code and args.method != "composite":
         raise ValueError("--model-for goes with --method composite")
-    options = {} if args.method == "composite" else _options.of_method(args)
-    if args.sound_noise and args.method != "gaussian":
-        raise ValueError(f"--sound-noise needs --method gaussian; got {args.method}")
     if args.method == "gaussian":
         noise_level(args.sigma)
     if os.path.exists(args.out) and not args.out.is_file():
@@ -247,10 +265,12 @@ def _hints(args: argparse.Namespace, scheme: Scheme, data: Data) -> None:
             f"warning: the target radius {args.target_radius} is above the largest that n = "
             f"{args.n} samples can show for the first input, {largest:.4g}"
         )
-    if args.method == "gaussian" and float(np.max(np.abs(x))) > 10 and args.sigma <= 2:
+    if scheme.method != "gaussian":
+        return
+    if float(np.max(np.abs(x))) > 10 and scheme.parameters["sigma"] <= 2:
         say(
             f"warning: the first input reaches {float(np.max(np.abs(x))):g} and sigma is "
-            f"{args.sigma:g}: for pixels in 0 ... 255 give --scale 255"
+            f"{scheme.parameters['sigma']:g}: for pixels in 0 ... 255 give --scale 255"
         )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rsbounds import composite
-from rsbounds.results import Manifest, naming, read_rows
+from rsbounds.results import Manifest, Row, naming, read_rows
 
 
 def add_parser(subparsers: Any) -> None:
@@ -48,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if not common:
         raise ValueError("the files must share inputs; they have none in common")
     rows = [[run[i] for run in runs.values()] for i in common]
+    _one_data_set(args.files, rows)
     labels = np.array([each[0].label for each in rows])
     width = max(2, labels.max() + 1, *(len(row.counts) for each in rows for row in each))
     counts = [[[*row.counts, *[0] * (width - len(row.counts))] for row in each] for each in rows]
@@ -58,3 +60,18 @@ def run(args: argparse.Namespace) -> int:
     print(found)
     print(f"{args.out}: {len(found.rule.items)} items, from {len(common)} inputs")
     return 0
+
+
+def _one_data_set(files: Sequence[Path], rows: Sequence[Sequence[Row]]) -> None:
+    """ValueError unless each input is the same in all runs, by its label and its hash."""
+    for each in rows:
+        for path, row in zip(files, each, strict=True):
+            for name, a, b in (
+                ("label", each[0].label, row.label),
+                ("hash", each[0].input, row.input),
+            ):
+                if a != b and "-" not in (a, b):
+                    raise ValueError(
+                        f"{path} is of other data than {files[0]}: the {name} of input {row.idx} "
+                        f"is {b}, and {a} there"
+                    )

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import composite
-from rsbounds._numerics.checks import choice, real
-from rsbounds.certificate import COMPOSITE, Certificate
+from rsbounds._numerics.checks import real
+from rsbounds.certificate import ANOTHERS, COMPOSITE, Certificate
 from rsbounds.certify import certify_counts, further
+from rsbounds.cli import _own
 from rsbounds.cli._made import read_rule
 from rsbounds.cli.certify import COUNTED
 from rsbounds.cli.merge import LOCK
 from rsbounds.loading import file_hash
 from rsbounds.results import Manifest, Row, read_rows, write
-from rsbounds.schemes import METHODS, Scheme
+from rsbounds.schemes import METHODS, Scheme, find
 
 #: Methods of one classifier: radii from the same proven or asserted bounds of sigma(x).
 _ALIKE = {"lipschitz", "lipschitz-integrated", "lipschitz-paper"}
@@ -37,7 +38,7 @@ def add_parser(subparsers: Any) -> None:
     add("--out", required=True, metavar="NEW.tsv", type=Path)
     add("--alpha", type=float, help="probability of error (that of the file)")
     add("--bound", choices=COUNTED, help="the confidence bound (that of the file)")
-    add("--method", choices=tuple(METHODS), help="another radius from the same parameters")
+    add("--method", help="another radius from the same parameters")
     add("--runner-up", choices=("on", "off"), help="bound the runner-up too (as in the file)")
     add(
         "--rule",
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     manifest = Manifest.read(path)
     rows = read_rows(path)
     _check(path, manifest, args.alpha)
-    method = METHODS[choice("--method", args.method or manifest.method, tuple(METHODS))]
+    method = find(args.method or manifest.method)
     lacking = sorted(method.required - manifest.parameters.keys())
     if lacking or method.name == "composite":
         lacking = lacking or ["--rule"]
@@ -76,6 +77,10 @@ def run(args: argparse.Namespace) -> int:
     norm = manifest.parameters.get("norm", 2.0) if "norm" in method.parameters else 2.0
     scheme = method.scheme(_no_level, manifest.parameters, norm)
     scheme = replace(scheme, scope=manifest.scope)
+    if method.name not in METHODS:
+        what = f"the method {method.name}"
+        known = _own.radius(what, method, manifest.parameters)
+        scheme = replace(scheme, scope=ANOTHERS, radius=known)
     change: dict[str, Any] = {
         "alpha": manifest.alpha if args.alpha is None else args.alpha,
         "bound": args.bound or manifest.bound,

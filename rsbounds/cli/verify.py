@@ -15,10 +15,12 @@ from typing import Any
 
 from rsbounds._numerics.checks import count
 from rsbounds.certify import Progress
-from rsbounds.cli import _audit, _engine, _rigorous
+from rsbounds.cli import _audit, _engine, _redrawn, _rigorous
 from rsbounds.cli.merge import some
+from rsbounds.loading.callables import shown
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.results import Manifest, Row, read_rows
+from rsbounds.schemes import METHODS
 
 Finding = tuple[int, int, str]  # line, input, what
 
@@ -38,6 +40,8 @@ def add_parser(subparsers: Any) -> None:
     add("file", metavar="FILE.tsv", type=Path)
     add("--data", metavar="DATA", help="check labels, indices and hashes against the data")
     add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
+    add("--noise", metavar="MODULE:CALLABLE", help="for --rerun: the noise of a shape")
+    add("--model-for", nargs="+", metavar="SIGMA=MODEL", default=[], help="for --rerun: experts")
     add("--sample", type=int, metavar="K", help="compute only K random rows again")
     add("--rigorous", action="store_true", help="prove every bound and radius in ball arithmetic")
     add("--jobs", type=int, default=1, help="processes (1)")
@@ -61,9 +65,15 @@ def run(args: argparse.Namespace) -> int:
             count(f"--{name}", getattr(args, name), 1)
     if args.rerun is not None and (args.model is None or args.data is None):
         raise ValueError("--rerun needs --model and --data")
-    if args.rerun is None and args.model is not None:
-        raise ValueError("--model goes with --rerun")
+    for name in ("model", "noise", "denoiser", "model_for"):
+        if args.rerun is None and getattr(args, name):
+            raise ValueError(f"--{name.replace('_', '-')} goes with --rerun")
     manifest = Manifest.read(args.file)
+    if manifest.method not in METHODS:
+        raise ValueError(
+            f"{args.file} is of method {shown(manifest.method)!r}, which rsbounds has no oracle "
+            "for: nothing in it can be verified"
+        )
     try:
         _audit.check_manifest(manifest)
     except ValueError as error:
@@ -218,9 +228,9 @@ def _against_data(
                 yield 0, index, "is left out as corrupt, but can be decoded"
         if loaded is None or not inside:
             return
-        sampler = _engine.sampler(args, loaded, data, inside[0][1].sigma)
+        redraw = _redrawn.redraw(args, loaded, data, manifest, inside[0][1].sigma)
         chosen = Random(manifest.seed + 1).sample(inside, min(args.rerun, len(inside)))
         for line, row in chosen:
-            for text in _engine.redrawn(sampler, data.input(row.idx), row, manifest):
+            for text in redraw(data.input(row.idx), row):
                 yield line, row.idx, text
     print(f"{args.file}: {len(chosen)} rows drawn again", file=sys.stderr)

@@ -15,6 +15,7 @@ N. Carlini et al., (Certified!!) adversarial robustness for free!, ICLR 2023.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -156,9 +157,64 @@ def timestep(alphas_cumprod: Any, level: float) -> int:
     return int(np.argmin(np.abs(levels - wanted)))
 
 
+@dataclass(frozen=True)
+class Denoiser:
+    """A denoiser before its noise level is known.
+
+    Attributes
+    ----------
+    net, alphas_cumprod, prediction
+        As :class:`Denoised` takes them.
+    describe : dict
+        For the manifest: spec, source (hash), parameters (hash), prediction.
+    """
+
+    net: Any
+    alphas_cumprod: Any
+    prediction: str
+    describe: dict[str, Any]
+
+
+def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
+    """The denoiser of that name.
+
+    Parameters
+    ----------
+    spec : str
+        ``hf:DIRECTORY_OR_ID``, a pipeline of diffusers with a UNet2DModel and a scheduler; or
+        ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, where CALLABLE() returns (denoiser,
+        alphas_cumprod) or (denoiser, alphas_cumprod, prediction) as :class:`Denoised` takes them.
+    download : bool
+        Whether a pipeline that is not on disk may be fetched.
+
+    Returns
+    -------
+    Denoiser
+
+    Raises
+    ------
+    ValueError
+        If it can't be built, or is not on disk.
+    """
+    kind, _, place = spec.partition(":")
+    if kind == "hf":
+        parts, source = _pipeline(place, download), None
+    else:
+        parts = call("--denoiser", spec)
+        source = fingerprint(spec, None)["source"]
+    if not isinstance(parts, tuple) or len(parts) not in (2, 3) or not is_torch(parts[0]):
+        raise ValueError(
+            f"--denoiser {shown(spec)} must return (torch module, alphas_cumprod) or (torch "
+            f"module, alphas_cumprod, prediction); got {type(parts).__name__}"
+        )
+    net, alphas, prediction = parts if len(parts) == 3 else (*parts, "epsilon")
+    described = {"spec": spec, "source": source, "parameters": parameters_hash(net)}
+    return Denoiser(net, alphas, prediction, {**described, "prediction": prediction})
+
+
 def denoised(
     loaded: Loaded,
-    spec: str,
+    spec: str | Denoiser,
     sigma: float,
     *,
     input_range: tuple[float, float] = (0.0, 1.0),
@@ -170,10 +226,8 @@ def denoised(
     ----------
     loaded : Loaded
         A torch classifier.
-    spec : str
-        ``hf:DIRECTORY_OR_ID``, a pipeline of diffusers with a UNet2DModel and a scheduler; or
-        ``MODULE:CALLABLE``, where CALLABLE() returns (denoiser, alphas_cumprod) or (denoiser,
-        alphas_cumprod, prediction) as :class:`Denoised` takes them.
+    spec : str or Denoiser
+        As in :func:`load_denoiser`, or what that returned.
     sigma : float
         Noise level on the input's own range, > 0.
     input_range : (float, float)
@@ -194,41 +248,18 @@ def denoised(
     """
     if not is_torch(loaded.model):
         raise ValueError("a denoiser needs a torch classifier; this model is none")
-    kind, _, place = spec.partition(":")
-    source: dict[str, Any]
-    if kind == "hf":
-        parts, source = _pipeline(place, download), {"spec": spec, "source": None}
-    else:
-        parts = call("--denoiser", spec)
-        source = dict(fingerprint(spec, None))
-    if not isinstance(parts, tuple) or len(parts) not in (2, 3) or not is_torch(parts[0]):
-        raise ValueError(
-            f"--denoiser {shown(spec)} must return (torch module, alphas_cumprod) or (torch "
-            f"module, alphas_cumprod, prediction); got {type(parts).__name__}"
-        )
-    net, alphas, *prediction = parts
+    parts = load_denoiser(spec, download=download) if isinstance(spec, str) else spec
     model = Denoised(
-        net,
+        parts.net,
         loaded.model,
-        alphas,
+        parts.alphas_cumprod,
         sigma,
-        prediction=prediction[0] if prediction else "epsilon",
+        prediction=parts.prediction,
         input_range=input_range,
     )
-    describe = {
-        **source,
-        "parameters": parameters_hash(net),
-        "prediction": model.prediction,
-        "timestep": model.timestep,
-        "timestep_sigma": model.timestep_sigma,
-    }
-    return Loaded(
-        model.eval(),
-        {**loaded.describe, "denoiser": describe},
-        loaded.preprocess,
-        loaded.classes,
-        loaded.labels,
-    )
+    levels = {"timestep": model.timestep, "timestep_sigma": model.timestep_sigma}
+    describe = {**loaded.describe, "denoiser": {**parts.describe, **levels}}
+    return replace(loaded, model=model.eval(), describe=describe)
 
 
 def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
@@ -247,7 +278,12 @@ def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
     net = guarded(
         where,
         lambda: diffusers.UNet2DModel.from_pretrained(
-            place, subfolder="unet", use_safetensors=True, **settings
+            # or diffusers says at length that it lacks accelerate
+            place,
+            subfolder="unet",
+            use_safetensors=True,
+            low_cpu_mem_usage=False,
+            **settings,
         ),
     )
     scheduler = guarded(

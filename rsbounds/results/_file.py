@@ -135,9 +135,9 @@ class Writer:
         finally:
             self._file.close()
 
-    def append(self, row: Row) -> None:
-        """Write one row through to the disk."""
-        self._write(f"{row.text(self.columns)}\n".encode())
+    def append(self, row: Row, *, flush: bool = True) -> None:
+        """Write one row, through to the disk unless another one follows at once."""
+        self._write(f"{row.text(self.columns)}\n".encode(), flush)
         self._ordered &= row.idx > self._last
         self._last = row.idx
 
@@ -206,13 +206,14 @@ class Writer:
             )
         return new if acceptable else None
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: bytes, flush: bool = True) -> None:
         end = self._file.seek(0, os.SEEK_END)
         try:
             left = line
             while left:
                 left = left[self._file.write(left) :]
-            os.fsync(self._file.fileno())
+            if flush:
+                os.fsync(self._file.fileno())
         except OSError as error:
             self._file.truncate(end)
             raise OSError(

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds.sampling.blocks import block_size, noisy
+from rsbounds.sampling.rows import Scored, checked_scores
 
 
-class ArraySampler:
+class ArraySampler(Scored):
     """Sampler over a classifier of NumPy batches: onnxruntime, scikit-learn, plain functions.
 
     Parameters
     ----------
     classifier : callable
         Takes a float32 array (count, *shape of x), returns scores (count, classes).
+
+    Raises
+    ------
+    ValueError
+        When called, if it returns something else, or if a row's scores depend on the other rows
+        of its batch or on chance, which is looked at once.
 
     Examples
     --------
@@ -28,9 +34,6 @@ class ArraySampler:
     50
     """
 
-    def __init__(self, classifier: Callable[[NDArray[np.float32]], Any]) -> None:
-        self.classifier = classifier
-
     def __call__(
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> NDArray[np.int64]:
@@ -40,18 +43,12 @@ class ArraySampler:
         counts: Any = 0
         for start in range(0, n, size):
             batch = noisy(x, sigma, size, generator)
-            counts = counts + votes(self.classifier(batch), size, n - start)
+            counts = counts + votes(self.scores(batch), size, n - start)
         return np.asarray(counts, dtype=np.int64)
 
 
 def votes(scores: Any, rows: int, used: int) -> NDArray[np.int64]:
     """Counts of the classes over the first ``used`` rows of one batch of NumPy scores."""
-    scores = np.asarray(scores)
-    if scores.ndim != 2 or scores.shape[0] != rows or scores.shape[1] < 2:
-        raise ValueError(
-            f"the model must return scores of shape ({rows}, classes), at least two classes, "
-            f"for a batch of {rows}; got shape {scores.shape}"
-        )
-    scores = scores[:used]
+    scores = checked_scores(scores, rows)[:used]
     valid = ~np.isnan(scores).any(axis=1)
     return np.bincount(scores.argmax(axis=1)[valid], minlength=scores.shape[1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,3 +18,32 @@ class Sampler(Protocol):
     """
 
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any: ...
+
+
+class Draw(NamedTuple):
+    """The arguments of one call of a sampler."""
+
+    x: Any
+    sigma: float
+    n: int
+    generator: np.random.Generator
+
+
+@runtime_checkable
+class Sharing(Sampler, Protocol):
+    """A sampler that can classify the samples of several inputs in one forward pass."""
+
+    def room(self, x: Any, samples: int) -> int:
+        """How many inputs like ``x``, each of so many samples in all, share a forward pass."""
+        ...
+
+    def together(self, draws: Sequence[Draw]) -> Sequence[Any]:
+        """For each draw the counts that a call with it alone returns."""
+        ...
+
+
+def drawn(sampler: Sampler, draws: Sequence[Draw], *, together: bool) -> Sequence[Any]:
+    """The counts of each draw, in one forward pass if the sampler shares it."""
+    if together and isinstance(sampler, Sharing):
+        return sampler.together(draws)
+    return [sampler(*draw) for draw in draws]

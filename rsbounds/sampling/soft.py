@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling.blocks import block_size, noisy
+from rsbounds.sampling.rows import Scored
 
 _SUM = 1 - 2.0**-48  # scores of more classes than 2^20 aside, their sum is at most 1
 
 
-class SoftSampler:
+class SoftSampler(Scored):
     """A histogram of each class's scores: the classifier that is smoothed votes with them.
 
     Parameters
@@ -41,9 +40,6 @@ class SoftSampler:
 
     evidence = "scores"
 
-    def __init__(self, classifier: Callable[[NDArray[np.float32]], Any]) -> None:
-        self.classifier = classifier
-
     def __call__(
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> list[ScoreHistogram]:
@@ -52,13 +48,7 @@ class SoftSampler:
         size = block_size(n, x.size)
         found: list[ScoreHistogram] = []
         for start in range(0, n, size):
-            scores = np.asarray(self.classifier(noisy(x, sigma, size, generator)), np.float64)
-            if scores.ndim != 2 or len(scores) != size or scores.shape[1] < 2:
-                raise ValueError(
-                    f"the model must return scores of shape ({size}, classes), at least two "
-                    f"classes, for a batch of {size}; got shape {scores.shape}"
-                )
-            scores = scores[: n - start]
+            scores = self.scores(noisy(x, sigma, size, generator))[: n - start].astype(np.float64)
             void = np.isnan(scores).any(axis=1, keepdims=True)
             scores = np.where(void, 0.0, scores)
             scores = scores * (_SUM / np.maximum(scores.sum(axis=1, keepdims=True), 1.0))

@@ -10,16 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rsbounds.certificate import FIXED_NOISE, PROVEN_ENVELOPE, PROVEN_MAPS, THIS_INPUT
-from rsbounds.schemes import _composite, _gaussian, _lipschitz, _range, _semielastic, _shaped
+from rsbounds.certificate import ANOTHERS, FIXED_NOISE, PROVEN_ENVELOPE, PROVEN_MAPS, THIS_INPUT
+from rsbounds.schemes import (
+    _composite,
+    _gaussian,
+    _lipschitz,
+    _others,
+    _range,
+    _semielastic,
+    _shaped,
+)
 from rsbounds.schemes._gaussian import gaussian, this_input
 from rsbounds.schemes._lipschitz import lipschitz
+from rsbounds.schemes._others import registered
 from rsbounds.schemes._range import sigma_range
 from rsbounds.schemes._scheme import Domain, Given, Method, Option, Scheme
 from rsbounds.schemes._semielastic import semielastic
 from rsbounds.schemes._shaped import inner_radius
 
 __all__ = [
+    "ANOTHERS",
     "FIXED_NOISE",
     "METHODS",
     "PROVEN_ENVELOPE",
@@ -30,9 +40,11 @@ __all__ = [
     "Method",
     "Option",
     "Scheme",
+    "find",
     "gaussian",
     "inner_radius",
     "lipschitz",
+    "registered",
     "semielastic",
     "sigma_range",
     "this_input",
@@ -51,3 +63,32 @@ METHODS: Mapping[str, Method] = {
         _composite.METHOD,
     )
 }
+
+
+def find(name: str) -> Method:
+    """The method of that name: one of ``METHODS``, or one that another package registers.
+
+    Another package's method is an entry point of the group "rsbounds.schemes" that is a
+    :class:`Method`, with its options and ``build``; its rows state the scope ``ANOTHERS``.
+
+    Parameters
+    ----------
+    name : str
+        As result files and ``rsbounds certify --method`` have it.
+
+    Returns
+    -------
+    Method
+
+    Raises
+    ------
+    ValueError
+        If there is none (with near matches), or what is registered is no method of that name.
+
+    Examples
+    --------
+    >>> from rsbounds import schemes
+    >>> schemes.find("semi-elastic").scope
+    'sigma(x) with a proven envelope'
+    """
+    return _others.find(name, METHODS)

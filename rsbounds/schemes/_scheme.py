@@ -35,6 +35,10 @@ class Scheme:
         What a result file must say for the radii to be computed again.
     norm : float
         The p of the l_p norm that measures the radius.
+    sampler : callable, optional
+        ``sampler(model, **options)``: counts a model's classes under the scheme's noise where
+        that isn't x + sigma(x) N(0, I); ``options`` are those of
+        :class:`rsbounds.torch.TorchSampler`.
 
     Examples
     --------
@@ -50,10 +54,12 @@ class Scheme:
     radius: Callable[..., float]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     norm: float = 2.0
+    sampler: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         if not _takes_three(self.radius):
             object.__setattr__(self, "radius", partial(_alone, self.radius))
+        object.__setattr__(self, "norm", float(self.norm))  # rows spell it one way
 
 
 def _takes_three(radius: Callable[..., float]) -> bool:
@@ -119,6 +125,13 @@ class Given(Protocol):
 
         A function of one input; a ``SigmaNetwork`` as an object whose ``scheme(dim)`` proves it.
         Nothing else has a ``scheme``.
+        """
+        ...
+
+    def noise(self, option: str, spec: str) -> tuple[Any, Any]:
+        """Noise of a shape that ``MODULE:CALLABLE`` builds, and its description.
+
+        An object whose ``scheme(norm)`` rests on the proof of its own kind.
         """
         ...
 

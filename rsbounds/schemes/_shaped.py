@@ -12,6 +12,8 @@ Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rsbounds._numerics.rounding import EPS, product, round_down
@@ -21,8 +23,10 @@ from rsbounds.schemes._scheme import (
     NORM,
     NOT_NEGATIVE,
     POSITIVE,
+    Given,
     Method,
     Option,
+    Scheme,
 )
 
 
@@ -82,11 +86,28 @@ def _stretched(reach: Any, inner: float) -> float:
     return float(round_down(product(reach, inner), 2 * EPS))
 
 
+def _build(name: str, options: Mapping[str, Any], given: Given) -> Scheme:
+    noise, description = given.noise("--noise", options["noise"])
+    scheme: Scheme = noise.scheme(options["norm"])
+    if scheme.method != name:
+        raise ValueError(f"--noise {options['noise']} is one of --method {scheme.method}")
+    return replace(scheme, parameters={**scheme.parameters, "noise": description})
+
+
 def _evaluate(options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool) -> Any:
     from rsbounds import anisotropic as theory
 
     return theory.radius(p_a, options["sigma"], p_b, norm=options["norm"], scores=scores)
 
+
+_NORM = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
+_NOISE = Option(
+    "--noise",
+    "CALLABLE() returns the noise: NoiseMaps or FixedNoise (anisotropic), CertifiedGenerator "
+    "(generator)",
+    type=str,
+    metavar="MODULE:CALLABLE",
+)
 
 ANISOTROPIC = Method(
     name="anisotropic",
@@ -94,10 +115,9 @@ ANISOTROPIC = Method(
     radius=_fixed,
     parameters={"norm": NORM, "inner": POSITIVE},
     help="a noise level for each coordinate",
-    inputs=(
-        Option("--sigma", "noise level of each coordinate", nargs="+"),
-        Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0),
-    ),
+    options=(_NOISE, _NORM),
+    build=partial(_build, "anisotropic"),
+    inputs=(Option("--sigma", "noise level of each coordinate", nargs="+"), _NORM),
     evaluate=_evaluate,
 )
 GENERATOR = Method(
@@ -112,4 +132,7 @@ GENERATOR = Method(
         "sigma_min": POSITIVE,
         "dim": DIMENSION,
     },
+    help="mean and level on every axis by maps with proven bounds",
+    options=(_NOISE, _NORM),
+    build=partial(_build, "generator"),
 )

@@ -1,10 +1,17 @@
-"""Whether the rows of a batch are classified each for itself."""
+"""Whether the rows of a batch are classified each for itself, and alike in batches of any shape."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import torch
+
+from rsbounds.sampling.rows import require_same_row
+
+
+def tolerance(scores: torch.Tensor) -> float:
+    """What a row's scores may move by in another batch, relative to the largest of them."""
+    return float(torch.finfo(scores.dtype).eps ** 0.5) if scores.is_floating_point() else 0.0
 
 
 def require_independent(
@@ -18,16 +25,20 @@ def require_independent(
     """
     middle = len(batch) // 2
     row = batch[middle : middle + 1]
-    alone = score(row.expand_as(batch).contiguous())[middle].double()
-    among = scores[middle].double()
-    tolerance = torch.finfo(scores.dtype).eps ** 0.5 if scores.is_floating_point() else 0.0
-    same = alone == among  # of infinities too
-    largest = among.abs().nan_to_num(0.0, posinf=0.0).max()
-    close = (alone - among).abs() <= tolerance * largest
-    if not bool((same | close | (alone.isnan() & among.isnan())).all()):
-        apart = float((alone - among).abs().max())
-        raise ValueError(
-            "the model must score each row for itself, without chance; the scores of a row "
-            f"among {len(batch) - 1} others differ by {apart:.3g} from those in a batch of its "
-            "copies (batch statistics, or random layers?)"
-        )
+    alone = score(row.expand_as(batch).contiguous())[middle].double().cpu().numpy()
+    among = scores[middle].double().cpu().numpy()
+    require_same_row(alone, among, len(batch), tolerance(scores))
+
+
+def agree(scores: torch.Tensor, others: torch.Tensor) -> bool:
+    """Whether scores of the same rows from batches of two shapes are an eighth as near as that."""
+    largest = others.abs().amax(1, keepdim=True)
+    near = (scores - others).abs() <= tolerance(scores) / 8 * largest
+    return bool((near | (scores == others) | (scores.isnan() & others.isnan())).all())
+
+
+def doubtful(scores: torch.Tensor) -> torch.Tensor:
+    """For each row, whether its class could be another if its scores moved by the tolerance."""
+    first, second = scores.topk(2, dim=1).values.T
+    sure: torch.Tensor = first - second > 2 * tolerance(scores) * scores.abs().amax(1)
+    return ~sure  # where a score is not finite too

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import choice, count
-from rsbounds.sampling import block_seeds, block_size
+from rsbounds._numerics.checks import count
+from rsbounds.sampling import Draw, block_seeds, block_size, largest_block
 from rsbounds.torch import _rows, draw
+from rsbounds.torch._device import CELLS, Counts, autocast_type, home, memory_failure
 
-_AUTOCAST = {"bfloat16": torch.bfloat16, "float16": torch.float16}
-_CELLS = {"cpu": 2**18, "cuda": 2**25}
-_NO_MEMORY = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "not enough memory")
-
-
-class Counts:
-    """Counts that stay on their device until NumPy asks for them."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self._tensor = tensor
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self._tensor.cpu().numpy().astype(dtype or np.int64)
+_TOGETHER = 32  # inputs in one forward pass: what is fixed is then small beside the rest
 
 
 class TorchSampler:
@@ -114,9 +105,7 @@ class TorchSampler:
         self.batch = count("batch", batch, 1)
         self._rows = None if forward_batch is None else count("forward_batch", forward_batch, 1)
         self.num_classes = num_classes
-        self._autocast = (
-            _AUTOCAST[choice("autocast", autocast, (*_AUTOCAST,))] if autocast else None
-        )
+        self._autocast = autocast_type(autocast)
         self._layout = torch.channels_last if channels_last else torch.contiguous_format
         model = model.eval()
         own = home(model)
@@ -136,27 +125,104 @@ class TorchSampler:
         self._generator = torch.Generator(self.device)
         self._parts = 1
         self._rows_checked = False
+        self._shares = self._dtype in (torch.float32, torch.float64)
+        self._compared = False
 
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
-        x = torch.as_tensor(x).detach().float()
-        return self.sample(x, sigma, n, generator)
+        self._require_eval()
+        x = self._placed(x)
+        size = block_size(n, x.numel(), self._cells)
+        if self._model is not self._plain:
+            size = 1 << (size - 1).bit_length()
+        return Counts(self._blocks(x, sigma, n, size, block_seeds(generator, -(-n // size))))
 
-    def sample(
-        self, x: torch.Tensor, sigma: float, n: int, generator: np.random.Generator
-    ) -> Counts:
-        """The same for a tensor, which in float64 keeps its precision until noise is added."""
+    def room(self, x: Any, samples: int) -> int:
+        """How many inputs like ``x``, each of so many samples in all, share a forward pass.
+
+        As many as a block of noise has room for, 32 at most; 1 in mixed precision, for a compiled
+        model and where ``forward_batch`` or memory bounds the forward pass.
+        """
+        plain = self._autocast is None and self._model is self._plain
+        if not (self._shares and plain and self._rows is None and self._parts == 1):
+            return 1
+        largest = min(largest_block(math.prod(np.shape(x)), self._cells), self.batch)
+        return min(max(largest // samples, 1), _TOGETHER)
+
+    def together(self, draws: Sequence[Draw]) -> list[NDArray[np.int64]]:
+        """For each draw, of one block, the counts that a call with it alone returns.
+
+        The last bits of a network's scores depend on the shape of its batch, and a near-tie
+        between two classes may fall otherwise. So a draw in which two scores are nearer than
+        twice the tolerance by which a row's scores may move is classified again in a batch of its
+        own, and the first draws all are: should scores have moved by an eighth of the tolerance,
+        no forward pass is shared from then on.
+        """
+        self._require_eval()
+        places = [self._placed(each.x) for each in draws]
+        seeds = [block_seeds(each.generator, 1) for each in draws]
+        try:
+            with torch.inference_mode():
+                return self._shared(draws, places, seeds)
+        except RuntimeError as error:
+            self._shares = False
+            warnings.warn(
+                f"out of memory ({memory_failure(error)}); no forward pass is shared",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        each = zip(draws, places, seeds, strict=True)
+        return [np.asarray(Counts(self._blocks(x, d.sigma, d.n, d.n, s))) for d, x, s in each]
+
+    def centre(self, x: Any) -> torch.Tensor:
+        """The mean of the noisy copies; in float64 it keeps its precision until noise is added."""
+        return torch.as_tensor(x).detach().float()
+
+    def _require_eval(self) -> None:
         for part in self._plain.modules():
             if part.training:
                 raise ValueError(
                     f"the model must be in eval mode when it is sampled; its part "
                     f"{type(part).__name__} is in training mode"
                 )
-        x = (draw.whole(x) if self._sound else x).to(self.device)
-        size = block_size(n, x.numel(), _CELLS.get(self.device.type, _CELLS["cuda"]))
-        if self._model is not self._plain:
-            size = 1 << (size - 1).bit_length()
-        seeds = block_seeds(generator, -(-n // size))
+
+    def _placed(self, x: Any) -> torch.Tensor:
+        x = self.centre(x)
+        return (draw.whole(x) if self._sound else x).to(self.device)
+
+    @property
+    def _cells(self) -> int:
+        return CELLS.get(self.device.type, CELLS["cuda"])
+
+    def _noisy(
+        self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        law = draw.on_grid if self._sound else draw.gaussian
+        return law(x, sigma, size, seeds, self._generator)
+
+    def _shared(
+        self, draws: Sequence[Draw], places: Sequence[torch.Tensor], seeds: Sequence[list[int]]
+    ) -> list[NDArray[np.int64]]:
+        each = zip(draws, places, seeds, strict=True)
+        blocks, void = zip(*(self._noisy(x, d.sigma, d.n, s) for d, x, s in each), strict=True)
+        scores = self._scored(torch.cat([block[0] for block in blocks]))
+        sizes = [d.n for d in draws]
+        parts = list(torch.split(scores, sizes))
+        doubtful = torch.split(_rows.doubtful(scores).cpu(), sizes)
+        for k, block in enumerate(blocks):
+            if doubtful[k].any() or not self._compared:
+                parts[k] = self._scored(block[0])
+        found = torch.cat(parts)
+        if not self._compared:
+            self._compared, self._shares = True, _rows.agree(scores, found)
+        owner = torch.arange(len(draws)).repeat_interleave(torch.tensor(sizes))
+        tally = self._tally(found, torch.cat(void), owner.to(self.device), len(draws))
+        return list(tally.cpu().numpy())
+
+    def _blocks(
+        self, x: torch.Tensor, sigma: float, n: int, size: int, seeds: list[int]
+    ) -> torch.Tensor:
+        """Counts of n samples from blocks of one size, as many of them at once as fit."""
         total: Any = 0
         done = 0
         with torch.inference_mode():
@@ -164,18 +230,16 @@ class TorchSampler:
                 group = seeds[done : done + max(self.batch // size, 1)]
                 noisy, failure = None, ""
                 try:
-                    noisy, void = (draw.on_grid if self._sound else draw.gaussian)(
-                        x, sigma, size, group, self._generator
-                    )
+                    noisy, void = self._noisy(x, sigma, size, group)
                     counts = self._count(noisy, void[: n - done * size])
                 except RuntimeError as error:
-                    failure = _memory_failure(error)
+                    failure = memory_failure(error)
                 else:
                     total, done = total + counts, done + len(group)
                     continue
                 drawn, noisy = noisy is not None, None
                 self._halve(len(group), size, drawn, failure)
-        return Counts(total)
+        return total  # type: ignore[no-any-return]
 
     def forward(self, batch: torch.Tensor) -> Any:
         """What the model returns for a float32 batch on the device."""
@@ -203,11 +267,18 @@ class TorchSampler:
         split = max(self._parts, -(-size // (self._rows or size)))
         parts = [part for block in noisy for part in block.tensor_split(split)]
         scores = torch.cat([self._scored(part) for part in parts])[: len(void)]
+        return self._tally(scores, void, 0, 1)[0]
+
+    def _tally(
+        self, scores: torch.Tensor, void: torch.Tensor, owner: torch.Tensor | int, owners: int
+    ) -> torch.Tensor:
+        """Counts of the classes for each owner of rows, shape (owners, classes)."""
         classes = scores.shape[1]
         void = void | scores.isnan().any(1)
-        label = scores.argmax(1).masked_fill_(void, classes)
-        counts = torch.zeros(classes + 1, dtype=torch.int64, device=self.device)
-        return counts.scatter_add_(0, label, torch.ones_like(label))[:classes]
+        label = scores.argmax(1).masked_fill_(void, classes) + owner * (classes + 1)
+        counts = torch.zeros(owners * (classes + 1), dtype=torch.int64, device=self.device)
+        counts.scatter_add_(0, label, torch.ones_like(label))
+        return counts.view(owners, classes + 1)[:, :classes]
 
     def _scored(self, part: torch.Tensor) -> torch.Tensor:
         scores = self.scores(self.forward(part), part)
@@ -228,20 +299,3 @@ class TorchSampler:
             raise MemoryError(f"{what} doesn't fit on {self.device}: {failure}")
         torch.cuda.empty_cache()
         warnings.warn(f"out of memory ({failure}); {now}", RuntimeWarning, stacklevel=4)
-
-
-def home(model: torch.nn.Module) -> torch.device:
-    """Where the first parameter or buffer of a model is."""
-    tensors = (*model.parameters(), *model.buffers())
-    return tensors[0].device if tensors else torch.device("cpu")
-
-
-def _memory_failure(error: RuntimeError) -> str:
-    """The first line of an error that says that memory ran out; any other is raised again.
-
-    The allocators, cuDNN and cuBLAS each have words of their own.
-    """
-    text = str(error)
-    if isinstance(error, torch.OutOfMemoryError) or any(words in text for words in _NO_MEMORY):
-        return text.partition("\n")[0]
-    raise error

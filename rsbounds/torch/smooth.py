@@ -11,8 +11,9 @@ from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.schemes import Scheme, gaussian
+from rsbounds.torch._device import autocast_type, home
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
-from rsbounds.torch.sampler import TorchSampler, home
+from rsbounds.torch.sampler import TorchSampler
 from rsbounds.torch.training.fitting import soft_vote
 
 
@@ -43,7 +44,7 @@ class Smooth(torch.nn.Module):
     sound_noise : bool
         Draw whole-numbered noise exactly (Voracek and Hein 2023).
     autocast : {"bfloat16", "float16"}, optional
-        Mixed precision of the forward passes that predict and certify.
+        Mixed precision of the forward passes, :meth:`forward` too.
     runner_up : bool
         Bound the runner-up's probability too, at alpha/2 each, instead of as 1 - p_a.
     samples : int
@@ -96,6 +97,7 @@ class Smooth(torch.nn.Module):
         self.samples = count("samples", samples, 1)
         self.runner_up = runner_up
         self.scheme, self._noise = _scheme(sigma)
+        autocast_type(autocast)
         self._options: dict[str, Any] = {"sound_noise": sound_noise, "autocast": autocast}
         self._calls = counter()
         self._kept: tuple[torch.nn.Module, TorchSampler] | None = None
@@ -122,7 +124,7 @@ class Smooth(torch.nn.Module):
         if self._noise is not None:
             raise ValueError("soft votes need noise of one level at an input; got noise of a shape")
         levels = [self.scheme.sigma(_host(row)) for row in x]
-        return soft_vote(self.base_classifier, x, torch.tensor(levels).to(x), self.samples)
+        return soft_vote(self._scores, x, torch.tensor(levels).to(x), self.samples)
 
     def predict(self, x: torch.Tensor, n: int, alpha: float, batch_size: int) -> int:
         """The class at one input ``x``, wrong with probability at most alpha, or ``ABSTAIN``.
@@ -184,6 +186,13 @@ class Smooth(torch.nn.Module):
             runner_up=self.runner_up,
             **self._draw(),
         )
+
+    def _scores(self, batch: torch.Tensor) -> torch.Tensor:
+        """The classifier's, in mixed precision where it is asked for."""
+        kind = autocast_type(self._options["autocast"])
+        with torch.autocast(batch.device.type, kind, enabled=kind is not None):
+            scores: torch.Tensor = self.base_classifier(batch)
+        return scores.to(batch.dtype)
 
     def _draw(self) -> dict[str, Any]:
         return {"seed": self.seed, "index": next(self._calls)}

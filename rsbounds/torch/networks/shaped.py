@@ -43,17 +43,18 @@ class ShapedSampler(TorchSampler):
     ) -> None:
         if options.get("sound_noise"):
             raise ValueError("sound_noise needs noise of one level on every axis; this has a shape")
+        if not isinstance(model, nn.Module):
+            raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
         super().__init__(model, num_classes, **options)
         self._shape = shape.float().to(self.device)
         self._centre = centre
 
-    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
-        """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
+    def centre(self, x: Any) -> torch.Tensor:
+        """The mean of the noise around x, in the coordinates divided by the shape."""
         x = torch.as_tensor(x, dtype=torch.float64, device="cpu")
         check_shape("x", x, self._shape.shape)
         with torch.no_grad():
-            centre = self._centre(x)
-        return self.sample(centre, sigma, n, generator)
+            return self._centre(x)
 
     def forward(self, batch: torch.Tensor) -> Any:
         """What the model returns for a float32 batch of the coordinates divided by the shape."""
@@ -130,7 +131,8 @@ class FixedNoise:
         """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm."""
         level = partial(_level, self.level, tuple(self.sigma.shape))
         known = _ball(self.shape, norm)
-        return replace(METHODS["anisotropic"].scheme(level, known, norm), scope=self.scope)
+        scheme = METHODS["anisotropic"].scheme(level, known, norm)
+        return replace(scheme, scope=self.scope, sampler=self.sampler)
 
     def log_volume(self, score: float) -> float:
         """Logarithm of the volume of the certified ellipsoid for a normal score."""
@@ -166,7 +168,8 @@ class CertifiedNoise:
             "sigma_min": kept.level.sigma_min,
             **_ball(kept.shape, norm),
         }
-        return METHODS["generator"].scheme(partial(_level_at, kept), known, norm)
+        scheme = METHODS["generator"].scheme(partial(_level_at, kept), known, norm)
+        return replace(scheme, sampler=self.sampler)
 
 
 # module-level functions, so that a scheme can be sent to another process

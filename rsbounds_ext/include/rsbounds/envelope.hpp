@@ -6,9 +6,11 @@
 //   when z_b = -z_a), gain.hpp.
 // The gap is an argument of its own: for close scores their difference has lost its digits.
 //
-// The search runs on the excess of one branch: secant inside a bracket. A radius is returned only
-// after the certificate was evaluated there with the error bound added: NaN never passes. Lengths
-// are first multiplied by the power of 2 that brings sigma into [1, 2): exact, and no step of the
+// The search guesses first, from cumulants and without an integral, the radius and the branch that
+// binds. One evaluation of the exact excess there, with its slope, gives the radius; another one is
+// the certificate at it; the last one that of the other branch. A radius is returned only after
+// the certificate was evaluated there with the error bound added: NaN never passes. Lengths are
+// first multiplied by the power of 2 that brings sigma into [1, 2): exact, and no step of the
 // search can underflow or overflow for an extreme unit of the input.
 #pragma once
 
@@ -27,9 +29,10 @@ struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
     double rate;
     bool valid(double) const { return rate >= 0 && rate < inf; }
     Ratio at(double distance, double, bool up) const {
-        const double t = rate * distance;
-        return up ? Ratio{std::exp(t), std::expm1(t), std::expm1(2 * t), t}
-                  : Ratio{std::exp(-t), -std::expm1(-t), -std::expm1(-2 * t), -t};
+        const double t = rate * distance, m = std::expm1(up ? t : -t);
+        if (t < 0.5) return {1 + m, std::fabs(m), std::fabs(m) * (2 + m), rate};
+        const double k = std::exp(up ? t : -t);
+        return {k, std::fabs(m), std::fabs(m) * (1 + k), rate, up ? t : -t};
     }
     double log_slope(double) const { return rate; }
     SemiElastic scaled(int e) const { return {std::ldexp(rate, -e)}; }
@@ -40,10 +43,10 @@ struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
     bool valid(double sigma) const { return lip >= 0 && lip < inf && floor >= 0 && floor <= sigma; }
     Ratio at(double distance, double sigma, bool up) const {
         const double t = lip * distance / sigma;
-        if (up) return {1 + t, t, t * (2 + t)};
+        if (up) return {1 + t, t, t * (2 + t), lip / (sigma * (1 + t))};
         const double change = std::fmin(t, (sigma - floor) / sigma);
         const double low = std::fmax(floor, std::fma(-lip, distance, sigma));
-        return {low / sigma, change, change * (2 - change)};
+        return {low / sigma, change, change * (2 - change), low > floor ? lip / low : 0};
     }
     double log_slope(double sigma) const { return lip / sigma; }
     LipschitzSigma scaled(int e) const { return {lip, scaled_down(floor, e)}; }
@@ -67,6 +70,7 @@ struct Budget {
                dim <= 1e8 && mean_lip >= 0 && mean_lip < inf;
     }
     bool symmetric() const { return z_b == -z_a; }
+    double cohen() const { return 0.5 * gap * sigma / (1 + mean_lip); }  // of a constant sigma
     double target() const { return symmetric() ? 0.5 * gap : gap; }
     // what the scores exceed the gap by: its rounding
     double surplus() const {
@@ -78,78 +82,115 @@ struct Budget {
 
 struct Excess {
     double value, error;
+    double slope;  // by the distance; or NaN
+    bool passed() const { return value + error <= 0; }  // never for NaN
 };
 
 // X_A + X_B (X_A alone when both are equal): certified iff below 0. Where both scores are known
 // themselves they are added: next to a large gap the gains' sum has lost its digits.
 template <class Envelope>
-Excess excess(const Budget& p, const Envelope& e, double distance, bool up) {
-    const Ratio r = e.at(distance, p.sigma, up);
-    const double alpha = (1 + p.mean_lip) * distance / p.sigma, target = p.target();
-    Gain g = gain(-p.z_a, alpha, r, up, p.dim);
+Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Start (&near)[2]) {
+    Ratio r = e.at(distance, p.sigma, up);
+    const double unit = (1 + p.mean_lip) / p.sigma, target = p.target();
+    const double alpha = (1 + p.mean_lip) * distance / p.sigma;
+    r.rate /= unit;
+    Gain g = gain(-p.z_a, alpha, r, up, p.dim, near[0]);
     if (!p.symmetric()) {
-        const Gain b = gain(p.z_b, alpha, r, up, p.dim);
-        g = {g.value + b.value, g.error + b.error, g.score + b.score, g.score_error + b.score_error};
+        const Gain b = gain(p.z_b, alpha, r, up, p.dim, near[1]);
+        g = {g.value + b.value, g.error + b.error, g.slope + b.slope, g.score + b.score,
+             g.score_error + b.score_error};
     }
-    if (g.score_error == g.score_error) return {g.score + p.surplus(), g.score_error};
-    return {g.value - target, g.error + 3e-16 * target};
+    if (g.score_error == g.score_error)
+        return {g.score + p.surplus(), g.score_error, g.slope * unit};
+    return {g.value - target, g.error + 3e-16 * target, g.slope * unit};
 }
 
 template <class Envelope>
 bool certified(const Budget& p, const Envelope& e, double distance, bool up) {
-    const Excess x = excess(p, e, distance, up);
-    return x.value + x.error <= 0;
+    Start near[2];
+    return excess(p, e, distance, up, near).passed();
 }
 
-// Largest radius accepted on one branch, at most `cap`: secant in a bracket, the first through
-// the origin. Its errors satisfy e[n + 1] = e[n]^2/e[n - 2], so the last step is not checked.
-// Invariant: low <= r <= high, the excess is at most 0 at low and was above 0, or NaN, at high.
-// Soundness does not rest on it: what is returned has passed `certified`.
+// X of about the budget -gap/2, in units that differ: from the first cumulants alone. D under sigma0
+// is a quantile, sd (z + skewness (z^2 - 1)/6 + ...), and under sigma1 to be the median.
 template <class Envelope>
-double branch_radius(const Budget& p, const Envelope& e, bool up, double cap) {
-    const double target = p.target(), slope = e.log_slope(p.sigma) * p.sigma;
-    double low = 0, f_low = -target, high = inf, f_high = inf, last = 0, f_last = -target;
-    // first guess: the metric of shift and scale at high dimension
-    const double growth = 2 * p.dim * slope * slope, cohen = 0.5 * p.gap * p.sigma / (1 + p.mean_lip);
-    double r = growth < inf ? cohen / std::sqrt(1 + growth) : cohen / std::sqrt(2 * p.dim) / slope;
-    double step1 = r, step2 = 0;
+double rough_excess(const Budget& p, const Envelope& e, double distance, bool up) {
+    const Ratio r = e.at(distance, p.sigma, up);
+    const double alpha = (1 + p.mean_lip) * distance / p.sigma, k2 = r.k * r.k;
+    if (!(r.change2 > 1e-100 * alpha)) return alpha - 0.5 * p.gap;  // as good as equal
+    const double s0 = alpha / r.change2, nc0 = s0 * s0, nc1 = nc0 * k2, z = 0.5 * p.gap;
+    const double v0 = 2 * p.dim + 4 * nc0, v1 = 2 * p.dim + 4 * nc1, sd = std::sqrt(v0);
+    const double third = 8 * (p.dim + 3 * nc0) / (6 * v0), b = up ? z : -z;  // skewness sd/6
+    const double fourth = 2 * (p.dim + 4 * nc0) / v0 * (z * z - 3) -
+                          third * third * (2 * z * z - 5);
+    const double d0 = b * (sd + fourth / sd) + third * (z * z - 1);
+    const double median = -8 * (p.dim + 3 * nc1) / (6 * v1);
+    return ((up ? k2 * median - d0 : d0 - k2 * median) + p.dim * r.change2 + alpha * s0 * (1 + k2)) / sd;
+}
+
+// A radius near the smaller root, and its branch in `up`; 0 where there seems to be none.
+template <class Envelope>
+double guess(const Budget& p, const Envelope& e, bool both, bool& up) {
+    const double cap = both ? p.cohen() : inf, slope = e.log_slope(p.sigma) * p.sigma;
+    double last = 0, f_last = rough_excess(p, e, last, up);
+    if (both && slope == 0) {
+        const double other = rough_excess(p, e, last, !up);
+        if (other > f_last) up = !up, f_last = other;
+    }
+    if (!(f_last < 0)) return 0;
+    // the metric of shift and scale at high dimension, then secants
+    const double growth = 2 * p.dim * slope * slope;
+    const double start = growth < inf ? p.cohen() / std::sqrt(1 + growth)
+                                      : p.cohen() / std::sqrt(2 * p.dim) / slope;
+    double r = start;
+    for (int i = 0; i < 8; ++i) {
+        double f = rough_excess(p, e, r, up);
+        if (both && i == 1) {
+            const double other = rough_excess(p, e, r, !up);
+            if (other > f) up = !up, f = other;
+        }
+        double next = r - f * ((r - last) / (f - f_last));
+        if (f != f) return start;
+        if (!(next > 0 && next < cap)) next = f > 0 ? 0.5 * r : 2 * r;
+        last = r, f_last = f, r = next;
+        if (std::fabs(r - last) <= 5e-5 * r && !(both && i == 0)) break;
+    }
+    return r > 0.01 * start && r < cap ? r : start;
+}
+
+// Largest radius accepted on one branch, at most `cap`, and 1e-12 to 1e-11 below the root of the
+// excess. A step goes to the root of the parabola that has the value and slope found last and the
+// value before (the first: that at the origin), less a margin: what is evaluated next is meant to
+// be returned. Invariant: low <= r <= high, low has passed or is 0, high has not (NaN included).
+template <class Envelope>
+double branch_radius(const Budget& p, const Envelope& e, bool up, double r, double cap) {
+    if (r == 0) {
+        if (!certified(p, e, 0.0, up)) return 0;
+        r = 0.1 * p.cohen();
+    }
+    Start near[2];
+    double low = 0, high = inf, last = 0;
+    double f_last = e.log_slope(p.sigma) > 0 ? -p.target() : nan;
     for (int i = 0; i < 300; ++i) {
-        if (r >= cap) r = cap, step1 = step2 = 0;
-        const Excess x = excess(p, e, r, up);
-        const double f = x.value;
-        if (f <= 0) {
-            low = r, f_low = f;
-            if (r == cap) break;
-        } else {
-            high = r, f_high = f;  // NaN counts as a failure
-        }
-        if (std::fabs(f) <= x.error) break;
-        double next = f != f_last ? r - f * ((r - last) / (f - f_last)) : nan;
-        last = r, f_last = f;
-        const bool near = std::fabs(f) <= 1e-3 * std::fmin(target, 10);
-        bool secant = next > low && next < high;
-        if (!secant || i > 20) {
-            next = f_high < inf && i <= 20 ? low - f_low * ((high - low) / (f_high - f_low))
-                   : high < inf            ? 0.5 * (low + high)
-                                           : 2 * low;
-            if (!(next > low && next < high)) next = 0.5 * (low + high);
-            secant = false;
-        }
-        const double step = std::fabs(next - r);
-        if (!near && step <= 2e-13 * r) {  // a secant as good as vertical
+        r = std::fmin(r, cap);
+        const Excess x = excess(p, e, r, up, near);
+        const double f = x.value, back = last - r;
+        const double slope = x.slope > 0 ? x.slope : (f_last - f) / back;
+        const double margin = 1.25 * x.error + 5e-13 * slope * r;
+        (x.passed() ? low : high) = r;
+        if (i == 1 && low == 0 && !certified(p, e, 0.0, up)) break;  // sigma alone rules it out
+        const bool small = std::fabs(f) <= 1e-3 * std::fmin(p.target(), 10);
+        if (x.passed() && (r == cap || (small && -f <= 1.5 * margin))) break;
+        const double curve = ((f_last - f) / back - slope) / back;
+        const double aim = f + margin, square = slope * slope - 4 * curve * aim;
+        double next = r - (square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope);
+        const bool stuck = !small && std::fabs(next - r) <= 2e-13 * r;  // slope as good as vertical
+        if (!(next > low && next < high) || stuck || i > 20)
             next = high < inf ? 0.5 * (low + high) : 2 * low;
-            secant = false;
-        }
-        r = next;
-        if (near && secant && (step / r) * (step / r) <= 1e-13 * (step2 / r)) break;
-        if (std::fabs(r - last) <= 2e-13 * r || high - low <= 2e-13 * low) break;
-        step2 = secant ? step1 : 0, step1 = step;
+        if (high - low <= 2e-12 * low) break;
+        last = r, f_last = f, r = next;
     }
-    for (double back = 1e-12; back < 1; back *= 2) {
-        const double candidate = std::fmin(r, cap) * (1 - back);
-        if (certified(p, e, candidate, up)) return candidate;
-    }
-    return 0;
+    return low;
 }
 
 // True: search; else the radius is `trivial` (0, inf, or NaN outside the domain).
@@ -173,10 +214,9 @@ double envelope_radius(Budget p, Envelope e) {
     double trivial;
     if (!searchable(p, e, trivial)) return trivial;
     const int power = scale(p, e);
-    const double cohen = 0.5 * p.gap * p.sigma / (1 + p.mean_lip);
-    const double upper = branch_radius(p, e, true, cohen);
-    const double r = certified(p, e, upper, false) ? upper : branch_radius(p, e, false, upper);
-    return scaled_down(r, power);
+    bool up = true;
+    const double start = guess(p, e, true, up), first = branch_radius(p, e, up, start, p.cohen());
+    return first > 0 ? scaled_down(branch_radius(p, e, !up, first, first), power) : 0;
 }
 
 template <class Envelope>
@@ -184,7 +224,8 @@ double lone_branch_radius(Budget p, Envelope e, bool up) {
     double trivial;
     if (!searchable(p, e, trivial)) return trivial;
     const int power = scale(p, e);
-    return scaled_down(branch_radius(p, e, up, inf), power);
+    const double start = guess(p, e, false, up);
+    return scaled_down(branch_radius(p, e, up, start, inf), power);
 }
 
 }  // namespace rsb

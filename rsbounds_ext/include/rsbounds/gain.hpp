@@ -7,14 +7,15 @@
 // complement of one (k > 1), [S] Theorem 2, and its P1-score is X with
 //   k < 1: s0 = alpha/(1 - k^2), G(s0, u0) =  b, X =  G(k s0, (u0 + alpha)/k)
 //   k > 1: s0 = alpha/(k^2 - 1), G(s0, u0) = -b, X = -G(k s0, (u0 - alpha)/k)
-// X - b is the gain: G at one point minus G at another, (ds, du) apart with
-//   du = +-(u0 |1 - k| + alpha)/k, ds = -+alpha/(1 + k).
-// Three ways to it, each with its own `error`:
-//   difference   X - b. An error e of b's ball reaches X as e dX/db, dX/db the quotient of the two
+// X - b is the gain. Three ways to it, each with its own `error`:
+//   difference   X - b. The end of the ball is carried over in D = rho^2 - s^2 - N,
+//                k^2 D1 = D0 +- (N |k^2 - 1| + alpha s0 (1 + k^2)), or in u, whichever rounds
+//                less. An error e of b's ball reaches X as e dX/db, dX/db the quotient of the two
 //                slopes dG/dlog rho, up to hazard(b)/hazard(X) > 1 for a ball that grows.
-//   integral     where the difference would lose digits: Gauss-Legendre nodes on the segment of
-//                G_u du + G_s ds, three for a segment shorter than 0.01 sqrt(c2), five up to
-//                0.1 sqrt(c2), as G varies on the scale sqrt(c2).
+//   integral     where the difference loses digits, for small gains: Gauss-Legendre nodes on the
+//                segment of G_u du + G_s ds, du = +-(u0 |1 - k| + alpha)/k, ds = -+alpha/(1 + k),
+//                three for a segment shorter than 0.01 sqrt(c2), five up to 0.1 sqrt(c2), as G
+//                varies on the scale sqrt(c2).
 //   tiny balls   radius and probability in logarithms, where they underflow.
 #pragma once
 
@@ -24,6 +25,7 @@ namespace rsb {
 
 struct Ratio {
     double k, change, change2;  // sigma1/sigma0, |k - 1|, |k^2 - 1|, each to a few ulp
+    double rate = 0;            // |d log k|/d alpha as alpha grows, for the slope of X alone
     double log_k = nan;         // given where k may underflow
     double log(bool up) const {
         if (log_k == log_k) return log_k;
@@ -33,6 +35,7 @@ struct Ratio {
 
 struct Gain {
     double value, error;
+    double slope = nan;                     // dX/d alpha, good to a few per cent or better; or NaN
     double score = nan, score_error = nan;  // X, where the gain is X - b: nearer than b + value
 };
 
@@ -44,16 +47,18 @@ inline double log_slope(double mu, double beta, double density, double tail, boo
     return 2 * (mu + beta) * density / (tail * rough_hazard(upper ? z : -z));
 }
 
-// dG along (drho, -ds) at (s, rho): two terms of one sign
-inline double score_slope(double u, double rho, double dim, double s, double drho, double ds) {
-    const Sum2 excess = ball_excess(u, rho, dim, s);
-    const Saddle p = saddle_at(dim, two_prod(s, s), rho * rho, rho, excess);
-    const Integral in = contour(p.mu, p.beta, p.c2, p.tau, p.root, p.phi0, excess.hi);
-    const double z = std::fabs(Tail{p.phi0, in.tail, in.density, in.drift, p.tau >= 0}.score());
+// dG along (drho, -ds) at (s, rho), where the score is z: two terms of one sign
+inline double slope_along(const Tail& t, double z, double mu, double rho, double s, double drho,
+                          double ds) {
+    z = std::fabs(z);
     // e^phi0 over the normal density at z
-    const double scale = z > 1 ? mills(z) / in.tail : sqrt_2pi * std::exp(0.5 * z * z + p.phi0);
-    const double growth = std::sqrt(2 * (p.mu + p.beta)) / p.root;
-    return scale * (growth * in.density * drho + s * (in.density + in.drift) * ds);
+    const double scale = z > 1 ? mills(z) / t.scaled : sqrt_2pi * std::exp(0.5 * z * z + t.phi0);
+    const double growth = 2 * (mu + t.beta) / rho;
+    return scale * (growth * t.density * drho + s * (t.density + t.drift) * ds);
+}
+inline double score_slope(double u, double rho, double dim, double s, double drho, double ds) {
+    const Tail t = ball_tail(u, rho, dim, s);
+    return slope_along(t, t.score(), 0.5 * dim, rho, s, drho, ds);
 }
 
 // Mean of f over [0, 1]: Gauss-Legendre, 3 nodes or 5.
@@ -66,9 +71,9 @@ double mean_of(F f, bool wide) {
 }
 
 // X - b, X from a ball whose error `moved` it
-inline Gain difference(double x, double b, double moved) {
+inline Gain difference(double x, double b, double moved, double slope = nan) {
     const double error = moved + 4e-15 * (1 + std::fabs(x));
-    return {x - b, error + 3e-16 * std::fabs(b), x, error};
+    return {x - b, error + 3e-16 * std::fabs(b), slope, x, error};
 }
 
 // A ball under sigma0 so small that P0 = (volume) x (density at the centre), so that its radius
@@ -98,43 +103,59 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
     return {std::fabs(g), 1e-13 * std::fabs(g)};
 }
 
-inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
-    if (!(r.change > 0)) return {alpha, 3e-16 * alpha};
+// `near` is where the quantile begins, and is left where it ends.
+inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, Start& near) {
+    if (!(r.change > 0)) return {alpha, 3e-16 * alpha, 1};
     if (!((r.k > 0 || r.log_k == r.log_k) && r.change2 < inf)) return {inf, 0};
     const double s0 = alpha / r.change2;
     if (s0 >= half_space) {
         const double all = (alpha + (up ? -b : b) * r.change) / r.k;
-        return {all, 2e-15 * (alpha + std::fabs(b) * r.change) / r.k};
+        return {all, 2e-15 * (alpha + std::fabs(b) * r.change) / r.k, 1 / r.k};
     }
-    const Quantile q = quantile(up ? -b : b, 0.5 * dim, 0.5 * s0 * s0);
+    const Quantile q = quantile(up ? -b : b, 0.5 * dim, 0.5 * s0 * s0, near);
+    near = {q.r, q.at.tau};
     const Ball ball = ball_of(q, s0);
     if (ball.rho < 1e-140) return tiny_gain(b, alpha, r, up, dim, s0);
-    const double u0 = ball.u, sign = up ? -1 : 1;
-    const double du = (u0 * r.change + alpha) / r.k, ds = alpha / (1 + r.k);
-    const double s1 = r.k * s0, rho1 = ball.rho / r.k;
-    const double u1 = ball.rho < 0.5 * s0 ? rho1 - s1 : (u0 + sign * alpha) / r.k;
-    const double c2 = std::sqrt(0.25 * dim * dim + (s0 * ball.rho) * (s0 * ball.rho));
-    const double span = std::fmax((du + ds) / std::sqrt(c2), r.change / r.k);
-    const double place = std::fmin(std::fabs(u0) / r.k + std::fabs(u1), rho1);
+    const double sign = up ? -1 : 1, s1 = r.k * s0, rho1 = ball.rho / r.k, k2 = r.k * r.k;
+    // D = rho^2 - s^2 - N at the end, from its value at the start: (d0 +- moved)/k^2 ...
+    const double d0 = q.excess(), moved = dim * r.change2 + alpha * s0 * (1 + k2);
+    const Sum2 d1 = two_sum(d0, sign * moved);
+    const double by_d = (std::fabs(d0) + moved) / (2 * ball.rho * ball.rho);
+    // ... or u = rho - s; what each may lose, in 8e-16 of rho1
+    const double du = (ball.u * r.change + alpha) / r.k, ds = alpha / (1 + r.k);
+    const double u1 = ball.rho < 0.5 * s0 ? rho1 - s1 : (ball.u + sign * alpha) / r.k;
+    const double by_u = std::fmin((std::fabs(ball.u) / r.k + std::fabs(u1)) / rho1, 1);
     const double lost = 4e-15 * (1 + std::fabs(b));
-    if (lost + 4e-15 * place > 2.5e-12 * alpha && span <= 0.1) {
-        const double drho = ball.rho * (r.change / r.k);
-        const auto slope = [=](double t) {
+    const double slope0 = log_slope(q.mu, q.beta(), q.density, q.tail, q.at.tau >= 0, up ? -b : b);
+    Gain out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / slope0 + 8e-16 * by_u), 1 / r.k);
+    if (u1 < half_space) {  // else that of a half-space
+        const Tail end = by_d < by_u ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, rho1,
+                                               {d1.hi / k2, d1.lo / k2})
+                                     : ball_tail(u1, rho1, dim, s1);
+        const double x = end.score();
+        const double slope1 = log_slope(q.mu, end.beta, end.density, end.scaled, end.upper, x);
+        // of all sets of that P0 the worst one stays worst to first order: the ball stands still
+        const double slope =
+            slope_along(end, x, q.mu, rho1, s1, r.rate * rho1, 1 / r.k - r.rate * s1);
+        const double error = 1.5 * slope1 * (lost / slope0 + 8e-16 * std::fmin(by_d, by_u));
+        out = difference(up ? -x : x, b, error, slope);
+    }
+    const double c2 = q.mu + 2 * q.beta();
+    const double span = std::fmax((du + ds) / std::sqrt(c2), r.change / r.k);
+    if (!(out.error > 8e-13 * out.value && span <= 0.1)) return out;
+    const double drho = ball.rho * (r.change / r.k);
+    const double total = mean_of(
+        [=](double t) {
             const double v = sign * t;
-            return score_slope(u0 + v * du, ball.rho + v * drho, dim, s0 - v * ds, drho, ds);
-        };
-        const double total = mean_of(slope, span > 0.01);
-        return {total, 5e-13 * total};
-    }
-    const double slope0 =
-        log_slope(q.mu, q.beta(), q.density, q.tail, q.at.tau >= 0, up ? -b : b);
-    double x = u1, slope1 = u1;  // of a half-space, or
-    if (u1 < half_space) {
-        const Tail end = ball_tail(u1, rho1, dim, s1);
-        x = end.score();
-        slope1 = log_slope(q.mu, end.beta, end.density, end.scaled, end.upper, x);
-    }
-    return difference(up ? -x : x, b, 1.5 * slope1 * (lost / slope0 + 8e-16 * (place / rho1)));
+            return score_slope(ball.u + v * du, ball.rho + v * drho, dim, s0 - v * ds, drho, ds);
+        },
+        span > 0.01);
+    return {total, 5e-13 * total, total / alpha};
+}
+
+inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {
+    Start cold;
+    return gain(b, alpha, r, up, dim, cold);
 }
 
 }  // namespace rsb

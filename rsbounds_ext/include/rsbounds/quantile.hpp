@@ -59,21 +59,28 @@ struct Quantile {
     double r, density, tail;  // the last two of the last exact evaluation, scaled as in Integral
     double beta() const { return h * (at.root * at.root); }
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
+    double excess() const { return 2 * at.tau * (mu + h * (2 + at.tau)); }  // x - N - s^2
 };
 
-inline Quantile quantile(double z, double mu, double h) {  // z finite
-    // r to second order in z/sqrt(c2), then the Lugannani-Rice formula
+// Where the solve begins: the root of a neighbouring ball of the same score.
+struct Start {
+    double r = nan, tau = nan;
+};
+
+inline Quantile quantile(double z, double mu, double h, Start near = {}) {  // z finite
+    // r to second order in z/sqrt(c2), then the Lugannani-Rice formula; or what `near` says
     const double s2 = mu + 2 * h, sd = std::sqrt(s2), y = z / sd;
     const double a = 2 * h / s2, b = 2 * mu / (3 * s2), c = mu / (2 * s2);
     const double guess = z - 0.5 / sd * (a + b + 0.5 * (a * b + 2 * b * b - a * a - 2 * c) * y);
-    const bool series = std::fabs(y) < 0.2;
-    double r = series ? guess : z;
-    Quantile out{mu, h, root_of(mu, h, r, r / sd * (1 + 0.5 * b * r / sd)), r, 0, 0};
+    const bool known = near.r == near.r, series = std::fabs(y) < 0.2;
+    const double r = known ? near.r : series ? guess : z;
+    const double tau = known ? near.tau : r / sd * (1 + 0.5 * b * r / sd);
+    Quantile out{mu, h, root_of(mu, h, r, tau), r, 0, 0};
     const auto move = [&](double step, double slope) {
         out.r += step;
         out.at = root_of(mu, h, out.r, out.at.tau + slope * step);
     };
-    for (int i = 0; i < (series ? 1 : 6); ++i) {
+    for (int i = 0; i < (known ? 0 : series ? 1 : 6); ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
         if (std::fabs(out.r) < 1e-3 && series) break;
         const double w = tau * std::sqrt(c2) / out.r;

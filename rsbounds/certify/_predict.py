@@ -1,0 +1,60 @@
+"""One input: the smoothed classifier's class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rsbounds._numerics.checks import count, number, real
+from rsbounds.certificate import ABSTAIN
+from rsbounds.certify._procedure import class_counts
+from rsbounds.confidence import lower_bound
+from rsbounds.sampling import Phase, Sampler, stream
+from rsbounds.schemes import Scheme
+
+
+def predict(
+    sampler: Sampler,
+    x: Any,
+    scheme: Scheme,
+    *,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    seed: int = 0,
+    index: int = 0,
+) -> int:
+    """The smoothed classifier's class at ``x``, or ``ABSTAIN``.
+
+    The class returned is wrong with probability at most alpha: the two-sided binomial test
+    that the two most frequent classes are equally likely must reject.
+
+    Parameters
+    ----------
+    sampler, x, scheme, n, alpha, seed, index
+        As in :func:`certify`.
+
+    Returns
+    -------
+    int
+
+    References
+    ----------
+    Cohen, Rosenfeld, Kolter 2019, procedure Predict and Proposition 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.certify import ArraySampler, predict
+    >>> from rsbounds.schemes import gaussian
+    >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
+    >>> predict(ArraySampler(lambda b: b @ w.T), [0.5, 0.0], gaussian(0.5), n=100)
+    0
+    """
+    n = count("n", n, 1)
+    number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    counts = class_counts(sampler(x, scheme.sigma(x), n, stream(seed, index, Phase.PREDICT)))
+    second, first = np.sort(counts)[-2:]
+    # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
+    rejects = first > second and lower_bound(first, first + second, alpha / 2, scores=True) >= 0
+    return int(np.argmax(counts)) if rejects else ABSTAIN

@@ -1,0 +1,98 @@
+"""Rows drawn again: what the model samples otherwise than a result file says."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rsbounds import composite
+from rsbounds.certify import class_counts, further, step
+from rsbounds.cli import _engine, _made
+from rsbounds.loading import Data, Loaded, guarded
+from rsbounds.results import Manifest, Row
+from rsbounds.results import sparse_counts as sparse
+from rsbounds.sampling import Phase, Sampler, stream
+from rsbounds.schemes import Scheme
+
+#: What is wrong with a row, at its input.
+Redraw = Callable[[Any, Row], Iterator[str]]
+
+
+def redraw(
+    args: argparse.Namespace, loaded: Loaded, data: Data, manifest: Manifest, sigma: float
+) -> Redraw:
+    """How rows of this run are drawn again; ``sigma`` is the level of one of them.
+
+    Raises
+    ------
+    ValueError
+        If the command line lacks something that the run had, or has what it did not.
+    """
+    model = manifest.model if isinstance(manifest.model, Mapping) else {}
+    if manifest.format == 1 or "stages" in model:
+        raise ValueError(
+            f"--rerun: {args.file} has no counts that a model draws again: it is of format 1, or "
+            "a rule's of several runs (draw those again)"
+        )
+    for flag, given, had in (
+        ("--noise", args.noise, manifest.method in ("anisotropic", "generator")),
+        ("--denoiser", args.denoiser, "denoiser" in model),
+        ("--model-for", args.model_for, "for" in model),
+    ):
+        if bool(given) != had:
+            raise ValueError(f"--rerun {'needs' if had else 'takes no'} {flag}, as {args.file} had")
+    if manifest.method == "composite":
+        rule = composite.Rule.from_dict(manifest.parameters["rule"])
+        samplers = _made.model(args, _made.classifiers(args, loaded, rule), data, rule)
+        return partial(_listed, samplers, rule, manifest)
+    if args.noise is not None:
+        scheme = _made.of_noise(args, manifest, data)
+        return partial(
+            _row, _engine.sampler(args, loaded, data, sigma, scheme.sampler), manifest, scheme
+        )
+    (stage,) = _engine.denoised(args, [(loaded, sigma)])
+    return partial(_row, _engine.sampler(args, stage, data, sigma), manifest, None)
+
+
+def _row(
+    sampler: Sampler, manifest: Manifest, scheme: Scheme | None, x: Any, row: Row
+) -> Iterator[str]:
+    seed, index = manifest.seed, row.idx
+    if scheme is not None and (level := scheme.sigma(x)) != row.sigma:
+        yield f"sigma is {row.sigma}, and {level} by --noise"
+        return
+
+    def draw(n: int, generator: np.random.Generator) -> Any:
+        call = partial(sampler, x, row.sigma, n, generator)
+        return class_counts(guarded(f"input {index}", call))
+
+    select = draw(manifest.n0, stream(seed, index, Phase.SELECT))
+    if sparse(select.tolist()) != sparse(row.select):
+        yield f"select is {sparse(row.select)}, and drawn again {sparse(select.tolist())}"
+        return
+    generator = stream(seed, index, Phase.ESTIMATE)
+    counts = 0 * select
+    drawn = 0
+    while drawn < row.n:
+        more = row.n if manifest.target_radius is None else min(step(drawn), row.n - drawn)
+        counts = counts + draw(more, generator)
+        drawn += more
+    if sparse(counts.tolist()) != sparse(row.counts):
+        yield f"counts are {sparse(row.counts)}, and drawn again {sparse(counts.tolist())}"
+
+
+def _listed(
+    samplers: Any, rule: composite.Rule, manifest: Manifest, x: Any, row: Row
+) -> Iterator[str]:
+    """A decision list's row: the counts of all its stages."""
+    known: dict[str, Any] = {k: getattr(manifest, k) for k in ("n0", "n", "alpha", "seed")}
+    again = partial(composite.certify, samplers, x, rule, index=row.idx, **known)
+    drawn = further(guarded(f"input {row.idx}", again))
+    for name in ("stage_select", "stage_counts"):
+        if drawn[name] != row.extra.get(name):
+            yield f"{name} is {row.extra.get(name)}, and drawn again {drawn[name]}"
+            return

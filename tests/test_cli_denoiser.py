@@ -1,0 +1,286 @@
+"""``--denoiser`` on the command line: one level, one timestep, and both in the manifest."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import arguments, one_line, prepare
+from optional_packages import package
+
+from rsbounds.cli import main
+from rsbounds.results import read_rows
+
+torch = pytest.importorskip("torch")
+
+SIZE = 6
+OWN = """
+import numpy as np, torch
+
+ALPHAS = np.cumprod(1 - np.linspace(1e-4, .02, 1000))
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.Linear(36, 32), torch.nn.ReLU(), torch.nn.Linear(32, 36))
+    def forward(self, y, t):
+        return self.body(y).reshape(y.shape)
+
+def squares(count):
+    labels = torch.arange(count) % 2
+    image = torch.zeros(count, 1, 6, 6)
+    image[labels == 1, :, :, :3] = 1
+    image[labels == 0, :, :, 3:] = 1
+    return image, labels
+
+def trained(steps=400):
+    '''Tells the noise of two squares at the level .5 on [0, 1], 1 on [-1, 1].'''
+    torch.manual_seed(0)
+    net, t = Net(), int(np.argmin(np.abs((1 - ALPHAS) / ALPHAS - 1)))
+    a, b = ALPHAS[t] ** .5, (1 - ALPHAS[t]) ** .5
+    optimizer = torch.optim.Adam(net.parameters(), 3e-3)
+    for _ in range(steps):
+        noise = torch.randn(64, 1, 6, 6)
+        y = a * (2 * squares(64)[0] - 1) + b * noise
+        loss = (net(y, None) - noise).square().mean()
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+    return net
+
+def denoiser():
+    return trained(), ALPHAS
+
+def untrained():
+    torch.manual_seed(5)
+    return Net(), ALPHAS
+
+def coarse():
+    return trained(), ALPHAS[::100]
+
+class Brittle(torch.nn.Module):
+    '''Right on clean squares alone: it looks at one pixel of each half.'''
+    def forward(self, x):
+        return torch.stack([x[:, 0, 3, -1], x[:, 0, 3, 0]], 1)
+
+def brittle():
+    return Brittle()
+
+def wrong():
+    return Net()
+"""
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    """The denoiser is trained once; every test loads it."""
+    folder = tmp_path_factory.mktemp("trained")
+    torch.set_num_threads(1)
+    space: dict = {}
+    exec(OWN, space)
+    torch.save(space["trained"]().state_dict(), folder / "net.pt")
+    return folder / "net.pt"
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch, weights):
+    prepare(tmp_path, monkeypatch)
+    load = f"    net.load_state_dict(torch.load({str(weights)!r}))\n    return net\n"
+    source = OWN.replace(
+        "def trained(steps=400):", f"def trained():\n    net = Net()\n{load}\ndef _():"
+    )
+    (tmp_path / "own.py").write_text(source)
+    x = np.zeros((8, 1, SIZE, SIZE), np.float32)
+    y = np.arange(8) % 2
+    x[y == 1, :, :, :3] = 1
+    x[y == 0, :, :, 3:] = 1
+    np.savez("squares.npz", x=x, y=y)
+    monkeypatch.delitem(sys.modules, "own", raising=False)
+    return tmp_path
+
+
+BASE = {"model": "own:brittle", "data": "squares.npz", "sigma": 0.5, "n": 500}
+WITH = {**BASE, "denoiser": "own:denoiser"}
+
+
+def manifest(name: str = "out.tsv") -> dict:
+    return json.loads(Path(f"{name}.manifest.json").read_text())
+
+
+def rows(name: str = "out.tsv"):
+    return read_rows(Path(name))
+
+
+def outcomes(name: str) -> list[tuple]:
+    return [(r.idx, r.predict, r.radius, r.sigma, r.counts) for r in rows(name)]
+
+
+def test_a_denoiser_raises_what_is_certified_at_the_level_drawn(work):
+    assert main(arguments(**WITH)) == 0
+    assert main(arguments(**BASE, out="without.tsv")) == 0
+    pairs = list(zip(rows(), rows("without.tsv"), strict=True))
+    # one pixel against another: Phi(1/(.5 sqrt 2)) = .921, radius .5 Phi^-1 < .71; all 36 pixels
+    # together tell the halves apart almost surely: 500 of 500 at alpha/2 give .5 * 2.16 = 1.08
+    assert all(a.radius > b.radius + 0.1 for a, b in pairs)
+    assert {a.sigma for a, _ in pairs} == {0.5}
+    said = manifest()["model"]["denoiser"]
+    assert (said["spec"], said["prediction"]) == ("own:denoiser", "epsilon")
+    assert said["timestep_sigma"] == pytest.approx(0.5, rel=0.01)
+    assert len(said["parameters"]) == len(said["source"]) == 64
+    assert main(["verify", "out.tsv"]) == 0
+
+
+def test_the_rows_are_those_of_the_composition_in_python(work):
+    from rsbounds import certify_dataset, schemes
+    from rsbounds.loading import load_model, open_data
+    from rsbounds.loading.denoiser import denoised
+
+    assert main(arguments(**WITH)) == 0
+    both = denoised(load_model("own:brittle"), "own:denoiser", 0.5)
+    with open_data("squares.npz") as data:
+        found = certify_dataset(both.model, data, schemes.gaussian(0.5), n0=50, n=500)
+    assert [r.counts for r in found.rows] == [r.counts for r in rows()]
+
+
+def test_a_coarse_schedule_leaves_the_level_as_it_is(work):
+    """Its nearest timestep is another level's; noise and radius are those of sigma."""
+    assert main(arguments(**{**WITH, "denoiser": "own:coarse", "sigma": 0.45})) == 0
+    assert {row.sigma for row in rows()} == {0.45}
+    assert abs(manifest()["model"]["denoiser"]["timestep_sigma"] / 0.45 - 1) > 0.02
+    assert main(["verify", "out.tsv"]) == 0
+
+
+def test_another_range_has_another_level(work):
+    """Pixels in 0 ... 255 with sigma = 127.5 are the same images with sigma = .5."""
+    with np.load("squares.npz") as data:
+        np.savez("wide.npz", x=255 * data["x"], y=data["y"])
+    wide = {**WITH, "data": "wide.npz", "sigma": 127.5, "input-range": "0,255"}
+    assert main(arguments(**WITH)) == 0
+    assert main(arguments(**wide, out="wide.tsv")) == 0
+    a, b = (manifest(name)["model"]["denoiser"] for name in ("out.tsv", "wide.tsv"))
+    assert a["timestep"] == b["timestep"]
+    assert b["timestep_sigma"] == pytest.approx(255 * a["timestep_sigma"])
+
+
+def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
+    assert main(arguments(**WITH, max=4)) == 0
+    one_line(capsys, arguments(**BASE), 'model.denoiser.spec was "own:denoiser" and is now null')
+    one_line(capsys, arguments(**{**WITH, "denoiser": "own:untrained"}), "model.denoiser.param")
+    one_line(capsys, arguments(**{**WITH, "denoiser": "own:coarse"}), "model.denoiser.spec")
+    assert main(arguments(**WITH)) == 0
+    assert [row.idx for row in rows()] == list(range(8))
+    assert main(arguments(**BASE, out="without.tsv", max=4)) == 0
+    one_line(capsys, arguments(**WITH, out="without.tsv"), "model.denoiser")
+
+
+def test_several_levels_have_a_timestep_each(work):
+    assert main(arguments(**{**WITH, "sigma": "0.25,0.5", "max": 2})) == 0
+    steps = [manifest(f"out-sigma{s}.tsv")["model"]["denoiser"]["timestep"] for s in (0.25, 0.5)]
+    assert steps[0] < steps[1]
+
+
+def test_a_rule_has_a_timestep_for_each_of_its_levels(work):
+    item = [{"kind": "margin", "stage": k, "threshold": 0.0} for k in (0, 1)]
+    rule = {"format": 1, "sigmas": [0.5, 0.25], "items": [item[:1], item[1:]]}
+    Path("rule.json").write_text(json.dumps(rule))
+    known = {**WITH, "sigma": None, "method": "composite", "rule": "rule.json"}
+    assert main(arguments(**known)) == 0
+    said = manifest()["model"]["denoiser"]
+    assert said[0]["timestep"] > said[1]["timestep"]
+    assert main(arguments(**WITH, out="first.tsv")) == 0
+    assert manifest("first.tsv")["model"]["denoiser"] == said[0]
+    words = ["verify", "out.tsv", "--data", "squares.npz", "--model", "own:brittle", "--rerun", "3"]
+    assert main([*words, "--denoiser", "own:denoiser"]) == 0
+
+
+def test_config_dry_run_and_processes(work, capsys):
+    Path("run.toml").write_text('denoiser = "own:denoiser"\nmodel = "own:brittle"\n')
+    short = {k: v for k, v in BASE.items() if k != "model"} | {"model": None}
+    assert main([*arguments(**short, out="by-file.tsv"), "--config", "run.toml"]) == 0
+    assert main(arguments(**WITH)) == 0
+    assert outcomes("by-file.tsv") == outcomes("out.tsv")
+    capsys.readouterr()
+    assert main([*arguments(**WITH, out="dry.tsv"), "--dry-run"]) == 0
+    assert "predicts" in capsys.readouterr().out
+    assert not Path("dry.tsv").exists()
+    assert main(arguments(**WITH, out="dealt.tsv", processes=2)) == 0
+    assert outcomes("dealt.tsv") == outcomes("out.tsv")
+    assert manifest("dealt.tsv")["model"] == manifest("out.tsv")["model"]
+
+
+def test_rows_are_drawn_again_with_it(work, capsys):
+    assert main(arguments(**WITH)) == 0
+    words = ["verify", "out.tsv", "--data", "squares.npz", "--model", "own:brittle", "--rerun", "3"]
+    assert main([*words, "--denoiser", "own:denoiser"]) == 0
+    one_line(capsys, words, "--rerun needs --denoiser, as out.tsv had")
+    assert main([*words, "--denoiser", "own:untrained"]) == 1
+    one_line(capsys, ["verify", "out.tsv", "--denoiser", "own:denoiser"], "goes with --rerun")
+
+
+METHODS = {
+    "semi-elastic": {"anchors": "data.npz", "rate": 0.1},
+    "lipschitz": {"sigma-function": "own:brittle", "sigma": None},
+    "range": {"sigma-function": "own:brittle", "sigma-min": 0.1, "sigma-max": 1, "sigma": None},
+    "generator": {"noise": "own:wrong", "sigma": None},
+    "anisotropic": {"noise": "own:wrong", "sigma": None},
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_levels_that_follow_the_input_are_refused(work, capsys, method):
+    changes = {**WITH, "method": method, **METHODS[method]}
+    said = "--denoiser has one timestep, that of a fixed noise level"
+    one_line(capsys, arguments(**changes), said, f"got {method}")
+    assert not list(work.glob("out*"))
+
+
+BAD = {
+    "no such": ("own:nothing", "--denoiser own:nothing failed: AttributeError"),
+    "no denoiser": ("own:wrong", "must return (torch module, alphas_cumprod)"),
+    "no spec": ("own", "--denoiser must be MODULE:CALLABLE"),
+    "no directory": ("hf:no/such", "no/such"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_denoisers_are_one_line(work, capsys, case):
+    if case == "no directory":
+        pytest.importorskip("diffusers")
+    spec, said = BAD[case]
+    one_line(capsys, arguments(**{**WITH, "denoiser": spec}), said)
+    assert not list(work.glob("out*"))
+
+
+@pytest.mark.slow
+def test_a_directory_of_diffusers(work, capsys):
+    """A tiny pipeline saved to disk; what is not on disk is not fetched without --download."""
+    diffusers = package("diffusers")
+    torch.manual_seed(0)
+    kinds = {"down_block_types": ["DownBlock2D"] * 2, "up_block_types": ["UpBlock2D"] * 2}
+    net = diffusers.UNet2DModel(
+        sample_size=8, in_channels=1, out_channels=1, layers_per_block=1,
+        block_out_channels=(8, 8), norm_num_groups=4, **kinds,
+    )  # fmt: skip
+    net.save_pretrained(work / "pipeline" / "unet")
+    diffusers.DDPMScheduler().save_pretrained(work / "pipeline" / "scheduler")
+    with np.load("squares.npz") as data:
+        padded = np.pad(data["x"], ((0, 0), (0, 0), (1, 1), (1, 1)))
+        np.savez("padded.npz", x=padded, y=data["y"])
+    known = {**BASE, "data": "padded.npz", "n": 40, "n0": 10, "max": 2}
+    assert main(arguments(**known, denoiser=f"hf:{work / 'pipeline'}")) == 0
+    said = manifest()["model"]["denoiser"]
+    # 2 sigma = 1 on [-1, 1]: that timestep of the schedule where alpha is nearest to 1/2
+    alphas = diffusers.DDPMScheduler().alphas_cumprod.numpy()
+    assert said["timestep"] == np.abs(np.log((1 - alphas) / alphas)).argmin()
+    assert main(["verify", "out.tsv"]) == 0
+    for place in ("no/such", "pipeline/unet"):
+        one_line(capsys, arguments(**known, denoiser=f"hf:{place}"), place)
+    one_line(capsys, arguments(**known, denoiser="hf:some/one"), "with --download")
+
+
+def test_levels_outside_the_schedule_and_numpy_models_are_one_line(work, capsys):
+    one_line(capsys, arguments(**{**WITH, "sigma": 1e4}), "sigma must be a level of the denoiser's")
+    numpy = {**WITH, "model": "models:linear", "data": "data.npz"}
+    one_line(capsys, arguments(**numpy), "a denoiser needs a torch classifier")

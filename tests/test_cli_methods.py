@@ -1,0 +1,408 @@
+"""``--method`` beyond this package's names: code of one's own, and other packages' methods."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import anothers_method
+import numpy as np
+import pytest
+from cli_models import arguments, one_line, prepare
+
+from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, FIXED_NOISE, PROVEN_ENVELOPE
+from rsbounds.cli import main
+from rsbounds.results import read_rows
+
+METHODS = """
+import json
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from rsbounds import schemes
+from rsbounds.composite import Rule
+from rsbounds.schemes import Scheme
+from rsbounds.semielastic import KNNSigma
+
+def fixed(sigma=0.5):
+    return schemes.gaussian(sigma)
+
+def lies():
+    return Scheme("gaussian", "fixed noise", lambda x: 0.3, lambda *a: 100.0, {"sigma": 0.25})
+
+def varying(x):
+    return 0.2 + 0.05 * float(np.linalg.norm(x))
+
+def stated(lip=0.05, dim=36):
+    return schemes.lipschitz(varying, lip, 0.2, dim)
+
+def neighbours():
+    anchors = np.random.default_rng(0).standard_normal((30, 36))
+    return KNNSigma(anchors, 0.3, 0.1, 5, "mean")
+
+class Mine(KNNSigma):
+    def sigma(self, x):
+        return 0.3
+
+def subclass():
+    return Mine(np.zeros((30, 36)), 0.3, 0.1, 5, 0.0)
+
+def rule():
+    return Rule.from_dict(json.loads(Path("rule.json").read_text()))
+
+def network():
+    import torch
+    from rsbounds.torch import SigmaNetwork
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 1))
+    net[1].weight.data *= 0.1
+    return SigmaNetwork(net, 0.25)
+
+def maps():
+    import torch
+    from rsbounds.torch import FixedNoise
+    return FixedNoise(torch.zeros(1, 6, 6), torch.linspace(.2, .4, 36).reshape(1, 6, 6))
+
+def other_maps():
+    import torch
+    from rsbounds.torch import FixedNoise
+    return FixedNoise(torch.zeros(1, 6, 6), torch.full((1, 6, 6), .3))
+
+def generator():
+    import torch
+    from rsbounds.torch import CertifiedGenerator, Scale
+    return CertifiedGenerator(Scale(0.1), network(), torch.ones(1, 6, 6))
+
+def anew():
+    import torch
+    from rsbounds.torch import NoiseGenerator, small_cnn
+    return NoiseGenerator(small_cnn(1), 0.1)
+
+def foreign(**more):
+    known = {"sigma": lambda x: 0.25, "radius": lambda s, sigma: sigma * s / 3, **more}
+    return Scheme("thirds", "fixed noise", **known)
+
+def nan_radius():
+    return foreign(radius=lambda s, sigma: float("nan"))
+
+def broken_radius():
+    return foreign(radius=lambda s, sigma: {}["no"])
+
+def unspeakable():
+    return foreign(parameters={"model": object()})
+
+def asserted_twice():
+    return Scheme("generator", "sigma(x), mu(x) with proven bounds", varying, min, {})
+
+def turned():
+    from models import linear
+    return lambda batch: linear()(batch)[:, ::-1]
+
+def no_scheme():
+    return 3
+
+def negative():
+    return Scheme("lipschitz", "", varying, min, {"lip": -1, "sigma_min": .2, "dim": 36})
+
+def below():
+    return Scheme("lipschitz", "", lambda x: .1, min, {"lip": 1, "sigma_min": .2, "dim": 36})
+"""
+RULE = {
+    "format": 1,
+    "sigmas": [0.5, 0.25],
+    "items": [
+        [{"kind": "margin", "stage": 0, "threshold": 0.0}],
+        [{"kind": "margin", "stage": 1, "threshold": 0.0}],
+    ],
+}
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    prepare(tmp_path, monkeypatch)
+    (tmp_path / "schemes_of_mine.py").write_text(METHODS)
+    (tmp_path / "rule.json").write_text(json.dumps(RULE))
+    monkeypatch.delitem(sys.modules, "schemes_of_mine", raising=False)
+    return tmp_path
+
+
+def certify(method: str, *more: str, **changes: object) -> int:
+    known = {"sigma": None, "method": f"schemes_of_mine:{method}", **changes}
+    return main([*arguments(**known), *more])
+
+
+def manifest(name: str = "out.tsv") -> dict:
+    return json.loads(Path(f"{name}.manifest.json").read_text())
+
+
+def outcomes(name: str) -> list[tuple]:
+    return [(r.idx, r.predict, r.radius, r.sigma, r.counts) for r in read_rows(Path(name))]
+
+
+# --- schemes that code returns
+
+
+def test_a_fixed_level_is_that_of_the_name(work):
+    assert certify("fixed", "--method-args", "sigma=0.25") == 0
+    assert main(arguments(out="named.tsv")) == 0
+    assert outcomes("out.tsv") == outcomes("named.tsv")
+    assert manifest()["parameters"]["code"]["args"] == {"sigma": 0.25}
+    assert main(["verify", "out.tsv"]) == 0
+    assert manifest()["scope"] == FIXED_NOISE
+
+
+def test_a_scheme_is_taken_at_its_parameters_and_not_at_its_word(work):
+    """Its own sigma(x) and radius would be others than the method's."""
+    assert certify("lies") == 0
+    assert main(arguments(out="named.tsv")) == 0
+    assert outcomes("out.tsv") == outcomes("named.tsv")
+
+
+def test_bounds_of_a_stated_scheme_are_asserted(work):
+    assert certify("stated") == 0
+    assert {row.scope for row in read_rows(Path("out.tsv"))} == {ASSERTED_ENVELOPE}
+    assert main(["verify", "out.tsv"]) == 0
+
+
+def test_neighbours_prove_their_rate(work):
+    assert certify("neighbours") == 0
+    assert manifest()["scope"] == PROVEN_ENVELOPE
+    assert len(manifest()["parameters"]["anchors"]) == 64
+    assert main(["verify", "out.tsv"]) == 0
+
+
+def test_a_rule_of_code_is_that_of_its_file(work):
+    assert certify("rule") == 0
+    assert main(arguments(sigma=None, method="composite", rule="rule.json", out="named.tsv")) == 0
+    assert outcomes("out.tsv") == outcomes("named.tsv")
+    assert main(["verify", "out.tsv"]) == 0
+
+
+def test_another_code_is_another_run(work, capsys):
+    assert certify("fixed", "--method-args", "sigma=0.25") == 0
+    one_line(
+        capsys,
+        [*arguments(sigma=None, method="schemes_of_mine:fixed"), "--method-args", "sigma=.5"],
+        "parameters.code.args.sigma was 0.25 and is now 0.5",
+    )
+    one_line(capsys, arguments(), 'parameters.code.spec was "schemes_of_mine:fixed"')
+
+
+# --- learned schemes: networks and noise of a shape
+
+
+@pytest.fixture
+def torch_work(work):
+    pytest.importorskip("torch")
+    return work
+
+
+@pytest.mark.parametrize(
+    ("method", "named", "scope"),
+    [
+        ("network", ("lipschitz", "--sigma-function"), PROVEN_ENVELOPE),
+        ("maps", ("anisotropic", "--noise"), FIXED_NOISE),
+        ("generator", ("generator", "--noise"), "sigma(x), mu(x) with proven bounds"),
+    ],
+)
+def test_learned_schemes_by_code_and_by_name(torch_work, capsys, method, named, scope):
+    assert certify(method, model="models:torch_linear") == 0
+    name, flag = named
+    more = {"method": name, "out": "named.tsv", flag[2:]: f"schemes_of_mine:{method}"}
+    assert main(arguments(**{"model": "models:torch_linear", "sigma": None, **more})) == 0
+    assert outcomes("out.tsv") == outcomes("named.tsv")
+    assert {row.scope for row in read_rows(Path("out.tsv"))} == {scope}
+    assert any(row.radius > 0 for row in read_rows(Path("out.tsv")))
+    for file in ("out.tsv", "named.tsv"):
+        assert main(["verify", file]) == 0
+        assert main(["recertify", file, "--alpha", "0.01", "--out", f"again-{file}"]) == 0
+        assert main(["verify", f"again-{file}"]) == 0
+
+
+def test_noise_of_a_shape_is_drawn_in_that_shape(torch_work):
+    """The rows are those of the noise's own sampler, not of x + sigma N(0, I)."""
+    assert certify("maps", model="models:torch_linear") == 0
+    import models
+    import schemes_of_mine
+
+    from rsbounds import certify_dataset
+
+    noise = schemes_of_mine.maps()
+    known = {"n0": 50, "n": 1000}
+    with np.load("data.npz") as data:
+        arrays = data["x"], data["y"]
+    for model in (noise.sampler(models.torch_linear()), models.torch_linear()):
+        found = certify_dataset(model, arrays, noise.scheme(), **known)
+        assert [r.counts for r in found.rows] == [r.counts for r in read_rows(Path("out.tsv"))]
+
+
+@pytest.mark.parametrize("method", ["maps", "generator"])
+def test_noise_of_a_shape_is_drawn_again(torch_work, capsys, method):
+    assert certify(method, model="models:torch_linear") == 0
+    words = ["verify", "out.tsv", "--data", "data.npz", "--rerun", "5"]
+    words += ["--model", "models:torch_linear"]
+    assert main([*words, "--noise", f"schemes_of_mine:{method}"]) == 0
+    one_line(capsys, words, "--rerun needs --noise")
+    other = [*words, "--noise", "schemes_of_mine:other_maps"]
+    one_line(capsys, other, "--noise schemes_of_mine:other_maps is ")
+    lines = Path("out.tsv").read_text().splitlines()
+    place = lines[0].split("\t").index("counts")
+    for i, line in enumerate(lines[1:], 1):
+        fields = line.split("\t")
+        told = {"0": "0", "1": "0"} | dict(part.split(":") for part in fields[place].split(","))
+        step = 1 if told["1"] != "0" else -1
+        fields[place] = f"0:{int(told['0']) + step},1:{int(told['1']) - step}"
+        lines[i] = "\t".join(fields)
+    Path("out.tsv").write_text("\n".join(lines) + "\n")
+    assert main([*words, "--noise", f"schemes_of_mine:{method}"]) == 1
+    assert "and drawn again" in capsys.readouterr().out
+
+
+def test_a_rule_is_drawn_again(work, capsys):
+    assert certify("rule") == 0
+    words = ["verify", "out.tsv", "--data", "data.npz", "--rerun", "5", "--model"]
+    assert main([*words, "models:linear"]) == 0
+    assert main([*words, "schemes_of_mine:turned"]) == 1
+    assert "stage_counts is" in (said := capsys.readouterr().out) or "stage_select is" in said
+    one_line(capsys, [*words, "models:linear", "--model-for", "0.5=x:y"], "takes no --model-for")
+    one_line(capsys, [*words, "models:linear", "--denoiser", "x:y"], "takes no --denoiser")
+
+
+# --- what is refused
+
+REFUSED = {
+    "subclass": "must return a Scheme, a Rule, a SigmaNetwork",
+    "no_scheme": "must return a Scheme, a Rule, a SigmaNetwork",
+    "no_such": "schemes_of_mine:no_such failed: AttributeError",
+    "anew": "chooses its noise anew at every input and certifies none",
+    "nan_radius": "the radius must be in [0, inf]; got nan",
+    "broken_radius": "the radius failed: KeyError: 'no'",
+    "unspeakable": "can't stand in a manifest: ",
+    "asserted_twice": "must return the noise itself",
+    "negative": "lip must be in [0, inf); got -1",
+    "below": "sigma(x) must be in [0.2, inf]; got 0.1",
+}
+
+
+@pytest.mark.parametrize("method", REFUSED)
+def test_what_is_no_scheme_is_one_line(work, capsys, method):
+    if method == "anew":
+        pytest.importorskip("torch")
+    one_line(capsys, arguments(sigma=None, method=f"schemes_of_mine:{method}"), REFUSED[method])
+    assert not list(work.glob("out*"))
+
+
+def test_words_that_do_not_go_together_are_one_line(work, capsys):
+    own = {"sigma": None, "method": "schemes_of_mine:stated"}
+    for changes, said in (
+        ({"sigma": 0.25}, "--sigma has no meaning for --method schemes_of_mine:stated"),
+        ({"sound-noise": ""}, "--sound-noise needs --method gaussian"),
+        ({"denoiser": "a:b"}, "one timestep, that of a fixed noise level"),
+        ({"model-for": "0.5=a:b"}, "--model-for goes with --method composite"),
+        ({"method-args": "dim=9"}, "dim must be at least 36, as --data; got 9"),
+        ({"method-args": "dim"}, "arguments must be key=value"),
+        ({"method": "composite", "rule": "rule.json", "sigma": "0.25,0.5"},
+         "--sigma has no meaning for --method composite"),
+        ({"method": "gaussian", "sigma": 1, "method-args": "a=1"}, "--method-args goes with"),
+        ({"method": "semielastic"}, "'semielastic' is unknown; did you mean semi-elastic"),
+        ({"method": "xyz"}, "'xyz' is unknown; known are gaussian, "),
+        ({"method": "lipschitz-paper"}, "--method lipschitz-paper is for recertify"),
+        ({"method": "generator", "noise": "schemes_of_mine:fixed"}, "must return NoiseMaps, Fixed"),
+        ({"max": 0}, "--max must be -1 (all) or >= 1; got 0"),
+    ):  # fmt: skip
+        one_line(capsys, arguments(**{**own, **changes}), said)
+    assert not list(work.glob("out*"))
+
+
+def test_noise_of_another_method_is_one_line(torch_work, capsys):
+    known = {"sigma": None, "method": "generator", "noise": "schemes_of_mine:maps"}
+    one_line(capsys, arguments(**known), "schemes_of_mine:maps is one of --method anisotropic")
+    known = {"sigma": None, "method": "schemes_of_mine:maps"}
+    one_line(capsys, arguments(**known), "noise of a shape needs a torch module")
+
+
+# --- a method that has no oracle
+
+
+def test_a_method_of_others_is_never_verified(work, capsys):
+    assert certify("foreign") == 0
+    rows = read_rows(Path("out.tsv"))
+    assert {(row.method, row.scope) for row in rows} == {("thirds", ANOTHERS)}
+    assert all(row.radius <= row.sigma * max(row.z_a, 0) / 3 for row in rows)
+    said = "out.tsv is of method 'thirds', which rsbounds has no oracle for"
+    for more in ([], ["--rigorous"], ["--sample", "1"], ["--data", "data.npz"]):
+        one_line(capsys, ["verify", "out.tsv", *more], said)
+    one_line(capsys, ["recertify", "out.tsv", "--out", "b.tsv"], "'thirds' is unknown")
+    assert main(["report", "out.tsv"]) == 0
+    assert "has no oracle for" in capsys.readouterr().out
+
+
+@pytest.fixture
+def installed(work, monkeypatch):
+    monkeypatch.syspath_prepend(str(anothers_method.install(work)))
+    monkeypatch.delitem(sys.modules, "careful", raising=False)
+    return work
+
+
+CAREFUL = {"method": "careful", "share": 0.25}
+
+
+def test_an_installed_method_is_certified_reported_and_recertified(installed, capsys):
+    assert main(arguments(**CAREFUL)) == 0
+    assert main(arguments(out="whole.tsv")) == 0
+    a, b = read_rows(Path("out.tsv")), read_rows(Path("whole.tsv"))
+    assert [row.counts for row in a] == [row.counts for row in b]
+    assert any(row.radius > 0 for row in a)
+    for one, all_of_it in zip(a, b, strict=True):
+        assert one.radius <= 0.25 * all_of_it.sigma * max(one.z_a, 0) * (1 + 1e-15)
+    assert {row.scope for row in a} == {ANOTHERS}
+    code = manifest()["parameters"]["code"]
+    assert (code["package"], code["version"]) == ("careful-smoothing", "1.2")
+    capsys.readouterr()
+    assert main(["report", "out.tsv"]) == 0
+    assert "has no oracle for" in capsys.readouterr().out
+    assert main(["recertify", "out.tsv", "--alpha", "0.01", "--out", "b.tsv"]) == 0
+    again = read_rows(Path("b.tsv"))
+    assert {row.scope for row in again} == {ANOTHERS}
+    assert all(new.radius >= old.radius for new, old in zip(again, a, strict=True))
+    one_line(capsys, ["verify", "b.tsv"], "method 'careful', which rsbounds has no oracle for")
+    assert main(arguments(**CAREFUL)) == 0
+    assert "0 of them new" in capsys.readouterr().out
+
+
+def test_its_options_stand_in_files_too(installed, capsys):
+    Path("run.toml").write_text('method = "careful"\nshare = 0.25\nout = "a.tsv"\n')
+    assert main([*arguments(out=None), "--config", "run.toml"]) == 0
+    assert manifest("a.tsv")["parameters"]["share"] == 0.25
+    with pytest.raises(SystemExit):
+        main(arguments(share=0.25))
+    assert "unrecognized arguments: --share" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"method": "carefull"}, "'carefull' is unknown; did you mean careful?"),
+        ({"method": "clash"}, "its option --seed is rsbounds certify's own"),
+        ({"method": "nothing"}, "must be an rsbounds.schemes.Method of that name"),
+        ({"method": "lost"}, "can't be loaded: ModuleNotFoundError"),
+        ({**CAREFUL, "sigma": None}, "--method careful needs --sigma"),
+        ({**CAREFUL, "rate": 1}, "--rate has no meaning for --method careful"),
+        ({**CAREFUL, "share": 13}, "--method careful failed: RuntimeError: no such share"),
+        ({**CAREFUL, "share": 14}, "--method careful must return a Scheme"),
+        ({**CAREFUL, "share": 15}, "the radius failed: TypeError"),
+        ({**CAREFUL, "share": 16}, "its parameters lack share"),
+        ({**CAREFUL, "denoiser": "a:b"}, "one timestep, that of a fixed noise level"),
+    ],
+)
+def test_what_goes_wrong_in_an_installed_method_is_one_line(installed, capsys, changes, said):
+    one_line(capsys, arguments(**changes), said)
+    assert not list(installed.glob("out*"))
+
+
+def test_a_method_that_is_no_longer_installed_is_one_line(installed, capsys, monkeypatch):
+    assert main(arguments(**CAREFUL)) == 0
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if not p.endswith("site")])
+    one_line(capsys, ["recertify", "out.tsv", "--out", "b.tsv"], "'careful' is unknown")

@@ -1,0 +1,61 @@
+"""Scores of NumPy classifiers: what is none is said, and each row's are its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rsbounds.certify import certify, stream
+from rsbounds.sampling import ArraySampler, SoftSampler
+from rsbounds.schemes import gaussian
+
+
+@pytest.mark.parametrize(
+    ("returned", "got"),
+    [
+        (lambda batch: (batch[:, 0] > 0).astype(int), r"shape \(20,\) \(labels\? scores have"),
+        (lambda batch: batch[:5], r"got shape \(5, 3\)"),
+        (lambda batch: np.full((len(batch), 2), "cat"), "got type <U3"),
+        (lambda batch: np.full((len(batch), 2), None), "got type object"),
+        (lambda batch: [[1.0]] + [[1.0, 2.0]] * (len(batch) - 1), r"got list \(.*inhomogeneous"),
+    ],
+)
+def test_what_is_no_scores_is_said_in_a_line(returned, got):
+    with pytest.raises(ValueError, match=got) as error:
+        certify(ArraySampler(returned), np.zeros(3), gaussian(1.0), n0=20, n=20)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("make", [ArraySampler, SoftSampler])
+def test_rows_of_arrays_that_depend_on_each_other_are_refused(make):
+    rng = np.random.default_rng(0)
+    centred = lambda batch: np.abs(batch[:, :2] - batch[:, :2].mean(axis=0))  # noqa: E731
+    chance = lambda batch: rng.random((len(batch), 2))  # noqa: E731
+    for model in (centred, chance):
+        sampler = make(model)
+        for _ in range(2):  # not forgotten by a second try
+            with pytest.raises(ValueError, match="must score each row for itself"):
+                sampler(np.zeros(3), 1.0, 50, stream(0, 0, 1))
+
+
+def test_rows_of_arrays_are_compared_once_and_infinities_are_no_dependence():
+    seen = []
+
+    def model(batch):
+        seen.append(len(batch))
+        return np.where(batch[:, :2] > 0, np.inf, [[-np.inf, np.nan]])
+
+    sampler = ArraySampler(model)
+    sampler(np.zeros(3), 1.0, 1, stream(0, 0, 1))
+    assert seen == [1]  # nothing to compare it with
+    sampler(np.zeros(3), 1.0, 6, stream(0, 0, 1))
+    sampler(np.zeros(3), 1.0, 6, stream(0, 0, 1))
+    assert seen == [1, 6, 6, 6]
+
+
+def test_a_number_of_classes_that_changes_is_refused():
+    classes = iter([3, 3, 4])
+    sampler = ArraySampler(lambda batch: np.eye(4)[[0] * len(batch), : next(classes)])
+    sampler(np.zeros(3), 1.0, 6, stream(0, 0, 1))
+    with pytest.raises(ValueError, match="as many classes; got 3 and then 4"):
+        sampler(np.zeros(3), 1.0, 6, stream(0, 0, 1))
