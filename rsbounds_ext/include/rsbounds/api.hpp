@@ -75,6 +75,15 @@ inline double ncx2_isf_exp(double log_p, double df, double nc) {
 inline double lipschitz_ratio(double z, double dim) { return flagged(rsb::lipschitz_ratio(z, dim)); }
 inline double lipschitz_slope(double z, double dim) { return flagged(rsb::lipschitz_slope(z, dim)); }
 
+// X for sigma1 so far above sigma0 that the ball's volume and the density at its centre, `offset`
+// in units of sigma1, give its probability
+inline double remote_score(double offset, double score, double log_ratio, double dim) {
+    if (offset >= half_space) return offset;
+    const double volume = std::lgamma(0.5 * dim + 1), rho = rsb::ball_offset(-score, dim, 0);
+    const double log_rho = rho > 1e-140 ? std::log(rho) - 0.5 * ln2 : (rsb::log_ndtr(-score) + volume) / dim;
+    return -rsb::ndtri_exp(dim * (log_rho - log_ratio) - volume - 0.5 * offset * offset);
+}
+
 // X of envelope.hpp: the score of the worst set's probability under sigma1 at that distance
 inline double worst_score(double distance, double score, double sigma0, double sigma1, double dim) {
     const bool up = sigma1 > sigma0;
@@ -82,6 +91,8 @@ inline double worst_score(double distance, double score, double sigma0, double s
           distance < inf && dim >= 1 && dim <= 1e8))
         return flagged(nan);
     if (std::fabs(score) == inf) return score;
+    if (sigma0 / sigma1 < 1e-150)
+        return flagged(remote_score(distance / sigma1, score, std::log(sigma1) - std::log(sigma0), dim));
     Ratio r = SigmaRange{sigma1, sigma1}.at(0, sigma0, up);
     if (r.k < 1e-300) r.log_k = std::log(sigma1) - std::log(sigma0);
     return flagged(score + gain(score, distance / sigma0, r, up, dim).value);
