@@ -133,6 +133,7 @@ def xi(
     return _value(flag_nan(score if scores else ndtr(score)))
 
 
+@np.errstate(under="ignore")
 def worst_case_ball(
     distance: ArrayLike, p_a: ArrayLike, sigma0: ArrayLike, sigma1: ArrayLike, dim: ArrayLike
 ) -> tuple[Floats, Floats, NDArray[np.bool_] | np.bool_]:

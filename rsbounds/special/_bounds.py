@@ -79,7 +79,8 @@ def error_bound(name: str, value: ArrayLike, /) -> Floats:
     if name in _TAILS:  # relative error of a probability = error of its logarithm
         absolute, relative = _LOG if name != "ncx2_pdf" else _BOUNDS["ncx2_logpdf"]
         log = np.abs(np.log(size, where=size > 0, out=np.zeros_like(size)))
-        bound = size * (absolute + relative * log)
+        with np.errstate(under="ignore"):
+            bound = size * (absolute + relative * log)
     else:
         absolute, relative = _BOUNDS.get(name, _SCORE)
         bound = absolute + relative * size
