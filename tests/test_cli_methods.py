@@ -298,7 +298,7 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
     own = {"sigma": None, "method": "schemes_of_mine:stated"}
     for changes, said in (
         ({"sigma": 0.25}, "--sigma has no meaning for --method schemes_of_mine:stated"),
-        ({"sound-noise": ""}, "--sound-noise needs --method gaussian"),
+        ({"sound-noise": ""}, "--sound-noise needs a scheme whose radius allows for"),
         ({"denoiser": "a:b"}, "one timestep, that of a fixed noise level"),
         ({"model-for": "0.5=a:b"}, "--model-for goes with --method composite"),
         ({"method-args": "dim=9"}, "dim must be at least 36, as --data; got 9"),

@@ -351,7 +351,7 @@ def test_sound_noise_of_smooth_is_not_fooled_by_the_lattice_of_float32():
 def test_inputs_of_any_type_with_gradients(type_, sound):
     x = torch.tensor([0.0, 1.0, 0.0, 1.0], dtype=type_, requires_grad=True)
     knn = KNNSigma(np.eye(4), 0.25, 0.01, 1, 0.0)
-    for sigma in (0.25, schemes.semielastic(knn, 4)):
+    for sigma in (0.25, schemes.semielastic(knn, 4, sound=sound)):
         smooth = Smooth(nn.Linear(4, 2), 2, sigma, sound_noise=sound)
         assert smooth.certificate(x, 50, 500, 0.001, 100).n == 500
     sampler = TorchSampler(nn.Linear(4, 2), sound_noise=sound)

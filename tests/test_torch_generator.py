@@ -106,12 +106,6 @@ def test_parameters_of_shaped_noise_give_the_radius_again(norm):
     np.testing.assert_array_equal(*counts)
 
 
-def test_sound_noise_has_no_shape():
-    noise = FixedNoise(torch.zeros(3), torch.ones(3))
-    with pytest.raises(ValueError, match="sound_noise needs noise of one level"):
-        noise.sampler(nn.Linear(3, 2), sound_noise=True)
-
-
 def test_generator_trains_and_states_its_scope():
     net, generator = network(), NoiseGenerator(small_cnn(1, 4), 0.1)
     x, y = (column[:500] for column in digits()[:2])

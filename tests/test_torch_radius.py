@@ -357,11 +357,74 @@ def test_cascade_slopes():
     with pytest.raises(ValueError, match="p must have 3 stages, as the rule has; got 2"):
         radius.cascade(GATED, z[:, :2], label, scores=True)
     rule = Of(sigmas=(1.0,), items=((condition("score", 0, -1.0),),))
-    with pytest.raises(ValueError, match="each item must have a condition with threshold >= 0"):
+    with pytest.raises(ValueError, match="each item must have a 'score' or 'margin'"):
         radius.cascade(rule, z[:, :1], 0, scores=True)
-    rule = Of(sigmas=(1.0,), items=((condition("score", 0, 0.0, (1, 2)),),))
-    with pytest.raises(ValueError, match="conditions must be on single classes"):
-        radius.cascade(rule, z[:, :1], 0, scores=True)
-    rule = Of(sigmas=(1.0,), items=((condition("vote", 0),),))
-    with pytest.raises(ValueError, match="kind must be one of 'score', 'margin'; got 'vote'"):
-        radius.cascade(rule, z[:, :1], 0, scores=True)
+    refused = {
+        "classes must be given for kind 'set' alone": condition("score", 0, 0.0, (1, 2)),
+        "kind must be one of 'score', 'margin', 'set', 'value'; got 'vote'": condition("vote", 0),
+        "each item must have a 'score' or 'margin'": condition("set", 0, 0.0, (1, 2)),
+    }
+    for message, one in refused.items():
+        with pytest.raises(ValueError, match=message):
+            radius.cascade(Of(sigmas=(1.0,), items=((one,),)), z[:, :1], 0, scores=True)
+
+
+def mixed() -> Any:
+    """A set of classes and two values of the input beside scores and margins."""
+    return Of(
+        sigmas=(1.0, 0.5),
+        items=(
+            (condition("margin", 0), condition("set", 0, 0.1, (0, 2)), condition("value", 1, -0.2)),
+            (condition("score", 1), condition("set", 1, -0.3, (1, 2, 3)), condition("value", 0)),
+            (condition("margin", 1),),
+        ),
+    )
+
+
+def test_cascade_of_sets_and_values_is_the_radius_of_the_composite_certificate():
+    composite = pytest.importorskip("rsbounds.composite")
+    items = [
+        [composite.Cond(q.kind, q.stage, q.threshold, q.classes) for q in item]
+        for item in mixed().items
+    ]
+    rule = composite.Rule(mixed().sigmas, items)
+    rng = np.random.default_rng(2)
+    p, values = rng.dirichlet([0.4] * 4, size=(200, 2)), rng.normal(size=(200, 2))
+    z = rsbounds.special.ndtri(p)
+    plain = composite.Rule(rule.sigmas, items[2:])
+    certified = 0
+    for c in range(4):
+        mine = radius.cascade(rule, torch.tensor(p), c, values=torch.tensor(values)).numpy()
+        theirs = composite.radius(rule, z, c, values=values)
+        assert np.all(mine <= theirs * (1 + 1e-11) + 1e-15)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-11)
+        certified += ((mine > 0) & (theirs != composite.radius(plain, z, c))).sum()
+    assert certified > 40  # the sets and values matter
+
+
+def test_slopes_of_sets_and_values():
+    generator = torch.Generator().manual_seed(4)
+    p = (2 * torch.randn(30, 2, 4, generator=generator, dtype=torch.float64)).softmax(-1)
+    z = torch.special.ndtri(p)
+    values = torch.randn(30, 2, generator=generator, dtype=torch.float64)
+    sigmas = torch.tensor(mixed().sigmas, dtype=torch.float64)
+    given = [v.requires_grad_() for v in (z, sigmas, values)]
+    label = z.detach()[:, 1].argmax(-1)
+
+    def f(z: torch.Tensor, sigmas: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        return radius.cascade(mixed(), z, label, sigmas=sigmas, scores=True, values=values)
+
+    found = f(*given)
+    assert gradcheck(f, given)
+    slopes = torch.autograd.grad(found.sum(), given)
+    assert (found > 0).sum() > 10
+    assert all((slope != 0).any() for slope in slopes)
+    whole = Of(sigmas=(1.0,), items=((condition("margin", 0), condition("set", 0, 0.0, range(4))),))
+    one = torch.tensor([[[0.7, 0.1, 0.1, 0.1]]], dtype=torch.float64, requires_grad=True)
+    radius.cascade(whole, one, 0).sum().backward()  # a set of probability 1 says nothing
+    assert one.grad.isfinite().all()
+    with pytest.raises(ValueError, match=r"values must have 2 on the last axis.*got None"):
+        radius.cascade(mixed(), z, 0, scores=True)
+    far = Of(sigmas=(1.0,), items=((condition("margin", 0), condition("set", 0, 0.0, (4,))),))
+    with pytest.raises(ValueError, match="classes must be below 4; got"):
+        radius.cascade(far, one, 0)

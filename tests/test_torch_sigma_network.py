@@ -176,6 +176,30 @@ def test_objective_of_the_paper_is_its_certificate():
     assert -loss.item() == pytest.approx(scheme.radius(float(ndtri(p)), 0.3), rel=1e-5)
 
 
+def test_lip_as_a_tensor_is_trained_by_its_price():
+    levels, (x, y) = sigma_network().eval(), (column[:20] for column in digits()[:2])
+    net = model()
+
+    def loss(lip: float | torch.Tensor, **more: object) -> torch.Tensor:
+        torch.manual_seed(0)
+        return average_radius_loss(net, levels, x, y, lip=lip, dim=DIM, **more)
+
+    lip = torch.tensor(0.02, dtype=torch.float64, requires_grad=True)
+    value = loss(lip)
+    assert value.item() == loss(0.02).item()
+    value.backward()
+    slope = (loss(0.0201).item() - loss(0.0199).item()) / 2e-4
+    assert slope > 0.1
+    assert lip.grad.item() == pytest.approx(slope, rel=1e-3)
+    with pytest.raises(ValueError, match="lip must be a number with method 'integrated'"):
+        loss(lip, method="integrated")
+    # what no sample shows wins nothing: with no price, sigma times the score at most
+    most = 0.5 * levels(x).mean().item()
+    assert -most * (1 + 1e-6) <= loss(0.0, largest=0.5).item() < -0.5 * most
+    with pytest.raises(ValueError, match="largest must be in"):
+        loss(0.0, largest=0.0)
+
+
 def test_penalty_lowers_the_bound():
     """Without spectral normalisation it is lambda sum |W| that keeps sigma's constant small."""
     lips = []

@@ -9,9 +9,11 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
-from torch_digits import SIGMA, digits, network, noisy_loss
+from torch_digits import SIGMA, attack, certify_and_attack, digits, network, noisy_loss
 
-from rsbounds.torch import augment, fit, radius
+from rsbounds.certify import predict
+from rsbounds.schemes import gaussian
+from rsbounds.torch import TorchSampler, augment, fit, radius
 from rsbounds.torch.training import (
     consistency_loss,
     macer_loss,
@@ -41,12 +43,19 @@ def shares(net: nn.Module, x: torch.Tensor, sigma: float = SIGMA) -> torch.Tenso
 
 
 @cache
-def after(recipe: Any) -> Seen:
+def trained(recipe: Any) -> nn.Module:
     """Four epochs of plain noise, then four of the recipe."""
-    x, y, held, truth = digits()
+    x, y, _, _ = digits()
     net, columns = network(), (x[:1000], y[:1000])
     fit(net, noisy_loss(net), columns, epochs=4, rate=1e-2)
     fit(net, lambda x, y: recipe(net, x, y), columns, epochs=4, rate=5e-3)
+    return net
+
+
+@cache
+def after(recipe: Any) -> Seen:
+    _, _, held, truth = digits()
+    net = trained(recipe)
     votes = shares(net, held)
     found = radius.gaussian(votes.amax(1).clamp(max=0.995), SIGMA) * (votes.argmax(1) == truth)
     with torch.random.fork_rng():
@@ -91,6 +100,22 @@ def test_consistency_brings_the_votes_together():
 def test_smoothadv_hardens_the_smoothed_classifier():
     assert after(smoothadv).robust > after(plain).robust + 0.03
     assert after(smoothadv).radius > after(plain).radius + 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", [macer, consistency, smoothadv])
+def test_no_attack_flips_a_trained_network_inside_its_radius(recipe):
+    """The soft votes that are trained are those that the attack climbs; it finds flips beyond."""
+    net, (_, _, x, _) = trained(recipe), digits()
+
+    def level(_: torch.Tensor) -> torch.Tensor:
+        return torch.tensor(SIGMA)
+
+    scheme, sampler = gaussian(SIGMA), TorchSampler(net, 10)
+    radii = certify_and_attack(net, scheme, level, rows=range(40), least=20)
+    label = predict(sampler, x[0], scheme, n=1000)
+    moved = attack(net, level, x[0], label, 4 * max(radii))
+    assert predict(sampler, moved, scheme, n=1000) not in (label, -1)
 
 
 def linear() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:

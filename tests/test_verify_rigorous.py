@@ -26,11 +26,18 @@ SCHEMES = {
     "semi-elastic": schemes.METHODS["semi-elastic"].scheme(
         lambda x: 0.5, {"rate": 0.01, "dim": 784}
     ),
+    "semi-elastic, sound": schemes.METHODS["semi-elastic"].scheme(
+        lambda x: 0.5, {"rate": 0.01, "dim": 784, "slack": 2e-14}
+    ),
+    "lipschitz, sound": schemes.lipschitz(lambda x: 0.5, 0.05, 0.25, 784, rounding=1e-13),
     "no rate": schemes.METHODS["semi-elastic"].scheme(lambda x: 0.5, {"rate": 0.0, "dim": 784}),
     "lipschitz": schemes.lipschitz(lambda x: 0.5, 0.05, 0.25, 784),
     "at the floor": schemes.lipschitz(lambda x: 0.5, 0.05, 0.5, 784),
     "range": schemes.METHODS["range"].scheme(
         lambda x: 0.5, {"sigma_min": 0.499, "sigma_max": 0.501, "dim": 784}
+    ),
+    "generator, sound": schemes.METHODS["generator"].scheme(
+        lambda x: 0.5, SIGMA | SHAPED | {"mean_lip": 0.5, "slack": 1e-13, "shift": 1e-12}
     ),
     "generator": schemes.METHODS["generator"].scheme(
         lambda x: 0.5, SIGMA | SHAPED | {"mean_lip": 0.5}

@@ -176,6 +176,21 @@ def test_a_damaged_manifest_is_one_line_in_every_command(work, capsys, command, 
     one_line(capsys, argv, "out.tsv", said)
 
 
+@pytest.mark.parametrize("change", ["inputs", "labels"])
+def test_a_rule_is_fitted_to_one_data_set(work, capsys, change):
+    assert main(arguments(out="a.tsv")) == 0
+    assert main(arguments(out="b.tsv", sigma=0.5)) == 0
+    assert main(["fit-rule", "a.tsv", "b.tsv", "--out", "good.json"]) == 0
+    with np.load("data.npz") as data:
+        x, y = data["x"], data["y"]
+    np.savez("data.npz", **({"x": x, "y": 1 - y} if change == "labels" else {"x": 2 * x, "y": y}))
+    assert main(arguments(out="c.tsv", sigma=0.5)) == 0
+    said = "label" if change == "labels" else "hash"
+    other = ["fit-rule", "a.tsv", "c.tsv", "--out", "rule.json"]
+    one_line(capsys, other, f"c.tsv is of other data than a.tsv: the {said} of input 0 is ")
+    assert not Path("rule.json").exists()
+
+
 @pytest.mark.parametrize("parameters", [{}, {"sigma": [1]}, {"sigma": "x"}, {"sigma": 0}])
 @pytest.mark.parametrize("command", ["recertify", "fit-rule"])
 def test_a_run_without_its_level_is_one_line(work, capsys, command, parameters):

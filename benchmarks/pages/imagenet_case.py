@@ -117,8 +117,8 @@ def scheme(method: str) -> schemes.Scheme:
     if method == "gaussian":
         return schemes.gaussian(SIGMA)
     if method == "lipschitz":
-        return sigma_network().scheme(DIM)
-    return schemes.semielastic(KNNSigma(anchors(), SIGMA, RATE, 5, "mean"), DIM)
+        return sigma_network().scheme(DIM, sound=True)
+    return schemes.semielastic(KNNSigma(anchors(), SIGMA, RATE, 5, "mean"), DIM, sound=True)
 
 
 def run(path: Path, method: str) -> None:

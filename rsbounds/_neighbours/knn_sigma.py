@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import Anchors, Progress
+from rsbounds._neighbours.rounding import level_error
 from rsbounds._numerics.checks import Array, Floats, choice, count, number, real
 from rsbounds._numerics.rounding import flag_nan
 
@@ -114,6 +115,30 @@ class KNNSigma:
         """
         result: Floats = self.sigma_base * np.exp(self.rate * (self.distance(x) - self.shift))
         return result
+
+    def slack(self) -> float:
+        """How far two computed log sigma may differ beyond rate \\|x - y\\|, on the grid.
+
+        For x and y on the grid of 1/255 in [0, 1]^d, each given to :meth:`sigma` as whole
+        numbers over 255 in float64, in any batch:
+        \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\| + slack. About 1e-14 (1 + rate dist).
+
+        Returns
+        -------
+        float
+
+        References
+        ----------
+        The theory page on sound noise.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rsbounds.semielastic import KNNSigma
+        >>> KNNSigma(np.zeros((5, 784)), 0.5, 0.1, 5, 0.0).slack() < 1e-13
+        True
+        """
+        return 2 * level_error(self._anchors.points, self.k, self.rate, self.shift)
 
     def _distances(
         self, rows: Array, *, leave_out: bool = False, progress: Progress | None = None

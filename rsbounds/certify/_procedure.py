@@ -105,6 +105,7 @@ def certify_all(
             f"bound {bound!r} is on {BOUNDS[bound].evidence}: the sampler gives "
             f"{getattr(sampler, 'evidence', 'counts')} (rsbounds.sampling.SoftSampler: scores)"
         )
+    check_sound(sampler, scheme)
     levels = [scheme.sigma(x) for x in xs]
     draws = [
         Draw(x, sigma, samples, stream(seed, index, phase))
@@ -269,6 +270,15 @@ def check_level(alpha: float, bound: str = BOUND) -> None:
     """ValueError unless alpha is a level and ``bound`` a name of a bound on counts."""
     number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
     choice("bound", bound, tuple(BOUNDS))
+
+
+def check_sound(sampler: Sampler, scheme: Scheme) -> None:
+    """ValueError where the noise is sound and the radius would not be."""
+    if getattr(sampler, "sound_noise", False) and not scheme.sound:
+        raise ValueError(
+            "sound_noise needs a scheme whose radius allows for the rounding of sigma(x), made "
+            f"with sound=True; got one of method {scheme.method!r} without"
+        )
 
 
 def _drawn(name: str, counts: Any, drawn: int) -> NDArray[np.int64]:

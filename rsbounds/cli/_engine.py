@@ -14,7 +14,8 @@ import numpy as np
 
 from rsbounds import loading
 from rsbounds.certify import class_counts
-from rsbounds.loading import CorruptInput, Data, Loaded, guarded
+from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess, guarded
+from rsbounds.loading.images import INTERPOLATIONS
 from rsbounds.sampling import Sampler, as_sampler
 
 ENGINE = ("device", "autocast", "channels_last", "compile", "sound_noise")
@@ -57,6 +58,31 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool | None = None) -
         )
     add("--scale", type=float, help="what stored numbers are divided by, such as 255")
     add("--split", help="of a hf: data set")
+    add("--resize", type=_size, metavar="N|H,W", help="pictures: the shorter side, or both sides")
+    add("--crop", type=_size, metavar="N|H,W", help="pictures: what is kept, from the middle")
+    add("--interpolation", choices=INTERPOLATIONS, help="pictures: Pillow's filter for --resize")
+    add("--channels", choices=("1", "3"), help="pictures: 1 grey, 3 colour")
+
+
+def _size(text: str) -> int | tuple[int, int]:
+    """A number of pixels, or height and width."""
+    try:
+        sides = tuple(int(side) for side in text.split(","))
+    except ValueError:
+        sides = (0,)
+    if len(sides) > 2 or min(sides) < 1:
+        raise argparse.ArgumentTypeError(f"expected N or H,W, at least 1; got {text!r}")
+    return sides if len(sides) == 2 else sides[0]
+
+
+def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
+    """What pictures go through, as far as the command line says it."""
+    said = {name: getattr(args, name) for name in ("resize", "crop", "interpolation", "channels")}
+    if isinstance(said["crop"], int):
+        said["crop"] = (said["crop"], said["crop"])
+    if said["channels"] is not None:
+        said["channels"] = int(said["channels"])
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -76,8 +102,9 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     add(
         "--sound-noise",
         action="store_true",
-        help="whole-numbered noise drawn exactly, for inputs on the grid of 1/255: the "
-        "certificate holds for the program and not only for real arithmetic",
+        help="whole-numbered noise drawn exactly, for inputs on the grid of 1/255, and sigma(x) "
+        "with a bound of its rounding: the certificate holds for the program and not only for "
+        "real arithmetic",
     )
 
 
@@ -90,6 +117,7 @@ def load(args: argparse.Namespace) -> Loaded:
         num_classes=args.num_classes,
         download=args.download,
         input_range=_range(args),
+        preprocess=_preprocess(args),
         allow_remote_code=args.trust_remote_code,
     )
 
@@ -117,10 +145,15 @@ def denoised(args: argparse.Namespace, models: Sequence[tuple[Loaded, float]]) -
 
 def open_data(args: argparse.Namespace, loaded: Loaded | None) -> Data:
     """The data of the command line, as the model wants its images."""
-    preprocess = loaded.preprocess if loaded else None
+    said = _preprocess(args)
+    preprocess = loaded.preprocess if loaded else Preprocess(**said) if said else None
     labels = loaded.labels if loaded else None
     known = {"scale": args.scale, "split": args.split, "download": args.download}
-    return loading.open_data(args.data, preprocess=preprocess, labels=labels, **known)
+    data = loading.open_data(args.data, preprocess=preprocess, labels=labels, **known)
+    if said and "preprocessing" not in data.identity:
+        data.close()
+        raise ValueError(f"--{next(iter(said))} is for pictures; --data {args.data} holds arrays")
+    return data
 
 
 def engine(args: argparse.Namespace) -> dict[str, Any]:

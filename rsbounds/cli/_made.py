@@ -41,13 +41,14 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
     """The scheme of the method, or the rule."""
     if args.method == "composite":
         return read_rule(args.rule)
-    given = _Given(_engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True)).shape)
+    shape = _engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True)).shape
+    given = _Given(shape, args.sound_noise)
     found: Scheme | Rule
     if _options.is_code(args.method):
         arguments = loading.parse_arguments(args.method_args) if args.method_args else {}
         made = loading.call("--method", args.method, **arguments)
         code: dict[str, Any] = {**loading.fingerprint(args.method, made), "args": arguments}
-        found = _own.scheme(f"--method {args.method}", made, code, given.dim)
+        found = _own.scheme(f"--method {args.method}", made, code, given.dim, given.sound)
     else:
         method = find(args.method)
         assert method.build is not None
@@ -58,8 +59,11 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
                 args.method, partial(method.build, options, given), options, given.dim
             )
     fixed = isinstance(found, Rule) or found.method == "gaussian"
-    if args.sound_noise and not (isinstance(found, Scheme) and fixed):
-        raise ValueError(f"--sound-noise needs --method gaussian; got {args.method}")
+    if args.sound_noise and isinstance(found, Scheme) and not found.sound:
+        raise ValueError(
+            "--sound-noise needs a scheme whose radius allows for the rounding of sigma(x); that "
+            f"of --method {args.method} does not"
+        )
     if args.model_for and not isinstance(found, Rule):
         raise ValueError("--model-for goes with --method composite")
     if args.denoiser is not None and not fixed:
@@ -86,7 +90,7 @@ def _anothers(
     code = {"entry_point": point.value, "options": {k: str(v) for k, v in options.items()}}
     if point.dist is not None:
         code |= {"package": point.dist.name, "version": point.dist.version}
-    return _own.scheme(what, made, code, dim)
+    return _own.scheme(what, made, code, dim, sound=False)
 
 
 def classifiers(args: argparse.Namespace, loaded: Loaded, found: Scheme | Rule) -> list[Loaded]:
@@ -142,7 +146,8 @@ def of_noise(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme
     options = {"noise": args.noise, "norm": manifest.parameters.get("norm", 2.0)}
     method = METHODS[manifest.method]
     assert method.build is not None
-    found = method.build(options, _Given(_engine.first(data, skip_corrupt=True).shape))
+    given = _Given(_engine.first(data, skip_corrupt=True).shape, "slack" in manifest.parameters)
+    found = method.build(options, given)
     for name in method.parameters:
         had, has = manifest.parameters.get(name), found.parameters.get(name)
         if had != has:
@@ -166,17 +171,18 @@ class _Proven:
     def __init__(self, network: Any) -> None:
         self._network = network
 
-    def scheme(self, dim: float) -> Scheme:
+    def scheme(self, dim: float, *, sound: bool) -> Scheme:
         from rsbounds.torch import SigmaNetwork
 
-        return SigmaNetwork.scheme(self._network, dim)
+        return SigmaNetwork.scheme(self._network, dim, sound=sound)
 
 
 class _Given:
     """What a method may ask for."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], sound: bool) -> None:
         self.dim = math.prod(shape)
+        self.sound = sound
 
     def inputs(self, path: Any) -> tuple[Any, str]:
         """The array x of an npz file, flattened, and the file's hash."""

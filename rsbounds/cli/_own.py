@@ -29,10 +29,13 @@ _KINDS = (
 )
 
 
-def scheme(what: str, made: Any, description: Mapping[str, Any], dim: int) -> Scheme | Rule:
+def scheme(
+    what: str, made: Any, description: Mapping[str, Any], dim: int, sound: bool
+) -> Scheme | Rule:
     """The scheme of what others' code returned, for inputs of ``dim`` numbers.
 
-    ``what`` names the code in messages, ``description`` says in the manifest which it was.
+    ``what`` names the code in messages, ``description`` says in the manifest which it was;
+    ``sound`` asks for a scheme that is, where its kind has one.
 
     Raises
     ------
@@ -41,7 +44,7 @@ def scheme(what: str, made: Any, description: Mapping[str, Any], dim: int) -> Sc
     """
     if isinstance(made, Rule):
         return made
-    found = _of(what, made, dim)
+    found = _of(what, made, dim, sound)
     try:
         parameters = json.loads(json.dumps({**found.parameters, "code": dict(description)}))
     except (TypeError, ValueError, RecursionError) as error:
@@ -61,7 +64,7 @@ def noise(made: Any) -> Any:
     return None
 
 
-def _of(what: str, made: Any, dim: int) -> Scheme:
+def _of(what: str, made: Any, dim: int, sound: bool) -> Scheme:
     from rsbounds.semielastic import KNNSigma
 
     if isinstance(made, Scheme):
@@ -70,17 +73,17 @@ def _of(what: str, made: Any, dim: int) -> Scheme:
         points = made._anchors.points
         own: dict[str, Any] = {"sigma": made.sigma_base, "k": made.k, "shift": made.shift}
         own["anchors"] = hashlib.sha256(points.tobytes()).hexdigest()
-        found = semielastic(made, dim)
+        found = semielastic(made, dim, sound=sound)
         return replace(found, parameters={**found.parameters, **own})
     shaped = noise(made)
     if shaped is not None:
-        shape_scheme: Scheme = shaped.scheme()
+        shape_scheme: Scheme = shaped.scheme(sound=sound)
         return shape_scheme
     if "torch" in sys.modules:
         from rsbounds.torch import NoiseGenerator, SigmaNetwork
 
         if type(made) is SigmaNetwork:
-            return SigmaNetwork.scheme(made, dim)
+            return SigmaNetwork.scheme(made, dim, sound=sound)
         if isinstance(made, NoiseGenerator):
             raise ValueError(
                 f"{what} returns a NoiseGenerator, which chooses its noise anew at every input and "

@@ -158,7 +158,7 @@ _FIXED: Mapping[str, Callable[[Parameters], Arb]] = {
 
 
 def _semi_elastic(parameters: Parameters, sigma: Arb, radius: Arb) -> Two:
-    change = (exact(parameters["rate"]) * radius).exp()
+    change = (exact(parameters["rate"]) * radius + exact(parameters.get("slack", 0.0))).exp()
     return radius, (sigma / change, sigma * change)
 
 
@@ -166,7 +166,11 @@ def _lipschitz(parameters: Parameters, sigma: Arb, radius: Arb) -> Two:
     change, floor = exact(parameters["lip"]) * radius, exact(parameters["sigma_min"])
     low = sigma - change
     low = low if low > floor else floor if low <= floor else low.union(floor)
-    return radius, (low, sigma + change)
+    slack = parameters.get("slack", 0.0)
+    if not slack:
+        return radius, (low, sigma + change)
+    factor = exact(slack).exp()
+    return radius, (low / factor, (sigma + change) * factor)
 
 
 def _range(parameters: Parameters, sigma: Arb, radius: Arb) -> Two:
@@ -174,9 +178,10 @@ def _range(parameters: Parameters, sigma: Arb, radius: Arb) -> Two:
 
 
 def _generator(parameters: Parameters, sigma: Arb, radius: Arb) -> Two:
-    reach = radius / exact(parameters["inner"])
+    steps = 1 + exact(parameters["mean_lip"])
+    reach = radius / exact(parameters["inner"]) + exact(parameters.get("shift", 0.0)) / steps
     _, ends = _lipschitz(parameters, sigma, reach)
-    return (1 + exact(parameters["mean_lip"])) * reach, ends
+    return steps * reach, ends
 
 
 _POINTS: Mapping[str, Callable[[Parameters, Arb, Arb], Two]] = {

@@ -233,11 +233,9 @@ def _check(args: argparse.Namespace) -> dict[str, Any]:
     if args.method_args is not None and not by_code:
         raise ValueError("--method-args goes with --method MODULE:CALLABLE")
     options = _options.of_method(args)
-    if not by_code and args.method not in ("composite", "gaussian"):  # said before it is loaded
-        if args.denoiser is not None:
-            raise ValueError(_made.no_denoiser(args.method))
-        if args.sound_noise:
-            raise ValueError(f"--sound-noise needs --method gaussian; got {args.method}")
+    moving = not by_code and args.method not in ("composite", "gaussian")
+    if moving and args.denoiser is not None:  # said before it is loaded
+        raise ValueError(_made.no_denoiser(args.method))
     if args.model_for and not by_code and args.method != "composite":
         raise ValueError("--model-for goes with --method composite")
     if args.method == "gaussian":

@@ -74,6 +74,10 @@ def run(args: argparse.Namespace) -> int:
             f"--method {method.name} certifies another classifier than {path}, which is of "
             f"method {manifest.method}: only {', '.join(sorted(_ALIKE))} share theirs"
         )
+    if "slack" in manifest.parameters and "slack" not in method.parameters:
+        raise ValueError(
+            f"--method {method.name} has no radius for sound noise, which {path} is of"
+        )
     norm = manifest.parameters.get("norm", 2.0) if "norm" in method.parameters else 2.0
     scheme = method.scheme(_no_level, manifest.parameters, norm)
     scheme = replace(scheme, scope=manifest.scope)

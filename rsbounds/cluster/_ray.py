@@ -6,6 +6,7 @@ import importlib
 import logging
 import os
 import socket
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -69,7 +70,13 @@ class Ray(Workers):
     def _begun(self, member: tuple[Any, ...]) -> Actors:
         ray = _connected(self._address, (self._count or 1) * self._threads)
         try:
-            count = self._count or _room(ray, self._gpus, self._threads)
+            room = _room(ray, self._gpus, self._threads)
+            if room < 1:
+                lacking = _lacking(ray, self._gpus, self._threads)
+                if self._count is None or self._address == "local":
+                    raise ValueError(f"{lacking}; on a cluster, --workers N waits until there is")
+                warnings.warn(f"{lacking}: the run waits until there is", stacklevel=2)
+            count = self._count or room
             options = {"num_cpus": self._threads, "num_gpus": self._gpus}
             return Actors(ray, count, options, member)
         except BaseException:
@@ -134,7 +141,10 @@ def _connected(address: str, cpus: int) -> Any:
     except Exception as error:
         ray.shutdown()
         said = str(error).strip().partition("\n")[0]
-        raise ValueError(f"the Ray cluster at {address} can't be used: {said}") from None
+        raise ValueError(
+            f"the Ray cluster at {address} can't be used: {said}; if it asks for a token, set "
+            "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
+        ) from None
     return ray
 
 
@@ -160,10 +170,12 @@ def _room(ray: Any, gpus: float, cpus: int) -> int:
     room = held.get("CPU", 0) // cpus
     if gpus:
         room = min(room, held.get("GPU", 0) // gpus)
-    if room < 1:
-        raise ValueError(
-            f"the Ray cluster has no room for a worker of {cpus} CPUs and {gpus:g} GPUs; got "
-            f"{held.get('CPU', 0):g} and {held.get('GPU', 0):g}; with a number of workers the run "
-            "waits until there is"
-        )
     return int(room)
+
+
+def _lacking(ray: Any, gpus: float, cpus: int) -> str:
+    held = ray.cluster_resources()
+    return (
+        f"the Ray cluster has no room for a worker of {cpus} CPUs and {gpus:g} GPUs; got "
+        f"{held.get('CPU', 0):g} and {held.get('GPU', 0):g}"
+    )

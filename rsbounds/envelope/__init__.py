@@ -17,6 +17,7 @@ from rsbounds.envelope._port import Envelope
 from rsbounds.envelope._radius import branch_radii, radius
 from rsbounds.envelope._shapes import LipschitzSigma, SemiElastic, SigmaRange
 from rsbounds.envelope._table import TableEnvelope
+from rsbounds.envelope._widened import Widened
 
 __all__ = [
     "Envelope",
@@ -24,6 +25,7 @@ __all__ = [
     "SemiElastic",
     "SigmaRange",
     "TableEnvelope",
+    "Widened",
     "branch_radii",
     "radius",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,8 @@ class HfData(Data):
             ((split, rows),) = rows.items()
         x, y = (_column(self.name, rows.column_names, wanted) for wanted in (_X, _Y))
         feature = rows.features[x]
-        self._image = isinstance(feature, datasets.Image)
+        encoded = isinstance(feature, Mapping) and set(feature) == {"bytes", "path"}  # unnamed
+        self._image = encoded or isinstance(feature, datasets.Image)
         super().__init__(255.0 if self._image and scale is None else scale)
         if self._image:
             rows = rows.cast_column(x, datasets.Image(decode=False))

@@ -7,7 +7,7 @@ import difflib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -106,6 +106,7 @@ def load_model(
     num_classes: int | None = None,
     download: bool = False,
     input_range: tuple[float, float] | None = None,
+    preprocess: Mapping[str, Any] | None = None,
     allow_remote_code: bool = False,
 ) -> Loaded:
     """The model of that name, its normalisation inside.
@@ -129,6 +130,9 @@ def load_model(
     input_range : (float, float), optional
         The range (low, high) that the data lie in and noise is added in; the model is given
         (x - low)/(high - low) in place of x. By default (0, 1).
+    preprocess : mapping, optional
+        Of :class:`Preprocess`, what is to be otherwise than the model says, or than the default
+        where it says nothing: ``{"resize": 256, "crop": (224, 224)}``.
     allow_remote_code : bool
         Whether code from a model's repository may run (Hugging Face alone).
 
@@ -176,6 +180,9 @@ def load_model(
         if own_code and isinstance(lost, ModuleNotFoundError) and lost.name == prefix and near:
             raise ValueError(f"{shown(error)}; did you mean {near[0]}:?") from error
         raise
+    if preprocess:
+        own = found.preprocess or Preprocess()
+        found = replace(found, preprocess=replace(own, **preprocess))
     return _finish(spec, found, norm, args or {}, checkpoint, num_classes, input_range)
 
 

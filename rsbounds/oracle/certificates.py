@@ -177,12 +177,18 @@ def _semi_elastic(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf,
     if not exact(rate) * radius < 1e4:  # sigma(x) changes by a factor exp(rate r)
         raise ValueError(f"radius {mp.nstr(radius, 6)} is too large for the rate")
     low, high = semi_elastic(sigma, rate)
-    return radius, (low(radius), high(radius))
+    return radius, _widened(parameters, low(radius), high(radius))
 
 
 def _lipschitz(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
     low, high = lipschitz_sigma(sigma, parameters["lip"], parameters["sigma_min"])
-    return radius, (low(radius), high(radius))
+    return radius, _widened(parameters, low(radius), high(radius))
+
+
+def _widened(parameters: Parameters, low: Mpf, high: Mpf) -> Ends:
+    """Both ends further out by exp(slack), where levels are known as they are computed."""
+    factor = mp.exp(exact(parameters.get("slack", 0.0)))
+    return low / factor, high * factor
 
 
 def _range(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
@@ -190,9 +196,10 @@ def _range(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
 
 
 def _generator(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
-    reach = radius / exact(parameters["inner"])
+    steps = 1 + exact(parameters["mean_lip"])
+    reach = radius / exact(parameters["inner"]) + exact(parameters.get("shift", 0.0)) / steps
     _, ends = _lipschitz(parameters, sigma, reach)
-    return (1 + exact(parameters["mean_lip"])) * reach, ends
+    return steps * reach, ends
 
 
 #: Distance of the centres and the extremes of sigma at a radius, where two points decide.

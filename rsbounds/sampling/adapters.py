@@ -21,7 +21,8 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     model : Sampler, torch.nn.Module or callable
         A callable of one argument takes a float32 batch and returns scores.
     options
-        Of :class:`rsbounds.torch.TorchSampler`; ``batch`` alone has a meaning for the others.
+        Of :class:`rsbounds.torch.TorchSampler`; ``batch`` and, for a callable that is no sampler
+        yet, ``sound_noise`` have a meaning for the others.
 
     Returns
     -------
@@ -48,11 +49,15 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         raise ValueError(
             f"the model must be a torch module, a callable or a sampler; got {type(model).__name__}"
         )
-    for name, value in options.items():
-        if name != "batch" and value not in (None, False, "cpu"):
-            raise ValueError(f"--{name.replace('_', '-')} needs a torch module; the model is none")
     try:
         ready = len(signature(model).parameters) >= 4
     except (TypeError, ValueError):  # a builtin says nothing of its arguments
         ready = False
-    return model if ready else ArraySampler(model)
+    known = ("batch",) if ready else ("batch", "sound_noise")
+    for name, value in options.items():
+        if name not in known and value not in (None, False, "cpu"):
+            flag = f"--{name.replace('_', '-')}"
+            if name == "sound_noise":
+                raise ValueError(f"{flag} needs a model that is no sampler yet; it draws itself")
+            raise ValueError(f"{flag} needs a torch module; the model is none")
+    return model if ready else ArraySampler(model, sound_noise=bool(options.get("sound_noise")))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds.sampling import grid_noise
 from rsbounds.sampling.blocks import block_size, noisy
 from rsbounds.sampling.rows import Scored, checked_scores
 
@@ -18,6 +20,10 @@ class ArraySampler(Scored):
     ----------
     classifier : callable
         Takes a float32 array (count, *shape of x), returns scores (count, classes).
+    sound_noise : bool
+        Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the grid of
+        1/255: the certificate is then one of the program that runs. See
+        :mod:`rsbounds.sampling.grid_noise`.
 
     Raises
     ------
@@ -34,21 +40,39 @@ class ArraySampler(Scored):
     50
     """
 
+    def __init__(
+        self, classifier: Callable[[NDArray[np.float32]], Any], *, sound_noise: bool = False
+    ) -> None:
+        super().__init__(classifier)
+        self.sound_noise = sound_noise
+
     def __call__(
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> NDArray[np.int64]:
         """Counts of the classes; see :class:`Sampler`."""
         x = np.asarray(x, dtype=np.float32)
+        whole = grid_noise.on_grid(x) if self.sound_noise else None
         size = block_size(n, x.size)
         counts: Any = 0
+        void = None
         for start in range(0, n, size):
-            batch = noisy(x, sigma, size, generator)
-            counts = counts + votes(self.scores(batch), size, n - start)
+            if whole is None:
+                batch = noisy(x, sigma, size, generator)
+            else:
+                batch, void = grid_noise.noisy(whole, sigma, size, generator)
+            counts = counts + votes(self.scores(batch), size, n - start, void)
         return np.asarray(counts, dtype=np.int64)
 
 
-def votes(scores: Any, rows: int, used: int) -> NDArray[np.int64]:
-    """Counts of the classes over the first ``used`` rows of one batch of NumPy scores."""
+def votes(
+    scores: Any, rows: int, used: int, void: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    """Counts of the classes over the first ``used`` rows of one batch of NumPy scores.
+
+    Rows that hold a NaN, or are ``void``, count for none.
+    """
     scores = checked_scores(scores, rows)[:used]
     valid = ~np.isnan(scores).any(axis=1)
+    if void is not None:
+        valid &= ~void[:used]
     return np.bincount(scores.argmax(axis=1)[valid], minlength=scores.shape[1])

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from decimal import Decimal, localcontext
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 LEVELS = 255
 BITS = 63
 CELL_BITS = 16
+STEP = 2.0**-10  # of the scores in :func:`scores`
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 _REACH = Decimal("9.3")  # Phi(-9.3) < 2^-63
 
@@ -45,6 +46,23 @@ def on_grid(x: Any) -> NDArray[np.int32]:
     return whole.astype(np.int32)
 
 
+def points(x: Any) -> NDArray[np.float64]:
+    """The whole numbers of :func:`on_grid` over 255, in float64; ValueError outside [0, 1].
+
+    What follows from them is a function of the point of the grid, in whatever type it came;
+    each number is within 2^-53 of the point's.
+    """
+    whole = on_grid(x)
+    outside = (whole < 0) | (whole > LEVELS)
+    if outside.any():
+        raise ValueError(
+            "sound noise whose level follows the input needs inputs in [0, 1], where the error of "
+            f"that level is bounded; {int(outside.sum())} of {whole.size} numbers lie outside, "
+            f"the first {np.asarray(x)[outside].flat[0]}"
+        )
+    return whole / LEVELS
+
+
 @lru_cache(maxsize=16)
 def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
     """Thresholds, a table of cells, and the count of thresholds at which K is 0.
@@ -58,12 +76,55 @@ def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
         above = [_normal((k + Decimal("0.5")) / scale) for k in range(reach)]
         probabilities = [1 - p for p in reversed(above)] + above
         thresholds = np.array([int(2**BITS * p) for p in probabilities], dtype=np.int64)
+    cells = _cells(thresholds)
+    return thresholds, cells, reach
+
+
+def _cells(thresholds: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The number of thresholds <= u for each first 16 bits of u; -1 where it takes more of them."""
     edges = np.arange(2**CELL_BITS, dtype=np.int64) << (BITS - CELL_BITS)
     last = edges + (2 ** (BITS - CELL_BITS) - 1)
     first_count = np.searchsorted(thresholds, edges, side="left")
     last_count = np.searchsorted(thresholds, last, side="right")
-    cells = np.where(first_count == last_count, first_count, -1).astype(np.int32)
-    return thresholds, cells, reach
+    return np.where(first_count == last_count, first_count, -1).astype(np.int32)
+
+
+class Scores(NamedTuple):
+    """Scores from -9.3 to 9.3 in steps of ``STEP``, and the law of Z at each."""
+
+    z: NDArray[np.float64]
+    thresholds: NDArray[np.int64]  # floor(2^63 Phi(z))
+    density: NDArray[np.float64]  # 2^63 phi(z)
+    cells: NDArray[np.int32]  # as those of :func:`tables`
+
+
+@lru_cache(maxsize=1)
+def scores() -> Scores:
+    """The table that serves noise of every level and mean."""
+    count = int(float(_REACH) / STEP) + 1
+    z: NDArray[np.float64] = STEP * np.arange(-count, count + 1, dtype=np.float64)
+    with localcontext(prec=60):
+        above = [_normal(Decimal(v)) for v in z[count:]]
+        probabilities = [1 - p for p in above[:0:-1]] + above
+        below = np.array([int(2**BITS * p) for p in probabilities], dtype=np.int64)
+        height = 2**BITS / (2 * _PI).sqrt()
+        density = np.array([float(height * (-(Decimal(v) ** 2) / 2).exp()) for v in z[count:]])
+    return Scores(z, below, np.concatenate([density[:0:-1], density]), _cells(below))
+
+
+def noisy(
+    whole: NDArray[np.int32], sigma: float, size: int, generator: np.random.Generator
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """``size`` copies of an input with noise, over 255, and which hold an ambiguous draw."""
+    thresholds, cells, zero = tables(sigma)
+    u = generator.integers(0, 2**BITS, size=size * whole.size, dtype=np.int64)
+    count = cells[u >> (BITS - CELL_BITS)]
+    (rest,) = np.nonzero(count < 0)
+    count[rest] = np.searchsorted(thresholds, u[rest], side="right")
+    void = np.zeros(size, dtype=np.bool_)
+    void[rest[thresholds[np.maximum(count[rest] - 1, 0)] == u[rest]] // whole.size] = True
+    batch = count.reshape(size, *whole.shape) + (whole - np.int32(zero))
+    return batch.astype(np.float32) / np.float32(LEVELS), void
 
 
 def _normal(x: Decimal) -> Decimal:

@@ -24,7 +24,7 @@ from rsbounds.schemes._gaussian import gaussian, this_input
 from rsbounds.schemes._lipschitz import lipschitz
 from rsbounds.schemes._others import registered
 from rsbounds.schemes._range import sigma_range
-from rsbounds.schemes._scheme import Domain, Given, Method, Option, Scheme
+from rsbounds.schemes._scheme import Domain, Given, Method, Option, Scheme, level_slack
 from rsbounds.schemes._semielastic import semielastic
 from rsbounds.schemes._shaped import inner_radius
 
@@ -43,6 +43,7 @@ __all__ = [
     "find",
     "gaussian",
     "inner_radius",
+    "level_slack",
     "lipschitz",
     "registered",
     "semielastic",

@@ -36,4 +36,5 @@ METHOD = Method(
     radius=_radius,
     parameters={},
     help="a decision list over several fixed noise levels",
+    sound=True,
 )

@@ -130,4 +130,5 @@ METHOD = Method(
         Option("--dim", "dimension of the input; needed where the norm is above 2", default=None),
     ),
     evaluate=_evaluate,
+    sound=True,
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import choice, real
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
+from rsbounds.sampling import grid_noise
 from rsbounds.schemes._scheme import (
     DIMENSION,
     NOT_NEGATIVE,
@@ -24,7 +25,9 @@ from rsbounds.schemes._scheme import (
     Option,
     Scheme,
     check_size,
+    level_slack,
     positive,
+    widened_radius,
 )
 
 
@@ -37,6 +40,7 @@ def lipschitz(
     method: str = "exact",
     p_min: float | None = None,
     classes: int | None = None,
+    rounding: float | None = None,
 ) -> Scheme:
     """Noise level given by a Lipschitz function with a positive floor.
 
@@ -55,6 +59,11 @@ def lipschitz(
     p_min, classes : float, int
         For method "paper" alone: the bound of the scores, and the number of classes. It
         certifies the class scores after Remark 2's normalisation, which keeps their order.
+    rounding : float, optional
+        For sound noise and method "exact": a proven bound of the error of ``sigma(x)`` as
+        computed, in the input's unit, where ``x`` is a point of the grid of 1/255 in [0, 1] as
+        whole numbers over 255 in float64. ``sigma`` is given that array, and the radius is
+        smaller by what the error may do (the parameter ``slack``).
 
     Returns
     -------
@@ -63,8 +72,8 @@ def lipschitz(
     Raises
     ------
     ValueError
-        If a parameter is out of its domain, or when ``sigma(x)`` falls below ``sigma_min`` or
-        ``x`` has more than ``dim`` coordinates.
+        If a parameter is out of its domain, or when ``sigma(x)`` falls below ``sigma_min``,
+        ``x`` has more than ``dim`` coordinates or, with ``rounding``, is off the grid.
 
     References
     ----------
@@ -88,12 +97,17 @@ def lipschitz(
     if method == "paper":
         parameters |= {"p_min": p_min, "classes": classes}
     choice("method", method, tuple(METHODS))
-    return METHODS[method].scheme(partial(_level, sigma, floor, dim), parameters)
+    if rounding is not None:
+        if method != "exact":
+            raise ValueError(f"rounding is for method 'exact' alone; got method {method!r}")
+        parameters["slack"] = level_slack(rounding, floor)
+    sound = rounding is not None
+    return METHODS[method].scheme(partial(_level, sigma, floor, dim, sound), parameters)
 
 
-def _level(sigma: Callable[[Any], float], floor: float, dim: float, x: Any) -> float:
+def _level(sigma: Callable[[Any], float], floor: float, dim: float, sound: bool, x: Any) -> float:
     check_size(x, dim)
-    value = positive("sigma(x)", sigma(x))
+    value = positive("sigma(x)", sigma(grid_noise.points(x) if sound else x))
     if value < floor:
         raise ValueError(f"sigma(x) must be >= sigma_min = {floor}; got {value}")
     return value
@@ -110,7 +124,12 @@ def _radius(
     sigma_min: float,
     dim: float,
     p_min: float | None = None,
+    slack: float = 0.0,
 ) -> float:
+    if slack:
+        from rsbounds.envelope import LipschitzSigma
+
+        return widened_radius(score, sigma, score_b, LipschitzSigma(lip, sigma_min), dim, slack)
     from rsbounds import lipschitz as theory
 
     known = {"lip": lip, "sigma_min": sigma_min, "dim": dim, "method": method, "p_min": p_min}
@@ -128,7 +147,12 @@ def _build(options: Mapping[str, Any], given: Given) -> Scheme:
                     f"--{name.replace('_', '-')} has no meaning where --sigma-function proves its "
                     "own bounds, as a SigmaNetwork does"
                 )
-        scheme: Scheme = function.scheme(given.dim)
+        scheme: Scheme = function.scheme(given.dim, sound=given.sound)
+    elif given.sound:
+        raise ValueError(
+            "--sound-noise needs a bound of the rounding of sigma(x), which no callable has: make "
+            "--sigma-function a SigmaNetwork"
+        )
     else:
         for name in ("lip", "sigma_min"):
             if options[name] is None:
@@ -153,7 +177,7 @@ EXACT = Method(
     name="lipschitz",
     scope=PROVEN_ENVELOPE,
     radius=partial(_radius, "exact"),
-    parameters=_PARAMETERS,
+    parameters={**_PARAMETERS, "slack": NOT_NEGATIVE},
     help="Lipschitz sigma(x) with a floor",
     options=(
         Option(

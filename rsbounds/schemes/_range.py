@@ -130,4 +130,5 @@ METHOD = Method(
         Option("--dim", "dimension of the input"),
     ),
     evaluate=_evaluate,
+    sound=True,  # whatever number sigma(x) comes out as is compared with the bounds
 )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from rsbounds._numerics.checks import real
+from rsbounds._numerics.rounding import EPS, SMALLEST
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,9 @@ class Scheme:
         ``sampler(model, **options)``: counts a model's classes under the scheme's noise where
         that isn't x + sigma(x) N(0, I); ``options`` are those of
         :class:`rsbounds.torch.TorchSampler`.
+    sound : bool
+        Whether the radius allows for the rounding of ``sigma(x)``, as sound noise asks for: the
+        certificate is then one of the program, for inputs on the grid.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class Scheme:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     norm: float = 2.0
     sampler: Callable[..., Any] | None = None
+    sound: bool = False
 
     def __post_init__(self) -> None:
         if not _takes_three(self.radius):
@@ -112,9 +117,13 @@ class Option:
 
 
 class Given(Protocol):
-    """What the command line can get for a scheme: the size of an input, files, functions."""
+    """What the command line can get for a scheme: the size of an input, files, functions.
+
+    ``sound`` asks for a scheme that is sound.
+    """
 
     dim: int
+    sound: bool
 
     def inputs(self, path: Any) -> tuple[Any, str]:
         """The array ``x`` of an npz file, flattened to (count, dim), and the file's hash."""
@@ -123,15 +132,15 @@ class Given(Protocol):
     def function(self, option: str, spec: str) -> tuple[Any, Any]:
         """What ``MODULE:CALLABLE`` builds, and its description for the manifest.
 
-        A function of one input; a ``SigmaNetwork`` as an object whose ``scheme(dim)`` proves it.
-        Nothing else has a ``scheme``.
+        A function of one input; a ``SigmaNetwork`` as an object whose ``scheme(dim, sound=...)``
+        proves it. Nothing else has a ``scheme``.
         """
         ...
 
     def noise(self, option: str, spec: str) -> tuple[Any, Any]:
         """Noise of a shape that ``MODULE:CALLABLE`` builds, and its description.
 
-        An object whose ``scheme(norm)`` rests on the proof of its own kind.
+        An object whose ``scheme(norm, sound=...)`` rests on the proof of its own kind.
         """
         ...
 
@@ -160,6 +169,9 @@ class Method:
         What ``rsbounds radius`` needs besides the evidence; empty: not from there.
     evaluate : callable, optional
         ``evaluate(options, p_a, p_b, scores)``: that radius.
+    sound : bool
+        Whether nothing of its certificates rests on how ``sigma(x)`` is rounded; otherwise a
+        scheme is sound whose parameters hold a ``slack``.
     """
 
     name: str
@@ -171,6 +183,7 @@ class Method:
     build: Callable[[Mapping[str, Any], Given], Scheme] | None = None
     inputs: tuple[Option, ...] = ()
     evaluate: Callable[..., Any] | None = None
+    sound: bool = False
 
     @property
     def required(self) -> set[str]:
@@ -182,7 +195,10 @@ class Method:
         self, sigma: Callable[[Any], float], parameters: Mapping[str, Any], norm: float = 2.0
     ) -> Scheme:
         """The scheme of this method with these parameters."""
-        return Scheme(self.name, self.scope, sigma, self.of(parameters), parameters, norm)
+        sound = self.sound or "slack" in parameters
+        return Scheme(
+            self.name, self.scope, sigma, self.of(parameters), parameters, norm, sound=sound
+        )
 
     def of(self, parameters: Mapping[str, Any]) -> Callable[..., float]:
         """``radius(score, sigma, score_b)`` with the parameters of a scheme or of a manifest."""
@@ -203,3 +219,22 @@ def check_size(x: Any, dim: float) -> None:
     size = math.prod(np.shape(x))
     if not size <= dim:
         raise ValueError(f"dim must be at least the size of the input, {size}; got {dim}")
+
+
+def level_slack(rounding: float, floor: float) -> float:
+    """The logarithm of the factor that covers the errors of two levels above ``floor``.
+
+    Each within ``rounding`` of a real level. At the floor that factor is just enough.
+    """
+    real("rounding", rounding, 0, floor / 4, nan=False)
+    return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST
+
+
+def widened_radius(
+    score: float, sigma: float, score_b: float | None, envelope: Any, dim: float, slack: float
+) -> float:
+    """The radius under an envelope that two computed levels leave by exp(slack) at most."""
+    from rsbounds.envelope import Widened, radius
+
+    bounds = Widened(envelope, slack) if slack else envelope
+    return float(radius(score, sigma, bounds, dim, score_b, scores=True))

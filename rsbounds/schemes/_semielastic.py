@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rsbounds.certificate import PROVEN_ENVELOPE
+from rsbounds.sampling import grid_noise
 from rsbounds.schemes._scheme import (
     DIMENSION,
     NOT_NEGATIVE,
@@ -26,13 +27,14 @@ from rsbounds.schemes._scheme import (
     Scheme,
     check_size,
     positive,
+    widened_radius,
 )
 
 if TYPE_CHECKING:
     from rsbounds.semielastic import KNNSigma
 
 
-def semielastic(knn: KNNSigma, dim: float) -> Scheme:
+def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     """Noise level from the distance to the nearest anchors, certified by its rate.
 
     Parameters
@@ -41,15 +43,25 @@ def semielastic(knn: KNNSigma, dim: float) -> Scheme:
         The noise level as a function of the input (:class:`rsbounds.semielastic.KNNSigma`).
     dim : float
         Dimension of the input, >= 1.
+    sound : bool
+        For sound noise: the level is that at the input's point of the grid of 1/255, in [0, 1],
+        and the radius is smaller by what the rounding of the level may do
+        (:meth:`KNNSigma.slack`, the parameter ``slack``).
 
     Returns
     -------
     Scheme
 
+    Raises
+    ------
+    ValueError
+        When ``x`` has more than ``dim`` coordinates; with ``sound``, when it is off the grid or
+        outside [0, 1].
+
     References
     ----------
     Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
-    smoothing, eq. (1) and Theorem 7.
+    smoothing, eq. (1) and Theorem 7; the theory page on sound noise.
 
     Examples
     --------
@@ -60,20 +72,29 @@ def semielastic(knn: KNNSigma, dim: float) -> Scheme:
     'sigma(x) with a proven envelope'
     """
     parameters = {"rate": float(knn.rate), "dim": dim}
-    return METHOD.scheme(partial(_level, knn, dim), parameters)
+    if sound:
+        parameters["slack"] = knn.slack()
+    return METHOD.scheme(partial(_level, knn, dim, sound), parameters)
 
 
-def _level(knn: KNNSigma, dim: float, x: Any) -> float:
+def _level(knn: KNNSigma, dim: float, sound: bool, x: Any) -> float:
     check_size(x, dim)
-    return positive("sigma(x)", knn.sigma(np.asarray(x).reshape(1, -1)))
+    point = grid_noise.points(x) if sound else np.asarray(x)
+    return positive("sigma(x)", knn.sigma(point.reshape(1, -1)))
 
 
 def _radius(
-    score: float, sigma: float, score_b: float | None = None, *, rate: float, dim: float
+    score: float,
+    sigma: float,
+    score_b: float | None = None,
+    *,
+    rate: float,
+    dim: float,
+    slack: float = 0.0,
 ) -> float:
-    from rsbounds import semielastic as theory
+    from rsbounds.envelope import SemiElastic
 
-    return float(theory.radius(score, sigma, rate, dim, score_b, scores=True))
+    return widened_radius(score, sigma, score_b, SemiElastic(rate), dim, slack)
 
 
 def _build(options: Mapping[str, Any], given: Given) -> Scheme:
@@ -82,7 +103,7 @@ def _build(options: Mapping[str, Any], given: Given) -> Scheme:
     anchors, digest = given.inputs(options["anchors"])
     sigma, rate, k = (options[name] for name in ("sigma", "rate", "k"))
     knn = KNNSigma(anchors, sigma, rate, k, options["shift"])
-    scheme = semielastic(knn, given.dim)
+    scheme = semielastic(knn, given.dim, sound=given.sound)
     own = {"sigma": sigma, "k": k, "shift": knn.shift, "anchors": digest}
     return replace(scheme, parameters={**scheme.parameters, **own})
 
@@ -107,7 +128,7 @@ METHOD = Method(
     name="semi-elastic",
     scope=PROVEN_ENVELOPE,
     radius=_radius,
-    parameters={"rate": NOT_NEGATIVE, "dim": DIMENSION},
+    parameters={"rate": NOT_NEGATIVE, "dim": DIMENSION, "slack": NOT_NEGATIVE},
     help="log sigma(x) with a bounded rate",
     options=(
         Option("--sigma", "base level"),

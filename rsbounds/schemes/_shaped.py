@@ -16,7 +16,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rsbounds._numerics.rounding import EPS, product, round_down
+import numpy as np
+
+from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds.certificate import FIXED_NOISE, PROVEN_MAPS
 from rsbounds.schemes._scheme import (
     DIMENSION,
@@ -74,12 +76,18 @@ def _following(
     dim: float,
     inner: float,
     norm: float = 2.0,
+    slack: float = 0.0,
+    shift: float = 0.0,
 ) -> float:
     from rsbounds import envelope
 
-    bounds = envelope.LipschitzSigma(lip, sigma_min)
+    bounds: Any = envelope.LipschitzSigma(lip, sigma_min)
     known: dict[str, Any] = {"mean_lip": mean_lip, "scores": True}
-    return _stretched(envelope.radius(score, sigma, bounds, dim, score_b, **known), inner)
+    bounds = envelope.Widened(bounds, slack) if slack else bounds
+    reach = envelope.radius(score, sigma, bounds, dim, score_b, **known)
+    if shift:  # the centres may be further apart by that than (1 + mean_lip) reach
+        reach = np.maximum(round_down(reach - round_up(shift / (1 + mean_lip), EPS), EPS), 0.0)
+    return _stretched(reach, inner)
 
 
 def _stretched(reach: Any, inner: float) -> float:
@@ -88,7 +96,7 @@ def _stretched(reach: Any, inner: float) -> float:
 
 def _build(name: str, options: Mapping[str, Any], given: Given) -> Scheme:
     noise, description = given.noise("--noise", options["noise"])
-    scheme: Scheme = noise.scheme(options["norm"])
+    scheme: Scheme = noise.scheme(options["norm"], sound=given.sound)
     if scheme.method != name:
         raise ValueError(f"--noise {options['noise']} is one of --method {scheme.method}")
     return replace(scheme, parameters={**scheme.parameters, "noise": description})
@@ -119,6 +127,7 @@ ANISOTROPIC = Method(
     build=partial(_build, "anisotropic"),
     inputs=(Option("--sigma", "noise level of each coordinate", nargs="+"), _NORM),
     evaluate=_evaluate,
+    sound=True,
 )
 GENERATOR = Method(
     name="generator",
@@ -131,6 +140,8 @@ GENERATOR = Method(
         "mean_lip": NOT_NEGATIVE,
         "sigma_min": POSITIVE,
         "dim": DIMENSION,
+        "slack": NOT_NEGATIVE,
+        "shift": NOT_NEGATIVE,
     },
     help="mean and level on every axis by maps with proven bounds",
     options=(_NOISE, _NORM),

@@ -7,11 +7,15 @@ them whether it is void: a void copy counts for no class. Neither waits for the 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import torch
 
 from rsbounds.sampling import grid_noise as _grid_noise
 from rsbounds.sampling import is_single, noise_level
+
+LEVELS = _grid_noise.LEVELS
+_MARGIN = 2.0**-46
 
 
 def gaussian(
@@ -48,8 +52,83 @@ def on_grid(
         u.random_(generator=generator.manual_seed(seed))  # [0, 2^63)
         below, ambiguous = count_below(u, thresholds, cells)
         no.copy_(ambiguous.view(size, -1).any(1))
-        torch.div(below.view(block.shape) + (x - zero), _grid_noise.LEVELS, out=block)
+        torch.div(below.view(block.shape) + (x - zero), LEVELS, out=block)
     return noisy, void.flatten()
+
+
+def shaped_on_grid(
+    x: torch.Tensor,
+    centre: torch.Tensor,
+    scale: torch.Tensor,
+    size: int,
+    seeds: list[int],
+    generator: torch.Generator,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same with a mean and a level on every axis, both in units of 1/255 and in float64."""
+    noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
+    void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
+    u = torch.empty((size, *x.shape), dtype=torch.int64, device=x.device)
+    for block, no, seed in zip(noisy, void, seeds, strict=True):
+        u.random_(generator=generator.manual_seed(seed))  # [0, 2^63)
+        count, ambiguous = rounded(u, centre, scale)
+        no.copy_(ambiguous.view(size, -1).any(1))
+        torch.div(count + x, LEVELS, out=block)
+    return noisy, void.flatten()
+
+
+def rounded(
+    u: torch.Tensor, centre: torch.Tensor, scale: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """centre + scale Z to the nearest whole number, u the first 63 bits of Phi(Z); what is open.
+
+    The table of scores gives an interval of Z. Where its ends round to two numbers, the series
+    of Phi about the lower one makes the interval as narrow as the bits of u allow. Where these
+    two round differently as well, the draw is ambiguous. ``_MARGIN`` is thirty times the
+    rounding of scale Z + centre, which is below 5e-16 (10 scale + centre).
+    """
+    z, thresholds, density, cells = _scores(u.device)
+    count, ambiguous = count_below(u.flatten(), thresholds, cells)
+    cell = (count - 1).view(u.shape)
+    edge = _MARGIN * (10 * scale + centre.abs() + 1)
+    low = z[cell].mul_(scale).add_(centre)
+    first = torch.floor(low + (0.5 - edge))
+    last = low.add_(scale * _grid_noise.STEP + (0.5 + edge)).floor_()
+    place = ((first != last) & ~ambiguous.view(u.shape)).nonzero(as_tuple=True)
+    there = cell[place]
+    start, height = z[there], density[there]
+    beyond = (u[place] - thresholds[there]).double()
+    scale, centre, edge = (a.expand(u.shape)[place] for a in (scale, centre, edge))
+    near, far = (_beyond(start, (beyond + side) / height) for side in (-1, 1))
+    first[place] = torch.floor(scale * (start + near) + centre + (0.5 - edge))
+    last[place] = torch.floor(scale * (start + far) + centre + (0.5 + edge))
+    return first.int(), (first != last) | ambiguous.view(u.shape)
+
+
+def _beyond(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The t in [0, STEP] at which the integral of exp(-z s - s^2/2) from 0 to t is y.
+
+    Three Newton steps: the first guess y is off by z t^2/2 < 5e-6, each step squares the error
+    times z/2. Eight terms of the series leave 1e-19 of t.
+    """
+    t = y.clamp(0, _grid_noise.STEP)
+    for _ in range(3):
+        power, total = t, t.clone()
+        before, here = torch.ones_like(z), -z  # Hermite polynomials, signs alternating
+        for n in range(2, 9):
+            power = power * t / n
+            total += here * power
+            before, here = here, -z * here - (n - 1) * before
+        t = t - (total - y) * torch.exp(t * (z + t / 2))
+        t = t.clamp(0, _grid_noise.STEP)
+    return t
+
+
+@lru_cache(maxsize=16)
+def _scores(device: torch.device) -> tuple[Any, Any, Any, Any]:
+    """The table of scores on one device; cells for a CPU alone."""
+    *known, cells = _grid_noise.scores()
+    z, thresholds, density = (torch.as_tensor(a, device=device) for a in known)
+    return z, thresholds, density, torch.as_tensor(cells) if device.type == "cpu" else None
 
 
 @lru_cache(maxsize=16)

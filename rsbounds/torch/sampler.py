@@ -61,8 +61,9 @@ class TorchSampler:
     sound_noise : bool
         Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the grid of
         1/255: the certificate is then one of the program that runs, which rounds its input
-        to the grid, and not only of its idealisation in real numbers. An ambiguous draw
-        counts for no class. Costs a few nanoseconds more for each number of the input.
+        to the grid, and not only of its idealisation in real numbers. A scheme whose level
+        follows the input must be made with ``sound=True``. An ambiguous draw counts for no
+        class. Costs a few nanoseconds more for each number of the input.
 
     Raises
     ------
@@ -121,7 +122,7 @@ class TorchSampler:
         self._dtype = next(floats, torch.float32)
         self._plain = model
         self._model: Any = torch.compile(model, dynamic=False) if compile else model
-        self._sound = sound_noise
+        self.sound_noise = sound_noise
         self._generator = torch.Generator(self.device)
         self._parts = 1
         self._rows_checked = False
@@ -188,7 +189,7 @@ class TorchSampler:
 
     def _placed(self, x: Any) -> torch.Tensor:
         x = self.centre(x)
-        return (draw.whole(x) if self._sound else x).to(self.device)
+        return (draw.whole(x) if self.sound_noise else x).to(self.device)
 
     @property
     def _cells(self) -> int:
@@ -197,7 +198,7 @@ class TorchSampler:
     def _noisy(
         self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        law = draw.on_grid if self._sound else draw.gaussian
+        law = draw.on_grid if self.sound_noise else draw.gaussian
         return law(x, sigma, size, seeds, self._generator)
 
     def _shared(

@@ -26,7 +26,8 @@ class Smooth(torch.nn.Module):
     2^24 x) can tell the two apart, and for it the radius may be false. With ``sound_noise``
     the radius is one of the program itself, which rounds its input to whole multiples of 1/255
     and draws exactly from the law of the rounded noise; inputs must be such multiples, as
-    images of 8 bits are.
+    images of 8 bits are, and a scheme whose level follows the input must be made with
+    ``sound=True``.
 
     Parameters
     ----------

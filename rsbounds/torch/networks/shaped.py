@@ -17,8 +17,11 @@ from torch import nn
 
 from rsbounds import anisotropic
 from rsbounds._numerics.checks import real
+from rsbounds.sampling import grid_noise
 from rsbounds.schemes import FIXED_NOISE, METHODS, Scheme, inner_radius
+from rsbounds.torch import draw
 from rsbounds.torch.networks._frozen import frozen
+from rsbounds.torch.networks._rounding import rounding_slacks, settle
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.sampler import TorchSampler
@@ -41,8 +44,6 @@ class ShapedSampler(TorchSampler):
         num_classes: int | None,
         **options: Any,
     ) -> None:
-        if options.get("sound_noise"):
-            raise ValueError("sound_noise needs noise of one level on every axis; this has a shape")
         if not isinstance(model, nn.Module):
             raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
         super().__init__(model, num_classes, **options)
@@ -59,6 +60,49 @@ class ShapedSampler(TorchSampler):
     def forward(self, batch: torch.Tensor) -> Any:
         """What the model returns for a float32 batch of the coordinates divided by the shape."""
         return super().forward(batch * self._shape)
+
+
+class GridSampler(TorchSampler):
+    """Counts of the classes under sound noise with a mean and a level on every axis.
+
+    The level is that of the call times the axis of ``shape``; x + mean + noise is rounded to the
+    grid of 1/255. ``mean(x)`` is in the coordinates divided by the shape. ``options`` are those of
+    :class:`TorchSampler`.
+
+    Raises
+    ------
+    ValueError
+        When called, if means and levels reach beyond 2^30 steps of the grid.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        shape: torch.Tensor,
+        mean: Callable[[Any], torch.Tensor],
+        num_classes: int | None,
+        **options: Any,
+    ) -> None:
+        if not isinstance(model, nn.Module):
+            raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
+        super().__init__(model, num_classes, **options)
+        self._steps = draw.LEVELS * shape.detach().cpu().double()
+        self._mean = mean
+
+    def centre(self, x: Any) -> torch.Tensor:
+        """x itself: the mean is drawn with the noise."""
+        check_shape("x", x, self._steps.shape)
+        return super().centre(x)
+
+    def _noisy(
+        self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        centre, scale = self._steps * self._mean(x.cpu() / draw.LEVELS), self._steps * sigma
+        reach = float((centre.abs() + 10 * scale).max())
+        if not reach < 2**30:
+            raise ValueError(f"mean and level must be below 2^30/255 in sum; got {reach:.3g}/255")
+        noise = centre.to(self.device), scale.to(self.device)
+        return draw.shaped_on_grid(x, *noise, size, seeds, self._generator)
 
 
 def check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
@@ -122,13 +166,22 @@ class FixedNoise:
 
     def sampler(
         self, model: nn.Module, num_classes: int | None = None, **options: Any
-    ) -> ShapedSampler:
-        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`."""
+    ) -> ShapedSampler | GridSampler:
+        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`.
+
+        With ``sound_noise`` inputs lie on the grid of 1/255, and x + noise is rounded to it.
+        """
         mean, shape = self.mean.detach().cpu().double(), self.shape
+        if options.get("sound_noise"):
+            same = partial(_constant, mean / shape.double())
+            return GridSampler(model, shape, same, num_classes, **options)
         return ShapedSampler(model, shape, partial(_shifted, mean, shape), num_classes, **options)
 
-    def scheme(self, norm: float = 2) -> Scheme:
-        """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm."""
+    def scheme(self, norm: float = 2, *, sound: bool = True) -> Scheme:
+        """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm.
+
+        Nothing in it depends on how a level is rounded, so it is sound in any case.
+        """
         level = partial(_level, self.level, tuple(self.sigma.shape))
         known = _ball(self.shape, norm)
         scheme = METHODS["anisotropic"].scheme(level, known, norm)
@@ -151,16 +204,28 @@ class CertifiedNoise:
 
     def __init__(self, generator: nn.Module) -> None:
         self._generator: Any = frozen(generator)
+        settle(self._generator)
 
     def sampler(
         self, model: nn.Module, num_classes: int | None = None, **options: Any
-    ) -> ShapedSampler:
-        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`."""
+    ) -> ShapedSampler | GridSampler:
+        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`.
+
+        With ``sound_noise`` inputs lie on the grid of 1/255 in [0, 1], and x + noise is rounded to
+        it; the scheme must be made with ``sound=True``.
+        """
         kept = self._generator
+        if options.get("sound_noise"):
+            mean = partial(_mean_on_grid, kept)
+            return GridSampler(model, kept.shape, mean, num_classes, **options)
         return ShapedSampler(model, kept.shape, partial(_moved, kept), num_classes, **options)
 
-    def scheme(self, norm: float = 2) -> Scheme:
-        """The scheme of the envelope certificate with the proven bounds, in an l_p norm."""
+    def scheme(self, norm: float = 2, *, sound: bool = False) -> Scheme:
+        """The scheme of the envelope certificate with the proven bounds, in an l_p norm.
+
+        With ``sound`` the level is that at the input's point of the grid, and the radius allows
+        for the rounding of the level and of the mean; ValueError where that has no bound.
+        """
         kept = self._generator
         known = {
             "lip": lipschitz_upper_bound(kept.level),
@@ -168,7 +233,9 @@ class CertifiedNoise:
             "sigma_min": kept.level.sigma_min,
             **_ball(kept.shape, norm),
         }
-        scheme = METHODS["generator"].scheme(partial(_level_at, kept), known, norm)
+        if sound:
+            known |= rounding_slacks(kept)
+        scheme = METHODS["generator"].scheme(partial(_level_at, kept, sound), known, norm)
         return replace(scheme, sampler=self.sampler)
 
 
@@ -188,12 +255,25 @@ def _shifted(mean: torch.Tensor, shape: torch.Tensor, x: torch.Tensor) -> torch.
     return centre
 
 
+def _constant(mean: torch.Tensor, x: Any) -> torch.Tensor:
+    return mean
+
+
 def _moved(kept: Any, x: torch.Tensor) -> torch.Tensor:
     u = x / kept.shape
+    centre: torch.Tensor = u + _mean_at(kept, u)
+    return centre
+
+
+def _mean_at(kept: Any, u: torch.Tensor) -> torch.Tensor:
     mean: torch.Tensor = kept.mean(u[None].clone())  # it may work in place
     check_shape("what the mean map returns", mean, (1, *u.shape))
-    centre: torch.Tensor = u + mean[0]
-    return centre
+    return mean[0]
+
+
+def _mean_on_grid(kept: Any, x: Any) -> torch.Tensor:
+    with torch.no_grad():
+        return _mean_at(kept, torch.as_tensor(grid_noise.points(x)) / kept.shape)
 
 
 def _level(level: float, shape: tuple[int, ...], x: Any) -> float:
@@ -201,8 +281,9 @@ def _level(level: float, shape: tuple[int, ...], x: Any) -> float:
     return level
 
 
-def _level_at(kept: Any, x: Any) -> float:
+def _level_at(kept: Any, sound: bool, x: Any) -> float:
     check_shape("x", x, kept.shape.shape)
     network: SigmaNetwork = kept.level
+    point = torch.as_tensor(grid_noise.points(x) if sound else x, device="cpu").double()
     with torch.no_grad():
-        return float(network((torch.as_tensor(x, device="cpu").double() / kept.shape)[None]))
+        return float(network((point / kept.shape)[None]))

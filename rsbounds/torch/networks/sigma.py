@@ -11,6 +11,7 @@ from torch import nn
 from rsbounds import schemes
 from rsbounds._numerics.checks import real
 from rsbounds.schemes import Scheme
+from rsbounds.torch.networks import _rounding
 from rsbounds.torch.networks._frozen import frozen
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 
@@ -76,6 +77,38 @@ class SigmaNetwork(nn.Module):
         """A copy in float64 and eval mode, which later training doesn't move."""
         return frozen(self)
 
+    def rounding(self) -> float:
+        """How far float64 arithmetic may take sigma(x) from the real function, on the grid.
+
+        A bound for every x on the grid of 1/255 in [0, 1], given as whole numbers over 255, and
+        for every order of the sums. It grows with the sums of the weights' sizes, layer by layer.
+
+        Returns
+        -------
+        float
+            In the input's unit.
+
+        Raises
+        ------
+        ValueError
+            If there is no proven Lipschitz bound for ``h``, or none of its rounding.
+
+        References
+        ----------
+        The theory page on sound noise.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from rsbounds.torch import SigmaNetwork
+        >>> SigmaNetwork(torch.nn.Linear(784, 1), 0.25).rounding() < 1e-11
+        True
+        """
+        network = self.frozen()
+        _rounding.settle(network)
+        network.lipschitz_upper_bound()  # refuses what computes something else than its kind
+        return _rounding.level(network, _rounding.UNIT)
+
     def scheme(
         self,
         dim: float,
@@ -83,6 +116,7 @@ class SigmaNetwork(nn.Module):
         method: str = "exact",
         p_min: float | None = None,
         classes: int | None = None,
+        sound: bool = False,
     ) -> Scheme:
         """The scheme that certifies smoothing by this network's noise level, as it is now.
 
@@ -97,6 +131,9 @@ class SigmaNetwork(nn.Module):
         p_min, classes : float, int
             For method "paper" alone: the bound of the scores, and the number of classes. It
             certifies the class scores after Remark 2's normalisation, which keeps their order.
+        sound : bool
+            For sound noise and method "exact": levels at the inputs' points of the grid of 1/255,
+            in [0, 1], and radii that allow for :meth:`rounding`.
 
         Returns
         -------
@@ -112,8 +149,11 @@ class SigmaNetwork(nn.Module):
         Bergstrom, Sager, Anderson, Theorem 3 and Remark 2 for "paper".
         """
         network = self.frozen()
-        lip, floor = lipschitz_upper_bound(network), self.sigma_min
         more: dict[str, Any] = {"method": method, "p_min": p_min, "classes": classes}
+        if sound:
+            _rounding.settle(network)
+            more["rounding"] = SigmaNetwork.rounding(network)
+        lip, floor = lipschitz_upper_bound(network), self.sigma_min
         return schemes.lipschitz(partial(_level, network), lip, floor, dim, **more)
 
 

@@ -1,0 +1,395 @@
+"""Sound noise whose level follows the input: its rounding is bounded, the radius allows for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import MODELS, arguments, models, one_line, prepare, savez
+from mpmath import mp
+from optional_packages import package
+from scipy.special import ndtr, ndtri
+
+from rsbounds import schemes
+from rsbounds.certify import ArraySampler, certify, certify_radius, predict
+from rsbounds.cli import main
+from rsbounds.envelope import LipschitzSigma, SemiElastic, SigmaRange, Widened, radius
+from rsbounds.oracle import certificates
+from rsbounds.results import Manifest, read_rows
+from rsbounds.sampling import grid_noise
+from rsbounds.semielastic import KNNSigma
+
+# --- the envelope
+
+
+def exact_ends(envelope, sigma, distance):
+    sigma, distance = mp.mpf(sigma), mp.mpf(distance)
+    if isinstance(envelope, SemiElastic):
+        turn = mp.exp(mp.mpf(envelope.rate) * distance)
+        return sigma / turn, sigma * turn
+    t = mp.mpf(envelope.lip) * distance
+    return max(mp.mpf(envelope.sigma_min), sigma - t), sigma + t
+
+
+def test_widened_bounds_lie_outside_the_true_ones():
+    rng = np.random.default_rng(0)
+    with mp.workdps(40):
+        for _ in range(500):
+            sigma, slack = 10 ** rng.uniform(-3, 2), 10 ** rng.uniform(-18, 0)
+            rate, distance = 10 ** rng.uniform(-6, 2), sigma * 10 ** rng.uniform(-9, 1)
+            floor = sigma * rng.choice([0.0, 1e-6, 0.5, 1.0])
+            for inner in (SemiElastic(rate), LipschitzSigma(rate, floor)):
+                low, high = exact_ends(inner, sigma, distance)
+                found = Widened(inner, slack).bounds(sigma, distance)
+                factor = mp.exp(mp.mpf(slack))
+                assert mp.mpf(float(found[0])) <= low / factor
+                assert mp.mpf(float(found[1])) >= high * factor
+                # and hardly further: 32 rounding units, of sigma for the lower end
+                assert float(found[1]) <= float(high * factor) * (1 + 2e-14 * (1 + rate * distance))
+                assert float(found[0]) >= float(low / factor) - 2e-14 * sigma
+
+
+def test_widened_keeps_a_range_and_a_slack_of_zero_hardly_costs():
+    low, high = Widened(SigmaRange(0.2, 0.3), 0.0).bounds(0.25, np.array([0.0, 1.0]))
+    assert np.all((low < 0.2) & (low > 0.2 - 3e-15) & (high > 0.3) & (high < 0.3 + 3e-15))
+    plain, wide = (radius(0.99, 0.25, e, 784) for e in (SemiElastic(0.01), bare()))
+    assert wide == pytest.approx(plain, rel=2e-11)
+
+
+def bare() -> Widened:
+    return Widened(SemiElastic(0.01), 0.0)
+
+
+@pytest.mark.parametrize("slack", [-1e-9, np.nan, np.inf])
+def test_slack_that_is_none_is_refused(slack):
+    with pytest.raises(ValueError, match="slack"):
+        Widened(SemiElastic(0.01), slack)
+
+
+def test_cost_of_a_slack_at_imagenets_dimension():
+    """A radius falls by about 190 times the slack at p_A = .99, as the page on sound noise says."""
+    plain = radius(0.99, 0.25, SemiElastic(0.01), 150528)
+    for slack in (1e-12, 1e-10, 1e-8):
+        cost = 1 - radius(0.99, 0.25, Widened(SemiElastic(0.01), slack), 150528) / plain
+        assert 185 * slack < cost < 200 * slack
+
+
+def test_a_jump_at_distance_zero_certifies_nothing_near_one_half():
+    envelope = Widened(SemiElastic(0.0), 1e-6)
+    assert radius(0.5 + 1e-7, 1.0, envelope, 784) == 0
+    assert radius(0.51, 1.0, envelope, 784) > 0
+
+
+def test_widened_radii_against_the_oracle():
+    rng = np.random.default_rng(1)
+    for _ in range(12):
+        z, sigma = rng.uniform(0.2, 4), 10 ** rng.uniform(-1, 0.5)
+        slack, dim = 10 ** rng.uniform(-13, -4), float(rng.choice([10, 784, 150528]))
+        rate = 10 ** rng.uniform(-3, -1)
+        for method, envelope, known in (
+            ("semi-elastic", SemiElastic(rate), {"rate": rate}),
+            (
+                "lipschitz",
+                LipschitzSigma(rate, 0.9 * sigma),
+                {"lip": rate, "sigma_min": 0.9 * sigma},
+            ),
+        ):
+            found = float(radius(z, sigma, Widened(envelope, slack), dim, scores=True))
+            known |= {"dim": dim, "slack": slack}
+            assert not certificates.exceeds(method, known, sigma, found, z)
+            assert certificates.exceeds(method, known, sigma, found * (1 + 1e-9), z)
+            # what the oracle is asked is the slack's own certificate
+            with_none = {**known, "slack": 0.0}
+            assert not certificates.exceeds(method, with_none, sigma, found, z)
+
+
+# --- the error of the level
+
+
+def ideal_log(knn: KNNSigma, anchors, whole):
+    """log sigma at the true point of the grid."""
+    x = [mp.mpf(int(w)) / 255 for w in whole]
+    distances = sorted(
+        mp.sqrt(mp.fsum((a - mp.mpf(float(b))) ** 2 for a, b in zip(x, row, strict=True)))
+        for row in anchors
+    )
+    mean = mp.fsum(distances[: knn.k]) / knn.k
+    return mp.log(mp.mpf(knn.sigma_base)) + mp.mpf(knn.rate) * (mean - mp.mpf(knn.shift))
+
+
+CASES = {
+    "a line": (1, 3, 1, 1.0),
+    "few": (4, 10, 3, 0.5),
+    "all anchors": (16, 12, 12, 5.0),
+    "digits": (64, 40, 5, 0.1),
+    "steep": (9, 8, 2, 50.0),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_slack_bounds_the_error_of_a_level_under_a_climbing_search(case):
+    dim, count, k, rate = CASES[case]
+    rng = np.random.default_rng(len(case))
+    anchors = rng.random((count, dim))
+    anchors[0] = rng.integers(0, 256, dim) / 255  # a point of the grid: distances of nearly 0
+    knn = KNNSigma(anchors, 0.25, rate, k, "mean" if k < count else 1.0)
+    allowed = knn.slack() / 2
+
+    def error(whole):
+        return abs(mp.log(mp.mpf(float(knn.sigma(whole / 255)))) - ideal_log(knn, anchors, whole))
+
+    with mp.workdps(40):
+        best = rng.integers(0, 256, dim)
+        worst = error(best)
+        for _ in range(60):
+            whole = best.copy()
+            some = rng.integers(0, dim, max(1, dim // 10))
+            whole[some] = rng.integers(0, 256, len(some))
+            found = error(whole)
+            if found > worst:
+                best, worst = whole, found
+        assert 0 < worst <= allowed
+        # a bound that a level in single precision breaks
+        single = np.float32(knn.sigma((best / 255).astype(np.float32)))
+        assert abs(mp.log(mp.mpf(float(single))) - ideal_log(knn, anchors, best)) > allowed
+
+
+def test_two_levels_on_the_grid_obey_the_rate_and_the_slack():
+    """What the radius rests on, as floats see it: a step away from the one anchor is the worst."""
+    anchor = np.array([[0.1, 0.7]])
+    knn = KNNSigma(anchor, 0.5, 3.0, 1, 0.0)
+    slack = knn.slack()
+    whole = np.random.default_rng(0).integers(0, 256, (4000, 2))
+    levels = knn.sigma(whole / 255)
+    with mp.workdps(30):
+        for i in range(0, 4000, 2):
+            a, b = whole[i], whole[i + 1]
+            step = mp.sqrt(mp.fsum((mp.mpf(int(s)) / 255) ** 2 for s in a - b))
+            change = abs(mp.log(mp.mpf(levels[i])) - mp.log(mp.mpf(levels[i + 1])))
+            assert change <= mp.mpf(3.0) * step + mp.mpf(slack)
+
+
+def test_slack_grows_with_rate_and_distance_only():
+    anchors = np.zeros((2, 784))
+    slack = KNNSigma(anchors, 0.5, 0.01, 1, 0.0).slack()
+    assert slack < 2e-14
+    assert KNNSigma(anchors, 50.0, 0.01, 1, 0.0).slack() == slack
+    far = KNNSigma(anchors - 10.0, 0.5, 0.01, 1, 0.0).slack()
+    assert slack < far < 1e-12
+    # one anchor that is far away does not count where k nearer ones lie
+    slack = KNNSigma(anchors, 0.5, 0.01, 2, 0.0).slack()
+    assert KNNSigma(np.vstack([anchors, anchors[:1] + 1e6]), 0.5, 0.01, 2, 0.0).slack() == slack
+
+
+# --- schemes
+
+
+def knn_scheme(sound: bool = True) -> schemes.Scheme:
+    anchors = np.random.default_rng(0).random((8, 36))
+    return schemes.semielastic(KNNSigma(anchors, 0.25, 0.05, 3), 36, sound=sound)
+
+
+def test_a_level_is_a_function_of_the_point_of_the_grid():
+    scheme = knn_scheme()
+    whole = np.random.default_rng(1).integers(0, 256, (1, 6, 6))
+    single = whole.astype(np.float32)
+    level = scheme.sigma(whole / 255)
+    assert scheme.sigma(single / np.float32(255)) == level
+    assert scheme.sigma(single * np.float32(1 / 255)) == level
+    plain = knn_scheme(sound=False)
+    assert plain.sigma(single * np.float32(1 / 255)) != plain.sigma(whole / 255)
+
+
+def test_what_is_no_picture_is_refused():
+    scheme = knn_scheme()
+    with pytest.raises(ValueError, match="grid of 1/255"):
+        scheme.sigma(np.full(36, 0.5))
+    for value in (-1, 256):
+        with pytest.raises(ValueError, match=r"in \[0, 1\].* 1 of 36 numbers lie outside"):
+            scheme.sigma(np.array([value] + [0] * 35) / 255)
+
+
+def test_a_sound_scheme_loses_little_and_says_its_slack():
+    sound, plain = knn_scheme(), knn_scheme(sound=False)
+    assert sound.sound
+    assert not plain.sound
+    slack = sound.parameters["slack"]
+    assert plain.parameters.keys() == {"rate", "dim"}
+    assert 0 < slack < 1e-13
+    ratio = sound.radius(2.0, 0.25) / plain.radius(2.0, 0.25)
+    assert 1 - 1e-10 < ratio <= 1 + 1e-11
+
+
+@pytest.mark.parametrize("task", [certify, predict, certify_radius])
+def test_sound_noise_refuses_levels_whose_rounding_nobody_bounded(task):
+    sampler = ArraySampler(lambda batch: batch.reshape(len(batch), -1)[:, :2], sound_noise=True)
+    more = {"target": 0.1} if task is certify_radius else {}
+    with pytest.raises(ValueError, match="sound=True; got one of method 'semi-elastic' without"):
+        task(sampler, np.zeros(36), knn_scheme(sound=False), n=10, **more)
+    task(sampler, np.zeros(36), knn_scheme(), n=10, **more)
+    task(sampler, np.zeros(36), schemes.gaussian(0.5), n=10, **more)
+    task(sampler, np.zeros(36), schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 36), n=10, **more)
+
+
+@pytest.mark.parametrize("method", ["integrated", "paper"])
+def test_the_smaller_lipschitz_radii_have_no_sound_form(method):
+    more = {"p_min": 1e-3, "classes": 2} if method == "paper" else {}
+    with pytest.raises(ValueError, match="rounding is for method 'exact' alone"):
+        schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 4, method=method, rounding=1e-12, **more)
+
+
+@pytest.mark.parametrize("rounding", [-1e-12, 0.1, np.nan])
+def test_rounding_near_the_floor_is_refused(rounding):
+    with pytest.raises(ValueError, match="rounding"):
+        schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 4, rounding=rounding)
+
+
+def test_slack_of_a_lipschitz_level_covers_both_errors_at_any_level():
+    rounding, floor, lip = 1e-4, 0.25, 0.1
+    slack = schemes.lipschitz(lambda x: 0.5, lip, floor, 4, rounding=rounding).parameters["slack"]
+    for level in (floor, 0.26, 1.0, 100.0):
+        for distance in (0.0, 0.1, 5.0):
+            low, high = Widened(LipschitzSigma(lip, floor), slack).bounds(level, distance)
+            assert low <= max(floor, level - lip * distance) - 2 * rounding
+            assert high >= level + lip * distance + 2 * rounding
+
+
+def test_no_point_of_the_grid_within_a_radius_has_another_class():
+    """One dimension, by enumeration: the program's own levels, its exact class probabilities.
+
+    The classifier says A on an interval of whole numbers; the probability of A at a point is then a
+    difference of two normal tails at the computed level. The probability itself is certified.
+    """
+    rng = np.random.default_rng(0)
+    whole = np.arange(256)
+    nearest, certified = [], 0
+    for _ in range(60):
+        anchors = rng.random((3, 1))
+        knn = KNNSigma(anchors, 10 ** rng.uniform(-2, 0), 10 ** rng.uniform(-1, 1), 1, 0.1)
+        scheme = schemes.semielastic(knn, 1, sound=True)
+        levels = 255 * knn.sigma((whole / 255)[:, None])
+        low, high = np.sort(rng.choice(256, 2, replace=False)) - [0.5, -0.5]
+        p = ndtr((high - whole) / levels) - ndtr((low - whole) / levels)
+        for x in rng.choice(whole[p > 0.5], min(5, np.sum(p > 0.5)), replace=False):
+            bound = p[x] - 1e-12  # beyond the error of the two tails
+            reach = scheme.radius(ndtri(bound), scheme.sigma([x / 255])) if bound > 0.5 else 0.0
+            inside = np.abs(whole - x) < 255 * reach
+            assert np.all(p[inside] > 0.5)
+            certified += inside.sum() > 1
+            lost = np.abs(whole - x)[p < 0.5]
+            if lost.size and reach > 0:
+                nearest.append(255 * reach / lost.min())
+    assert certified > 50
+    assert max(nearest) > 0.9  # a radius a tenth larger would be false somewhere
+
+
+# --- noise of NumPy classifiers
+
+
+def test_numpy_noise_has_the_law_of_the_grid_and_voids_what_it_cannot_decide():
+    whole = np.arange(256, dtype=np.int32)
+    noisy, void = grid_noise.noisy(whole, 0.02, 1000, np.random.default_rng(0))
+    assert not void.any()
+    noise = np.rint(255 * noisy.astype(float)) - whole
+    assert np.array_equal(((noise + whole) / 255).astype(np.float32), noisy)
+    with mp.workdps(20):
+        for k in range(-15, 16):
+            p = float(mp.ncdf((k + 0.5) / (255 * 0.02)))
+            assert abs(np.mean(noise <= k) - p) < 5 * (p * (1 - p) / noise.size) ** 0.5 + 1e-9
+
+    class Ties:
+        def integers(self, low, high, size, dtype):
+            u = np.full(size, 5 << 60, dtype=dtype)
+            u[7] = 0  # the first threshold
+            return u
+
+    _, void = grid_noise.noisy(whole[:4], 0.02, 3, Ties())
+    assert void.tolist() == [False, True, False]
+    sampler = ArraySampler(lambda batch: np.zeros((len(batch), 2)), sound_noise=True)
+    assert sampler(whole[:4] / 255, 0.02, 3, Ties()).tolist() == [2, 0]
+
+
+# --- the command line
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    place = prepare(tmp_path, monkeypatch)
+    rng = np.random.default_rng(0)
+    savez(x=(rng.integers(0, 256, (12, 1, 6, 6)) / 255).astype(np.float32))
+    np.savez("anchors.npz", x=rng.random((30, 36)))
+    Path("rule.json").write_text(json.dumps(RULE))
+    return place
+
+
+RULE = {
+    "format": 1,
+    "sigmas": [0.5, 0.25],
+    "items": [
+        [{"kind": "margin", "stage": 0, "threshold": 0.0}, {"kind": "score", "stage": 0}],
+        [{"kind": "margin", "stage": 1}],
+    ],
+}
+HALF = """
+def half():
+    return lambda batch: 0.5
+"""
+SEMI = {"method": "semi-elastic", "anchors": "anchors.npz", "rate": 0.1, "k": 3}
+
+
+@pytest.mark.parametrize("model", ["models:linear", "models:torch_linear"])
+def test_semi_elastic_rows_in_sound_noise(work, capsys, model):
+    if model.endswith("torch_linear"):
+        package("torch")
+    known = {"model": model, "sound_noise": "", **SEMI}
+    assert main(arguments(**known)) == 0
+    manifest = Manifest.read(Path("out.tsv"))
+    assert manifest.engine["sound_noise"] is True
+    assert 0 < manifest.parameters["slack"] < 1e-12
+    rows = read_rows(Path("out.tsv"))
+    assert sum(row.radius > 0 for row in rows) > 3
+    assert main(arguments(**known, batch=7, out="7.tsv")) == 0
+    for a, b in zip(rows, read_rows(Path("7.tsv")), strict=True):
+        assert (a.sigma, a.counts, a.radius) == (b.sigma, b.counts, b.radius)
+    for more in ([], ["--rigorous"]):
+        if more:
+            package("flint")
+        assert main(["verify", "out.tsv", *more]) == 0, capsys.readouterr().out
+    again = ["verify", "out.tsv", "--rerun", "3", "--model", model, "--data", "data.npz"]
+    assert main([*again, "--sound-noise"]) == 0, capsys.readouterr().out
+    assert main(["recertify", "out.tsv", "--alpha", "0.01", "--out", "more.tsv"]) == 0
+    assert main(["verify", "more.tsv"]) == 0, capsys.readouterr().out
+
+
+def test_a_slack_that_was_cut_from_the_manifest_or_raised_is_found(work, capsys):
+    assert main(arguments(sound_noise="", **SEMI)) == 0
+    place = Path("out.tsv.manifest.json")
+    entries = json.loads(place.read_text())
+    entries["parameters"]["slack"] = 1e-4
+    place.write_text(json.dumps(entries))
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 1
+    assert "above the truth" in capsys.readouterr().out
+    entries["parameters"]["slack"] = -1.0
+    place.write_text(json.dumps(entries))
+    assert main(["verify", "out.tsv"]) == 2
+    assert "parameters.slack" in capsys.readouterr().err
+
+
+def test_composites_and_ranges_in_sound_noise(work, capsys):
+    assert main(arguments(method="composite", rule="rule.json", sigma=None, sound_noise="")) == 0
+    assert main(["verify", "out.tsv"]) == 0, capsys.readouterr().out
+    models(MODELS + HALF)
+    known = {"method": "range", "sigma": None, "sigma_function": "models:half"}
+    known |= {"sigma_min": 0.45, "sigma_max": 0.55, "sound_noise": "", "out": "range.tsv"}
+    assert main(arguments(**known)) == 0
+    assert main(["verify", "range.tsv"]) == 0, capsys.readouterr().out
+
+
+def test_a_callables_level_has_no_bound_of_its_rounding(work, capsys):
+    models(MODELS + HALF)
+    known = {"method": "lipschitz", "sigma": None, "sigma_function": "models:half"}
+    known |= {"lip": 0.1, "sigma_min": 0.25, "sound_noise": ""}
+    one_line(capsys, arguments(**known), "--sound-noise needs a bound of the rounding of sigma(x)")
