@@ -130,12 +130,7 @@ struct Mixture {
         const Sum2 a = two_sum(l.hi, m.hi), b = two_sum(a.hi, e.hi);
         return b.hi + (b.lo + a.lo + e.lo + l.lo + m.lo + (mu - 1) * log_x.lo - low);
     }
-    double score() const {
-        const bool upper = q < p;
-        const double l = upper ? log_q : log_p;
-        const double z = l < log_central ? -ndtri_tail(l) : ndtri_centre((upper ? q : p) - 0.5);
-        return upper ? -z : z;
-    }
+    double score() const { return q < p ? -ndtri_exp(log_q) : ndtri_exp(log_p); }
 };
 
 inline Mixture ncx2_mixture(double x, double df, double nc) {
