@@ -106,7 +106,8 @@ inline double ncx2_small_freedom(double x, double p, double nc, bool upper) {
     };
     const double found = log_root(f, least_df, 1);
     if (found == found) return found;
-    for (const double end : {1.0, least_df})
+    constexpr double ends[] = {1, least_df};
+    for (const double end : ends)
         if (same_tail(p, with_ncx2_tail(x, end, nc, tail_given(upper)))) return end;
     return nan;
 }
