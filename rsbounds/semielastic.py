@@ -43,9 +43,10 @@ def radius(
     p_a : array_like
         Lower bound on the top class's probability, in [0, 1].
     sigma : array_like
-        sigma(x0), in the units of the input; positive.
+        sigma(x0), in the units of the input; positive. A long double is rounded down.
     rate : array_like
-        Semi-elasticity: \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\|; in [0, inf).
+        Semi-elasticity: \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\|; in [0, inf). A
+        long double is rounded up.
     dim : array_like
         Dimension of the input, a real number in [1, 1e8].
     p_b : array_like, optional

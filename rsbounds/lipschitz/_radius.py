@@ -42,7 +42,9 @@ def radius(
     p_a : array_like
         Lower bound on the top class's probability (or score), in [0, 1].
     sigma : array_like
-        sigma(x0) >= sigma_min, in the units of the input. Not used by method "paper".
+        sigma(x0) >= sigma_min, in the units of the input. Not used by method "paper". A long
+        double that float64 does not hold is refused: no side is safe. (`lip` and `sigma_min`
+        are rounded to theirs.)
     lip : array_like
         Proven Lipschitz constant of sigma, in [0, inf). Power iteration is not a proof.
     sigma_min : array_like
