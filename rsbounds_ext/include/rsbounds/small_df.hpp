@@ -8,11 +8,11 @@
 //
 // Q(mu, y) falls with mu, to mu E_1(y): it is formed over mu. Below y = 0.75 from
 //   1 - Q = y^mu (1 + G) (1 + mu T),  1 + G = 1/Gamma(1 + mu),  T = sum_n (-y)^n/(n! (mu + n)),
-// multiplied out (what cancels is at most 4 times what is left); beyond by Legendre's continued
+// multiplied out (what cancels is at most 5 times what is left); beyond by Legendre's continued
 // fraction, 6 + 104/y terms of it.
 //
-// Errors: the largest that 3,000 points gave is 1.3e-15 relative for the smaller tail, down to
-// 1e-300; every logarithm is within a third of rsbounds.special.error_bound.
+// Derived in docs/theory/small-df.md. Errors: the largest that 3,000 points gave is 1.3e-15
+// relative for the smaller tail, down to 1e-300.
 // Sources: NIST DLMF 5.7.1, 8.7.1, 8.9.2; Johnson, Kotz, Balakrishnan, Continuous Univariate
 // Distributions 2 (1995), chapter 29.
 #pragma once
