@@ -8,6 +8,7 @@ where a C++ compiler finds its headers.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -345,6 +346,7 @@ def main() -> None:
         .read_text()
         .format(
             machine=f"{machine('mpmath')}; {version()}; {r_version}",
+            load=os.getloadavg()[1],
             points=len(points),
             df=", ".join(f"{v:g}" for v in DF),
             nc=", ".join(f"{v:g}" for v in NC),
