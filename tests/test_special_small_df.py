@@ -207,3 +207,16 @@ def test_monotone_in_every_argument(x: float, df: float, nc: float) -> None:
     assert special.ncx2_cdf(x, df * 1.01, nc) <= p + slack
     assert special.ncx2_cdf(x, df, nc * 1.01) <= p + slack
     assert p + special.ncx2_sf(x, df, nc) == pytest.approx(1, abs=1e-14)
+
+
+def test_found_failures() -> None:
+    """The low part of a^2 alone overflowed an exponential; nc was sought in equal steps."""
+    for m, a, b in ((1e-3, 55753098664067.94, 1.4e-98), (0.036, 5e-76, 2.1716206534446063e42)):
+        for name in ("marcum_q", "marcum_p", "marcum_logq", "marcum_logp"):
+            assert not np.isnan(getattr(special, name)(m, a, b))
+    for x, df, nc in (
+        (683.2322287804102, 4.774735139179098e-298, 4.979136660473786e-152),
+        (0.1397926480095111, 3.918874182483137e-295, 1.8871266498887054e-295),
+    ):
+        p = special.ncx2_sf(x, df, nc)
+        assert special.ncx2_sf_inv_nc(x, df, p) == pytest.approx(nc, rel=3e-12)

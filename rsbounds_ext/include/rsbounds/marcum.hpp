@@ -79,6 +79,19 @@ inline bool same_tail(double p, double v) {
     return std::fabs(p - v) <= v * (1e-14 - 2e-15 * std::log(v));
 }
 
+// The parameter in [low, high] at which a tail is p, by the smaller tail's logarithm: for df < 1,
+// where a parameter may have any magnitude. with(parameter, f) is f of the tails.
+template <class With>
+double small_df_parameter(With with, double p, bool upper, double low, double high) {
+    const double direct = std::log(p), other = std::log1p(-p), wanted = std::fmin(direct, other);
+    const bool above = (direct < other) == upper;  // the smaller tail is the one above x
+    return log_root(
+        [=](double q) {
+            return with(q, [=](const auto& t) { return above ? t.log_upper() : t.log_lower(); }) - wanted;
+        },
+        low, high);
+}
+
 // nc with P(X <= x) = p, or P(X > x) = p where `upper`
 inline double ncx2_noncentrality(double x, double df, double p, bool upper) {
     if (!(ncx2_domain(df, 0) && x > 0 && x < 1e120 && p >= 0 && p <= 1)) return nan;
@@ -88,8 +101,14 @@ inline double ncx2_noncentrality(double x, double df, double p, bool upper) {
     const double f_low = score(0) - z, end = rho - z;
     if (!(f_low > 0)) return same_tail(p, with_ncx2_tail(x, df, 0, tail_given(upper))) ? 0 : nan;
     double high = end * end * (1 + 1e-15);
-    if (df < 1)  // no ball: the law lies below that of one degree, and nc may exceed its own
+    if (df < 1) {  // no ball: the law lies below that of one degree, and nc may exceed its own
         while (high <= 1e60 && !(score(high) < z)) high = 2 * (high + 1);
+        if (!(high <= 1e60)) return nan;
+        const auto with = [=](double nc, auto f) { return with_ncx2_tail(x, df, nc, f); };
+        const double found =
+            small_df_parameter(with, p, upper, std::numeric_limits<double>::denorm_min(), high);
+        return found == found ? found : 0;
+    }
     if (!(high <= 1e60)) return nan;
     const double t = std::sqrt(std::fmax(z * z + x - 0.5 * df, 0)) - z;
     return parameter_at(score, z, 0, f_low, high, t * t - 0.5 * df, 0.5 * df, 1);
@@ -97,14 +116,8 @@ inline double ncx2_noncentrality(double x, double df, double p, bool upper) {
 
 // df below 1 with P(X <= x) = p, or P(X > x) = p where `upper`
 inline double ncx2_small_freedom(double x, double p, double nc, bool upper) {
-    const double direct = std::log(p), other = std::log1p(-p);
-    const bool above = (direct < other) == upper;  // the smaller tail is the one above x
-    const auto f = [=](double df) {
-        return with_ncx2_tail(x, df, nc, [=](const auto& t) {
-            return (above ? t.log_upper() : t.log_lower()) - std::fmin(direct, other);
-        });
-    };
-    const double found = log_root(f, least_df, 1);
+    const auto with = [=](double df, auto f) { return with_ncx2_tail(x, df, nc, f); };
+    const double found = small_df_parameter(with, p, upper, least_df, 1);
     if (found == found) return found;
     constexpr double ends[] = {1, least_df};
     for (const double end : ends)

@@ -98,7 +98,8 @@ struct Mixture {
 
     Mixture(double mu, Sum2 h, Sum2 y, Sum2 log_x, double power)
         : mu(mu), h(h.hi), y(y.hi), power(power), rgamma(1 + mu * rgamma_defect(mu)),
-          low(h.lo + y.lo), outer(std::exp(-h.hi) * std::exp(-y.hi) * std::exp(-low)), log_x(log_x) {
+          low(h.lo + y.lo), outer(std::exp(-h.hi) * std::exp(-y.hi)), log_x(log_x) {
+        if (outer > 0) outer *= std::exp(-low);  // `low` is small there
         const bool lower_first = y.hi < h.hi;
         if (lower_first) sum_lower();
         if (!lower_first || p > 0.5) sum_upper();
@@ -174,7 +175,8 @@ double log_root(F f, double low, double high) {
         if (m == 0) return middle;
         double x = middle * std::exp(rising ? -half * part : half * part);
         x = std::fmax(std::fmin(x, high * (1 - 4e-16)), low * (1 + 4e-16));
-        if (!(x > low && x < high) || x == last) break;
+        if (!(x > low && x < high)) continue;  // beside a subnormal end
+        if (x == last) break;
         const double value = put(x), step = value * ((x - last) / (value - f_last));
         if (value == 0) return x;
         // what a secant leaves is about the product of both errors, times at most sqrt(c2)
