@@ -34,9 +34,19 @@ def errors_over_bounds(x: float, df: float, nc: float) -> dict[str, float]:
         wanted = {f"ncx2_log{tail}": small, "ncx2_logpdf": truth.log_density}
         if small > -690:
             wanted[f"ncx2_{tail}"] = mp.exp(small)
+        if abs(truth.log_density) < 660:
+            wanted["ncx2_pdf"] = mp.exp(truth.log_density)
         found = {name: float(getattr(special, name)(x, df, nc)) for name in wanted}
         error = {k: abs(float(mp.mpf(found[k]) - v)) for k, v in wanted.items()}
-    return {k: v / float(special.error_bound(k, found[k])) for k, v in error.items()}
+    return {k: v / limit(k, found[k], nc * x < 64) for k, v in error.items()}
+
+
+def limit(name: str, value: float, summed: bool) -> float:
+    """The documented bound of the sums, a few roundings; that of the contour elsewhere."""
+    if not summed:
+        return float(special.error_bound(name, value))
+    absolute, relative = (2e-15, 3e-16) if "log" in name else (0.0, 2e-15)
+    return absolute + relative * abs(value) + 1e-323
 
 
 @settings(deadline=None, max_examples=300)
@@ -126,7 +136,7 @@ def test_quantiles(log_p: float, df: float, nc: float, lower: bool) -> None:
         return
     error, spacing = score_error(x, df, nc, log_p, lower)
     wanted = float(special.ndtri_exp(log_p))
-    assert abs(error) <= 2 * special.error_bound(name, wanted) + 2 * spacing
+    assert abs(error) <= 1e-14 * max(1, abs(wanted)) + 2 * spacing
 
 
 @pytest.mark.parametrize("df", [1e-10, 1e-3, 0.3, 0.99])
@@ -162,7 +172,7 @@ def test_marcum_of_small_order(m: float) -> None:
             for name, log in (("marcum_logp", truth.log_lower), ("marcum_logq", truth.log_upper)):
                 value = getattr(special, name)(m, a, b)
                 if log == min(truth.log_lower, truth.log_upper):
-                    assert abs(value - float(log)) <= special.error_bound(name, value), (a, b)
+                    assert abs(value - float(log)) <= limit(name, value, a * b < 8), (a, b)
     for p in (1e-9, 0.4, 0.9):
         b = special.marcum_p_inv(p, m, 2.0)
         assert b == 0 or special.marcum_p(m, 2.0, b) == pytest.approx(p, rel=1e-13)
@@ -181,11 +191,11 @@ def test_the_parameter_that_has_a_tail(df: float, nc: float) -> None:
             p = float(function(x, df, nc))
             if not 1e-200 < p < 0.99:
                 continue
-            limit = 40 * float(special.error_bound("ncx2_cdf", p))
+            allowed = 80 * limit("ncx2_cdf", p, True)
             found = getattr(special, f"ncx2_{tail}_inv_df")(x, p, nc)
-            assert function(x, found, nc) == pytest.approx(p, abs=limit, rel=0)
+            assert function(x, found, nc) == pytest.approx(p, abs=allowed, rel=0)
             found = getattr(special, f"ncx2_{tail}_inv_nc")(x, df, p)
-            assert function(x, df, found) == pytest.approx(p, abs=limit, rel=0)
+            assert function(x, df, found) == pytest.approx(p, abs=allowed, rel=0)
 
 
 def test_a_tiny_number_of_degrees_is_found() -> None:

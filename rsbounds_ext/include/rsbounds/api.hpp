@@ -51,7 +51,8 @@ inline double ncx2_logpdf(double x, double df, double nc) {
                 [](const auto& t) { return t.log_density(); });
 }
 inline double ncx2_pdf(double x, double df, double nc) {
-    return std::exp(ncx2_logpdf(x, df, nc));
+    const double at_zero = df > 2 ? 0 : df == 2 ? 0.5 * std::exp(-0.5 * nc) : inf;
+    return ncx2(x, df, nc, at_zero, 0, [](const auto& t) { return t.density_of_x(); });
 }
 inline double ncx2_ppf(double p, double df, double nc) {
     if (df < 1) return flagged(small_df_quantile(rsb::ndtri(p), std::log(p), std::log1p(-p), df, nc));

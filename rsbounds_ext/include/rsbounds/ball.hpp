@@ -104,6 +104,7 @@ struct Tail {
     double log_small() const { return phi0 + std::log(scaled); }
     double log_lower() const { return upper ? std::log1p(-small()) : log_small(); }
     double log_upper() const { return upper ? log_small() : std::log1p(-small()); }
+    double density_of_x() const { return std::exp(log_density()); }
     double log_density() const { return phi1 + std::log(0.5 * density); }
     double score() const {
         const double l = log_small();

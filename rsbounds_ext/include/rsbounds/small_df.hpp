@@ -125,6 +125,10 @@ struct Mixture {
     double above() const { return q; }
     double log_lower() const { return log_p; }
     double log_upper() const { return log_q; }
+    double density_of_x() const {
+        const double direct = outer * power * (0.5 * rgamma * density_sum(mu, h * y) / y);
+        return direct > 1e-290 && direct < 1e290 ? direct : std::exp(log_density());
+    }
     double log_density() const {
         const Sum2 l = log_two(std::exp2(-mu) * rgamma * density_sum(mu, h * y));
         const Sum2 m = two_prod(mu - 1, log_x.hi), e = two_sum(-h, -y);
