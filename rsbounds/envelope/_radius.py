@@ -8,6 +8,8 @@ References
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -28,7 +30,7 @@ from rsbounds.envelope._port import Budget, Compiled, Envelope
 from rsbounds.envelope._search import search
 from rsbounds.envelope._shapes import LipschitzSigma, SemiElastic, SigmaRange
 
-MICROSECONDS = 5.0  # of one radius, for splitting arrays over threads
+MICROSECONDS = 2.0  # of one radius, for splitting arrays over threads
 
 
 def radius(
@@ -183,7 +185,7 @@ def _parameters(envelope: Compiled, sigma: Floats) -> tuple[Array, ...]:
     values = tuple(map(floats, envelope._parameters()))
     if not are_numbers((sigma, *values)):
         broadcast(sigma=sigma, **{f"envelope_{i}": v for i, v in enumerate(values)})
-    low, high = map(floats, envelope._levels())
+    low, high = cast(tuple[Floats, Floats], envelope._levels())
     inside = ((sigma >= low) & (sigma <= high)) | (sigma != sigma)
     if not every(inside):
         check("sigma", sigma, inside, f"inside the envelope {envelope}")

@@ -45,7 +45,8 @@ def ball_score(
     -------
     Array
         The score, non-decreasing in u and s and non-increasing in dim to within its error, at
-        most 4e-15 max(1, \\|score\\|) at the exact arguments.
+        most 4e-16 + 1.2e-16 \\|score\\| at the exact arguments: half a unit in its last place
+        from \\|score\\| = 4 on.
 
     Raises
     ------
@@ -85,8 +86,8 @@ def ball_offset(
     Returns
     -------
     Array
-        u in [-s, inf], correct to a few units in its last place or to an offset whose score
-        is within 4e-15 max(1, \\|z\\|) of z, whichever is coarser.
+        u in [-s, inf], correct to two units in its last place or to an offset whose score is
+        within 1e-15 max(1, \\|z\\|) of z, whichever is coarser.
 
     Raises
     ------

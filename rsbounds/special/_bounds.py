@@ -9,8 +9,11 @@ from rsbounds._numerics.checks import Floats, choice, real
 from rsbounds._numerics.scores import NDTRI_ERROR
 
 # name -> (absolute part, part relative to |value|), at the exact double arguments
-_SCORE = (4e-15, 4e-15)
-_LOG = (4e-15, 8e-16)
+_SCORE = (4e-16, 1.2e-16)
+_LOG = (4e-16, 1.2e-16)
+_TAIL = 4e-16
+_INVERSE = (1e-15, 1e-15)
+_SECANT = (4e-15, 4e-15)  # the inverses in a parameter end at the double nearest to the root
 _BOUNDS: dict[str, tuple[float, float]] = {
     "log_ndtr": (0.0, 2e-15),
     "ndtri": (0.0, NDTRI_ERROR),
@@ -18,21 +21,24 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "ball_score": _SCORE,
     "ncx2_logcdf": _LOG,
     "ncx2_logsf": _LOG,
-    "ncx2_logpdf": (1e-14, 8e-16),
+    "ncx2_logpdf": (6e-16, 1.2e-16),
     **{f"{law}_{tail}": _LOG for law in ("rice", "skellam") for tail in ("logcdf", "logsf")},
     "marcum_logq": _LOG,
     "marcum_logp": _LOG,
 }
 _STEP = 1e-323  # what underflow may add
-_TAILS = (
-    *(f"{law}_{tail}" for law in ("ncx2", "rice", "skellam") for tail in ("cdf", "sf")),
-    *("ncx2_pdf", "marcum_q", "marcum_p"),
-)
-_INVERSES = (
-    *("ball_offset", "ncx2_ppf", "ncx2_isf", "ncx2_ppf_exp", "ncx2_isf_exp"),
-    *("marcum_q_inv", "marcum_p_inv"),
-    *(f"ncx2_{tail}_inv_{of}" for tail in ("cdf", "sf") for of in ("nc", "df")),
-)
+_SCORED = {
+    "ball_offset": _INVERSE,
+    **{f"ncx2_{inverse}": _INVERSE for inverse in ("ppf", "isf", "ppf_exp", "isf_exp")},
+    **{f"marcum_{tail}_inv": _INVERSE for tail in "qp"},
+    **{f"ncx2_{tail}_inv_{of}": _SECANT for tail in ("cdf", "sf") for of in ("nc", "df")},
+}
+_TAILS = {
+    **{f"{law}_{tail}": _TAIL for law in ("ncx2", "rice", "skellam") for tail in ("cdf", "sf")},
+    "marcum_q": _TAIL,
+    "marcum_p": _TAIL,
+    "ncx2_pdf": 8e-16,
+}
 
 
 def error_bound(name: str, value: ArrayLike, /) -> Floats:
@@ -61,29 +67,23 @@ def error_bound(name: str, value: ArrayLike, /) -> Floats:
 
     Notes
     -----
-    The bounds follow from the kernels' operation counts: the exponent phi0 is a sum of two terms
-    of one sign, the larger error 4e-16 relative (t - log1p(t)), and three roundings follow it:
-    7.3e-16 after the saddle's residual is applied; the quadrature adds less than 1e-15 absolute;
-    a score has error (error of log p) / hazard. The largest errors that a long search
-    found are 0.3 of the bound for the score, 0.8 for the log tails and the log
-    density, 0.6 for log_ndtr, 0.7 for ndtri_exp, 0.3 for ndtri. With fewer than one degree
-    of freedom and nc x < 64 a tail or a density is right to 2e-15, relative, and a logarithm
-    to 2e-15 and 3e-16 of itself.
+    The exponent and the sum over the nodes are formed in two doubles, so that a tail has the
+    rounding of the nodes, which is averaged, and one of its own; docs/theory derives the parts. A
+    score has error (error of log p) / hazard and one rounding. The bounds are rounded up from the
+    largest errors of long searches: 0.9 of the bound for the tails, 0.75 for their
+    logarithms, 0.7 for the score, 0.7 for the log density, 0.6 for log_ndtr. With fewer than one
+    degree of freedom a density is right to 2e-15, relative; where nc x < 64 a tail too, and a
+    logarithm to 2e-15 and 3e-16 of itself.
 
     Examples
     --------
     >>> print(f"{error_bound('ball_score', 3.0):.1e}")
-    1.6e-14
+    7.6e-16
     """
-    choice("name", name, (*_BOUNDS, *_TAILS, *_INVERSES))
+    choice("name", name, (*_BOUNDS, *_TAILS, *_SCORED))
     size = np.abs(real("value", value))
-    if name in _TAILS:  # relative error of a probability = error of its logarithm
-        absolute, relative = _LOG if name != "ncx2_pdf" else _BOUNDS["ncx2_logpdf"]
-        log = np.abs(np.log(size, where=size > 0, out=np.zeros_like(size)))
-        with np.errstate(under="ignore"):
-            bound = size * (absolute + relative * log)
-    else:
-        absolute, relative = _BOUNDS.get(name, _SCORE)
+    absolute, relative = (0.0, _TAILS[name]) if name in _TAILS else (_BOUNDS | _SCORED)[name]
+    with np.errstate(under="ignore"):
         bound = absolute + relative * size
     result: Floats = np.where(np.isinf(size), 0.0, bound + _STEP)[()]
     return result

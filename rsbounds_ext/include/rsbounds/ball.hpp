@@ -13,27 +13,9 @@
 
 #include "contour.hpp"
 #include "normal.hpp"
+#include "twofold.hpp"
 
 namespace rsb {
-
-struct Sum2 {
-    double hi, lo;
-};
-inline Sum2 two_sum(double a, double b) {
-    const double s = a + b, t = s - a;
-    return {s, (a - (s - t)) + (b - t)};
-}
-inline Sum2 two_prod(double a, double b) {
-    const double p = a * b;
-    return {p, std::fma(a, b, -p)};
-}
-
-// log x in two doubles, to 1e-16 absolute: the exponent's part is exact in both
-inline Sum2 log_two(double x) {
-    int e;
-    const double m = std::frexp(x, &e), hi = e * 0x1.62e42fefa3800p-1;
-    return two_sum(hi, e * 0x1.ef35793c76730p-45 + std::log(m));
-}
 
 // t - log1p(t), t > -1, relative error below 4e-16: a series about 0, log 2 split off beyond
 inline double log1p_defect(double t) {
@@ -54,71 +36,138 @@ inline double log1p_defect(double t) {
 struct Saddle {
     double mu, h, beta, c2;
     double tau, root;  // root = sqrt(1 + tau)
-    double phi0, phi1;  // phi1 = phi0 - log(1 + tau), for the density
+    Sum2 phi0, log_ratio;  // log_ratio = log(1 + tau)
+    double shift;
 };
 
-// Error of tau as D/2 - tau (mu + h (2 + tau)), the equation it solves; two parts of D.
-inline double saddle_residual(double mu, Sum2 h, double tau, Sum2 excess) {
-    const Sum2 g = two_sum(2, tau), hg = two_prod(h.hi, g.hi), m = two_sum(mu, hg.hi);
-    const Sum2 p = two_prod(tau, m.hi);
-    const double low = m.lo + (hg.lo + (h.hi * g.lo + h.lo * g.hi));
-    return (0.5 * excess.hi - p.hi) + (0.5 * excess.lo - (p.lo + tau * low));
+// phi0 and log(1 + tau) for tau, or for 1 + tau = (root 2^-power)^2 where tau < -0.25
+struct Exponent {
+    Sum2 phi0, log_ratio;
+};
+RSB_INLINE Exponent exponent_near(double mu, Sum2 square, double tau) {  // square = h tau^2
+    const Sum2 defect = log1p_defect_two(tau);
+    return {-(defect * mu + square), -defect + tau};
+}
+RSB_INLINE Exponent exponent_deep(double mu, Sum2 h, Sum2 tau, double root, double power) {
+    const Sum2 log = log_two(root) - times_ln2(power), twice = {2 * log.hi, 2 * log.lo};
+    return {(twice - tau) * mu - h * (tau * tau), twice};
 }
 
-inline Saddle saddle_at(double dim, Sum2 nc, double x, double rho, Sum2 excess) {
+RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
     Saddle p;
     p.mu = 0.5 * dim;
     p.h = 0.5 * nc.hi;
+    const Sum2 h = {p.h, 0.5 * nc.lo};
     const double snc = nc.hi * x;
-    p.c2 = snc < 1e300 ? std::sqrt(p.mu * p.mu + snc) : std::sqrt(nc.hi) * rho;
+    p.c2 = snc < 1e300 ? std::sqrt(p.mu * p.mu + snc) : std::sqrt(nc.hi) * rho.hi;
     const double far = p.mu + p.c2, ratio = x / far;
-    if (ratio > 1e-3) {
-        p.tau = ratio < 0.5 ? ratio - 1 : excess.hi / ((x - p.mu) + p.c2) * ratio;
+    Exponent e;
+    if (ratio > 0.75) {
+        p.tau = excess.hi / ((x - p.mu) + p.c2) * ratio;
         p.root = std::sqrt(ratio);
-        p.phi0 = -(p.mu * log1p_defect(p.tau) + p.h * p.tau * p.tau) -
-                 p.tau / ratio * saddle_residual(p.mu, {p.h, 0.5 * nc.lo}, p.tau, excess);
-        p.phi1 = p.phi0 - std::log(ratio);
+        p.beta = p.h + p.h * p.tau;
+        const Sum2 square = h * two_prod(p.tau, p.tau);
+        e = exponent_near(p.mu, square, p.tau);
+        // D/2 - tau (mu + 2 h) - h tau^2
+        const Sum2 m = two_sum(p.mu, nc.hi), line = two_prod(p.tau, m.hi);
+        const Sum2 rest = two_sum(0.5 * excess.hi, -line.hi);
+        const double low = 0.5 * excess.lo - (line.lo + square.lo + p.tau * (m.lo + nc.lo));
+        p.shift = ((rest.hi - square.hi) + (rest.lo + low)) / (1 + p.tau);
     } else {  // x and root may underflow where rho does not
-        p.root = rho / std::sqrt(far);
-        p.tau = p.root * p.root - 1;
-        const Sum2 a = log_two(rho), b = log_two(far), l = two_sum(2 * a.hi, -b.hi);
-        const double low = l.lo + (2 * a.lo - b.lo);
-        // mu log_ratio - (mu + h tau) tau; for the density, of other sign when N < 2, mu - 1
-        const Sum2 m = two_prod(p.mu - 1, l.hi), g = two_prod(p.h, p.tau * p.tau);
-        const Sum2 d = two_sum(m.hi, -g.hi);
-        p.phi0 = p.mu * (l.hi + low) - (p.mu + p.h * p.tau) * p.tau;
-        p.phi1 = d.hi + (d.lo + (m.lo - g.lo) + (p.mu - 1) * low - p.mu * p.tau);
+        const bool tiny = rho.hi < 1e-200;
+        const double up = tiny ? 0x1p600 : 1;
+        const Sum2 big = {rho.hi * up, rho.lo * up};
+        const double root = big.hi / std::sqrt(far);
+        p.root = root / up;
+        const Sum2 square = two_prod(p.root, p.root), tau = square + -1.0;
+        p.tau = tau.hi;
+        p.beta = p.h * square.hi;
+        e = exponent_deep(p.mu, h, tau, root, tiny ? 600 : 0);
+        // y/(1 + tau) - (mu + h (1 + tau)), y = rho^2/2
+        const Sum2 q = big / root, y = q * q;
+        const Sum2 d = Sum2{0.5 * y.hi, 0.5 * y.lo} + -p.mu;
+        p.shift = value(d - h * square);
     }
-    p.beta = p.h * (p.root * p.root);
+    p.phi0 = e.phi0 + -p.tau * p.shift;
+    p.log_ratio = e.log_ratio;
     return p;
 }
 
 // Both tails. The small one, e^phi0 scaled, lies on the side of sign(tau); it is at most 0.69.
+// Where e^phi0 > 0.6, `scaled` lacks the pole's part 1/(1 + e^pole) of the tail.
 struct Tail {
-    double phi0, scaled, density, drift;
+    Sum2 phi0, scaled;
+    double density, drift, pole;
     bool upper;
-    double phi1 = nan, beta = nan;
-    double small() const { return std::exp(phi0) * scaled; }
+    Sum2 log_ratio;
+    double beta;
+
+    bool central() const { return phi0.hi > -0.5; }
+    double total() const {  // scaled and the pole's part over e^phi0
+        return central() ? scaled.hi + std::exp(-phi0.hi) / (1 + std::exp(pole)) : scaled.hi;
+    }
+    Sum2 line() const {  // e^phi0 scaled
+        const Scaled2 e = exp_two(phi0);
+        const Sum2 p = e.value * scaled;
+        return {rsb::scaled(p.hi, e.power), rsb::scaled(p.lo, e.power)};
+    }
+    double small() const {
+        if (central()) return pole < 2 ? value(centred() + 0.5) : value(line() + 1 / (1 + std::exp(pole)));
+        const Scaled2 e = exp_two(phi0);
+        return rsb::scaled(value(e.value * scaled), e.power);
+    }
+    Sum2 centred() const { return line() + -0.5 * std::tanh(0.5 * pole); }  // small - 1/2
     double below() const { return upper ? 1 - small() : small(); }
     double above() const { return upper ? small() : 1 - small(); }
-    double log_small() const { return phi0 + std::log(scaled); }
+    Sum2 log_small_two() const {
+        if (central()) return {std::log(small()), 0};
+        return two_sum(phi0.hi, phi0.lo + (std::log(scaled.hi) + scaled.lo / scaled.hi));
+    }
+    double log_small() const { return log_small_two().hi; }
     double log_lower() const { return upper ? std::log1p(-small()) : log_small(); }
     double log_upper() const { return upper ? log_small() : std::log1p(-small()); }
-    double density_of_x() const { return std::exp(log_density()); }
-    double log_density() const { return phi1 + std::log(0.5 * density); }
-    double score() const {
-        const double l = log_small();
-        const double z = l < log_central ? -ndtri_tail(l) : ndtri_centre(small() - 0.5);
+    double density_of_x() const {
+        const Scaled2 e = exp_two(phi0 - log_ratio);
+        return rsb::scaled(value(e.value * (0.5 * density)), e.power);
+    }
+    double log_density() const {  // of X
+        return value(phi0 - log_ratio + log_two(0.5 * density));
+    }
+    Sum2 score_two() const {
+        const Sum2 z = central() ? central_score() : outer_score(log_small_two());
         return upper ? -z : z;
     }
+    Sum2 central_score() const {
+        const Sum2 c = centred();
+        return c.hi < -0.425 ? -ndtri_tail(log_small_two()) : ndtri_centre(c);
+    }
+    Sum2 outer_score(Sum2 l) const {
+        return l.hi < log_central ? -ndtri_tail(l) : ndtri_centre(two_sum(small(), -0.5));
+    }
+    double score() const { return score_two().hi; }
 };
 
-inline Tail tail_of(double dim, Sum2 nc, double x, double rho, Sum2 excess) {
+RSB_INLINE Tail tail_from(Sum2 phi0, Sum2 scaled, const Integral& i, bool upper, Sum2 log_ratio,
+                          double beta) {
+    if (i.pole < inf && !(phi0.hi > -0.5)) {
+        const vec e = exp_neg(vec{-phi0.hi - i.pole, -i.pole, 0, 0});
+        scaled = scaled + e[0] / (1 + e[1]);
+    }
+    return {phi0, scaled, i.density, i.drift, i.pole, upper, log_ratio, beta};
+}
+
+RSB_INLINE Tail tail_at(const Saddle& p, const Integral& i) {
+    // tau is not the saddle of D but of D - 2 (1 + tau) shift
+    const bool upper = p.tau >= 0;
+    const double move = p.shift * (upper ? p.tau * i.tail.hi - i.density : p.tau * i.tail.hi + i.density);
+    return tail_from(p.phi0, {i.tail.hi, i.tail.lo + move}, i, upper, p.log_ratio, p.beta);
+}
+
+RSB_CLONES
+inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess, bool drift = false) {
     const Saddle p = saddle_at(dim, nc, x, rho, excess);
-    const Integral i =
-        p.tau < 1e100 ? contour(p.mu, p.beta, p.c2, p.tau, p.root, p.phi0, excess.hi)
-                      : Integral{1 / p.tau, 1, 0};
-    return {p.phi0, i.tail, i.density, i.drift, p.tau >= 0, p.phi1, p.beta};
+    if (!(p.tau < 1e100)) return tail_at(p, {{1 / p.tau, 0}, 1, 0, inf});
+    return tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi, drift));
 }
 
 // D = rho^2 - s^2 - N in two parts, however rho - s would round
@@ -135,6 +184,10 @@ inline Sum2 ball_excess(double u, double rho, double dim, double s) {
     return two_sum(d.hi, d.lo + (p.lo + u * w.lo));
 }
 
+inline Sum2 ball_rho(double u, double rho, double s) {
+    return rho < 0.5 * s ? Sum2{rho, 0} : two_sum(s, u);
+}
+
 // D = x - df - nc in two parts
 inline Sum2 ncx2_excess(double x, double df, double nc) {
     const Sum2 a = two_sum(x, -nc), d = two_sum(a.hi, -df);
@@ -144,12 +197,13 @@ inline Sum2 ncx2_excess(double x, double df, double nc) {
 constexpr double half_space = 1e60;  // from here on a ball is a half-space to double precision
 
 // A ball is (u, rho) with rho = s + u: one of the two cannot follow from the other exactly.
-inline Tail ball_tail(double u, double rho, double dim, double s) {
-    return tail_of(dim, two_prod(s, s), rho * rho, rho, ball_excess(u, rho, dim, s));
+inline Tail ball_tail(double u, double rho, double dim, double s, bool drift = false) {
+    return tail_of(dim, two_prod(s, s), rho * rho, ball_rho(u, rho, s), ball_excess(u, rho, dim, s),
+                   drift);
 }
 
 inline Tail ncx2_tail(double x, double df, double nc) {
-    return tail_of(df, {nc, 0}, x, std::sqrt(x), ncx2_excess(x, df, nc));
+    return tail_of(df, {nc, 0}, x, square_root(x), ncx2_excess(x, df, nc));
 }
 
 inline bool ball_domain(double u, double dim, double s) {

@@ -14,12 +14,13 @@
 //
 // Quadrature: midpoint rule of step hq. On the shifted line Im q = -c (0 < c < 1) the integrand
 // is at most exp(mu A + beta B), B = (1/(1-c) - (1-c))^2 and A <= B/2, so with
-//   hq = 2 pi c/(a + c2 B/2),  a = 38 (`aliasing`)
+//   hq = 2 pi c/(a + c2 B/2),  a = 42 (`aliasing`)
 // the discretisation error is below e^-a of the integral's own scale; c = k/(k + r) with
 // r = sqrt c2 + .3, k = 4.47 (`line`) is within a few per cent of the best choice. The pole q = i kappa,
-// kappa = sqrt(1 + tau) - 1, adds e^{-phi0 - e}/(1 + e^-e), e = 2 pi |kappa|/hq, exactly when it
-// lies nearer the axis than the line on which the aliasing term is least:
-// |D| hq < 2 pi sqrt(1 + tau). 12 to 80 nodes; 12 to 16 from c2 = 100 on.
+// kappa = sqrt(1 + tau) - 1, adds 1/(1 + e^e) to the tail itself, e = 2 pi |kappa|/hq, exactly when
+// it lies nearer the axis than the line on which the aliasing term is least:
+// |D| hq < 2 pi sqrt(1 + tau). 16 to 80 nodes of this step; from c2 = 350 on 16 nodes of step
+// .3/sqrt(c2), which is no larger, at less work (nodes.hpp).
 //
 // Precedents: S. O. Rice, Efficient evaluation of integrals of analytic functions by the
 // trapezoidal rule, Bell Syst. Tech. J. 52 (1973) 707; C. W. Helstrom, Computing the generalized
@@ -28,20 +29,24 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
-#include "simd.hpp"
+#include "nodes.hpp"
+#include "twofold.hpp"
 
 namespace rsb {
 
 constexpr double pi = 3.141592653589793;
 
 struct Integral {
-    double tail;     // the tail on the side of sign(tau), over e^phi0
+    Sum2 tail;       // the tail on the side of sign(tau), over e^phi0, but for the pole's part
     double density;  // density of Y times (1 + tau), over e^phi0
     double drift;    // the same with weight 1/g - 1: what d/ds needs
+    double pole;     // e: the tail's other part is 1/(1 + e^e)
 };
 
-constexpr double aliasing = 38, line = 4.47;  // a and k of the quadrature, see the top
+constexpr double near_gaussian = 350, gaussian_law = 2e4;  // where nodes.hpp has other nodes
+constexpr double aliasing = 42, line = 4.47;  // a and k of the quadrature, see the top
 
 // hq with 1 - c = r/(r + k): B = ((r + k)/r - r/(r + k))^2 = (k (2 r + k)/p)^2, p = r (r + k), so
 //   2 pi c/(a + c2 B/2) = 2 pi k r p/(a p^2 + c2 (k (2 r + k))^2/2)
@@ -50,36 +55,86 @@ inline double quadrature_step(double c2) {
     return 2 * pi * line * (r * p) / (aliasing * p * p + 0.5 * c2 * (b * b));
 }
 
-RSB_CLONES
-inline Integral contour(double mu, double beta, double c2, double tau, double root,
-                        double phi0, double excess) {
-    const double step = quadrature_step(c2);
-    constexpr vec first = {0.5, 1.5, 2.5, 3.5};
-    vec tails = {}, densities = {}, drifts = {};
-    for (int k = 0;; k += lanes) {
-        const vec q = (first + double(k)) * step, v = q * q;
-        const LogAtan la = log1p_atan(q, v);
-        const vec i1 = 1.0 / (1.0 + v), i2 = i1 * i1;
-        const vec exponent = mu * (la.log1p + v) + beta * v * (1.0 + (3.0 + v) * i2);
-        const vec angle = 2.0 * (mu * la.defect + beta * q * v * (2.0 + v) * i2);
-        vec e = exp_neg(-exponent);
-        const SinCos sc = sincos(angle, e);
-        const vec ec = e * sc.cos, es = e * (q * sc.sin), tv = tau + v;
-        tails += ((tau - v) * ec - (2.0 + tv) * es) / (tv * tv + 4.0 * v);
+struct Vec2 {
+    vec hi, lo;
+};
+RSB_INLINE Vec2 two_sum(vec a, vec b) {
+    const vec s = a + b, t = s - a;
+    return {s, (a - (s - t)) + (b - t)};
+}
+RSB_INLINE Vec2 two_prod(vec a, vec b) {
+    Vec2 p = {a * b, a};
+    for (int i = 0; i < lanes; ++i) p.lo[i] = std::fma(a[i], b[i], -p.hi[i]);
+    return p;
+}
+
+// [(tau - v) ec - (2 + tau + v) es]/((tau + v)^2 + 4 v) with one rounding, that of es's term
+RSB_INLINE Vec2 near_quotient(double tau, vec v, Vec2 ec, vec es) {
+    const vec t = v * 0.0 + tau;
+    const Vec2 a = two_sum(t, -v), b = two_sum(t, v);
+    const Vec2 main = two_prod(a.hi, ec.hi), top = two_sum(main.hi, -(2.0 + b.hi) * es);
+    const Vec2 square = two_prod(b.hi, b.hi), den = two_sum(square.hi, 4.0 * v);
+    const vec top_low = top.lo + (main.lo + (a.hi * ec.lo + a.lo * ec.hi));
+    const vec den_low = den.lo + (square.lo + 2.0 * b.hi * b.lo), r = top.hi / den.hi;
+    const Vec2 back = two_prod(r, den.hi);
+    return {r, (((top.hi - back.hi) - back.lo) + (top_low - r * den_low)) / den.hi};
+}
+
+// The sums over the nodes. Far from the pole, tau times the tail is the sum of E cos T less a small
+// quotient; near it the first four quotients, which make up the sum, are formed with one rounding.
+template <bool far, class Nodes>
+RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
+    vec tails = {}, lead = {}, densities = {}, drifts = {};
+    for (int k = 0; k < Nodes::limit; k += lanes) {
+        const Node n = nodes.at(k);
+        const vec v = n.v, ec = n.cos + n.rest, es = n.sin;
         densities += ec - es;
-        drifts += ((2.0 + v) * es - v * ec) * i1;
-        // the next node's exponent, extrapolated: what is left out is below 1e-16 of the sum
-        if (!(2 * exponent[lanes - 1] - exponent[lanes - 2] < 36)) break;
+        if (drift) drifts += ((2.0 + v) * es - v * ec) / (1.0 + v);
+        if (k == 0 && !far) {
+            const Vec2 r = near_quotient(tau, v, {n.cos, n.rest}, es);
+            lead = r.hi, tails = r.lo;
+            continue;
+        }
+        const vec tv = tau + v, square = tv * tv + 4.0 * v;
+        const vec top = far ? v * (4.0 + 3.0 * tau + v) * ec + tau * (2.0 + tv) * es
+                            : (tau - v) * ec - (2.0 + tv) * es;
+        if (far && k == 0) {
+            lead = n.cos, tails = n.rest - top / square;
+        } else {
+            tails += far ? ec - top / square : top / square;
+        }
+        if (n.last) break;
     }
-    const double scale = 2 / pi * step;
+    // 2/pi in two parts, the first of 26 bits
+    const double high = 0x1.45f3068p-1 * nodes.step, low = 0x1.727220a94fe14p-27 * nodes.step;
+    const double scale = high + low, side = tau < 0 ? -1 : 1;
+    const Sum2 all = two_sum(lead[0], lead[2]) + two_sum(lead[1], lead[3]) + sum(tails);
+    const Sum2 main = two_prod(side * all.hi, high);
     Integral out;
-    out.tail = (tau < 0 ? -scale : scale) * sum(tails);
+    out.tail = fast_two_sum(main.hi, main.lo + side * (all.hi * low + all.lo * high));
+    if (far) out.tail = out.tail / tau;
     out.density = scale * sum(densities);
     out.drift = scale * sum(drifts);
-    if (std::fabs(excess) * step < 2 * pi * root) {
-        const double e = 2 * pi * std::fabs(tau / (1 + root)) / step;
-        out.tail += std::exp(-phi0 - e) / (1 + std::exp(-e));
-    }
+    return out;
+}
+
+template <class Nodes>
+RSB_INLINE Integral over(const Nodes& nodes, double tau, double c2, bool drift) {
+    return tau * tau * c2 > 1 ? over<true>(nodes, tau, drift) : over<false>(nodes, tau, drift);
+}
+
+// `drift` is 0 where it is not asked for
+RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, double root,
+                            double excess, bool drift) {
+    // to 26 bits: (k + 1/2) step is exact
+    const double step = leading(c2 < near_gaussian ? quadrature_step(c2) : kappa / std::sqrt(c2));
+    Integral out =
+        c2 < near_gaussian  ? over(AnyNodes{mu, beta, step}, tau, c2, drift)
+        : c2 < gaussian_law ? over(TableNodes<7, 7, 10, 12, 12>(mu, beta, step), tau, c2, drift)
+                            : over(TableNodes<3, 4, 5, 4, 5>(mu, beta, step), tau, c2, drift);
+    out.pole = std::fabs(excess) * step < 2 * pi * root
+                   ? 2 * pi * std::fabs(tau / (1 + root)) / step
+                   : std::numeric_limits<double>::infinity();
     return out;
 }
 

@@ -14,13 +14,20 @@
 // search can underflow or overflow for an extreme unit of the input.
 #pragma once
 
+#include <cstdlib>
+
 #include "gain.hpp"
 
 namespace rsb {
 
+// x 2^e, as std::ldexp
+inline double times_power(double x, int e) {
+    return std::abs(e) < 900 ? scaled(x, double(e)) : std::ldexp(x, e);
+}
+
 // x 2^e >= 0, never above it
 inline double scaled_down(double x, int e) {
-    const double y = std::ldexp(x, e);
+    const double y = times_power(x, e);
     if (y > std::numeric_limits<double>::max()) return x < inf ? std::numeric_limits<double>::max() : x;
     return y < std::numeric_limits<double>::min() && y > 0 ? std::nextafter(y, 0.0) : y;
 }
@@ -30,12 +37,12 @@ struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
     bool valid(double) const { return rate >= 0 && rate < inf; }
     Ratio at(double distance, double, bool up) const {
         const double t = rate * distance, m = std::expm1(up ? t : -t);
-        if (t < 0.5) return {1 + m, std::fabs(m), std::fabs(m) * (2 + m), rate};
+        if (t < 0.5) return {1 + m, std::fabs(m), std::fabs(m) * (2 + m), t};
         const double k = std::exp(up ? t : -t);
-        return {k, std::fabs(m), std::fabs(m) * (1 + k), rate, up ? t : -t};
+        return {k, std::fabs(m), std::fabs(m) * (1 + k), t, up ? t : -t};
     }
     double log_slope(double) const { return rate; }
-    SemiElastic scaled(int e) const { return {std::ldexp(rate, -e)}; }
+    SemiElastic scaled(int e) const { return {times_power(rate, -e)}; }
 };
 
 struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
@@ -43,10 +50,10 @@ struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
     bool valid(double sigma) const { return lip >= 0 && lip < inf && floor >= 0 && floor <= sigma; }
     Ratio at(double distance, double sigma, bool up) const {
         const double t = lip * distance / sigma;
-        if (up) return {1 + t, t, t * (2 + t), lip / (sigma * (1 + t))};
+        if (up) return {1 + t, t, t * (2 + t), t / (1 + t)};
         const double change = std::fmin(t, (sigma - floor) / sigma);
         const double low = std::fmax(floor, std::fma(-lip, distance, sigma));
-        return {low / sigma, change, change * (2 - change), low > floor ? lip / low : 0};
+        return {low / sigma, change, change * (2 - change), low > floor ? t * sigma / low : 0};
     }
     double log_slope(double sigma) const { return lip / sigma; }
     LipschitzSigma scaled(int e) const { return {lip, scaled_down(floor, e)}; }
@@ -60,7 +67,7 @@ struct SigmaRange {  // low <= sigma(y) <= high wherever y is
         return {(up ? high : low) / sigma, change, change * (up ? 2 + change : 2 - change)};
     }
     double log_slope(double) const { return 0; }
-    SigmaRange scaled(int e) const { return {scaled_down(low, e), std::ldexp(high, e)}; }
+    SigmaRange scaled(int e) const { return {scaled_down(low, e), times_power(high, e)}; }
 };
 
 struct Budget {
@@ -82,7 +89,7 @@ struct Budget {
 
 struct Excess {
     double value, error;
-    double slope;  // by the distance; or NaN
+    double slope;  // by the logarithm of the distance; or NaN
     bool passed() const { return value + error <= 0; }  // never for NaN
 };
 
@@ -90,10 +97,8 @@ struct Excess {
 // themselves they are added: next to a large gap the gains' sum has lost its digits.
 template <class Envelope>
 Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Start (&near)[2]) {
-    Ratio r = e.at(distance, p.sigma, up);
-    const double unit = (1 + p.mean_lip) / p.sigma, target = p.target();
-    const double alpha = (1 + p.mean_lip) * distance / p.sigma;
-    r.rate /= unit;
+    const Ratio r = e.at(distance, p.sigma, up);
+    const double alpha = (1 + p.mean_lip) * distance / p.sigma, target = p.target();
     Gain g = gain(-p.z_a, alpha, r, up, p.dim, near[0]);
     if (!p.symmetric()) {
         const Gain b = gain(p.z_b, alpha, r, up, p.dim, near[1]);
@@ -101,8 +106,8 @@ Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Star
              g.score_error + b.score_error};
     }
     if (g.score_error == g.score_error)
-        return {g.score + p.surplus(), g.score_error, g.slope * unit};
-    return {g.value - target, g.error + 3e-16 * target, g.slope * unit};
+        return {g.score + p.surplus(), g.score_error, g.slope};
+    return {g.value - target, g.error + 3e-16 * target, g.slope};
 }
 
 template <class Envelope>
@@ -132,7 +137,7 @@ double rough_excess(const Budget& p, const Envelope& e, double distance, bool up
 template <class Envelope>
 double guess(const Budget& p, const Envelope& e, bool both, bool& up) {
     const double cap = both ? p.cohen() : inf, slope = e.log_slope(p.sigma) * p.sigma;
-    double last = 0, f_last = rough_excess(p, e, last, up);
+    double last = 0, f_last = slope > 0 ? -0.5 * p.gap : rough_excess(p, e, last, up);
     if (both && slope == 0) {
         const double other = rough_excess(p, e, last, !up);
         if (other > f_last) up = !up, f_last = other;
@@ -142,7 +147,7 @@ double guess(const Budget& p, const Envelope& e, bool both, bool& up) {
     const double growth = 2 * p.dim * slope * slope;
     const double start = growth < inf ? p.cohen() / std::sqrt(1 + growth)
                                       : p.cohen() / std::sqrt(2 * p.dim) / slope;
-    double r = start;
+    double r = start, before = 1;
     for (int i = 0; i < 8; ++i) {
         double f = rough_excess(p, e, r, up);
         if (both && i == 1) {
@@ -153,7 +158,9 @@ double guess(const Budget& p, const Envelope& e, bool both, bool& up) {
         if (f != f) return start;
         if (!(next > 0 && next < cap)) next = f > 0 ? 0.5 * r : 2 * r;
         last = r, f_last = f, r = next;
-        if (std::fabs(r - last) <= 5e-5 * r && !(both && i == 0)) break;
+        const double step = std::fabs(r / last - 1);  // its error is about step * before
+        if (step * before <= 1e-8 && !(both && i == 0)) break;
+        before = step;
     }
     return r > 0.01 * start && r < cap ? r : start;
 }
@@ -174,17 +181,18 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, double r, doub
     for (int i = 0; i < 300; ++i) {
         r = std::fmin(r, cap);
         const Excess x = excess(p, e, r, up, near);
-        const double f = x.value, back = last - r;
-        const double slope = x.slope > 0 ? x.slope : (f_last - f) / back;
-        const double margin = 1.25 * x.error + 5e-13 * slope * r;
+        const double f = x.value, back = (last - r) / r;
+        const double slope = x.slope > 0 ? x.slope : (f_last - f) / back;  // by log r
+        const double margin = 1.25 * x.error + 5e-13 * slope;
         (x.passed() ? low : high) = r;
         if (i == 1 && low == 0 && !certified(p, e, 0.0, up)) break;  // sigma alone rules it out
         const bool small = std::fabs(f) <= 1e-3 * std::fmin(p.target(), 10);
         if (x.passed() && (r == cap || (small && -f <= 1.5 * margin))) break;
         const double curve = ((f_last - f) / back - slope) / back;
         const double aim = f + margin, square = slope * slope - 4 * curve * aim;
-        double next = r - (square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope);
-        const bool stuck = !small && std::fabs(next - r) <= 2e-13 * r;  // slope as good as vertical
+        const double step = square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope;
+        const bool stuck = !small && std::fabs(step) <= 2e-13;  // a slope as good as vertical
+        double next = r - step * r;
         if (!(next > low && next < high) || stuck || i > 20)
             next = high < inf ? 0.5 * (low + high) : 2 * low;
         if (high - low <= 2e-12 * low) break;
@@ -205,7 +213,7 @@ bool searchable(const Budget& p, const Envelope& e, double& trivial) {
 template <class Envelope>
 int scale(Budget& p, Envelope& e) {
     const int power = std::ilogb(p.sigma);
-    p.sigma = std::ldexp(p.sigma, -power), e = e.scaled(-power);
+    p.sigma = times_power(p.sigma, -power), e = e.scaled(-power);
     return power;
 }
 

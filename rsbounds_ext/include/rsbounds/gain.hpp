@@ -25,7 +25,7 @@ namespace rsb {
 
 struct Ratio {
     double k, change, change2;  // sigma1/sigma0, |k - 1|, |k^2 - 1|, each to a few ulp
-    double rate = 0;            // |d log k|/d alpha as alpha grows, for the slope of X alone
+    double rate = 0;            // |d log k|/d log alpha as alpha grows: for the slope alone
     double log_k = nan;         // given where k may underflow
     double log(bool up) const {
         if (log_k == log_k) return log_k;
@@ -35,30 +35,25 @@ struct Ratio {
 
 struct Gain {
     double value, error;
-    double slope = nan;                     // dX/d alpha, good to a few per cent or better; or NaN
+    double slope = nan;  // dX/d log alpha, good to a few per cent or better; or NaN
     double score = nan, score_error = nan;  // X, where the gain is X - b: nearer than b + value
 };
 
-// The hazard 1/M(z) to within a third, z > -0.6.
-inline double rough_hazard(double z) { return 0.5 * (z + std::sqrt(z * z + 3)); }
-
-// dG/dlog rho of a ball of score z, from the nodes of its contour
-inline double log_slope(double mu, double beta, double density, double tail, bool upper, double z) {
-    return 2 * (mu + beta) * density / (tail * rough_hazard(upper ? z : -z));
+// e^phi0 over the normal density at the score z
+inline double over_normal(const Tail& t, double z) {
+    z = std::fabs(z);
+    return z > 1 ? mills(z) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + t.phi0.hi);
 }
 
-// dG along (drho, -ds) at (s, rho), where the score is z: two terms of one sign
-inline double slope_along(const Tail& t, double z, double mu, double rho, double s, double drho,
+// dG along (drho, -ds) at (s, rho): two terms of one sign; `over` is over_normal there
+inline double slope_along(const Tail& t, double over, double mu, double rho, double s, double drho,
                           double ds) {
-    z = std::fabs(z);
-    // e^phi0 over the normal density at z
-    const double scale = z > 1 ? mills(z) / t.scaled : sqrt_2pi * std::exp(0.5 * z * z + t.phi0);
     const double growth = 2 * (mu + t.beta) / rho;
-    return scale * (growth * t.density * drho + s * (t.density + t.drift) * ds);
+    return over * (growth * t.density * drho + s * (t.density + t.drift) * ds);
 }
 inline double score_slope(double u, double rho, double dim, double s, double drho, double ds) {
-    const Tail t = ball_tail(u, rho, dim, s);
-    return slope_along(t, t.score(), 0.5 * dim, rho, s, drho, ds);
+    const Tail t = ball_tail(u, rho, dim, s, true);
+    return slope_along(t, over_normal(t, t.score()), 0.5 * dim, rho, s, drho, ds);
 }
 
 // Mean of f over [0, 1]: Gauss-Legendre, 3 nodes or 5.
@@ -88,7 +83,7 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
         const double rho1 = std::exp(log_rho1), s1 = r.k * s0, mu = 0.5 * dim;
         const Tail end = ball_tail(rho1 - s1, rho1, dim, s1);
         const double x = end.score();
-        const double slope = log_slope(mu, end.beta, end.density, end.scaled, end.upper, x);
+        const double slope = 2 * (mu + end.beta) * end.density * over_normal(end, x);
         const double moved = (lost + 2e-15 * (volume + s0 * s0)) / dim + 1e-15;
         return difference(up ? -x : x, b, 1.5 * slope * moved);
     }
@@ -105,52 +100,53 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
 
 // `near` is where the quantile begins, and is left where it ends.
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, Start& near) {
-    if (!(r.change > 0)) return {alpha, 3e-16 * alpha, 1};
+    if (!(r.change > 0)) return {alpha, 3e-16 * alpha, alpha};
     if (!((r.k > 0 || r.log_k == r.log_k) && r.change2 < inf)) return {inf, 0};
     const double s0 = alpha / r.change2;
     if (s0 >= half_space) {
         const double all = (alpha + (up ? -b : b) * r.change) / r.k;
-        return {all, 2e-15 * (alpha + std::fabs(b) * r.change) / r.k, 1 / r.k};
+        return {all, 2e-15 * (alpha + std::fabs(b) * r.change) / r.k, alpha / r.k};
     }
     const Quantile q = quantile(up ? -b : b, 0.5 * dim, 0.5 * s0 * s0, near);
     near = {q.r, q.at.tau};
-    const Ball ball = ball_of(q, s0);
-    if (ball.rho < 1e-140) return tiny_gain(b, alpha, r, up, dim, s0);
-    const double sign = up ? -1 : 1, s1 = r.k * s0, rho1 = ball.rho / r.k, k2 = r.k * r.k;
-    // D = rho^2 - s^2 - N at the end, from its value at the start: (d0 +- moved)/k^2 ...
+    const double rho0 = q.rho(), c2 = q.mu + 2 * q.beta();
+    if (rho0 < 1e-140) return tiny_gain(b, alpha, r, up, dim, s0);
+    const double sign = up ? -1 : 1, s1 = r.k * s0, rho1 = rho0 / r.k, k2 = r.k * r.k;
+    const double lost = 4e-15 * (1 + std::fabs(b));
+    // the end in D = rho^2 - s^2 - N where saddle_at goes by it and it rounds less than rho ...
     const double d0 = q.excess(), moved = dim * r.change2 + alpha * s0 * (1 + k2);
     const Sum2 d1 = two_sum(d0, sign * moved);
-    const double by_d = (std::fabs(d0) + moved) / (2 * ball.rho * ball.rho);
-    // ... or u = rho - s; what each may lose, in 8e-16 of rho1
-    const double du = (ball.u * r.change + alpha) / r.k, ds = alpha / (1 + r.k);
-    const double u1 = ball.rho < 0.5 * s0 ? rho1 - s1 : (ball.u + sign * alpha) / r.k;
+    const double by_d = (std::fabs(d0) + moved) / (2 * rho0 * rho0);
+    const bool in_d = by_d < 1 && r.k > 0.1 && d1.hi > -0.2 * k2 * (dim + s1 * s1);
+    // ... else in u = rho - s; `rounding` of rho1 in 8e-16
+    const Ball ball = in_d ? Ball{nan, rho0} : ball_of(q, s0);
+    const double u1 = rho0 < 0.5 * s0 ? rho1 - s1 : (ball.u + sign * alpha) / r.k;
     const double by_u = std::fmin((std::fabs(ball.u) / r.k + std::fabs(u1)) / rho1, 1);
-    const double lost = 4e-15 * (1 + std::fabs(b));
-    const double slope0 = log_slope(q.mu, q.beta(), q.density, q.tail, q.at.tau >= 0, up ? -b : b);
-    Gain out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / slope0 + 8e-16 * by_u), 1 / r.k);
-    if (u1 < half_space) {  // else that of a half-space
-        const Tail end = by_d < by_u ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, rho1,
-                                               {d1.hi / k2, d1.lo / k2})
-                                     : ball_tail(u1, rho1, dim, s1);
-        const double x = end.score();
-        const double slope1 = log_slope(q.mu, end.beta, end.density, end.scaled, end.upper, x);
+    const double rounding = 8e-16 * (in_d ? by_d : by_u);
+    Gain out;
+    if (in_d || u1 < half_space) {
+        const Tail end = in_d ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, {rho1, 0}, d1 / k2, true)
+                              : ball_tail(u1, rho1, dim, s1, true);
+        const double x = end.score(), over = over_normal(end, x);
+        const double growth = 2 * (q.mu + end.beta) * end.density * over;
         // of all sets of that P0 the worst one stays worst to first order: the ball stands still
         const double slope =
-            slope_along(end, x, q.mu, rho1, s1, r.rate * rho1, 1 / r.k - r.rate * s1);
-        const double error = 1.5 * slope1 * (lost / slope0 + 8e-16 * std::fmin(by_d, by_u));
-        out = difference(up ? -x : x, b, error, slope);
+            slope_along(end, over, q.mu, rho1, s1, r.rate * rho1, alpha / r.k - r.rate * s1);
+        out = difference(up ? -x : x, b, 1.5 * growth * (lost / q.slope + rounding), slope);
+    } else {  // a half-space
+        out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / q.slope + rounding), alpha / r.k);
     }
-    const double c2 = q.mu + 2 * q.beta();
-    const double span = std::fmax((du + ds) / std::sqrt(c2), r.change / r.k);
+    const double ds = alpha / (1 + r.k), drho = rho0 * (r.change / r.k);
+    const double span = std::fmax((drho + 2 * ds) / std::sqrt(c2), r.change / r.k);
     if (!(out.error > 8e-13 * out.value && span <= 0.1)) return out;
-    const double drho = ball.rho * (r.change / r.k);
+    const double u0 = ball_of(q, s0).u, du = (u0 * r.change + alpha) / r.k;
     const double total = mean_of(
         [=](double t) {
             const double v = sign * t;
-            return score_slope(ball.u + v * du, ball.rho + v * drho, dim, s0 - v * ds, drho, ds);
+            return score_slope(u0 + v * du, rho0 + v * drho, dim, s0 - v * ds, drho, ds);
         },
         span > 0.01);
-    return {total, 5e-13 * total, total / alpha};
+    return {total, 5e-13 * total, total};
 }
 
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {

@@ -22,11 +22,11 @@ inline RatioSlope lipschitz_both(double z, double dim) {
     if (std::fabs(z) == inf) return z < 0 ? RatioSlope{0, 0} : RatioSlope{inf, 0};
     if (z > 1e50) return {0.5 * z, 0.5};
     const Quantile q = quantile(z, 0.5 * dim, 0);
-    const double tau = q.at.tau, phi0 = -0.5 * q.r * q.r, size = std::fabs(z);
-    const Integral in = contour(q.mu, 0, q.mu, tau, q.at.root, phi0, 2 * q.mu * tau);
+    const double tau = q.at.tau, size = std::fabs(z);
+    const Tail t = q.tail_there();
     const double scale =
-        size > 1 ? mills(size) / in.tail : sqrt_2pi * std::exp(0.5 * (z - q.r) * (z + q.r));
-    const double ratio = q.mu * in.density * scale;
+        size > 1 ? mills(size) / t.total() : sqrt_2pi * std::exp(0.5 * (z - q.r) * (z + q.r));
+    const double ratio = q.mu * t.density * scale;
     return {ratio, ratio * z - q.mu * tau};
 }
 

@@ -27,7 +27,7 @@ template <class F>
 double with_marcum_tail(double m, double a, double b, F f) {
     const Sum2 nc = two_prod(a, a), x = two_prod(b, b);
     if (!(m < 0.5 && nc.hi * x.hi < 64))
-        return f(tail_of(2 * m, nc, x.hi, b, square_excess(b, 2 * m, a)));
+        return f(tail_of(2 * m, nc, x.hi, {b, 0}, square_excess(b, 2 * m, a)));
     const Sum2 l = log_two(b);
     return f(Mixture(m, {0.5 * nc.hi, 0.5 * nc.lo}, {0.5 * x.hi, 0.5 * x.lo}, {2 * l.hi, 2 * l.lo},
                      std::pow(b, 2 * m) * std::exp2(-m)));

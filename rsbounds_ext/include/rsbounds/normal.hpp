@@ -6,23 +6,26 @@
 // log_ndtr   z > 0: log1p(-Q); -1 <= z <= 0: log P; below: -z^2/2 + log(M/sqrt(2 pi)), a sum of
 //            terms of one sign. Every logarithm's argument stays away from 1, so the relative
 //            error is at most 1.2e-15 for all z. exp(-z^2/2) is formed from the exact square.
-// ndtri_tail z >= 0 with log Q(z) = log_q: the rational functions of Wichura (1988, AS 241) in
-//            sqrt(-log q), to sqrt(-log q) = 27; beyond, Newton on the asymptotic series of
-//            log M. Relative error at most 1e-15.
+// ndtri_tail z >= 0 with log Q(z) = log_q: z is r = sqrt(-2 log q) less a slowly varying function,
+//            which four rational functions give (minimax for error over r, degrees 6 and 5, below
+//            2e-17); they are small where z is, so that z = hi + lo is good to 0.2 ulp. Beyond
+//            r = 39, Newton on the asymptotic series of log M.
+// ndtri_centre  two terms of Taylor's series and a rational function (degrees 7 and 7, 6e-17).
 // ndtri_exp  log p -> z. Near log p = -log 2 the argument of the central branch is
 //            p - 1/2 = expm1(log p + log 2)/2 with log 2 in two parts.
-// Sources: NIST DLMF 7.12; M. J. Wichura, Appl. Statist. 37 (1988) 477.
+// Sources: NIST DLMF 7.12, 7.17.
 #pragma once
 
 #include <cmath>
 #include <limits>
 
+#include "twofold.hpp"
+
 namespace rsb {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double ln2 = 0.6931471805599453, ln2_low = 2.3190468138462996e-17;
-constexpr double sqrt_2pi = 2.5066282746310002, log_sqrt_2pi = 0.9189385332046728;
+constexpr double sqrt_2pi = 2.5066282746310007, log_sqrt_2pi = 0.9189385332046728;
 
 inline double log1mexp(double x) {
     return x > -ln2 ? std::log(-std::expm1(x)) : std::log1p(-std::exp(x));
@@ -66,69 +69,94 @@ inline double log_ndtr(double z) {
     return -0.5 * z * z + std::log(mills(-z) / sqrt_2pi);
 }
 
-inline double ndtri_centre(double q) {  // q = p - 1/2, |q| <= 0.425
-    const double r = 0.180625 - q * q;
-    return q *
-           (((((((2509.0809287301226727 * r + 33430.575583588128105) * r +
-                 67265.770927008700853) * r + 45921.953931549871457) * r +
-               13731.693765509461125) * r + 1971.5909503065514427) * r +
-             133.14166789178437745) * r + 3.387132872796366608) /
-           (((((((5226.495278852854561 * r + 28729.085735721942674) * r +
-                 39307.89580009271061) * r + 21213.794301586595867) * r +
-               5394.1960214247511077) * r + 687.1870074920579083) * r +
-             42.313330701600911252) * r + 1.0);
+// p/q, polynomials of degrees M - 1 and N in x with q(0) = 1
+template <int M, int N>
+double rational(const double (&p)[M], const double (&q)[N], double x) {
+    double above = p[M - 1], below = q[N - 1];
+    for (int i = M - 2; i >= 0; --i) above = above * x + p[i];
+    for (int i = N - 2; i >= 0; --i) below = below * x + q[i];
+    return above / (below * x + 1);
 }
 
-inline double ndtri_tail(double log_q) {  // z >= 0, log Q(z) = log_q < log 0.075...
-    const double r = std::sqrt(-log_q);
-    if (r <= 5) {
-        const double x = r - 1.6;
-        return (((((((7.7454501427834140764e-4 * x + 0.0227238449892691845833) * x +
-                     0.24178072517745061177) * x + 1.27045825245236838258) * x +
-                   3.64784832476320460504) * x + 5.7694972214606914055) * x +
-                 4.6303378461565452959) * x + 1.42343711074968357734) /
-               (((((((1.05075007164441684324e-9 * x + 5.475938084995344946e-4) * x +
-                     0.0151986665636164571966) * x + 0.14810397642748007459) * x +
-                   0.68976733498510000455) * x + 1.6763848301838038494) * x +
-                 2.05319162663775882187) * x + 1.0);
+// z/q = sqrt(2 pi) + v (c + v E(v)), v = q^2, c = (2 pi)^(3/2)/6
+inline Sum2 ndtri_centre(Sum2 q) {  // q = p - 1/2, |q| <= 0.425
+    static constexpr double p[] = {
+        12.45581149035967, 493.1553166643623, 7372.6072994952665, 51956.73606980751,
+        175869.25815926155, 258149.1210680181, 119482.07794847748, 330.56290106508953};
+    static constexpr double d[] = {
+        47.10909808733677, 876.0345836322524, 8190.822404362241, 40637.635331569945,
+        103726.01541708606, 120837.35468759804, 46565.86332326996};
+    const double v = q.hi * q.hi;
+    const double c = v * (2.6249349909537365 + v * rational(p, d, 0.180625 - v));
+    const Sum2 lead = two_prod(q.hi, sqrt_2pi);
+    const double low = q.hi * -1.8328579980459167e-16 + q.lo * (sqrt_2pi + 3 * c);
+    return fast_two_sum(lead.hi, lead.lo + (low + q.hi * c));
+}
+
+// z >= 0, log Q(z) = log_q < log 0.075...
+inline Sum2 ndtri_tail(Sum2 log_q) {
+    static constexpr double p[][7] = {
+        {0.0017907040990755478, 0.2113212962072543, 0.19360349741719818, 0.05622037149684628,
+         0.0053606302501986594, 0.00011060959375044689, -1.5069061801018207e-08},
+        {-0.005057343855334414, 0.09029524818421729, 0.03955522130232869, 0.005404038386189022,
+         0.0002697373006495242, 4.067479972902795e-06, 2.48434458796175e-10},
+        {-0.004800174744774725, 0.030927701196113263, 0.0081029796624354, 0.0006892067693894308,
+         2.184806587367764e-05, 2.034469621610027e-07, 5.705995501352947e-12},
+        {-0.0028443794827474134, 0.009182614362974968, 0.0010721776780590142,
+         4.100927576627004e-05, 5.892481543843276e-07, 2.501969894357029e-09,
+         2.5490367228779612e-14}};
+    static constexpr double d[][5] = {
+        {1.2190008882613075, 0.5350072902381604, 0.1004354909486314, 0.007287551886448689,
+         0.00013149521855001183},
+        {0.613159133961942, 0.1349509006686682, 0.012939526016498322, 0.0005245281984714159,
+         6.950604632584911e-06},
+        {0.3533026507505658, 0.04604353414603841, 0.002692726416478908, 6.78058715039805e-05,
+         5.496805543275973e-07},
+        {0.16280134573351848, 0.009783003333809388, 0.000264224030490957, 3.078430310715348e-06,
+         1.1556746056343398e-08}};
+    static constexpr double start[] = {2.25, 4, 8, 17}, less[] = {0.84375, 0.59375, 0.375, 0.21875};
+    const double l = -2 * log_q.hi, r = std::sqrt(l);
+    if (!(r < inf)) return {1.4142135623730951 * std::sqrt(-log_q.hi), 0};
+    const double r_low = (std::fma(-r, r, l) - 2 * log_q.lo) / (2 * r);
+    if (r <= 39) {
+        const int i = r < 4 ? 0 : r < 8 ? 1 : r < 17 ? 2 : 3;
+        const Sum2 z = two_sum(r, -less[i]);
+        return fast_two_sum(z.hi, z.lo + (r_low + rational(p[i], d[i], r - start[i])));
     }
-    if (r <= 26) {
-        const double x = r - 5;
-        return (((((((2.01033439929228813265e-7 * x + 2.71155556874348757815e-5) * x +
-                     0.0012426609473880784386) * x + 0.026532189526576123093) * x +
-                   0.29656057182850489123) * x + 1.7848265399172913358) * x +
-                 5.4637849111641143699) * x + 6.6579046435011037772) /
-               (((((((2.04426310338993978564e-15 * x + 1.4215117583164458887e-7) * x +
-                     1.8463183175100546818e-5) * x + 7.868691311456132591e-4) * x +
-                   0.0148753612908506148525) * x + 0.13692988092273580531) * x +
-                 0.59983220655588793769) * x + 1.0);
-    }
-    if (!(r < inf)) return r;
-    double z = 1.4142135623730951 * r;
+    double z = r - (std::log(r) + log_sqrt_2pi) / r, step = 0;
     for (int i = 0; i < 3; ++i) {
+        z += step;
         const double w = 1 / (z * z);
-        // log Q = -z^2/2 - log(z sqrt(2 pi)) + log1p(-w + 3 w^2 - 15 w^3 + 105 w^4)
-        const double tail = std::log1p(w * (-1 + w * (3 + w * (-15 + 105 * w))));
-        z += ((-log_q - 0.5 * z * z) - (std::log(z) + log_sqrt_2pi - tail)) / z * (1 - w);
+        // log Q = -z^2/2 - log(z sqrt(2 pi)) + log1p(-w + 3 w^2 - 15 w^3 + 105 w^4 - 945 w^5)
+        const double tail = std::log1p(w * (-1 + w * (3 + w * (-15 + w * (105 - 945 * w)))));
+        const double square = 0.5 * ((l - z * z) - (std::fma(z, z, -(z * z)) + 2 * log_q.lo));
+        step = (square - (std::log(z) + log_sqrt_2pi - tail)) / z * (1 - w);
     }
-    return z;
+    return fast_two_sum(z, step);
 }
 
 constexpr double log_central = -2.5902671654458267;  // log 0.075
 
-inline double ndtri_exp(double log_p) {
-    if (!(log_p <= 0)) return nan;
-    if (log_p < log_central) return -ndtri_tail(log_p);
+inline Sum2 ndtri_exp_two(double log_p) {
+    if (!(log_p <= 0)) return {nan, 0};
+    if (log_p < log_central) return -ndtri_tail({log_p, 0});
     if (log_p > -0.07796154146971186) {  // p > 0.925
-        return ndtri_tail(std::log(-std::expm1(log_p)));  // log 0 = -inf gives z = inf
+        return ndtri_tail({std::log(-std::expm1(log_p)), 0});  // log 0 = -inf gives z = inf
     }
-    return ndtri_centre(0.5 * std::expm1((log_p + ln2) + ln2_low));
+    const Sum2 t = two_sum(log_p, ln2);
+    const double q = 0.5 * std::expm1(t.hi);
+    return ndtri_centre({q, (0.5 + q) * (t.lo + ln2_low)});
 }
 
-inline double ndtri(double p) {
-    if (!(p >= 0 && p <= 1)) return nan;
-    if (std::fabs(p - 0.5) <= 0.425) return ndtri_centre(p - 0.5);
-    return p < 0.5 ? -ndtri_tail(std::log(p)) : ndtri_tail(std::log(1 - p));
+inline Sum2 ndtri_two(double p) {
+    if (!(p >= 0 && p <= 1)) return {nan, 0};
+    if (std::fabs(p - 0.5) <= 0.425) return ndtri_centre(two_sum(p, -0.5));
+    const double q = p < 0.5 ? p : 1 - p;
+    const Sum2 z = ndtri_tail(q > 0 ? log_two(q) : Sum2{-inf, 0});
+    return p < 0.5 ? -z : z;
 }
+
+inline double ndtri_exp(double log_p) { return ndtri_exp_two(log_p).hi; }
+inline double ndtri(double p) { return ndtri_two(p).hi; }
 
 }  // namespace rsb

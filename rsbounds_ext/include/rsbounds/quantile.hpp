@@ -46,20 +46,48 @@ inline Root root_of(double mu, double h, double r, double tau) {
     for (int i = 0; i < 100; ++i) {  // convex: monotone once past the root
         tau = std::fmax(tau, -0.45);
         const double f = mu * log1p_defect(tau) + h * tau * tau - target;
-        const double step = f / (tau * (mu / (1 + tau) + 2 * h));
+        const double part = mu / (1 + tau), slope = part + 2 * h, newton = f / (tau * slope);
+        const double curve = (part / (1 + tau) + 2 * h) / (tau * slope);
+        const double step = newton / (1 - 0.5 * newton * curve);  // Halley's
         tau -= step;
-        if (!(std::fabs(step) > 1e-8 * std::fabs(tau))) break;
+        if (!(std::fabs(step) > 4e-6 * std::fabs(tau))) break;
     }
     return {tau, std::sqrt(1 + tau)};
 }
 
 struct Quantile {
-    double mu, h;
+    double mu, h, h_low;
     Root at;
-    double r, density, tail;  // the last two of the last exact evaluation, scaled as in Integral
+    double r;
+    double slope;  // dG/dlog rho, from the last exact evaluation
+    // `at` once more, as an exact root and what remains: 1 + tau = (1 + last.tau)(1 + growth)
+    Root last;
+    double growth = 0;
+
     double beta() const { return h * (at.root * at.root); }
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
-    double excess() const { return 2 * at.tau * (mu + h * (2 + at.tau)); }  // x - N - s^2
+    bool deep() const { return last.tau < -0.25; }  // then 1 + last.tau is the square of last.root
+
+    RSB_CLONES Tail tail_there() const {
+        const double tau = at.tau, c2 = mu + 2 * beta(), excess = 2 * tau * (mu + h * (2 + tau));
+        const Integral i = contour(mu, beta(), c2, tau, at.root, excess, false);
+        const Sum2 half = {h, h_low}, ratio = two_prod(at.root, at.root);
+        const Sum2 phi0 = tau >= -0.25 ? exponent_near(mu, half * two_prod(tau, tau), tau).phi0
+                          : at.root > 1e-290 ? exponent_deep(mu, half, ratio + -1.0, at.root, 0).phi0
+                                             : Sum2{-0.5 * r * r, 0};
+        return tail_from(phi0, i.tail, i, tau >= 0, {}, 0);
+    }
+    double excess() const { return value(excess_two()); }  // D = x - N - s^2
+    Sum2 excess_two() const {
+        const Sum2 tau = two_sum(last.tau, (1 + last.tau) * growth);
+        const Sum2 d = tau * (Sum2{h, h_low} * (tau + 2.0) + mu);
+        return {2 * d.hi, 2 * d.lo};
+    }
+    Sum2 rho_deep() const {
+        const Sum2 more = two_sum(1, growth), ratio = two_prod(last.root, last.root) * more;
+        const Sum2 v = (Sum2{h, h_low} * ratio + mu) * Sum2{2 * more.hi, 2 * more.lo};
+        return square_root(v) * last.root;
+    }
 };
 
 // Where the solve begins: the root of a neighbouring ball of the same score.
@@ -67,7 +95,9 @@ struct Start {
     double r = nan, tau = nan;
 };
 
-inline Quantile quantile(double z, double mu, double h, Start near = {}) {  // z finite
+// score finite, half = s^2/2
+inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
+    const double z = score.hi, h = half.hi;
     // r to second order in z/sqrt(c2), then the Lugannani-Rice formula; or what `near` says
     const double s2 = mu + 2 * h, sd = std::sqrt(s2), y = z / sd;
     const double a = 2 * h / s2, b = 2 * mu / (3 * s2), c = mu / (2 * s2);
@@ -75,12 +105,15 @@ inline Quantile quantile(double z, double mu, double h, Start near = {}) {  // z
     const bool known = near.r == near.r, series = std::fabs(y) < 0.2;
     const double r = known ? near.r : series ? guess : z;
     const double tau = known ? near.tau : r / sd * (1 + 0.5 * b * r / sd);
-    Quantile out{mu, h, root_of(mu, h, r, tau), r, 0, 0};
+    Quantile out{mu, h, half.lo, root_of(mu, h, r, tau), r, 0, {}};
     const auto move = [&](double step, double slope) {
         out.r += step;
         out.at = root_of(mu, h, out.r, out.at.tau + slope * step);
     };
-    for (int i = 0; i < (known ? 0 : series ? 1 : 6); ++i) {
+    // the series' error, at which one exact evaluation will do (see the end)
+    const double error = 0.05 * (1 + z * z) / (s2 * sd);
+    const bool good = known || (series && error * error < 1e-16 * s2 * sd);
+    for (int i = 0; i < (good ? 0 : series ? 1 : 6); ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
         if (std::fabs(out.r) < 1e-3 && series) break;
         const double w = tau * std::sqrt(c2) / out.r;
@@ -90,22 +123,37 @@ inline Quantile quantile(double z, double mu, double h, Start near = {}) {  // z
     }
     for (int i = 0; i < 50; ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
-        const double phi0 = -0.5 * out.r * out.r;
-        const double excess = 2 * tau * (mu + h * (2 + tau));
-        const Integral in = contour(mu, out.beta(), c2, tau, out.at.root, phi0, excess);
-        const double zk = Tail{phi0, in.tail, in.density, in.drift, tau >= 0}.score();
-        const double spread = std::fabs(out.r) < 1e-8 ? 1 / std::sqrt(c2) : tau / out.r;
-        // far out dz/dr is 1, and the exponent has lost its digits
-        const double slope = std::fabs(z) > 1e7 ? 1
-                             : sqrt_2pi * in.density / spread *
-                                   std::exp(0.5 * (zk - out.r) * (zk + out.r));
-        const double step = (z - zk) / slope;
-        move(step, out.at.root * out.at.root / (spread * c2));
-        out.density = in.density, out.tail = in.tail;
+        const Tail in = out.tail_there();
+        const Sum2 zk = in.score_two(), miss = score - zk;
+        const double r = std::copysign(std::sqrt(-2 * in.phi0.hi), tau);
+        const double spread = std::fabs(r) < 1e-8 ? 1 / std::sqrt(c2) : tau / r;
+        // e^phi0 over the normal density at the score; far out dz/dr is 1
+        const double over = sqrt_2pi * std::exp(0.5 * (zk.hi - r) * (zk.hi + r));
+        const double slope = std::fabs(z) > 1e7 ? 1 : over * in.density / spread;
+        const double step = miss.hi / slope;
+        out.slope = 2 * (mu + out.beta()) * in.density * over, out.last = out.at;
+        // log(1 + tau) by Taylor's series in r: what it leaves out is about step^3/c2 of r
+        const double ratio = out.at.root * out.at.root, g = 1 / (spread * c2);
+        const double bend = std::fabs(r) < 1e-6
+                                ? (2 * mu / (3 * s2) - 1) / s2
+                                : (1 - g * g * ratio * (c2 + 2 * h * tau)) / (tau * c2);
+        const double rise = step * (g + 0.5 * step * bend);
+        const bool small = std::fabs(step * step * step) < 1e-17 * c2 && std::fabs(rise) < 0.01;
+        if (small) {
+            out.growth = rise * (1 + rise * (0.5 + rise * (1 / 6. + rise * (1 / 24. + rise / 120))));
+            out.r = r + step;
+            out.at = {tau + ratio * out.growth, out.at.root * std::sqrt(1 + out.growth)};
+        } else {
+            out.r = r;
+            move(step, ratio * g), out.last = out.at, out.growth = 0;
+        }
         // the error left is about step^2/(10 c2^3/2)
         if (!(step * step > 1e-15 * (0.3 + c2 * std::sqrt(c2)))) break;
     }
     return out;
+}
+inline Quantile quantile(double z, double mu, double h, Start near = {}) {
+    return quantile({z, 0}, mu, {h, 0}, near);
 }
 
 struct Ball {
@@ -113,15 +161,23 @@ struct Ball {
 };
 
 inline Ball ball_of(const Quantile& q, double s) {
-    const double rho = q.rho(), tau = q.at.tau;
-    // 0 where rho underflows; where s^2 does, the difference is as good as rho
-    if (s <= 0.5 * rho || s < 1e-100) return {rho - s, rho};
-    return {2 * (q.mu * (q.at.root * q.at.root) + q.h * tau * (2 + tau)) / (s + rho), rho};
+    if (q.deep()) {  // 0 where rho underflows
+        const Sum2 rho = q.rho_deep();
+        return {value(rho + -s), rho.hi};
+    }
+    // u (2 s + u) = N + D
+    const Sum2 w = q.excess_two() + 2 * q.mu;
+    const double u = w.hi / (s + std::sqrt(std::fma(s, s, w.hi)));
+    const Sum2 rest = w - (two_sum(2 * s, u) * u);
+    const double better = u + 0.5 * (value(rest) / (s + u));
+    return {better, s + better};
 }
 
-inline Ball ball_at(double z, double dim, double s) {  // z finite, s < half_space
-    return ball_of(quantile(z, 0.5 * dim, 0.5 * s * s), s);
+inline Ball ball_at(Sum2 z, double dim, double s) {  // z finite, s < half_space
+    const Sum2 nc = two_prod(s, s);
+    return ball_of(quantile(z, 0.5 * dim, {0.5 * nc.hi, 0.5 * nc.lo}), s);
 }
+inline Ball ball_at(double z, double dim, double s) { return ball_at({z, 0}, dim, s); }
 
 inline double ball_offset(double z, double dim, double s) {
     if (!ball_domain(z, dim, s)) return nan;
@@ -130,14 +186,18 @@ inline double ball_offset(double z, double dim, double s) {
     return z <= -half_space ? -s : ball_at(z, dim, s).u;
 }
 
-inline double ncx2_quantile(double z, double df, double nc) {
+inline double ncx2_quantile(Sum2 score, double df, double nc) {
+    const double z = score.hi;
     if (!(df > 0 && df <= 1e8 && nc >= 0 && nc <= 1e60 && z == z)) return nan;
     if (std::fabs(z) == inf) return z < 0 ? 0 : inf;
     if (std::fabs(z) >= half_space) return z < 0 ? 0 : (std::sqrt(nc) + z) * (std::sqrt(nc) + z);
-    const Quantile q = quantile(z, 0.5 * df, 0.5 * nc);
-    const double tau = q.at.tau;
-    if (tau > -0.25) return nc + (df + 2 * tau * (q.mu + q.h * (2 + tau)));
-    return q.rho() * q.rho();
+    const Quantile q = quantile(score, 0.5 * df, {0.5 * nc, 0});
+    if (!q.deep()) return value(q.excess_two() + two_sum(nc, df));
+    const Sum2 rho = q.rho_deep();
+    return rho.hi * rho.hi + 2 * (rho.hi * rho.lo);
+}
+inline double ncx2_quantile(double z, double df, double nc) {
+    return ncx2_quantile(Sum2{z, 0}, df, nc);
 }
 
 }  // namespace rsb

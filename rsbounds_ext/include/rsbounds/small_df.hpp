@@ -212,9 +212,9 @@ inline double normal_reach(double log_q) { return std::sqrt(-2 * log_q); }
 // with df < 1: where the solve of quantile.hpp serves, as sqrt(nc) + z is large
 inline bool far_from_zero(double z, double nc) { return nc > 1e4 && z > -0.5 * std::sqrt(nc); }
 
-inline double small_df_quantile(double z, double log_p, double log_q, double df, double nc) {
+inline double small_df_quantile(Sum2 z, double log_p, double log_q, double df, double nc) {
     if (!(ncx2_domain(df, nc) && log_p <= 0 && log_q <= 0)) return nan;
-    if (far_from_zero(z, nc)) return ncx2_quantile(z, df, nc);
+    if (far_from_zero(z.hi, nc)) return ncx2_quantile(z, df, nc);
     const double far = std::sqrt(nc) + normal_reach(log_q);
     if (far >= half_space) return far * far;
     return small_quantile(log_p, log_q, (far + 2) * (far + 2) * (1 + 1e-15), 0.5 * df,
