@@ -213,7 +213,9 @@ def wins(grid: list[Point], peers: list[str]) -> str:
     for name in peers:
         lost = [p.error["rsbounds"] for p in beaten(grid, name)]
         text = f"{name} is nearer to the truth than rsbounds at {len(lost)} points"
-        parts.append(text + (f" (wrong by {max(lost):.0e} there at most)" if lost else ""))
+        parts.append(
+            text + (f" (rsbounds is wrong by {max(lost):.0e} there at most)" if lost else "")
+        )
     which = " The tables at the end show which." if any(beaten(grid, n) for n in peers) else ""
     return "; ".join(parts) + "." + which
 
