@@ -40,7 +40,7 @@ from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import Progress
 from rsbounds._neighbours.labelled import LabelledAnchors, Labels
-from rsbounds._numerics.checks import Array, Floats, broadcast, choice, real
+from rsbounds._numerics.checks import Array, Floats, broadcast, choice, on_host, real
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, round_down, round_up
 
 __all__ = ["LocallyBiased", "boundary_radius", "neighbour_radius"]
@@ -133,15 +133,16 @@ def neighbour_radius(
 
     Parameters
     ----------
-    x : array_like, shape (..., d)
+    x : array_like or Tensor, shape (..., d)
         Points; |coordinate| <= 1e100.
-    anchors : array_like, shape (N, d)
+    anchors : array_like or Tensor, shape (N, d)
         Labelled points in memory, in the same range; closer than 1e-140 they count as one.
     labels : array_like of int, shape (N,)
         Their labels, any whole numbers.
     norm : {1, 2, inf}
         The norm that measures the perturbation. The nearest anchor is the Euclidean one in
-        every case; see the module's derivation.
+        every case; see the module's derivation. inf keeps a byte more for each coordinate of
+        the anchors.
     method : {"tight", "paper"}
         min_j max_i r_ij or min_j r_ij with i the nearest; "paper" is never larger and costs
         one matrix product. "tight" costs that and, for the rivals that count, their distances
@@ -190,7 +191,7 @@ class LocallyBiased:
     value_and_grad : callable
         Takes x of shape (n, d). Binary: returns g, shape (n,), and its gradients, (n, d).
         Multiclass: returns the functions, shape (n, K), and their gradients, (n, K, d).
-    anchors : array_like, shape (N, d)
+    anchors : array_like or Tensor, shape (N, d)
         Labelled points in memory.
     labels : array_like of int, shape (N,)
         Their labels.
@@ -257,7 +258,7 @@ class LocallyBiased:
 
         Parameters
         ----------
-        x : array_like, shape (..., d)
+        x : array_like or Tensor, shape (..., d)
             Finite points.
         progress : callable, optional
             progress(done, total), called after each block of the scan over the anchors.
@@ -282,7 +283,7 @@ class LocallyBiased:
         return classes.reshape(shape), radius.reshape(shape)[()]
 
     def _rows(self, x: ArrayLike) -> Array:
-        return self._memory.queries(real("x", x, nan=False))
+        return self._memory.queries(real("x", on_host("x", x), nan=False))
 
     def _classify(self, rows: Array, label: Labels) -> tuple[Labels, Array, Array]:
         """Classes, boundary radii and anchor-free radii."""

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rsbounds._numerics.checks import Array, Floats, broadcast, real
-from rsbounds._numerics.rounding import EPS, product, round_down
+from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 
 __all__ = ["radius"]
 
@@ -157,8 +157,8 @@ class _Terms:
         s = 1.0 - alpha
         u = np.where(self.y > 0, alpha * inverse, 1.0 - alpha * self.y)
         # bounds of the rounding errors: v up to 745 costs 1e-12, the rest a few units
-        gain = self._gain(alpha, s) * (1.0 - 1e-12)
-        loss = self.dim / 2 * self._loss(alpha, s, u) * (1.0 + 1e-13)
+        gain = round_down(self._gain(alpha, s), 1e-12)
+        loss = round_up(self.dim / 2 * self._loss(alpha, s, u), 1e-13)
         value: Array = 2 * u * (gain - loss)
         return value
 

@@ -73,6 +73,7 @@ def test_lists_are_compared_with_what_is_in_the_table(name):
     main, _, lists = tables(name)[:3]
     rows = {row["scheme"]: row for row in main}
     assert len(lists) == 12
+    own = {}
     for row in lists:
         own = rows[row["list"]] if row["list"] else own
         if row["against"] in rows:
@@ -100,6 +101,22 @@ def test_votes_for_a_rejection_are_void(pages):
     counts = rows.Stage(net, 0.5).sampler()(torch.zeros(3), 0.5, 100, np.random.default_rng(0))
     assert counts.shape == (case.CLASSES,)
     assert not counts.any()
+
+
+def test_the_list_that_is_chosen_loses_no_mean_radius(pages, monkeypatch):
+    rows, case = pages
+    import torch
+
+    sure, unclear = [[3.0, -3.0, -3.0], [3.0, -3.0, -3.0]], [[-0.6, -0.5, -0.6], [1.0, -1.0, -1.0]]
+    z = np.array([sure] * 8 + [unclear] * 2)
+    monkeypatch.setattr(rows, "known_scores", lambda bench, stage, k: z[:, k])
+    split = case.Split(torch.zeros(10, 1), torch.zeros(10, 1), torch.zeros(10, dtype=torch.long))
+    bench = rows.Bench(case.Data(split, split, split, 1), 100)
+    stages = [rows.Stage(torch.nn.Linear(1, 3), sigma) for sigma in (1.0, 0.5)]
+    rule = rows.chosen(bench, stages)
+    assert [item[0].stage for item in rule.items] == [0, 1]
+    assert np.mean(rows.composite.radius(rule, z, 0) > 0) == 1.0  # the first level alone: .8
+    assert -rule.items[0][1].threshold < 0.5  # beyond it the unclear would not be passed on
 
 
 def test_no_distance_grows_in_the_components(pages, monkeypatch):

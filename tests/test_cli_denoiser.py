@@ -210,6 +210,12 @@ def test_config_dry_run_and_processes(work, capsys):
     assert manifest("dealt.tsv")["model"] == manifest("out.tsv")["model"]
 
 
+def test_noise_on_the_grid_goes_through_it_too(work):
+    assert main([*arguments(**WITH), "--sound-noise"]) == 0
+    assert all(row.radius > 0.9 for row in rows())  # as without: 500 of 500, or nearly
+    assert main(["verify", "out.tsv"]) == 0
+
+
 def test_rows_are_drawn_again_with_it(work, capsys):
     assert main(arguments(**WITH)) == 0
     words = ["verify", "out.tsv", "--data", "squares.npz", "--model", "own:brittle", "--rerun", "3"]

@@ -279,7 +279,7 @@ DAMAGE = [
     ({"n": 10**400}, "n must be whole numbers"),
     ({"target_radius": "far"}, "target_radius must be real numbers"),
     ({"method": "lipschitz"}, "parameters.lip must be real numbers; got NoneType None"),
-    ({"method": "guess"}, "method must be one of 'gaussian', 'semi-elastic'"),
+    ({"method": ["guess"]}, "method must be one of 'gaussian', 'semi-elastic'"),
     ({"scope": None}, "scope must be text; got None"),
 ]
 

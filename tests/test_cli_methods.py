@@ -270,6 +270,20 @@ def test_a_rule_is_drawn_again(work, capsys):
     one_line(capsys, [*words, "models:linear", "--denoiser", "x:y"], "takes no --denoiser")
 
 
+def test_another_expert_is_another_run(work, capsys):
+    """At the second level, which the probe of selection counts does not reach."""
+    expert = "from models import linear\ndef load():\n    return linear()\n"
+    Path("expert.py").write_text(expert)
+    words = {"sigma": None, "method": "composite", "rule": "rule.json", "max": 4}
+    words |= {"model-for": "0.25=expert.py:load"}
+    assert main(arguments(**words)) == 0
+    again = ["verify", "out.tsv", "--data", "data.npz", "--rerun", "2", "--model", "models:linear"]
+    assert main([*again, "--model-for", "0.25=expert.py:load"]) == 0
+    one_line(capsys, again, "--rerun needs --model-for, as out.tsv had")
+    Path("expert.py").write_text(expert.replace("linear()\n", "lambda b: -linear()(b)\n"))
+    one_line(capsys, arguments(**{**words, "max": 8}), "model.experts was ")
+
+
 # --- what is refused
 
 REFUSED = {
@@ -337,6 +351,11 @@ def test_a_method_of_others_is_never_verified(work, capsys):
     one_line(capsys, ["recertify", "out.tsv", "--out", "b.tsv"], "'thirds' is unknown")
     assert main(["report", "out.tsv"]) == 0
     assert "has no oracle for" in capsys.readouterr().out
+    assert main(["status", "out.tsv"]) == 0
+    for shard in ("0/2", "1/2"):
+        assert certify("foreign", shard=shard, out=f"{shard[0]}.tsv") == 0
+    assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
+    assert outcomes("all.tsv") == outcomes("out.tsv")
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 from rsbounds.confidence import lower_bound, pair_bounds, upper_bound
 from rsbounds.confidence.counts import clopper_pearson
+from rsbounds.confidence.randomized import randomized_end
 
 
 @pytest.fixture(autouse=True)
@@ -89,11 +90,20 @@ def test_closed_forms(n: int, alpha: float) -> None:
     exact_p = (arb(alpha).log() / n).exp()
     p, q = (float(v) for v in clopper_pearson(*map(np.asarray, (n, n, alpha))))
     assert arb(p) <= exact_p
-    assert arb(q) >= 1 - exact_p
+    assert q == 1.0 or 1 - exact_p <= arb(q) <= 1
     assert arb(q) <= (1 - exact_p) * (1 + arb(2) ** -49)
     assert upper_bound(0, n, alpha) == q
     z = lower_bound(n, n, alpha, scores=True)
     assert normal(z) <= exact_p
+
+
+@pytest.mark.parametrize("alpha", [1e-20, 1e-300, 5e-324])
+def test_no_probability_above_one(alpha: float) -> None:
+    """1 + 4e-16 before; and what is below 2e-308 is rounded down too."""
+    assert upper_bound(0, 1, alpha) == 1.0
+    assert lower_bound(1, 1, alpha) <= alpha
+    one = map(np.atleast_1d, (0, 1, 0.5, np.nextafter(0.5, 0.0)))
+    assert randomized_end(*one).q <= 1.0
 
 
 def test_largest_reachable_radius() -> None:

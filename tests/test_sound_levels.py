@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line, prepare, savez
 from mpmath import mp
-from optional_packages import package
 from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
 from rsbounds.certify import ArraySampler, certify, certify_radius, predict
-from rsbounds.cli import main
 from rsbounds.envelope import LipschitzSigma, SemiElastic, SigmaRange, Widened, radius
 from rsbounds.oracle import certificates
-from rsbounds.results import Manifest, read_rows
 from rsbounds.sampling import grid_noise
 from rsbounds.semielastic import KNNSigma
 
@@ -309,87 +302,3 @@ def test_numpy_noise_has_the_law_of_the_grid_and_voids_what_it_cannot_decide():
     assert void.tolist() == [False, True, False]
     sampler = ArraySampler(lambda batch: np.zeros((len(batch), 2)), sound_noise=True)
     assert sampler(whole[:4] / 255, 0.02, 3, Ties()).tolist() == [2, 0]
-
-
-# --- the command line
-
-
-@pytest.fixture
-def work(tmp_path, monkeypatch):
-    place = prepare(tmp_path, monkeypatch)
-    rng = np.random.default_rng(0)
-    savez(x=(rng.integers(0, 256, (12, 1, 6, 6)) / 255).astype(np.float32))
-    np.savez("anchors.npz", x=rng.random((30, 36)))
-    Path("rule.json").write_text(json.dumps(RULE))
-    return place
-
-
-RULE = {
-    "format": 1,
-    "sigmas": [0.5, 0.25],
-    "items": [
-        [{"kind": "margin", "stage": 0, "threshold": 0.0}, {"kind": "score", "stage": 0}],
-        [{"kind": "margin", "stage": 1}],
-    ],
-}
-HALF = """
-def half():
-    return lambda batch: 0.5
-"""
-SEMI = {"method": "semi-elastic", "anchors": "anchors.npz", "rate": 0.1, "k": 3}
-
-
-@pytest.mark.parametrize("model", ["models:linear", "models:torch_linear"])
-def test_semi_elastic_rows_in_sound_noise(work, capsys, model):
-    if model.endswith("torch_linear"):
-        package("torch")
-    known = {"model": model, "sound_noise": "", **SEMI}
-    assert main(arguments(**known)) == 0
-    manifest = Manifest.read(Path("out.tsv"))
-    assert manifest.engine["sound_noise"] is True
-    assert 0 < manifest.parameters["slack"] < 1e-12
-    rows = read_rows(Path("out.tsv"))
-    assert sum(row.radius > 0 for row in rows) > 3
-    assert main(arguments(**known, batch=7, out="7.tsv")) == 0
-    for a, b in zip(rows, read_rows(Path("7.tsv")), strict=True):
-        assert (a.sigma, a.counts, a.radius) == (b.sigma, b.counts, b.radius)
-    for more in ([], ["--rigorous"]):
-        if more:
-            package("flint")
-        assert main(["verify", "out.tsv", *more]) == 0, capsys.readouterr().out
-    again = ["verify", "out.tsv", "--rerun", "3", "--model", model, "--data", "data.npz"]
-    assert main([*again, "--sound-noise"]) == 0, capsys.readouterr().out
-    assert main(["recertify", "out.tsv", "--alpha", "0.01", "--out", "more.tsv"]) == 0
-    assert main(["verify", "more.tsv"]) == 0, capsys.readouterr().out
-
-
-def test_a_slack_that_was_cut_from_the_manifest_or_raised_is_found(work, capsys):
-    assert main(arguments(sound_noise="", **SEMI)) == 0
-    place = Path("out.tsv.manifest.json")
-    entries = json.loads(place.read_text())
-    entries["parameters"]["slack"] = 1e-4
-    place.write_text(json.dumps(entries))
-    capsys.readouterr()
-    assert main(["verify", "out.tsv"]) == 1
-    assert "above the truth" in capsys.readouterr().out
-    entries["parameters"]["slack"] = -1.0
-    place.write_text(json.dumps(entries))
-    assert main(["verify", "out.tsv"]) == 2
-    assert "parameters.slack" in capsys.readouterr().err
-
-
-def test_composites_and_ranges_in_sound_noise(work, capsys):
-    assert main(arguments(method="composite", rule="rule.json", sigma=None, sound_noise="")) == 0
-    assert main(["verify", "out.tsv"]) == 0, capsys.readouterr().out
-    models(MODELS + HALF)
-    known = {"method": "range", "sigma": None, "sigma_function": "models:half"}
-    known |= {"sigma_min": 0.45, "sigma_max": 0.55, "sound_noise": "", "out": "range.tsv"}
-    assert main(arguments(**known)) == 0
-    assert main(["verify", "range.tsv"]) == 0, capsys.readouterr().out
-
-
-def test_a_callables_level_has_no_bound_of_its_rounding(work, capsys):
-    models(MODELS + HALF)
-    known = {"method": "lipschitz", "sigma": None, "sigma_function": "models:half"}
-    known |= {"lip": 0.1, "sigma_min": 0.25, "sound_noise": ""}
-    one_line(capsys, arguments(**known), "--sound-noise needs a bound of the rounding of sigma(x)")

@@ -88,10 +88,12 @@ def test_ndtri(p: float) -> None:
 
 
 def quadrature_step(c2: float) -> float:
+    if c2 >= 350:
+        return 0.3 / math.sqrt(c2)
     r = math.sqrt(c2) + 0.3
     c = 4.47 / (4.47 + r)
     a = (1 / (1 - c) - (1 - c)) ** 2
-    return 2 * math.pi * c / (38 + 0.5 * c2 * a)
+    return 2 * math.pi * c / (42 + 0.5 * c2 * a)
 
 
 def solve(condition: object, low: float, high: float) -> float:
@@ -107,11 +109,11 @@ def solve(condition: object, low: float, high: float) -> float:
 
 def tier_borders() -> Iterator[float]:
     """Dimensions at s = 0 (c2 = dim/2) where a batch of nodes moves to another polynomial."""
-    for last in (3.5, 7.5, 11.5, 15.5):
-        for v in (0.004, 0.27):
-            q = math.sqrt(v) / last
-            if quadrature_step(0.5) > q > quadrature_step(5e7):
-                yield 2 * solve(lambda c2, q=q: quadrature_step(c2) > q, 0.5, 5e7)
+    for last in (3.5, 7.5, 11.5, 15.5, 19.5):
+        q = math.sqrt(0.27) / last
+        if quadrature_step(0.5) > q > quadrature_step(349):
+            yield 2 * solve(lambda c2, q=q: quadrature_step(c2) > q, 0.5, 349)
+    yield from (700.0, 4e4)  # c2 = 350 and 2e4
 
 
 @pytest.mark.parametrize("dim", list(tier_borders()))

@@ -30,6 +30,16 @@ def test_thresholds_are_exact(sigma):
     assert (np.diff(thresholds) >= 0).all()
 
 
+def test_levels_beyond_all_use_have_tables_or_are_refused():
+    """The series of Phi had no end at a level far below the grid's step."""
+    for sigma in (5e-324, 1e-9, 1e-4):
+        thresholds, _, zero = _grid_noise.tables(sigma)
+        assert thresholds.tolist() == [0] * zero + [TOP - 1] * zero
+    for sigma in (0.0, -1.0, 101.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match=r"sigma must be in \(0, 100\]"):
+            _grid_noise.tables(sigma)
+
+
 def numbers(thresholds: np.ndarray) -> np.ndarray:
     """Numbers everywhere in [0, 2^63), beside all thresholds and at the borders of cells."""
     rng = np.random.default_rng(0)

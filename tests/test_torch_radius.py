@@ -229,7 +229,8 @@ def test_a_level_below_its_floor_by_a_rounding():
 def test_scores_that_no_probability_has():
     z = torch.tensor([50.0, 1e4], dtype=torch.float64, requires_grad=True)
     radius.semielastic(z, 0.5, 1e-6, 784, scores=True).sum().backward()
-    assert torch.all((z.grad > 0.49) & (z.grad <= 0.5 + 1e-9))
+    # the slope is a quotient of densities near exp(-z^2/2): their exponents are rounded
+    assert torch.all((z.grad > 0.49) & (z.grad <= 0.5 + 1e-9 + z.detach() ** 2 * 2.0**-52))
 
 
 def test_refusals():

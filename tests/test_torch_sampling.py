@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -322,3 +324,60 @@ def test_memory_failure_while_noise_is_drawn(monkeypatch):
     limit = 0
     with pytest.raises(MemoryError, match="the noise of 100 samples doesn't fit on cpu: too much"):
         TorchSampler(linear())(x, 0.5, 100, stream(0, 0, 1))
+
+
+# noise ahead of the model
+
+
+class Few(nn.Module):
+    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+        return batch[:, :4]
+
+
+@pytest.mark.parametrize("law", ["gaussian", "on_grid"])
+def test_noise_drawn_ahead_is_the_same(monkeypatch, law):
+    drawers, whole = [], getattr(draw, law)
+
+    def watched(*args):
+        drawers.append((threading.current_thread().name, len(args[3])))
+        return whole(*args)
+
+    monkeypatch.setattr(draw, law, watched)
+    x = torch.linspace(0, 1, 784).mul(255).round().div(255)
+    counts = []
+    for threads, batch in ((1, 1000), (2, 1000), (2, 300)):
+        torch.set_num_threads(threads)  # the model itself is one of a thread or two alike
+        sampler = TorchSampler(Few(), batch=batch, sound_noise=law == "on_grid")
+        found = [np.asarray(sampler(x, 0.5, n, stream(0, 0, 1))) for n in (100, 3000)]
+        counts.append([f.tolist() for f in found])
+    assert counts[0] == counts[1] == counts[2]
+    main, other = threading.main_thread().name, "rsbounds-noise_0"
+    assert drawers[:6] == [(main, blocks) for blocks in (1, 2, 2, 2, 2, 1)]
+    assert drawers[6:16] == [(main, 1)] + [(other, 1)] * 9  # of a single block none is ahead
+    assert drawers[16:] == [(main, 1)] * 10  # no room for a second block
+    assert other not in {thread.name for thread in threading.enumerate()}
+
+
+def test_failures_ahead_of_the_model_are_told(monkeypatch):
+    torch.set_num_threads(2)
+    expected = np.asarray(TorchSampler(linear(784))(torch.zeros(784), 0.5, 3000, stream(0, 0, 1)))
+    whole, calls = draw.gaussian, []
+
+    def failing(*args):
+        calls.append(threading.current_thread().name)
+        if len(calls) == 3:
+            raise error
+        return whole(*args)
+
+    monkeypatch.setattr(draw, "gaussian", failing)
+    error = RuntimeError("broken")
+    with pytest.raises(RuntimeError, match="broken"):
+        TorchSampler(linear(784))(torch.zeros(784), 0.5, 3000, stream(0, 0, 1))
+    calls.clear()
+    error = torch.OutOfMemoryError("too much")
+    sampler = TorchSampler(linear(784))
+    with pytest.warns(RuntimeWarning, match="holding 334 samples at once"):
+        found = np.asarray(sampler(torch.zeros(784), 0.5, 3000, stream(0, 0, 1)))
+    assert found.tolist() == expected.tolist()
+    assert sampler.batch == 334
+    assert calls[-1] == threading.main_thread().name  # one block at a time from then on

@@ -51,16 +51,16 @@ def doubles() -> nn.Module:
 
 
 class Edge(nn.Module):
-    """Near-ties at every other sample, which fall otherwise in a batch of more than 20 rows."""
+    """Near-ties, few or many, which fall otherwise in a batch of more than 20 rows."""
 
-    def __init__(self, apart: float = 1e-6) -> None:
+    def __init__(self, apart: float = 1e-6, often: bool = False) -> None:
         super().__init__()
-        self.apart = apart
+        self.apart, self.steps = apart, 1 if often else 40
         self.seen: list[int] = []
 
     def forward(self, batch: torch.Tensor) -> torch.Tensor:
         self.seen.append(len(batch))
-        s = (2 * batch.flatten(1)[:, 0]).round()
+        s = (self.steps * batch.flatten(1)[:, 0]).round() / self.steps
         moved = s - self.apart if len(batch) > 20 else s
         return torch.stack([1 + moved, 1 - s, 0 * s], dim=1)
 
@@ -74,7 +74,7 @@ class Alone(TorchSampler):
 
 def inputs(count: int = 40) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    return rng.random((count, *SHAPE), dtype=np.float32), rng.integers(0, 5, count)
+    return rng.random((count, *SHAPE), dtype=np.float32), rng.integers(0, 3, count)
 
 
 def rows(sampler, data=None, scheme=None, **known):
@@ -127,8 +127,17 @@ def test_near_ties_fall_as_they_do_alone():
     shared, alone = Edge(), Edge()
     found = rows(TorchSampler(shared))
     assert found == rows(Alone(alone))
-    assert max(shared.seen) == 17 * 19
+    assert shared.seen.count(17 * 19) == 2
     assert max(alone.seen) == 12
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_where_most_draws_are_near_ties_nothing_is_shared():
+    model, data = Edge(often=True), inputs(60)
+    sampler = TorchSampler(model)
+    assert rows(sampler, data) == rows(Alone(Edge(often=True)), data)
+    assert model.seen.count(17 * 19) == 2  # of three: the second was the last
+    assert sampler.room(torch.zeros(SHAPE), 19) == 1
 
 
 @pytest.mark.usefixtures("one_thread")

@@ -17,16 +17,23 @@ from rsbounds.bench import machine
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "instructions.md"
 PROGRAM = """
-#include <rsbounds/quantile.hpp>
+#include <rsbounds/envelope.hpp>
 #include <cstdlib>
 using namespace rsb;
 int main(int, char** v) {
     const double dim = atof(v[1]), nc = atof(v[2]), s = std::sqrt(nc);
     const double x = ncx2_quantile(2., dim, nc);
+    const int n = atoi(v[3]);
     double total = 0;
-    for (int i = 0, n = atoi(v[3]); i < n; ++i)
-        total += v[4][0] == 'q' ? ball_offset(2. + 1e-7 * i, dim, s)
-                                : ncx2_tail(x * (1 + 1e-15 * i), dim, nc).log_upper();
+    for (int i = 0; i < n; ++i) {
+        const double z = 2. + 1e-7 * i;
+        const Budget budget{z, -z, 2 * z, .25, dim, 0};
+        total += v[4][0] == 'q'   ? ball_offset(z, dim, s)
+                 : v[4][0] == 't' ? ncx2_tail(x * (1 + 1e-15 * i), dim, nc).log_upper()
+                 : v[4][0] == 's' ? envelope_radius(budget, SemiElastic{.01})
+                 : v[4][0] == 'l' ? envelope_radius(budget, LipschitzSigma{.1, .2})
+                                  : envelope_radius(budget, SigmaRange{.25 / 1.002, .25 * 1.002});
+    }
     return total == 12345;
 }
 """
@@ -75,6 +82,16 @@ def main() -> None:
         for dim, nc in CASES:
             tail, offset = (instructions(program, dim, nc, kind) for kind in "tq")
             lines.append(f"| {dim} | {nc:.0e} | {tail:.0f} | {offset:.0f} | {offset / tail:.2f} |")
+        lines += [
+            "",
+            "A radius at a score of 2, both branches, sigma = .25:",
+            "",
+            "| d | semi-elastic, rate .01 | Lipschitz .1, floor .2 | range of .2 % each way |",
+            "|---|---|---|---|",
+        ]
+        for dim in (784, 3072, 150528):
+            counts = (f"{instructions(program, dim, 0.0, kind):.0f}" for kind in "slr")
+            lines.append(f"| {dim} | {' | '.join(counts)} |")
     PAGE.write_text("\n".join(lines) + "\n")
 
 

@@ -24,7 +24,7 @@ from rsbounds.schemes import Scheme
 RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 N0, ALPHA = 100, 0.001
 GATES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.65)
-SHARE = 0.8  # of n that a decision list draws at each of its levels
+SHARE = 0.75  # of n that a decision list draws at each of its levels
 CALIBRATE = 1000  # samples of a calibration image at each level
 
 Floats = NDArray[np.float64]

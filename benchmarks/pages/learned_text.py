@@ -34,15 +34,15 @@ PRICES = """**Does sigma(x) help, before and after its price?** From the same co
 is certified; "without price", as if the level at the image held everywhere (no certificate, the
 most that this choice of levels could bring); and what these counts would certify where the noise
 has as many coordinates as the image has pixels. "Constant" is the constant of the same (arithmetic)
-mean level over these images, its network trained in the same way from the same start. Gains in %
-of its ACR, with the standard error of the paired difference over the images; training again would
-move them too.
+mean level over these images, its network trained in the same way from the same start. The last two
+columns compare the ACR, and the one without price, with the constant's: in % of it, the first with
+the standard error of the paired difference over the images. Training again would move them too.
 
 The certified radius is nearly the free one over sqrt(1 + 2 d L^2), L the Lipschitz constant of
 sigma (r sigma for the nearest images) and d the number of coordinates. What is won grows with L,
 what is paid with d L^2: a little of sigma(x) pays wherever the level rises towards images that
 gain from more noise, and the most that can be won falls as 1/d. Levels that rise with the distance
-to the training images rise towards the wrong ones."""
+to the training images rise towards the wrong ones: their free gain falls as r grows."""
 
 LISTS = """**Decision lists** against the runner-up constant of their first level, and against the
 best of their recipe's constants at each radius (the last three: against the list of plain
@@ -57,7 +57,8 @@ TAIL = """
 - **MACER** (8 samples, weight 4) [Zhai et al.], **consistency** (2 samples, weight 10) [Jeong,
   Shin], **SmoothAdv** (radius .5, 1 from level 1 on; 2 samples, 4 steps) [Salman et al.], **mean
   radius** (cross-entropy and the mean of sigma Phi^-1 of the soft votes of 4 samples): all from the
-  Gaussian network of half the epochs. **Told the level**: one network for every level.
+  Gaussian network of half the epochs. **Told the level**: one network for every level, trained
+  twice as long as one of the others.
 - **Sigma network**: sigma(x) over a floor of half the level, trained with the classifier by the
   certified radius, whose gradient sees what the Lipschitz constant costs; "paper" with p_min =
   {p_min} and the scores of Remark 2 [Bergstrom, Sager, Anderson].

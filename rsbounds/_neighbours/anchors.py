@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, real
+from rsbounds._numerics.checks import Array, on_host, real
 from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.threads import cores
 
@@ -23,7 +23,7 @@ class Anchors:
     """Points (N, d) and their squared norms."""
 
     def __init__(self, points: ArrayLike) -> None:
-        points = real("anchors", points, -_LARGEST, _LARGEST, nan=False)
+        points = real("anchors", on_host("anchors", points), -_LARGEST, _LARGEST, nan=False)
         if points.ndim != 2 or 0 in points.shape:
             raise ValueError(f"anchors must have shape (N, d), N and d >= 1; got {points.shape}")
         self.points = np.ascontiguousarray(points)
@@ -32,7 +32,7 @@ class Anchors:
 
     def queries(self, x: ArrayLike) -> Array:
         """``x`` of shape (..., d) as (n, d); NaN passes."""
-        x = real("x", x, -_LARGEST, _LARGEST)
+        x = real("x", on_host("x", x), -_LARGEST, _LARGEST)
         dim = self.points.shape[1]
         if x.ndim == 0 or x.shape[-1] != dim:
             raise ValueError(f"x must have shape (..., {dim}) as the anchors do; got {x.shape}")

@@ -20,7 +20,7 @@ class KNNSigma:
 
     Parameters
     ----------
-    anchors : array_like, shape (N, d)
+    anchors : array_like or Tensor, shape (N, d)
         Points to measure from, usually the training set; |coordinate| <= 1e100.
     sigma_base : float
         The level where dist(x) = shift; positive.

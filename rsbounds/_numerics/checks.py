@@ -86,6 +86,21 @@ def operand(
     return real(name, value, low, high, closed=closed, nan=nan, towards=towards)
 
 
+def on_host(name: str, value: Any) -> Any:
+    """A tensor as a NumPy array: off its device, without its gradient, exactly; all else as it is.
+
+    For points, which nothing is differentiated by. Types that NumPy lacks become float32.
+    """
+    if not hasattr(value, "detach"):
+        return value
+    try:
+        tensor = value.detach().cpu()
+        narrow = tensor.is_floating_point() and tensor.element_size() < 4
+        return (tensor.float() if narrow else tensor).numpy()
+    except (TypeError, RuntimeError):  # no data ("meta"), sparse
+        raise ValueError(f"{name} must be real numbers; got {_short(value)}") from None
+
+
 def whole(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     """``value`` as an int64 array (one int: np.int64) with every element >= low, or ValueError."""
     plain: Any = value

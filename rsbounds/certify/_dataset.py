@@ -12,7 +12,7 @@ from typing import Any
 from rsbounds._numerics.checks import count, whole
 from rsbounds.certify._procedure import BOUND, check_level
 from rsbounds.certify._progress import Progress
-from rsbounds.certify._tasks import task
+from rsbounds.certify._tasks import Counts, task
 from rsbounds.certify._told import Told
 from rsbounds.certify._work import Crew, Here, Outcome, Work, facts
 from rsbounds.composite import Rule
@@ -60,7 +60,7 @@ def certify_dataset(
         As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of them, an
         expert for each level. Workers certify in other processes; this one appends the rows.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
-        As :func:`rsbounds.loading.as_data` takes it.
+        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its ``scale``.
     scheme : Scheme or rsbounds.composite.Rule
         Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, or a decision list
         over several levels.
@@ -113,6 +113,7 @@ def certify_dataset(
     count("n0", n0, 1), count("n", n, 1), count("skip", skip, 1), whole("max", max, -1)
     if out is not None and (BOUNDS[bound].difference_only or BOUNDS[bound].evidence != "counts"):
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
+    _require_place(out)
     source = as_data(data)
     runner_up = _settled(out, runner_up)
     bound = bound if target_radius is None else "anytime"
@@ -137,9 +138,11 @@ def certify_dataset(
         **numbers,
     )
     indices = list(manifest.indices())
-    check_labels(source, 2**62, indices)
     probe = selected[:: len(selected) // PROBES + 1]
-    probes = dict(_probed(work, probe, skip_corrupt))
+    probed = dict(_probed(work, probe, skip_corrupt))
+    classes = _classes(probed.values())
+    check_labels(source, classes, indices)
+    probes = {index: sparse(counts) for index, counts in probed.items()}
     machines = work.machines()  # asked for now that the model has run
     manifest = replace(
         manifest,
@@ -156,6 +159,11 @@ def certify_dataset(
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
+            if not outcome.row.label < classes:
+                raise ValueError(
+                    f"input {outcome.index}: the label must be below the model's number of "
+                    f"classes, {classes}; got {outcome.row.label}"
+                )
             told.of(outcome.row, outcome.alone)
             yield outcome.row, outcome
 
@@ -177,6 +185,14 @@ def certify_dataset(
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 
+def _require_place(out: str | os.PathLike[str] | None) -> None:
+    """OSError now, rather than after the model has run, if no file can be there."""
+    if out is not None and Path(out).is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(out))
+    if out is not None and not Path(out).parent.is_dir():
+        raise FileNotFoundError(2, "No such file or directory", str(out))
+
+
 def versions() -> dict[str, str]:
     """Versions of the packages that rows may depend on."""
     found = {}
@@ -188,14 +204,19 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[tuple[str, str]]:
+def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[tuple[str, Counts]]:
     """Selection counts of some inputs, which tell one model from another."""
     for index in indices:
         try:
-            yield str(index), sparse(work.select(index))
+            yield str(index), work.select(index)
         except CorruptInput:
             if not skip_corrupt:
                 raise
+
+
+def _classes(probed: Iterable[Counts]) -> int:
+    """The number of the model's classes, as far as it is known."""
+    return max((len(counts) for counts in probed), default=2**62)
 
 
 def _elsewhere(x: Any, sigma: float, n: int, generator: Any) -> Any:

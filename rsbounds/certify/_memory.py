@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import real
+from rsbounds._numerics.checks import on_host, real
 from rsbounds.certificate import Certificate
 
 
@@ -47,7 +47,7 @@ class Memory:
 
         Parameters
         ----------
-        x : array_like
+        x : array_like or Tensor
             The input, of the same shape in every call.
         found : Certificate
             Its certificate, with an l2 radius.
@@ -62,12 +62,12 @@ class Memory:
         ValueError
             An input that isn't finite, or not of the first one's size.
         """
-        point = real("x", x, closed="neither", nan=False).ravel()
+        point = real("x", on_host("x", x), closed="neither", nan=False).ravel()
         radius, inside = found.radius, False
         if self._points:
             if point.size != self._points[0].size:
                 raise ValueError(f"x must have {self._points[0].size} numbers; got {point.size}")
-            distance = np.linalg.norm(np.stack(self._points) - point, axis=1)
+            distance = np.array([np.linalg.norm(kept - point) for kept in self._points])
             # twice the error of the norm, on the safe side of either use of the gap
             slack = (point.size + 16) * 2.0**-52 * distance
             gap = distance - np.array([kept.radius for kept in self._kept])

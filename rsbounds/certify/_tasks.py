@@ -77,6 +77,11 @@ def task(
         several = isinstance(model, Sequence)
         samplers = [as_sampler(m) for m in model] if several else as_sampler(model)
         return _Composite(samplers, scheme, known)
+    if not isinstance(scheme, Scheme):
+        raise ValueError(
+            "scheme must be a Scheme or a Rule, such as rsbounds.schemes.gaussian(0.5); got "
+            f"{type(scheme).__name__} {scheme!r}"
+        )
     sampler = as_sampler(model)
     if scheme.sampler is not None and sampler is not model:
         sampler = scheme.sampler(model)

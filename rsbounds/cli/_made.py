@@ -119,6 +119,10 @@ def described(args: argparse.Namespace, loaded: Loaded, stages: Sequence[Loaded]
     found = dict(loaded.describe)
     if args.model_for:
         found["for"] = args.model_for
+        # the probe, which is of the first level alone, would not tell another expert
+        found["experts"] = [
+            stage.describe["parameters"] or stage.describe["source"] for stage in stages
+        ]
     if args.denoiser is not None:
         each = [stage.describe["denoiser"] for stage in stages]
         found["denoiser"] = each if len(each) > 1 else each[0]

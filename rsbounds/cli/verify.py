@@ -15,7 +15,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import count
 from rsbounds.certify import Progress
-from rsbounds.cli import _audit, _engine, _redrawn, _rigorous
+from rsbounds.cli import _audit, _engine, _levels, _redrawn, _rigorous
 from rsbounds.cli.merge import some
 from rsbounds.loading.callables import shown
 from rsbounds.loading.rows import CorruptInput
@@ -33,7 +33,8 @@ def add_parser(subparsers: Any) -> None:
         description="Compute every bound and radius again from the counts and the manifest, in "
         "mpmath and not by the code that wrote them, and report rows above the truth, rows that "
         "don't fit the manifest, duplicates and missing rows; with --data also what doesn't fit "
-        "the data, with --rerun what the model doesn't draw again. Exit status 1 on a finding "
+        "the data, with --anchors or --sigma-function noise levels that aren't those of the "
+        "inputs, with --rerun what the model doesn't draw again. Exit status 1 on a finding "
         "(extra: test).",
     )
     add = parser.add_argument
@@ -49,6 +50,7 @@ def add_parser(subparsers: Any) -> None:
     _engine.add_model(parser, required=False)
     _engine.add_data(parser)
     _engine.add_engine(parser)
+    _levels.add(parser)
     parser.set_defaults(func=run)
 
 
@@ -69,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         if args.rerun is None and getattr(args, name):
             raise ValueError(f"--{name.replace('_', '-')} goes with --rerun")
     manifest = Manifest.read(args.file)
-    if manifest.method not in METHODS:
+    if isinstance(manifest.method, str) and manifest.method not in METHODS:
         raise ValueError(
             f"{args.file} is of method {shown(manifest.method)!r}, which rsbounds has no oracle "
             "for: nothing in it can be verified"
@@ -78,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
         _audit.check_manifest(manifest)
     except ValueError as error:
         raise ValueError(f"the manifest of {args.file} is damaged: {error}") from None
+    _levels.check(args, manifest)
     if args.rigorous:
         _rigorous.check(manifest)
     rows = list(enumerate(_rows(args.file), start=2))
@@ -211,6 +214,7 @@ def _against_data(
     with _engine.open_data(args, loaded) as data:
         yield from _left_out(manifest, len(data))
         inside = []
+        levels = _levels.findings(args, manifest, data)
         for line, row in rows:
             if not row.idx < len(data):
                 yield line, row.idx, f"the data have {len(data)} inputs"
@@ -222,6 +226,8 @@ def _against_data(
             digest = (item.digest or "-")[:16]
             if row.input not in ("-", digest):
                 yield line, row.idx, f"input is {row.input}, {digest} in the data"
+            for text in levels(row, item.x):
+                yield line, row.idx, text
         for index in sorted(manifest.corrupt()):
             with suppress(CorruptInput, IndexError):
                 data.item(index)

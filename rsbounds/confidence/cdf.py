@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, broadcast, real
-from rsbounds._numerics.rounding import EPS, product, round_down
+from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import lower_bound
 from rsbounds.confidence.histogram import ScoreHistogram
@@ -91,7 +91,8 @@ class CDFCertificate:
         distance, sigma = broadcast(distance=distance, sigma=sigma)
         # within an infinite distance nothing is certified, whatever the noise
         shift = np.divide(distance, sigma, where=distance < np.inf, out=distance.copy())
-        return self._mean(shift * (1.0 + EPS))[()]
+        with np.errstate(invalid="ignore"):
+            return self._mean(round_up(shift, EPS))[()]
 
     def radius(self, sigma: Any, level: Any = 0.5) -> Any:
         """Largest distance within which the mean is certified > ``level``, rounded down.
@@ -115,4 +116,4 @@ class CDFCertificate:
     def _mean(self, shift: Array) -> Array:
         z = self.scores - np.asarray(shift)[..., None]
         weights = np.diff(self.thresholds, prepend=0.0)
-        return np.asarray(sc.ndtr(z - EPS * (1.0 + np.abs(z))) @ weights * (1.0 - 1e-12))
+        return round_down(sc.ndtr(round_down(z, EPS)) @ weights, 1e-12)

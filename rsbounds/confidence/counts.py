@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, are_numbers, broadcast, either, every, operand, whole
-from rsbounds._numerics.rounding import EPS
+from rsbounds._numerics.rounding import EPS, round_down, round_up
+from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds._numerics.search import outward
 from rsbounds_ext.kernels import evaluate
 
@@ -148,7 +149,7 @@ def clopper_pearson(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> tuple
 
 def _of_all(n: NDArray[Any], alpha: Array) -> tuple[Array, Array]:
     """Where every trial is a success."""
-    return from_log(np.log(alpha) / n * (1.0 + 4.0 * EPS))
+    return from_log(round_down(np.log(alpha) / n, 4.0 * EPS))
 
 
 def _of_some(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> tuple[Array, Array]:
@@ -166,7 +167,8 @@ def end(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> End:
 
 def from_log(log_p: Array) -> tuple[Array, Array]:
     """(p, 1 - p) from log p, rounded down and up."""
-    return np.exp(log_p) * (1.0 - 2.0 * EPS), -np.expm1(log_p) * (1.0 + 2.0 * EPS)
+    q = round_up(-np.expm1(log_p), 2.0 * EPS)
+    return round_down(np.exp(log_p), 2.0 * EPS), evaluate(np.minimum, q, 1.0)
 
 
 def both(x: Array, in_p: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -177,9 +179,8 @@ def both(x: Array, in_p: NDArray[np.bool_]) -> tuple[Array, Array]:
 
 
 def score(p: Array, q: Array) -> Array:
-    """Phi^-1(p) rounded down; SciPy's ndtri is within 3e-15 relative."""
-    z: Array = either(p < q, sc.ndtri(p), -sc.ndtri(q))
-    return z - EPS * (1.0 + 32.0 * abs(z))
+    """Phi^-1(p) rounded down."""
+    return round_down(either(p < q, ndtri(p), -ndtri(q)), NDTRI_ERROR)
 
 
 def proved(bound: Array, form: str, count: Any, n: Any, alpha: Any) -> Any:

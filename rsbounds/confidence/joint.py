@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from rsbounds._numerics.checks import Array
+from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds.confidence.counts import end
 
 MAX_N = 10**6
@@ -84,8 +85,8 @@ class _Outcome:
         edges = np.linspace(self.floor, top, 33)
         low, high = edges[:-1], edges[1:]
         while low.size:
-            p_b = sc.ndtr(low - theta) * (1.0 - 1e-14)
-            p_a = np.minimum(sc.ndtr(high) * (1.0 + 1e-14), sc.ndtr(theta - low) * (1.0 + 1e-14))
+            p_b = round_down(sc.ndtr(low - theta), 1e-14)
+            p_a = round_up(np.minimum(sc.ndtr(high), sc.ndtr(theta - low)), 1e-14)
             open_ = ~(self.probability(np.minimum(p_a, 1.0), p_b) <= self.level)
             low, high = low[open_], high[open_]
             if np.any(high - low <= self.spacing):

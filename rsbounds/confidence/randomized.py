@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from rsbounds._numerics.checks import Array
-from rsbounds._numerics.rounding import EPS
+from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import (
     End,
@@ -115,7 +115,7 @@ def _log_all(n: NDArray[Any], alpha: Array, u: Array) -> Array:
     """log p where every trial was a success, capped; rounded down."""
     log_p = (np.log(alpha) - np.log(u)) / n
     error = 4.0 * EPS * (np.abs(np.log(alpha)) + np.abs(np.log(u))) / n
-    cap = np.log(alpha) / (n + 1.0) * (1.0 + 4.0 * EPS)
+    cap = round_down(np.log(alpha) / (n + 1.0), 4.0 * EPS)
     return np.asarray(np.minimum(log_p - error, cap))
 
 
@@ -124,4 +124,5 @@ def _from_none(n: NDArray[Any], alpha: Array, u: Array) -> tuple[Array, Array]:
     log_q = (np.log1p(-alpha) - np.log1p(-u)) / n
     error = 4.0 * EPS * (np.abs(np.log1p(-alpha)) + np.abs(np.log1p(-u))) / n
     log_q = np.minimum(log_q + error, 0.0)
-    return np.exp(log_q) * (1.0 + 2.0 * EPS), -np.expm1(log_q) * (1.0 - 2.0 * EPS)
+    q = np.minimum(round_up(np.exp(log_q), 2.0 * EPS), 1.0)
+    return q, round_down(-np.expm1(log_q), 2.0 * EPS)

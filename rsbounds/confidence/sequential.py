@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, real
-from rsbounds._numerics.rounding import EPS
+from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import End, arguments, both, clopper_pearson, score
 
@@ -84,7 +84,7 @@ class SequentialTest:
         return (wealth - error >= -np.log(self.alpha))[()]
 
     def _null(self) -> Array:
-        return np.asarray(self.radius / self.sigma * (1.0 + 2.0 * EPS))
+        return round_up(np.asarray(self.radius / self.sigma), 2.0 * EPS)
 
 
 def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = False) -> Any:
@@ -239,5 +239,5 @@ def _stirling(x: Array) -> Array:
 def probability(z: Array) -> tuple[Array, Array]:
     """(p, q) = Phi(z) and Phi(-z), rounded down and up; SciPy's ndtr is within 2e-13."""
     in_p = z < 0.0
-    x = np.where(in_p, sc.ndtr(z) * (1.0 - 4e-13), sc.ndtr(-z) * (1.0 + 4e-13))
+    x = np.where(in_p, round_down(sc.ndtr(z), 4e-13), round_up(sc.ndtr(-z), 4e-13))
     return both(x, in_p)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, choice, real
-from rsbounds._numerics.rounding import EPS
+from rsbounds._numerics.rounding import EPS, round_up
+from rsbounds._numerics.scores import ndtri
 from rsbounds._numerics.search import Accepted, bisect
 from rsbounds.confidence.counts import End, score
 from rsbounds.confidence.histogram import ScoreHistogram
@@ -173,8 +173,12 @@ def soft_radius_estimate(top: ScoreHistogram, other: ScoreHistogram, sigma: Any)
     0.2280
     """
     sigma = real("sigma", sigma, 0.0, closed="right")
-    z_a, z_b = -sc.ndtri(_deficit(top)), sc.ndtri(_deficit(other.complement()))
+    z_a, z_b = -_score(_deficit(top)), _score(_deficit(other.complement()))
     return np.maximum(0.5 * sigma * (z_a - z_b), 0.0)[()]
+
+
+def _score(p: float) -> float:
+    return float(ndtri(np.asarray(p)))
 
 
 def _alpha(alpha: Any) -> float:
@@ -186,7 +190,7 @@ def _alpha(alpha: Any) -> float:
 
 def soft_end(histogram: ScoreHistogram, alpha: Any, method: str) -> End:
     """The lower bound in all its forms."""
-    log_inverse = -math.log(_alpha(alpha)) * (1.0 + 2.0 * EPS)
+    log_inverse = float(round_up(-math.log(_alpha(alpha)), 2.0 * EPS))
     method = choice("method", method, _METHODS)
     n = histogram.n
     deficit = _deficit(histogram, least=2 if method == "maurer-pontil" else 1)
@@ -194,12 +198,12 @@ def soft_end(histogram: ScoreHistogram, alpha: Any, method: str) -> End:
         case "chernoff":
             q = deficit + _chernoff(deficit, n, log_inverse)
         case "hoeffding":
-            q = deficit + math.sqrt(log_inverse / (2.0 * n)) * (1.0 + 4.0 * EPS)
+            q = deficit + float(round_up(math.sqrt(log_inverse / (2.0 * n)), 4.0 * EPS))
         case "maurer-pontil":
             q = deficit + _maurer_pontil(histogram, log_inverse)
         case _:
             q = deficit + _betting(histogram, deficit, log_inverse)
-    q = min(q * (1.0 + 4.0 * EPS), 1.0)
+    q = min(float(round_up(q, 4.0 * EPS)), 1.0)
     p = np.asarray(np.nextafter(1.0 - q, 0.0) if q < 1.0 else 0.0)
     return End(score(p, np.asarray(q)), p, np.asarray(q))
 
@@ -210,24 +214,25 @@ def _deficit(histogram: ScoreHistogram, least: int = 1) -> float:
     if not n >= least:
         raise ValueError(f"histogram must hold at least {least} scores; got {n}")
     total = math.fsum(histogram.counts[cells] * (1.0 - histogram.edges[cells]))
-    return min(total / n * (1.0 + 4.0 * EPS), 1.0)
+    return min(float(round_up(total / n, 4.0 * EPS)), 1.0)
 
 
 def _chernoff(d: float, n: int, log_inverse: float) -> float:
     """The u with n kl(d, d + u) = log(1/alpha), rounded up, at most 1 - d."""
+    goal = round_up(log_inverse, 4.0 * EPS)
 
     def accepted(u: Array) -> NDArray[np.bool_]:
         ratio = u / (1.0 - d)
         kl = -(1.0 - d) * np.log1p(-ratio) - (d * np.log1p(u / d) if d > 0.0 else 0.0)
         error = 8.0 * EPS * u / (1.0 - ratio)
-        return np.asarray(n * (kl - error) >= log_inverse * (1.0 + 4.0 * EPS))
+        return np.asarray(n * (kl - error) >= goal)
 
     return _least(1.0 - d, accepted)
 
 
 def _maurer_pontil(histogram: ScoreHistogram, log_inverse: float) -> float:
     """sqrt(2 V log(2/alpha)/n) + 7 log(2/alpha)/(3 (n - 1)), rounded up."""
-    log_two = (log_inverse + math.log(2.0)) * (1.0 + 2.0 * EPS)
+    log_two = float(round_up(log_inverse + math.log(2.0), 2.0 * EPS))
     n, cells = histogram.n, histogram.counts > 0
     edges, counts = histogram.edges[cells], histogram.counts[cells]
     centre = float(edges[np.argmax(counts)])
@@ -235,7 +240,7 @@ def _maurer_pontil(histogram: ScoreHistogram, log_inverse: float) -> float:
     square = math.fsum(counts * (edges - centre) ** 2)
     variance = max(square - n * mean * mean, 0.0) + 8.0 * EPS * square
     width = math.sqrt(2.0 * variance / (n - 1) * log_two / n)
-    return (width + 7.0 * log_two / (3.0 * (n - 1))) * (1.0 + 16.0 * EPS)
+    return float(round_up(width + 7.0 * log_two / (3.0 * (n - 1)), 16.0 * EPS))
 
 
 def _betting(histogram: ScoreHistogram, d: float, log_inverse: float) -> float:

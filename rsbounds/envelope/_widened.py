@@ -34,6 +34,15 @@ class Widened:
     ValueError
         A slack that is negative or not finite.
 
+    Notes
+    -----
+    The bounds are rounded outward: where sigma changes by less than a factor 2, a radius is at
+    least that of a slack larger by 2e-14.
+
+    References
+    ----------
+    The theory page on sound noise.
+
     Examples
     --------
     >>> from rsbounds.envelope import SemiElastic, Widened, radius

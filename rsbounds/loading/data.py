@@ -104,12 +104,19 @@ def as_data(data: Any, *, preprocess: Preprocess | None = None, scale: float | N
         return data
     if isinstance(data, str | os.PathLike):
         return open_data(data, preprocess=preprocess, scale=scale)
-    if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1:
+    if isinstance(data, tuple) and len(data) == 2 and _is_array(data[1]):
         x, y = data
+        if np.ndim(y) != 1:
+            raise ValueError(f"data: y must be a label for each input; got shape {np.shape(y)}")
         if len(x) != len(y):
             raise ValueError(f"data: x and y must have one length; got {len(x)} and {len(y)}")
         data = _Pairs(x, y)
     return SequenceData(data, "data", preprocess, scale)
+
+
+def _is_array(y: Any) -> bool:
+    """Whether y is one of labels, rather than the second of two pairs."""
+    return hasattr(y, "shape") or (isinstance(y, list | tuple) and not any(map(np.ndim, y)))
 
 
 class _Pairs:

@@ -131,7 +131,8 @@ def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
     if scale is None and dtype.kind in "iu":
         raise ValueError(
             f"{name}: x must be floating point, or come with a scale to divide by (255 for "
-            f"pixels in 0 ... 255, 1 to take the numbers as they are); got {dtype}"
+            f"pixels in 0 ... 255, 1 to take the numbers as they are; in Python "
+            f"rsbounds.loading.as_data(data, scale=255)); got {dtype}"
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import count, on_host
 from rsbounds.loading.callables import guarded, shown
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.rows import CorruptInput, Data, stored_array
@@ -35,9 +35,13 @@ class SequenceData(Data):
         super().__init__(scale)
         self.name = shown(name)
         if not (hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")) or not len(pairs):
+            got = type(pairs).__name__
+            if hasattr(pairs, "dataset"):
+                got += ", which loads batches: give its dataset"
+            elif hasattr(pairs, "__len__") and not len(pairs):
+                got += " without any"
             raise ValueError(
-                f"{self.name} must return a sequence of pairs (x, y), at least one; "
-                f"got {type(pairs).__name__}"
+                f"{self.name} must be a sequence of pairs (x, y), at least one; got {got}"
             )
         self._pairs, self._preprocess = pairs, preprocess
         self.identity = {
@@ -51,12 +55,12 @@ class SequenceData(Data):
         return len(self._pairs)
 
     def _read(self, i: int) -> tuple[bytes, NDArray[Any], int]:
-        def pair() -> tuple[Any, Any]:
-            x, y = self._pairs[i]
-            return x, y
-
         what = f"{self.name}: input {i}"
-        x, y = guarded(what, pair)
+        pair = guarded(what, lambda: self._pairs[i])
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            length = f" of length {len(pair)}" if hasattr(pair, "__len__") else ""
+            raise ValueError(f"{what} must be a pair (x, y); got {type(pair).__name__}{length}")
+        x, y = pair
         label = count(f"{what}: label", np.asarray(y)[()])
         images = sys.modules.get("PIL.Image")
         if images is not None and isinstance(x, images.Image):
@@ -67,5 +71,5 @@ class SequenceData(Data):
             if self._scale is None:
                 return stored_array(pixels), pixels / np.float32(255), label
             return stored_array(pixels), pixels, label
-        array = guarded(what, lambda: np.asarray(x.detach().cpu() if hasattr(x, "detach") else x))
+        array = guarded(what, lambda: np.asarray(on_host(what, x)))
         return stored_array(array), array, label

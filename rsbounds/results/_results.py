@@ -19,7 +19,7 @@ from rsbounds.results._row import Row
 from rsbounds.results._text import quoted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """Rows of one certification file; ``note`` says what a report must tell of the file."""
 
@@ -27,6 +27,14 @@ class Results:
     rows: tuple[Row, ...]
     note: str = ""
     manifest: Manifest | None = None
+
+    def __repr__(self) -> str:
+        """In a line; the rows are in ``rows``."""
+        named = f"{self.name}: " if self.name else ""
+        said = f"<Results {named}{len(self.rows)} rows"
+        if self.rows:
+            said += f", accuracy {self.clean_accuracy():.4f}, abstentions {self.abstention():.4f}"
+        return f"{said}>"
 
     def certified_accuracy(self, radii: Any) -> Array:
         """Share of rows that are correct with radius >= r, for each r; NaN without rows."""

@@ -41,6 +41,11 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     >>> as_sampler(sampler) is sampler
     True
     """
+    if hasattr(model, "base_classifier") and hasattr(model, "certify"):
+        raise ValueError(
+            f"the model must be the classifier that is smoothed; got {type(model).__name__}, which "
+            "is smoothed already: give its base_classifier"
+        )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
         sampler: Sampler = import_module(_TORCH).TorchSampler(model, **options)

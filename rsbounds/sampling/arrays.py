@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import on_host
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.blocks import block_size, noisy
 from rsbounds.sampling.rows import Scored, checked_scores
@@ -50,7 +51,7 @@ class ArraySampler(Scored):
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> NDArray[np.int64]:
         """Counts of the classes; see :class:`Sampler`."""
-        x = np.asarray(x, dtype=np.float32)
+        x = np.asarray(on_host("x", x), dtype=np.float32)
         whole = grid_noise.on_grid(x) if self.sound_noise else None
         size = block_size(n, x.size)
         counts: Any = 0

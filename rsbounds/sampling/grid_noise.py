@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 LEVELS = 255
 BITS = 63
 CELL_BITS = 16
+LARGEST = 100  # level: its table has half a million thresholds
 STEP = 2.0**-10  # of the scores in :func:`scores`
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 _REACH = Decimal("9.3")  # Phi(-9.3) < 2^-63
@@ -70,10 +71,13 @@ def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
     K is the number of thresholds <= u, less that count. A cell is the first 16 bits of u;
     where it holds no threshold the table has that number, elsewhere -1.
     """
+    if not 0 < sigma <= LARGEST:
+        raise ValueError(f"sigma must be in (0, {LARGEST}] for sound noise; got {sigma}")
     scale = LEVELS * Decimal(sigma)  # exact: a float is a finite decimal
     with localcontext(prec=60):
         reach = int(_REACH * scale) + 2
-        above = [_normal((k + Decimal("0.5")) / scale) for k in range(reach)]
+        # beyond 15 the first 63 bits are what they are there, and the series has no end
+        above = [_normal(min((k + Decimal("0.5")) / scale, Decimal(15))) for k in range(reach)]
         probabilities = [1 - p for p in reversed(above)] + above
         thresholds = np.array([int(2**BITS * p) for p in probabilities], dtype=np.int64)
     cells = _cells(thresholds)

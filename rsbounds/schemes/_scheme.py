@@ -222,9 +222,34 @@ def check_size(x: Any, dim: float) -> None:
 
 
 def level_slack(rounding: float, floor: float) -> float:
-    """The logarithm of the factor that covers the errors of two levels above ``floor``.
+    """What the logarithms of two computed levels may differ by beyond a Lipschitz envelope.
 
-    Each within ``rounding`` of a real level. At the floor that factor is just enough.
+    Parameters
+    ----------
+    rounding : float
+        A proven bound of the error of each level, in [0, floor/4].
+    floor : float
+        What every computed level is at least, > 0.
+
+    Returns
+    -------
+    float
+        -log(1 - 2 rounding/floor), rounded up: at the floor just enough for both errors.
+
+    Raises
+    ------
+    ValueError
+        A rounding that is not in [0, floor/4].
+
+    References
+    ----------
+    The theory page on sound noise.
+
+    Examples
+    --------
+    >>> from rsbounds.schemes import level_slack
+    >>> f"{level_slack(1e-12, 0.25):.3e}"
+    '8.000e-12'
     """
     real("rounding", rounding, 0, floor / 4, nan=False)
     return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST

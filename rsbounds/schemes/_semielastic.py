@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rsbounds._numerics.checks import on_host
 from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.sampling import grid_noise
 from rsbounds.schemes._scheme import (
@@ -79,7 +80,8 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
 
 def _level(knn: KNNSigma, dim: float, sound: bool, x: Any) -> float:
     check_size(x, dim)
-    point = grid_noise.points(x) if sound else np.asarray(x)
+    point = on_host("x", x)
+    point = grid_noise.points(point) if sound else np.asarray(point)
     return positive("sigma(x)", knn.sigma(point.reshape(1, -1)))
 
 

@@ -1,4 +1,4 @@
-"""Whether the rows of a batch are classified each for itself, and alike in batches of any shape."""
+"""Rows of scores: whether each is its own, and alike in batches of any shape; their counts."""
 
 from __future__ import annotations
 
@@ -42,3 +42,15 @@ def doubtful(scores: torch.Tensor) -> torch.Tensor:
     first, second = scores.topk(2, dim=1).values.T
     sure: torch.Tensor = first - second > 2 * tolerance(scores) * scores.abs().amax(1)
     return ~sure  # where a score is not finite too
+
+
+def tally(
+    scores: torch.Tensor, void: torch.Tensor, owner: torch.Tensor | int, owners: int
+) -> torch.Tensor:
+    """Counts of the classes for each owner of rows, shape (owners, classes)."""
+    classes = scores.shape[1]
+    void = void | scores.isnan().any(1)
+    label = scores.argmax(1).masked_fill_(void, classes) + owner * (classes + 1)
+    counts = torch.zeros(owners * (classes + 1), dtype=torch.int64, device=scores.device)
+    counts.scatter_add_(0, label, torch.ones_like(label))
+    return counts.view(owners, classes + 1)[:, :classes]

@@ -6,6 +6,7 @@ import copy
 import math
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import count
 from rsbounds.sampling import Draw, block_seeds, block_size, largest_block
 from rsbounds.torch import _rows, draw
+from rsbounds.torch._ahead import mapped
 from rsbounds.torch._device import CELLS, Counts, autocast_type, home, memory_failure
 
 _TOGETHER = 32  # inputs in one forward pass: what is fixed is then small beside the rest
@@ -157,7 +159,7 @@ class TorchSampler:
         between two classes may fall otherwise. So a draw in which two scores are nearer than
         twice the tolerance by which a row's scores may move is classified again in a batch of its
         own, and the first draws all are: should scores have moved by an eighth of the tolerance,
-        no forward pass is shared from then on.
+        or later more than half of the draws be classified again, nothing is shared from then on.
         """
         self._require_eval()
         places = [self._placed(each.x) for each in draws]
@@ -199,7 +201,8 @@ class TorchSampler:
         self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
     ) -> tuple[torch.Tensor, torch.Tensor]:
         law = draw.on_grid if self.sound_noise else draw.gaussian
-        return law(x, sigma, size, seeds, self._generator)
+        with torch.inference_mode():  # each thread has its own
+            return law(x, sigma, size, seeds, self._generator)
 
     def _shared(
         self, draws: Sequence[Draw], places: Sequence[torch.Tensor], seeds: Sequence[list[int]]
@@ -210,14 +213,16 @@ class TorchSampler:
         sizes = [d.n for d in draws]
         parts = list(torch.split(scores, sizes))
         doubtful = torch.split(_rows.doubtful(scores).cpu(), sizes)
-        for k, block in enumerate(blocks):
-            if doubtful[k].any() or not self._compared:
-                parts[k] = self._scored(block[0])
+        again = [k for k, part in enumerate(doubtful) if part.any() or not self._compared]
+        for k in again:
+            parts[k] = self._scored(blocks[k][0])
         found = torch.cat(parts)
         if not self._compared:
             self._compared, self._shares = True, _rows.agree(scores, found)
+        elif 2 * len(again) > len(draws):
+            self._shares = False
         owner = torch.arange(len(draws)).repeat_interleave(torch.tensor(sizes))
-        tally = self._tally(found, torch.cat(void), owner.to(self.device), len(draws))
+        tally = _rows.tally(found, torch.cat(void), owner.to(self.device), len(draws))
         return list(tally.cpu().numpy())
 
     def _blocks(
@@ -226,20 +231,24 @@ class TorchSampler:
         """Counts of n samples from blocks of one size, as many of them at once as fit."""
         total: Any = 0
         done = 0
-        with torch.inference_mode():
-            while done < len(seeds):
-                group = seeds[done : done + max(self.batch // size, 1)]
-                noisy, failure = None, ""
-                try:
-                    noisy, void = self._noisy(x, sigma, size, group)
-                    counts = self._count(noisy, void[: n - done * size])
-                except RuntimeError as error:
-                    failure = memory_failure(error)
-                else:
-                    total, done = total + counts, done + len(group)
-                    continue
-                drawn, noisy = noisy is not None, None
-                self._halve(len(group), size, drawn, failure)
+        law = partial(self._noisy, x, sigma, size)
+        while done < len(seeds):
+            held = max(self.batch // size, 1)
+            ahead = held > 1 and self.device.type == "cpu" and torch.get_num_threads() > 1
+            step = 1 if ahead else held
+            groups = [seeds[k : k + step] for k in range(done, len(seeds), step)]
+            drawn, failure, noisy, void = False, "", None, None
+            try:
+                for noisy, void in mapped(law, groups, ahead=ahead and len(groups) > 1):
+                    drawn = True
+                    total = total + self._count(noisy, void[: n - done * size])
+                    done += len(noisy)
+                    drawn, noisy, void = False, None, None  # not held while the next is drawn
+            except RuntimeError as error:
+                failure = memory_failure(error)
+            if done < len(seeds):
+                noisy, void = None, None
+                self._halve(2 if ahead else min(step, len(seeds) - done), size, drawn, failure)
         return total  # type: ignore[no-any-return]
 
     def forward(self, batch: torch.Tensor) -> Any:
@@ -263,23 +272,13 @@ class TorchSampler:
         self.num_classes = classes
         return returned  # type: ignore[no-any-return]
 
+    @torch.inference_mode()
     def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> torch.Tensor:
         size = noisy.shape[1]
         split = max(self._parts, -(-size // (self._rows or size)))
         parts = [part for block in noisy for part in block.tensor_split(split)]
         scores = torch.cat([self._scored(part) for part in parts])[: len(void)]
-        return self._tally(scores, void, 0, 1)[0]
-
-    def _tally(
-        self, scores: torch.Tensor, void: torch.Tensor, owner: torch.Tensor | int, owners: int
-    ) -> torch.Tensor:
-        """Counts of the classes for each owner of rows, shape (owners, classes)."""
-        classes = scores.shape[1]
-        void = void | scores.isnan().any(1)
-        label = scores.argmax(1).masked_fill_(void, classes) + owner * (classes + 1)
-        counts = torch.zeros(owners * (classes + 1), dtype=torch.int64, device=self.device)
-        counts.scatter_add_(0, label, torch.ones_like(label))
-        return counts.view(owners, classes + 1)[:, :classes]
+        return _rows.tally(scores, void, 0, 1)[0]
 
     def _scored(self, part: torch.Tensor) -> torch.Tensor:
         scores = self.scores(self.forward(part), part)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from rsbounds import certify as procedure
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import count, on_host
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.schemes import Scheme, gaussian
 from rsbounds.torch._device import autocast_type, home
@@ -214,8 +214,7 @@ class Smooth(torch.nn.Module):
 
 def _host(x: torch.Tensor) -> torch.Tensor:
     """What any scheme can read: on the host, without a gradient, in a type that NumPy has."""
-    x = torch.as_tensor(x).detach().cpu()
-    return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+    return torch.as_tensor(on_host("x", x))
 
 
 def _scheme(sigma: Any) -> tuple[Scheme, FixedNoise | CertifiedNoise | None]:

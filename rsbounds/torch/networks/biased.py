@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from rsbounds._numerics.checks import on_host
 from rsbounds.lbrs import LocallyBiased
 from rsbounds.torch.networks._frozen import frozen
 from rsbounds.torch.networks.lipschitz_bound import gradient_lipschitz_upper_bound
@@ -116,7 +117,7 @@ def locally_biased(
     >>> label.tolist(), radius.round(9).tolist()
     ([1], [0.5])
     """
-    points = np.asarray(anchors, dtype=np.float64)
+    points = np.asarray(on_host("anchors", anchors), dtype=np.float64)
     shape = points.shape[1:]
     call = value_and_grad(model, shape)
     if lip_grad is None:

@@ -106,7 +106,7 @@ class SigmaNetwork(nn.Module):
         """
         network = self.frozen()
         _rounding.settle(network)
-        network.lipschitz_upper_bound()  # refuses what computes something else than its kind
+        lipschitz_upper_bound(network)  # refuses what computes something else than its kind
         return _rounding.level(network, _rounding.UNIT)
 
     def scheme(

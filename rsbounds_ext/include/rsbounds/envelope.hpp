@@ -147,7 +147,7 @@ double guess(const Budget& p, const Envelope& e, bool both, bool& up) {
     const double growth = 2 * p.dim * slope * slope;
     const double start = growth < inf ? p.cohen() / std::sqrt(1 + growth)
                                       : p.cohen() / std::sqrt(2 * p.dim) / slope;
-    double r = start;
+    double r = start, before = 1;
     for (int i = 0; i < 8; ++i) {
         double f = rough_excess(p, e, r, up);
         if (both && i == 1) {
@@ -158,7 +158,9 @@ double guess(const Budget& p, const Envelope& e, bool both, bool& up) {
         if (f != f) return start;
         if (!(next > 0 && next < cap)) next = f > 0 ? 0.5 * r : 2 * r;
         last = r, f_last = f, r = next;
-        if (std::fabs(r - last) <= 5e-5 * r && !(both && i == 0)) break;
+        const double step = std::fabs(r / last - 1);  // its error is about step * before
+        if (step * before <= 1e-8 && !(both && i == 0)) break;
+        before = step;
     }
     return r > 0.01 * start && r < cap ? r : start;
 }

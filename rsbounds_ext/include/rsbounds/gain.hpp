@@ -109,41 +109,41 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
     }
     const Quantile q = quantile(up ? -b : b, 0.5 * dim, 0.5 * s0 * s0, near);
     near = {q.r, q.at.tau};
-    const Ball ball = ball_of(q, s0);
-    if (ball.rho < 1e-140) return tiny_gain(b, alpha, r, up, dim, s0);
-    const double sign = up ? -1 : 1, s1 = r.k * s0, rho1 = ball.rho / r.k, k2 = r.k * r.k;
-    // D = rho^2 - s^2 - N at the end, from its value at the start: (d0 +- moved)/k^2 ...
+    const double rho0 = q.rho(), c2 = q.mu + 2 * q.beta();
+    if (rho0 < 1e-140) return tiny_gain(b, alpha, r, up, dim, s0);
+    const double sign = up ? -1 : 1, s1 = r.k * s0, rho1 = rho0 / r.k, k2 = r.k * r.k;
+    const double lost = 4e-15 * (1 + std::fabs(b));
+    // the end in D = rho^2 - s^2 - N where saddle_at goes by it and it rounds less than rho ...
     const double d0 = q.excess(), moved = dim * r.change2 + alpha * s0 * (1 + k2);
     const Sum2 d1 = two_sum(d0, sign * moved);
-    const bool shallow = d1.hi > -0.2 * k2 * (dim + s1 * s1);  // else saddle_at goes by rho
-    const double by_d = shallow ? (std::fabs(d0) + moved) / (2 * ball.rho * ball.rho) : inf;
-    // ... or u = rho - s; what each may lose, in 8e-16 of rho1
-    const double du = (ball.u * r.change + alpha) / r.k, ds = alpha / (1 + r.k);
-    const double u1 = ball.rho < 0.5 * s0 ? rho1 - s1 : (ball.u + sign * alpha) / r.k;
+    const double by_d = (std::fabs(d0) + moved) / (2 * rho0 * rho0);
+    const bool in_d = by_d < 1 && r.k > 0.1 && d1.hi > -0.2 * k2 * (dim + s1 * s1);
+    // ... else in u = rho - s; `rounding` of rho1 in 8e-16
+    const Ball ball = in_d ? Ball{nan, rho0} : ball_of(q, s0);
+    const double u1 = rho0 < 0.5 * s0 ? rho1 - s1 : (ball.u + sign * alpha) / r.k;
     const double by_u = std::fmin((std::fabs(ball.u) / r.k + std::fabs(u1)) / rho1, 1);
-    const double lost = 4e-15 * (1 + std::fabs(b));
+    const double rounding = 8e-16 * (in_d ? by_d : by_u);
     Gain out;
-    if (u1 < half_space) {
-        const Tail end = by_d < by_u ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, {rho1, 0}, d1 / k2, true)
-                                     : ball_tail(u1, rho1, dim, s1, true);
+    if (in_d || u1 < half_space) {
+        const Tail end = in_d ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, {rho1, 0}, d1 / k2, true)
+                              : ball_tail(u1, rho1, dim, s1, true);
         const double x = end.score(), over = over_normal(end, x);
         const double growth = 2 * (q.mu + end.beta) * end.density * over;
-        const double error = 1.5 * growth * (lost / q.slope + 8e-16 * std::fmin(by_d, by_u));
         // of all sets of that P0 the worst one stays worst to first order: the ball stands still
         const double slope =
             slope_along(end, over, q.mu, rho1, s1, r.rate * rho1, alpha / r.k - r.rate * s1);
-        out = difference(up ? -x : x, b, error, slope);
+        out = difference(up ? -x : x, b, 1.5 * growth * (lost / q.slope + rounding), slope);
     } else {  // a half-space
-        out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / q.slope + 8e-16 * by_u), alpha / r.k);
+        out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / q.slope + rounding), alpha / r.k);
     }
-    const double c2 = q.mu + 2 * q.beta();
-    const double span = std::fmax((du + ds) / std::sqrt(c2), r.change / r.k);
+    const double ds = alpha / (1 + r.k), drho = rho0 * (r.change / r.k);
+    const double span = std::fmax((drho + 2 * ds) / std::sqrt(c2), r.change / r.k);
     if (!(out.error > 8e-13 * out.value && span <= 0.1)) return out;
-    const double drho = ball.rho * (r.change / r.k);
+    const double u0 = ball_of(q, s0).u, du = (u0 * r.change + alpha) / r.k;
     const double total = mean_of(
         [=](double t) {
             const double v = sign * t;
-            return score_slope(ball.u + v * du, ball.rho + v * drho, dim, s0 - v * ds, drho, ds);
+            return score_slope(u0 + v * du, rho0 + v * drho, dim, s0 - v * ds, drho, ds);
         },
         span > 0.01);
     return {total, 5e-13 * total, total};

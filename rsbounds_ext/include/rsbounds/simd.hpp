@@ -107,12 +107,6 @@ RSB_INLINE LogAtan log1p_atan_general(vec q, vec v) {
 }
 
 RSB_INLINE LogAtan log1p_atan(vec q, vec v) {
-    static constexpr double l6[] = {
-        1.0, -0.4999999999999949, 0.33333333331848536, -0.24999998415389615,
-        0.19999235231399487, -0.16496357079733628};
-    static constexpr double a6[] = {
-        0.3333333333333333, -0.19999999999999762, 0.1428571428502144, -0.11111110371686315,
-        0.09090552224889632, -0.07612834254695176};
     static constexpr double l13[] = {
         1.0, -0.4999999999999758, 0.33333333332829695, -0.24999999958678515,
         0.1999999823239658, -0.1666662147523399, 0.14284968502723258, -0.1249168805701892,
@@ -124,9 +118,7 @@ RSB_INLINE LogAtan log1p_atan(vec q, vec v) {
         0.06666307832522822, -0.058783533201551205, 0.05232283052628204,
         -0.04595141512335672, 0.03719057219219671, -0.02366782257510076,
         0.008321798154733233};
-    const double last = v[lanes - 1];
-    if (last <= 0.004) return {v * horner(l6, v), q * v * horner(a6, v)};
-    if (last <= 0.27) return {v * horner(l13, v), q * v * horner(a13, v)};
+    if (v[lanes - 1] <= 0.27) return {v * horner(l13, v), q * v * horner(a13, v)};
     return log1p_atan_general(q, v);
 }
 

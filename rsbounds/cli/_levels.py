@@ -1,0 +1,86 @@
+"""Whether the noise levels of a file's rows are those of its sigma(x).
+
+Bounds and radii follow from a row's counts and its level, so a file whose levels and radii are
+scaled alike is consistent with itself. What the level depends on, anchors or a function, is named
+in the manifest by its hash; a result file may come from strangers, so whoever verifies gives it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rsbounds.certificate import ASSERTED_ENVELOPE
+from rsbounds.cli import _engine, _made, _options
+from rsbounds.loading import Data
+from rsbounds.results import Manifest, Row
+from rsbounds.schemes import METHODS
+
+_GIVEN = ("anchors", "sigma_function")
+_SAME = 1e-6  # relative: what float32 on another machine may differ by
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """What noise levels depend on, as ``certify`` takes it."""
+    group = parser.add_argument_group(
+        "noise levels (with --data)",
+        "compared with sigma(x) at each input; pictures that the model's own steps resize or crop "
+        "need --rerun and --model too",
+    )
+    known = (option for method in METHODS.values() for option in method.options)
+    for option in _options.distinct(known):
+        if option.name in _GIVEN:
+            _options.add(group, option)
+
+
+def check(args: argparse.Namespace, manifest: Manifest) -> None:
+    """ValueError for what can't be compared."""
+    for name in _GIVEN:
+        if getattr(args, name) is None:
+            continue
+        flag = f"--{name.replace('_', '-')}"
+        if args.data is None:
+            raise ValueError(f"{flag} needs --data")
+        if name not in _names(manifest):
+            raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
+
+
+def findings(
+    args: argparse.Namespace, manifest: Manifest, data: Data
+) -> Callable[[Row, Any], Iterator[str]]:
+    """A function of a row and its input: what its level contradicts."""
+    if all(getattr(args, name) is None for name in _GIVEN):
+        return lambda row, x: iter(())
+    scheme = _scheme(args, manifest, data)
+    for name in _names(manifest):
+        had, has = manifest.parameters.get(name), scheme.parameters.get(name)
+        if had != has:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is not what {args.file} was made with: "
+                f"{name} was {had} and is {has}"
+            )
+
+    def compare(row: Row, x: Any) -> Iterator[str]:
+        if x is None:  # not to be decoded
+            return
+        level = scheme.sigma(x)
+        if not abs(row.sigma - level) <= _SAME * level:
+            yield f"sigma is {row.sigma}, {level} at this input"
+
+    return compare
+
+
+def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Any:
+    method = METHODS[manifest.method]
+    assert method.build is not None  # it has options
+    known = {**manifest.parameters, **{name: getattr(args, name) for name in _GIVEN}}
+    if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
+        known |= {"lip": None, "sigma_min": None}  # the network proves its own
+    options = {option.name: known.get(option.name, option.default) for option in method.options}
+    shape = _engine.first(data, skip_corrupt=True).shape
+    return method.build(options, _made._Given(shape, "slack" in manifest.parameters))
+
+
+def _names(manifest: Manifest) -> list[str]:
+    return [o.name for o in METHODS[manifest.method].options if o.name in _GIVEN]

@@ -1,0 +1,167 @@
+"""``--sound-noise`` with every method: rows that verify, rows that are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import MODELS, arguments, models, one_line, prepare, savez
+from optional_packages import package
+
+from rsbounds.cli import main
+from rsbounds.results import Manifest, read_rows
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    place = prepare(tmp_path, monkeypatch)
+    rng = np.random.default_rng(0)
+    savez(x=(rng.integers(0, 256, (12, 1, 6, 6)) / 255).astype(np.float32))
+    np.savez("anchors.npz", x=rng.random((30, 36)))
+    Path("rule.json").write_text(json.dumps(RULE))
+    return place
+
+
+RULE = {
+    "format": 1,
+    "sigmas": [0.5, 0.25],
+    "items": [
+        [{"kind": "margin", "stage": 0, "threshold": 0.0}, {"kind": "score", "stage": 0}],
+        [{"kind": "margin", "stage": 1}],
+    ],
+}
+HALF = """
+def half():
+    return lambda batch: 0.5
+"""
+SEMI = {"method": "semi-elastic", "anchors": "anchors.npz", "rate": 0.1, "k": 3}
+
+
+@pytest.mark.parametrize("model", ["models:linear", "models:torch_linear"])
+def test_semi_elastic_rows_in_sound_noise(work, capsys, model):
+    if model.endswith("torch_linear"):
+        package("torch")
+    known = {"model": model, "sound_noise": "", **SEMI}
+    assert main(arguments(**known)) == 0
+    manifest = Manifest.read(Path("out.tsv"))
+    assert manifest.engine["sound_noise"] is True
+    assert 0 < manifest.parameters["slack"] < 1e-12
+    rows = read_rows(Path("out.tsv"))
+    assert sum(row.radius > 0 for row in rows) > 3
+    assert main(arguments(**known, batch=7, out="7.tsv")) == 0
+    for a, b in zip(rows, read_rows(Path("7.tsv")), strict=True):
+        assert (a.sigma, a.counts, a.radius) == (b.sigma, b.counts, b.radius)
+    for more in ([], ["--rigorous"]):
+        if more:
+            package("flint")
+        assert main(["verify", "out.tsv", *more]) == 0, capsys.readouterr().out
+    again = ["verify", "out.tsv", "--rerun", "3", "--model", model, "--data", "data.npz"]
+    assert main([*again, "--sound-noise"]) == 0, capsys.readouterr().out
+    assert main(["recertify", "out.tsv", "--alpha", "0.01", "--out", "more.tsv"]) == 0
+    assert main(["verify", "more.tsv"]) == 0, capsys.readouterr().out
+
+
+def test_a_slack_that_was_cut_from_the_manifest_or_raised_is_found(work, capsys):
+    assert main(arguments(sound_noise="", **SEMI)) == 0
+    place = Path("out.tsv.manifest.json")
+    entries = json.loads(place.read_text())
+    entries["parameters"]["slack"] = 1e-4
+    place.write_text(json.dumps(entries))
+    capsys.readouterr()
+    assert main(["verify", "out.tsv"]) == 1
+    assert "above the truth" in capsys.readouterr().out
+    entries["parameters"]["slack"] = -1.0
+    place.write_text(json.dumps(entries))
+    assert main(["verify", "out.tsv"]) == 2
+    assert "parameters.slack" in capsys.readouterr().err
+
+
+def test_composites_and_ranges_in_sound_noise(work, capsys):
+    assert main(arguments(method="composite", rule="rule.json", sigma=None, sound_noise="")) == 0
+    assert main(["verify", "out.tsv"]) == 0, capsys.readouterr().out
+    models(MODELS + HALF)
+    known = {"method": "range", "sigma": None, "sigma_function": "models:half"}
+    known |= {"sigma_min": 0.45, "sigma_max": 0.55, "sound_noise": "", "out": "range.tsv"}
+    assert main(arguments(**known)) == 0
+    assert main(["verify", "range.tsv"]) == 0, capsys.readouterr().out
+
+
+def test_a_callables_level_has_no_bound_of_its_rounding(work, capsys):
+    models(MODELS + HALF)
+    known = {"method": "lipschitz", "sigma": None, "sigma_function": "models:half"}
+    known |= {"lip": 0.1, "sigma_min": 0.25, "sound_noise": ""}
+    one_line(capsys, arguments(**known), "--sound-noise needs a bound of the rounding of sigma(x)")
+
+
+LEVELS = """
+def network():
+    import torch
+    from rsbounds.torch import SigmaNetwork
+    torch.manual_seed(0)
+    layers = torch.nn.Flatten(), torch.nn.Linear(36, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1)
+    return SigmaNetwork(torch.nn.Sequential(*layers), 0.25)
+"""
+
+
+def test_lipschitz_rows_in_sound_noise(work, capsys):
+    package("torch")
+    models(MODELS + LEVELS)
+    known = {"model": "models:torch_linear", "method": "lipschitz", "sigma": None}
+    known |= {"sigma_function": "models:network", "sound_noise": ""}
+    assert main(arguments(**known)) == 0
+    manifest = Manifest.read(Path("out.tsv"))
+    assert 0 < manifest.parameters["slack"] < 1e-11
+    assert sum(row.radius > 0 for row in read_rows(Path("out.tsv"))) > 3
+    for more in ([], ["--rigorous"]):
+        assert main(["verify", "out.tsv", *more]) == 0, capsys.readouterr().out
+    assert main(["recertify", "out.tsv", "--runner-up", "off", "--out", "off.tsv"]) == 0
+    assert main(["verify", "off.tsv"]) == 0, capsys.readouterr().out
+    other = ["recertify", "out.tsv", "--method", "lipschitz-integrated", "--out", "other.tsv"]
+    one_line(capsys, other, "--method lipschitz-integrated has no radius for sound noise")
+
+
+SHAPES = """
+def maps():
+    import torch
+    from rsbounds.torch import FixedNoise
+    return FixedNoise(torch.full((1, 6, 6), 0.02), torch.linspace(0.1, 0.4, 36).view(1, 6, 6))
+
+def generator():
+    import torch
+    from rsbounds.torch import CertifiedGenerator, Scale, SigmaNetwork
+    torch.manual_seed(0)
+    h = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 1), Scale(0.01))
+    shape = torch.linspace(0.8, 1.2, 36).view(1, 6, 6)
+    return CertifiedGenerator(Scale(0.1), SigmaNetwork(h, 0.25), shape)
+"""
+
+
+@pytest.mark.parametrize(("method", "noise"), [("anisotropic", "maps"), ("generator", "generator")])
+def test_noise_of_a_shape_in_sound_noise(work, capsys, method, noise):
+    package("torch")
+    models(MODELS + SHAPES)
+    known = {"model": "models:torch_linear", "method": method, "sigma": None}
+    known |= {"noise": f"models:{noise}", "sound_noise": ""}
+    assert main(arguments(**known)) == 0
+    assert main(arguments(**known, batch=7, out="7.tsv")) == 0
+    rows, again = (read_rows(Path(name)) for name in ("out.tsv", "7.tsv"))
+    assert [(r.sigma, r.counts, r.radius) for r in rows] == [
+        (r.sigma, r.counts, r.radius) for r in again
+    ]
+    assert sum(row.radius > 0 for row in rows) > 3
+    manifest = Manifest.read(Path("out.tsv"))
+    own = {"slack", "shift"} & manifest.parameters.keys()
+    assert own == ({"slack", "shift"} if method == "generator" else set())
+    for more in ([], ["--rigorous"]):
+        assert main(["verify", "out.tsv", *more]) == 0, capsys.readouterr().out
+    words = ["--rerun", "2", "--model", "models:torch_linear", "--data", "data.npz"]
+    words += ["--noise", f"models:{noise}", "--sound-noise"]
+    assert main(["verify", "out.tsv", *words]) == 0, capsys.readouterr().out
+
+
+def test_a_target_radius_in_sound_noise(work, capsys):
+    assert main(arguments(target_radius=0.1, sound_noise="", n=20_000, **SEMI)) == 0
+    assert {row.radius for row in read_rows(Path("out.tsv"))} == {0.0, 0.1}
+    assert main(["verify", "out.tsv"]) == 0, capsys.readouterr().out

@@ -1,0 +1,218 @@
+"""What becomes of runs: merged, extended, certified again, said before they begin."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import MODELS, arguments, prepare
+from result_table import RULE, table
+
+from rsbounds.cli import main
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    prepare(tmp_path, monkeypatch)
+    assert main(arguments()) == 0
+    return tmp_path
+
+
+def test_merge_of_some_shards_says_what_is_missing(work, capsys):
+    for i in range(3):
+        assert main(arguments(shard=f"{i}/3", out=f"{i}.tsv")) == 0
+    capsys.readouterr()
+    assert main(["merge", "two.tsv", "0.tsv", "2.tsv"]) == 0
+    assert "8 of 12 rows: inputs 1, 4, 7, 10 missing" in capsys.readouterr().err
+    assert main(["verify", "two.tsv"]) == 1
+    assert "8 of 12 rows" in capsys.readouterr().out
+    assert main(["report", "two.tsv"]) == 0
+    assert "8 of 12 rows" in capsys.readouterr().out
+    assert main(["status", "two.tsv"]) == 1
+    assert "8 of 12 rows" in capsys.readouterr().out
+    assert main(["status", "0.tsv", "1.tsv", "2.tsv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["of"] == 12
+
+
+def test_shards_of_two_models_do_not_merge(work, capsys):
+    assert main(arguments(shard="0/2", out="0.tsv")) == 0
+    (work / "models.py").write_text(MODELS.replace("W /= np.linalg.norm(W)", "W *= -.1"))
+    import sys
+
+    del sys.modules["models"]
+    assert main(arguments(shard="1/2", out="1.tsv")) == 0
+    capsys.readouterr()
+    assert main(["merge", "both.tsv", "0.tsv", "1.tsv"]) == 2
+    assert "probe.0 was" in capsys.readouterr().err
+
+
+def test_an_interrupted_merge_can_be_repeated(work):
+    for i in range(2):
+        assert main(arguments(shard=f"{i}/2", out=f"{i}.tsv")) == 0
+    Path("all.tsv.manifest.json").write_text("{}")  # what a kill between the two files leaves
+    Path("all.tsv.new").write_text("idx")
+    assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
+    assert main(["verify", "all.tsv"]) == 0
+
+
+def test_files_of_two_formats_do_not_merge(work, capsys):
+    for i in range(2):
+        assert main(arguments(shard=f"{i}/2", runner_up="off", out=f"{i}.tsv")) == 0
+    place = Path("0.tsv.manifest.json")
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"format": 1}))
+    capsys.readouterr()
+    assert main(["merge", "both.tsv", "0.tsv", "1.tsv"]) == 2
+    assert "format was 1 and is now 2" in capsys.readouterr().err
+
+
+def test_a_run_is_extended_where_its_rows_stay_valid(work, capsys):
+    assert main(arguments(max=6, skip=2, out="some.tsv")) == 0
+    assert main(arguments(skip=2, out="some.tsv")) == 0
+    assert main(arguments(out="some.tsv")) == 0
+    assert Path("some.tsv").read_text().split("\n")[0] == Path("out.tsv").read_text().split("\n")[0]
+    rows = [line.split("\t") for line in Path("some.tsv").read_text().splitlines()[1:]]
+    assert [row[:5] for row in rows] == [list(row.values())[:5] for row in table()]  # in order
+    assert main(["verify", "some.tsv"]) == 0
+    capsys.readouterr()
+    assert main(arguments(skip=5, out="some.tsv")) == 2
+    assert "rows of the file are not among the inputs selected now" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default:.*void")
+def test_void_samples_are_loud_and_counted(work, capsys):
+    (work / "models.py").write_text(
+        MODELS + "\ndef half():\n"
+        "    def call(batch):\n"
+        "        scores = linear()(batch)\n"
+        "        scores[1000 * np.abs(batch.reshape(len(batch), -1)[:, 0]) % 1 < 0.5] = np.nan\n"
+        "        return scores\n"
+        "    return call\n"
+    )
+    import sys
+
+    del sys.modules["models"]
+    assert main(arguments(model="models:half", out="half.tsv")) == 0
+    err = capsys.readouterr().err
+    assert "samples are void (their scores hold NaN)" in err
+    assert "samples were void" in err
+    header, *lines = (line.split("\t") for line in Path("half.tsv").read_text().splitlines())
+    voids = [int(line[header.index("void")]) for line in lines]
+    assert all(200 < v < 900 for v in voids)
+    assert main(["verify", "half.tsv"]) == 0
+
+
+def test_counts_certify_again_without_the_model(work, capsys):
+    (work / "models.py").unlink()
+    again = ["recertify", "out.tsv", "--out"]
+    assert main([*again, "cohen.tsv", "--runner-up", "off"]) == 0
+    assert main([*again, "same.tsv"]) == 0
+    assert Path("same.tsv").read_text() == Path("out.tsv").read_text()
+    assert main([*again, "anytime.tsv", "--bound", "anytime", "--alpha", "0.01"]) == 0
+    for name in ("cohen", "same", "anytime"):
+        assert main(["verify", f"{name}.tsv"]) == 0
+    history = json.loads(Path("anytime.tsv.manifest.json").read_text())["history"]
+    assert history[0]["recertified"] == "out.tsv"
+    assert history[0]["alpha"] == 0.001
+    capsys.readouterr()
+    assert main([*again, "x.tsv", "--method", "semi-elastic"]) == 2
+    assert "--method semi-elastic needs dim, rate, which out.tsv does not hold" in (
+        capsys.readouterr().err
+    )
+    assert main(["recertify", "out.tsv", "--out", "same.tsv"]) == 2
+    assert "same.tsv exists" in capsys.readouterr().err
+
+
+def test_counts_stay_with_their_classifier(work, capsys):
+    semi = {"method": "semi-elastic", "anchors": "data.npz", "rate": 0.01, "k": 2}
+    assert main(arguments(**semi, out="semi.tsv")) == 0
+    capsys.readouterr()
+    again = ["recertify", "semi.tsv", "--out", "fixed.tsv", "--method", "gaussian"]
+    assert main(again) == 2  # Cohen's radius is not one of sigma(x)
+    assert "--method gaussian certifies another classifier than semi.tsv" in capsys.readouterr().err
+    assert not Path("fixed.tsv").exists()
+
+
+def test_an_asserted_envelope_stays_asserted(work):
+    (work / "models.py").write_text(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
+    import sys
+
+    del sys.modules["models"]
+    known = {"method": "lipschitz", "sigma_function": "models:half", "lip": 0.01, "sigma_min": 0.25}
+    assert main(arguments(**known, sigma=None, out="lip.tsv")) == 0
+    again = ["recertify", "lip.tsv", "--out", "other.tsv", "--method", "lipschitz-integrated"]
+    assert main(again) == 0
+    assert main(["verify", "other.tsv"]) == 0
+    scopes = {line.split("\t")[11] for line in Path("other.tsv").read_text().splitlines()[1:]}
+    assert scopes == {"sigma(x) with an asserted envelope"}
+
+
+def test_a_rule_is_certified_and_certified_again(work, capsys):
+    Path("rule.json").write_text(json.dumps(RULE))
+    listed = arguments(sigma=None, method="composite", rule="rule.json", out="list.tsv")
+    assert main(listed) == 0
+    assert main(["verify", "list.tsv"]) == 0
+    assert main(arguments(sigma=0.5, out="wide.tsv")) == 0
+    command = ["recertify", "out.tsv", "wide.tsv", "--rule", "rule.json", "--out", "again.tsv"]
+    assert main(command) == 0
+    assert main(["verify", "again.tsv"]) == 0
+    for name in ("list", "again"):
+        lines = Path(f"{name}.tsv").read_text().splitlines()
+        header = lines[0].split("\t")
+        assert header[-4:] == ["item", "binding", "stage_select", "stage_counts"]
+        place = max(range(1, 13), key=lambda k: float(lines[k].split("\t")[3]))
+        fields = lines[place].split("\t")
+        fields[3] = repr(float(fields[3]) * (1 + 1e-6))
+        lines[place] = "\t".join(fields)
+        Path(f"{name}.tsv").write_text("\n".join(lines) + "\n")
+        capsys.readouterr()
+        assert main(["verify", f"{name}.tsv"]) == 1
+        assert "above the truth" in capsys.readouterr().out
+    assert main(["recertify", "out.tsv", "--rule", "rule.json", "--out", "no.tsv"]) == 2
+    assert "no file is of noise level 0.5" in capsys.readouterr().err
+
+
+def test_experts_for_levels_of_a_rule(work, capsys):
+    Path("rule.json").write_text(json.dumps(RULE))
+    listed = arguments(sigma=None, method="composite", rule="rule.json", out="list.tsv")
+    assert main([*listed, "--model-for", "0.25=models:other"]) == 0
+    listed = arguments(sigma=None, method="composite", rule="rule.json", out="x.tsv")
+    assert main([*listed, "--model-for", "0.3=models:other"]) == 2
+    assert "SIGMA one of 0.5, 0.25" in capsys.readouterr().err
+    assert main(arguments(rule="rule.json", out="x.tsv")) == 2
+    assert "--rule goes with --method composite" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["recertify", "--rule", "rule.json"], ["fit-rule"]])
+def test_two_files_of_one_noise_level(work, capsys, command):
+    Path("rule.json").write_text(json.dumps(RULE))
+    assert main(arguments(seed=1, out="more.tsv")) == 0
+    capsys.readouterr()
+    assert main([*command, "out.tsv", "more.tsv", "--out", "new"]) == 2
+    assert "more.tsv is the second file of noise level 0.25" in capsys.readouterr().err
+
+
+def test_rows_of_another_bound_verify(work):
+    for bound in ("anytime", "randomized"):
+        assert main(arguments(bound=bound, max=4, out=f"{bound}.tsv")) == 0
+        assert main(["verify", f"{bound}.tsv"]) == 0
+
+
+def test_no_regular_file_is_written(work, capsys):
+    for place in ("/dev/null", "/dev/full"):
+        assert main(arguments(out=place)) == 2
+        assert f"{place} is not a regular file" in capsys.readouterr().err
+    assert not Path("/dev/null.manifest.json").exists()
+
+
+def test_what_cannot_come_out_well_is_said_before_sampling(work, capsys):
+    assert main(arguments(n=9, max=1, out="few.tsv")) == 0
+    assert "with n = 9 and alpha = 0.001 nothing can be certified" in capsys.readouterr().err
+    assert main(arguments(target_radius=3, max=1, out="far.tsv")) == 0
+    assert "is above the largest that n = 1000 samples can show" in capsys.readouterr().err
+    with np.load("data.npz") as data:
+        np.savez("big.npz", x=255 * data["x"], y=data["y"])
+    assert main(arguments(data="big.npz", max=1, out="big.tsv")) == 0
+    assert "--scale 255" in capsys.readouterr().err
+    assert main(arguments(out="n.tsv", max=1, n="1e3")) == 0
