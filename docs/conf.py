@@ -77,7 +77,13 @@ def by_name(
     return tuple(text and ALIAS.sub(r"\1", text) for text in (signature, returned))
 
 
+def fields(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """The fields of a NamedTuple are told in its docstring."""
+    return True if (getattr(obj, "__doc__", "") or "").startswith("Alias for field") else None
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-process-signature", by_name)
     app.add_directive("command-help", CommandHelp)
+    app.connect("autodoc-skip-member", fields)
     app.connect("autodoc-process-docstring", as_markup, priority=100)

@@ -204,6 +204,14 @@ def composites(bench: Bench, nets: Nets, rows: dict[str, dict[float, Row]]) -> l
     return body
 
 
+def told_size(name: str) -> str:
+    size = SIZES[name]
+    moved = (
+        f", each as it is and moved by a pixel {size.shifts - 1} ways," if size.shifts > 1 else ""
+    )
+    return f"{size.train:,}{moved}"
+
+
 def section(name: str, count: int, n: int, epochs: int) -> str:
     """One data set's part of the page."""
     torch.set_num_threads(1)
@@ -232,7 +240,7 @@ def section(name: str, count: int, n: int, epochs: int) -> str:
     spent = f"Training and certification took {time.process_time() - start:.0f} s of one processor."
     text = [
         f"\n## {name}\n",
-        f"{len(data.held.y)} images to certify, {len(data.train.y)} to train on.\n",
+        f"{len(data.held.y)} images to certify; {told_size(name)} to train on.\n",
         table(top),
         f"\n{PRICES}\n",
         table([price_head, *(p.cells() for p in levels)]),

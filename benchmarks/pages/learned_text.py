@@ -18,8 +18,8 @@ scope is "fixed noise at this input only", and their numbers stand here for comp
 {count} images of each, n0 = {n0}, n = {n}, alpha = .001, seed 0, for every row. A decision list
 draws {share} at each of its levels, as far as it has to: the column of samples holds the mean
 total. It was chosen by {calibration} images that are neither trained on nor certified. Both data
-sets at once took {minutes} minutes, one processor each, on {machine},
-rsbounds {version}.
+sets at once took {minutes} minutes, one processor each, on
+{machine}, rsbounds {version}.
 
 All networks but two read the first {components} principal components of the training images,
 u = Q(x - m) with orthonormal rows Q, and the noise is drawn there. Noise of level sigma on x is

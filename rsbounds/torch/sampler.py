@@ -201,8 +201,7 @@ class TorchSampler:
         self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
     ) -> tuple[torch.Tensor, torch.Tensor]:
         law = draw.on_grid if self.sound_noise else draw.gaussian
-        with torch.inference_mode():  # each thread has its own
-            return law(x, sigma, size, seeds, self._generator)
+        return law(x, sigma, size, seeds, self._generator)
 
     def _shared(
         self, draws: Sequence[Draw], places: Sequence[torch.Tensor], seeds: Sequence[list[int]]
@@ -231,7 +230,7 @@ class TorchSampler:
         """Counts of n samples from blocks of one size, as many of them at once as fit."""
         total: Any = 0
         done = 0
-        law = partial(self._noisy, x, sigma, size)
+        law = partial(torch.inference_mode()(self._noisy), x, sigma, size)  # in any thread
         while done < len(seeds):
             held = max(self.batch // size, 1)
             ahead = held > 1 and self.device.type == "cpu" and torch.get_num_threads() > 1
