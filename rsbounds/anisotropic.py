@@ -283,9 +283,9 @@ def _reach(scale: Array, power: Floats) -> Array:
     """1 / |1/scale| in the norm of exponent 1/power, along the last axis."""
     smallest = scale.min(axis=-1)
     power = np.asarray(power)[..., None]
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", under="ignore"):
         terms = (smallest[..., None] / scale) ** (1.0 / power)
-    reach: Array = smallest / _sum(terms) ** power[..., 0]
+        reach: Array = smallest / _sum(terms) ** power[..., 0]
     return reach
 
 

@@ -100,7 +100,7 @@ def radius(
     dim = operand("dim", dim, 1.0, closed="left")
     half, sigma, norm, dim = broadcast(p_a=half, sigma=sigma, norm=norm, dim=dim)
     spread, error = _spread(norm, dim)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         value = sigma * half / spread
     if not every((abs(value) < np.inf) | (half == np.inf)):
         # an overflow, only for sigma > 1, so sigma / spread is no subnormal
@@ -156,7 +156,7 @@ def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:
     sigma = real("sigma", sigma, 0.0, closed="neither")
     z, sigma = broadcast(p=z, sigma=sigma)
     square = np.where(np.isinf(z), 0.0, z**2)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         slope = np.maximum(np.exp(-square / 2) / np.sqrt(2 * np.pi) / sigma, SMALLEST)
     return round_up(np.where(np.isinf(z), 0.0, slope), 2 * NDTRI_ERROR * (square + 2))
 
@@ -199,7 +199,7 @@ def lipschitz_radius(p_a: ArrayLike, p_b: ArrayLike | None, lip: ArrayLike) -> F
     lip = real("lip", lip, 0.0, closed="left", towards=np.inf)
     p_a, p_b, lip = broadcast(p_a=p_a, p_b=p_b, lip=lip)
     difference = p_a - p_b
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
         value = np.divide(
             difference / 2, lip, where=~(difference <= 0), out=np.zeros(difference.shape)
         )
@@ -242,7 +242,7 @@ def naive_lipschitz(sigma: ArrayLike, dim: ArrayLike) -> Floats:
     sigma = real("sigma", sigma, 0.0, closed="neither")
     dim = real("dim", dim, 1.0, closed="left")
     dim, sigma = broadcast(dim=dim, sigma=sigma)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         return round_up(np.sqrt(dim) / sigma, 2 * EPS)
 
 
@@ -337,5 +337,5 @@ def vanishing_sigma(radius: ArrayLike, n_classes: ArrayLike, dim: ArrayLike) -> 
     n_classes = whole("n_classes", n_classes, 2)
     dim = real("dim", dim, 2.0, closed="left")
     radius, n_classes, dim = broadcast(radius=radius, n_classes=n_classes, dim=dim)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         return round_up(radius * np.sqrt(n_classes / dim), 4 * EPS)

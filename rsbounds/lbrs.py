@@ -109,7 +109,7 @@ def boundary_radius(
         value=value, grad_norm=grad_norm, alpha=alpha, lip_grad=lip_grad
     )
     curvature = {"tight": 2.0, "paper": 4.0}[choice("method", method, ("tight", "paper"))]
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
         slope = alpha * lip_grad + grad_norm
         # the square root by parts: neither the square nor the product overflows
         root = np.hypot(slope, np.sqrt(curvature * lip_grad) * np.sqrt(value))

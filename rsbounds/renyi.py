@@ -102,7 +102,7 @@ def radius(
         p_a=p_a, p_b=p_b, sigma0=sigma0, sigma1=sigma1, dim=dim
     )
     square = np.empty(p_a.shape)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         for start in range(0, p_a.size, _PIECE):
             piece = slice(start, start + _PIECE)
             problems = (v.reshape(-1)[piece] for v in (p_a, p_b, sigma0, sigma1, dim))

@@ -43,9 +43,10 @@ def radius(
     p_a : array_like
         Lower bound on the top class's probability, in [0, 1].
     sigma : array_like
-        sigma(x0), in the units of the input; positive.
+        sigma(x0), in the units of the input; positive. A long double is rounded down.
     rate : array_like
-        Semi-elasticity: \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\|; in [0, inf).
+        Semi-elasticity: \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\|; in [0, inf). A
+        long double is rounded up.
     dim : array_like
         Dimension of the input, a real number in [1, 1e8].
     p_b : array_like, optional
@@ -133,6 +134,7 @@ def xi(
     return _value(flag_nan(score if scores else ndtr(score)))
 
 
+@np.errstate(under="ignore")
 def worst_case_ball(
     distance: ArrayLike, p_a: ArrayLike, sigma0: ArrayLike, sigma1: ArrayLike, dim: ArrayLike
 ) -> tuple[Floats, Floats, NDArray[np.bool_] | np.bool_]:

@@ -33,7 +33,7 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
     x, q : array_like
         Point in the units of `scale`; probability in [0, 1].
     df : array_like
-        Degrees of freedom, a real number in [1, 1e8].
+        Degrees of freedom, a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, in [0, 1e60].
     loc, scale : array_like, optional

@@ -54,3 +54,16 @@ def test_errors_are_measured_at_the_truth(compared: Any) -> None:
 def test_numbers_from_r_are_exact(compared: Any) -> None:
     assert compared.from_r((0.1).hex()) == 0.1
     assert compared.from_r("Inf") == np.inf
+
+
+def test_boost_is_asked_for_the_same_doubles(compared: Any, tmp_path: Path) -> None:
+    ask = compared.boost(tmp_path)
+    if ask is None:
+        pytest.skip("no compiler that finds Boost.Math")
+    point = compared.Point(3.0, 4.0, 0.05, True, float(special.ncx2_isf(0.05, 3, 4.0)))
+    x, p, df, nc, up = (float(column[0]) for column in compared.columns([point]))
+    tail, density, quantile = ask("values", [(x, p, df, nc, up)])[0]
+    assert tail == pytest.approx(0.05, rel=1e-12)
+    assert density == pytest.approx(float(special.ncx2_pdf(x, df, nc)), rel=1e-12)
+    assert quantile == pytest.approx(x, rel=1e-12)
+    assert (ask("times", [(1.0, 9.0, df, nc)]) > 0).all()

@@ -119,3 +119,48 @@ def test_probabilities_that_float64_would_round_up_are_rounded_down():
         gaussian.radius(0.5, 0.5, np.longdouble(2) ** -60),
     ):
         assert 0 < found <= below
+
+
+WIDE = np.finfo(np.longdouble).nmant > 52
+TENTH = np.longdouble(1) / 10  # below the float64 0.1
+
+
+@pytest.mark.skipif(not WIDE, reason="long double is float64 here")
+def test_parameters_that_float64_does_not_hold_are_rounded_outward():
+    up, down = 0.1, np.nextafter(0.1, 0)
+    radius = envelope.radius
+    assert radius(0.99, TENTH, SemiElastic(TENTH), 784) == radius(0.99, down, SemiElastic(up), 784)
+    assert radius(0.99, 0.25, LipschitzSigma(TENTH, TENTH), 784) == radius(
+        0.99, 0.25, LipschitzSigma(up, down), 784
+    )
+    third, below = np.longdouble(1) / 3, 1 / 3  # above the float64
+    assert radius(0.99, 0.33, SigmaRange(third * 0.98, third), 784) == radius(
+        0.99,
+        0.33,
+        SigmaRange(rounded_down(third * 0.98), np.nextafter(below, 1)),
+        784,
+    )
+    one = radius(0.99, 0.25, SemiElastic(0.01), 784, mean_lip=TENTH)
+    assert one == radius(0.99, 0.25, SemiElastic(0.01), 784, mean_lip=up)
+    table = TableEnvelope([third], [TENTH], [third])
+    assert table.distance[0] == below
+    assert table.low[0] == down
+    assert table.high[0] > third
+
+
+def rounded_down(value):
+    near = np.float64(value)
+    return near if near <= value else np.nextafter(near, 0)
+
+
+@pytest.mark.skipif(not WIDE, reason="long double is float64 here")
+@pytest.mark.parametrize("shape", [LipschitzSigma(0.1, 0.05), SigmaRange(0.24, 0.26)])
+def test_a_sigma_with_no_safe_side_is_refused(shape):
+    """The radius grows with sigma0, but falls with its distance from the smallest sigma."""
+    assert envelope.radius(0.99, np.longdouble(0.25), shape, 784) > 0
+    with pytest.raises(ValueError, match="sigma must be float64 numbers, as no rounding is safe"):
+        envelope.radius(0.99, TENTH, shape, 784)
+    with pytest.raises(ValueError, match="dim must be float64 numbers"):
+        envelope.radius(0.99, 0.25, shape, 784 + TENTH)
+    with pytest.raises(ValueError, match=r"got 1 of 2 values"):
+        envelope.radius(0.99, np.array([0.25, TENTH]), shape, 784)

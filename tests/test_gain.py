@@ -80,7 +80,7 @@ def test_the_truth_of_the_search_is_the_oracle(
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [101, 102])
 def test_no_error_exceeds_its_bound(attack: Callable[..., list[str]], seed: int) -> None:
-    """20,000 evaluations each; a search of 200,000 reached .34."""
+    """20,000 evaluations each; three searches of 33,000 reached .29."""
     assert 0.05 < float(attack("search", seed, 20_000)[0]) <= 1
 
 

@@ -277,3 +277,26 @@ def test_rows_of_the_tables_again(name: str) -> None:
             stored = mp.mpf(high) + mp.mpf(low)
             # Values below 1e-290 lose their low part to underflow.
             assert make_tables.agree(value, stored) or abs(stored) < 1e-290, (row, key)
+
+
+@pytest.mark.parametrize("df", ["0.7", "0.01", "1e-10"])
+@pytest.mark.parametrize(
+    ("x", "nc"), [("0.7", "40"), ("40", "30"), ("1e4", "0.5"), ("1e-2", "500")]
+)
+def test_below_one_degree_the_methods_agree(df: str, x: float, nc: float) -> None:
+    """The contour settles slowly where df and nc x are both small; neither is here."""
+    contour, series = (
+        oracle.ncx2_tails(x, df, nc, dps=25, method=m) for m in ("contour", "series")
+    )
+    for one, other in zip(contour, series, strict=True):
+        assert abs(one - other) <= mp.mpf("1e-24") * max(1, abs(other))
+
+
+def test_below_one_degree_the_central_law_is_an_incomplete_gamma() -> None:
+    for df, x in (("1e-10", "0.4"), ("0.01", "1e-5"), ("0.5", "50"), ("1e-200", "3")):
+        with mp.workdps(300):
+            a, y = mp.mpf(df) / 2, mp.mpf(x) / 2
+            truth = mp.log(mp.gammainc(a, y) / mp.gamma(a))
+        assert abs(oracle.ncx2_logsf(x, df, 0, dps=25) - truth) <= mp.mpf("1e-22")
+    with pytest.raises(ValueError, match="df must be > 0"):
+        oracle.ncx2_tails(1, 0, 1)

@@ -8,7 +8,7 @@ import pytest
 from mpmath import mp
 from test_oracle import close
 
-from rsbounds import oracle
+from rsbounds import envelope, oracle
 
 
 @pytest.fixture(autouse=True)
@@ -163,3 +163,15 @@ def test_renyi_radius() -> None:
         assert radius > 0
         assert oracle.worst_score(radius, -z, 0.5, sigma1, 5) < 0
     assert oracle.renyi_radius(z, 0.5, 0.6, 784) == 0
+
+
+def test_a_floor_that_is_all_but_zero():
+    """The secant steps left the bracket here: the low branch is at sigma's floor for most of it."""
+    sigma, lip, floor = 0.2750291537980145, 1.8669661873264214, 2.750291537980145e-21
+    bounds = oracle.lipschitz_sigma(sigma, lip, floor)
+    z_a, z_b = 26.139126378309598, -31.065147262295767
+    radii = oracle.envelope_branches(z_a, sigma, bounds, 2.0, z_b)
+    shape = envelope.LipschitzSigma(lip, floor)
+    found = envelope.branch_radii(z_a, sigma, shape, 2.0, z_b, scores=True)
+    for value, truth in zip(found, radii, strict=True):
+        assert 0 <= (truth - float(value)) / truth <= 1e-11

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rsbounds import anisotropic, envelope, gaussian, lipschitz, renyi, semielastic
+from rsbounds import anisotropic, envelope, gaussian, lipschitz, oracle, renyi, semielastic
 from rsbounds.confidence import CDFCertificate, lower_bound
 from rsbounds.envelope import LipschitzSigma, SigmaRange
 
@@ -162,3 +162,53 @@ def test_scores_and_levels_of_a_distribution_are_finite():
     with pytest.raises(ValueError, match="sigma must be in"):
         certificate.radius(np.inf)
     assert certificate.radius(1e300) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("distance", "z_a", "sigma0", "sigma1", "dim"),
+    [
+        (0.0, 1e5, 1e-300, 1e300, 1),
+        (0.0, 1e5, 1e300, 1e-300, 1),
+        (0.0, 1e5, 1.0, 1e155, 1),
+        (0.0, -3.0, 1e-100, 1e100, 784),
+        (5.0, 3.0, 1.0, 1e160, 150528),
+        (1e300, 1e5, 1e-300, 1e300, 784),
+        (3e75, 2.0, 1e-80, 1e75, 3),
+    ],
+)
+def test_worst_case_where_the_ratio_of_levels_overflows(distance, z_a, sigma0, sigma1, dim):
+    """It was infinite from sigma1 = 1e154 sigma0 on."""
+    found = semielastic.xi(distance, z_a, sigma0, sigma1, dim, scores=True)
+    truth = oracle.worst_score(distance, -mp.mpf(z_a), sigma0, sigma1, dim, dps=20)
+    assert found == pytest.approx(float(truth), rel=1e-13)
+
+
+UNDERFLOWS = {
+    "gaussian": lambda t: gaussian.radius(0.99, t),
+    "gaussian of a tiny p": lambda t: gaussian.radius(t, 1.0),
+    "another norm": lambda t: gaussian.radius(0.99, t, norm=np.inf, dim=784),
+    "max_radius": lambda t: gaussian.max_radius(100, 0.001, t),
+    "range": lambda t: envelope.radius(0.99, t, SigmaRange(t, t), 784),
+    "table": lambda t: envelope.radius(
+        0.99, t, envelope.TableEnvelope([1.0], [5e-324], [1e-300]), 784
+    ),
+    "integrated": lambda t: lipschitz.radius(
+        0.99, t, lip=0.1, sigma_min=0, dim=784, method="integrated"
+    ),
+    "worst ball": lambda t: semielastic.worst_case_ball(t, 0.99, 1.0, 1.1, 784)[1],
+    "anisotropic": lambda t: anisotropic.radius(0.99, np.stack([t, t / t], -1), norm=np.inf),
+    "laplace": lambda t: anisotropic.laplace_radius(0.99, t),
+    "renyi": lambda t: renyi.radius(0.99, t, t, 784),
+    "lower_bound": lambda t: lower_bound(99, 100, t),
+    "local_lipschitz": lambda t: gaussian.local_lipschitz(t, 1e300),
+}
+
+
+@pytest.mark.parametrize("name", UNDERFLOWS)
+@pytest.mark.parametrize("size", [1, 3])
+def test_underflow_is_no_error_of_the_callers(name, size):
+    """np.errstate(under="raise") is the caller's, about the caller's own arithmetic."""
+    tiny = np.float64(5e-324) if size == 1 else np.full(size, 5e-324)
+    expected = UNDERFLOWS[name](tiny)
+    with np.errstate(under="raise"):
+        np.testing.assert_array_equal(UNDERFLOWS[name](tiny), expected)

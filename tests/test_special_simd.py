@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import rsbounds_ext
 from rsbounds import special
 
-COMPILER = shutil.which("c++")
+COMPILER, CMAKE = shutil.which("c++"), shutil.which("cmake")
 FLAGS = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wno-psabi", "-shared", "-fPIC"]
 SOURCE = """
 #include <rsbounds/api.hpp>
@@ -52,3 +53,19 @@ def test_same_bits_whatever_the_instructions(extra: list[str], tmp_path: Path) -
     np.testing.assert_array_equal(found[0], score)
     np.testing.assert_array_equal(found[1], special.ball_offset(score, dim, s))
     np.testing.assert_array_equal(found[2], special.ncx2_logpdf((s + u) ** 2, dim, s * s))
+
+
+@pytest.mark.skipif(COMPILER is None or CMAKE is None, reason="no C++ compiler or no CMake")
+@pytest.mark.parametrize(("switch", "given"), [("1", True), ("0", False), ("", False)])
+def test_the_switch_to_the_baselines_instructions(
+    switch: str, given: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RSBOUNDS_PORTABLE=1 at build time: one copy of the quadrature, as the test above compiles."""
+    assert CMAKE is not None
+    monkeypatch.setenv("RSBOUNDS_PORTABLE", switch)
+    sources = Path(__file__).parent.parent / "rsbounds_ext"
+    options = ["-DSKBUILD_PROJECT_NAME=rsbounds", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    options.append(f"-DPython_EXECUTABLE={sys.executable}")
+    command = [CMAKE, "-S", str(sources), "-B", str(tmp_path), *options]
+    subprocess.run(command, check=True, capture_output=True)
+    assert ("-DRSB_CLONES=" in (tmp_path / "compile_commands.json").read_text()) is given

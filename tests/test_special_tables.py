@@ -56,8 +56,6 @@ def test_score_error_is_within_its_bound() -> None:
     score = special.ball_score(t["u"], t["dim"], t["s"])
     error = difference(score, t, "score")
     assert_below(error, special.error_bound("ball_score", score) + 5e-324, t, "u", "dim", "s")
-    # The target is 1e-13 max(1, |z|); measured 8e-16: the ceiling is the measurement, doubled.
-    assert_below(error, 1.6e-15 * np.maximum(1, np.abs(t["score_hi"])), t, "u", "dim", "s")
 
 
 def test_score_is_the_same_under_any_order_of_the_points() -> None:
@@ -97,10 +95,9 @@ def test_the_smaller_tail(name: str, log: str) -> None:
     t = rows(t, small)
     p = getattr(special, f"ncx2_{name}")(t["x"], t["df"], t["nc"])
     relative = relative_to_log(p, t, log)
-    near = t[f"{log}_hi"] > -230.2  # p >= 1e-100
-    assert near.sum() > 200
-    assert_below(relative, np.where(near, 2e-13, 1e-12), t, "x", "df", "nc")
+    assert (t[f"{log}_hi"] < -230.2).sum() > 50  # p < 1e-100
     assert_below(relative * p, special.error_bound(f"ncx2_{name}", p), t, "x", "df", "nc")
+    assert_below(relative, np.full_like(p, 4e-16), t, "x", "df", "nc")  # seen 2.7e-16
 
 
 def relative_to_log(value: Array, t: dict[str, Array], log: str) -> Array:
@@ -119,13 +116,12 @@ def test_density() -> None:
     t = rows(t, normal)
     pdf = special.ncx2_pdf(t["x"], t["df"], t["nc"])
     relative = relative_to_log(pdf, t, "logpdf")
-    assert_below(relative, np.where(t["logpdf_hi"] > -80, 1e-13, 1e-12), t, "x", "df", "nc")
     assert_below(relative * pdf, special.error_bound("ncx2_pdf", pdf), t, "x", "df", "nc")
 
 
 # --- quantiles ----------------------------------------------------------------------------
 
-ULPS = 4  # "a few units in the last place": at most 3.0 seen
+ULPS = 2  # at most 1.4 seen
 
 
 def quantile_holds(value: Array, t: dict[str, Array], key: str, z: Array, slope: Array) -> None:

@@ -20,7 +20,7 @@ from rsbounds import oracle, special
 from rsbounds.stats import ncx2
 
 METHODS = ("cdf", "sf", "logcdf", "logsf", "pdf", "logpdf", "ppf", "isf")
-ORDINARY = [(3.0, 4.0), (1.0, 0.0), (21.0, 1.05), (50.0, 300.0)]
+ORDINARY = [(3.0, 4.0), (1.0, 0.0), (21.0, 1.05), (50.0, 300.0), (0.25, 2.0)]
 
 
 def points(method: str, df: float, nc: float) -> np.ndarray[Any, Any]:

@@ -19,7 +19,7 @@ from rsbounds import semielastic
 SIGMA, RATE, COUNT = 0.25, 0.01, 20_000
 ARRAY, SINGLE, ROUNDS = 400, 10, 3  # radii given to the peers
 BRACKET = (1e-3, 1.5)
-LIMIT = {784: 8.0, 3072: 8.0, 150528: 5.0}  # microseconds a radius and core
+LIMIT = {784: 4.0, 3072: 4.0, 150528: 4.0}  # microseconds a radius and core
 
 
 def excess(distance, p_a, dim):

@@ -1,12 +1,14 @@
-"""The noncentral chi-square law, compared: rsbounds, SciPy (by Boost) and R beside the oracle.
+"""The noncentral chi-square law, compared: rsbounds, SciPy, Boost and R beside the oracle.
 
     python benchmarks/pages/ncx2_compared.py
 
-writes docs/benchmarks/ncx2-compared.md (about two minutes). R is asked where Rscript is found.
+writes docs/benchmarks/ncx2-compared.md (a few minutes). R is asked where Rscript is found, Boost
+where a C++ compiler finds its headers.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -20,12 +22,13 @@ import numpy as np
 import scipy.special
 import scipy.stats
 from mpmath import mp
+from ncx2_boost import boost, version
 
 from rsbounds import oracle, special
 from rsbounds.bench import machine
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "ncx2-compared.md"
-DF = (1.0, 2.0, 4.0, 50.0, 1000.0)
+DF = (0.01, 0.5, 1.0, 2.0, 4.0, 50.0, 1000.0)
 NC = (0.0, 0.5, 4.0, 100.0, 1e4)
 TAILS = (0.3, 0.05, 1e-3, 1e-10, 1e-100)
 WRONG = 1e-6
@@ -33,6 +36,7 @@ ROUNDS = 5
 SIZE = 1000
 
 Values = np.ndarray[Any, np.dtype[np.float64]]
+Ask = Callable[[str, Any], Values]
 
 R_SCRIPT = """
 frame <- read.csv(commandArgs(TRUE)[1], colClasses = "character")
@@ -82,8 +86,9 @@ def grid() -> list[Point]:
         for nc in NC:
             for p in TAILS:
                 for upper in (False, True):
-                    x = (special.ncx2_isf if upper else special.ncx2_ppf)(p, df, nc)
-                    points.append(Point(df, nc, p, upper, float(x)))
+                    x = float((special.ncx2_isf if upper else special.ncx2_ppf)(p, df, nc))
+                    if x > 0:  # df = 0.01 puts some below the smallest double
+                        points.append(Point(df, nc, p, upper, x))
     return points
 
 
@@ -156,7 +161,7 @@ def quantile_error(x: float, q: Point) -> float:
 
 # --- times ---------------------------------------------------------------------------------
 
-CASES = ((1.0, 4.0), (4.0, 0.0), (4.0, 100.0), (50.0, 1e4), (1000.0, 1e3))
+CASES = ((0.5, 1.0), (1.0, 4.0), (4.0, 0.0), (4.0, 100.0), (50.0, 1e4), (1000.0, 1e3))
 OURS = (special.ncx2_cdf, special.ncx2_pdf, special.ncx2_ppf)
 
 
@@ -196,6 +201,12 @@ def r_times(folder: Path) -> list[list[float]]:
     return [list(map(float, line.split())) for line in out.splitlines()]
 
 
+def boost_times(ask: Ask) -> list[list[float]]:
+    rows = [(*special.ncx2_ppf([0.05, 0.95], df, nc), df, nc) for df, nc in CASES]
+    found: list[list[float]] = ask("times", rows).tolist()
+    return found
+
+
 # --- parameters ------------------------------------------------------------------------------
 
 
@@ -207,14 +218,14 @@ def inverse_errors() -> dict[str, list[float]]:
             for nc in NC[1:]:
                 for p in (0.95, 0.5, 0.1, 1e-3, 1e-10):
                     x = float(special.ncx2_ppf(p, df, nc))
+                    if x == 0:
+                        continue
                     for name, of, value in (
                         ("rsbounds, nc", "nc", special.ncx2_cdf_inv_nc(x, df, p)),
                         ("SciPy, nc", "nc", scipy.special.chndtrinc(x, df, p)),
                         ("rsbounds, df", "df", special.ncx2_cdf_inv_df(x, p, nc)),
                         ("SciPy, df", "df", scipy.special.chndtridf(x, p, nc)),
                     ):
-                        if of == "df" and df == 1:  # the end of what the oracle takes
-                            continue
                         error = parameter_error(x, df, nc, p, of, float(value))
                         found.setdefault(name, []).append(error)
     return found
@@ -274,12 +285,12 @@ def losses(found: dict[str, dict[str, Values]], points: list[Point]) -> str:
     return "; ".join(parts) + "."
 
 
-def time_rows(with_r: list[list[float]] | None) -> tuple[list[list[str]], list[str]]:
+def time_rows(others: dict[str, list[list[float]]]) -> tuple[list[list[str]], list[str]]:
     rows, slower = [], []
     for i, (df, nc) in enumerate(CASES):
         ours, theirs = python_times(df, nc)
         for k, kind in enumerate(("tail", "density", "quantile")):
-            peers = {"SciPy": theirs[k]} | ({"R": with_r[i][k]} if with_r else {})
+            peers = {"SciPy": theirs[k]} | {name: times[i][k] for name, times in others.items()}
             ratios = [f"{t / ours[k]:.3g}" for t in peers.values()]
             spent = [f"{t:.3g}" for t in (ours[k], *peers.values())]
             rows.append([f"{df:g}", f"{nc:g}", kind, *ratios, *spent])
@@ -314,21 +325,28 @@ def main() -> None:
     from rsbounds.stats import ncx2
 
     libraries = {"rsbounds": by_python(ncx2, points), "SciPy": by_python(scipy.stats.ncx2, points)}
-    r, version = None, "R was not installed"
-    if shutil.which("Rscript"):
-        with tempfile.TemporaryDirectory() as name:
+    times: dict[str, list[list[float]]] = {}
+    r_version = "R was not installed"
+    with tempfile.TemporaryDirectory() as name:
+        if ask := boost(Path(name)):
+            x, p, df, nc, up = columns(points)
+            given = np.stack([x, p, df, nc, up], -1)
+            libraries["Boost"] = Library(*ask("values", given.tolist()).T)
+            times["Boost"] = boost_times(ask)
+        if shutil.which("Rscript"):
             libraries["R"] = by_r(points, Path(name))
-            r = r_times(Path(name))
-        version = run_r("cat(R.version.string)")
+            times["R"] = r_times(Path(name))
+            r_version = run_r("cat(R.version.string)")
     found = errors(points, libraries)
-    rows, slower = time_rows(r)
-    peers = ["SciPy", *(["R"] if r else [])]
+    rows, slower = time_rows(times)
+    peers = ["SciPy", *times]
     text = (
         Path(__file__)
         .with_suffix(".md")
         .read_text()
         .format(
-            machine=f"{machine('mpmath')}; {version}",
+            machine=f"{machine('mpmath')}; {version()}; {r_version}",
+            load=os.getloadavg()[1],
             points=len(points),
             df=", ".join(f"{v:g}" for v in DF),
             nc=", ".join(f"{v:g}" for v in NC),

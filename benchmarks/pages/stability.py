@@ -213,8 +213,11 @@ def wins(grid: list[Point], peers: list[str]) -> str:
     for name in peers:
         lost = [p.error["rsbounds"] for p in beaten(grid, name)]
         text = f"{name} is nearer to the truth than rsbounds at {len(lost)} points"
-        parts.append(text + (f" (rsbounds is wrong by {max(lost):.0e} there at most)" * bool(lost)))
-    return "; ".join(parts) + "."
+        parts.append(
+            text + (f" (rsbounds is wrong by {max(lost):.0e} there at most)" if lost else "")
+        )
+    which = " The tables at the end show which." if any(beaten(grid, n) for n in peers) else ""
+    return "; ".join(parts) + "." + which
 
 
 def quicker(clock: list[Time], peers: list[str], kind: str) -> str:
@@ -260,7 +263,7 @@ def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
         *summary(grid, names),
         "<!-- end of summary -->",
         "",
-        wins(grid, peers) + " The tables at the end show which.",
+        wins(grid, peers),
         "",
         "![Relative error against the noncentrality and against p](stability.png)",
         "",

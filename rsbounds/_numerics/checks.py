@@ -31,12 +31,13 @@ def real(
     closed: str = "both",
     nan: bool = True,
     towards: float | None = None,
+    exact: bool = False,
 ) -> Array:
     """``value`` as a float64 array whose elements lie in the interval, or ValueError.
 
     ``closed`` is "both", "left", "right" or "neither"; ``nan=False`` refuses NaN too.
     Numbers of more digits than float64 has (long double, int64) are rounded to the nearest,
-    or to the side of ``towards``, -inf or inf.
+    or to the side of ``towards``, -inf or inf; ``exact=True`` refuses them: neither side is safe.
     """
     number: Any = within(value, low, high, closed)
     if number is not None:
@@ -54,6 +55,9 @@ def real(
     if given.dtype.itemsize >= 8 and given.dtype != np.float64:
         wide = given.astype(np.longdouble)
         good = _inside(wide, low, high, closed, nan)
+        if exact and not (held := good & ((array == wide) | (wide != wide))).all():
+            bad = _bad(given, ~np.asarray(held))
+            raise ValueError(f"{name} must be float64 numbers, as no rounding is safe; got {bad}")
         if towards is not None:
             beyond = array > wide if towards < 0 else array < wide
             array = np.where(beyond, np.nextafter(array, towards), array)
@@ -75,6 +79,7 @@ def operand(
     closed: str = "both",
     nan: bool = True,
     towards: float | None = None,
+    exact: bool = False,
 ) -> Array:
     """:func:`real`, but a plain number stays one, np.float64: for calls that must be quick.
 
@@ -83,7 +88,7 @@ def operand(
     number: Any = within(value, low, high, closed)
     if number is not None:
         return number  # type: ignore[no-any-return]
-    return real(name, value, low, high, closed=closed, nan=nan, towards=towards)
+    return real(name, value, low, high, closed=closed, nan=nan, towards=towards, exact=exact)
 
 
 def on_host(name: str, value: Any) -> Any:

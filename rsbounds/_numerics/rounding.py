@@ -36,8 +36,9 @@ def _round(value: Any, error: Any, towards: float) -> Any:
         crossed = moved < 0 < x or x < 0 < moved
         return np.float64(x if x == 0 else 0.0 if crossed else moved)
     value = np.asarray(value, dtype=np.float64)
-    slacks = error * np.where(np.isinf(value), 0.0, np.abs(value)) + 4 * SMALLEST
-    with np.errstate(over="ignore"):  # beyond the largest float64 lies inf
+    # beyond the largest float64 lies inf
+    with np.errstate(over="ignore", under="ignore"):
+        slacks = error * np.where(np.isinf(value), 0.0, np.abs(value)) + 4 * SMALLEST
         there = np.nextafter(value + np.copysign(slacks, towards), towards)
     there = np.where(np.sign(there) == -np.sign(value), 0.0, there)
     return flag_nan(np.where((value == 0) | np.isinf(value), value, there))[()]
@@ -45,7 +46,7 @@ def _round(value: Any, error: Any, towards: float) -> Any:
 
 def product(a: Any, b: Any) -> Array:
     """a b, the largest float64 where it overflows and neither of them is infinite."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         return capped(np.multiply(a, b), np.isfinite(a) & np.isfinite(b))
 
 

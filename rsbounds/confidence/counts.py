@@ -228,6 +228,7 @@ def _function(first: Any, f: np.ufunc, g: np.ufunc, *args: Array) -> Any:
     return np.where(first, f(*args), g(*args))
 
 
+@np.errstate(divide="ignore", invalid="ignore", under="ignore")
 def _solve(k: Array, n: Array, alpha: Array, in_p: NDArray[np.bool_]) -> Array:
     """The smaller of p and q, rounded outward: p down where ``in_p``, q up elsewhere.
 
@@ -241,8 +242,7 @@ def _solve(k: Array, n: Array, alpha: Array, in_p: NDArray[np.bool_]) -> Array:
     a, b = _beta(k, n, in_p)
     x: Array = _function(rising, sc.betaincinv, sc.betainccinv, a, b, target)
     value, slope = _tail(a, b, x, rising)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        step = either(rising, -value, value) * evaluate(np.log, value / target) / slope
+    step = either(rising, -value, value) * evaluate(np.log, value / target) / slope
     step = evaluate(np.minimum, evaluate(np.maximum, step, -1e-3), 1e-3)
     x = x * evaluate(np.exp, step)
 

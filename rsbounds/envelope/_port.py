@@ -26,6 +26,7 @@ class Compiled(ABC):
 
     _radius: ClassVar[np.ufunc]  # of (*Budget, *_parameters())
     _branch: ClassVar[np.ufunc]  # of (*Budget, up, *_parameters())
+    _sigma_down: ClassVar[bool] = False  # a smaller sigma0 has a smaller radius
 
     @abstractmethod
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]: ...

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import (
@@ -51,7 +52,9 @@ def radius(
     sigma : array_like
         sigma(x0), in the units of the input; positive and inside the envelope.
     envelope : SemiElastic, LipschitzSigma, SigmaRange, TableEnvelope or any `Envelope`
-        How far sigma can move; its parameters broadcast with the other arguments.
+        How far sigma can move; its parameters broadcast with the other arguments. Long doubles
+        among them are rounded outward; a `sigma` that float64 does not hold is rounded down for
+        SemiElastic and refused for the others, where the radius may grow or fall with it.
     dim : array_like
         Dimension of the input, a real number in [1, 1e8].
     p_b : array_like, optional
@@ -90,7 +93,8 @@ def radius(
     >>> print(f"{radius(0.99, 0.25, LipschitzSigma(0.1, 0.2), 784):.9f}")
     0.141153941
     """
-    budget = _budget(p_a, sigma, dim, p_b, mean_lip, scores)
+    down = isinstance(envelope, Compiled) and envelope._sigma_down
+    budget = _budget(p_a, sigma, dim, p_b, mean_lip, scores, down)
     if isinstance(envelope, Compiled):
         parameters = _parameters(envelope, budget.sigma)
         found = apply(envelope._radius, *budget, *parameters, cost=MICROSECONDS)
@@ -147,7 +151,7 @@ def branch_radii(
             "envelope must be SemiElastic, LipschitzSigma or SigmaRange; "
             f"got {type(envelope).__name__}"
         )
-    budget = _budget(p_a, sigma, dim, p_b, mean_lip, scores)
+    budget = _budget(p_a, sigma, dim, p_b, mean_lip, scores, envelope._sigma_down)
     parameters = _parameters(envelope, budget.sigma)
     low, high = (
         _flagged(apply(envelope._branch, *budget, up, *parameters, cost=MICROSECONDS))
@@ -163,11 +167,13 @@ def _budget(
     p_b: ArrayLike | None,
     mean_lip: ArrayLike,
     scores: bool,
+    down: bool,
 ) -> Budget:
     pair = ScorePair.of(p_a, p_b, scores=scores).limited()
-    sigma = operand("sigma", sigma, 0.0, closed="neither")
-    dim = operand("dim", dim, 1.0, 1e8)
-    mean_lip = operand("mean_lip", mean_lip, 0.0, closed="left")
+    towards = -np.inf if down else None
+    sigma = operand("sigma", sigma, 0.0, closed="neither", towards=towards, exact=not down)
+    dim = operand("dim", dim, 1.0, 1e8, exact=True)
+    mean_lip = operand("mean_lip", mean_lip, 0.0, closed="left", towards=np.inf)
     if not are_numbers((pair.z_a, sigma, dim, mean_lip)):
         broadcast(p_a=pair.z_a, p_b=pair.z_b, sigma=sigma, dim=dim, mean_lip=mean_lip)
     gap = 2 * pair.half + 0 * mean_lip  # NaN where mean_lip is

@@ -12,6 +12,7 @@ from rsbounds.envelope._port import Budget, Envelope
 from rsbounds_ext import kernels
 
 
+@np.errstate(under="ignore")
 def search(budget: Budget, envelope: Envelope) -> Array:
     """Largest distance accepted by the pair test at both ends of ``envelope.bounds``.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Floats, real
+from rsbounds._numerics.checks import Floats, operand, real
 from rsbounds.envelope._port import Compiled
 from rsbounds_ext import kernels
 
@@ -25,6 +25,7 @@ class SemiElastic(Compiled):
 
     _radius = kernels.semielastic_radius
     _branch = kernels.semielastic_branch
+    _sigma_down = True  # the ratios of sigma stay, and distances count for more
 
     rate: ArrayLike
 
@@ -37,7 +38,7 @@ class SemiElastic(Compiled):
         return np.multiply(sigma0, np.exp(-t)), np.multiply(sigma0, np.exp(t))
 
     def _parameters(self) -> tuple[ArrayLike, ...]:
-        return (self.rate,)
+        return (operand("rate", self.rate, towards=np.inf),)
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,10 @@ class LipschitzSigma(Compiled):
         return np.maximum(self.sigma_min, np.subtract(sigma0, t)), np.add(sigma0, t)
 
     def _parameters(self) -> tuple[ArrayLike, ...]:
-        return (self.lip, self.sigma_min)
+        return operand("lip", self.lip, towards=np.inf), self._levels()[0]
 
     def _levels(self) -> tuple[ArrayLike, ArrayLike]:
-        return self.sigma_min, np.inf
+        return operand("sigma_min", self.sigma_min, towards=-np.inf), np.inf
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,10 @@ class SigmaRange(Compiled):
         return low[()], high[()]
 
     def _parameters(self) -> tuple[ArrayLike, ...]:
-        return (self.sigma_min, self.sigma_max)
+        return self._levels()
 
     def _levels(self) -> tuple[ArrayLike, ArrayLike]:
-        return self.sigma_min, self.sigma_max
+        return (
+            operand("sigma_min", self.sigma_min, towards=-np.inf),
+            operand("sigma_max", self.sigma_max, towards=np.inf),
+        )

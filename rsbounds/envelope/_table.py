@@ -43,8 +43,8 @@ class TableEnvelope:
 
     def __post_init__(self) -> None:
         arrays = {
-            name: np.atleast_1d(real(name, getattr(self, name), 0.0, nan=False))
-            for name in ("distance", "low", "high")
+            name: np.atleast_1d(real(name, getattr(self, name), 0.0, nan=False, towards=side))
+            for name, side in (("distance", -np.inf), ("low", -np.inf), ("high", np.inf))
         }
         if len({a.shape for a in arrays.values()}) != 1 or arrays["low"].ndim != 1:
             shapes = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())

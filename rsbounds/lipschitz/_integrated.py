@@ -41,7 +41,7 @@ def integrated(
         endless = np.where((floor > 0) | (lip == 0), np.inf, sigma / lip)
     result = np.where(np.isinf(half), endless, result)
     unknown = np.isnan([half, sigma, lip, floor, dim]).any(0)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         result = np.ldexp(np.where(half > 0, result, 0.0), power)
     return np.where(unknown, np.nan, result)
 

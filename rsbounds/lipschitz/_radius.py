@@ -42,7 +42,9 @@ def radius(
     p_a : array_like
         Lower bound on the top class's probability (or score), in [0, 1].
     sigma : array_like
-        sigma(x0) >= sigma_min, in the units of the input. Not used by method "paper".
+        sigma(x0) >= sigma_min, in the units of the input. Not used by method "paper". A long
+        double that float64 does not hold is refused: no side is safe. (`lip` and `sigma_min`
+        are rounded to theirs.)
     lip : array_like
         Proven Lipschitz constant of sigma, in [0, inf). Power iteration is not a proof.
     sigma_min : array_like
@@ -93,15 +95,16 @@ def radius(
         shape = envelope.LipschitzSigma(lip, sigma_min)
         return envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores)
     z_a, z_b, half = ScorePair.of(p_a, p_b, scores=scores).limited()
-    lip = real("lip", lip, 0.0, closed="left")
+    lip = real("lip", lip, 0.0, closed="left", towards=np.inf)
     paper = method == "paper"
-    sigma_min = real("sigma_min", sigma_min, 0.0, closed="neither" if paper else "left")
-    sigma = real("sigma", sigma, 0.0, closed="neither")
-    dim = real("dim", dim, 1.0, 1e8)
+    left = "neither" if paper else "left"
+    sigma_min = real("sigma_min", sigma_min, 0.0, closed=left, towards=-np.inf)
+    sigma = real("sigma", sigma, 0.0, closed="neither", exact=True)
+    dim = real("dim", dim, 1.0, 1e8, exact=True)
     broadcast(p_a=z_a, p_b=z_b, sigma=sigma, lip=lip, sigma_min=sigma_min, dim=dim)
     check("sigma", sigma, ~(sigma < sigma_min), f"at least sigma_min = {sigma_min}")
     if p_min is not None:
-        top = -ndtri(real("p_min", p_min, 0.0, 0.5, closed="neither"))
+        top = -ndtri(real("p_min", p_min, 0.0, 0.5, closed="neither", exact=True))
         half = _clipped(z_a, z_b, half, top)
         with np.errstate(over="ignore"):
             value = half / constant(dim, lip, sigma_min, p_min)

@@ -49,8 +49,8 @@ def ncx2_tails(x: Real, df: Real, nc: Real, *, dps: int = 30, method: str | None
     """Both log tails and the log density of the noncentral chi-square at x."""
     with mp.workdps(dps + GUARD):
         x, df, nc = exact(x), exact(df), exact(nc)
-        if not (df >= 1 and nc >= 0):
-            raise ValueError(f"df must be >= 1 and nc >= 0; got {df}, {nc}")
+        if not (df > 0 and nc >= 0):
+            raise ValueError(f"df must be > 0 and nc >= 0; got {df}, {nc}")
         tails = _tails(max(x, mp.zero), df, nc, method)
     return _rounded(tails, dps)
 

@@ -114,7 +114,8 @@ def envelope_branches(
 def _root(function: Callable[[Mpf, int], Mpf], guess: Mpf, dps: int) -> Mpf:
     """The zero of an increasing function of (r, digits) that is negative at 0.
 
-    Ridders' method, which is at home with exponential growth, then secant steps.
+    Ridders' method, which is at home with exponential growth, then secant steps. Where those
+    fail, as next to a floor of sigma that is all but 0, Ridders' method to the end.
     """
     low, high = mp.zero, guess / 4096  # not from above: the scores there may be astronomical
     while (f_high := function(high, 12)) < 0:
@@ -125,7 +126,8 @@ def _root(function: Callable[[Mpf, int], Mpf], guess: Mpf, dps: int) -> Mpf:
         low, high = (middle, high) if value < 0 else (low, middle)
         f_high = f_high if value < 0 else value
     f_low, digits, current = function(low, 12), 12, high
-    for _ in range(200):
+    near, narrow = mp.mpf("1e-7"), mp.mpf("1e-10")
+    for _ in range(400):
         middle = (low + high) / 2
         f_middle = function(middle, digits)
         bend = mp.sqrt(f_middle**2 - f_low * f_high)
@@ -136,21 +138,28 @@ def _root(function: Callable[[Mpf, int], Mpf], guess: Mpf, dps: int) -> Mpf:
                 low, f_low = r, f
             elif r < high:
                 high, f_high = r, f
-        if abs(current - previous) < current * mp.mpf("1e-7") or high - low < high * 1e-10:
-            return _polish(function, current, dps)
+        if abs(current - previous) < current * near or high - low < high * narrow:
+            polished = current if digits > 12 else _polish(function, current, dps)
+            if polished is not None:
+                return polished
+            digits = dps
+            near = narrow = mp.mpf(10) ** (-dps - 3)
     raise ArithmeticError("the radius did not converge")
 
 
-def _polish(function: Callable[[Mpf, int], Mpf], start: Mpf, dps: int) -> Mpf:
+def _polish(function: Callable[[Mpf, int], Mpf], start: Mpf, dps: int) -> Mpf | None:
+    """Secant steps to the end, or None."""
     previous, current = start * (1 - mp.mpf("1e-10")), start
     f_previous = function(previous, dps)
     for _ in range(20):
         value = function(current, dps)
+        if not mp.isfinite(value) or value == f_previous:
+            return None
         step = value * (current - previous) / (value - f_previous)
         previous, f_previous, current = current, value, current - step
         if abs(step) < current * mp.mpf(10) ** (-(dps * 2) // 3):
             return current
-    raise ArithmeticError("the radius did not converge")
+    return None
 
 
 def ratio_threshold(z_a: Real, dim: Real, *, dps: int = 30) -> Mpf:

@@ -17,29 +17,37 @@ from rsbounds.oracle._normal import Mpf
 
 
 def mixture(x: Mpf, mu: Mpf, nc: Mpf) -> tuple[Mpf, Mpf, Mpf]:
-    """P(X <= x), P(X > x) and the density at x, for 0 < x < inf and any nc >= 0."""
+    """P(X <= x), P(X > x) and the density at x, for 0 < x < inf and any nc >= 0.
+
+    The tail beyond the mean is summed first; where it is small, the other is its complement.
+    """
     y, h = x / 2, nc / 2
-    lower, density = _lower(y, mu, h)
-    return lower, _upper(y, mu, h), density
+    if y < h:
+        lower = _lower(y, mu, h)
+        upper = 1 - lower if lower < 0.1 else _upper(y, mu, h)
+    else:
+        upper = _upper(y, mu, h)
+        lower = 1 - upper if upper < 0.1 else _lower(y, mu, h)
+    return lower, upper, _density(y, mu, h)
 
 
 def terms(x: float, dim: float, nc: float, dps: int = 60) -> float:
-    """About how many terms the two sums take."""
+    """About how many terms the longest sum takes."""
     y, mu, h = x / 2, dim / 2, nc / 2
     peak = (math.hypot(mu, math.sqrt(4 * h * y)) - mu) / 2
+    if abs(math.sqrt(y) - math.sqrt(h + mu)) > 3:  # one tail, and all of it is about the peak
+        return 30 * math.sqrt(dps * (1 + peak))
     ends = (h, peak, y - mu)
     return max(ends) - min(ends) + 30 * math.sqrt(dps * (1 + max(h, peak, y / 100)))
 
 
-def _lower(y: Mpf, mu: Mpf, h: Mpf) -> tuple[Mpf, Mpf]:
+def _lower(y: Mpf, mu: Mpf, h: Mpf) -> Mpf:
     k = _start(y, mu, h, upper=False)
     tiny = mp.eps / 100
-    weight, gamma = _poisson(k, h), _poisson(mu + k - 1, y)  # w_k, g_{mu+k-1}
+    weight, gamma = _poisson(k, h), _poisson(mu + k, y)
     cdf = weight
-    tail = density = mp.zero
+    tail = mp.zero
     while True:
-        density += weight * gamma
-        gamma *= y / (mu + k)
         term = gamma * cdf
         tail += term
         k += 1
@@ -47,8 +55,23 @@ def _lower(y: Mpf, mu: Mpf, h: Mpf) -> tuple[Mpf, Mpf]:
         # W_{k+1}/W_k <= 1 + w_{k+1}/W_k, and the ratios of the terms decrease.
         ratio = y / (mu + k) * (1 + weight / cdf)
         if ratio < 1 and term * ratio < tiny * tail * (1 - ratio):
-            return tail, density / 2
+            return tail
         cdf += weight
+        gamma *= y / (mu + k)
+
+
+def _density(y: Mpf, mu: Mpf, h: Mpf) -> Mpf:
+    """Of X: the sum of w_k g_{mu+k-1} over k, halved."""
+    k = _start(y, mu, h, upper=False)
+    term = _poisson(k, h) * _poisson(mu + k, y) * (mu + k) / y
+    density = mp.zero
+    while True:
+        density += term
+        ratio = h * y / ((k + 1) * (mu + k))
+        if ratio < 1 and term * ratio < mp.eps / 100 * density * (1 - ratio):
+            return density / 2
+        term *= ratio
+        k += 1
 
 
 def _upper(y: Mpf, mu: Mpf, h: Mpf) -> Mpf:
@@ -85,7 +108,7 @@ def gamma_q(a: Mpf, y: Mpf) -> Mpf:
             if abs(c * d - 1) < mp.eps:
                 return value * _poisson(a, y) * a
         raise ArithmeticError("the continued fraction did not settle")
-    with mp.extradps(15):
+    with mp.extradps(15 - min(0, int(mp.log10(a)))):  # Q falls with a
         term = _poisson(a, y)
         total, k = mp.zero, a
         while term > mp.eps * total or k < y:

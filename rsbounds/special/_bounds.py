@@ -71,7 +71,9 @@ def error_bound(name: str, value: ArrayLike, /) -> Floats:
     rounding of the nodes, which is averaged, and one of its own; docs/theory derives the parts. A
     score has error (error of log p) / hazard and one rounding. The bounds are rounded up from the
     largest errors of long searches: 0.9 of the bound for the tails, 0.75 for their
-    logarithms, 0.7 for the score, 0.7 for the log density, 0.6 for log_ndtr.
+    logarithms, 0.7 for the score, 0.7 for the log density, 0.6 for log_ndtr. With fewer than one
+    degree of freedom a density is right to 2e-15, relative; where nc x < 64 a tail too, and a
+    logarithm to 2e-15 and 3e-16 of itself.
 
     Examples
     --------
@@ -81,6 +83,7 @@ def error_bound(name: str, value: ArrayLike, /) -> Floats:
     choice("name", name, (*_BOUNDS, *_TAILS, *_SCORED))
     size = np.abs(real("value", value))
     absolute, relative = (0.0, _TAILS[name]) if name in _TAILS else (_BOUNDS | _SCORED)[name]
-    bound = absolute + relative * size
+    with np.errstate(under="ignore"):
+        bound = absolute + relative * size
     result: Floats = np.where(np.isinf(size), 0.0, bound + _STEP)[()]
     return result

@@ -20,10 +20,10 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "log_p": (-np.inf, 0.0),
     "x": (0.0, np.inf),
     "dim": (1.0, 1e8),
-    "df": (1.0, 1e8),
+    "df": (1e-300, 1e8),
     "s": (0.0, np.inf),
     "nc": (0.0, 1e60),
-    "m": (0.5, 5e7),  # dim = 2 m, nc = a^2 or nu^2
+    "m": (5e-301, 5e7),  # df = 2 m, nc = a^2 or nu^2
     "a": (0.0, 1e30),
     "nu": (0.0, 1e30),
     "b": (0.0, np.inf),

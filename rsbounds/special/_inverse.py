@@ -17,7 +17,7 @@ def ncx2_cdf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any =
     x : array_like
         Point, in [0, inf]; where it is 0 or beyond 1e120 no value is defined, and NaN comes out.
     df : array_like
-        Degrees of freedom, a real number in [1, 1e8].
+        Degrees of freedom, a real number in [1e-300, 1e8].
     p : array_like
         Lower tail probability, in [0, 1].
     out, where : optional
@@ -59,7 +59,7 @@ def ncx2_sf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any = 
     x : array_like
         Point, in [0, inf]; where it is 0 or beyond 1e120 no value is defined, and NaN comes out.
     df : array_like
-        Degrees of freedom, a real number in [1, 1e8].
+        Degrees of freedom, a real number in [1e-300, 1e8].
     p : array_like
         Upper tail probability, in [0, 1].
     out, where : optional
@@ -111,7 +111,7 @@ def ncx2_cdf_inv_df(x: Any, p: Any, nc: Any, /, out: Any = None, *, where: Any =
     Returns
     -------
     Array
-        df in [1, 1e8], correct to half a unit in its last place or to a value whose score is
+        df in [1e-300, 1e8], correct to half a unit in its last place or to a value whose score is
         within 4e-15 max(1, \\|score\\|), whichever is coarser; NaN with the invalid flag where no
         df there has that tail (one that only rounding puts beyond an end gives the end).
 
@@ -153,7 +153,7 @@ def ncx2_sf_inv_df(x: Any, p: Any, nc: Any, /, out: Any = None, *, where: Any = 
     Returns
     -------
     Array
-        df in [1, 1e8], correct to half a unit in its last place or to a value whose score is
+        df in [1e-300, 1e8], correct to half a unit in its last place or to a value whose score is
         within 4e-15 max(1, \\|score\\|), whichever is coarser; NaN with the invalid flag where no
         df there has that tail (one that only rounding puts beyond an end gives the end).
 

@@ -18,7 +18,7 @@ def marcum_q(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -
     Parameters
     ----------
     m : array_like
-        Order, half the dimension: a real number in [0.5, 5e7].
+        Order, half the dimension: a real number in [5e-301, 5e7].
     a : array_like
         Distance of the mean from 0 in standard deviations, in [0, 1e30].
     b : array_like
@@ -64,7 +64,7 @@ def marcum_p(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -
     Parameters
     ----------
     m : array_like
-        Order, half the dimension: a real number in [0.5, 5e7].
+        Order, half the dimension: a real number in [5e-301, 5e7].
     a : array_like
         Distance of the mean from 0 in standard deviations, in [0, 1e30].
     b : array_like
@@ -103,7 +103,7 @@ def marcum_logq(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True
     Parameters
     ----------
     m : array_like
-        Order, half the dimension: a real number in [0.5, 5e7].
+        Order, half the dimension: a real number in [5e-301, 5e7].
     a : array_like
         Distance of the mean from 0 in standard deviations, in [0, 1e30].
     b : array_like
@@ -141,7 +141,7 @@ def marcum_logp(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True
     Parameters
     ----------
     m : array_like
-        Order, half the dimension: a real number in [0.5, 5e7].
+        Order, half the dimension: a real number in [5e-301, 5e7].
     a : array_like
         Distance of the mean from 0 in standard deviations, in [0, 1e30].
     b : array_like
@@ -179,7 +179,7 @@ def marcum_q_inv(q: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = Tru
     q : array_like
         Probability beyond the radius, in [0, 1].
     m : array_like
-        Order, half the dimension: a real number in [0.5, 5e7].
+        Order, half the dimension: a real number in [5e-301, 5e7].
     a : array_like
         Distance of the mean from 0 in standard deviations, in [0, 1e30].
     out, where : optional
@@ -216,7 +216,7 @@ def marcum_p_inv(p: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = Tru
     p : array_like
         Probability within the radius, in [0, 1].
     m : array_like
-        Order, half the dimension: a real number in [0.5, 5e7].
+        Order, half the dimension: a real number in [5e-301, 5e7].
     a : array_like
         Distance of the mean from 0 in standard deviations, in [0, 1e30].
     out, where : optional

@@ -26,7 +26,7 @@ def ncx2_cdf(
     x : array_like
         Point, in [0, inf], taken as the exact double it is.
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
     out, where : optional
@@ -65,7 +65,7 @@ def ncx2_sf(
     x : array_like
         Point, in [0, inf], taken as the exact double it is.
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
     out, where : optional
@@ -104,7 +104,7 @@ def ncx2_logcdf(
     x : array_like
         Point, in [0, inf], taken as the exact double it is.
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
     out, where : optional
@@ -143,7 +143,7 @@ def ncx2_logsf(
     x : array_like
         Point, in [0, inf], taken as the exact double it is.
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
     out, where : optional
@@ -182,7 +182,7 @@ def ncx2_pdf(
     x : array_like
         Point, in [0, inf], taken as the exact double it is.
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
     out, where : optional
@@ -220,7 +220,7 @@ def ncx2_logpdf(
     x : array_like
         Point, in [0, inf], taken as the exact double it is.
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
     out, where : optional
@@ -258,7 +258,7 @@ def ncx2_ppf(
     p : array_like
         Lower tail probability, in [0, 1].
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
     out, where : optional
@@ -268,7 +268,7 @@ def ncx2_ppf(
     -------
     Array
         x, correct to two units in its last place or to a point whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser.
+        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
 
     Raises
     ------
@@ -297,7 +297,7 @@ def ncx2_isf(
     p : array_like
         Upper tail probability, in [0, 1].
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
     out, where : optional
@@ -307,7 +307,7 @@ def ncx2_isf(
     -------
     Array
         x, correct to two units in its last place or to a point whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser.
+        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
 
     Raises
     ------
@@ -336,7 +336,7 @@ def ncx2_ppf_exp(
     log_p : array_like
         log P(X <= x), in [-inf, 0].
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
     out, where : optional
@@ -346,7 +346,7 @@ def ncx2_ppf_exp(
     -------
     Array
         x, correct to two units in its last place or to a point whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser.
+        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
 
     Raises
     ------
@@ -375,7 +375,7 @@ def ncx2_isf_exp(
     log_p : array_like
         log P(X > x), in [-inf, 0].
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
     out, where : optional
@@ -385,7 +385,7 @@ def ncx2_isf_exp(
     -------
     Array
         x, correct to two units in its last place or to a point whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser.
+        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
 
     Raises
     ------

@@ -5,6 +5,7 @@
 #include <cfenv>
 
 #include "lipschitz.hpp"
+#include "small_df.hpp"
 
 namespace rsb::api {
 
@@ -26,48 +27,63 @@ inline double ball_offset(double z, double dim, double s) {
 // the tails of X at 0 < x < 1e120 from `value`, at 0 and beyond from the two limits
 template <class F>
 double ncx2(double x, double df, double nc, double at_zero, double far, F value) {
-    if (!(df >= 1 && df <= 1e8 && nc >= 0 && nc <= 1e60 && x >= 0)) return flagged(nan);
+    if (!(ncx2_domain(df, nc) && x >= 0)) return flagged(nan);
     if (x == 0) return at_zero;
     if (x >= 1e120) return far;
-    return flagged(value(ncx2_tail(x, df, nc)));
+    return flagged(with_ncx2_tail(x, df, nc, value));
 }
 
 inline double ncx2_cdf(double x, double df, double nc) {
-    return ncx2(x, df, nc, 0, 1, [](const Tail& t) { return t.below(); });
+    return ncx2(x, df, nc, 0, 1, [](const auto& t) { return t.below(); });
 }
 inline double ncx2_sf(double x, double df, double nc) {
-    return ncx2(x, df, nc, 1, 0, [](const Tail& t) { return t.above(); });
+    return ncx2(x, df, nc, 1, 0, [](const auto& t) { return t.above(); });
 }
 inline double ncx2_logcdf(double x, double df, double nc) {
-    return ncx2(x, df, nc, -inf, 0, [](const Tail& t) { return t.log_lower(); });
+    return ncx2(x, df, nc, -inf, 0, [](const auto& t) { return t.log_lower(); });
 }
 inline double ncx2_logsf(double x, double df, double nc) {
-    return ncx2(x, df, nc, 0, -0.5 * x, [](const Tail& t) { return t.log_upper(); });
+    return ncx2(x, df, nc, 0, -0.5 * x, [](const auto& t) { return t.log_upper(); });
 }
 inline double ncx2_logpdf(double x, double df, double nc) {
     const double at_zero = df > 2 ? -inf : df == 2 ? -ln2 - 0.5 * nc : inf;
     return ncx2(x, df, nc, at_zero, -0.5 * x,
-                [](const Tail& t) { return t.log_density(); });
+                [](const auto& t) { return t.log_density(); });
 }
 inline double ncx2_pdf(double x, double df, double nc) {
     const double at_zero = df > 2 ? 0 : df == 2 ? 0.5 * std::exp(-0.5 * nc) : inf;
-    return ncx2(x, df, nc, at_zero, 0, [](const Tail& t) { return t.density_of_x(); });
+    return ncx2(x, df, nc, at_zero, 0, [](const auto& t) { return t.density_of_x(); });
 }
 inline double ncx2_ppf(double p, double df, double nc) {
+    if (df < 1) return flagged(small_df_quantile(rsb::ndtri_two(p), std::log(p), std::log1p(-p), df, nc));
     return flagged(ncx2_quantile(rsb::ndtri_two(p), df, nc));
 }
 inline double ncx2_isf(double p, double df, double nc) {
+    if (df < 1) return flagged(small_df_quantile(-rsb::ndtri_two(p), std::log1p(-p), std::log(p), df, nc));
     return flagged(ncx2_quantile(-rsb::ndtri_two(p), df, nc));
 }
 inline double ncx2_ppf_exp(double log_p, double df, double nc) {
-    return flagged(ncx2_quantile(rsb::ndtri_exp_two(log_p), df, nc));
+    const Sum2 z = rsb::ndtri_exp_two(log_p);
+    if (df < 1) return flagged(small_df_quantile(z, log_p, log1mexp(log_p), df, nc));
+    return flagged(ncx2_quantile(z, df, nc));
 }
 inline double ncx2_isf_exp(double log_p, double df, double nc) {
-    return flagged(ncx2_quantile(-rsb::ndtri_exp_two(log_p), df, nc));
+    const Sum2 z = -rsb::ndtri_exp_two(log_p);
+    if (df < 1) return flagged(small_df_quantile(z, log1mexp(log_p), log_p, df, nc));
+    return flagged(ncx2_quantile(z, df, nc));
 }
 
 inline double lipschitz_ratio(double z, double dim) { return flagged(rsb::lipschitz_ratio(z, dim)); }
 inline double lipschitz_slope(double z, double dim) { return flagged(rsb::lipschitz_slope(z, dim)); }
+
+// X for sigma1 so far above sigma0 that the ball's volume and the density at its centre, `offset`
+// in units of sigma1, give its probability
+inline double remote_score(double offset, double score, double log_ratio, double dim) {
+    if (offset >= half_space) return offset;
+    const double volume = std::lgamma(0.5 * dim + 1), rho = rsb::ball_offset(-score, dim, 0);
+    const double log_rho = rho > 1e-140 ? std::log(rho) - 0.5 * ln2 : (rsb::log_ndtr(-score) + volume) / dim;
+    return -rsb::ndtri_exp(dim * (log_rho - log_ratio) - volume - 0.5 * offset * offset);
+}
 
 // X of envelope.hpp: the score of the worst set's probability under sigma1 at that distance
 inline double worst_score(double distance, double score, double sigma0, double sigma1, double dim) {
@@ -76,6 +92,8 @@ inline double worst_score(double distance, double score, double sigma0, double s
           distance < inf && dim >= 1 && dim <= 1e8))
         return flagged(nan);
     if (std::fabs(score) == inf) return score;
+    if (sigma0 / sigma1 < 1e-150)
+        return flagged(remote_score(distance / sigma1, score, std::log(sigma1) - std::log(sigma0), dim));
     Ratio r = SigmaRange{sigma1, sigma1}.at(0, sigma0, up);
     if (r.k < 1e-300) r.log_k = std::log(sigma1) - std::log(sigma0);
     return flagged(score + gain(score, distance / sigma0, r, up, dim).value);

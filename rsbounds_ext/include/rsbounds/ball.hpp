@@ -7,8 +7,9 @@
 //   phi0 = -[mu (tau - log1p tau) + h tau^2],
 // and the small tail is e^phi0 times the integral of contour.hpp.
 //
-// Errors: see rsbounds.special.error_bound. Nothing cancels: D comes error-free from the
-// arguments, every other operation adds terms of one sign or is well conditioned.
+// Errors: see rsbounds.special.error_bound. D comes error-free from the arguments, phi0 in two
+// doubles (twofold.hpp), exactly that of the double that tau is: `shift` = R/(1 + tau),
+// R = D/2 - tau (mu + h (2 + tau)), says how far it is from the saddle.
 #pragma once
 
 #include "contour.hpp"

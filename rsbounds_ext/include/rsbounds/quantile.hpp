@@ -4,12 +4,13 @@
 // and both tails: z = r + log(w/r)/r + O(c2^-3/2), w = tau sqrt(c2) (Lugannani and
 // Rice). So the solve runs in r: that formula first, then Newton on the exact score,
 // whose slope comes from the same nodes: dz/dr = sqrt(2 pi) exp((z^2 - r^2)/2) density r/tau.
-// One exact evaluation suffices from c2 of a few hundred on, two or three below. x and u then
-// follow from tau in closed form, without cancellation:
-//   x - N - s^2 = 2 tau (mu + h (2 + tau)),   u = 2 [mu (1 + tau) + h tau (2 + tau)]/(s + rho).
+// One exact evaluation suffices from c2 of a few hundred on, two or three below. The last step is
+// kept beside the exact root, so that
+//   D = x - N - s^2 = 2 tau (mu + h (2 + tau)),   u (2 s + u) = N + D
+// are solved in two doubles.
 // Derived in docs/theory/off-centre-ball.md; R. Lugannani, S. Rice, Saddle point approximation for
 // the distribution of the sum of independent random variables, Adv. Appl. Prob. 12 (1980) 475.
-// Error: that of the score over dz/du, plus one rounding of the result.
+// Error: that of the score over dz/du, plus little more than one rounding of the result.
 #pragma once
 
 #include "ball.hpp"
@@ -188,7 +189,7 @@ inline double ball_offset(double z, double dim, double s) {
 
 inline double ncx2_quantile(Sum2 score, double df, double nc) {
     const double z = score.hi;
-    if (!(ball_domain(z, df, nc) && nc <= 1e60)) return nan;
+    if (!(df > 0 && df <= 1e8 && nc >= 0 && nc <= 1e60 && z == z)) return nan;
     if (std::fabs(z) == inf) return z < 0 ? 0 : inf;
     if (std::fabs(z) >= half_space) return z < 0 ? 0 : (std::sqrt(nc) + z) * (std::sqrt(nc) + z);
     const Quantile q = quantile(score, 0.5 * df, {0.5 * nc, 0});

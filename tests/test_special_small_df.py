@@ -1,0 +1,232 @@
+"""The noncentral chi-square law with less than one degree of freedom: oracle, limits, inverses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+
+from rsbounds import oracle, special
+
+POWER = st.floats(-10, 0).map(lambda e: 10.0**e)
+DF = st.one_of(POWER, POWER, st.floats(1e-3, 1), st.floats(-300, 0).map(lambda e: 10.0**e))
+DF = DF.filter(lambda df: 1e-300 <= df < 1)
+NC = st.one_of(
+    st.just(0.0),
+    st.floats(-5, 3).map(lambda e: 10.0**e),
+    st.floats(-300, 16).map(lambda e: 10.0**e),
+)
+X = st.one_of(st.floats(-6, 4).map(lambda e: 10.0**e), st.floats(-300, 17).map(lambda e: 10.0**e))
+
+
+def errors_over_bounds(x: float, df: float, nc: float) -> dict[str, float]:
+    """Of the smaller tail, its logarithm and the log density; only what doubles can hold."""
+    truth = oracle.ncx2_tails(x, df, nc, dps=25)
+    lower = truth.log_lower < truth.log_upper
+    small = truth.log_lower if lower else truth.log_upper
+    tail = "cdf" if lower else "sf"
+    with mp.workdps(40):
+        wanted = {f"ncx2_log{tail}": small, "ncx2_logpdf": truth.log_density}
+        if small > -690:
+            wanted[f"ncx2_{tail}"] = mp.exp(small)
+        if abs(truth.log_density) < 660:
+            wanted["ncx2_pdf"] = mp.exp(truth.log_density)
+        found = {name: float(getattr(special, name)(x, df, nc)) for name in wanted}
+        error = {k: abs(float(mp.mpf(found[k]) - v)) for k, v in wanted.items()}
+    return {k: v / limit(k, found[k], nc * x < 64) for k, v in error.items()}
+
+
+def limit(name: str, value: float, summed: bool) -> float:
+    """The documented bound of the sums, a few roundings; that of the contour elsewhere."""
+    if not summed and name != "ncx2_pdf":
+        return float(special.error_bound(name, value))
+    absolute, relative = (2e-15, 3e-16) if "log" in name else (0.0, 2e-15)
+    return absolute + relative * abs(value) + 1e-323
+
+
+@settings(deadline=None, max_examples=300)
+@given(x=X, df=DF, nc=NC)
+def test_tails_and_density_stay_within_their_bounds(x: float, df: float, nc: float) -> None:
+    ratios = errors_over_bounds(x, df, nc)
+    assert max(ratios.values()) <= 1, ratios
+
+
+BORDER = [  # nc x = 64, where the sums hand over to the contour; y = 0.75; y = h
+    *((x, df, 64 / x) for df in (1e-300, 0.01, 0.999) for x in (1e-9, 0.3, 8.0, 90.0)),
+    *((x, df, nc) for df in (1e-300, 0.01, 0.999) for x in (1.5, 3.0) for nc in (0.0, 1.5, 3.0)),
+]
+
+
+@pytest.mark.parametrize(("x", "df", "nc"), BORDER)
+def test_where_formulas_change(x: float, df: float, nc: float) -> None:
+    for near in (math.nextafter(x, 0), x, math.nextafter(x, math.inf)):
+        assert max(errors_over_bounds(near, df, nc).values()) <= 1
+
+
+@pytest.mark.parametrize("x", [1e-5, 0.3, 2.0, 40.0])
+@pytest.mark.parametrize("nc", [0.0, 1e-3, 5.0, 300.0])
+@pytest.mark.parametrize("name", ["cdf", "sf", "logpdf"])
+def test_no_seam_at_one_degree(x: float, nc: float, name: str) -> None:
+    """Across df = 1, and no farther apart than df's ulp and the two errors allow."""
+    below, at = (getattr(special, f"ncx2_{name}")(x, df, nc) for df in (math.nextafter(1, 0), 1.0))
+    assert below == pytest.approx(at, rel=1e-13, abs=1e-300)
+
+
+@pytest.mark.parametrize("df", [1e-10, 1e-3, 0.5, 0.9])
+@pytest.mark.parametrize("y", [1e-12, 1e-3, 0.7, 0.8, 5.0, 300.0])
+def test_central_tails_are_incomplete_gammas(df: float, y: float) -> None:
+    with mp.workdps(40):
+        q = mp.gammainc(mp.mpf(df) / 2, y) / mp.gamma(mp.mpf(df) / 2)
+        lower = float(1 - q)
+        assert float(special.ncx2_sf(2 * y, df, 0.0)) == pytest.approx(float(q), rel=2e-15, abs=0)
+    assert float(special.ncx2_cdf(2 * y, df, 0.0)) == pytest.approx(lower, rel=2e-15)
+
+
+def test_almost_an_atom_at_zero() -> None:
+    """As df falls the law tends to an atom of mass e^(-nc/2) and a mixture of the rest."""
+    nc = 3.0
+    assert special.ncx2_cdf(1e-200, 1e-9, nc) == pytest.approx(math.exp(-1.5), rel=1e-6)
+    assert special.ncx2_sf(1e-3, 1e-300, 0.0) == pytest.approx(
+        5e-301 * float(mp.e1(5e-4)), rel=2e-15
+    )
+    assert special.ncx2_ppf(0.2, 1e-9, nc) == 0  # e^-1.5 = 0.223
+    assert special.ncx2_ppf(0.223, 1e-6, nc) == 0  # and (0.223 e^1.5)^2e6 is below 1e-323
+    assert special.ncx2_ppf(0.3, 1e-9, nc) > 0.1
+    assert special.ncx2_ppf(0.5, 1e-9, 0.0) == special.ncx2_isf(0.5, 1e-9, 0.0) == 0
+    assert special.ncx2_ppf(0.0, 0.5, nc) == special.ncx2_isf(1.0, 0.5, nc) == 0
+    assert special.ncx2_isf(0.0, 0.5, nc) == special.ncx2_ppf(1.0, 0.5, nc) == np.inf
+    assert special.ncx2_pdf(0.0, 0.5, nc) == np.inf
+    assert special.ncx2_cdf(0.0, 0.5, nc) == 0
+
+
+def score_error(x: float, df: float, nc: float, log_p: float, lower: bool) -> tuple[float, float]:
+    """Of the score at x against that of log_p, and how far one ulp of x moves it."""
+
+    def score(x: float) -> Any:
+        tails = oracle.ncx2_tails(x, df, nc, dps=25)
+        return oracle.score(tails.log_lower, tails.log_upper, dps=25)
+
+    wanted = oracle.ndtri_exp(log_p, dps=25) * (1 if lower else -1)
+    ends = (math.nextafter(x, 0), math.nextafter(x, math.inf))
+    with mp.workdps(30):
+        return float(score(x) - wanted), float(score(ends[1]) - score(ends[0]))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    log_p=st.one_of(st.floats(-6, 0), st.floats(-15, 5).map(lambda e: -(10.0**e))),
+    df=DF,
+    nc=NC,
+    lower=st.booleans(),
+)
+def test_quantiles(log_p: float, df: float, nc: float, lower: bool) -> None:
+    """To the bound of the score, or 4 units in the last place of x."""
+    name = "ncx2_ppf_exp" if lower else "ncx2_isf_exp"
+    x = float(getattr(special, name)(log_p, df, nc))
+    if x == 0:  # the lower tail is reached below the smallest double
+        least = oracle.ncx2_tails(5e-324, df, nc, dps=25)
+        assert (least.log_lower >= log_p) if lower else (least.log_upper <= log_p)
+        return
+    if x < 1e-320 or log_p == 0:
+        return
+    error, spacing = score_error(x, df, nc, log_p, lower)
+    wanted = float(special.ndtri_exp(log_p))
+    assert abs(error) <= 1e-14 * max(1, abs(wanted)) + 2 * spacing
+
+
+@pytest.mark.parametrize("df", [1e-10, 1e-3, 0.3, 0.99])
+@pytest.mark.parametrize("nc", [0.0, 0.7, 40.0, 1e6])
+def test_quantiles_there_and_back(df: float, nc: float) -> None:
+    p = np.array([1e-12, 0.01, 0.3, 0.7, 0.999])
+    for tail, inverse in (("cdf", "ppf"), ("sf", "isf")):
+        x = getattr(special, f"ncx2_{inverse}")(p, df, nc)
+        seen = x > 0
+        back = getattr(special, f"ncx2_{tail}")(x, df, nc)
+        # the density of an x with 16 digits: nc of them may be lost
+        np.testing.assert_allclose(back[seen], p[seen], rtol=3e-14 + 1e-16 * nc)
+
+
+@pytest.mark.parametrize("nc", [1e20, 1e30, 1e60])
+def test_quantiles_far_from_zero_keep_their_digits(nc: float) -> None:
+    """sqrt(nc) + z, squared: what df adds is below an ulp."""
+    for p in (1e-9, 0.3, 0.5, 0.99):
+        z = float(special.ndtri(p))
+        for df in (1e-300, 0.5):
+            x = float(special.ncx2_ppf(p, df, nc))
+            assert x == pytest.approx(nc + 2 * math.sqrt(nc) * z + z * z, rel=3e-16)
+            b = float(special.marcum_p_inv(p, df / 2, math.sqrt(nc)))
+            assert b == pytest.approx(math.sqrt(nc) + z, rel=3e-16)
+
+
+@pytest.mark.parametrize("m", [5e-301, 1e-10, 0.1, 0.4999])
+def test_marcum_of_small_order(m: float) -> None:
+    for a in (0.0, 1e-3, 2.0, 30.0):
+        for b in (1e-200, 1e-3, 1.3, 5.1, 33.0):
+            with mp.workdps(60):
+                truth = oracle.ncx2_tails(mp.mpf(b) ** 2, 2 * m, mp.mpf(a) ** 2, dps=30)
+            for name, log in (("marcum_logp", truth.log_lower), ("marcum_logq", truth.log_upper)):
+                value = getattr(special, name)(m, a, b)
+                if log == min(truth.log_lower, truth.log_upper):
+                    assert abs(value - float(log)) <= limit(name, value, a * b < 8), (a, b)
+    for p in (1e-9, 0.4, 0.9):
+        b = special.marcum_p_inv(p, m, 2.0)
+        assert b == 0 or special.marcum_p(m, 2.0, b) == pytest.approx(p, rel=1e-13)
+        assert special.marcum_q_inv(p, m, 2.0) == pytest.approx(
+            np.sqrt(special.ncx2_isf(p, 2 * m, 4.0)), rel=1e-13
+        )
+
+
+@pytest.mark.parametrize("df", [1e-12, 1e-4, 0.2, 0.95])
+@pytest.mark.parametrize("nc", [0.0, 0.3, 8.0, 500.0])
+def test_the_parameter_that_has_a_tail(df: float, nc: float) -> None:
+    """Through the tail at the result: nc or df itself may hardly move it."""
+    for x in (0.02, 1.0, 30.0, 450.0):
+        for tail in ("cdf", "sf"):
+            function = getattr(special, f"ncx2_{tail}")
+            p = float(function(x, df, nc))
+            if not 1e-200 < p < 0.99:
+                continue
+            allowed = 80 * limit("ncx2_cdf", p, True)
+            found = getattr(special, f"ncx2_{tail}_inv_df")(x, p, nc)
+            assert function(x, found, nc) == pytest.approx(p, abs=allowed, rel=0)
+            found = getattr(special, f"ncx2_{tail}_inv_nc")(x, df, p)
+            assert function(x, df, found) == pytest.approx(p, abs=allowed, rel=0)
+
+
+def test_a_tiny_number_of_degrees_is_found() -> None:
+    for df in (1e-250, 1e-20, 1e-3):
+        p = special.ncx2_sf(2.0, df, 0.0)
+        assert special.ncx2_sf_inv_df(2.0, p, 0.0) == pytest.approx(df, rel=2e-14)
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(
+            special.ncx2_cdf_inv_df(2.0, special.ncx2_cdf(2.0, 1e-300, 7.0) * 1.01, 7.0)
+        )
+
+
+@settings(deadline=None, max_examples=200)
+@given(x=st.floats(1e-3, 300), df=DF, nc=st.floats(0, 200))
+def test_monotone_in_every_argument(x: float, df: float, nc: float) -> None:
+    p = special.ncx2_cdf(x, df, nc)
+    slack = 1e-13 * p
+    assert special.ncx2_cdf(x * 1.01, df, nc) >= p - slack
+    assert special.ncx2_cdf(x, df * 1.01, nc) <= p + slack
+    assert special.ncx2_cdf(x, df, nc * 1.01) <= p + slack
+    assert p + special.ncx2_sf(x, df, nc) == pytest.approx(1, abs=1e-14)
+
+
+def test_found_failures() -> None:
+    """The low part of a^2 alone overflowed an exponential; nc was sought in equal steps."""
+    for m, a, b in ((1e-3, 55753098664067.94, 1.4e-98), (0.036, 5e-76, 2.1716206534446063e42)):
+        for name in ("marcum_q", "marcum_p", "marcum_logq", "marcum_logp"):
+            assert not np.isnan(getattr(special, name)(m, a, b))
+    for x, df, nc in (
+        (683.2322287804102, 4.774735139179098e-298, 4.979136660473786e-152),
+        (0.1397926480095111, 3.918874182483137e-295, 1.8871266498887054e-295),
+    ):
+        p = special.ncx2_sf(x, df, nc)
+        assert special.ncx2_sf_inv_nc(x, df, p) == pytest.approx(nc, rel=3e-12)
