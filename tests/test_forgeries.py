@@ -12,7 +12,7 @@ from optional_packages import package
 from result_table import RULE, save, state, table
 
 from rsbounds import semielastic
-from rsbounds.certificate import PROVEN_ENVELOPE
+from rsbounds.certificate import PROVEN_ENVELOPE, THIS_INPUT
 from rsbounds.cli import main
 from rsbounds.schemes import METHODS
 
@@ -275,6 +275,18 @@ LISTED = {
     "z_b": "-2.5",
     "item": "2",
 }
+
+
+def test_a_rule_does_not_widen_the_scope_of_its_runs(work, capsys):
+    Path("rule.json").write_text(json.dumps(RULE))
+    for level in (0.5, 0.25):
+        assert main(arguments(sigma=level, out=f"{level}.tsv")) == 0
+        place = Path(f"{level}.tsv.manifest.json")
+        entries = json.loads(place.read_text())
+        place.write_text(json.dumps(entries | {"scope": THIS_INPUT}))
+    again = ["recertify", "0.5.tsv", "0.25.tsv", "--rule", "rule.json", "--out", "list.tsv"]
+    one_line(capsys, again, f"is of scope '{THIS_INPUT}': a rule needs 'fixed noise'")
+    assert not Path("list.tsv").exists()
 
 
 def test_what_rows_of_a_rule_repeat_of_its_stages(work, capsys):
