@@ -137,9 +137,10 @@ struct Mixture {
     }
     double log_density() const {
         const Sum2 l = log_two(std::exp2(-mu) * rgamma * density_sum(mu, h * y));
-        const Sum2 m = two_prod(mu - 1, log_x.hi), e = two_sum(-h, -y);
+        const Sum2 power = two_sum(mu, -1), m = two_prod(power.hi, log_x.hi), e = two_sum(-h, -y);
         const Sum2 a = two_sum(l.hi, m.hi), b = two_sum(a.hi, e.hi);
-        return b.hi + (b.lo + a.lo + e.lo + l.lo + m.lo + (mu - 1) * log_x.lo - low);
+        const double rest = power.hi * log_x.lo + power.lo * log_x.hi - low;
+        return b.hi + (b.lo + a.lo + e.lo + l.lo + m.lo + rest);
     }
     double score() const { return q < p ? -ndtri_exp(log_q) : ndtri_exp(log_p); }
 };
