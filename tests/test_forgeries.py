@@ -386,6 +386,14 @@ def test_bounds_that_a_network_does_not_prove(work, capsys):
     assert main(arguments(**known)) == 0
     levels = (*DATA, "--sigma-function", "models:network")
     assert main(["verify", "out.tsv", *levels]) == 0
+    again = ["recertify", "out.tsv", "--method", "lipschitz-integrated", "--out", "again.tsv"]
+    assert main(again) == 0
+    assert main(["verify", "again.tsv", *levels]) == 0
+    place = Path("again.tsv.manifest.json")
+    stated = json.loads(place.read_text())
+    stated["parameters"]["lip"] = 0.01
+    place.write_text(json.dumps(stated))
+    one_line(capsys, ["verify", "again.tsv", *levels], "made with: lip was 0.01 and is")
     said = json.loads(Path("out.tsv.manifest.json").read_text())["parameters"]
     before = best(table())["radius"]
     grown(lip=0.01)

@@ -15,7 +15,7 @@ from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _engine, _made, _options
 from rsbounds.loading import Data
 from rsbounds.results import Manifest, Row
-from rsbounds.schemes import METHODS
+from rsbounds.schemes import METHODS, Method
 
 _GIVEN = ("anchors", "sigma_function")
 _SAME = 1e-6  # relative: what float32 on another machine may differ by
@@ -77,7 +77,10 @@ def _same_bounds(args: argparse.Namespace, manifest: Manifest, scheme: Any) -> N
     given = " and ".join(f"--{name.replace('_', '-')}" for name in _names(manifest))
     if scheme.scope == ASSERTED_ENVELOPE != manifest.scope:
         raise ValueError(f"scope is {manifest.scope!r} in {args.file}: {given} proves no bounds")
-    for name in METHODS[manifest.method].parameters.keys() - {"dim"}:  # dim: compared with the data
+    # dim is compared with the data; what sigma(x) says nothing of is the method's own
+    for name in METHODS[manifest.method].parameters.keys() & _builder(manifest).parameters.keys():
+        if name == "dim":
+            continue
         had, has = manifest.parameters.get(name), scheme.parameters.get(name)
         same = had is has or (None not in (had, has) and abs(had - has) <= _SAME * abs(has))
         if not same:
@@ -87,7 +90,7 @@ def _same_bounds(args: argparse.Namespace, manifest: Manifest, scheme: Any) -> N
 
 
 def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Any:
-    method = METHODS[manifest.method]
+    method = _builder(manifest)
     assert method.build is not None  # it has options
     known = {**manifest.parameters, **{name: getattr(args, name) for name in _GIVEN}}
     shape = _engine.first(data, skip_corrupt=True).shape
@@ -103,4 +106,10 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Any:
 
 
 def _names(manifest: Manifest) -> list[str]:
-    return [o.name for o in METHODS[manifest.method].options if o.name in _GIVEN]
+    return [o.name for o in _builder(manifest).options if o.name in _GIVEN]
+
+
+def _builder(manifest: Manifest) -> Method:
+    """The method that builds sigma(x): another radius of the same law has no options."""
+    method = METHODS[manifest.method]
+    return method if method.options else METHODS.get(method.name.split("-")[0], method)
