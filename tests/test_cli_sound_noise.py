@@ -76,6 +76,30 @@ def test_a_slack_that_was_cut_from_the_manifest_or_raised_is_found(work, capsys)
     place.write_text(json.dumps(entries))
     assert main(["verify", "out.tsv"]) == 2
     assert "parameters.slack" in capsys.readouterr().err
+    del entries["parameters"]["slack"]
+    place.write_text(json.dumps(entries))
+    one_line(capsys, ["verify", "out.tsv"], "engine.sound_noise needs parameters.slack")
+    entries["parameters"]["slack"] = 1e-20
+    place.write_text(json.dumps(entries))
+    levels = ["verify", "out.tsv", "--data", "data.npz", "--anchors", "anchors.npz"]
+    one_line(capsys, levels, "--anchors is not what out.tsv was made with: slack was 1e-20 and is")
+
+
+def test_rows_are_drawn_again_with_the_noise_that_the_manifest_states(work, capsys):
+    place = Path("out.tsv.manifest.json")
+    again = ["verify", "out.tsv", "--rerun", "3", "--model", "models:linear", "--data", "data.npz"]
+    for own, sound, words in (
+        ({"sound_noise": ""}, True, [*again, "--sound-noise"]),
+        ({}, False, again),
+    ):
+        assert main(arguments(**own)) == 0
+        assert main(words) == 0, capsys.readouterr().out
+        entries = json.loads(place.read_text())
+        assert entries["engine"]["sound_noise"] is sound
+        entries["engine"]["sound_noise"] = not sound
+        place.write_text(json.dumps(entries))
+        one_line(capsys, words, f"--rerun {'takes no' if sound else 'needs'} --sound-noise")
+        Path("out.tsv").unlink()
 
 
 def test_composites_and_ranges_in_sound_noise(work, capsys):

@@ -68,6 +68,28 @@ def test_where_formulas_change(x: float, df: float, nc: float) -> None:
         assert max(errors_over_bounds(near, df, nc).values()) <= 1
 
 
+UNDERFLOWING = [  # a factor underflows, or the density is beyond 1e-290 or 1e290
+    (3.332918054181146e-263, 0.1618703812145576, 1389.0143287515018),
+    (1.888721957257387e-58, 0.009341809829947811, 1489.686318784407),
+    (1.5e-323, 0.98, 0.0),
+    (1e-310, 0.8, 1300.0),
+    (1e-295, 0.01, 0.0),
+    (1370.0, 0.9, 0.01),
+    (2.0911523004194772e-253, 0.4388587067274189, 904.4790851306627),  # of mu - 1
+]
+
+
+@pytest.mark.parametrize(("x", "df", "nc"), UNDERFLOWING)
+def test_density_where_a_factor_underflows(x: float, df: float, nc: float) -> None:
+    with mp.workdps(40):
+        mu, h, y = (mp.mpf(value) / 2 for value in (df, nc, x))
+        terms = ((h * y) ** k / mp.factorial(k) / mp.gamma(mu + k) for k in range(60))
+        truth = mp.exp(-h - y) * y ** (mu - 1) * sum(terms) / 2
+        log, log_truth = special.ncx2_logpdf(x, df, nc), mp.log(truth)
+        assert abs(special.ncx2_pdf(x, df, nc) - truth) <= 2e-15 * truth
+        assert abs(log - log_truth) <= 2e-15 + 3e-16 * abs(log_truth)
+
+
 @pytest.mark.parametrize("x", [1e-5, 0.3, 2.0, 40.0])
 @pytest.mark.parametrize("nc", [0.0, 1e-3, 5.0, 300.0])
 @pytest.mark.parametrize("name", ["cdf", "sf", "logpdf"])

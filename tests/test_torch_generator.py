@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import torch
 from torch import nn
 from torch_digits import DIM, SIGMA, certify_and_attack, digits, network, sigma_network
 
-from rsbounds import anisotropic, envelope, gaussian, schemes
+from rsbounds import anisotropic, composite, envelope, gaussian, schemes
 from rsbounds.certify import certify, stream
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import (
@@ -20,6 +21,7 @@ from rsbounds.torch import (
     NoiseMaps,
     Scale,
     SigmaNetwork,
+    TorchSampler,
     fit,
     generator_loss,
     small_cnn,
@@ -130,6 +132,33 @@ def test_generator_trains_and_states_its_scope():
     assert held >= 4
 
 
+def test_samplers_and_schemes_of_other_noise_are_refused():
+    """Isotropic noise under the radius of a shape, or the reverse, was certified."""
+    net, x = nn.Linear(3, 2), torch.zeros(3)
+    noise = FixedNoise(torch.zeros(3), torch.tensor([0.01, 1.0, 10.0]))
+    wider = FixedNoise(torch.zeros(3), torch.tensor([0.01, 1.0, 20.0]))
+    with pytest.raises(ValueError, match="the noise that the radius is for"):
+        certify(TorchSampler(net), x, noise.scheme(), n=10)
+    with pytest.raises(ValueError, match="the noise that the radius is for"):
+        certify(wider.sampler(net), x, noise.scheme(), n=10)
+    with pytest.raises(ValueError, match="the noise that the radius is for"):
+        certify(noise.sampler(net), x, schemes.gaussian(20.0), n=10)
+    rule = composite.Rule([0.5], [[composite.Cond("margin", 0)]])
+    with pytest.raises(ValueError, match="the noise that the radius is for"):
+        composite.certify(noise.sampler(net), x, rule, n=10)
+    maps = [
+        CertifiedGenerator(
+            nn.Sequential(nn.Linear(3, 3), f), SigmaNetwork(nn.Linear(3, 1), 0.5), torch.ones(3)
+        )
+        for f in (nn.ReLU(), nn.Tanh())
+    ]
+    maps[1].load_state_dict(maps[0].state_dict())
+    here, there = (each.noise() for each in maps)
+    with pytest.raises(ValueError, match="the noise that the radius is for"):
+        certify(here.sampler(net), x, there.scheme(), n=10)
+    certify(here.sampler(net), x, pickle.loads(pickle.dumps(here.scheme())), n=10)
+
+
 def test_noise_of_another_shape_is_refused():
     """Torch would broadcast it, and the radius would be that of fewer dimensions."""
     net, x = nn.Linear(784, 2), torch.zeros(784)
@@ -137,7 +166,7 @@ def test_noise_of_another_shape_is_refused():
         FixedNoise(torch.zeros(1), torch.ones(784))
     short = FixedNoise(torch.zeros(1), torch.ones(1))
     with pytest.raises(ValueError, match=r"x must be of shape \(1,\); got \(784,\)"):
-        certify(short.sampler(net, 2), x, schemes.gaussian(1.0), n=10)
+        certify(short.sampler(net, 2), x, replace(short.scheme(), sigma=lambda x: 1.0), n=10)
     with pytest.raises(ValueError, match=r"x must be of shape \(1,\)"):
         short.scheme().sigma(x)
     with pytest.raises(ValueError, match=r"net returns must be of shape \(1, 1568\); got \(1, 2\)"):

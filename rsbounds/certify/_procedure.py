@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import choice, count, number, real, whole
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import BOUNDS, Pair, ScoreHistogram
-from rsbounds.sampling import Draw, Phase, Sampler, drawn, stream
+from rsbounds.sampling import Draw, Phase, Sampler, drawn, require_law, stream
 from rsbounds.schemes import Scheme
 
 BOUND = "clopper-pearson"
@@ -105,7 +105,7 @@ def certify_all(
             f"bound {bound!r} is on {BOUNDS[bound].evidence}: the sampler gives "
             f"{getattr(sampler, 'evidence', 'counts')} (rsbounds.sampling.SoftSampler: scores)"
         )
-    check_sound(sampler, scheme)
+    check_noise(sampler, scheme)
     levels = [scheme.sigma(x) for x in xs]
     draws = [
         Draw(x, sigma, samples, stream(seed, index, phase))
@@ -272,8 +272,9 @@ def check_level(alpha: float, bound: str = BOUND) -> None:
     choice("bound", bound, tuple(BOUNDS))
 
 
-def check_sound(sampler: Sampler, scheme: Scheme) -> None:
-    """ValueError where the noise is sound and the radius would not be."""
+def check_noise(sampler: Sampler, scheme: Scheme) -> None:
+    """ValueError where the noise isn't that of the radius, or is sound and the radius isn't."""
+    require_law(sampler, scheme.law)
     if getattr(sampler, "sound_noise", False) and not scheme.sound:
         raise ValueError(
             "sound_noise needs a scheme whose radius allows for the rounding of sigma(x), made "

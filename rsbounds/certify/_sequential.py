@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count, number, real
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify._procedure import check_sound, class_counts
+from rsbounds.certify._procedure import check_noise, class_counts
 from rsbounds.confidence import BOUNDS, Pair, anytime_lower_bound, anytime_upper_bound
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
@@ -75,7 +75,7 @@ def certify_radius(
     """
     n0, n = count("n0", n0, 1), count("n", n, 1)
     number("target", real("target", target, 0, closed="neither", nan=False))
-    check_sound(sampler, scheme)
+    check_noise(sampler, scheme)
     sigma = scheme.sigma(x)
     select = class_counts(sampler(x, sigma, n0, stream(seed, index, Phase.SELECT)))
     top = int(np.argmax(select))

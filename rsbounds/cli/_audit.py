@@ -36,6 +36,10 @@ def check_manifest(manifest: Manifest) -> None:
     for name, domain in method.parameters.items():
         if name in manifest.parameters or name in method.required:
             _number(f"parameters.{name}", manifest.parameters.get(name), domain)
+    if manifest.engine.get("sound_noise") and not method.sound:
+        for name in ("slack", "shift"):
+            if name in method.parameters and name not in manifest.parameters:
+                raise ValueError(f"engine.sound_noise needs parameters.{name}; there is none")
     if manifest.method == "composite":
         from rsbounds.composite import Rule
 

@@ -15,7 +15,7 @@ from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _engine, _made, _options
 from rsbounds.loading import Data
 from rsbounds.results import Manifest, Row
-from rsbounds.schemes import METHODS
+from rsbounds.schemes import METHODS, Method
 
 _GIVEN = ("anchors", "sigma_function")
 _SAME = 1e-6  # relative: what float32 on another machine may differ by
@@ -60,6 +60,7 @@ def findings(
                 f"--{name.replace('_', '-')} is not what {args.file} was made with: "
                 f"{name} was {had} and is {has}"
             )
+    _same_bounds(args, manifest, scheme)
 
     def compare(row: Row, x: Any) -> Iterator[str]:
         if x is None:  # not to be decoded
@@ -71,16 +72,44 @@ def findings(
     return compare
 
 
+def _same_bounds(args: argparse.Namespace, manifest: Manifest, scheme: Any) -> None:
+    """ValueError where the radii of a file rest on other bounds than what is given has."""
+    given = " and ".join(f"--{name.replace('_', '-')}" for name in _names(manifest))
+    if scheme.scope == ASSERTED_ENVELOPE != manifest.scope:
+        raise ValueError(f"scope is {manifest.scope!r} in {args.file}: {given} proves no bounds")
+    # dim is compared with the data; what sigma(x) says nothing of is the method's own
+    for name in METHODS[manifest.method].parameters.keys() & _builder(manifest).parameters.keys():
+        if name == "dim":
+            continue
+        had, has = manifest.parameters.get(name), scheme.parameters.get(name)
+        same = had is has or (None not in (had, has) and abs(had - has) <= _SAME * abs(has))
+        if not same:
+            raise ValueError(
+                f"{given} is not what {args.file} was made with: {name} was {had} and is {has}"
+            )
+
+
 def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Any:
-    method = METHODS[manifest.method]
+    method = _builder(manifest)
     assert method.build is not None  # it has options
     known = {**manifest.parameters, **{name: getattr(args, name) for name in _GIVEN}}
+    shape = _engine.first(data, skip_corrupt=True).shape
+    given = _made._Given(shape, "slack" in manifest.parameters)
     if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
         known |= {"lip": None, "sigma_min": None}  # the network proves its own
+        if not hasattr(given.function("--sigma-function", args.sigma_function)[0], "scheme"):
+            raise ValueError(
+                f"scope is {manifest.scope!r} in {args.file}: --sigma-function proves no bounds"
+            )
     options = {option.name: known.get(option.name, option.default) for option in method.options}
-    shape = _engine.first(data, skip_corrupt=True).shape
-    return method.build(options, _made._Given(shape, "slack" in manifest.parameters))
+    return method.build(options, given)
 
 
 def _names(manifest: Manifest) -> list[str]:
-    return [o.name for o in METHODS[manifest.method].options if o.name in _GIVEN]
+    return [o.name for o in _builder(manifest).options if o.name in _GIVEN]
+
+
+def _builder(manifest: Manifest) -> Method:
+    """The method that builds sigma(x): another radius of the same law has no options."""
+    method = METHODS[manifest.method]
+    return method if method.options else METHODS.get(method.name.split("-")[0], method)

@@ -42,8 +42,10 @@ def redraw(
         ("--noise", args.noise, manifest.method in ("anisotropic", "generator")),
         ("--denoiser", args.denoiser, "denoiser" in model),
         ("--model-for", args.model_for, "for" in model),
+        # a run from Python says nothing of its sampler
+        ("--sound-noise", args.sound_noise, manifest.engine.get("sound_noise", args.sound_noise)),
     ):
-        if bool(given) != had:
+        if bool(given) != bool(had):
             raise ValueError(f"--rerun {'needs' if had else 'takes no'} {flag}, as {args.file} had")
     if manifest.method == "composite":
         rule = composite.Rule.from_dict(manifest.parameters["rule"])

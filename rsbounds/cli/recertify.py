@@ -10,7 +10,7 @@ from typing import Any
 
 from rsbounds import composite
 from rsbounds._numerics.checks import real
-from rsbounds.certificate import ANOTHERS, COMPOSITE, Certificate
+from rsbounds.certificate import ANOTHERS, COMPOSITE, FIXED_NOISE, Certificate
 from rsbounds.certify import certify_counts, further
 from rsbounds.cli import _own
 from rsbounds.cli._made import read_rule
@@ -128,6 +128,8 @@ def _under_rule(args: argparse.Namespace) -> int:
         _check(path, manifest, args.alpha)
         if manifest.method != "gaussian":
             raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
+        if manifest.scope != FIXED_NOISE:  # a list's scope would say nothing of it
+            raise ValueError(f"{path} is of scope {manifest.scope!r}: a rule needs {FIXED_NOISE!r}")
         if manifest.level() in runs:
             raise ValueError(f"{path} is the second file of noise level {manifest.level()}")
         runs[manifest.level()] = (path, manifest, read_rows(path))

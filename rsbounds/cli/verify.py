@@ -13,6 +13,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from rsbounds._numerics.checks import count
 from rsbounds.certify import Progress
 from rsbounds.cli import _audit, _engine, _levels, _redrawn, _rigorous
@@ -206,6 +208,13 @@ def _left_out(manifest: Manifest, total: int) -> Iterator[Finding]:
         yield 0, told * skip, text
 
 
+def _larger(manifest: Manifest, x: Any) -> Iterator[str]:
+    """Whether an input has more numbers than the dimension that the radii are for."""
+    dim = manifest.parameters.get("dim") if "dim" in METHODS[manifest.method].parameters else None
+    if dim is not None and x is not None and np.size(x) > dim:
+        yield f"has {np.size(x)} numbers, dim is {dim} in the manifest"
+
+
 def _against_data(
     args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
 ) -> Iterator[Finding]:
@@ -215,6 +224,8 @@ def _against_data(
         yield from _left_out(manifest, len(data))
         inside = []
         levels = _levels.findings(args, manifest, data)
+        as_seen = loaded is not None or "preprocessing" not in data.identity
+        larger = partial(_larger, manifest) if as_seen else lambda x: iter(())
         for line, row in rows:
             if not row.idx < len(data):
                 yield line, row.idx, f"the data have {len(data)} inputs"
@@ -226,7 +237,7 @@ def _against_data(
             digest = (item.digest or "-")[:16]
             if row.input not in ("-", digest):
                 yield line, row.idx, f"input is {row.input}, {digest} in the data"
-            for text in levels(row, item.x):
+            for text in (*levels(row, item.x), *larger(item.x)):
                 yield line, row.idx, text
         for index in sorted(manifest.corrupt()):
             with suppress(CorruptInput, IndexError):

@@ -13,7 +13,7 @@ from rsbounds.composite.estimate import CompositeCertificate, checked_stage, est
 from rsbounds.composite.geometry import checked_values
 from rsbounds.composite.planning import plan
 from rsbounds.composite.rule import Rule
-from rsbounds.sampling import Phase, Sampler, Stream, stream
+from rsbounds.sampling import Phase, Sampler, Stream, require_law, stream
 
 
 def certify(
@@ -174,6 +174,8 @@ def _run(
     each = [samplers] * len(rule.sigmas) if callable(samplers) else list(samplers)
     if len(each) != len(rule.sigmas):
         raise ValueError(f"samplers must be one or {len(rule.sigmas)}; got {len(each)}")
+    for sampler in each:
+        require_law(sampler, "")
 
     def drawn(stage: int, many: int, phase: Phase) -> Any:
         generator = stage_stream(seed, index, phase, stage)

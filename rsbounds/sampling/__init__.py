@@ -17,7 +17,7 @@ for noise that needs none.
 from rsbounds.sampling.adapters import as_sampler
 from rsbounds.sampling.arrays import ArraySampler, votes
 from rsbounds.sampling.blocks import block_size, is_single, largest_block, noise_level, noisy
-from rsbounds.sampling.port import Draw, Sampler, Sharing, drawn
+from rsbounds.sampling.port import Draw, Sampler, Sharing, drawn, require_law
 from rsbounds.sampling.soft import SoftSampler
 from rsbounds.sampling.streams import Phase, Stream, block_seeds, stream
 
@@ -37,6 +37,7 @@ __all__ = [
     "largest_block",
     "noise_level",
     "noisy",
+    "require_law",
     "stream",
     "votes",
 ]

@@ -21,6 +21,7 @@ from rsbounds.schemes._scheme import (
     Method,
     Option,
     Scheme,
+    check_size,
     positive,
 )
 
@@ -44,7 +45,8 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
     Raises
     ------
     ValueError
-        If ``sigma`` isn't a positive finite number, or ``norm`` and ``dim`` don't go together.
+        If ``sigma`` isn't a positive finite number, or ``norm`` and ``dim`` don't go together;
+        with ``dim``, when ``x`` has more coordinates.
 
     References
     ----------
@@ -60,7 +62,9 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
     parameters: dict[str, Any] = {"sigma": level}
     if norm != 2.0:
         parameters |= {"norm": float(norm)} | ({} if dim is None else {"dim": float(dim)})
-    scheme = METHOD.scheme(partial(_constant, level), parameters, float(norm))
+    scheme = METHOD.scheme(
+        partial(_constant, level, parameters.get("dim")), parameters, float(norm)
+    )
     scheme.radius(1.0, level)  # refuses a norm without its dimension
     return scheme
 
@@ -86,7 +90,9 @@ def this_input(sigma: float) -> Scheme:
     return replace(gaussian(sigma), scope=THIS_INPUT)
 
 
-def _constant(level: float, x: Any) -> float:
+def _constant(level: float, dim: float | None, x: Any) -> float:
+    if dim is not None:
+        check_size(x, dim)
     return level
 
 

@@ -40,6 +40,9 @@ class Scheme:
         ``sampler(model, **options)``: counts a model's classes under the scheme's noise where
         that isn't x + sigma(x) N(0, I); ``options`` are those of
         :class:`rsbounds.torch.TorchSampler`.
+    law : str
+        That noise by a name of its own, which its samplers bear too: with others nothing is
+        certified.
     sound : bool
         Whether the radius allows for the rounding of ``sigma(x)``, as sound noise asks for: the
         certificate is then one of the program, for inputs on the grid.
@@ -59,6 +62,7 @@ class Scheme:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     norm: float = 2.0
     sampler: Callable[..., Any] | None = None
+    law: str = ""
     sound: bool = False
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ a ball |u| < R is the ellipsoid sum (delta_i/shape_i)^2 < R^2 of the input.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,11 +43,13 @@ class ShapedSampler(TorchSampler):
         shape: torch.Tensor,
         centre: Callable[[torch.Tensor], torch.Tensor],
         num_classes: int | None,
+        law: str,
         **options: Any,
     ) -> None:
         if not isinstance(model, nn.Module):
             raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
         super().__init__(model, num_classes, **options)
+        self.law = law
         self._shape = shape.float().to(self.device)
         self._centre = centre
 
@@ -81,11 +84,13 @@ class GridSampler(TorchSampler):
         shape: torch.Tensor,
         mean: Callable[[Any], torch.Tensor],
         num_classes: int | None,
+        law: str,
         **options: Any,
     ) -> None:
         if not isinstance(model, nn.Module):
             raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
         super().__init__(model, num_classes, **options)
+        self.law = law
         self._steps = draw.LEVELS * shape.detach().cpu().double()
         self._mean = mean
 
@@ -164,6 +169,11 @@ class FixedNoise:
         """The levels divided by ``level``, in float32."""
         return (self.sigma.detach().cpu().double() / self.level).float()
 
+    @property
+    def law(self) -> str:
+        """The name of this noise: a hash of mean and levels."""
+        return _law("fixed", self.mean, self.sigma)
+
     def sampler(
         self, model: nn.Module, num_classes: int | None = None, **options: Any
     ) -> ShapedSampler | GridSampler:
@@ -174,8 +184,9 @@ class FixedNoise:
         mean, shape = self.mean.detach().cpu().double(), self.shape
         if options.get("sound_noise"):
             same = partial(_constant, mean / shape.double())
-            return GridSampler(model, shape, same, num_classes, **options)
-        return ShapedSampler(model, shape, partial(_shifted, mean, shape), num_classes, **options)
+            return GridSampler(model, shape, same, num_classes, self.law, **options)
+        centre = partial(_shifted, mean, shape)
+        return ShapedSampler(model, shape, centre, num_classes, self.law, **options)
 
     def scheme(self, norm: float = 2, *, sound: bool = True) -> Scheme:
         """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm.
@@ -185,7 +196,7 @@ class FixedNoise:
         level = partial(_level, self.level, tuple(self.sigma.shape))
         known = _ball(self.shape, norm)
         scheme = METHODS["anisotropic"].scheme(level, known, norm)
-        return replace(scheme, scope=self.scope, sampler=self.sampler)
+        return replace(scheme, scope=self.scope, sampler=self.sampler, law=self.law)
 
     def log_volume(self, score: float) -> float:
         """Logarithm of the volume of the certified ellipsoid for a normal score."""
@@ -205,6 +216,7 @@ class CertifiedNoise:
     def __init__(self, generator: nn.Module) -> None:
         self._generator: Any = frozen(generator)
         settle(self._generator)
+        self.law = _law(repr(self._generator), *self._generator.state_dict().values())
 
     def sampler(
         self, model: nn.Module, num_classes: int | None = None, **options: Any
@@ -217,8 +229,9 @@ class CertifiedNoise:
         kept = self._generator
         if options.get("sound_noise"):
             mean = partial(_mean_on_grid, kept)
-            return GridSampler(model, kept.shape, mean, num_classes, **options)
-        return ShapedSampler(model, kept.shape, partial(_moved, kept), num_classes, **options)
+            return GridSampler(model, kept.shape, mean, num_classes, self.law, **options)
+        centre = partial(_moved, kept)
+        return ShapedSampler(model, kept.shape, centre, num_classes, self.law, **options)
 
     def scheme(self, norm: float = 2, *, sound: bool = False) -> Scheme:
         """The scheme of the envelope certificate with the proven bounds, in an l_p norm.
@@ -236,10 +249,20 @@ class CertifiedNoise:
         if sound:
             known |= rounding_slacks(kept)
         scheme = METHODS["generator"].scheme(partial(_level_at, kept, sound), known, norm)
-        return replace(scheme, sampler=self.sampler)
+        return replace(scheme, sampler=self.sampler, law=self.law)
 
 
 # module-level functions, so that a scheme can be sent to another process
+
+
+def _law(kind: str, *tensors: torch.Tensor) -> str:
+    """A name of noise that such tensors define, the same in every process."""
+    digest = hashlib.sha256(kind.encode())
+    for tensor in tensors:
+        digest.update(repr(tuple(tensor.shape)).encode())
+        digest.update(tensor.detach().cpu().double().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
 
 _TINY = float(np.finfo(np.float32).tiny)
 

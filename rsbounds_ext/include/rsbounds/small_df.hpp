@@ -93,12 +93,13 @@ inline double density_sum(double mu, double hy) {
 // The tails of X; power = y^mu. The low parts of h and y enter the exponential alone.
 struct Mixture {
     double mu, h, y, power, rgamma, low, outer;
+    double x;  // 2 y, and exact where y is subnormal
     Sum2 log_x;
     double p, log_p, q, log_q;  // P(X <= x), P(X > x)
 
     Mixture(double mu, Sum2 h, Sum2 y, Sum2 log_x, double power)
         : mu(mu), h(h.hi), y(y.hi), power(power), rgamma(1 + mu * rgamma_defect(mu)),
-          low(h.lo + y.lo), outer(std::exp(-h.hi) * std::exp(-y.hi)), log_x(log_x) {
+          low(h.lo + y.lo), outer(std::exp(-h.hi) * std::exp(-y.hi)), x(2 * y.hi), log_x(log_x) {
         if (outer > 0) outer *= std::exp(-low);  // `low` is small there
         const bool lower_first = y.hi < h.hi;
         if (lower_first) sum_lower();
@@ -110,15 +111,20 @@ struct Mixture {
 
     double log_y() const { return log_x.hi + (log_x.lo - ln2); }
     double log_outer() const { return -(h + y) - low; }
+    double by_outer(double sum) const {  // in two steps where `outer` underflows
+        if (outer > 1e-290) return outer * sum;
+        const double root = std::exp(-0.5 * h) * std::exp(-0.5 * y);
+        return root > 0 ? root * std::exp(-low) * (root * sum) : 0;
+    }
     void sum_lower() {
         const double sum = rgamma * lower_sum(mu, h, y);
-        p = outer * (power * sum);
+        p = by_outer(power * sum);
         log_p = p > 1e-290 ? std::log(p) : log_outer() + (mu * log_y() + std::log(sum));
     }
     void sum_upper() {
         const double base = small_gamma_q(mu, y, log_y(), power), unit = h < mu ? mu : 1;
         const double sum = mu / unit * base + upper_sum(mu, h, y, mu * base, power * rgamma) / unit;
-        q = outer * (unit * sum);
+        q = by_outer(unit * sum);
         log_q = q > 1e-290 ? std::log(q) : log_outer() + (std::log(unit) + std::log(sum));
     }
     double below() const { return p; }
@@ -126,21 +132,24 @@ struct Mixture {
     double log_lower() const { return log_p; }
     double log_upper() const { return log_q; }
     double density_of_x() const {
-        const double direct = outer * power * (0.5 * rgamma * density_sum(mu, h * y) / y);
-        return direct > 1e-290 && direct < 1e290 ? direct : std::exp(log_density());
+        const double sum = power * (rgamma * density_sum(mu, h * y)) / x;
+        return sum < inf ? by_outer(sum) : std::exp(log_density());
     }
     double log_density() const {
         const Sum2 l = log_two(std::exp2(-mu) * rgamma * density_sum(mu, h * y));
-        const Sum2 m = two_prod(mu - 1, log_x.hi), e = two_sum(-h, -y);
+        const Sum2 power = two_sum(mu, -1), m = two_prod(power.hi, log_x.hi), e = two_sum(-h, -y);
         const Sum2 a = two_sum(l.hi, m.hi), b = two_sum(a.hi, e.hi);
-        return b.hi + (b.lo + a.lo + e.lo + l.lo + m.lo + (mu - 1) * log_x.lo - low);
+        const double rest = power.hi * log_x.lo + power.lo * log_x.hi - low;
+        return b.hi + (b.lo + a.lo + e.lo + l.lo + m.lo + rest);
     }
     double score() const { return q < p ? -ndtri_exp(log_q) : ndtri_exp(log_p); }
 };
 
 inline Mixture ncx2_mixture(double x, double df, double nc) {
     const double mu = 0.5 * df;
-    return {mu, {0.5 * nc, 0}, {0.5 * x, 0}, log_two(x), std::pow(x, mu) * std::exp2(-mu)};
+    Mixture m{mu, {0.5 * nc, 0}, {0.5 * x, 0}, log_two(x), std::pow(x, mu) * std::exp2(-mu)};
+    m.x = x;
+    return m;
 }
 
 constexpr double least_df = 1e-300, most_df = 1e8;
