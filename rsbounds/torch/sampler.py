@@ -19,7 +19,7 @@ from rsbounds.torch import _rows, draw
 from rsbounds.torch._ahead import mapped
 from rsbounds.torch._device import CELLS, Counts, autocast_type, home, memory_failure
 
-_TOGETHER = 32  # inputs in one forward pass: what is fixed is then small beside the rest
+_TOGETHER = 256  # rows that inputs share on a CPU: more leave its caches, and gain nothing
 
 
 class TorchSampler:
@@ -143,14 +143,17 @@ class TorchSampler:
     def room(self, x: Any, samples: int) -> int:
         """How many inputs like ``x``, each of so many samples in all, share a forward pass.
 
-        As many as a block of noise has room for, 32 at most; 1 in mixed precision, for a compiled
-        model and where ``forward_batch`` or memory bounds the forward pass.
+        As many as a block of noise has room for, on a CPU those of 256 rows at most; 1 in mixed
+        precision, for a compiled model and where ``forward_batch`` or memory bounds the forward
+        pass.
         """
         plain = self._autocast is None and self._model is self._plain
         if not (self._shares and plain and self._rows is None and self._parts == 1):
             return 1
         largest = min(largest_block(math.prod(np.shape(x)), self._cells), self.batch)
-        return min(max(largest // samples, 1), _TOGETHER)
+        if self.device.type == "cpu":
+            largest = min(largest, _TOGETHER)
+        return max(largest // samples, 1)
 
     def together(self, draws: Sequence[Draw]) -> list[NDArray[np.int64]]:
         """For each draw, of one block, the counts that a call with it alone returns.
