@@ -1,5 +1,6 @@
 """Without PyTorch, its adapter and its tests are left out; the rest is tested all the same."""
 
+import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 
@@ -7,6 +8,10 @@ import pytest
 
 if find_spec("torch") is None:
     collect_ignore_glob = ["rsbounds/torch/*", "rsbounds/demo.py", "tests/*torch*"]
+
+# commands that a shell starts in the background ignore Ctrl-C, and so would those that tests start
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
