@@ -30,7 +30,17 @@ from rsbounds.torch.sampler import TorchSampler
 __all__ = ["CertifiedNoise", "FixedNoise", "ShapedSampler", "check_shape"]
 
 
-class ShapedSampler(TorchSampler):
+class _LawSampler(TorchSampler):
+    """A sampler that bears the name of its noise."""
+
+    def __init__(self, model: nn.Module, num_classes: int | None, law: str, **options: Any) -> None:
+        if not isinstance(model, nn.Module):
+            raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
+        super().__init__(model, num_classes, **options)
+        self.law = law
+
+
+class ShapedSampler(_LawSampler):
     """Counts of the classes under noise of a fixed shape, centred where ``centre`` says.
 
     In coordinates divided by the shape the noise is isotropic; there ``centre(x)`` is its mean.
@@ -46,10 +56,7 @@ class ShapedSampler(TorchSampler):
         law: str,
         **options: Any,
     ) -> None:
-        if not isinstance(model, nn.Module):
-            raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
-        super().__init__(model, num_classes, **options)
-        self.law = law
+        super().__init__(model, num_classes, law, **options)
         self._shape = shape.float().to(self.device)
         self._centre = centre
 
@@ -65,7 +72,7 @@ class ShapedSampler(TorchSampler):
         return super().forward(batch * self._shape)
 
 
-class GridSampler(TorchSampler):
+class GridSampler(_LawSampler):
     """Counts of the classes under sound noise with a mean and a level on every axis.
 
     The level is that of the call times the axis of ``shape``; x + mean + noise is rounded to the
@@ -87,10 +94,7 @@ class GridSampler(TorchSampler):
         law: str,
         **options: Any,
     ) -> None:
-        if not isinstance(model, nn.Module):
-            raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
-        super().__init__(model, num_classes, **options)
-        self.law = law
+        super().__init__(model, num_classes, law, **options)
         self._steps = draw.LEVELS * shape.detach().cpu().double()
         self._mean = mean
 
