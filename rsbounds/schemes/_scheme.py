@@ -121,6 +121,9 @@ class Option:
         return self.flag.lstrip("-").replace("-", "_")
 
 
+NORM_OPTION = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
+
+
 class Given(Protocol):
     """What the command line can get for a scheme: the size of an input, files, functions.
 
