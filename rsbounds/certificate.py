@@ -20,7 +20,10 @@ ANOTHERS = "another package's method"
 
 
 class Scope(NamedTuple):
-    """Whether certificates hold for the classifier that is run, and what a report must add."""
+    """Whether certificates hold for the classifier that is run, and what a report must add.
+
+    Reports take the best of several runs only where ``valid``.
+    """
 
     valid: bool
     footnote: str

@@ -8,6 +8,7 @@ import math
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from rsbounds import report
 from rsbounds.report import Results, Row
+from rsbounds.results import Manifest, summary
 
 FIELD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 OWN = "idx\tlabel\tpredict\tradius\tcorrect\ttime\tcount\tn\tp_a\tsigma\tmethod\tscope\n"
@@ -213,11 +215,42 @@ def test_table_marks_what_is_not_a_certificate_of_the_classifier(write):
     ]
     text = report.table([report.read(path) for path in files], [0.0])
     names = [line.split("  ")[0] for line in text.splitlines()[1:6]]
-    assert names == ["fixed", "envelope", "local [1]", "memory [2]", "field [3]"]
+    assert names == ["fixed", "envelope", "local [1]", "memory [2]", "field [3] [4]"]
     notes = text.split("\n\n")[1].splitlines()
     assert notes[0].startswith("[1] fixed noise at this input only: no certificate")
     assert notes[1].startswith("[2] memory-based")
-    assert notes[2] == "[3] the file states no scope"
+    assert notes[2:] == ["[3] the file states no scope", "[4] n not stated"]
+
+
+def under(name: str, alpha: float = 0.001, n: int = 1000, **more: Any) -> Results:
+    row = Row(0, 1, 1, 0.5, True, "fixed noise", n=n, method="gaussian", **more)
+    return Results(name, (row,), manifest=Manifest(alpha=alpha, n=n))
+
+
+@pytest.mark.parametrize(
+    ("files", "notes"),
+    [
+        ([under("a"), under("b")], []),
+        ([under("a"), under("b", norm=math.inf)], ["[1] norm 2", "[2] norm inf"]),
+        ([under("a"), under("b", alpha=0.01)], ["[1] alpha 0.001", "[2] alpha 0.01"]),
+        ([under("a"), under("b", n=500), under("c")], ["[1] n 1000", "[2] n 500"]),
+        ([under("a"), under("b", bound="anytime")], ["[1] bound clopper-pearson", "[2] bound any"]),
+        ([under("a"), replace(under("b"), manifest=None)], ["[1] alpha not stated"]),
+        ([under("a"), Results("empty", ())], []),
+        (
+            [under("a"), under("b", alpha=0.01, norm=1.0)],
+            ["[1] norm 2, alpha 0.001", "[2] norm 1, alpha 0.01"],
+        ),
+    ],
+)
+def test_table_marks_what_cannot_be_compared(files, notes):
+    """Radii in l2 and l_inf, and of levels .001 and .01, stood side by side without a word."""
+    _, *said = report.table(files, [0.0]).split("\n\n")
+    found = said[0].splitlines() if said else []
+    assert len(found) == len(notes)
+    assert all(map(str.startswith, found, notes))
+    for file in files[: bool(files[1].rows) + 1]:
+        assert summary(file)["norm"] == f"{file.rows[0].norm:g}"
 
 
 def test_same_stem_in_two_folders_stays_apart(tmp_path):
@@ -244,6 +277,8 @@ def test_styles_say_the_same(write):
     assert {row["rows of"] for row in table} >= {"all", "class 2", "class 7", "class spread"}
     assert float(table[0]["ACR"]) == 0.99999 / 2
     assert table[0]["scope"] == "fixed noise"
+    said = [table[0][name] for name in ("norm", "alpha", "n", "bound")]
+    assert said == ["2", "-", "1000", "clopper-pearson"]
     assert table[0]["file"] == str(path)
 
 
@@ -309,6 +344,23 @@ def test_plot_draws_the_exact_steps(tmp_path, monkeypatch):
     assert curve.edges.tolist() == [0.0, 0.5, 1.0, 2.1]
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
     assert legend == ["a [1] (average 0.500)", "b [1] (average 0.500)"]
+
+
+def test_plot_takes_the_best_of_comparable_runs_alone(tmp_path, monkeypatch):
+    figure, made = pytest.importorskip("matplotlib.figure"), []
+    monkeypatch.setattr(figure.Figure, "savefig", lambda self, *a, **k: made.append(self))
+
+    def best(*files):
+        report.plot(files, tmp_path / "curves.png")
+        legend = made[-1].axes[0].get_legend().get_texts()
+        return [t.get_text() for t in legend if t.get_text().startswith("best")]
+
+    one, two = under("one", sigma=0.25), under("two", sigma=0.5)
+    assert best(one, two) == ["best constant level at each radius"]
+    assert best(one, under("two", sigma=0.25)) == []
+    assert best(one, under("two", sigma=0.5, norm=math.inf)) == []
+    local = [replace(f, rows=(replace(f.rows[0], scope=LOCAL),)) for f in (one, two)]
+    assert best(*local) == best(one, local[1]) == []
 
 
 def test_plot_without_matplotlib_says_what_to_install(monkeypatch):

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
 from rsbounds.results import Manifest, Results, Row, html, read, write
 from rsbounds.results._charts import charts, interval
 
@@ -97,6 +99,43 @@ def test_curves_are_the_certified_accuracy_and_its_best():
     shown = np.array([[height(trace, r) for r in radii] for trace in curves])
     np.testing.assert_allclose(shown[:2], expected, atol=1e-6)  # written to six decimals
     np.testing.assert_allclose(shown[2], expected.max(axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"norm": float("inf")},
+        {"n": 500},
+        {"bound": "anytime"},
+        {"method": "semi-elastic"},
+        {"scope": "fixed noise at this input only"},
+    ],
+)
+def test_there_is_no_best_of_what_cannot_be_compared(other):
+    first, second = run("first", 50, 0.5), run("second", 50, 1.0, seed=1)
+    second = replace(second, rows=tuple(replace(row, **other) for row in second.rows))
+    names = ["first", "second"]
+    traces = charts([first, second], names)["curves"]["traces"]
+    assert [trace["name"] for trace in traces] == names
+    alpha = [replace(f, manifest=Manifest(alpha=a)) for f, a in ((first, 0.001), (first, 0.01))]
+    assert len(charts(alpha, names)["curves"]["traces"]) == 2
+
+
+@pytest.mark.parametrize("scope", [THIS_INPUT, ASSERTED_ENVELOPE, ANOTHERS, "utterly proven"])
+def test_there_is_no_best_of_what_is_no_certificate_of_the_classifier(scope):
+    files = [run("narrow", 50, 0.5), run("wide", 50, 1.0, seed=1)]
+    files = [replace(f, rows=tuple(replace(row, scope=scope) for row in f.rows)) for f in files]
+    assert len(charts(files, ["narrow", "wide"])["curves"]["traces"]) == 2
+
+
+def test_each_group_of_comparable_runs_has_its_best():
+    files = [run("a", 50, 0.5), run("b", 50, 1.0), run("c", 50, 0.5, norm=1.0)]
+    files.append(run("d", 50, 1.0, norm=1.0))
+    traces = charts(files, list("abcd"))["curves"]["traces"]
+    assert [trace["name"] for trace in traces[4:]] == [
+        "best of 2 runs, gaussian, norm 2",
+        "best of 2 runs, gaussian, norm 1",
+    ]
 
 
 def test_radii_of_the_curves_are_never_rounded_up():

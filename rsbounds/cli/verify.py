@@ -17,7 +17,7 @@ import numpy as np
 
 from rsbounds._numerics.checks import count
 from rsbounds.certify import Progress
-from rsbounds.cli import _audit, _engine, _levels, _redrawn, _rigorous
+from rsbounds.cli import _audit, _engine, _levels, _redrawn, _rigorous, _steps
 from rsbounds.cli.merge import some
 from rsbounds.loading.callables import shown
 from rsbounds.loading.rows import CorruptInput
@@ -35,8 +35,9 @@ def add_parser(subparsers: Any) -> None:
         description="Compute every bound and radius again from the counts and the manifest, in "
         "mpmath and not by the code that wrote them, and report rows above the truth, rows that "
         "don't fit the manifest, duplicates and missing rows; with --data also what doesn't fit "
-        "the data, with --anchors or --sigma-function noise levels that aren't those of the "
-        "inputs, with --rerun what the model doesn't draw again. Exit status 1 on a finding "
+        "the data and levels that refute the bound of sigma(x), with --anchors or "
+        "--sigma-function noise levels that aren't those of the inputs, with --rerun what the "
+        "model doesn't draw again. Exit status 1 on a finding "
         "(extra: test).",
     )
     add = parser.add_argument
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     if args.rigorous:
         _rigorous.check(manifest)
     rows = list(enumerate(_rows(args.file), start=2))
-    found = list(_structure(rows, manifest))
+    found = [*_structure(rows, manifest), *_steps.without_data(rows, manifest)]
     chosen = _chosen(args, rows)
     found += _computed(args, chosen, manifest)
     if args.data is not None:
@@ -226,6 +227,7 @@ def _against_data(
         levels = _levels.findings(args, manifest, data)
         as_seen = loaded is not None or "preprocessing" not in data.identity
         larger = partial(_larger, manifest) if as_seen else lambda x: iter(())
+        steps = _steps.Steps(rows if as_seen else [], manifest)
         for line, row in rows:
             if not row.idx < len(data):
                 yield line, row.idx, f"the data have {len(data)} inputs"
@@ -237,8 +239,10 @@ def _against_data(
             digest = (item.digest or "-")[:16]
             if row.input not in ("-", digest):
                 yield line, row.idx, f"input is {row.input}, {digest} in the data"
+            steps.add(line, row, item.x)
             for text in (*levels(row, item.x), *larger(item.x)):
                 yield line, row.idx, text
+        yield from steps.findings()
         for index in sorted(manifest.corrupt()):
             with suppress(CorruptInput, IndexError):
                 data.item(index)

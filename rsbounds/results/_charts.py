@@ -13,6 +13,7 @@ from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._plot import _COLOURS as COLOURS
 from rsbounds.results._results import Results
+from rsbounds.results._terms import comparable
 from rsbounds.results._text import truncated
 
 Trace = dict[str, Any]
@@ -58,17 +59,14 @@ def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str
 
 
 def _curves(shown: Sequence[tuple[Results, str]], end: float) -> dict[str, Any]:
-    """A step curve for each file, and the best of the files of one method at each radius."""
+    """A step curve for each file, and the best of comparable files at each radius."""
     traces = []
-    methods: dict[str, list[Results]] = {}
     for i, (file, name) in enumerate(shown):
-        methods.setdefault(file.rows[0].method, []).append(file)
         traces.append(_steps(*_curve([file], end), name, colour=_colour(i), dash="solid"))
-    for i, (method, group) in enumerate(methods.items()):
-        if len(group) > 1:
-            label = f"best of {len(group)} runs" + (f", {escape(method)}" if method else "")
-            dash = ("dash", "dot", "dashdot")[i % 3]
-            traces.append(_steps(*_curve(group, end), label, colour="#000000", dash=dash))
+    for i, (what, group) in enumerate(comparable([file for file, _ in shown])):
+        label = f"best of {len(group)} runs" + (f", {escape(what)}" if what else "")
+        dash = ("dash", "dot", "dashdot")[i % 3]
+        traces.append(_steps(*_curve(group, end), label, colour="#000000", dash=dash))
     layout = {
         "xaxis": {"title": {"text": "radius"}, "range": [0, end], "hoverformat": f".{DIGITS}~f"},
         "yaxis": {"title": {"text": "certified accuracy"}, "range": [0, 1.02]},

@@ -42,8 +42,9 @@ _ACR = (
 def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     """Write certification files side by side as one self-contained HTML page.
 
-    Certified accuracy over the radius, exact step curves, with the best of the runs of one
-    method; what becomes of the inputs; the distributions of radius and p_A; accuracy and
+    Certified accuracy over the radius, exact step curves, with the best of runs of one method,
+    scope, norm, alpha, n and bound, if certificates of that scope are ones of the classifier that
+    is run; what becomes of the inputs; the distributions of radius and p_A; accuracy and
     abstention by class; all rows in a table that sorts; the manifests.
 
     Parameters

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rsbounds.certificate import SCOPES
 from rsbounds.results._results import Results
+from rsbounds.results._terms import differences
 
 
 def footnote(scope: str) -> str:
@@ -17,12 +18,16 @@ def footnote(scope: str) -> str:
 
 
 def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
-    """Short names of the files, with marks, and the footnotes the marks stand for."""
+    """Short names of the files, with marks, and the footnotes the marks stand for.
+
+    A footnote tells of a scope, of a norm, alpha, n or bound that other files don't share, and of
+    what the file lacks.
+    """
     stems = [Path(f.name).stem for f in files]
     names: list[str] = []
     marks: dict[str, str] = {}
-    for file, stem in zip(files, stems, strict=True):
-        notes = [footnote(scope) for scope in file.scopes()] + [file.note]
+    for file, stem, apart in zip(files, stems, differences(files), strict=True):
+        notes = [*map(footnote, file.scopes()), apart, file.note]
         here = [marks.setdefault(note, f"[{len(marks) + 1}]") for note in notes if note]
         name = stem if stems.count(stem) == 1 else file.name
         names.append(" ".join([name, *here]))

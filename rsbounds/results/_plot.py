@@ -10,6 +10,7 @@ import numpy as np
 
 from rsbounds.results._marks import marked
 from rsbounds.results._results import Results
+from rsbounds.results._terms import comparable
 from rsbounds.results._text import naming, truncated
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -60,11 +61,15 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
             linestyle=_LINES[i // len(_COLOURS) % len(_LINES)],
             linewidth=1.8,
         )
-    union = _constants(files)
-    if len(union) > 1:
+    for what, union in comparable(files):
+        if (
+            what.partition(",")[0] != "gaussian"
+            or len({r.sigma for f in union for r in f.rows}) < 2
+        ):
+            continue
         edges = np.unique([0.0, *(min(r.radius, end) for f in union for r in f.rows), end])
         best = np.max([file.certified_accuracy(edges[1:]) for file in union], axis=0)
-        label = "best constant level at each radius"
+        label = "best constant level at each radius" + what.removeprefix("gaussian")
         axes.stairs(best, edges, baseline=None, label=label, color="0.4", linestyle=(0, (4, 3)))
     axes.set(xlabel="radius", ylabel="certified accuracy", xlim=(0, end), ylim=(0, 1.02))
     axes.grid(color="0.9")
@@ -75,10 +80,3 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         figure.supxlabel("\n".join(footnotes), fontsize=8, x=0.02, ha="left")
     with naming(path):
         figure.savefig(path, dpi=150)
-
-
-def _constants(files: Sequence[Results]) -> list[Results]:
-    """Files of fixed noise, if they are of several levels."""
-    found = [f for f in files if f.rows and {row.method for row in f.rows} == {"gaussian"}]
-    levels = {row.sigma for file in found for row in file.rows}
-    return found if len(levels) > 1 else []

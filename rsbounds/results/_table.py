@@ -15,6 +15,7 @@ from rsbounds._numerics import checks as _checks
 from rsbounds._numerics.checks import Array
 from rsbounds.results._marks import marked
 from rsbounds.results._results import Results
+from rsbounds.results._terms import NAMES, UNKNOWN, terms
 from rsbounds.results._text import plain, truncated
 
 STYLES = ("text", "markdown", "csv")
@@ -45,7 +46,8 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     -------
     dict
         file, count, missing, clean, abstain, acr, certified (radius as text -> accuracy),
-        scopes, note. Without rows the shares are None; an infinite ACR is "inf".
+        scopes, norm, alpha, n, bound (as text), note. Without rows the shares are None;
+        an infinite ACR is "inf".
 
     Examples
     --------
@@ -64,6 +66,7 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
         "acr": plain(file.average_radius()),
         "certified": dict(zip(map(str, at), held, strict=True)),
         "scopes": file.scopes(),
+        **{name: None if text == UNKNOWN else text for name, text in terms(file).items()},
         "note": file.note,
     }
 
@@ -83,8 +86,9 @@ def table(
     radii : sequence of float, optional
         Where to show certified accuracy, each >= 0; default `default_radii`.
     style : {"text", "markdown", "csv"}
-        ``csv`` has full precision and the scope as a column. The others show accuracies to
-        three decimals, the average radius truncated to four, and footnotes.
+        ``csv`` has full precision, and scope, norm, alpha, n and bound as columns. The others
+        show accuracies to three decimals, the average radius truncated to four, and footnotes:
+        for scopes, and where norm, alpha, n or bound are not the same in all files.
     classes : bool
         A row for every class too.
 
@@ -122,10 +126,10 @@ def table(
     if style == "csv":
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*header[:3], "scope", *header[3:]])
+        writer.writerow([*header[:3], "scope", *NAMES, *header[3:]])
+        said = [("; ".join(f.scopes()), *terms(f).values()) for f in files]
         for i, group, count, values in lines:
-            scope = "; ".join(files[i].scopes())
-            writer.writerow([files[i].name, group, count, scope, *values.tolist()])
+            writer.writerow([files[i].name, group, count, *said[i], *values.tolist()])
         return out.getvalue().rstrip("\n")
     names, footnotes = marked(files)
     cells = [header]

@@ -1,0 +1,69 @@
+"""What radii rest on besides model and data, and which files can be compared by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rsbounds.certificate import SCOPES
+from rsbounds.results._results import Results
+
+NAMES = ("norm", "alpha", "n", "bound")
+UNKNOWN = "-"
+_SEVERAL = "several"
+
+
+def terms(file: Results) -> dict[str, str]:
+    """Norm, alpha, number of samples and bound of a file; "-" where it doesn't say."""
+    rows, manifest = file.rows, file.manifest
+    alpha: Any = None if manifest is None else manifest.alpha
+    samples = {row.n for row in rows} if manifest is None or not manifest.n else {manifest.n}
+    known = isinstance(alpha, int | float) and alpha > 0
+    return {
+        "norm": _one(f"{row.norm:g}" for row in rows),
+        "alpha": f"{alpha:g}" if known else UNKNOWN,
+        "n": _one(str(n) if n else UNKNOWN for n in samples),
+        "bound": _one(row.bound for row in rows),
+    }
+
+
+def _one(found: Iterable[str]) -> str:
+    distinct = set(found)
+    return (distinct.pop() if len(distinct) == 1 else _SEVERAL) if distinct else UNKNOWN
+
+
+def differences(files: Sequence[Results]) -> list[str]:
+    """For each file what of its terms is not that of all others, in words; "" if nothing."""
+    each = [terms(file) if file.rows else {} for file in files]
+    values = {name: {found.get(name, UNKNOWN) for found in each} - {UNKNOWN} for name in NAMES}
+    return [
+        ", ".join(
+            f"{name} {value}" if value != UNKNOWN else f"{name} not stated"
+            for name, value in found.items()
+            if len(values[name]) > (value != UNKNOWN)
+        )
+        for found in each
+    ]
+
+
+def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
+    """Files of several runs of one method whose certificates say the same: a name, and the files.
+
+    Method, scope and terms are equal, and the scope is that of a certificate of the classifier
+    that is run, or none is stated: only then the best of the runs at a radius says something.
+    """
+    groups: dict[tuple[str, ...], list[Results]] = {}
+    for file in files:
+        kinds = {(row.method, row.scope) for row in file.rows}
+        if len(kinds) != 1:
+            continue
+        ((method, scope),) = kinds
+        if not scope or (scope in SCOPES and SCOPES[scope].valid):
+            groups.setdefault((method, scope, *terms(file).values()), []).append(file)
+    methods = [method for method, *_ in groups]
+    apart = differences([group[0] for group in groups.values()])
+    return [
+        (", ".join(filter(None, (method, said if methods.count(method) > 1 else ""))), group)
+        for (method, *_), group, said in zip(groups, groups.values(), apart, strict=True)
+        if len(group) > 1
+    ]
