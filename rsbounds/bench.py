@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rsbounds._numerics.threads import cores
-from rsbounds.certify._machine import processor
+from rsbounds._numerics.threads import cores, processor
 from rsbounds.special import ball_offset, ncx2_isf_exp, ncx2_logsf
 
 DIMENSIONS = (784, 3072, 150528)

@@ -7,6 +7,8 @@ import platform
 import sys
 from typing import Any
 
+from rsbounds._numerics.threads import processor
+
 
 def machine() -> dict[str, Any]:
     """Host, processor and, where PyTorch is loaded, its threads, GPU and arithmetic.
@@ -35,15 +37,3 @@ def machine() -> dict[str, Any]:
         },
         "tf32": {"matmul": tf32, "cudnn": cudnn.allow_tf32},
     }
-
-
-def processor() -> str:
-    """The processor's model."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from inspect import signature
 from typing import Any
 
 from rsbounds.sampling.arrays import ArraySampler
 from rsbounds.sampling.port import Sampler
-
-_TORCH = "rsbounds.torch"  # loaded by name: it stands above this room
 
 
 def as_sampler(model: Any, **options: Any) -> Sampler:
@@ -48,8 +45,9 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        sampler: Sampler = import_module(_TORCH).TorchSampler(model, **options)
-        return sampler
+        from rsbounds.torch import TorchSampler  # the one import that goes up: see ROOMS
+
+        return TorchSampler(model, **options)
     if not callable(model):
         raise ValueError(
             f"the model must be a torch module, a callable or a sampler; got {type(model).__name__}"
