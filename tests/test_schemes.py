@@ -58,6 +58,8 @@ def test_bounds_that_are_stated_are_asserted(stated):
     assert stated().scope == ASSERTED_ENVELOPE
     assert stated(proven=False).scope == ASSERTED_ENVELOPE
     assert stated(proven=True).scope == PROVEN_ENVELOPE
+    with pytest.raises(ValueError, match="proven must be True or False; got 'no'"):
+        stated(proven="no")
 
 
 @pytest.mark.parametrize("name", sorted(schemes.METHODS))

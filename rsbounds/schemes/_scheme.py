@@ -212,6 +212,8 @@ class Method:
 
         ``proven``: whoever calls has proven the bounds of sigma(x) that are among them.
         """
+        if not isinstance(proven, bool):
+            raise ValueError(f"proven must be True or False; got {proven!r}")
         scope = ASSERTED_ENVELOPE if self.scope in PROVEN and not proven else self.scope
         sound = self.sound or "slack" in parameters
         return Scheme(self.name, scope, sigma, self.of(parameters), parameters, norm, sound=sound)
