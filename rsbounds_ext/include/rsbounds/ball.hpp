@@ -152,7 +152,7 @@ RSB_INLINE Tail tail_from(Sum2 phi0, Sum2 scaled, const Integral& i, bool upper,
                           double beta) {
     if (i.pole < inf && !(phi0.hi > -0.5)) {
         const vec e = exp_neg(vec{-phi0.hi - i.pole, -i.pole, 0, 0});
-        scaled = scaled + e[0] / (1 + e[1]);
+        scaled = scaled + i.rule * (e[0] / (1 + i.rule * e[1]));
     }
     return {phi0, scaled, i.density, i.drift, i.pole, upper, log_ratio, beta};
 }
@@ -167,8 +167,8 @@ RSB_INLINE Tail tail_at(const Saddle& p, const Integral& i) {
 RSB_CLONES
 inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess, bool drift = false) {
     const Saddle p = saddle_at(dim, nc, x, rho, excess);
-    if (!(p.tau < 1e100)) return tail_at(p, {{1 / p.tau, 0}, 1, 0, inf});
-    return tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi, drift));
+    if (!(p.tau < 1e100)) return tail_at(p, {{1 / p.tau, 0}, 1, 0, inf, 1});
+    return tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi, !(p.phi0.hi > -0.5), drift));
 }
 
 // D = rho^2 - s^2 - N in two parts, however rho - s would round

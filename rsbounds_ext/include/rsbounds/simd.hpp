@@ -25,12 +25,20 @@ typedef double vec __attribute__((vector_size(32)));
 typedef std::int64_t ivec __attribute__((vector_size(32)));
 constexpr int lanes = 4;
 
+RSB_INLINE vec broadcast(double a) { return vec{a, a, a, a}; }
+RSB_INLINE vec broadcast(vec a) { return a; }
+RSB_INLINE vec fused(vec a, vec b, vec c) {  // a b + c, rounded once
+    vec r;
+    for (int i = 0; i < lanes; ++i) r[i] = std::fma(a[i], b[i], c[i]);
+    return r;
+}
+
 // the first N coefficients of c
 template <int N, class T>
 RSB_INLINE vec polynomial(const T* c, vec x) {
-    vec r = vec{} + c[N - 1];
+    vec r = broadcast(c[N - 1]);
 #pragma GCC unroll 16
-    for (int i = N - 2; i >= 0; --i) r = r * x + c[i];
+    for (int i = N - 2; i >= 0; --i) r = fused(r, x, broadcast(c[i]));
     return r;
 }
 template <std::size_t N>
