@@ -37,7 +37,7 @@ inline double log1p_defect(double t) {
 struct Saddle {
     double mu, h, beta, c2;
     double tau, root;  // root = sqrt(1 + tau)
-    Sum2 phi0, log_ratio;  // log_ratio = log(1 + tau)
+    Sum2 phi0, log_ratio;  // log(1 + tau) as a sum of any two doubles
     double shift;
 };
 
@@ -47,20 +47,20 @@ struct Exponent {
 };
 RSB_INLINE Exponent exponent_near(double mu, Sum2 square, double tau) {  // square = h tau^2
     const Sum2 defect = log1p_defect_two(tau);
-    return {-(defect * mu + square), -defect + tau};
+    return {-(defect * mu + square), {tau, -defect.hi}};
 }
 RSB_INLINE Exponent exponent_deep(double mu, Sum2 h, Sum2 tau, double root, double power) {
     const Sum2 log = log_two(root) - times_ln2(power), twice = {2 * log.hi, 2 * log.lo};
     return {(twice - tau) * mu - h * (tau * tau), twice};
 }
 
+// rho = sqrt(x), or 0: to be found
 RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
     Saddle p;
     p.mu = 0.5 * dim;
     p.h = 0.5 * nc.hi;
     const Sum2 h = {p.h, 0.5 * nc.lo};
-    const double snc = nc.hi * x;
-    p.c2 = snc < 1e300 ? std::sqrt(p.mu * p.mu + snc) : std::sqrt(nc.hi) * rho.hi;
+    p.c2 = std::sqrt(p.mu * p.mu + nc.hi * x);
     const double far = p.mu + p.c2, ratio = x / far;
     Exponent e;
     if (ratio > 0.75) {
@@ -75,6 +75,7 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
         const double low = 0.5 * excess.lo - (line.lo + square.lo + p.tau * (m.lo + nc.lo));
         p.shift = ((rest.hi - square.hi) + (rest.lo + low)) / (1 + p.tau);
     } else {  // x and root may underflow where rho does not
+        if (rho.hi == 0) rho = square_root(x);
         const bool tiny = rho.hi < 1e-200;
         const double up = tiny ? 0x1p600 : 1;
         const Sum2 big = {rho.hi * up, rho.lo * up};
@@ -117,7 +118,10 @@ struct Tail {
         const Scaled2 e = exp_two(phi0);
         return rsb::scaled(value(e.value * scaled), e.power);
     }
-    Sum2 centred() const { return line() + -0.5 * std::tanh(0.5 * pole); }  // small - 1/2
+    Sum2 centred() const {  // small - 1/2
+        const double e = std::expm1(pole);
+        return line() + (pole < 40 ? -0.5 * e / (e + 2) : -0.5);
+    }
     double below() const { return upper ? 1 - small() : small(); }
     double above() const { return upper ? small() : 1 - small(); }
     Sum2 log_small_two() const {
@@ -204,7 +208,7 @@ inline Tail ball_tail(double u, double rho, double dim, double s, bool drift = f
 }
 
 inline Tail ncx2_tail(double x, double df, double nc) {
-    return tail_of(df, {nc, 0}, x, square_root(x), ncx2_excess(x, df, nc));
+    return tail_of(df, {nc, 0}, x, {0, 0}, ncx2_excess(x, df, nc));
 }
 
 inline bool ball_domain(double u, double dim, double s) {

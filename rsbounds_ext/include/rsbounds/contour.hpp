@@ -123,11 +123,12 @@ RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, bool 
         step = leading(quadrature_step(c2));
         return over<far>(AnyNodes{mu, beta, step}, tau, drift);
     }
-    const bool twelve = c2 >= 20000;
+    const bool twelve = c2 >= 2e4;
     step = leading((twelve ? Twelve::kappa : Sixteen::kappa) / std::sqrt(c2));
     return c2 < 1200 ? over<far>(TableNodes<From350, far>(mu, beta, step), tau, drift)
-           : !twelve ? over<far>(TableNodes<From1200, far>(mu, beta, step), tau, drift)
-                     : over<far>(TableNodes<From20000, far>(mu, beta, step), tau, drift);
+           : c2 < 2e4 ? over<far>(TableNodes<From1200, far>(mu, beta, step), tau, drift)
+           : c2 < 6e4 ? over<far>(TableNodes<From2e4, far>(mu, beta, step), tau, drift)
+                      : over<far>(TableNodes<From6e4, far>(mu, beta, step), tau, drift);
 }
 
 // `far`: from the pole, as e^phi0 says; `drift` is 0 where it is not asked for

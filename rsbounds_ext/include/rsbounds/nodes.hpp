@@ -97,8 +97,11 @@ struct From350 : Sixteen {
 struct From1200 : Sixteen {
     static constexpr Orders orders[] = {{5, 5, 6, 5, 5}, {6, 6, 8, 7, 7}, {5, 6, 8, 8, 8}, {3, 3, 6, 8, 8}};
 };
-struct From20000 : Twelve {
+struct From2e4 : Twelve {
     static constexpr Orders orders[] = {{4, 4, 5, 4, 4}, {4, 4, 5, 5, 5}, {3, 3, 5, 5, 5}};
+};
+struct From6e4 : Twelve {
+    static constexpr Orders orders[] = {{3, 3, 4, 3, 4}, {3, 3, 4, 4, 4}, {2, 3, 4, 4, 4}};
 };
 
 // Taylor's, sin T/T and cos T in T^2

@@ -51,11 +51,11 @@ RSB_INLINE Sum2 operator+(Sum2 a, Sum2 b) {
 RSB_INLINE Sum2 operator-(Sum2 a, Sum2 b) { return a + -b; }
 RSB_INLINE Sum2 operator*(Sum2 a, double b) {
     const Sum2 p = two_prod(a.hi, b);
-    return fast_two_sum(p.hi, p.lo + a.lo * b);
+    return fast_two_sum(p.hi, std::fma(a.lo, b, p.lo));
 }
 RSB_INLINE Sum2 operator*(Sum2 a, Sum2 b) {
     const Sum2 p = two_prod(a.hi, b.hi);
-    return fast_two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
+    return fast_two_sum(p.hi, std::fma(a.hi, b.lo, std::fma(a.lo, b.hi, p.lo)));
 }
 RSB_INLINE Sum2 operator/(Sum2 a, double b) {
     const double q = a.hi / b;
