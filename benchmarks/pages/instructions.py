@@ -37,7 +37,8 @@ int main(int, char** v) {
     const double x = ncx2_quantile(2., dim, nc);
     const int n = atoi(v[3]);
     switch (v[4][0]) {
-        case 't': return calls(n, [=](double t) { return ncx2_tail(x + 1e-7 * t, dim, nc).log_upper(); });
+        case 't':
+            return calls(n, [=](double t) { return ncx2_tail(x + t, dim, nc).log_upper(); });
         case 'q': return calls(n, [=](double t) { return ball_offset(2 + t, dim, s); });
         case 's': return radii(n, dim, SemiElastic{.01});
         case 'l': return radii(n, dim, LipschitzSigma{.1, .2});
@@ -73,9 +74,11 @@ def main() -> None:
         source, program = Path(folder, "cost.cpp"), Path(folder, "cost")
         source.write_text(PROGRAM)
         flags = ["-O3", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-Wno-psabi", "-w"]
+        avx2 = "avx2" in Path("/proc/cpuinfo").read_text()
+        flags += ["-mavx2", "-mfma"] if avx2 else []
+        vectors = "AVX2" if avx2 else "SSE2"
         include = f"-I{rsbounds_ext.get_include()}"
         subprocess.run(["g++", *flags, include, str(source), "-o", str(program)], check=True)
-        vectors = "AVX2" if "avx2" in Path("/proc/cpuinfo").read_text() else "SSE2"
         lines = [
             "# Cost in instructions",
             "",

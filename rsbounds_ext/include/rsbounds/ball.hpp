@@ -168,7 +168,6 @@ RSB_INLINE Tail tail_at(const Saddle& p, const Integral& i) {
     return tail_from(p.phi0, {i.tail.hi, i.tail.lo + move}, i, upper, p.log_ratio, p.beta);
 }
 
-RSB_CLONES
 inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess, bool drift = false) {
     const Saddle p = saddle_at(dim, nc, x, rho, excess);
     if (!(p.tau < 1e100)) return tail_at(p, {{1 / p.tau, 0}, 1, 0, inf, 1});

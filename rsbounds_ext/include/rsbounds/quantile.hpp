@@ -69,7 +69,7 @@ struct Quantile {
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
     bool deep() const { return last.tau < -0.25; }  // then 1 + last.tau is the square of last.root
 
-    RSB_CLONES Tail tail_there() const {
+    Tail tail_there() const {
         const double tau = at.tau, c2 = mu + 2 * beta(), excess = 2 * tau * (mu + h * (2 + tau));
         const Sum2 half = {h, h_low}, ratio = two_prod(at.root, at.root);
         const Sum2 phi0 = tau >= -0.25 ? exponent_near(mu, half * two_prod(tau, tau), tau).phi0
