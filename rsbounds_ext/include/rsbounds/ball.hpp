@@ -37,17 +37,18 @@ inline double log1p_defect(double t) {
 struct Saddle {
     double mu, h, beta, c2;
     double tau, root;  // root = sqrt(1 + tau)
-    Sum2 phi0, log_ratio;  // log(1 + tau) as a sum of any two doubles
+    Sum2 phi0, log_ratio;  // log_ratio = log(1 + tau)
     double shift;
 };
 
-// phi0 and log(1 + tau) for tau, or for 1 + tau = (root 2^-power)^2 where tau < -0.25
+// phi0 and log(1 + tau) for tau >= -0.25, or for 1 + tau = (root 2^-power)^2 where tau < -0.25
 struct Exponent {
     Sum2 phi0, log_ratio;
 };
 RSB_INLINE Exponent exponent_near(double mu, Sum2 square, double tau) {  // square = h tau^2
     const Sum2 defect = log1p_defect_two(tau);
-    return {-(defect * mu + square), {tau, -defect.hi}};
+    const Sum2 log = fast_two_sum(tau, -defect.hi);
+    return {-(defect * mu + square), {log.hi, log.lo - defect.lo}};
 }
 RSB_INLINE Exponent exponent_deep(double mu, Sum2 h, Sum2 tau, double root, double power) {
     const Sum2 log = log_two(root) - times_ln2(power), twice = {2 * log.hi, 2 * log.lo};
@@ -90,7 +91,7 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
         const Sum2 d = Sum2{0.5 * y.hi, 0.5 * y.lo} + -p.mu;
         p.shift = value(d - h * square);
     }
-    p.phi0 = e.phi0 + -p.tau * p.shift;
+    p.phi0 = {e.phi0.hi, std::fma(-p.tau, p.shift, e.phi0.lo)};
     p.log_ratio = e.log_ratio;
     return p;
 }
