@@ -12,6 +12,9 @@ def within(value: object, low: float, high: float, closed: str, /) -> float64 | 
 log_ndtr: ufunc
 ndtri: ufunc
 ndtri_exp: ufunc
+round_down: ufunc
+round_up: ufunc
+half_gap: ufunc
 ball_score: ufunc
 ball_offset: ufunc
 ncx2_cdf: ufunc
