@@ -1,6 +1,6 @@
 from typing import Any
 
-from numpy import float64, ufunc
+from numpy import float64, int64, ufunc
 
 symbols: dict[str, tuple[int, int]]  # name -> (address, number of arguments)
 
@@ -8,6 +8,7 @@ symbols: dict[str, tuple[int, int]]  # name -> (address, number of arguments)
 def scalar(function: ufunc, /, *args: object) -> float64 | None: ...
 def evaluate(function: ufunc, /, *args: object) -> Any: ...  # function(*args) of anything else
 def within(value: object, low: float, high: float, closed: str, /) -> float64 | None: ...
+def natural(value: object, low: int, /) -> int64 | None: ...
 
 log_ndtr: ufunc
 ndtri: ufunc

@@ -81,6 +81,15 @@ def test_score_pairs_lie_on_their_safe_sides(p_a, p_b):
         assert float(pair.half) <= max(z_a - z_b, 0) / 2
 
 
+@given(st.floats(1e-300, 1 - 2.0**-53), st.integers(1, 2**20))
+def test_the_gap_of_close_probabilities_keeps_its_digits(p_b, steps):
+    p_a = min(p_b + steps * float(np.spacing(p_b)), 1 - 2.0**-53)
+    found = float(ScorePair.of(p_a, p_b).half)
+    with mp.workdps(60):
+        true = max(ndtri(p_a, dps=60) - ndtri(p_b, dps=60), 0) / 2
+        assert true * (1 - mp.mpf(10) ** -11) <= found <= true
+
+
 def test_score_pairs_of_one_probability_are_symmetric():
     pair = ScorePair.of([0.3, 0.5, 0.9, 1.0])
     np.testing.assert_array_equal(pair.z_b, -np.asarray(pair.z_a))

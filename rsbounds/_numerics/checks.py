@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rsbounds_ext.kernels import within
+from rsbounds_ext.kernels import natural, within
 
 Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.float64] | np.float64
@@ -108,9 +108,8 @@ def on_host(name: str, value: Any) -> Any:
 
 def whole(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     """``value`` as an int64 array (one int: np.int64) with every element >= low, or ValueError."""
-    plain: Any = value
-    if (type(plain) is int or type(plain) is np.int64) and low <= plain < 2**63:
-        number: Any = np.int64(plain)
+    number: Any = natural(value, low)
+    if number is not None:
         return number  # type: ignore[no-any-return]
     _refuse_mask(name, value)
     array = np.asarray(value)
