@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, Floats
+from rsbounds._numerics.checks import Array
 from rsbounds_ext import kernels
 
 EPS = 2.0**-52
 SMALLEST = 2.0**-1074
 
 
-def round_down(value: Any, error: Any) -> Floats:
+def round_down(value: Any, error: Any) -> Array:
     """A number at most the truth, given ``value`` within a relative ``error`` of it.
 
     Never below 0 for a value above 0; inf stays inf; NaN stays NaN with the invalid flag.
@@ -21,18 +21,18 @@ def round_down(value: Any, error: Any) -> Floats:
     return _rounded(kernels.round_down, value, error)
 
 
-def round_up(value: Any, error: Any) -> Floats:
+def round_up(value: Any, error: Any) -> Array:
     """The same for a number at least the truth; 0 stays 0."""
     return _rounded(kernels.round_up, value, error)
 
 
-def _rounded(rounded: np.ufunc, value: Any, error: Any) -> Floats:
-    number = kernels.scalar(rounded, value, error)
+def _rounded(rounded: np.ufunc, value: Any, error: Any) -> Array:
+    number: Any = kernels.scalar(rounded, value, error)
     if number is not None and number == number:
-        return number
+        return number  # type: ignore[no-any-return]
     # beyond the largest float64 lies inf
     with np.errstate(over="ignore", under="ignore"):
-        result: Floats = rounded(np.asarray(value, dtype=np.float64), error)
+        result: Array = rounded(np.asarray(value, dtype=np.float64), error)
     return result
 
 

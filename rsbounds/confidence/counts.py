@@ -255,7 +255,7 @@ def _solve(k: Array, n: Array, alpha: Array, in_p: NDArray[np.bool_]) -> Array:
         return x
     with np.errstate(all="ignore"):
         for _ in range(2):  # SciPy's inverse is off for large n: Newton's steps
-            value, beyond, reach = at_x
+            value, _, reach = at_x
             step = either(rising, -value, value) * np.log(value / target) * error / reach + margin
             step = np.clip(step, -1e-3, 1e-3)
             root = np.where(_near(*at_x) | np.isnan(step), root, root * np.exp(step))

@@ -82,11 +82,11 @@ def radius(
     >>> print(f"{radius(0.99, 0.25, LipschitzSigma(0.1, 0.2), 784):.9f}")
     0.141153941
     """
-    compiled = isinstance(envelope, Compiled)
-    down = compiled and envelope._sigma_down
+    compiled = envelope if isinstance(envelope, Compiled) else None
+    down = compiled is not None and compiled._sigma_down
     budget = _budget(p_a, sigma, dim, p_b, mean_lip, scores, down)
-    if compiled:
-        return _by_kernel(envelope._radius, budget, envelope)
+    if compiled is not None:
+        return _by_kernel(compiled._radius, budget, compiled)
     if not hasattr(envelope, "bounds"):
         raise ValueError(f"envelope must have a method bounds; got {envelope!r}")
     _broadcast(budget)
