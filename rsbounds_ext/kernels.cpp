@@ -52,6 +52,7 @@ static rsb::module::Entry table[] = {
     KERNEL(lipschitz_branch),
     KERNEL(range_branch),
     KERNEL(pair_certified),
+    KERNEL(renyi_radius),
 };
 
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "kernels",

@@ -56,3 +56,4 @@ semielastic_branch: ufunc
 lipschitz_branch: ufunc
 range_branch: ufunc
 pair_certified: ufunc
+renyi_radius: ufunc

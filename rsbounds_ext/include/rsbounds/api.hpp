@@ -5,7 +5,7 @@
 #include <cfenv>
 
 #include "lipschitz.hpp"
-#include "scores.hpp"
+#include "renyi.hpp"
 #include "small_df.hpp"
 
 namespace rsb::api {
@@ -147,6 +147,10 @@ inline double pair_certified(double distance, double z_a, double z_b, double gap
     const Budget p{z_a, z_b, gap, sigma, dim, mean_lip};
     if (!(p.valid() && distance >= 0 && sigma1 >= 0)) return flagged(nan);
     return certified(p, SigmaRange{sigma1, sigma1}, distance, sigma1 > sigma);
+}
+
+inline double renyi_radius(double p_a, double p_b, double sigma0, double sigma1, double dim) {
+    return flagged(rsb::renyi_radius(p_a, p_b, sigma0, sigma1, dim));
 }
 
 }  // namespace rsb::api
