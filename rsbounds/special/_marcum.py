@@ -29,8 +29,8 @@ def marcum_q(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -
     Returns
     -------
     Array
-        Q; the smaller tail to a relative error of 4e-16 (2 ulp) down to
-        1e-300, at the exact arguments.
+        Q; the smaller tail to a relative error of 4e-16 (2 ulp), where m < 1/2 of 2e-15,
+        down to 1e-300, at the exact arguments.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def marcum_p(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -
     Returns
     -------
     Array
-        1 - Q; the smaller tail to a relative error of 4e-16 (2 ulp) down to
-        1e-300, at the exact arguments.
+        1 - Q; the smaller tail to a relative error of 4e-16 (2 ulp), where m < 1/2 of 2e-15,
+        down to 1e-300, at the exact arguments.
 
     Raises
     ------
@@ -114,7 +114,8 @@ def marcum_logq(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True
     Returns
     -------
     Array
-        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm.
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm,
+        where m < 1/2 to 3e-16 and 2e-15.
 
     Raises
     ------
@@ -152,7 +153,8 @@ def marcum_logp(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True
     Returns
     -------
     Array
-        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm.
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm,
+        where m < 1/2 to 3e-16 and 2e-15.
 
     Raises
     ------
@@ -189,7 +191,7 @@ def marcum_q_inv(q: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = Tru
     -------
     Array
         b in [0, inf], correct to two units in its last place or to a radius whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser.
+        within 1e-15 max(1, \\|score\\|), 3e-15 where m < 1/2, whichever is coarser.
 
     Raises
     ------
@@ -226,7 +228,7 @@ def marcum_p_inv(p: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = Tru
     -------
     Array
         b in [0, inf], correct to two units in its last place or to a radius whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser.
+        within 1e-15 max(1, \\|score\\|), 3e-15 where m < 1/2, whichever is coarser.
 
     Raises
     ------
