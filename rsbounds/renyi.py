@@ -38,7 +38,7 @@ from rsbounds_ext import kernels
 
 __all__ = ["radius"]
 
-_MICROSECONDS = 40.0  # of one radius, for splitting arrays over threads
+_MICROSECONDS = 20.0  # of one radius, for splitting arrays over threads
 
 
 def radius(
@@ -55,7 +55,8 @@ def radius(
     p_a : array_like
         Lower bound on the probability of the top class at x0, in [0, 1].
     sigma0, sigma1 : array_like
-        Noise levels (standard deviations) at x0 and at the other point; positive.
+        Noise levels (standard deviations) at x0 and at the other point, in the units of the
+        input; positive. A long double that float64 does not hold is refused: no side is safe.
     dim : array_like
         Dimension of the input, at least 1.
     p_b : array_like, optional
@@ -94,9 +95,9 @@ def radius(
     rest = 1.0 - p_a
     if p_b is not None:
         p_b = np.minimum(operand("p_b", p_b, 0.0, 1.0, towards=np.inf), rest)
-    sigma0 = operand("sigma0", sigma0, 0.0, closed="neither")
-    sigma1 = operand("sigma1", sigma1, 0.0, closed="neither")
-    dim = operand("dim", dim, 1.0, closed="left")
+    sigma0 = operand("sigma0", sigma0, 0.0, closed="neither", exact=True)
+    sigma1 = operand("sigma1", sigma1, 0.0, closed="neither", exact=True)
+    dim = operand("dim", dim, 1.0, closed="left", towards=np.inf)
     values = broadcast(
         p_a=p_a, p_b=rest if p_b is None else p_b, sigma0=sigma0, sigma1=sigma1, dim=dim
     )

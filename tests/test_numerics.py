@@ -62,6 +62,14 @@ def test_a_number_is_one_and_finite():
         number("x", np.array(np.nan))
 
 
+def test_what_lies_outside_is_told_so_though_it_must_be_exact():
+    for outside in (0, [2**53 + 1, -1]):
+        with pytest.raises(ValueError, match=r"^sigma must be in \(0, 10\]"):
+            real("sigma", outside, 0.0, 10.0, closed="right", exact=True)
+    with pytest.raises(ValueError, match=r"^sigma must be float64 numbers.*; got 9007199254740993"):
+        real("sigma", 2**53 + 1, 0.0, exact=True)
+
+
 def test_whole_numbers_of_half_precision():
     assert whole("n", np.float16(3)) == 3
     assert whole("n", np.array([2.0, 60000.0], dtype=np.float16)).tolist() == [2, 60000]

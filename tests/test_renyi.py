@@ -230,3 +230,13 @@ def test_one_number_is_an_array_of_one():
         for sigma1 in (0.499, 0.5, 0.501):
             (expected,) = renyi.radius([0.97], 0.5, sigma1, 784, p_b)
             assert renyi.radius(0.97, 0.5, sigma1, 784, p_b) == expected > 0
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here")
+def test_levels_that_float64_lacks_are_refused_and_dimensions_rounded_up():
+    more = np.longdouble(2) ** -60
+    for levels, name in (((0.5 + more, 0.5), "sigma0"), ((0.5, 0.5 + more), "sigma1")):
+        with pytest.raises(ValueError, match=f"^{name} must be float64 numbers"):
+            renyi.radius(0.99, *levels, 784)
+    above = renyi.radius(0.99, 0.5, 0.501, np.nextafter(784.0, 785))
+    assert renyi.radius(0.99, 0.5, 0.501, 784 + more) == above
