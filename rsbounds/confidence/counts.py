@@ -98,12 +98,27 @@ def upper_bound(
 ) -> Any:
     """Clopper-Pearson upper confidence bound on a success probability.
 
-    Parameters, errors and precision are those of `lower_bound`.
+    One minus the lower bound for the failures, from whichever of the two is small.
+
+    Parameters
+    ----------
+    count, n, alpha, scores, rigorous
+        As in `lower_bound`.
 
     Returns
     -------
     float or ndarray
-        A value that is at least the exact bound. ``count = n`` gives 1 (score inf).
+        A value that is at least the exact bound, as near to it as `lower_bound` is to its own.
+        ``count = n`` gives 1 (score inf).
+
+    Raises
+    ------
+    ValueError, ImportError
+        As `lower_bound`.
+
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson, Biometrika 26 (1934), as for `lower_bound`.
 
     Examples
     --------

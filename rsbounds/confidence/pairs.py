@@ -53,6 +53,11 @@ def pair_bounds(
         If an argument is outside its domain, the counts sum to more than n, or the shapes
         do not broadcast.
 
+    References
+    ----------
+    Clopper and Pearson 1934, as for `lower_bound`. R. J. Buehler, Confidence intervals for the
+    product of two binomial parameters, JASA 52 (1957), for the kind of limit that "joint" is.
+
     Examples
     --------
     >>> from rsbounds.confidence import pair_bounds
