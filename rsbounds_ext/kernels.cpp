@@ -10,6 +10,9 @@ static rsb::module::Entry table[] = {
     KERNEL(log_ndtr),
     KERNEL(ndtri),
     KERNEL(ndtri_exp),
+    KERNEL(round_down),
+    KERNEL(round_up),
+    KERNEL(half_gap),
     KERNEL(ball_score),
     KERNEL(ball_offset),
     KERNEL(ncx2_cdf),
@@ -50,6 +53,7 @@ static rsb::module::Entry table[] = {
     KERNEL(lipschitz_branch),
     KERNEL(range_branch),
     KERNEL(pair_certified),
+    KERNEL(renyi_radius),
 };
 
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "kernels",
