@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 MODEL = """
 import os, pathlib, time
@@ -61,6 +62,12 @@ def failing():
     return call
 """
 COUNT = 24
+# methods of others, in the models' file and of another package: model and options
+OTHERS = [
+    ("linear", "--method careful --sigma 0.5 --share 0.25"),
+    pytest.param("seeded", "--method model:noise", marks=pytest.mark.slow),
+    pytest.param("seeded", "--method model:levels", marks=pytest.mark.slow),
+]
 
 
 def prepare(folder: Path) -> None:
