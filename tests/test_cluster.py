@@ -250,7 +250,7 @@ def work(tmp_path):
 
 def test_a_killed_process_loses_nothing(work, whole):
     out = work / "out.tsv"
-    with runs.start("--processes", "2", folder=work) as process:
+    with runs.start("--processes", "2", folder=work, model="slow") as process:
         runs.wait_for_rows(process, out, 3)
         first = runs.workers(process, work)
         runs.kill(first[0])
@@ -265,13 +265,13 @@ def test_a_killed_process_loses_nothing(work, whole):
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
 def test_an_ended_writer_takes_its_workers_along_and_is_resumed(work, whole, sign):
     out = work / "out.tsv"
-    with runs.start("--processes", "2", folder=work) as process:
+    with runs.start("--processes", "2", folder=work, model="slow") as process:
         runs.wait_for_rows(process, out, 3)
         process.send_signal(sign)
         assert process.wait(timeout=60) == (130 if sign == signal.SIGINT else -9)
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
     assert 3 <= len(runs.without_time(out)) - 1 < runs.COUNT
-    done = runs.run("--processes", "2", folder=work)
+    done = runs.run("--processes", "2", folder=work, model="slow")
     assert done.returncode == 0, done.stderr
     assert runs.without_time(out) == runs.without_time(whole)
 

@@ -70,19 +70,19 @@ def cluster():
 
 def test_a_killed_worker_then_a_killed_writer_lose_nothing(work):
     whole = runs.without_time(work / "whole.tsv")
-    with runs.start(*RAY, folder=work, out="a.tsv") as process:
+    with runs.start(*RAY, folder=work, model="slow", out="a.tsv") as process:
         runs.wait_for_rows(process, work / "a.tsv", 3)
         runs.kill(runs.workers(process, work)[0])
         assert process.wait(timeout=180) == 0
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
     assert runs.without_time(work / "a.tsv") == whole
-    with runs.start(*RAY, folder=work, out="b.tsv") as process:
+    with runs.start(*RAY, folder=work, model="slow", out="b.tsv") as process:
         runs.wait_for_rows(process, work / "b.tsv", 3)
         runs.kill(process.pid)
         process.wait(timeout=60)
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
     assert 3 <= len(runs.without_time(work / "b.tsv")) - 1 < runs.COUNT
-    done = runs.run(*RAY, folder=work, out="b.tsv")
+    done = runs.run(*RAY, folder=work, model="slow", out="b.tsv")
     assert done.returncode == 0, done.stderr
     assert runs.without_time(work / "b.tsv") == whole
 
