@@ -124,15 +124,11 @@ def test_level_of_the_pair_by_enumeration(name, n, grid):
 
 def differences(name: str, n: int, alpha: float) -> dict[tuple[int, int], float]:
     """z_a - z_b by counts of the top class and of the largest other one."""
-    found = {}
-    for a in range(n + 1):
-        for b in range(n + 1 - a):
-            if a < b:
-                found[a, b] = 0.0  # no bound is positive there
-                continue
-            z_a, z_b = pair_bounds(a, b, n, alpha, scores=True, method=name)
-            found[a, b] = float(z_a - z_b)
-    return found
+    every = [(a, b) for a in range(n + 1) for b in range(n + 1 - a)]
+    found = dict.fromkeys(every, 0.0)  # no bound is positive where b leads
+    leading = [(a, b) for a, b in every if a >= b]
+    z_a, z_b = pair_bounds(*np.array(leading).T, n, alpha, scores=True, method=name)
+    return found | dict(zip(leading, (z_a - z_b).tolist(), strict=True))
 
 
 def level(found: dict[tuple[int, int], float], p: list[float], n: int) -> float:
