@@ -96,9 +96,12 @@ def environment() -> dict[str, str]:
     return kept | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
 
 
-def run(*more: str, folder: Path, **known: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *more: str, folder: Path, env: dict[str, str] | None = None, **known: str
+) -> subprocess.CompletedProcess[str]:
     options = {"capture_output": True, "text": True, "timeout": 180}
-    return subprocess.run(words(*more, **known), cwd=folder, env=environment(), **options)
+    env = environment() | (env or {})
+    return subprocess.run(words(*more, **known), cwd=folder, env=env, **options)
 
 
 def start(*more: str, folder: Path, **known: str) -> subprocess.Popen[bytes]:

@@ -36,22 +36,6 @@ def free_address():
         return f"127.0.0.1:{unused.getsockname()[1]}"
 
 
-@contextlib.contextmanager
-def started(**more):
-    """The address of a cluster of two CPUs, in whose environment there is more."""
-    address = free_address()
-    words = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"]
-    words += ["--port", address.partition(":")[2], "--num-cpus", "2", "--include-dashboard=false"]
-    env = {**runs.environment(), **more}
-    with subprocess.Popen(words, env=env, stdout=-3, stderr=-3) as head:
-        try:
-            wait_for(address)
-            yield address
-        finally:
-            head.terminate()  # which ends its own processes
-            head.wait(timeout=60)
-
-
 def wait_for(address):
     host, _, port = address.partition(":")
     for _ in range(600):
@@ -61,11 +45,23 @@ def wait_for(address):
     raise AssertionError("no head in a minute")
 
 
+TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef0123456789abcdef"}
+
+
 @pytest.fixture(scope="module")
-def cluster():
-    """One for all that does not end it: the flags of a run on it."""
-    with started() as address:
-        yield "--ray", address, "--workers", "2"
+def address():
+    """Of a cluster of two CPUs for those who have the token."""
+    free = free_address()
+    words = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"]
+    words += ["--port", free.partition(":")[2], "--num-cpus", "2", "--include-dashboard=false"]
+    env = runs.environment() | TOKEN
+    with subprocess.Popen(words, env=env, stdout=-3, stderr=-3) as head:
+        try:
+            wait_for(free)
+            yield free
+        finally:
+            head.terminate()  # which ends its own processes
+            head.wait(timeout=60)
 
 
 def test_a_killed_worker_then_a_killed_writer_lose_nothing(work):
@@ -87,8 +83,9 @@ def test_a_killed_worker_then_a_killed_writer_lose_nothing(work):
     assert runs.without_time(work / "b.tsv") == whole
 
 
-def test_what_goes_wrong_in_an_actor_is_one_line(work, cluster):
-    done = runs.run(*cluster, folder=work, model="failing")
+def test_what_goes_wrong_in_an_actor_is_one_line(work, address):
+    known = {"folder": work, "env": TOKEN, "model": "failing"}
+    done = runs.run("--ray", address, "--workers", "2", **known)
     assert done.returncode == 2
     (line,) = [one for one in done.stderr.splitlines() if "first 10 inputs" not in one]
     assert "input 13 failed: RuntimeError: no such layer" in line
@@ -136,32 +133,25 @@ def test_an_address_that_does_not_answer_is_one_line(work):
 
 
 @pytest.mark.parametrize(("model", "method"), runs.OTHERS)
-def test_methods_of_others_reach_the_actors(tmp_path, cluster, of_one_process, model, method):
+def test_methods_of_others_reach_the_actors(tmp_path, address, of_one_process, model, method):
+    expected = of_one_process(model, method)
     runs.prepare(tmp_path)
     anothers_method.install(tmp_path)
-    done = runs.run(*cluster, folder=tmp_path, out="ray.tsv", model=model, method=method)
+    known = {"env": TOKEN, "out": "ray.tsv", "model": model, "method": method}
+    done = runs.run("--ray", address, "--workers", "2", folder=tmp_path, **known)
     assert done.returncode == 0, done.stderr
-    assert runs.without_time(tmp_path / "ray.tsv") == of_one_process(model, method)
+    assert runs.without_time(tmp_path / "ray.tsv") == expected
 
 
-def test_a_cluster_with_a_token(work):
+def test_a_cluster_with_a_token(work, address):
     """It serves those who have the token, and refuses others in the end with one line."""
-    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef0123456789abcdef"}
-    with started(**token) as address:
-        processes = [
-            subprocess.Popen(
-                runs.words("--ray", address, "--workers", "1", out=out),
-                cwd=work,
-                env={**runs.environment(), **token, **more},
-                stderr=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                text=True,
-            )
-            for out, more in (("a.tsv", {}), ("b.tsv", {"RAY_AUTH_TOKEN": "f" * 32}))
-        ]
-        said = [process.communicate(timeout=180)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 2], said
+    for out, token, status in (
+        ("a.tsv", TOKEN, 0),
+        ("b.tsv", TOKEN | {"RAY_AUTH_TOKEN": "f" * 32}, 2),
+    ):
+        done = runs.run("--ray", address, "--workers", "1", folder=work, env=token, out=out)
+        assert done.returncode == status, done.stderr
     assert runs.without_time(work / "a.tsv") == runs.without_time(work / "whole.tsv")
-    assert "Traceback" not in said[1]
-    assert "set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN" in said[1].splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert "set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN" in done.stderr.splitlines()[-1]
     assert not list(work.glob("b.tsv*"))
