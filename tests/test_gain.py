@@ -21,13 +21,9 @@ import rsbounds_ext
 from rsbounds import envelope, oracle, semielastic, special
 from rsbounds.envelope import LipschitzSigma, SemiElastic, SigmaRange, TableEnvelope
 
+pytestmark = pytest.mark.usefixtures("sixty_digits")
+
 COMPILER = shutil.which("g++")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(60):
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from rsbounds import gaussian, renyi, semielastic
 from rsbounds.oracle import ball_tails, score
 
+pytestmark = pytest.mark.usefixtures("sixty_digits")
+
 WITHIN = mp.mpf("1e-11")
 top = st.one_of(
     st.floats(0.5, 1 - 2.0**-53),
@@ -22,12 +24,6 @@ ratios = st.one_of(
     st.floats(-10, -0.3).map(lambda e: -(10.0**e)),
 )
 dims = st.sampled_from([1.0, 2.0, 10.0, 784.0, 150_528.0, 1e7])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(60):
-        yield
 
 
 def square(alpha, p_a, p_b, sigma0, sigma1, dim):
