@@ -1,8 +1,9 @@
-// A climbing search for the largest error/bound of rsb::gain or rsb::median_gain, against the same
-// contour in extended precision: exponent and geometry in quadruple, nodes in long double.
+// A climbing search for the largest error/bound of the gains, against the same contour in extended
+// precision: exponent and geometry in quadruple, nodes in long double.
 //   gain_attack reference b alpha k up dim     the reference's gain to 18 digits
 //   gain_attack search seed evaluations        the largest ratio, and where
 //   gain_attack median seed evaluations        the same for median_gain
+//   gain_attack rough seed evaluations         the same for rough_gain
 #include <quadmath.h>
 
 #include <cstdio>
@@ -147,10 +148,17 @@ static Quad median_error(const Case& c, const rsb::Ratio& r, double claimed) {
     return fabsq(score_excess<Long>(ball, c.up ? Quad(claimed) - c.b : Quad(c.b) - claimed));
 }
 
-static double median_ratio(const Case& c) {
-    const rsb::Ratio r = c.ratio();
-    const rsb::Gain g = rsb::median_gain(c.b, c.alpha, r, c.up, c.dim, false);
-    return g.value == g.value ? double(median_error(c, r, g.value) / Quad(g.error)) : 0;
+template <bool rough>
+rsb::Gain median_claim(const Case& c) {
+    const rsb::MedianBall ball = rsb::median_ball(c.alpha, c.ratio(), c.up, c.dim);
+    if (!ball.known) return {rsb::nan, rsb::nan};
+    return rough ? rsb::rough_gain(ball, c.b, c.up) : rsb::median_gain(ball, c.b, c.up, false);
+}
+
+template <bool rough>
+double median_ratio(const Case& c) {
+    const rsb::Gain g = median_claim<rough>(c);
+    return g.value == g.value ? double(median_error(c, c.ratio(), g.value) / Quad(g.error)) : 0;
 }
 
 static double gain_ratio(const Case& c) {
@@ -176,8 +184,8 @@ int main(int argc, char** argv) {
         std::printf("%.18Lg %.17g %.3g %.3g\n", Long(truth), g.value, g.error, double(error));
         return 0;
     }
-    const bool median = argv[1][0] == 'm';
-    const auto ratio_of = median ? median_ratio : gain_ratio;
+    const bool rough = argv[1][0] == 'r', median = rough || argv[1][0] == 'm';
+    const auto ratio_of = rough ? median_ratio<true> : median ? median_ratio<false> : gain_ratio;
     std::mt19937_64 random(std::atoi(argv[2]));
     const long budget = std::atol(argv[3]);
     std::uniform_real_distribution<double> unit(0, 1);
@@ -203,11 +211,10 @@ int main(int argc, char** argv) {
             double low = 1e-12 * size, high = 4 * size;
             for (int i = 0; i < 40; ++i) {
                 c.alpha = std::sqrt(low * high);
-                const auto g = rsb::median_gain(c.b, c.alpha, c.ratio(), c.up, c.dim, false);
-                (g.value < 0 ? low : high) = c.alpha;
+                (median_claim<false>(c).value < 0 ? low : high) = c.alpha;
             }
             if (unit(random) < 0.3) c.alpha *= std::exp(0.3 * normal(random));
-            if (median_ratio(c) == 0) continue;
+            if (ratio_of(c) == 0) continue;
         }
         double best = ratio_of(c), scale = 0.3;
         ++used;

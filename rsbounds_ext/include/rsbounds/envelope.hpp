@@ -96,21 +96,30 @@ struct Budget {
 struct Excess {
     double value, error;
     double slope;  // by the logarithm of the distance; or NaN
-    bool passed() const { return value + error <= 0; }  // never for NaN
+    bool passed() const { return std::islessequal(value + error, 0); }  // never for NaN
+    bool failed() const { return std::isgreater(value - error, 0); }
 };
+
+enum class Effort { rough, exact, slope };  // rough: NaN where the median form does not do
 
 // X_A + X_B, or the excess of P0 of the median's ball where z_b = -z_a (median.hpp): certified iff
 // below 0. Where both scores are known themselves they are added: next to a large gap the gains'
 // sum has lost its digits.
 template <class Envelope>
-Excess excess(const Budget& p, const Envelope& e, double distance, bool up, bool slope,
+Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Effort effort,
               Start (&near)[2]) {
     const Ratio r = e.at(distance, p.sigma, up);
     const double alpha = (1 + p.mean_lip) * distance / p.sigma, target = p.target();
-    if (p.symmetric()) {
-        const Gain g = median_gain(-target, alpha, r, up, p.dim, slope);
-        if (g.value == g.value) return {g.value, g.error, g.slope};
+    if (p.symmetric() && target > 0.01) {
+        const MedianBall ball = median_ball(alpha, r, up, p.dim);
+        if (ball.known) {
+            const Gain g = effort == Effort::rough
+                               ? rough_gain(ball, -target, up)
+                               : median_gain(ball, -target, up, effort == Effort::slope);
+            return {g.value, g.error, g.slope};
+        }
     }
+    if (effort == Effort::rough) return {nan, nan, nan};
     Gain g = gain(-p.z_a, alpha, r, up, p.dim, near[0]);
     if (!p.symmetric()) {
         const Gain b = gain(p.z_b, alpha, r, up, p.dim, near[1]);
@@ -125,7 +134,9 @@ Excess excess(const Budget& p, const Envelope& e, double distance, bool up, bool
 template <class Envelope>
 bool certified(const Budget& p, const Envelope& e, double distance, bool up) {
     Start near[2];
-    return excess(p, e, distance, up, false, near).passed();
+    const Excess rough = excess(p, e, distance, up, Effort::rough, near);
+    if (rough.passed() || rough.failed()) return rough.passed();
+    return excess(p, e, distance, up, Effort::exact, near).passed();
 }
 
 // X of about the budget -gap/2, in units that differ: from the first cumulants alone. D under sigma0
@@ -202,15 +213,17 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, Guess near_roo
         r = 0.1 * p.cohen();
     }
     Start near[2];
+    if (r >= cap && excess(p, e, cap, up, Effort::rough, near).passed()) return cap;
     double low = 0, high = inf, last = 0, slope = nan, step = r < cap ? 1 : 0;
     double f_last = e.log_slope(p.sigma) > 0 ? -p.target() : nan;
     for (int i = 0; i < 300; ++i) {
         r = std::fmin(r, cap);
-        const Excess x = excess(p, e, r, up, !(std::fabs(step) < 1e-4), near);
+        const Effort effort = std::fabs(step) < 1e-4 ? Effort::exact : Effort::slope;
+        const Excess x = excess(p, e, r, up, effort, near);
         const double f = x.value, back = (last - r) / r, chord = (f_last - f) / back;
-        const bool fresh = x.slope > 0;
+        const bool fresh = std::isgreater(x.slope, 0);  // NaN raises no flag
         if (fresh) slope = x.slope;
-        else if (!(slope > 0) || std::fabs(back) > 1e-7) slope = chord;  // by log r
+        else if (!std::isgreater(slope, 0) || std::fabs(back) > 1e-7) slope = chord;  // by log r
         const double margin = 1.25 * x.error + 5e-13 * slope;
         (x.passed() ? low : high) = r;
         if (i == 1 && low == 0 && !certified(p, e, 0.0, up)) break;  // sigma alone rules it out

@@ -62,36 +62,60 @@ inline Median median_excess(double mu, double h, double dh) {
     return {value, (2 / 3.) * dt * (slope * w - 1)};
 }
 
-// How far P0's score is beyond the budget: b - G(s0, .) or G(s0, .) + b of the ball with P1 = 1/2,
-// negative where certified. The value is NaN where `gain` is to decide.
-inline Gain median_gain(double b, double alpha, const Ratio& r, bool up, double dim, bool slope) {
-    constexpr Gain none{nan, nan};
-    if (!(r.change > 0 && r.k > 0 && r.change2 < 1e8)) return none;
+// Under sigma0, the ball whose P1 is one half; not `known` where `gain` is to decide.
+struct MedianBall {
+    double dim, s0, nc, x;  // x = rho^2 = N + s0^2 + D
+    Sum2 d;                 // D
+    double rounding;        // of log rho, a bound
+    double dd, ds;          // the changes of D and log s0 as log alpha grows
+    bool known = false;
+};
+
+inline MedianBall median_ball(double alpha, const Ratio& r, bool up, double dim) {
+    MedianBall ball{dim};
+    if (!(r.change > 0 && r.k > 0 && r.change2 < 1e8)) return ball;
     const double s0 = alpha / r.change2, nc0 = s0 * s0, k2 = r.k * r.k, nc1 = k2 * nc0;
     const double mu = 0.5 * dim, v1 = mu + nc1, sign = up ? 1 : -1;
-    if (!(s0 < half_space && v1 >= series_from && std::fabs(b) > 0.01)) return none;
-    // the relative change of s0, and of nc1, as log alpha grows
-    const double ds0 = 1 - 2 * k2 * r.rate / r.change2, dnc1 = 2 * (sign * r.rate + ds0);
-    const Median m = median_excess(mu, 0.5 * nc1, 0.5 * nc1 * dnc1);
+    if (!(s0 < half_space && v1 >= series_from)) return ball;
+    ball.s0 = s0, ball.nc = nc0, ball.ds = 1 - 2 * k2 * r.rate / r.change2;
+    const Median m = median_excess(mu, 0.5 * nc1, nc1 * (sign * r.rate + ball.ds));
     const double wide = alpha * s0 * (1 + k2), moved = dim * r.change2 + wide;
-    const Sum2 d0 = two_sum(k2 * m.value, sign * moved);
-    if (!(d0.hi > -0.2 * (dim + nc0))) return none;
-    const Sum2 nc = two_prod(s0, s0);
-    const double x = (nc0 + dim) + d0.hi, rho = std::sqrt(x);
-    const Tail end = tail_of(dim, nc, x, {rho, 0}, d0, slope);
+    ball.d = two_sum(k2 * m.value, sign * moved);
+    ball.x = (nc0 + dim) + ball.d.hi;
+    ball.rounding = 8e-16 * (moved + k2 * (std::fabs(m.value) + 0.1 * std::sqrt(v1))) / (2 * ball.x);
+    ball.dd = 2 * r.rate * k2 * (sign * (dim + m.value) + alpha * s0) + sign * wide * (1 + ball.ds) +
+              k2 * m.slope;
+    ball.known = ball.d.hi > -0.2 * (dim + nc0);
+    return ball;
+}
+
+// How far P0's score is beyond the budget, negative where certified: b - G, or G + b.
+inline Gain median_gain(const MedianBall& ball, double b, bool up, bool slope) {
+    const Tail end = tail_of(ball.dim, two_prod(ball.s0, ball.s0), ball.x, {std::sqrt(ball.x), 0},
+                             ball.d, slope);
     const double score = end.score(), over = over_normal(end, score);
-    const double growth = 2 * (mu + end.beta) * end.density * over;
-    const double rounding = 8e-16 * (moved + k2 * (std::fabs(m.value) + 0.1 * std::sqrt(v1))) / (2 * x);
-    Gain out{up ? score + b : b - score, 0};
-    out.error = 4e-15 * (1 + std::fabs(score)) + 1.5 * growth * rounding + 2e-16 * std::fabs(out.value);
+    const double c = ball.dim + 2 * end.beta, growth = c * end.density * over;
+    const double value = up ? score + b : b - score;
+    Gain out{value, 4e-15 * (1 + std::fabs(score)) + 1.5 * growth * ball.rounding +
+                        2e-16 * std::fabs(value)};
     if (slope) {
-        const double dwide = wide * (1 + ds0) + 2 * sign * r.rate * k2 * (alpha * s0);
-        const double dd0 = sign * (2 * r.rate * k2 * (dim + m.value) + dwide + sign * k2 * m.slope);
-        const double ratio = 0.5 * x / (mu + end.beta);
-        out.slope = sign * over * (end.density / ratio * (0.5 * dd0) -
-                    nc0 * ds0 * (end.density * (1 - 1 / ratio) + end.drift));
+        const double inverse = c / ball.x;  // of 1 + tau
+        const double rise = end.density * inverse * (0.5 * ball.dd) -
+                            ball.nc * ball.ds * (end.density * (1 - inverse) + end.drift);
+        out.slope = over * (up ? rise : -rise);
     }
     return out;
+}
+
+// The same by the formula of Lugannani and Rice, which is good to less than (1 + |r|)/(12 c2^3/2).
+inline Gain rough_gain(const MedianBall& ball, double b, bool up) {
+    const double mu = 0.5 * ball.dim, c2 = std::sqrt(mu * mu + ball.nc * ball.x), root = std::sqrt(c2);
+    const double tau = ball.d.hi / ((ball.x - mu) + c2) * (ball.x / (mu + c2));
+    const double half = mu * log1p_defect(tau) + 0.5 * ball.nc * tau * tau;
+    const double r = std::copysign(std::sqrt(2 * half), tau), size = std::fabs(r);
+    if (!(size > 0.01)) return {nan, nan};
+    const double score = r + std::log(tau * root / r) / r;
+    return {up ? score + b : b - score, (1 + size) * (1 / (c2 * root) + 1e-12) + 2e-16 * std::fabs(b)};
 }
 
 }  // namespace rsb
