@@ -46,7 +46,7 @@ ROOMS: dict[str, str] = {
     "cluster": "_numerics certify",
     "torch": "THEORIES certificate sampling schemes certify",
     "datasets": "_numerics",
-    "bench": "_numerics special",
+    "bench": "_numerics special certify",
     "demo": "THEORIES certificate sampling schemes composite certify results torch datasets",
     "cli": "THEORIES certificate sampling schemes composite certify results loading cluster torch "
     "oracle demo bench",
