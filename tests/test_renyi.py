@@ -1,4 +1,4 @@
-"""The Renyi radius against its formula in mpmath and below the exact certificate."""
+"""The Rényi radius against its formula in mpmath and below the exact certificate."""
 
 import mpmath as mp
 import numpy as np
@@ -189,7 +189,7 @@ def test_bad_input(arguments, message):
 
 
 def test_never_above_the_exact_radius_in_bulk():
-    """At the Renyi radius the exact worst cases xi(p_a) + xi(1 - p_b) stay below 1."""
+    """At the Rényi radius the exact worst cases xi(p_a) + xi(1 - p_b) stay below 1."""
     rng = np.random.default_rng(0)
     count = 5000
     p_a = rng.uniform(0.3, 0.9999, count)
