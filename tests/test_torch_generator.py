@@ -56,7 +56,7 @@ def test_ellipsoid_volume_is_that_of_the_core():
 
 
 def test_level_of_fixed_noise_is_a_real_one_and_the_shape_is_exact():
-    """The level written down was a dummy, 1.0; now level times shape are the certified levels."""
+    """The level written down times the shape gives the certified levels."""
     noise = FixedNoise(torch.zeros(3), torch.tensor([0.1, 0.4, 0.7]))
     scheme = noise.scheme()
     level = scheme.sigma(noise.mean)

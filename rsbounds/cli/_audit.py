@@ -280,7 +280,7 @@ def _excess(*known: Any) -> Any:
 
 
 def _uniform(manifest: Manifest, index: int, place: int) -> float | None:
-    """The number of a randomised bound, and the opposite one for its other end."""
+    """The number of a randomized bound, and the opposite one for its other end."""
     if manifest.bound != "randomized":
         return None
     u = 1.0 - stream(manifest.seed, index, Phase.BOUND).random()

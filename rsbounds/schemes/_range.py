@@ -2,7 +2,7 @@
 
 References
 ----------
-Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized smoothing, 2022.
+Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def sigma_range(
 
     References
     ----------
-    Sukenik, Kuvshinov, Guennemann, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
+    Sukenik, Kuvshinov, Günnemann, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 References
 ----------
-Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized smoothing, 2022.
+Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
 
     References
     ----------
-    Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
     smoothing, eq. (1) and Theorem 7; the theory page on sound noise.
 
     Examples

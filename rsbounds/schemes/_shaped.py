@@ -6,7 +6,7 @@ l_p ball inside the ellipsoid of all delta with |delta/shape| <= 1 (:func:`inner
 References
 ----------
 Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothing.
-Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized smoothing, 2022.
+Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
 """
 
 from __future__ import annotations
