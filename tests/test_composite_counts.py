@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import multinomial
 
 from rsbounds import oracle
-from rsbounds.certificate import ABSTAIN
+from rsbounds.certificate import ABSTAIN, ASSERTED_VALUES, COMPOSITE
 from rsbounds.composite import Cond, Rule, certify, certify_counts, plan, predict, radius
 from rsbounds.composite.components import Bounds
 from rsbounds.composite.estimate import estimate
@@ -173,6 +173,9 @@ def test_a_value_alone_may_stop_an_item_without_its_samples():
     sampler = Recorder({1.0: [0.3, 0.3, 0.4], 0.5: [0.9, 0.05, 0.05]})
     found = certify(sampler, None, rule, n=2000, values=[-5.0])
     assert (found.item, found.stages) == (1, (1,))
+    assert found.scope == ASSERTED_VALUES  # their Lipschitz constants are the caller's word
+    rule = Rule([1.0, 0.5], [[Cond("margin", 0)], [Cond("margin", 1)]])
+    assert certify(sampler, None, rule, n=2000).scope == COMPOSITE
 
 
 # --- the level

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, count, number, real, whole
-from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
+from rsbounds.certificate import ABSTAIN, ASSERTED_VALUES, COMPOSITE, Certificate
 from rsbounds.composite.components import Bounds, CountsOf, blocks, fires
 from rsbounds.composite.geometry import checked_values
 from rsbounds.composite.planning import Plan, checked_counts, plan
@@ -71,7 +71,8 @@ def certify_counts(
     alpha : float
         Probability that the certificate is wrong, in (0, 1), in total.
     values : array_like of float, shape (V,)
-        For "value" conditions, as in :func:`radius`.
+        For "value" conditions, as in :func:`radius`. That they are 1-Lipschitz nothing here can
+        check: the scope says that it was asserted.
 
     Returns
     -------
@@ -155,7 +156,7 @@ def estimate(
         n=n,
         sigma=rule.sigmas[deciding.stage],
         method="composite",
-        scope=COMPOSITE,
+        scope=ASSERTED_VALUES if rule.values else COMPOSITE,
         score_b=float(upper),
         select=tuple(select[deciding.stage].tolist()),
         counts=tuple(counts.tolist()),
