@@ -20,7 +20,6 @@ from rsbounds.schemes import METHODS
 def test_levels_and_radii_scaled_alike(work, capsys):
     """Such a file is consistent with itself; what sigma(x) depends on tells."""
     known = {"method": "semi-elastic", "anchors": "data.npz", "rate": 0.01, "k": 2}
-    Path("out.tsv").unlink()
     assert main(arguments(**known)) == 0
     levels = (*DATA, "--anchors", "data.npz")
     assert main(["verify", "out.tsv", *levels]) == 0
@@ -46,12 +45,8 @@ def test_levels_and_radii_scaled_alike(work, capsys):
 
 
 def test_levels_of_a_function(work, capsys):
-    (work / "models.py").write_text(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
-    import sys
-
-    del sys.modules["models"]
+    models(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
     known = {"method": "lipschitz", "sigma_function": "models:half", "lip": 0.01, "sigma_min": 0.25}
-    Path("out.tsv").unlink()
     assert main(arguments(**known, sigma=None)) == 0
     levels = (*DATA, "--sigma-function", "models:half")
     assert main(["verify", "out.tsv", *levels]) == 0
@@ -91,7 +86,6 @@ def test_bounds_that_a_network_does_not_prove(work, capsys):
     """Bounds and radii that were changed alike are consistent; the network and the data tell."""
     package("torch")
     models(MODELS + NETWORK)
-    Path("out.tsv").unlink()
     known = {"method": "lipschitz", "sigma": None, "sigma_function": "models:network"}
     assert main(arguments(**known)) == 0
     levels = (*DATA, "--sigma-function", "models:network")
@@ -120,7 +114,6 @@ def test_bounds_that_a_network_does_not_prove(work, capsys):
 def test_asserted_bounds_passed_off_as_proven(work, capsys, own):
     models(MODELS + NETWORK)
     method = "lipschitz" if "lip" in own else "range"
-    Path("out.tsv").unlink()
     known = {"method": method, "sigma": None, "sigma_function": "models:half", "sigma_min": 0.4}
     assert main(arguments(**known, **own)) == 0
     levels = ["verify", "out.tsv", *DATA, "--sigma-function", "models:half"]
