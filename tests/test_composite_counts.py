@@ -13,7 +13,6 @@ from rsbounds.certificate import ABSTAIN
 from rsbounds.composite import Cond, Rule, certify, certify_counts, plan, predict, radius
 from rsbounds.composite.components import Bounds
 from rsbounds.composite.estimate import estimate
-from rsbounds.composite.procedure import stage_stream
 from rsbounds.confidence import lower_bound, pair_bounds
 from rsbounds.sampling import ArraySampler, Phase, stream
 
@@ -100,9 +99,7 @@ def test_early_stop_changes_nothing_but_the_samples():
         select = [c for _, n, c in sampler.drawn if n == 30]
         used = {s: c for s, n, c in sampler.drawn if n == 500}
         counts = [
-            used[s]
-            if s in used
-            else sampler(None, s, 500, stage_stream(5, case, Phase.ESTIMATE, k))
+            used[s] if s in used else sampler(None, s, 500, stream(5, case, Phase.ESTIMATE, k))
             for k, s in enumerate(rule.sigmas)
         ]
         assert found == certify_counts(rule, select, counts, 500, 0.01)
@@ -137,8 +134,8 @@ def test_an_expert_for_each_level():
 
 def test_streams_meet_no_other():
     generators = [stream(3, 4, phase) for phase in Phase]
-    generators += [stage_stream(3, 4, phase, k) for phase in Phase for k in range(4)]
-    generators += [stage_stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
+    generators += [stream(3, 4, phase, k) for phase in Phase for k in range(4)]
+    generators += [stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
     generators += [stream(3, 2**32 * k + 4, Phase.ESTIMATE) for k in (1, 2)]
     first = {int(g.integers(2**63)) for g in generators}
     assert len(first) == len(generators)
@@ -306,9 +303,9 @@ def test_more_classes_at_one_level_than_at_another():
 
 def test_no_two_blocks_of_an_input_hold_the_same_noise():
     seeds: set[int] = set()
-    streams = [stage_stream(3, 4, phase, k) for phase in Phase for k in (0, 1, 63)]
+    streams = [stream(3, 4, phase, k) for phase in Phase for k in (0, 1, 63)]
     for found in streams:
         seeds |= set(found.seeds(500))
     assert len(seeds) == 500 * len(streams)
     with pytest.raises(ValueError, match=r"stage must be in \[0, 64\); got 64"):
-        stage_stream(3, 4, Phase.SELECT, 64)
+        stream(3, 4, Phase.SELECT, 64)

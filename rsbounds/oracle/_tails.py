@@ -42,7 +42,7 @@ def bound_excess(
     alpha : real
         Probability of error.
     u : real, optional
-        The uniform number of a randomised bound.
+        The uniform number of a randomized bound.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def _clopper_pearson(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps
 def _randomized(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
     """P(X > count) + u P(X = count) against alpha; never above what n + 1 of n + 1 would give."""
     if u is None:
-        raise ValueError("a randomised bound needs its number u")
+        raise ValueError("a randomized bound needs its number u")
     if z == -mp.inf:
         return -mp.inf
     p_equal = mp.exp(
