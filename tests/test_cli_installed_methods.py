@@ -7,7 +7,8 @@ from pathlib import Path
 
 import anothers_method
 import pytest
-from cli_models import arguments, manifest, one_line
+from cli_models import arguments, one_line
+from result_table import manifest
 
 from rsbounds.certificate import ANOTHERS
 from rsbounds.cli import main
