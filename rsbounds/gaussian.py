@@ -8,7 +8,7 @@ References
    2019.
 .. [Z] Zhai, Dan, He, Zhang, Gong, Ravikumar, Hsieh, Wang, MACER: attack-free and scalable robust
    training via maximizing certified radius, 2020: the same radius from expected scores in [0, 1].
-.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
    smoothing, 2022.
 .. [L] Sadeghzadeh, Certifiable robustness, lecture, 2023.
 """

@@ -1,5 +1,6 @@
 // The kernels that Python sees: one line each. Their names stand once more in kernels.pyi (for
 // type checkers) and, with their arguments, in kernels.pxd (for Cython); a test compares them.
+// Compiled for the baseline and once more for newer processors: module.cpp chooses.
 #include "module.hpp"
 #include "rsbounds/marcum.hpp"
 
@@ -60,4 +61,6 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "kernels",
                                  "addresses in `symbols`, C functions for Cython.",
                                  -1, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-PyMODINIT_FUNC PyInit_kernels() { return rsb::module::build(definition, table); }
+namespace rsb {
+PyObject* kernels() { return module::build(definition, table); }
+}  // namespace rsb

@@ -1,4 +1,4 @@
-"""The Renyi radius against its formula in mpmath and below the exact certificate."""
+"""The Rényi radius against its formula in mpmath and below the exact certificate."""
 
 import mpmath as mp
 import numpy as np
@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from rsbounds import gaussian, renyi, semielastic
 from rsbounds.oracle import ball_tails, score
+
+pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 WITHIN = mp.mpf("1e-11")
 top = st.one_of(
@@ -22,12 +24,6 @@ ratios = st.one_of(
     st.floats(-10, -0.3).map(lambda e: -(10.0**e)),
 )
 dims = st.sampled_from([1.0, 2.0, 10.0, 784.0, 150_528.0, 1e7])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(60):
-        yield
 
 
 def square(alpha, p_a, p_b, sigma0, sigma1, dim):
@@ -193,7 +189,7 @@ def test_bad_input(arguments, message):
 
 
 def test_never_above_the_exact_radius_in_bulk():
-    """At the Renyi radius the exact worst cases xi(p_a) + xi(1 - p_b) stay below 1."""
+    """At the Rényi radius the exact worst cases xi(p_a) + xi(1 - p_b) stay below 1."""
     rng = np.random.default_rng(0)
     count = 5000
     p_a = rng.uniform(0.3, 0.9999, count)

@@ -2,7 +2,7 @@
 
 References
 ----------
-.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
    smoothing, 2022.
 """
 
@@ -19,7 +19,7 @@ from rsbounds.envelope._port import Budget, Compiled, Envelope
 from rsbounds.envelope._search import search
 from rsbounds.envelope._shapes import LipschitzSigma, SemiElastic, SigmaRange
 
-MICROSECONDS = 2.0  # of one radius, for splitting arrays over threads
+MICROSECONDS = 1.2  # of one radius, for splitting arrays over threads
 
 
 def radius(
