@@ -14,11 +14,7 @@ from test_soundness import assert_sound_and_tight, radius_of
 from rsbounds import envelope
 from rsbounds.envelope import LipschitzSigma, SemiElastic, SigmaRange
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(60):
-        yield
+pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 
 def drawn(seed):
