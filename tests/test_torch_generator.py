@@ -254,3 +254,12 @@ def test_certified_generator_certifies_and_holds():
     assert scheme.scope == "sigma(x), mu(x) with proven bounds"
     assert scheme.parameters["mean_lip"] > 0 < scheme.parameters["lip"]
     certify_and_attack(net, scheme, generator, sampler=noise.sampler(net, 10))
+
+
+def test_a_level_whose_floor_nobody_proved_is_refused():
+    """A linear map has a proven slope, but not the floor that is written beside it."""
+    level = nn.Linear(2, 1)
+    level.sigma_min = 0.25
+    generator = CertifiedGenerator(nn.Identity(), level, torch.ones(2))
+    with pytest.raises(ValueError, match="level must be a SigmaNetwork; got Linear"):
+        generator.noise()

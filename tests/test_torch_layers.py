@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from exact_layers import exact
 from torch import nn
 
 from rsbounds.torch import (
@@ -25,16 +26,6 @@ from rsbounds.torch import (
 from rsbounds.torch.networks import _convolutions
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def exact(layer: nn.Module, shape: tuple[int, ...]) -> float:
-    """Norm of a linear layer's matrix, made by applying it to unit vectors in float64."""
-    layer = layer.double().eval()
-    size = int(np.prod(shape))
-    with torch.no_grad():
-        images = layer(torch.eye(size, dtype=torch.float64).reshape(size, *shape))
-        zero = layer(torch.zeros(1, *shape, dtype=torch.float64))
-    return float(np.linalg.norm((images - zero).reshape(size, -1).numpy(), 2))
 
 
 # how far a bound may exceed the norm, at the worst of the sizes tried
