@@ -246,7 +246,7 @@ def test_noise_of_a_shape_is_drawn_again(torch_work, capsys, method):
     assert main([*words, "--noise", f"schemes_of_mine:{method}"]) == 0
     one_line(capsys, words, "--rerun needs --noise")
     other = [*words, "--noise", "schemes_of_mine:other_maps"]
-    one_line(capsys, other, "--noise schemes_of_mine:other_maps is ")
+    one_line(capsys, other, "--noise is not what out.tsv was made with")
     lines = Path("out.tsv").read_text().splitlines()
     place = lines[0].split("\t").index("counts")
     for i, line in enumerate(lines[1:], 1):

@@ -17,7 +17,6 @@ from rsbounds import loading
 from rsbounds.cli import _engine, _options, _own
 from rsbounds.composite import Rule
 from rsbounds.loading import Data, Loaded
-from rsbounds.results import Manifest
 from rsbounds.schemes import METHODS, Scheme, find, registered
 
 
@@ -143,22 +142,6 @@ def model(
     if len(made) == 1:
         return next(iter(made.values()))
     return [made[id(stage.model)] for stage in stages]
-
-
-def of_noise(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme:
-    """The scheme of ``--noise``, which must be the noise of a run."""
-    options = {"noise": args.noise, "norm": manifest.parameters.get("norm", 2.0)}
-    method = METHODS[manifest.method]
-    assert method.build is not None
-    given = _Given(_engine.first(data, skip_corrupt=True).shape, "slack" in manifest.parameters)
-    found = method.build(options, given)
-    for name in method.parameters:
-        had, has = manifest.parameters.get(name), found.parameters.get(name)
-        if had != has:
-            raise ValueError(
-                f"--noise {args.noise} is not that of {args.file}: {name} was {had} and is {has}"
-            )
-    return found
 
 
 def read_rule(path: Path) -> Rule:
