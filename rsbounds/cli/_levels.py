@@ -124,7 +124,9 @@ def _same_bounds(args: argparse.Namespace, manifest: Manifest, found: Scheme) ->
         raise ValueError(f"scope is {manifest.scope!r} in {args.file}: {given} proves no bounds")
     for name in _bounds(manifest):
         had, has = manifest.parameters.get(name), found.parameters.get(name)
-        same = had == has or (None not in (had, has) and abs(had - has) <= _SAME * abs(has))
+        same = had == has
+        if not same and had is not None and has is not None:
+            same = abs(had - has) <= _SAME * abs(has)
         if not same:
             raise ValueError(
                 f"{given} is not what {args.file} was made with: {name} was {had} and is {has}"

@@ -44,10 +44,7 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
     given = _Given(shape, args.sound_noise)
     found: Scheme | Rule
     if _options.is_code(args.method):
-        arguments = loading.parse_arguments(args.method_args) if args.method_args else {}
-        made = loading.call("--method", args.method, **arguments)
-        code: dict[str, Any] = {**loading.fingerprint(args.method, made), "args": arguments}
-        found = _own.scheme(f"--method {args.method}", made, code, given.dim, given.sound)
+        found = by_code(args.method, args.method_args, given.dim, given.sound)
     else:
         method = find(args.method)
         assert method.build is not None
@@ -68,6 +65,14 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
     if args.denoiser is not None and not fixed:
         raise ValueError(no_denoiser(args.method))
     return found
+
+
+def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
+    """What ``--method MODULE:CALLABLE`` with its ``--method-args`` returns."""
+    known = loading.parse_arguments(arguments) if arguments else {}
+    made = loading.call("--method", spec, **known)
+    code: dict[str, Any] = {**loading.fingerprint(spec, made), "args": known}
+    return _own.scheme(f"--method {spec}", made, code, dim, sound)
 
 
 def no_denoiser(method: str) -> str:
