@@ -7,7 +7,8 @@ from importlib.util import find_spec
 import pytest
 
 if find_spec("torch") is None:
-    collect_ignore_glob = ["rsbounds/torch/*", "rsbounds/demo.py", "tests/*torch*"]
+    collect_ignore_glob = ["README.md", "rsbounds/torch/*", "rsbounds/demo.py", "tests/*torch*"]
+    collect_ignore_glob += [f"rsbounds/loading/{name}.py" for name in ("classifier", "denoiser")]
 
 # commands that a shell starts in the background ignore Ctrl-C, and so would those that tests start
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rsbounds._numerics.threads import cores
+from rsbounds.certify._machine import processor
 from rsbounds.special import ball_offset, ncx2_isf_exp, ncx2_logsf
 
 DIMENSIONS = (784, 3072, 150528)
@@ -72,13 +73,7 @@ def machine(*packages: str) -> str:
     """
     import scipy
 
-    name = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo") as file:
-            name = next(line.split(":")[1].strip() for line in file if "model name" in line)
-    except (OSError, StopIteration):
-        pass
-    parts = [f"{name} ({cores()} cores)", f"Python {platform.python_version()}"]
+    parts = [f"{processor()} ({cores()} cores)", f"Python {platform.python_version()}"]
     parts += [f"NumPy {np.__version__}", f"SciPy {scipy.__version__}"]
     for package in packages:
         with suppress(PackageNotFoundError):

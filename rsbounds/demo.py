@@ -101,7 +101,7 @@ def schemes_of(anchors: datasets.Images) -> dict[str, Scheme | Rule]:
         "runner-up": schemes.gaussian(SIGMA),
         "list": Rule(LEVELS, [gate, [Cond("margin", 1)]]),
         "semi-elastic": schemes.semielastic(knn, dim),
-        "lipschitz": schemes.lipschitz(linear, LIP, SIGMA_MIN, dim),
+        "lipschitz": schemes.lipschitz(linear, LIP, SIGMA_MIN, dim, proven=True),
     }
 
 

@@ -8,7 +8,7 @@ References
    2019.
 .. [Z] Zhai, Dan, He, Zhang, Gong, Ravikumar, Hsieh, Wang, MACER: attack-free and scalable robust
    training via maximizing certified radius, 2020: the same radius from expected scores in [0, 1].
-.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
    smoothing, 2022.
 .. [L] Sadeghzadeh, Certifiable robustness, lecture, 2023.
 """
@@ -92,12 +92,12 @@ def radius(
     """
     half = ScorePair.of(p_a, p_b, scores=scores).half
     sigma = operand("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
-    norm = operand("norm", norm, 1.0, nan=False)
+    norm = operand("norm", norm, 1.0, nan=False, towards=np.inf)
     if dim is None:
         if not every(norm <= 2):
             raise ValueError("dim must be given where norm > 2; got None")
         dim = 1.0
-    dim = operand("dim", dim, 1.0, closed="left")
+    dim = operand("dim", dim, 1.0, closed="left", towards=np.inf)
     half, sigma, norm, dim = broadcast(p_a=half, sigma=sigma, norm=norm, dim=dim)
     spread, error = _spread(norm, dim)
     with np.errstate(over="ignore", under="ignore"):
@@ -153,7 +153,7 @@ def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:
     0.3989423
     """
     z = score_of("p", p)
-    sigma = real("sigma", sigma, 0.0, closed="neither")
+    sigma = real("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
     z, sigma = broadcast(p=z, sigma=sigma)
     square = np.where(np.isinf(z), 0.0, z**2)
     with np.errstate(over="ignore", under="ignore"):
@@ -239,8 +239,8 @@ def naive_lipschitz(sigma: ArrayLike, dim: ArrayLike) -> Floats:
     >>> round(float(gaussian.naive_lipschitz(0.5, 784)), 12)
     56.0
     """
-    sigma = real("sigma", sigma, 0.0, closed="neither")
-    dim = real("dim", dim, 1.0, closed="left")
+    sigma = real("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
+    dim = real("dim", dim, 1.0, closed="left", towards=np.inf)
     dim, sigma = broadcast(dim=dim, sigma=sigma)
     with np.errstate(over="ignore", under="ignore"):
         return round_up(np.sqrt(dim) / sigma, 2 * EPS)
@@ -283,8 +283,8 @@ def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
     0.4574
     """
     n = whole("n", n, 1)
-    alpha = real("alpha", alpha, 0.0, 1.0, closed="neither")
-    sigma = real("sigma", sigma, 0.0, closed="neither")
+    alpha = real("alpha", alpha, 0.0, 1.0, closed="neither", towards=-np.inf)
+    sigma = real("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
     alpha, n, sigma = broadcast(alpha=alpha, n=n, sigma=sigma)
     complement = round_up(-np.expm1(np.log(alpha) / n), 4 * EPS)
     z = np.maximum(-ndtri(np.minimum(complement, 0.5)), 0.0)
@@ -333,9 +333,9 @@ def vanishing_sigma(radius: ArrayLike, n_classes: ArrayLike, dim: ArrayLike) -> 
     >>> round(float(gaussian.vanishing_sigma(4.0, 10, 1000)), 12)
     0.4
     """
-    radius = real("radius", radius, 0.0, closed="neither")
+    radius = real("radius", radius, 0.0, closed="neither", towards=np.inf)
     n_classes = whole("n_classes", n_classes, 2)
-    dim = real("dim", dim, 2.0, closed="left")
+    dim = real("dim", dim, 2.0, closed="left", towards=-np.inf)
     radius, n_classes, dim = broadcast(radius=radius, n_classes=n_classes, dim=dim)
     with np.errstate(over="ignore", under="ignore"):
         return round_up(radius * np.sqrt(n_classes / dim), 4 * EPS)

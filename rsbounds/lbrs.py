@@ -141,8 +141,8 @@ def neighbour_radius(
         Their labels, any whole numbers.
     norm : {1, 2, inf}
         The norm that measures the perturbation. The nearest anchor is the Euclidean one in
-        every case; see the module's derivation. inf keeps a byte more for each coordinate of
-        the anchors.
+        every case; see the module's derivation. inf keeps at most a byte more for each
+        coordinate of the anchors.
     method : {"tight", "paper"}
         min_j max_i r_ij or min_j r_ij with i the nearest; "paper" is never larger and costs
         one matrix product. "tight" costs that and, for the rivals that count, their distances

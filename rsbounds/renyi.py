@@ -29,17 +29,16 @@ for alpha <= 1/2 and one for the rest.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, real
-from rsbounds._numerics.rounding import EPS, product, round_down, round_up
+from rsbounds._numerics.checks import Floats, broadcast, operand
+from rsbounds._numerics.rounding import flag_nan
+from rsbounds._numerics.threads import apply
+from rsbounds_ext import kernels
 
 __all__ = ["radius"]
 
-_GRID = np.linspace(-30.0, 40.0, 281)
-_PIECE = 1024  # problems searched at a time
-_STEPS = 40  # golden-section steps: each bracket shrinks to 2e-9
-_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+_MICROSECONDS = 20.0  # of one radius, for splitting arrays over threads
 
 
 def radius(
@@ -56,7 +55,8 @@ def radius(
     p_a : array_like
         Lower bound on the probability of the top class at x0, in [0, 1].
     sigma0, sigma1 : array_like
-        Noise levels (standard deviations) at x0 and at the other point; positive.
+        Noise levels (standard deviations) at x0 and at the other point, in the units of the
+        input; positive. A long double that float64 does not hold is refused: no side is safe.
     dim : array_like
         Dimension of the input, at least 1.
     p_b : array_like, optional
@@ -69,8 +69,7 @@ def radius(
         Never above the supremum over alpha. Relative to it, within 1e-11 unless the two
         terms under the root cancel: then within 1e-12 of the larger term, before the root.
         0 where p_a <= p_b, where no alpha certifies (R^2 <= 0) or where the ratio of the levels
-        is beyond 1e150; inf where p_a = 1. NaN in,
-        NaN out with the invalid flag.
+        is beyond 1e140; inf where p_a = 1. NaN in, NaN out with the invalid flag.
 
     Raises
     ------
@@ -92,117 +91,15 @@ def radius(
     >>> float(renyi.radius(0.99, 0.5, 0.6, 784))
     0.0
     """
-    p_a = real("p_a", p_a, 0.0, 1.0, towards=-np.inf)
+    p_a = operand("p_a", p_a, 0.0, 1.0, towards=-np.inf)
     rest = 1.0 - p_a
-    p_b = rest if p_b is None else np.minimum(real("p_b", p_b, 0.0, 1.0, towards=np.inf), rest)
-    sigma0 = real("sigma0", sigma0, 0.0, closed="neither")
-    sigma1 = real("sigma1", sigma1, 0.0, closed="neither")
-    dim = real("dim", dim, 1.0, closed="left")
-    p_a, p_b, sigma0, sigma1, dim = broadcast(
-        p_a=p_a, p_b=p_b, sigma0=sigma0, sigma1=sigma1, dim=dim
+    if p_b is not None:
+        p_b = np.minimum(operand("p_b", p_b, 0.0, 1.0, towards=np.inf), rest)
+    sigma0 = operand("sigma0", sigma0, 0.0, closed="neither", exact=True)
+    sigma1 = operand("sigma1", sigma1, 0.0, closed="neither", exact=True)
+    dim = operand("dim", dim, 1.0, closed="left", towards=np.inf)
+    values = broadcast(
+        p_a=p_a, p_b=rest if p_b is None else p_b, sigma0=sigma0, sigma1=sigma1, dim=dim
     )
-    square = np.empty(p_a.shape)
-    with np.errstate(all="ignore"):
-        for start in range(0, p_a.size, _PIECE):
-            piece = slice(start, start + _PIECE)
-            problems = (v.reshape(-1)[piece] for v in (p_a, p_b, sigma0, sigma1, dim))
-            square.reshape(-1)[piece] = _supremum(_Terms(*problems))
-    unknown = np.isnan([p_a, p_b, sigma0, sigma1, dim]).any(0)
-    square = np.where(~unknown & np.isnan(square), np.where(p_a == 1.0, np.inf, 0.0), square)
-    shift = np.sqrt(np.where(p_a <= p_b, 0.0, np.maximum(square, 0.0)))
-    return round_down(product(sigma1, shift), 4 * EPS)
-
-
-def _supremum(terms: _Terms) -> Array:
-    """The largest value over t: a grid, then golden section around its best point."""
-    best = np.argmax(terms(_GRID), axis=-1)[..., None]
-    low, high = _GRID[np.maximum(best - 1, 0)], _GRID[np.minimum(best + 1, _GRID.size - 1)]
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = terms(left), terms(right)
-    for _ in range(_STEPS):
-        keep = at_left > at_right
-        low, high = np.where(keep, low, left), np.where(keep, right, high)
-        middle, at_middle = np.where(keep, left, right), np.where(keep, at_left, at_right)
-        fresh = np.where(keep, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
-        at_fresh = terms(fresh)
-        left, right = np.where(keep, fresh, middle), np.where(keep, middle, fresh)
-        at_left = np.where(keep, at_fresh, at_middle)
-        at_right = np.where(keep, at_middle, at_fresh)
-    result: Array = np.maximum(at_left, at_right)[..., 0]
-    return result
-
-
-class _Terms:
-    """A lower bound of R^2/sigma1^2 as a function of t: 1/alpha = max(y, 0) + e^-t.
-
-    y = 1 - sigma0^2/sigma1^2, so the t are the whole open range of alpha, and
-    sigma_alpha^2 = sigma1^2 u with u = 1 - alpha y, which is alpha e^-t where y > 0.
-    """
-
-    def __init__(self, p_a: Array, p_b: Array, sigma0: Array, sigma1: Array, dim: Array) -> None:
-        ratio = sigma0 / sigma1
-        self.y = ((sigma1 - sigma0) / sigma1 * (1.0 + ratio))[..., None]
-        self.rho = ((sigma1 - sigma0) / sigma0 * (1.0 + 1.0 / ratio))[..., None]
-        self.square = (ratio**2)[..., None]  # 1 - y = 1/(1 + rho)
-        self.dim = dim[..., None]
-        self.mass = (p_a + p_b)[..., None]
-        self.rest = np.maximum((1.0 - p_a) - p_b, 0.0)[..., None]
-        far = p_a > 1e10 * p_b
-        v = np.where(far, np.log(p_a) - np.log(p_b), np.log1p((p_a - p_b) / p_b)) / 2
-        self.v = np.maximum(v, 0.0)[..., None]
-
-    def __call__(self, t: Array) -> Array:
-        inverse = np.exp(-t)
-        alpha = 1.0 / (np.maximum(self.y, 0.0) + inverse)
-        s = 1.0 - alpha
-        u = np.where(self.y > 0, alpha * inverse, 1.0 - alpha * self.y)
-        # bounds of the rounding errors: v up to 745 costs 1e-12, the rest a few units
-        gain = round_down(self._gain(alpha, s), 1e-12)
-        loss = round_up(self.dim / 2 * self._loss(alpha, s, u), 1e-13)
-        value: Array = 2 * u * (gain - loss)
-        return value
-
-    def _gain(self, alpha: Array, s: Array) -> Array:
-        """B/alpha."""
-        v = self.v
-        shrunk = np.where(s == 0, 0.0, _log_cosh(s * v) / s)
-        above = (_log_cosh(v) - shrunk) / alpha
-        step = alpha * v
-        near = np.log1p(2 * np.sinh(step / 2) ** 2 - np.tanh(v) * np.sinh(step))
-        wide = step + np.log1p(np.expm1(-2 * step) / (np.exp(2 * s * v) + 1))
-        below = np.where(v < 1, -near, wide) / alpha - shrunk
-        cost = np.where(alpha > 0.5, above, below)
-        cost = np.where(np.isinf(v), np.where(s > 0, np.log(2) / s, np.inf), cost)
-        c = alpha * cost
-        lost = -self.mass * np.expm1(-c)
-        log = np.where(lost < 0.5, np.log1p(-lost), np.log(self.rest + self.mass * np.exp(-c)))
-        result: Array = np.where(self.rest == 0, cost, -log / alpha)
-        return result
-
-    def _loss(self, alpha: Array, s: Array, u: Array) -> Array:
-        """L/(alpha s), not negative."""
-        small = np.abs(self.y) < 0.25
-        below = _log1p(-alpha * self.y, u, small) / alpha - _log1p(-self.y, self.square, small)
-        small = np.abs(self.rho) < 0.25
-        rest = _log1p(s * self.rho, u / self.square, small) / s
-        rest = np.where(s == 0, np.where(small, 0.0, self.rho), rest)
-        above = rest - _log1p(self.rho, 1.0 / self.square, small)
-        result: Array = np.maximum(np.where(alpha > 0.5, above / alpha, below / s), 0.0)
-        return result
-
-
-def _log_cosh(x: Array) -> Array:
-    x = np.abs(x)
-    large = x + np.log1p(np.exp(-2 * x)) - np.log(2)
-    result: Array = np.where(x < 1, np.log1p(2 * np.sinh(x / 2) ** 2), large)
-    return result
-
-
-def _log1p(x: Array, one_plus_x: Array, less_x: NDArray[np.bool_]) -> Array:
-    """log(1 + x), or log(1 + x) - x where ``less_x``, without cancellation for small x."""
-    r = x / (2.0 + x)
-    square = r * r
-    tail = np.polynomial.polynomial.polyval(square, 2.0 / np.arange(3, 23, 2))
-    log = np.where(np.abs(x) < 0.5, np.log1p(x), np.log(one_plus_x))
-    less = np.where(np.abs(x) < 0.25, r * square * tail - x * r, log - x)
-    return np.where(less_x, less, log)
+    found: Floats = flag_nan(apply(kernels.renyi_radius, *values, cost=_MICROSECONDS))
+    return found

@@ -2,7 +2,7 @@
 
 References
 ----------
-.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
    smoothing, 2022. Theorem 2's coefficient and Theorem 3's case sigma0 < sigma1 are used in
    their corrected form; see the errata in the documentation.
 .. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing,

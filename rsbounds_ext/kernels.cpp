@@ -1,5 +1,6 @@
 // The kernels that Python sees: one line each. Their names stand once more in kernels.pyi (for
 // type checkers) and, with their arguments, in kernels.pxd (for Cython); a test compares them.
+// Compiled for the baseline and once more for newer processors: module.cpp chooses.
 #include "module.hpp"
 #include "rsbounds/marcum.hpp"
 
@@ -9,6 +10,9 @@ static rsb::module::Entry table[] = {
     KERNEL(log_ndtr),
     KERNEL(ndtri),
     KERNEL(ndtri_exp),
+    KERNEL(round_down),
+    KERNEL(round_up),
+    KERNEL(half_gap),
     KERNEL(ball_score),
     KERNEL(ball_offset),
     KERNEL(ncx2_cdf),
@@ -49,6 +53,7 @@ static rsb::module::Entry table[] = {
     KERNEL(lipschitz_branch),
     KERNEL(range_branch),
     KERNEL(pair_certified),
+    KERNEL(renyi_radius),
 };
 
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "kernels",
@@ -56,4 +61,6 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "kernels",
                                  "addresses in `symbols`, C functions for Cython.",
                                  -1, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-PyMODINIT_FUNC PyInit_kernels() { return rsb::module::build(definition, table); }
+namespace rsb {
+PyObject* kernels() { return module::build(definition, table); }
+}  // namespace rsb

@@ -4,6 +4,9 @@
 cdef double log_ndtr(double z) noexcept nogil
 cdef double ndtri(double p) noexcept nogil
 cdef double ndtri_exp(double log_p) noexcept nogil
+cdef double round_down(double value, double error) noexcept nogil
+cdef double round_up(double value, double error) noexcept nogil
+cdef double half_gap(double p_a, double p_b) noexcept nogil
 cdef double ball_score(double u, double dim, double s) noexcept nogil
 cdef double ball_offset(double z, double dim, double s) noexcept nogil
 cdef double ncx2_cdf(double x, double df, double nc) noexcept nogil
@@ -44,3 +47,4 @@ cdef double semielastic_branch(double z_a, double z_b, double gap, double sigma,
 cdef double lipschitz_branch(double z_a, double z_b, double gap, double sigma, double dim, double mean_lip, double up, double lip, double floor) noexcept nogil
 cdef double range_branch(double z_a, double z_b, double gap, double sigma, double dim, double mean_lip, double up, double low, double high) noexcept nogil
 cdef double pair_certified(double distance, double z_a, double z_b, double gap, double sigma, double sigma1, double dim, double mean_lip) noexcept nogil
+cdef double renyi_radius(double p_a, double p_b, double sigma0, double sigma1, double dim) noexcept nogil

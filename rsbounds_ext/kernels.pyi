@@ -1,6 +1,6 @@
 from typing import Any
 
-from numpy import float64, ufunc
+from numpy import float64, int64, ufunc
 
 symbols: dict[str, tuple[int, int]]  # name -> (address, number of arguments)
 
@@ -8,10 +8,14 @@ symbols: dict[str, tuple[int, int]]  # name -> (address, number of arguments)
 def scalar(function: ufunc, /, *args: object) -> float64 | None: ...
 def evaluate(function: ufunc, /, *args: object) -> Any: ...  # function(*args) of anything else
 def within(value: object, low: float, high: float, closed: str, /) -> float64 | None: ...
+def natural(value: object, low: int, /) -> int64 | None: ...
 
 log_ndtr: ufunc
 ndtri: ufunc
 ndtri_exp: ufunc
+round_down: ufunc
+round_up: ufunc
+half_gap: ufunc
 ball_score: ufunc
 ball_offset: ufunc
 ncx2_cdf: ufunc
@@ -52,3 +56,4 @@ semielastic_branch: ufunc
 lipschitz_branch: ufunc
 range_branch: ufunc
 pair_certified: ufunc
+renyi_radius: ufunc

@@ -1,7 +1,8 @@
 // A Python module of scalar kernels from a table of C++ functions: for each entry a NumPy ufunc
 // (an attribute of its name), its address and arity in `symbols` (for numba), and a capsule in
 // `__pyx_capi__` (for Cython's cimport). The arity comes from the function pointer's type.
-// `scalar` and `evaluate` run a ufunc's loop on plain numbers, `within` checks them; no arrays.
+// `scalar` and `evaluate` run a ufunc's loop on plain numbers, `within` and `natural` check them:
+// no arrays.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -170,6 +171,23 @@ inline PyObject* within(PyObject*, PyObject* const* given, Py_ssize_t n) {
     return float64(value);
 }
 
+// natural(value, low): an int or np.int64 that is at least low as np.int64, else None.
+inline PyObject* natural(PyObject*, PyObject* const* given, Py_ssize_t n) {
+    if (n != 2 || !PyLong_CheckExact(given[1]))
+        return PyErr_Format(PyExc_TypeError, "natural(value, low)");
+    const bool held = Py_TYPE(given[0]) == &PyInt64ArrType_Type;
+    if (!held && !PyLong_CheckExact(given[0])) Py_RETURN_NONE;
+    int beyond = 0, unused;
+    const long long low = PyLong_AsLongLongAndOverflow(given[1], &unused);
+    const long long value = held ? PyArrayScalar_VAL(given[0], Int64)
+                                 : PyLong_AsLongLongAndOverflow(given[0], &beyond);
+    if (beyond || value < low) Py_RETURN_NONE;
+    if (held) return Py_NewRef(given[0]);
+    PyObject* result = PyArrayScalar_New(Int64);
+    if (result) PyArrayScalar_ASSIGN(result, Int64, value);
+    return result;
+}
+
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 inline PyMethodDef method(const char* name, Fast function, const char* text) {
     const auto any = reinterpret_cast<void (*)()>(function);  // its type is what METH_FASTCALL says
@@ -186,6 +204,7 @@ PyObject* build(PyModuleDef& definition, Entry (&table)[N]) {
         method("scalar", scalar, "scalar(ufunc, *args): ufunc(*args) of plain numbers, else None"),
         method("evaluate", evaluate, "evaluate(ufunc, *args): ufunc(*args), quick for numbers"),
         method("within", within, "within(value, low, high, closed): np.float64, else None"),
+        method("natural", natural, "natural(value, low): np.int64, else None"),
         {nullptr, nullptr, 0, nullptr}};
     bool good = module && symbols && capsules && PyModule_AddFunctions(module, methods) == 0;
     PyObject* names = good ? PyModule_GetDict(module) : nullptr;

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 MODEL = """
 import os, pathlib, time
@@ -18,6 +19,9 @@ import numpy as np
 weights = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
 
 def linear():
+    return lambda batch: batch @ weights
+
+def slow():
     pathlib.Path(f"pid-{os.getpid()}").touch()
     def call(batch):
         time.sleep(0.02)
@@ -61,6 +65,12 @@ def failing():
     return call
 """
 COUNT = 24
+# methods of others, in the models' file and of another package: model and options
+OTHERS = [
+    ("linear", "--method careful --sigma 0.5 --share 0.25"),
+    pytest.param("seeded", "--method model:noise", marks=pytest.mark.slow),
+    pytest.param("seeded", "--method model:levels", marks=pytest.mark.slow),
+]
 
 
 def prepare(folder: Path) -> None:
@@ -86,9 +96,12 @@ def environment() -> dict[str, str]:
     return kept | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
 
 
-def run(*more: str, folder: Path, **known: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *more: str, folder: Path, env: dict[str, str] | None = None, **known: str
+) -> subprocess.CompletedProcess[str]:
     options = {"capture_output": True, "text": True, "timeout": 180}
-    return subprocess.run(words(*more, **known), cwd=folder, env=environment(), **options)
+    env = environment() | (env or {})
+    return subprocess.run(words(*more, **known), cwd=folder, env=env, **options)
 
 
 def start(*more: str, folder: Path, **known: str) -> subprocess.Popen[bytes]:

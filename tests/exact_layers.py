@@ -1,10 +1,11 @@
-"""What torch's layers compute of one input, in mpmath."""
+"""What torch's layers compute of one input, in mpmath; norms of linear ones; a line."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import numpy as np
+import torch
 from mpmath import mp
 from torch import nn
 
@@ -89,3 +90,19 @@ def convolved(m, x):
         for j in range(size[1]):
             out[:, i, j] = (kernels * wide[None, :, i : i + k, j : j + k]).sum((1, 2, 3))
     return out
+
+
+def exact(layer: nn.Module, shape: tuple[int, ...]) -> float:
+    """Norm of a linear layer's matrix, made by applying it to unit vectors in float64."""
+    layer = layer.double().eval()
+    size = int(np.prod(shape))
+    with torch.no_grad():
+        images = layer(torch.eye(size, dtype=torch.float64).reshape(size, *shape))
+        zero = layer(torch.zeros(1, *shape, dtype=torch.float64))
+    return float(np.linalg.norm((images - zero).reshape(size, -1).numpy(), 2))
+
+
+def line(weight: float, bias: float = 0.0) -> nn.Linear:
+    layer = nn.Linear(1, 1)
+    layer.weight.data.fill_(weight), layer.bias.data.fill_(bias)
+    return layer

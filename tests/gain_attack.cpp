@@ -1,7 +1,9 @@
-// A climbing search for the largest error/bound of rsb::gain (envelope.hpp), against the same
-// contour in extended precision: exponent and geometry in quadruple, nodes in long double.
+// A climbing search for the largest error/bound of the gains, against the same contour in extended
+// precision: exponent and geometry in quadruple, nodes in long double.
 //   gain_attack reference b alpha k up dim     the reference's gain to 18 digits
 //   gain_attack search seed evaluations        the largest ratio, and where
+//   gain_attack median seed evaluations        the same for median_gain
+//   gain_attack rough seed evaluations         the same for rough_gain
 #include <quadmath.h>
 
 #include <cstdio>
@@ -130,7 +132,36 @@ Quad error_of(const Case& c, const rsb::Ratio& r, Quad claimed, Quad* truth = nu
     return fabsq(off);
 }
 
-static double ratio_of(const Case& c) {
+// Error of a claimed excess of P0's score: the ball with P1 = 1/2, and its P0.
+static Quad median_error(const Case& c, const rsb::Ratio& r, double claimed) {
+    const Quad change = r.k < 0.5 ? 1 - Quad(r.k) : Quad(r.change);
+    const Quad k = c.up ? 1 + change : r.k < 0.5 ? Quad(r.k) : 1 - change;
+    const Quad s0 = c.alpha / (change * (1 + k)), s1 = k * s0;
+    Quad log_rho = logq(s1 * s1 + c.dim) / 2;
+    for (int i = 0; i < 20; ++i) {
+        const Point p = tail<Long>(c.dim, s1, log_rho);
+        const Quad off = -logq(Quad(2)) - p.log_tail, step = (p.upper ? -off : off) / p.slope;
+        log_rho += step;
+        if (fabsq(off) < 1e-11) break;
+    }
+    const Point ball = tail<Long>(c.dim, s0, log_rho + logq(k));
+    return fabsq(score_excess<Long>(ball, c.up ? Quad(claimed) - c.b : Quad(c.b) - claimed));
+}
+
+template <bool rough>
+rsb::Gain median_claim(const Case& c) {
+    const rsb::MedianBall ball = rsb::median_ball(c.alpha, c.ratio(), c.up, c.dim);
+    if (!ball.known) return {rsb::nan, rsb::nan};
+    return rough ? rsb::rough_gain(ball, c.b, c.up) : rsb::median_gain(ball, c.b, c.up, false);
+}
+
+template <bool rough>
+double median_ratio(const Case& c) {
+    const rsb::Gain g = median_claim<rough>(c);
+    return g.value == g.value ? double(median_error(c, c.ratio(), g.value) / Quad(g.error)) : 0;
+}
+
+static double gain_ratio(const Case& c) {
     const rsb::Ratio r = c.ratio();
     if (!(r.change > 0 && r.k > 0 && r.change2 < rsb::inf)) return 0;
     const rsb::Gain g = rsb::gain(c.b, c.alpha, r, c.up, c.dim);
@@ -153,6 +184,8 @@ int main(int argc, char** argv) {
         std::printf("%.18Lg %.17g %.3g %.3g\n", Long(truth), g.value, g.error, double(error));
         return 0;
     }
+    const bool rough = argv[1][0] == 'r', median = rough || argv[1][0] == 'm';
+    const auto ratio_of = rough ? median_ratio<true> : median ? median_ratio<false> : gain_ratio;
     std::mt19937_64 random(std::atoi(argv[2]));
     const long budget = std::atol(argv[3]);
     std::uniform_real_distribution<double> unit(0, 1);
@@ -172,6 +205,16 @@ int main(int argc, char** argv) {
         if (unit(random) < 0.3) {  // short segments, which are integrated
             c.log_k = 0.1 * std::pow(10, -6 * unit(random));
             c.alpha = (size + std::sqrt(c.dim)) * c.log_k * std::pow(10, 2 - 8 * unit(random));
+        }
+        if (median) {  // a distance near the radius, where certificates are made
+            c.b = -size;
+            double low = 1e-12 * size, high = 4 * size;
+            for (int i = 0; i < 40; ++i) {
+                c.alpha = std::sqrt(low * high);
+                (median_claim<false>(c).value < 0 ? low : high) = c.alpha;
+            }
+            if (unit(random) < 0.3) c.alpha *= std::exp(0.3 * normal(random));
+            if (ratio_of(c) == 0) continue;
         }
         double best = ratio_of(c), scale = 0.3;
         ++used;

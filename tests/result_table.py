@@ -1,10 +1,13 @@
-"""A decision list, and the result file ``out.tsv`` as a table that tests change."""
+"""A decision list, and result files as tables that tests read and change."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+from rsbounds.results import read_rows
+
+DATA = ("--data", "data.npz")
 RULE = {
     "format": 1,
     "sigmas": [0.5, 0.25],
@@ -28,6 +31,18 @@ def save(rows: list[dict[str, str]]) -> None:
     Path("out.tsv").write_text("".join(f"{line}\n" for line in lines))
 
 
+def best(rows: list[dict[str, str]]) -> dict[str, str]:
+    return max(rows, key=lambda row: float(row["radius"]))
+
+
+def manifest(name: str = "out.tsv") -> dict:
+    return json.loads(Path(f"{name}.manifest.json").read_text())
+
+
+def outcomes(name: str) -> list[tuple]:
+    """The rows but for their times."""
+    return [(r.idx, r.predict, r.radius, r.sigma, r.counts) for r in read_rows(Path(name))]
+
+
 def state(**changes: object) -> None:
-    place = Path("out.tsv.manifest.json")
-    place.write_text(json.dumps(json.loads(place.read_text()) | changes))
+    Path("out.tsv.manifest.json").write_text(json.dumps(manifest() | changes))

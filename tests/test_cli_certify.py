@@ -16,15 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, prepare, savez
+from cli_models import MODELS, arguments, savez
 
 from rsbounds.cli import main
 from rsbounds.results import COLUMNS, read
-
-
-@pytest.fixture
-def work(tmp_path, monkeypatch):
-    return prepare(tmp_path, monkeypatch)
 
 
 def command() -> list[str]:

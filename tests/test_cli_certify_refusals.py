@@ -7,14 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, prepare, savez
+from cli_models import arguments, savez
 
 from rsbounds.cli import main
-
-
-@pytest.fixture
-def work(tmp_path, monkeypatch):
-    return prepare(tmp_path, monkeypatch)
 
 
 def nan_pixel() -> None:

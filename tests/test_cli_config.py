@@ -7,17 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_models import prepare
+from result_table import manifest
 
 from rsbounds.cli import main, parser
 from rsbounds.results import read
 
 ALL = {"model": "models:linear", "data": "data.npz", "sigma": 0.25, "n0": 50, "n": 1000}
-
-
-@pytest.fixture
-def work(tmp_path, monkeypatch):
-    return prepare(tmp_path, monkeypatch)
 
 
 def written(entries: dict[str, object], name: str = "run.yaml") -> str:
@@ -26,10 +21,6 @@ def written(entries: dict[str, object], name: str = "run.yaml") -> str:
         text = "\n".join(f"{key} = {json.dumps(value)}" for key, value in entries.items())
     Path(name).write_text(text)
     return name
-
-
-def manifest(name: str) -> dict:
-    return json.loads(Path(f"{name}.manifest.json").read_text())
 
 
 @pytest.mark.parametrize("name", ["run.yaml", "run.toml"])

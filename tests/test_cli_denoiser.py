@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cli_models import arguments, one_line, prepare
 from optional_packages import package
+from result_table import manifest, outcomes
 
 from rsbounds.cli import main
 from rsbounds.results import read_rows
@@ -105,16 +106,8 @@ BASE = {"model": "own:brittle", "data": "squares.npz", "sigma": 0.5, "n": 500}
 WITH = {**BASE, "denoiser": "own:denoiser"}
 
 
-def manifest(name: str = "out.tsv") -> dict:
-    return json.loads(Path(f"{name}.manifest.json").read_text())
-
-
 def rows(name: str = "out.tsv"):
     return read_rows(Path(name))
-
-
-def outcomes(name: str) -> list[tuple]:
-    return [(r.idx, r.predict, r.radius, r.sigma, r.counts) for r in rows(name)]
 
 
 def test_a_denoiser_raises_what_is_certified_at_the_level_drawn(work):

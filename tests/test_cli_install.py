@@ -23,10 +23,45 @@ def test_hints_install_packages_that_an_index_has():
     assert not [hint for hint in hints if re.match(r"[\"']?rsbounds", hint)]
 
 
+def extras() -> dict[str, list[str]]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return project["optional-dependencies"]
+
+
+def test_the_table_of_extras_is_that_of_the_project():
+    page = (ROOT / "docs" / "howto" / "five-minutes.md").read_text()
+    table = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", page, re.M))
+    assert set(table) == set(extras())
+    for extra in set(table) - {"docs", "test"}:
+        own = {re.sub(r"rsbounds\[(\w+)\]", r"`\1`", r).split(">=")[0] for r in extras()[extra]}
+        assert set(table[extra].split(", ")) == own, extra
+
+
+def test_tests_bring_every_extra():
+    within = {
+        name
+        for extra in ("test", "imagenet")
+        for r in extras()[extra]
+        for name in re.findall(r"rsbounds\[(.*)\]", r)
+    }
+    brought = {name for names in within for name in names.split(",")}
+    assert set(extras()) - brought == {"test", "plot", "torch"}  # these two are within demo
+
+
+@in_a_clone
+def test_extras_named_in_help_exist():
+    named = [
+        extra
+        for file in (ROOT / "rsbounds" / "cli").glob("*.py")
+        for extra in re.findall(r"\(extra: (\w+)\)", file.read_text())
+    ]
+    assert len(named) >= 4
+    assert set(named) <= set(extras())
+
+
 def test_the_site_needs_no_more_than_its_extra():
     """Its reference imports rsbounds.torch and rsbounds.oracle."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    docs = {re.match(r"[\w-]+(\[\w+\])?", r)[0] for r in project["optional-dependencies"]["docs"]}
+    docs = {re.match(r"[\w-]+(\[\w+\])?", r)[0] for r in extras()["docs"]}
     assert {"rsbounds[torch]", "mpmath", "sphinx", "furo", "myst-parser"} <= docs
 
 

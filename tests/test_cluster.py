@@ -311,16 +311,6 @@ def test_an_actor_sees_the_gpus_that_ray_gives_it(monkeypatch):
 # --- the command
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """The run of one process."""
-    folder = tmp_path_factory.mktemp("whole")
-    runs.prepare(folder)
-    done = runs.run(folder=folder)
-    assert done.returncode == 0, done.stderr
-    return folder / "out.tsv"
-
-
 @pytest.fixture
 def work(tmp_path):
     runs.prepare(tmp_path)
@@ -329,7 +319,7 @@ def work(tmp_path):
 
 def test_a_killed_process_loses_nothing(work, whole):
     out = work / "out.tsv"
-    with runs.start("--processes", "2", folder=work) as process:
+    with runs.start("--processes", "2", folder=work, model="slow") as process:
         runs.wait_for_rows(process, out, 3)
         first = runs.workers(process, work)
         runs.kill(first[0])
@@ -344,13 +334,13 @@ def test_a_killed_process_loses_nothing(work, whole):
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
 def test_an_ended_writer_takes_its_workers_along_and_is_resumed(work, whole, sign):
     out = work / "out.tsv"
-    with runs.start("--processes", "2", folder=work) as process:
+    with runs.start("--processes", "2", folder=work, model="slow") as process:
         runs.wait_for_rows(process, out, 3)
         process.send_signal(sign)
         assert process.wait(timeout=60) == (130 if sign == signal.SIGINT else -9)
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
     assert 3 <= len(runs.without_time(out)) - 1 < runs.COUNT
-    done = runs.run("--processes", "2", folder=work)
+    done = runs.run("--processes", "2", folder=work, model="slow")
     assert done.returncode == 0, done.stderr
     assert runs.without_time(out) == runs.without_time(whole)
 
@@ -438,20 +428,12 @@ def test_ray_is_not_started_before_it_is_needed():
         Ray(build, gpus=-1)
 
 
-@pytest.mark.parametrize(
-    ("model", "method"),
-    [
-        ("linear", "--method careful --sigma 0.5 --share 0.25"),
-        pytest.param("seeded", "--method model:noise", marks=pytest.mark.slow),
-        pytest.param("seeded", "--method model:levels", marks=pytest.mark.slow),
-    ],
-)
-def test_methods_of_others_reach_the_workers(tmp_path, model, method):
-    if model == "seeded":
-        pytest.importorskip("torch")
+@pytest.mark.parametrize(("model", "method"), runs.OTHERS)
+def test_methods_of_others_reach_the_workers(tmp_path, of_one_process, model, method):
+    expected = of_one_process(model, method)
     runs.prepare(tmp_path)
     anothers_method.install(tmp_path)
-    for more, out in (((), "whole.tsv"), (("--processes", "2", "--threads", "1"), "dealt.tsv")):
-        done = runs.run(*more, folder=tmp_path, out=out, model=model, method=method)
-        assert done.returncode == 0, done.stderr
-    assert runs.without_time(tmp_path / "dealt.tsv") == runs.without_time(tmp_path / "whole.tsv")
+    more = ("--processes", "2", "--threads", "1")
+    done = runs.run(*more, folder=tmp_path, out="dealt.tsv", model=model, method=method)
+    assert done.returncode == 0, done.stderr
+    assert runs.without_time(tmp_path / "dealt.tsv") == expected

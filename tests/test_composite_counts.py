@@ -1,5 +1,6 @@
 """Decision lists from counts: the oracle, what is drawn, the level by enumeration."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,6 @@ from rsbounds.certificate import ABSTAIN
 from rsbounds.composite import Cond, Rule, certify, certify_counts, plan, predict, radius
 from rsbounds.composite.components import Bounds
 from rsbounds.composite.estimate import estimate
-from rsbounds.composite.procedure import stage_stream
 from rsbounds.confidence import lower_bound, pair_bounds
 from rsbounds.sampling import ArraySampler, Phase, stream
 
@@ -99,9 +99,7 @@ def test_early_stop_changes_nothing_but_the_samples():
         select = [c for _, n, c in sampler.drawn if n == 30]
         used = {s: c for s, n, c in sampler.drawn if n == 500}
         counts = [
-            used[s]
-            if s in used
-            else sampler(None, s, 500, stage_stream(5, case, Phase.ESTIMATE, k))
+            used[s] if s in used else sampler(None, s, 500, stream(5, case, Phase.ESTIMATE, k))
             for k, s in enumerate(rule.sigmas)
         ]
         assert found == certify_counts(rule, select, counts, 500, 0.01)
@@ -136,8 +134,8 @@ def test_an_expert_for_each_level():
 
 def test_streams_meet_no_other():
     generators = [stream(3, 4, phase) for phase in Phase]
-    generators += [stage_stream(3, 4, phase, k) for phase in Phase for k in range(4)]
-    generators += [stage_stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
+    generators += [stream(3, 4, phase, k) for phase in Phase for k in range(4)]
+    generators += [stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
     generators += [stream(3, 2**32 * k + 4, Phase.ESTIMATE) for k in (1, 2)]
     first = {int(g.integers(2**63)) for g in generators}
     assert len(first) == len(generators)
@@ -181,71 +179,70 @@ def test_a_value_alone_may_stop_an_item_without_its_samples():
 
 
 def tables(n, classes):
-    return [c for c in product(range(n + 1), repeat=classes) if sum(c) == n]
+    return np.array([c for c in product(range(n + 1), repeat=classes) if sum(c) == n])
 
 
-def level(rule, p, n, alpha, choose):
-    """P(radius exceeds the truth), the plan fixed; by enumeration of all tables."""
-    truth = float(radius(rule, ndtri(np.array(p)), choose.cls))
-    select = np.ones((len(p), len(p[0])), dtype=np.int64)
-    wrong = 0.0
-    rows = tables(n, len(p[0]))
-    weights = [[multinomial.pmf(row, n, stage) for row in rows] for stage in p]
-    for at in product(range(len(rows)), repeat=len(p)):
-        counts = [np.array(rows[i]) for i in at]
+def radii(rule, choose, n, alpha, classes):
+    """The radius of every pair of tables of counts, the plan fixed; -inf is an abstention."""
+    rows = tables(n, classes)
+    select = np.ones((2, classes), dtype=np.int64)
+    radius_of = np.empty((len(rows), len(rows)))
+    for i, j in product(range(len(rows)), repeat=2):
+        counts = rows[i], rows[j]
         found = estimate(rule, select, choose, lambda k, c=counts: c[k], n, alpha, np.empty(0))
-        if found.predict != ABSTAIN and found.radius > truth:
-            wrong += np.prod([w[i] for w, i in zip(weights, at, strict=True)])
-    return wrong
+        radius_of[i, j] = found.radius if found.predict != ABSTAIN else -np.inf
+    return radius_of
+
+
+def level(rule, p, n, found, cls=0):
+    """P(radius exceeds the truth) for those radii: by enumeration of all tables."""
+    truth = float(radius(rule, ndtri(np.array(p)), cls))
+    first, second = (multinomial.pmf(tables(n, len(stage)), n, stage) for stage in p)
+    return np.outer(first, second)[found > truth].sum()
 
 
 def test_level_of_the_whole_procedure():
     """Selection and estimation together: whatever the selection samples make it choose."""
     n0, n, alpha = 4, 6, 0.2
+    rule = Rule([1.0, 0.7], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
+    first, rows = tables(n0, 2), tables(n, 2)
+    shape = len(first), len(first), len(rows), len(rows)
+    found = np.full((2, *shape), -np.inf)  # by class, then by the tables of counts
+    for a, b, i, j in np.ndindex(shape):
+        one = certify_counts(rule, [first[a], first[b]], [rows[i], rows[j]], n, alpha)
+        if one.predict != ABSTAIN:
+            found[one.predict, a, b, i, j] = one.radius
     for p in ([[0.6, 0.4], [0.7, 0.3]], [[0.45, 0.55], [0.75, 0.25]]):
-        rule = Rule([1.0, 0.7], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
-        truth = [float(radius(rule, ndtri(np.array(p)), c)) for c in (0, 1)]
-        first, rows = tables(n0, 2), tables(n, 2)
-        weigh = [
-            [multinomial.pmf(row, m, q) for row in t]
-            for q in p
-            for m, t in ((n0, first), (n, rows))
-        ]
-        wrong = 0.0
-        for a, b in product(range(len(first)), repeat=2):
-            for i, j in product(range(len(rows)), repeat=2):
-                found = certify_counts(rule, [first[a], first[b]], [rows[i], rows[j]], n, alpha)
-                if found.predict != ABSTAIN and found.radius > truth[found.predict]:
-                    wrong += weigh[0][a] * weigh[1][i] * weigh[2][b] * weigh[3][j]
-        assert wrong <= alpha
+        truth = radius(rule, np.broadcast_to(ndtri(np.array(p)), (2, 2, 2)), [0, 1])
+        weigh = [multinomial.pmf(t, m, q) for t, m in ((first, n0), (rows, n)) for q in p]
+        wrong = (found > truth.reshape(2, 1, 1, 1, 1)).any(axis=0)
+        assert np.einsum("abij,a,b,i,j->", wrong, *weigh) <= alpha
 
 
 TWO = Rule([1.0, 0.5], [[Cond("score", 0, 0.0)], [Cond("score", 1, 0.0)]])
-CASES = [
+CASES = {
     # both items within reach: the radius through either is near the other's
-    ([[0.7, 0.3], [0.85, 0.15]], (0, 1)),
-    ([[0.5, 0.5], [0.6, 0.4]], (0, 1)),
-    ([[0.4, 0.6], [0.9, 0.1]], (1,)),
-    ([[0.7, 0.3], [0.5, 0.5]], (0,)),
-]
+    (0, 1): ([[0.7, 0.3], [0.85, 0.15]], [[0.5, 0.5], [0.6, 0.4]]),
+    (1,): ([[0.4, 0.6], [0.9, 0.1]],),
+    (0,): ([[0.7, 0.3], [0.5, 0.5]],),
+}
 
 
-@pytest.mark.parametrize(("p", "items"), CASES)
+@pytest.mark.parametrize("items", CASES)
 @pytest.mark.parametrize("n", [10, 60])
-def test_level_of_lists_of_two_classes(p, items, n):
-    chosen = plan(TWO, [[9, 1], [9, 1]])
-    chosen = type(chosen)(0, items, chosen.references, chosen.blocking)
-    assert level(TWO, p, n, 0.1, chosen) <= 0.1
+def test_level_of_lists_of_two_classes(items, n):
+    chosen = replace(plan(TWO, [[9, 1], [9, 1]]), cls=0, items=items)
+    found = radii(TWO, chosen, n, 0.1, 2)
+    for p in CASES[items]:
+        assert level(TWO, p, n, found) <= 0.1
 
 
 @pytest.mark.parametrize("items", [(0,), (1,), (0, 1)])
-@pytest.mark.parametrize(
-    "p", [[[0.4, 0.3, 0.3], [0.5, 0.3, 0.2]], [[0.6, 0.2, 0.2], [0.4, 0.3, 0.3]]]
-)
-def test_level_of_lists_with_margins_of_three_classes(p, items):
-    chosen = plan(CASCADE, [[6, 2, 2], [6, 2, 2]])
-    chosen = type(chosen)(0, items, chosen.references, chosen.blocking)
-    assert level(CASCADE, p, 7, 0.2, chosen) <= 0.2
+def test_level_of_lists_with_margins_of_three_classes(items):
+    chosen = replace(plan(CASCADE, [[6, 2, 2], [6, 2, 2]]), cls=0, items=items)
+    found = radii(CASCADE, chosen, 7, 0.2, 3)
+    for p in ([[0.4, 0.3, 0.3], [0.5, 0.3, 0.2]], [[0.6, 0.2, 0.2], [0.4, 0.3, 0.3]]):
+        assert level(CASCADE, p, 7, found) <= 0.2
 
 
 def test_an_item_out_of_reach_takes_no_alpha():
@@ -263,16 +260,18 @@ def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     p = [[ndtr(v), ndtr(-v)] for v in z]
     # equal radii through both items, and nothing but their own conditions binds
     rule = Rule([1.0, 1.0], [[Cond("score", 0, z[0] - z[1])], [Cond("score", 1)]])
-    chosen = plan(rule, [[8, 2], [8, 2]])
-    both = type(chosen)(0, (0, 1), chosen.references, chosen.blocking)
-    assert 0.5 * alpha < level(rule, p, n, alpha, both) <= alpha
+    both = replace(plan(rule, [[8, 2], [8, 2]]), cls=0, items=(0, 1))
+
+    def error(choose):
+        return level(rule, p, n, radii(rule, choose, n, alpha, 2))
+
+    assert 0.5 * alpha < error(both) <= alpha
     for j in (0, 1):
-        one = type(chosen)(0, (j,), chosen.references, chosen.blocking)
-        assert level(rule, p, n, alpha, one) == pytest.approx(alpha, rel=1e-6)
+        assert error(replace(both, items=(j,))) == pytest.approx(alpha, rel=1e-6)
     halves = Bounds.__init__
     monkeypatch.setattr(Bounds, "__init__", lambda self, c, m, a, v: halves(self, c, m, 2 * a, v))
     # two independent stages: 1 - (1 - alpha)^2
-    assert level(rule, p, n, alpha, both) == pytest.approx(0.19, rel=1e-6)
+    assert error(both) == pytest.approx(0.19, rel=1e-6)
 
 
 # --- refusals
@@ -304,9 +303,9 @@ def test_more_classes_at_one_level_than_at_another():
 
 def test_no_two_blocks_of_an_input_hold_the_same_noise():
     seeds: set[int] = set()
-    streams = [stage_stream(3, 4, phase, k) for phase in Phase for k in (0, 1, 63)]
+    streams = [stream(3, 4, phase, k) for phase in Phase for k in (0, 1, 63)]
     for found in streams:
         seeds |= set(found.seeds(500))
     assert len(seeds) == 500 * len(streams)
     with pytest.raises(ValueError, match=r"stage must be in \[0, 64\); got 64"):
-        stage_stream(3, 4, Phase.SELECT, 64)
+        stream(3, 4, Phase.SELECT, 64)

@@ -1,4 +1,4 @@
-"""Randomised Clopper-Pearson: exact level by integrating over the random number."""
+"""Randomized Clopper-Pearson: exact level by integrating over the random number."""
 
 import numpy as np
 import pytest

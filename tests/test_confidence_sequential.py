@@ -27,13 +27,18 @@ def precision():
 
 
 def stopping(test: SequentialTest, p: float, horizon: int, batch: int = 1) -> np.ndarray:
-    """P(the test stops at trial t), t = 1 ... horizon, for hits of chance p, seen by batch."""
+    """P(the test stops at trial t), t = 1 ... horizon, for hits of chance p, seen by batch.
+
+    Where less than 1e-25 is left the test is not asked, and counts as stopped.
+    """
     alive, stopped = np.ones(1), np.zeros(horizon)
     for t in range(1, horizon + 1):
         alive = np.append(alive * (1 - p), 0.0) + np.append(0.0, alive * p)
         if t % batch:
             continue
-        done = test.proves(np.arange(t + 1), t)
+        done = alive < 1e-25
+        asked = np.flatnonzero(~done)
+        done[asked] = test.proves(asked, t)
         stopped[t - 1] = alive[done].sum()
         alive[done] = 0.0
     return stopped

@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line, prepare
-from optional_packages import package
-from result_table import RULE, save, state, table
+from cli_models import MODELS, arguments, one_line, prepare
+from result_table import DATA, RULE, best, save, state, table
 
-from rsbounds import semielastic
-from rsbounds.certificate import PROVEN_ENVELOPE, THIS_INPUT
+from rsbounds.certificate import THIS_INPUT
 from rsbounds.cli import main
-from rsbounds.schemes import METHODS
 
-DATA = ("--data", "data.npz")
 RERUN = (*DATA, "--model", "models:linear", "--rerun", "12")
 
 
@@ -25,10 +20,6 @@ def work(tmp_path, monkeypatch):
     prepare(tmp_path, monkeypatch)
     assert main(arguments()) == 0
     return tmp_path
-
-
-def best(rows: list[dict[str, str]]) -> dict[str, str]:
-    return max(rows, key=lambda row: float(row["radius"]))
 
 
 EVIDENCE = ("predict", "radius", "count", "p_a", "z_a", "z_b", "select", "counts")
@@ -305,119 +296,6 @@ def test_what_rows_of_a_rule_repeat_of_its_stages(work, capsys):
         other = next(text for text in stages if text != stages[0])
         save([rows[0] | {column: other}, *rows[1:]])
         assert main(["verify", "out.tsv"]) == 1
-
-
-def test_levels_and_radii_scaled_alike(work, capsys):
-    """Such a file is consistent with itself; what sigma(x) depends on tells."""
-    known = {"method": "semi-elastic", "anchors": "data.npz", "rate": 0.01, "k": 2}
-    Path("out.tsv").unlink()
-    assert main(arguments(**known)) == 0
-    levels = (*DATA, "--anchors", "data.npz")
-    assert main(["verify", "out.tsv", *levels]) == 0
-    rows = table()
-    for row in rows:
-        sigma, z_a, z_b = 1.5 * float(row["sigma"]), float(row["z_a"]), float(row["z_b"])
-        radius = semielastic.radius(z_a, sigma, 0.01, 36, z_b, scores=True)
-        row |= {"sigma": repr(sigma), "radius": repr(float(radius))}
-    save(rows)
-    assert main(["verify", "out.tsv", *DATA]) == 0  # no sigma(x) is known here
-    capsys.readouterr()
-    assert main(["verify", "out.tsv", *levels]) == 1
-    assert capsys.readouterr().out.count("at this input") == 12
-    with np.load("data.npz") as data:
-        np.savez("other.npz", x=data["x"][:5], y=data["y"][:5])
-    for options, said in (
-        ((*DATA, "--anchors", "other.npz"), "--anchors is not what out.tsv was made with"),
-        (("--anchors", "data.npz"), "--anchors needs --data"),
-        ((*DATA, "--sigma-function", "models:half"), "has no meaning for a file of method semi"),
-    ):
-        assert main(["verify", "out.tsv", *options]) == 2
-        assert said in capsys.readouterr().err
-
-
-def test_levels_of_a_function(work, capsys):
-    (work / "models.py").write_text(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
-    import sys
-
-    del sys.modules["models"]
-    known = {"method": "lipschitz", "sigma_function": "models:half", "lip": 0.01, "sigma_min": 0.25}
-    Path("out.tsv").unlink()
-    assert main(arguments(**known, sigma=None)) == 0
-    levels = (*DATA, "--sigma-function", "models:half")
-    assert main(["verify", "out.tsv", *levels]) == 0
-    save([row | {"sigma": "0.51"} for row in table()])
-    capsys.readouterr()
-    assert main(["verify", "out.tsv", *levels]) == 1
-    assert capsys.readouterr().out.count("sigma is 0.51, 0.5 at this input") == 12
-
-
-NETWORK = """
-def network():
-    import torch
-    from rsbounds.torch import SigmaNetwork
-    torch.manual_seed(0)
-    return SigmaNetwork(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 1)), 0.25)
-
-def half():
-    return lambda x: 0.5
-"""
-
-
-def grown(**changes: float) -> None:
-    """The manifest's bounds changed, and every radius grown to what they give."""
-    known = json.loads(Path("out.tsv.manifest.json").read_text())
-    parameters = known["parameters"] | changes
-    state(parameters=parameters)
-    radius = METHODS[known["method"]].of(parameters)
-    rows = table()
-    for row in rows:
-        if row["predict"] != "-1":
-            score, sigma, other = (float(row[name]) for name in ("z_a", "sigma", "z_b"))
-            row["radius"] = repr(radius(score, sigma, other))
-    save(rows)
-
-
-def test_bounds_that_a_network_does_not_prove(work, capsys):
-    """Bounds and radii that were changed alike are consistent; the network and the data tell."""
-    package("torch")
-    models(MODELS + NETWORK)
-    Path("out.tsv").unlink()
-    known = {"method": "lipschitz", "sigma": None, "sigma_function": "models:network"}
-    assert main(arguments(**known)) == 0
-    levels = (*DATA, "--sigma-function", "models:network")
-    assert main(["verify", "out.tsv", *levels]) == 0
-    again = ["recertify", "out.tsv", "--method", "lipschitz-integrated", "--out", "again.tsv"]
-    assert main(again) == 0
-    assert main(["verify", "again.tsv", *levels]) == 0
-    place = Path("again.tsv.manifest.json")
-    stated = json.loads(place.read_text())
-    stated["parameters"]["lip"] = 0.01
-    place.write_text(json.dumps(stated))
-    one_line(capsys, ["verify", "again.tsv", *levels], "made with: lip was 0.01 and is")
-    said = json.loads(Path("out.tsv.manifest.json").read_text())["parameters"]
-    before = best(table())["radius"]
-    grown(lip=0.01)
-    assert float(best(table())["radius"]) > 1.5 * float(before)
-    assert main(["verify", "out.tsv", *DATA]) == 0  # no sigma(x) is known here
-    one_line(capsys, ["verify", "out.tsv", *levels], "made with: lip was 0.01 and is")
-    grown(lip=said["lip"], dim=1)
-    capsys.readouterr()
-    assert main(["verify", "out.tsv", *DATA]) == 1
-    assert capsys.readouterr().out.count("has 36 numbers, dim is 1 in the manifest") == 12
-
-
-@pytest.mark.parametrize("own", [{"lip": 0.01}, {"sigma_max": 0.6}])
-def test_asserted_bounds_passed_off_as_proven(work, capsys, own):
-    models(MODELS + NETWORK)
-    method = "lipschitz" if "lip" in own else "range"
-    Path("out.tsv").unlink()
-    known = {"method": method, "sigma": None, "sigma_function": "models:half", "sigma_min": 0.4}
-    assert main(arguments(**known, **own)) == 0
-    levels = ["verify", "out.tsv", *DATA, "--sigma-function", "models:half"]
-    assert main(levels) == 0
-    state(scope=PROVEN_ENVELOPE)
-    save([row | {"scope": PROVEN_ENVELOPE} for row in table()])
-    one_line(capsys, levels, f"scope is '{PROVEN_ENVELOPE}'", "--sigma-function proves no bounds")
 
 
 def test_rows_cut_off_together_with_their_number(work, capsys):

@@ -12,6 +12,8 @@ from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import ScorePair
 from rsbounds.oracle import ndtri
 
+pytestmark = pytest.mark.usefixtures("forty_digits")
+
 WITHIN = mp.mpf("1e-11")  # the width of the promise: at most the truth, and within this of it
 probability = st.one_of(
     st.floats(1e-300, 1 - 2.0**-53),
@@ -21,12 +23,6 @@ probability = st.one_of(
 )
 positive = st.floats(1e-6, 1e6)
 score = st.floats(-1e3, 1e3)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(40):
-        yield
 
 
 def holds(value, truth):

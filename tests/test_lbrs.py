@@ -10,14 +10,10 @@ from hypothesis import strategies as st
 
 from rsbounds import lbrs
 
+pytestmark = pytest.mark.usefixtures("forty_digits")
+
 NORMS = (1, 2, np.inf)
 seeds = st.integers(0, 2**32 - 1)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(40):
-        yield
 
 
 def exact(vector):

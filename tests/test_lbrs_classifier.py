@@ -9,13 +9,9 @@ from test_lbrs import NORMS, random_memory, seeds
 
 from rsbounds import lbrs
 
+pytestmark = pytest.mark.usefixtures("forty_digits")
+
 positive = st.floats(1e-3, 1e3)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(40):
-        yield
 
 
 @given(positive, st.floats(0, 1e3), st.floats(0, 10), st.floats(0, 1e3))

@@ -1,4 +1,4 @@
-"""The byte for each coordinate that l_inf scans read first: never an anchor too few."""
+"""The bytes that l_inf scans read first, one for a coordinate: never an anchor too few."""
 
 from fractions import Fraction
 
@@ -8,11 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsbounds import lbrs
-from rsbounds._neighbours.sieve import coded_reach, encode
+from rsbounds._neighbours.sieve import coded_reach, encode, middle
 
 
-def codes_of(points):
-    return encode(points, points.min(axis=0), points.max(axis=0))
+def codes_of(points, centre=None, coded=None):
+    """With a byte for every coordinate, unless ``coded`` says which."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    if coded is None:
+        centre, coded = low, np.arange(points.shape[1])
+    return encode(points, low, high, centre, coded)
 
 
 def true_reach(p, q):
@@ -31,9 +35,20 @@ def clouds(draw):
 
 
 @settings(max_examples=300, deadline=None)
-@given(clouds())
-def test_reach_is_never_too_small(points):
-    codes = codes_of(points)
+@given(clouds(), st.integers(0, 2**32 - 1))
+def test_reach_is_never_too_small(points, seed):
+    rng = np.random.default_rng(seed)
+    some = np.flatnonzero(rng.random(points.shape[1]) < rng.random())
+    anywhere = points[0] + rng.standard_normal(points.shape[1]) * np.ptp(points)
+    for codes in (
+        codes_of(points),
+        codes_of(points, *middle(points)),
+        codes_of(points, anywhere, some if some.size else np.array([0])),
+    ):
+        assert_reaches(codes, points)
+
+
+def assert_reaches(codes, points):
     for i in range(len(points)):
         assert Fraction(coded_reach(codes, i, 0)) >= true_reach(points[i], points[0])
 
@@ -59,14 +74,24 @@ def test_normal_points_lose_little():
 
 
 def test_long_sums_of_codes():
-    """9,000,000 differences of 255 do not fit into 32 bits."""
+    """9,000,000 differences of 255 do not fit into 32 bits: fewer coordinates have a code."""
     points = np.zeros((2, 9_000_000))
     points[1] = 1.0
-    assert 9e6 <= coded_reach(codes_of(points), 1, 0) <= 9e6 * (1 + 1e-8)
+    centre, coded = middle(points)
+    assert 255 * len(coded) < 2**31
+    assert 9e6 <= coded_reach(codes_of(points, centre, coded), 1, 0) <= 9e6 * (1 + 1e-8)
+
+
+def test_codes_go_to_coordinates_that_differ():
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((3000, 500)) * np.where(np.arange(500) % 5, 1e-3, 1.0)
+    assert np.isin(np.arange(0, 500, 5), middle(points)[1]).mean() > 0.8  # 4/5 of the distances
+    assert len(middle(points)[1]) < 130
+    assert len(middle(np.zeros((5, 70)))[1]) == 64  # all alike: any
 
 
 @pytest.mark.parametrize("method", ["tight", "paper"])
-@pytest.mark.parametrize("kind", ["pictures", "normal", "far out"])
+@pytest.mark.parametrize("kind", ["pictures", "normal", "far out", "uneven"])
 def test_all_tiles_are_sifted(method, kind):
     """More anchors than a tile, against every rival (and guards enough for the tight form)."""
     rng = np.random.default_rng(1)
@@ -77,7 +102,9 @@ def test_all_tiles_are_sifted(method, kind):
         anchors = (anchors * 40 + 128).clip(0, 255).round() / 255
     if kind == "far out":
         anchors[7, 3] = 1e6
-    x = anchors[rng.integers(0, count, 20)] + 0.01 * rng.standard_normal((20, dim))
+    if kind == "uneven":  # most coordinates have no code
+        anchors = np.hstack([anchors, 0.05 * rng.standard_normal((count, 60))])
+    x = anchors[rng.integers(0, count, 20)] + 0.01 * rng.standard_normal((20, anchors.shape[1]))
     value = lbrs.neighbour_radius(x, anchors, labels, norm=np.inf, method=method)
     assert (value > 0).mean() > 0.5
     for row, radius in zip(x, value, strict=True):

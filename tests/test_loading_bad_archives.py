@@ -9,22 +9,9 @@ import zipfile
 
 import numpy as np
 import pytest
+from small_data import X, Y, compressed, npy
 
 from rsbounds.loading import CorruptInput, open_data, prefetched
-
-X = np.random.default_rng(0).random((7, 2, 3), dtype=np.float32)
-Y = np.array([0, 1, 2, 0, 1, 2, 2])
-
-
-def compressed(folder, x=X, y=Y):
-    np.savez_compressed(folder / "d.npz", x=x, y=y)
-    return folder / "d.npz"
-
-
-def npy(folder, x=X, y=Y):
-    np.save(folder / "d.npy", x)
-    np.save(folder / "d.labels.npy", y)
-    return folder / "d.npy"
 
 
 def raw_npz(path, members, method=zipfile.ZIP_STORED):

@@ -10,27 +10,9 @@ import threading
 
 import numpy as np
 import pytest
+from small_data import X, Y, compressed, npy, npz
 
 from rsbounds.loading import CorruptInput, Data, as_data, check_labels, open_data, prefetched
-
-X = np.random.default_rng(0).random((7, 2, 3), dtype=np.float32)
-Y = np.array([0, 1, 2, 0, 1, 2, 2])
-
-
-def npz(folder, **arrays):
-    np.savez(folder / "d.npz", **{"x": X, "y": Y, **arrays})
-    return folder / "d.npz"
-
-
-def compressed(folder, **arrays):
-    np.savez_compressed(folder / "d.npz", **{"x": X, "y": Y, **arrays})
-    return folder / "d.npz"
-
-
-def npy(folder, x=X, y=Y):
-    np.save(folder / "d.npy", x)
-    np.save(folder / "d.labels.npy", y)
-    return folder / "d.npy"
 
 
 def pairs(folder, x=X, y=Y):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cli_models import arguments, one_line, prepare
 from optional_packages import package
+from result_table import manifest
 
 from rsbounds.cli import main
 from rsbounds.loading import Preprocess, load_model, open_data
@@ -33,10 +33,6 @@ def work(tmp_path, monkeypatch):
 
 def line(**changes: object) -> list[str]:
     return arguments(data="imagefolder:d", **{"n0": 8, "n": 32, **changes})
-
-
-def manifest() -> dict:
-    return json.loads(Path("out.tsv.manifest.json").read_text())
 
 
 def test_a_model_of_ones_own_gets_the_pictures_asked_for(work):

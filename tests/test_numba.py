@@ -66,51 +66,31 @@ def arguments(name: str) -> list[Any]:
     return [first, dim, other]
 
 
-def over_arrays(name: str, *, parallel: bool) -> Any:
-    """An @njit loop over arrays of the arguments that calls the function on scalars."""
-    function = getattr(special, name)
-    if name in UNARY:
-
-        @njit(parallel=parallel)
-        def unary(a: Any, out: Any) -> Any:
-            for i in prange(a.size):
-                out[i] = function(a[i])
-            return out
-
-        return unary
-
-    if name.startswith("rice_"):
-
-        @njit(parallel=parallel)
-        def binary(a: Any, b: Any, out: Any) -> Any:
-            for i in prange(a.size):
-                out[i] = function(a[i], b[i])
-            return out
-
-        return binary
-
-    @njit(parallel=parallel)
-    def ternary(a: Any, b: Any, c: Any, out: Any) -> Any:
-        for i in prange(a.size):
-            out[i] = function(a[i], b[i], c[i])
-        return out
-
-    return ternary
-
-
 @pytest.mark.parametrize("name", sorted(POINTS))
 def test_bit_equal_to_the_ufunc(name: str) -> None:
-    args = arguments(name)
-    value = over_arrays(name, parallel=False)(*args, np.empty(args[0].size))
-    np.testing.assert_array_equal(value, getattr(special, name)(*args))
+    function, args = getattr(special, name), arguments(name)
+
+    @njit
+    def call(*point: Any) -> Any:
+        return function(*point)
+
+    value = [call(*point) for point in zip(*args, strict=True)]
+    np.testing.assert_array_equal(value, function(*args))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ball_score", "ncx2_logsf"])
-def test_bit_equal_in_parallel(name: str) -> None:
-    args = [np.tile(a, 50) for a in arguments(name)]
-    value = over_arrays(name, parallel=True)(*args, np.empty(args[0].size))
-    np.testing.assert_array_equal(value, getattr(special, name)(*args))
+@pytest.mark.parametrize("parallel", [False, True])
+def test_bit_equal_in_loops(name: str, parallel: bool) -> None:
+    function, args = getattr(special, name), [np.tile(a, 50) for a in arguments(name)]
+
+    @njit(parallel=parallel)
+    def loop(a: Any, b: Any, c: Any, out: Any) -> Any:
+        for i in prange(a.size):
+            out[i] = function(a[i], b[i], c[i])
+        return out
+
+    np.testing.assert_array_equal(loop(*args, np.empty(args[0].size)), function(*args))
 
 
 def test_integers_and_float32() -> None:

@@ -62,6 +62,14 @@ def test_a_number_is_one_and_finite():
         number("x", np.array(np.nan))
 
 
+def test_what_lies_outside_is_told_so_though_it_must_be_exact():
+    for outside in (0, [2**53 + 1, -1]):
+        with pytest.raises(ValueError, match=r"^sigma must be in \(0, 10\]"):
+            real("sigma", outside, 0.0, 10.0, closed="right", exact=True)
+    with pytest.raises(ValueError, match=r"^sigma must be float64 numbers.*; got 9007199254740993"):
+        real("sigma", 2**53 + 1, 0.0, exact=True)
+
+
 def test_whole_numbers_of_half_precision():
     assert whole("n", np.float16(3)) == 3
     assert whole("n", np.array([2.0, 60000.0], dtype=np.float16)).tolist() == [2, 60000]
@@ -79,6 +87,15 @@ def test_score_pairs_lie_on_their_safe_sides(p_a, p_b):
             error = 3 * NDTRI_ERROR * abs(true)
             assert low * error <= float(found) - true <= high * error
         assert float(pair.half) <= max(z_a - z_b, 0) / 2
+
+
+@given(st.floats(1e-300, 1 - 2.0**-53), st.integers(1, 2**20))
+def test_the_gap_of_close_probabilities_keeps_its_digits(p_b, steps):
+    p_a = min(p_b + steps * float(np.spacing(p_b)), 1 - 2.0**-53)
+    found = float(ScorePair.of(p_a, p_b).half)
+    with mp.workdps(60):
+        true = max(ndtri(p_a, dps=60) - ndtri(p_b, dps=60), 0) / 2
+        assert true * (1 - mp.mpf(10) ** -11) <= found <= true
 
 
 def test_score_pairs_of_one_probability_are_symmetric():

@@ -15,14 +15,10 @@ from mpmath import mp
 
 from rsbounds import oracle
 
+pytestmark = pytest.mark.usefixtures("sixty_digits")
+
 TABLES = Path(__file__).parent / "tables"
 D40 = 1e-39  # one unit in the 40th digit, with a little room for rounding
-
-
-@pytest.fixture(autouse=True)
-def _sixty_digits() -> Any:
-    with mp.workdps(60):
-        yield
 
 
 def close(value: Any, expected: Any, tolerance: float = D40) -> bool:

@@ -10,11 +10,7 @@ from test_oracle import close
 
 from rsbounds import envelope, oracle
 
-
-@pytest.fixture(autouse=True)
-def _sixty_digits() -> Any:
-    with mp.workdps(60):
-        yield
+pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 
 def test_without_slope_every_envelope_is_the_fixed_noise_radius() -> None:

@@ -12,11 +12,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from build.env import DefaultIsolatedEnv
 
 import rsbounds
+from build import ProjectBuilder
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rsbounds"
+EXT = ROOT / "rsbounds_ext"
 
 # The rooms, each with what it may import besides itself: imports only go up this list.
 ROOMS: dict[str, str] = {
@@ -44,7 +47,7 @@ ROOMS: dict[str, str] = {
     "cluster": "_numerics certify",
     "torch": "THEORIES certificate sampling schemes certify",
     "datasets": "_numerics",
-    "bench": "_numerics special",
+    "bench": "_numerics special certify",
     "demo": "THEORIES certificate sampling schemes composite certify results torch datasets",
     "cli": "THEORIES certificate sampling schemes composite certify results loading cluster torch "
     "oracle demo bench",
@@ -181,9 +184,16 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
         pytest.skip("builds from a clone")
     source = tmp_path / "source"
     subprocess.run(["git", "clone", "-q", str(ROOT), str(source)], check=True)
-    build = [sys.executable, "-m", "build", "--outdir", str(tmp_path), str(source)]
-    run = subprocess.run(build, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr
+    with DefaultIsolatedEnv() as env:  # one for both, where the command builds one for each
+        of_source = ProjectBuilder.from_isolated_env(env, source)
+        env.install(of_source.build_system_requires)
+        env.install(of_source.get_requires_for_build("sdist"))
+        with tarfile.open(of_source.build("sdist", tmp_path)) as archive:
+            archive.extractall(tmp_path / "sdist", filter="data")
+        (unpacked,) = (tmp_path / "sdist").iterdir()
+        of_sdist = ProjectBuilder.from_isolated_env(env, unpacked)
+        env.install(of_sdist.get_requires_for_build("wheel"))
+        of_sdist.build("wheel", tmp_path)
     (sdist,) = tmp_path.glob("*.tar.gz")
     (wheel,) = tmp_path.glob("*.whl")
     assert sdist.name == f"rsbounds-{rsbounds.__version__}.tar.gz"
@@ -196,6 +206,9 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
     assert "rsbounds/results/_page/page.html" in names
     assert any(re.fullmatch(r"rsbounds_ext/kernels\..*\.(so|pyd)", name) for name in names)
     assert not any(name.startswith(("tests", "benchmarks", "docs")) for name in names)
+    headers = {f"rsbounds_ext/{p.relative_to(EXT)}" for p in EXT.rglob("include/**/*.hpp")}
+    sources = {name for name in names if re.search(r"CMakeLists|\.[ch]pp$", name)}
+    assert sources == headers  # what compiles against them, and not what compiles the package
     # the wheel alone, away from the clone and without the hooks of site-packages
     target = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(target)
@@ -225,6 +238,21 @@ def test_readme_opens_with_a_paragraph_and_two_bash_blocks():
     assert not paragraph.startswith(("#", "-", "|"))
     between = readme.split("```")[2]
     assert not between.strip()
+
+
+def test_readme_s_row_is_that_of_its_counts():
+    from rsbounds import confidence, gaussian
+    from rsbounds.results import COLUMNS
+
+    (block,) = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+    names, values = (re.split(r"  +", line) for line in block.splitlines())
+    row = dict(zip(names, values, strict=True))
+    assert set(row) <= set(COLUMNS)
+    # the runner-up of that digit had 442 votes
+    p_a, p_b = confidence.pair_bounds(int(row["count"]), 442, int(row["n"]), 0.001)
+    assert str(p_a).startswith(row["p_a"])
+    assert str(gaussian.radius(p_a, float(row["sigma"]), p_b)).startswith(row["radius"])
+    assert f"closer than {row['radius'].lstrip('0')} " in (ROOT / "README.md").read_text()
 
 
 def test_readme_links_lead_somewhere():

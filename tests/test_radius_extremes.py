@@ -12,11 +12,7 @@ from rsbounds import anisotropic, envelope, gaussian, lipschitz, oracle, renyi, 
 from rsbounds.confidence import CDFCertificate, lower_bound
 from rsbounds.envelope import LipschitzSigma, SigmaRange
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(60):
-        yield
+pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 
 @given(st.floats(-300, 300), st.floats(0.51, 0.9999), st.floats(-3, 1), st.floats(0, 6))

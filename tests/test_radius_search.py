@@ -14,11 +14,7 @@ from test_soundness import assert_sound_and_tight, radius_of
 from rsbounds import envelope
 from rsbounds.envelope import LipschitzSigma, SemiElastic, SigmaRange
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(60):
-        yield
+pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 
 def drawn(seed):
@@ -55,6 +51,14 @@ def test_sound_and_within_1e_11(seed):
         (LipschitzSigma(0.1, 0.23588), 2.3263, 0.25, 784),
         # sigma alone nearly rules certification out: the radius ends 6e-4 below Cohen's .0093
         (SigmaRange(0.0125915155, 0.01275005042), 0.7327935755590098, 0.012750050397882998, 1722),
+        # the seams of the median's series: variances of 200 and 5000
+        (SemiElastic(0.9), 1.8, 1.0, 398),
+        (LipschitzSigma(0.9), 1.8, 1.0, 399.9),
+        (SigmaRange(0.996, 1.004), 0.4, 1.0, 401),
+        (LipschitzSigma(3.0), 2.5, 1.0, 9990),
+        (SemiElastic(3.0), 2.5, 1.0, 10001),
+        (SemiElastic(3.0), 0.0099, 1.0, 784),
+        (SemiElastic(3.0), 0.0101, 1.0, 784),
     ],
 )
 def test_each_side_and_kinks(scheme, z, sigma, dim):

@@ -1,4 +1,4 @@
-"""The Renyi radius against its formula in mpmath and below the exact certificate."""
+"""The Rényi radius against its formula in mpmath and below the exact certificate."""
 
 import mpmath as mp
 import numpy as np
@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from rsbounds import gaussian, renyi, semielastic
 from rsbounds.oracle import ball_tails, score
+
+pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 WITHIN = mp.mpf("1e-11")
 top = st.one_of(
@@ -22,12 +24,6 @@ ratios = st.one_of(
     st.floats(-10, -0.3).map(lambda e: -(10.0**e)),
 )
 dims = st.sampled_from([1.0, 2.0, 10.0, 784.0, 150_528.0, 1e7])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(60):
-        yield
 
 
 def square(alpha, p_a, p_b, sigma0, sigma1, dim):
@@ -193,7 +189,7 @@ def test_bad_input(arguments, message):
 
 
 def test_never_above_the_exact_radius_in_bulk():
-    """At the Renyi radius the exact worst cases xi(p_a) + xi(1 - p_b) stay below 1."""
+    """At the Rényi radius the exact worst cases xi(p_a) + xi(1 - p_b) stay below 1."""
     rng = np.random.default_rng(0)
     count = 5000
     p_a = rng.uniform(0.3, 0.9999, count)
@@ -216,3 +212,27 @@ def test_large_batches_are_searched_in_pieces():
     assert value[30, 7] == renyi.radius(p_a[30, 7], 0.5, 0.501, 10)
     assert (np.diff(value.ravel()) >= 0).all()
     assert renyi.radius(np.zeros((0, 3)), 0.5, 0.5, 10).shape == (0, 3)
+
+
+@pytest.mark.parametrize("power", [139, 141, 145, 146, 149, 151, 250])
+def test_levels_too_far_apart_certify_nothing(power):
+    """From a ratio of 1e146 on a product overflowed, a loss became 0 and the radius infinite."""
+    for sigma0, sigma1 in ((10.0**power, 1.0), (1.0, 10.0**power), (10.0 ** (power - 300), 1e-300)):
+        assert renyi.radius([0.9, 1 - 2.0**-53], sigma0, sigma1, [1, 784]).tolist() == [0.0, 0.0]
+
+
+def test_one_number_is_an_array_of_one():
+    for p_b in (None, 0.0, 0.02):
+        for sigma1 in (0.499, 0.5, 0.501):
+            (expected,) = renyi.radius([0.97], 0.5, sigma1, 784, p_b)
+            assert renyi.radius(0.97, 0.5, sigma1, 784, p_b) == expected > 0
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here")
+def test_levels_that_float64_lacks_are_refused_and_dimensions_rounded_up():
+    more = np.longdouble(2) ** -60
+    for levels, name in (((0.5 + more, 0.5), "sigma0"), ((0.5, 0.5 + more), "sigma1")):
+        with pytest.raises(ValueError, match=f"^{name} must be float64 numbers"):
+            renyi.radius(0.99, *levels, 784)
+    above = renyi.radius(0.99, 0.5, 0.501, np.nextafter(784.0, 785))
+    assert renyi.radius(0.99, 0.5, 0.501, 784 + more) == above

@@ -95,7 +95,7 @@ def test_s_figure_3():
 
 
 def test_s_figure_11():
-    """Both radii end; the Renyi radius first, and it is the smaller one throughout."""
+    """Both radii end; the Rényi radius first, and it is the smaller one throughout."""
     table = committed("s_figure11")
     ends = {}
     for sigma0 in (1.0, 0.8):

@@ -16,7 +16,7 @@ from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import ScorePair
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds_ext import kernels
-from rsbounds_ext.kernels import evaluate, scalar, within
+from rsbounds_ext.kernels import evaluate, natural, scalar, within
 
 INF, NAN = math.inf, math.nan
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, INF, -INF, NAN, 5e-324, -1e300, 1e300, 784.0]
@@ -139,6 +139,19 @@ def test_within_wants_an_interval(args: tuple[Any, ...]) -> None:
         within(*args)
 
 
+@pytest.mark.parametrize("value", [True, 1.0, "1", None, np.int32(1), np.uint64(1), np.array(1)])
+def test_only_int_and_int64_are_natural(value: Any) -> None:
+    assert natural(value, 0) is None
+    for number in (1, np.int64(1)):
+        assert type(natural(number, 0)) is np.int64
+        assert natural(number, 2) is None
+    assert natural(2**63 - 1, -1) == 2**63 - 1
+    assert natural(2**63, -1) is None
+    for args in ((), (1,), (1, 0.0), (1, 0, 0)):
+        with pytest.raises(TypeError, match="natural"):
+            natural(*args)
+
+
 def test_a_whole_number_passes_as_its_array_does() -> None:
     for value in (3, np.int64(3)):
         whole: Any = checks.whole("n", value)
@@ -244,6 +257,16 @@ def test_a_bound_of_one_count_is_that_of_arrays(bound: Callable[..., Any], score
                 value = bound(count, n, alpha, scores=scores)
                 assert type(value) is np.float64
                 assert same(value, expected), (count, n, alpha)
+
+
+@pytest.mark.parametrize("bound", [lower_bound, upper_bound])
+def test_a_bound_reports_no_flag(bound: Callable[..., Any]) -> None:
+    with np.errstate(all="raise"):
+        for alpha in (1e-307, 1e-100, 0.001, 0.999):
+            for n in (1, 1000, 10**12):
+                counts = [0, 1, n // 2, n - 1, n]
+                many = bound(counts, n, alpha, scores=True)
+                assert [bound(count, n, alpha, scores=True) for count in counts] == list(many)
 
 
 # --- no array ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rsbounds import schemes, semielastic
+from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
 
 ANCHORS = np.random.default_rng(0).standard_normal((30, 4))
 
@@ -36,6 +37,63 @@ def test_schemes_survive_pickling(method):
     sigma = scheme.sigma(x)
     assert copy.sigma(x) == sigma
     assert copy.radius(2.0, sigma) == scheme.radius(2.0, sigma) > 0
+
+
+LEVEL = partial(level, 0.3)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        lambda **how: schemes.lipschitz(LEVEL, 0.0, 0.3, 4, **how),  # false: it is 0.1
+        lambda **how: schemes.lipschitz(LEVEL, 0.0, 0.3, 4, method="integrated", **how),
+        lambda **how: schemes.lipschitz(
+            LEVEL, 0.0, 0.3, 4, method="paper", p_min=1e-6, classes=3, **how
+        ),
+        lambda **how: schemes.lipschitz(LEVEL, 0.0, 0.3, 4, rounding=1e-13, **how),
+        lambda **how: schemes.sigma_range(LEVEL, 0.3, 0.4, 4, **how),
+    ],
+)
+def test_bounds_that_are_stated_are_asserted(stated):
+    assert stated().scope == ASSERTED_ENVELOPE
+    assert stated(proven=False).scope == ASSERTED_ENVELOPE
+    assert stated(proven=True).scope == PROVEN_ENVELOPE
+
+
+@pytest.mark.parametrize("name", sorted(schemes.METHODS))
+def test_no_method_gives_a_proof_away(name):
+    """A scheme made of a method and parameters rests on what these say, and no more."""
+    method = schemes.METHODS[name]
+    assert (method.scheme(LEVEL, {}).scope in PROVEN) is False
+    assert method.scheme(LEVEL, {}, proven=True).scope == method.scope
+
+
+def test_the_rate_of_a_subclass_is_asserted():
+    class Faster(semielastic.KNNSigma):
+        def sigma(self, x):
+            return super().sigma(x) ** 9
+
+    def overridden():
+        knn = semielastic.KNNSigma(ANCHORS, 0.5, 0.1, 5, "mean")
+        knn.distance = lambda x: 100 * np.linalg.norm(x, axis=-1)
+        return knn
+
+    class Stand:
+        rate, sigma = 0.0, staticmethod(lambda x: 0.3 + np.abs(x[..., 0]))
+
+    for knn in (Faster(ANCHORS, 0.5, 0.1, 5, "mean"), overridden(), Stand()):
+        assert schemes.semielastic(knn, 4).scope == ASSERTED_ENVELOPE
+    proven = semielastic.KNNSigma(ANCHORS, 0.5, 0.1, 5, "mean")
+    assert schemes.semielastic(proven, 4).scope == PROVEN_ENVELOPE
+
+
+def test_a_rate_that_is_set_later_is_not_the_one_certified():
+    knn = semielastic.KNNSigma(ANCHORS, 0.5, 0.1, 5, "mean")
+    scheme, x = schemes.semielastic(knn, 4), np.ones(4)
+    before = scheme.sigma(x)
+    knn.rate = 3.0
+    assert scheme.sigma(x) == before
+    assert scheme.parameters["rate"] == 0.1
 
 
 def test_parameters_are_those_of_the_radius():

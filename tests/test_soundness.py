@@ -19,14 +19,10 @@ from scipy.special import ndtr
 from rsbounds import envelope, oracle, semielastic
 from rsbounds.envelope import LipschitzSigma, SemiElastic, SigmaRange, TableEnvelope
 
+pytestmark = pytest.mark.usefixtures("sixty_digits")
+
 WITHIN = mp.mpf("1e-11")
 FLAT = 2e-12
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _digits():
-    with mp.workdps(60):
-        yield
 
 
 def bounds(scheme, sigma):

@@ -290,6 +290,25 @@ def test_error_bound_of_every_function(name: str) -> None:
     assert special.error_bound(name, np.full((2, 3), value)).shape == (2, 3)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_error_bound_by_default_covers_every_df(name: str) -> None:
+    value = function(name)(*INSIDE[name])
+    of_df = name.startswith(("ncx2", "marcum")) and "_inv_" not in name
+    usual, few = (special.error_bound(name, value, df=df) for df in (1.0, 0.99))
+    assert special.error_bound(name, value) == few
+    assert (usual < few) == of_df
+    if of_df:
+        by_df = special.error_bound(name, value, df=[1e-300, 784.0])
+        np.testing.assert_array_equal(by_df, [few, usual])
+
+
+def test_error_bound_refuses_other_df() -> None:
+    with pytest.raises(ValueError, match=r"^df must be in \[1e-300, 1e\+08\]; got 0"):
+        special.error_bound("ncx2_cdf", 0.5, df=0)
+    with pytest.raises(ValueError, match=r"^shapes must broadcast together; got value \(2,\)"):
+        special.error_bound("ncx2_cdf", [0.5, 0.1], df=[1.0, 2.0, 3.0])
+
+
 @pytest.mark.parametrize("name", ["ncx2_cdf", "ncx2_pdf", "log_ndtr", "ball_score"])
 def test_error_bound_covers_underflow(name: str) -> None:
     for value in (0.0, 5e-324, 1e-310):

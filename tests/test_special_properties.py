@@ -42,7 +42,7 @@ def tail_ratio(u: float, dim: float, s: float) -> float:
     truth = getattr(oracle, name)(x, dim, nc, dps=22)
     with mp.workdps(40):
         error = abs(float(mp.mpf(float(value)) - truth))
-    return error / float(special.error_bound(name, value))
+    return error / float(special.error_bound(name, value, df=dim))
 
 
 # --- against the oracle ----------------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_log_tails_of_the_quantiles(log_p: float, df: float, nc: float) -> None:
             continue
         z = float(special.ndtri_exp(log_p))
         # a score's error, in log p: times the hazard, at most |z| + 1
-        slack = 2 * special.error_bound("ncx2_logcdf", log_p)
+        slack = 2 * special.error_bound("ncx2_logcdf", log_p, df=df)
         slack += (abs(z) + 1) * special.error_bound("ball_offset", z)
         step = sign * 2 * np.spacing(x) if abs(x - df - nc) < 0.2 * x else sign * 8 * np.spacing(x)
         if log_p > -math.log(2):  # the larger tail: in units of the smaller

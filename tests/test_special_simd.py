@@ -1,11 +1,15 @@
-"""Every lowering of the vector code gives the same bits: AVX2 (where there is one), SSE2."""
+"""Every lowering of the vector code: the same bits where there is a fused multiply-add, the same
+accuracy where there is none."""
 
 from __future__ import annotations
 
 import ctypes
+import json
+import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -30,12 +34,16 @@ extern "C" void evaluate(long n, const double* u, const double* dim, const doubl
 """
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
-@pytest.mark.parametrize("extra", [["-DRSB_CLONES="], ["-DRSB_CLONES=", "-march=native"], []])
-def test_same_bits_whatever_the_instructions(extra: list[str], tmp_path: Path) -> None:
+SOURCES = Path(__file__).parent.parent / "rsbounds_ext"
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+FUSED = [["-march=native"], ["-mavx2", "-mfma"]] if X86 else [[]]
+Points = list[np.ndarray]
+
+
+def evaluated(extra: list[str], folder: Path) -> tuple[Points, Points]:
+    """What such a library says of random balls, and what the kernels say."""
     assert COMPILER is not None
-    source, library = tmp_path / "evaluate.cpp", tmp_path / "evaluate.so"
+    source, library = folder / "evaluate.cpp", folder / "evaluate.so"
     source.write_text(SOURCE)
     include = f"-I{rsbounds_ext.get_include()}"
     command = [COMPILER, *FLAGS, *extra, include, str(source), "-o", str(library)]
@@ -50,22 +58,60 @@ def test_same_bits_whatever_the_instructions(extra: list[str], tmp_path: Path) -
     ctypes.CDLL(str(library)).evaluate(ctypes.c_long(n), *pointers)
 
     score = special.ball_score(u, dim, s)
-    np.testing.assert_array_equal(found[0], score)
-    np.testing.assert_array_equal(found[1], special.ball_offset(score, dim, s))
-    np.testing.assert_array_equal(found[2], special.ncx2_logpdf((s + u) ** 2, dim, s * s))
+    density = special.ncx2_logpdf((s + u) ** 2, dim, s * s)
+    return found, [score, special.ball_offset(score, dim, s), density]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+@pytest.mark.parametrize("extra", FUSED)
+def test_same_bits_with_a_fused_multiply_add(extra: list[str], tmp_path: Path) -> None:
+    for ours, theirs in zip(*evaluated(extra, tmp_path), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+def test_same_accuracy_without(tmp_path: Path) -> None:
+    """Each is within 4e-16 of the truth, absolutely or relatively (`special.error_bound`)."""
+    for ours, theirs in zip(*evaluated([], tmp_path), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=8e-16, atol=8e-16)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(COMPILER is None or not X86, reason="no C++ compiler, or one copy alone")
+def test_the_linker_merges_nothing_of_the_two_copies(tmp_path: Path) -> None:
+    """What both define must be in the namespace that differs, or a processor without AVX2 may be
+    given code of the other copy."""
+    assert COMPILER is not None
+    python = [f"-I{sysconfig.get_paths()['include']}", f"-I{np.get_include()}"]
+    defined = []
+    for name, extra in (("avx2", ["-mavx2", "-mfma", "-Drsb=rsb_avx2"]), ("baseline", [])):
+        out = tmp_path / f"{name}.o"
+        include = f"-I{rsbounds_ext.get_include()}"
+        command = [COMPILER, *FLAGS[:-2], "-fPIC", "-c", *extra, include, *python]
+        command += [str(SOURCES / "kernels.cpp"), "-o", str(out)]
+        subprocess.run(command, check=True, capture_output=True)
+        names = subprocess.run(["nm", out], check=True, capture_output=True, text=True).stdout
+        lines = [line.split() for line in names.splitlines()]
+        defined.append({words[-1] for words in lines if words[-2] in "TDBWVuR"})
+    assert all(defined)
+    assert not defined[0] & defined[1]
 
 
 @pytest.mark.skipif(COMPILER is None or CMAKE is None, reason="no C++ compiler or no CMake")
-@pytest.mark.parametrize(("switch", "given"), [("1", True), ("0", False), ("", False)])
+@pytest.mark.skipif(not X86, reason="one copy alone")
+@pytest.mark.parametrize(("switch", "copies"), [("1", 1), ("0", 2), ("", 2)])
 def test_the_switch_to_the_baselines_instructions(
-    switch: str, given: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    switch: str, copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """RSBOUNDS_PORTABLE=1 at build time: one copy of the quadrature, as the test above compiles."""
+    """RSBOUNDS_PORTABLE=1 at build time: kernels.cpp is compiled once."""
     assert CMAKE is not None
     monkeypatch.setenv("RSBOUNDS_PORTABLE", switch)
-    sources = Path(__file__).parent.parent / "rsbounds_ext"
     options = ["-DSKBUILD_PROJECT_NAME=rsbounds", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
     options.append(f"-DPython_EXECUTABLE={sys.executable}")
-    command = [CMAKE, "-S", str(sources), "-B", str(tmp_path), *options]
+    command = [CMAKE, "-S", str(SOURCES), "-B", str(tmp_path), *options]
     subprocess.run(command, check=True, capture_output=True)
-    assert ("-DRSB_CLONES=" in (tmp_path / "compile_commands.json").read_text()) is given
+    commands = json.loads((tmp_path / "compile_commands.json").read_text())
+    assert sum(c["file"].endswith("kernels.cpp") for c in commands) == copies
+    assert sum("-mavx2" in c["command"] for c in commands) == copies - 1

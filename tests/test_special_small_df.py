@@ -42,11 +42,9 @@ def errors_over_bounds(x: float, df: float, nc: float) -> dict[str, float]:
 
 
 def limit(name: str, value: float, summed: bool) -> float:
-    """The documented bound of the sums, a few roundings; that of the contour elsewhere."""
-    if not summed and name != "ncx2_pdf":
-        return float(special.error_bound(name, value))
-    absolute, relative = (2e-15, 3e-16) if "log" in name else (0.0, 2e-15)
-    return absolute + relative * abs(value) + 1e-323
+    """The bound of the sums, a few roundings; the contour has its own elsewhere."""
+    contour = not summed and name != "ncx2_pdf"
+    return float(special.error_bound(name, value, df=1.0 if contour else 0.5))
 
 
 @settings(deadline=None, max_examples=300)
@@ -86,8 +84,9 @@ def test_density_where_a_factor_underflows(x: float, df: float, nc: float) -> No
         terms = ((h * y) ** k / mp.factorial(k) / mp.gamma(mu + k) for k in range(60))
         truth = mp.exp(-h - y) * y ** (mu - 1) * sum(terms) / 2
         log, log_truth = special.ncx2_logpdf(x, df, nc), mp.log(truth)
-        assert abs(special.ncx2_pdf(x, df, nc) - truth) <= 2e-15 * truth
-        assert abs(log - log_truth) <= 2e-15 + 3e-16 * abs(log_truth)
+        error = abs(special.ncx2_pdf(x, df, nc) - truth)
+        assert error <= special.error_bound("ncx2_pdf", float(truth), df=df)
+        assert abs(log - log_truth) <= special.error_bound("ncx2_logpdf", log, df=df)
 
 
 @pytest.mark.parametrize("x", [1e-5, 0.3, 2.0, 40.0])
@@ -158,7 +157,7 @@ def test_quantiles(log_p: float, df: float, nc: float, lower: bool) -> None:
         return
     error, spacing = score_error(x, df, nc, log_p, lower)
     wanted = float(special.ndtri_exp(log_p))
-    assert abs(error) <= 1e-14 * max(1, abs(wanted)) + 2 * spacing
+    assert abs(error) <= special.error_bound(name, wanted, df=df) + 2 * spacing
 
 
 @pytest.mark.parametrize("df", [1e-10, 1e-3, 0.3, 0.99])

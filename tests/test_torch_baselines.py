@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch_digits import attack, digits, model
 
-from rsbounds.certificate import Certificate
+from rsbounds.certificate import ANOTHERS, Certificate
 from rsbounds.certify import certify, predict
 from rsbounds.torch import (
     Memory,
@@ -121,6 +121,20 @@ def test_memory_refuses_what_it_cannot_place():
     with pytest.raises(ValueError, match="x must have 2 numbers; got 1"):
         memory.correct([0.7], replace(CERTIFIED, predict=1))
     assert memory.correct([0.1, 0.0], replace(CERTIFIED, predict=1)).predict == 0
+
+
+def test_memory_measures_in_l2_alone():
+    """Balls in l_inf, 1.5 apart in that norm and 15 in l2, overlapped."""
+    memory, far = Memory(), replace(CERTIFIED, radius=1.0, norm=float("inf"))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="found must have an l2 radius: norm must be 2; got"):
+            memory.correct(np.zeros(100), far)
+        memory.correct(np.zeros(100), CERTIFIED)
+
+
+def test_memory_does_not_make_another_packages_theory_valid():
+    with pytest.raises(ValueError, match="found must be valid for one input's noise"):
+        Memory().correct([0.0], replace(CERTIFIED, scope=ANOTHERS))
 
 
 def test_memory_keeps_balls_of_different_classes_apart():

@@ -56,7 +56,7 @@ def test_ellipsoid_volume_is_that_of_the_core():
 
 
 def test_level_of_fixed_noise_is_a_real_one_and_the_shape_is_exact():
-    """The level written down was a dummy, 1.0; now level times shape are the certified levels."""
+    """The level written down times the shape gives the certified levels."""
     noise = FixedNoise(torch.zeros(3), torch.tensor([0.1, 0.4, 0.7]))
     scheme = noise.scheme()
     level = scheme.sigma(noise.mean)
@@ -254,3 +254,12 @@ def test_certified_generator_certifies_and_holds():
     assert scheme.scope == "sigma(x), mu(x) with proven bounds"
     assert scheme.parameters["mean_lip"] > 0 < scheme.parameters["lip"]
     certify_and_attack(net, scheme, generator, sampler=noise.sampler(net, 10))
+
+
+def test_a_level_whose_floor_nobody_proved_is_refused():
+    """A linear map has a proven slope, but not the floor that is written beside it."""
+    level = nn.Linear(2, 1)
+    level.sigma_min = 0.25
+    generator = CertifiedGenerator(nn.Identity(), level, torch.ones(2))
+    with pytest.raises(ValueError, match="level must be a SigmaNetwork; got Linear"):
+        generator.noise()

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 import torch
+from exact_layers import line
 from torch import nn
 
 from rsbounds.torch import (
@@ -17,12 +18,6 @@ from rsbounds.torch import (
 )
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def line(weight: float, bias: float = 0.0) -> nn.Linear:
-    layer = nn.Linear(1, 1)
-    layer.weight.data.fill_(weight), layer.bias.data.fill_(bias)
-    return layer
 
 
 def louder(kind: type[nn.Module], method: str) -> type[nn.Module]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from exact_layers import exact, line
 from torch import nn
 
 from rsbounds.torch import (
@@ -13,17 +14,6 @@ from rsbounds.torch import (
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
 )
-
-
-def exact(layer: nn.Module, shape: tuple[int, ...]) -> float:
-    """Norm of a linear layer's matrix, made by applying it to unit vectors in float64."""
-    layer = layer.double().eval()
-    size = int(np.prod(shape))
-    with torch.no_grad():
-        images = layer(torch.eye(size, dtype=torch.float64).reshape(size, *shape))
-        zero = layer(torch.zeros(1, *shape, dtype=torch.float64))
-    return float(np.linalg.norm((images - zero).reshape(size, -1).numpy(), 2))
-
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -219,12 +209,6 @@ def test_scale_in_both_bounds():
     net = net.eval()
     assert lipschitz_upper_bound(net) == pytest.approx(1.5)
     assert gradient_lipschitz_upper_bound(net) == pytest.approx(18 / (6 * 3**0.5), rel=1e-6)
-
-
-def line(weight: float, bias: float = 0.0) -> nn.Linear:
-    layer = nn.Linear(1, 1)
-    layer.weight.data.fill_(weight), layer.bias.data.fill_(bias)
-    return layer
 
 
 @pytest.mark.parametrize("kind", ["module", "before", "global", "instance", "convolution"])

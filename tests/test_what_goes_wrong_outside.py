@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line, prepare
+from cli_models import MODELS, arguments, models, one_line
 from optional_packages import package
 
 from rsbounds import cli
@@ -21,11 +21,6 @@ from rsbounds.loading import CorruptInput, as_data
 from rsbounds.results import Manifest, _file, read_rows
 
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.fixture
-def work(tmp_path, monkeypatch):
-    return prepare(tmp_path, monkeypatch)
 
 
 def shell(line: str) -> subprocess.CompletedProcess[str]:

@@ -28,9 +28,10 @@ def jobs() -> list[Any]:
 
 
 def blocks(page: str) -> list[list[str]]:
-    """The lines of each bash block of a page."""
+    """The commands of each bash block of a page."""
     text = (ROOT / page).read_text()
-    return [block.splitlines() for block in re.findall(r"^```bash\n(.*?)^```$", text, re.M | re.S)]
+    found = re.findall(r"^```bash\n(.*?)^```$", text, re.M | re.S)
+    return [[line for line in block.splitlines() if line[0] != "#"] for block in found]
 
 
 def runs(name: str) -> list[list[str]]:
@@ -68,8 +69,17 @@ def test_job_has_what_it_needs(job):
 
 
 def test_tests_are_ci_run_and_the_readme_s_block():
-    assert runs("tests") == [["bash .ci/run"], blocks("README.md")[1]]
+    assert runs("tests")[:2] == [["bash .ci/run"], blocks("README.md")[1]]
     assert (ROOT / ".ci" / "run").is_file()
+
+
+def test_oldest_versions_are_those_the_project_allows():
+    _, _, (install, pytest_) = runs("tests")
+    lowest = {r.replace(">=", "==") for r in PROJECT["dependencies"]}
+    given = {word.removesuffix(".0") for word in shlex.split(install) if "==" in word}
+    assert given == lowest
+    files = [word for word in shlex.split(pytest_) if word.startswith("tests/")]
+    assert all((ROOT / file).is_file() for file in files)
 
 
 def test_docs_are_contributing_s_block():

@@ -5,12 +5,14 @@
 The limits are those of a processor with AVX2, in processor time.
 """
 
+from time import process_time
+
 import numpy as np
 import pytest
 from scipy.special import chndtr
 from scipy.stats import ncx2, norm
 
-from rsbounds import bench, gaussian, semielastic, special
+from rsbounds import bench, confidence, gaussian, lipschitz, renyi, semielastic, special
 
 LOG_TAIL = {784: 0.6, 3072: 0.6, 150528: 0.25}  # microseconds
 
@@ -35,6 +37,18 @@ SCALAR = {
     "rsbounds.special.ncx2_sf": lambda: special.ncx2_sf(900.0, 784, 100.0),
     "rsbounds.gaussian.radius": lambda: gaussian.radius(0.99, 0.25),
     "rsbounds.semielastic.radius": lambda: semielastic.radius(0.99, 0.25, 0.01, 784),
+    "rsbounds.lipschitz.radius": lambda: lipschitz.radius(
+        0.99, 0.25, lip=0.01, sigma_min=0.1, dim=784
+    ),
+    "rsbounds.renyi.radius": lambda: renyi.radius(0.99, 0.5, 0.5, 784),
+    "rsbounds.confidence.lower_bound": lambda: confidence.lower_bound(990, 1000, 0.001),
+}
+SCALAR_LIMIT = {  # microseconds of processor time
+    "rsbounds.gaussian.radius": 6,
+    "rsbounds.semielastic.radius": 10,
+    "rsbounds.lipschitz.radius": 10,
+    "rsbounds.renyi.radius": 40,
+    "rsbounds.confidence.lower_bound": 15,
 }
 
 
@@ -42,6 +56,20 @@ SCALAR = {
 @pytest.mark.parametrize("name", SCALAR)
 def test_scalar_call(benchmark, name):
     assert benchmark(SCALAR[name]) > 0
+
+
+@pytest.mark.parametrize("name", SCALAR_LIMIT)
+def test_limits_of_scalar_calls(name, request):
+    if request.config.getoption("benchmark_disable"):
+        return
+    taken = []
+    for _ in range(20):
+        start = process_time()
+        for _ in range(500):
+            SCALAR[name]()
+        taken.append((process_time() - start) / 500 * 1e6)
+    print(f"{name}: {min(taken):.2f} us")
+    assert min(taken) <= SCALAR_LIMIT[name]
 
 
 def test_limits(rows, request):

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds import datasets
-from rsbounds.composite import stage_stream
-from rsbounds.sampling import Phase
+from rsbounds.sampling import Phase, stream
 
 SIGMAS = (1.5, 1.0, 0.5)
 N0, N, CALIBRATE = 100, 10_000, 2_000
@@ -121,7 +120,7 @@ def counts_of(
     points = (torch.from_numpy(images).flatten(1).double() @ q).float()
     return np.stack(
         [
-            np.asarray(sampler(x, sigma, n, stage_stream(SEED, index, phase, stage)))
+            np.asarray(sampler(x, sigma, n, stream(SEED, index, phase, stage)))
             for index, x in enumerate(points)
         ]
     )

@@ -17,8 +17,8 @@ from rsbounds import composite, schemes
 from rsbounds import torch as rst
 from rsbounds.certificate import Certificate
 from rsbounds.certify import certify, certify_counts
-from rsbounds.composite import Cond, Rule, stage_stream
-from rsbounds.sampling import Phase
+from rsbounds.composite import Cond, Rule
+from rsbounds.sampling import Phase, stream
 from rsbounds.schemes import Scheme
 
 RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
@@ -129,7 +129,7 @@ def known_scores(bench: Bench, stage: Stage, index: int) -> Floats:
     """Normal scores of the calibration images' classes by plug-in probabilities."""
     draw, split = stage.sampler(), bench.data.calibration
     counts = [
-        draw(u, stage.sigma, CALIBRATE, stage_stream(0, i, Phase.SEARCH, index))
+        draw(u, stage.sigma, CALIBRATE, stream(0, i, Phase.SEARCH, index))
         for i, u in enumerate(split.u)
     ]
     return np.asarray(np.minimum(ndtri((np.stack(counts) + 0.5) / (CALIBRATE + 1.0)), LARGEST))

@@ -63,7 +63,7 @@ TAIL = """
   certified radius, whose gradient sees what the Lipschitz constant costs; "paper" with p_min =
   {p_min} and the scores of Remark 2 [Bergstrom, Sager, Anderson].
 - **Nearest images**: sigma(x) from the distance to the nearest {neighbours} of 4,000 training
-  images, rate r [Sukenik, Kuvshinov, Guennemann].
+  images, rate r [Sukenik, Kuvshinov, Günnemann].
 - **Fixed maps**: mean and level on every component, the same for all images, learned with the
   classifier; **certified generator**: Lipschitz mean map and sigma(x) over such a shape, floor
   {floor}; **generator**: mean and level for each image [Hong, Hong]. Their training aims at the

@@ -46,7 +46,7 @@ class KNNSigma:
 
     References
     ----------
-    [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+    [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
     smoothing, 2022, eq. (1).
 
     Examples

@@ -89,7 +89,7 @@ class LabelledAnchors(Anchors):
             slack, part = slacks[a:b], Starts._make(field[a:b] for field in starts)
             memory = (points, squares, labels)
             scans.begin(x, dots, *memory, low, high, self._norm, tight, minima, slack, part)
-            room = dots.size + 1  # what is not written to takes no memory
+            room = dots.size  # what is not written to takes no memory
             found = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
             kept = sieve.sift(dots, squares, labels, spreads, codes, minima, part, *found)
             row, rival, ratio = (values[:kept] for values in found)
@@ -107,8 +107,13 @@ class LabelledAnchors(Anchors):
         """The box around the anchors, their dual distances to its middle, and their codes."""
         from rsbounds._neighbours import scans, sieve
 
-        low, high = self.points.min(axis=0), self.points.max(axis=0)
-        spread = np.empty(len(self.points))
-        scans.spreads(self.points, self.points.mean(axis=0), self._norm, spread)
-        codes = sieve.encode(self.points, low, high) if self._norm == np.inf else sieve.NONE
+        points = self.points
+        low, high = points.min(axis=0), points.max(axis=0)
+        spread = np.empty(len(points))
+        if self._norm == np.inf:
+            centre, coded = sieve.middle(points)
+            codes = sieve.encode(points, low, high, centre, coded)
+        else:
+            centre, codes = points.mean(axis=0), sieve.NONE
+        scans.spreads(points, centre, self._norm, spread)
         return low, high, spread, codes

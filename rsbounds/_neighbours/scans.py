@@ -19,6 +19,7 @@ from numba import njit
 from rsbounds._numerics.rounding import EPS
 
 BLOCK = 64
+SEEDS = 4  # the rivals nearest to x, tried first: nearly always the one that counts is there
 ERROR = 40 * EPS  # a block in any order: 64 roundings; terms and outer sum: the rest
 _SUMS = {"reassoc", "contract", "nsz", "nnan"}  # for sums and minima of finite numbers only
 
@@ -63,14 +64,20 @@ def _largest(a, b):
 
 
 @njit(cache=True, nogil=True)
+def _two_sum(a, b):
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+@njit(cache=True, nogil=True)
 def squared_distance(a, b):
     """|a - b|^2 within a relative ERROR."""
     total, lost = 0.0, 0.0
     for start in range(0, a.size, BLOCK):
         term = _square_block(a[start : start + BLOCK], b[start : start + BLOCK])
-        moved = total + term
-        lost += (total - moved) + term if total >= term else (term - moved) + total
-        total = moved
+        total, error = _two_sum(total, term)
+        lost += error
     return total + lost
 
 
@@ -84,9 +91,8 @@ def _bisector(x, p, q):
         terms = terms[: part.size]
         _bisector_terms(part, p[start : start + BLOCK], q[start : start + BLOCK], terms)
         term = _sum(terms)
-        moved = total + term
-        lost += (total - moved) + term if abs(total) >= abs(term) else (term - moved) + total
-        total = moved
+        total, error = _two_sum(total, term)
+        lost += error
     return total + lost
 
 
@@ -95,9 +101,8 @@ def _l1(a, b):
     total, lost = 0.0, 0.0
     for start in range(0, a.size, BLOCK):
         term = _absolute_block(a[start : start + BLOCK], b[start : start + BLOCK])
-        moved = total + term
-        lost += (total - moved) + term if total >= term else (term - moved) + total
-        total = moved
+        total, error = _two_sum(total, term)
+        lost += error
     return total + lost
 
 
@@ -123,17 +128,26 @@ def _dual(p, q, norm):
 
 
 @njit(cache=True, nogil=True)
+def _reaches(p, q, norm, length):
+    """Whether |p - q|_* is ``length`` at least, up to rounding: often known after a few terms."""
+    limit = length * length if norm == 2.0 else length
+    reached = 0.0
+    for start in range(0, p.size, 2 * BLOCK):
+        a, b = p[start : start + 2 * BLOCK], q[start : start + 2 * BLOCK]
+        if norm == 1.0:
+            reached = max(reached, _largest(a, b))
+        else:
+            reached += _square_block(a, b) if norm == 2.0 else _absolute_block(a, b)
+        if reached >= limit:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
 def spreads(points, centre, norm, out):
     """Upper bounds of |p - centre|_* for each point: p and q are at most their sum apart."""
     for i in range(points.shape[0]):
         out[i] = _dual(points[i], centre, norm) * (1 + 4 * ERROR)
-
-
-@njit(cache=True, nogil=True)
-def _two_sum(a, b):
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
 
 
 @njit(cache=True, nogil=True)
@@ -174,11 +188,6 @@ def _sharp_margin(x, p, q, norm):
 
 
 @njit(cache=True, nogil=True)
-def _is_loose(lower, upper):
-    return upper - lower > 5e-12 * upper
-
-
-@njit(cache=True, nogil=True)
 def _nearest(x, dots, points, squares, minima, slack):
     """Index of the nearest anchor (the first of equals) and its squared distance."""
     limit = minima.min() + slack
@@ -197,29 +206,36 @@ def _nearest(x, dots, points, squares, minima, slack):
 
 
 @njit(cache=True, nogil=True)
-def _nearest_rival(dots, squares, minima, labels, own):
-    """Index of an anchor of another label nearest up to rounding, -1 where there is none."""
-    rival, best = -1, np.inf
+def _nearest_rivals(dots, squares, minima, labels, own, rivals, values):
+    """The anchors of another label with the least squares - 2 dots, in order, and these.
+
+    ``rivals`` is -1 and ``values`` inf where there are fewer.
+    """
+    rivals[:], values[:] = -1, np.inf
     for block in range(minima.size):
-        if minima[block] < best:
+        if minima[block] < values[-1]:
             for j in range(block * BLOCK, min((block + 1) * BLOCK, dots.size)):
-                if labels[j] != own and squares[j] - 2 * dots[j] < best:
-                    rival, best = j, squares[j] - 2 * dots[j]
-    return rival
+                value = squares[j] - 2 * dots[j]
+                if value < values[-1] and labels[j] != own:
+                    at = values.size - 1
+                    while at > 0 and values[at - 1] > value:
+                        rivals[at], values[at] = rivals[at - 1], values[at - 1]
+                        at -= 1
+                    rivals[at], values[at] = j, value
 
 
 @njit(cache=True, nogil=True)
-def _below(dots, squares, minima, labels, own, limit):
-    """Anchors of label ``own`` with squares - 2 dots < limit, and those values."""
-    found, values, count = np.empty(dots.size, np.int64), np.empty(dots.size), 0
+def _guards(dots, squares, minima, labels, first, limit, guards, values):
+    """``first``, anchors of its label with squares - 2 dots < limit, and all these values."""
+    guards[0], values[0], count = first, squares[first] - 2 * dots[first], 1
     for block in range(minima.size):
         if minima[block] < limit:
             for j in range(block * BLOCK, min((block + 1) * BLOCK, dots.size)):
                 value = squares[j] - 2 * dots[j]
-                if value < limit and labels[j] == own:
-                    found[count], values[count] = j, value
+                if value < limit and labels[j] == labels[first] and j != first:
+                    guards[count], values[count] = j, value
                     count += 1
-    return found[:count], values[:count]
+    return guards[:count], values[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -251,27 +267,29 @@ def _threshold(square, reach, stretch, best):
 
 
 @njit(cache=True, nogil=True)
-def _best_guard(x, points, q, guards, values, above, limit, norm, first):
-    """Largest margin against the rival q over the guards nearer than it, and that guard.
+def _best_margin(x, points, q, guards, values, above, limit, norm):
+    """Largest margin against the rival q over the guards nearer than it.
 
     ``above - values`` is an upper bound of what squared distances gain from guard to rival,
-    above 0 for the nearer guards. Stops once the margin reaches ``limit``.
+    above 0 for the nearer guards. Stops once the margin reaches ``limit``. The guard that gives
+    it moves to the front: it is often the best one against the next rival too. A guard left out
+    because of rounding can only make the radius smaller, by as much.
     """
-    best, guard = 0.0, first
-    for i in range(-1, guards.size):
+    best, winner = 0.0, 0
+    for i in range(guards.size):
+        p, gain = guards[i], above - values[i]
         if best >= limit:
             break
-        p = guards[i] if i >= 0 else first
-        if i >= 0:
-            gain = above - values[i]
-            if gain < 0 or gain <= 2 * best * (1 - 4 * ERROR) * _dual(points[p], points[q], norm):
-                continue
+        if gain < 0 or (best > 0 and _reaches(points[p], points[q], norm, gain / (2 * best))):
+            continue
         lower, upper = _margin(x, points[p], points[q], norm)
-        if lower < limit and upper > best and _is_loose(lower, upper):
+        if lower < limit and upper > best and upper - lower > 5e-12 * upper:
             lower = _sharp_margin(x, points[p], points[q], norm)
         if lower > best:
-            best, guard = lower, p
-    return best, guard
+            best, winner = lower, i
+    guards[0], guards[winner] = guards[winner], guards[0]
+    values[0], values[winner] = values[winner], values[0]
+    return best
 
 
 @njit(cache=True, nogil=True)
@@ -287,30 +305,29 @@ def nearest_anchors(x, dots, points, squares, minima, slacks, index):
 def begin(x, dots, points, squares, labels, low, high, norm, tight, minima, slacks, starts):
     """Fill ``starts``; best is NaN where x has NaN, inf without a rival, the limit then -inf."""
     stretch = np.sqrt(x.shape[1]) if norm not in (1.0, 2.0) else 1.0
+    rivals, values = np.empty(SEEDS, np.int64), np.empty(SEEDS)
+    room = np.empty(squares.size, np.int64), np.empty(squares.size)
     for row in range(x.shape[0]):
         starts.best[row], starts.limit[row] = np.nan, -np.inf
         if not slacks[row] < np.inf:
             continue
         slack, products, least = slacks[row], dots[row], minima[row]
         nearest, square = _nearest(x[row], products, points, squares, least, slack)
-        starts.nearest[row] = starts.guard[row] = nearest
-        rival = _nearest_rival(products, squares, least, labels, labels[nearest])
-        if rival < 0:
-            starts.best[row] = np.inf
-            continue
-        guards, values = np.empty(0, np.int64), np.empty(0)
-        value = squares[rival] - 2 * products[rival] + slack
-        if tight:
-            own = labels[nearest]
-            guards, values = _below(products, squares, least, labels, own, value)
-        best, starts.guard[row] = _best_guard(
-            x[row], points, rival, guards, values, value, np.inf, norm, nearest
-        )
-        shift = (x[row] * x[row]).sum() - slack  # with it products give less than distances
-        reach = _box_reach(points[nearest], low, high, norm)
-        starts.best[row] = best
-        starts.floor[row] = square * (1 + 2 * ERROR) - shift
-        starts.limit[row] = _threshold(square, reach, stretch, best) - shift
+        starts.nearest[row], best = nearest, np.inf
+        _nearest_rivals(products, squares, least, labels, labels[nearest], rivals, values)
+        furthest = values[values < np.inf].max() + slack if tight and rivals[0] >= 0 else -np.inf
+        guards, near = _guards(products, squares, least, labels, nearest, furthest, *room)
+        for rival, value in zip(rivals, values):  # noqa: B905
+            if rival >= 0:
+                above = value + slack
+                margin = _best_margin(x[row], points, rival, guards, near, above, best, norm)
+                best = min(margin, best)
+        starts.best[row], starts.guard[row] = best, guards[0]
+        if rivals[0] >= 0:
+            shift = (x[row] * x[row]).sum() - slack  # with it products give less than distances
+            reach = _box_reach(points[nearest], low, high, norm)
+            starts.floor[row] = square * (1 + 2 * ERROR) - shift
+            starts.limit[row] = _threshold(square, reach, stretch, best) - shift
 
 
 @njit(cache=True, nogil=True)
@@ -318,28 +335,22 @@ def refine(
     x, dots, points, squares, labels, norm, tight, minima, slacks, starts, rows, rivals, ratios
 ):  # fmt: skip
     """Lower starts.best to the least margin, over rivals in the order of their rows."""
-    last, guards, values = -1, np.empty(0, np.int64), np.empty(0)
-    for order in range(rows.size):
-        row, j = rows[order], rivals[order]
-        best, nearest, point = starts.best[row], starts.nearest[row], x[row]
-        if ratios[order] >= best:
-            continue
-        value = squares[j] - 2 * dots[row, j]
+    room = np.empty(squares.size, np.int64), np.empty(squares.size)
+    last, (guards, values) = -1, room
+    for row, j, ratio in zip(rows, rivals, ratios):  # noqa: B905
+        best, products = starts.best[row], dots[row]
+        value = squares[j] - 2 * products[j]
         gap = (value - starts.floor[row]) / 2 * (1 - 4 * ERROR)
-        if gap >= best * _dual(points[nearest], points[j], norm):
+        if ratio >= best or gap >= best * _dual(points[starts.nearest[row]], points[j], norm):
             continue
-        lower, upper = _margin(point, points[nearest], points[j], norm)
-        if lower < best and tight:
-            slack = slacks[row]
-            if last != row:
-                last, own, limit = row, labels[nearest], starts.limit[row] + slack
-                guards, values = _below(dots[row], squares, minima[row], labels, own, limit)
-            lower, starts.guard[row] = _best_guard(
-                point, points, j, guards, values, value + slack, best, norm, starts.guard[row]
+        slack = slacks[row]
+        if last != row:
+            last, limit = row, starts.limit[row] + slack if tight else -np.inf
+            guards, values = _guards(
+                products, squares, minima[row], labels, starts.guard[row], limit, *room
             )
-        elif lower < best and _is_loose(lower, upper):
-            lower = _sharp_margin(point, points[nearest], points[j], norm)
-        starts.best[row] = min(lower, best)
+        margin = _best_margin(x[row], points, j, guards, values, value + slack, best, norm)
+        starts.best[row] = min(margin, best)
 
 
 @njit(cache=True, nogil=True)

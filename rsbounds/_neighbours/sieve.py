@@ -4,14 +4,14 @@
 The radius at x is the least margin (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) over the rivals j, i
 the nearest anchor. Half of rho_j^2 - rho_i^2, rounded down, is at hand from the dot products
 (the "gap"); an upper bound of |x_i - x_j|_* tells that j cannot matter. The distances of both
-to the middle of the anchors are such a bound and cost nothing. Where the dual norm is l_1 few
-rivals fall to it, and the second one reads a byte for each coordinate:
+to one centre are such a bound and cost nothing. Where the dual norm is l_1 many rivals stay, and
+the second one reads a byte for each coordinate of some of them, those that differ most:
 
     |x_i - x_j|_1 <= step sum |code_i - code_j| + lost_i + lost_j,
 
-code the nearest multiple of ``step`` above the least coordinate, lost_i = |x_i - decoded|_1.
-Pictures of 8 bits lose nothing. Processors have an instruction for the sum, and a block of
-codes stays in cache while all rows are held against it.
+code the nearest multiple of ``step`` above the least coordinate, lost_i = |x_i - decoded|_1, the
+centre being what a coordinate without code is decoded to. Processors have an instruction for the
+sum, and a block of codes stays in cache while all rows are held against it.
 
 No function here is called by one in scans.py: numba's cache does not see an edit of a callee
 in another file.
@@ -29,8 +29,11 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.rounding import EPS
 
 _TILE = 16 * BLOCK  # codes of 784 coordinates: 800 kB
-_SPAN = 2**22  # summed in 32 bits
+_MOST = 2**22  # coordinates with a code: the sum of differences has 32 bits
+_HALF = 0.5 - 1e-14  # rounded down
 _LEVELS = 255
+_SHARE = 0.8
+_SAMPLE = 1024
 _LEAST_STEP = 1e-290  # multiples of it keep their digits
 
 
@@ -53,7 +56,7 @@ def block_minima(dots, squares, minima):
 
 
 class Codes(NamedTuple):
-    """A byte for each coordinate, (N, d), and what they lose of each anchor, (N,)."""
+    """A byte for each coded coordinate, (N, m), and what they lose of each anchor, (N,)."""
 
     values: np.ndarray
     lost: np.ndarray
@@ -63,28 +66,50 @@ class Codes(NamedTuple):
 NONE = Codes(np.empty((0, 0), np.uint8), np.empty(0), 1.0)
 
 
-def encode(points: Array, low: Array, high: Array) -> Codes:
-    """Codes of points that lie in the box."""
-    width = float((high - low).max())
-    step = max(width / _LEVELS, _LEAST_STEP)
-    codes = Codes(np.empty(points.shape, np.uint8), np.empty(len(points)), step)
-    _encode(points, low, step, codes.values, codes.lost)
+def middle(points: Array) -> tuple[Array, np.ndarray]:
+    """A point with small l_1 distances to the anchors, and the coordinates worth a code.
+
+    These make up ``_SHARE`` of the distances. Both are from a sample: any choice is sound.
+    """
+    sample = points[:: -(-len(points) // _SAMPLE)]
+    centre = np.median(sample, axis=0)
+    sides = np.abs(sample - centre).mean(axis=0)
+    order = np.argsort(-sides)
+    count = np.searchsorted(np.cumsum(sides[order]), _SHARE * sides.sum()) + 1
+    return centre, np.sort(order[: min(-(-count // BLOCK) * BLOCK, _MOST)])
+
+
+def encode(points: Array, low: Array, high: Array, centre: Array, coded: np.ndarray) -> Codes:
+    """Codes for some coordinates of points that lie in the box."""
     dim = points.shape[1]
+    width = float((high - low)[coded].max())
+    step = max(width / _LEVELS, _LEAST_STEP)
+    codes = Codes(np.empty((len(points), len(coded)), np.uint8), np.empty(len(points)), step)
+    mask = np.isin(np.arange(dim), coded)
+    _encode(points, low, centre, step, mask, coded.astype(np.uint64), codes.values, codes.lost)
     # the sum's own rounding, and that of each of its terms, computed at the box's width
     codes.lost[:] = codes.lost * (1 + 2 * dim * EPS) + 2 * dim * EPS * max(width, step)
     return codes
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
-def _encode(points, low, step, values, lost):
+def _encode_row(point, low, centre, step, mask, row):
+    total = 0.0
+    for k in range(point.size):
+        side = point[k] - low[k]
+        row[k] = uint8(min(side / step, 255.0) + 0.5)
+        lost, rest = abs(side - step * row[k]), abs(point[k] - centre[k])
+        total += lost if mask[k] else rest
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _encode(points, low, centre, step, mask, coded, values, lost):
+    row = np.empty(points.shape[1], np.uint8)
     for i in range(points.shape[0]):
-        total = 0.0
-        for k in range(points.shape[1]):
-            side = points[i, k] - low[k]
-            code = uint8(min(side / step, 255.0) + 0.5)
-            values[i, k] = code
-            total += abs(side - step * code)
-        lost[i] = total
+        lost[i] = _encode_row(points[i], low, centre, step, mask, row)
+        for k in range(coded.size):
+            values[i, k] = row[coded[k]]
 
 
 @njit(cache=True, nogil=True)
@@ -98,40 +123,51 @@ def _difference(a, b):
 @njit(cache=True, nogil=True)
 def coded_reach(codes, i, j):
     """Upper bound of |x_i - x_j|_1."""
-    a, b, steps = codes.values[i], codes.values[j], 0
-    for start in range(0, a.size, _SPAN):
-        steps += _difference(a[start : start + _SPAN], b[start : start + _SPAN])
+    steps = _difference(codes.values[i], codes.values[j])
     return (codes.step * steps + codes.lost[i] + codes.lost[j]) * (1 + 8 * EPS)
+
+
+@njit(cache=True, nogil=True)
+def _mark(dots, squares, labels, spreads, own, spread, best, floor, limit, marks):
+    """Which are of another label and not excluded by the bounds that cost nothing."""
+    for j in range(dots.size):
+        value = squares[j] - 2 * dots[j]
+        near = (value < limit) & ((value - floor) * _HALF < best * (spread + spreads[j]))
+        marks[j] = near & (labels[j] != own)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # the reach of coincident anchors is 0
 def sift(dots, squares, labels, spreads, codes, minima, starts, row, rival, ratio):
     """Rivals whose margin may be below starts.best: their rows, indices and gap/reach.
 
-    Returns how many; the last three arguments have room for all and one more.
+    Returns how many; the last three arguments have room for all.
     """
-    kept = 0
-    for tile in range(0, squares.size, _TILE):
+    kept, marks = 0, np.zeros(_TILE, np.uint8)
+    words = marks.view(np.uint64)
+    for start in range(0, squares.size, _TILE):
+        stop = min(start + _TILE, squares.size)
+        marks[stop - start :] = 0
         for r in range(dots.shape[0]):
-            i, best, limit = starts.nearest[r], starts.best[r], starts.limit[r]
-            own, floor = labels[i], starts.floor[r]
-            found = kept
-            for first in range(tile, min(tile + _TILE, squares.size), BLOCK):
-                if not minima[r, first // BLOCK] < limit:
+            if not minima[r, start // BLOCK : (stop - 1) // BLOCK + 1].min() < starts.limit[r]:
+                continue
+            i, best, floor, products = starts.nearest[r], starts.best[r], starts.floor[r], dots[r]
+            _mark(
+                products[start:stop], squares[start:stop], labels[start:stop],
+                spreads[start:stop], labels[i], spreads[i], best, floor, starts.limit[r], marks,
+            )  # fmt: skip
+            for word in range(words.size):
+                if words[word] == 0:
                     continue
-                for j in range(first, min(first + BLOCK, squares.size)):  # without a branch
-                    value = squares[j] - 2 * dots[r, j]
+                for at in range(8 * word, 8 * word + 8):
+                    if marks[at] == 0:
+                        continue
+                    j = start + at
+                    gap = (squares[j] - 2 * products[j] - floor) * _HALF
                     reach = spreads[i] + spreads[j]
-                    gap = (value - floor) * (0.5 - 1e-14)
-                    rival[found] = j
-                    found += (value < limit) & (labels[j] != own) & (gap < best * reach)
-            for at in range(kept, found):
-                j = rival[at]
-                reach = spreads[i] + spreads[j]
-                gap = (squares[j] - 2 * dots[r, j] - floor) * (0.5 - 1e-14)
-                if codes.values.size:
-                    reach = min(reach, coded_reach(codes, i, j))
-                if gap < best * reach:
-                    row[kept], rival[kept], ratio[kept] = r, j, gap / reach * (1 - 4 * EPS)
-                    kept += 1
+                    if codes.values.size:
+                        reach = min(reach, coded_reach(codes, i, j))
+                    if gap < best * reach:
+                        row[kept], rival[kept] = r, j
+                        ratio[kept] = gap / reach * (1 - 4 * EPS)
+                        kept += 1
     return kept

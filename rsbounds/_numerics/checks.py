@@ -12,12 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rsbounds_ext.kernels import within
+from rsbounds_ext.kernels import natural, within
 
 Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.float64] | np.float64
 
-INF = np.inf
 _NUMBERS = frozenset({np.float64, np.int64, float, int})
 _YES, _NO = np.True_, np.False_
 
@@ -55,7 +54,7 @@ def real(
     if given.dtype.itemsize >= 8 and given.dtype != np.float64:
         wide = given.astype(np.longdouble)
         good = _inside(wide, low, high, closed, nan)
-        if exact and not (held := good & ((array == wide) | (wide != wide))).all():
+        if exact and not (held := ~good | (array == wide) | (wide != wide)).all():
             bad = _bad(given, ~np.asarray(held))
             raise ValueError(f"{name} must be float64 numbers, as no rounding is safe; got {bad}")
         if towards is not None:
@@ -108,9 +107,8 @@ def on_host(name: str, value: Any) -> Any:
 
 def whole(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     """``value`` as an int64 array (one int: np.int64) with every element >= low, or ValueError."""
-    plain: Any = value
-    if (type(plain) is int or type(plain) is np.int64) and low <= plain < 2**63:
-        number: Any = np.int64(plain)
+    number: Any = natural(value, low)
+    if number is not None:
         return number  # type: ignore[no-any-return]
     _refuse_mask(name, value)
     array = np.asarray(value)
@@ -150,12 +148,6 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
         expected = ", ".join(repr(o) for o in options)
         raise ValueError(f"{name} must be one of {expected}; got {value!r}")
     return value
-
-
-def floats(value: Any) -> Array:
-    """A plain number as np.float64, anything else as a float64 array; unchecked."""
-    number: Any = within(value, -INF, INF, "both")
-    return np.asarray(value, dtype=np.float64) if number is None else number
 
 
 def are_numbers(values: Iterable[Any]) -> bool:

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Array, Floats, broadcast, check, either, every, operand
-from rsbounds._numerics.rounding import EPS, round_down, round_up
+from rsbounds._numerics.rounding import EPS, flag_nan, round_down, round_up
 from rsbounds._numerics.threads import apply
 from rsbounds_ext import kernels
 
 NDTRI_ERROR = 2e-15
 SCORE_LIMIT = 1e6  # of finite scores, in the kernels
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 class ScorePair(NamedTuple):
@@ -40,15 +39,14 @@ class ScorePair(NamedTuple):
         a = _values("p_a", p_a, scores, -np.inf)
         if p_b is None:
             z = a if scores else ndtri(a)
-            half = _half(z, -z, EPS if scores else NDTRI_ERROR + EPS)
+            half = round_down(either(z <= 0.0, 0.0, z), EPS if scores else NDTRI_ERROR + EPS)
             z = z if scores else round_down(z, NDTRI_ERROR)
             return cls(z, -z, half)
         a, b = broadcast(p_a=a, p_b=_values("p_b", p_b, scores, np.inf))
         if scores:
             return cls(a, b, _half(a, b, EPS))
-        z_a, z_b = ndtri(a), ndtri(b)
-        half = _half_of_probabilities(a, b, z_a, z_b)
-        return cls(round_down(z_a, NDTRI_ERROR), round_up(z_b, NDTRI_ERROR), half)
+        half = flag_nan(apply(kernels.half_gap, a, b, cost=0.2))
+        return cls(round_down(ndtri(a), NDTRI_ERROR), round_up(ndtri(b), NDTRI_ERROR), half)
 
     def limited(self) -> ScorePair:
         """The scores moved into the range of the kernels, |z| <= SCORE_LIMIT, to the safe side.
@@ -94,35 +92,6 @@ def _difference(z_a: Floats, z_b: Floats) -> Floats:
     if isinstance(z_a, float) and isinstance(z_b, float):
         return z_a / 2 - z_b / 2 if not z_a <= z_b else np.float64(0.0)
     return np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
-
-
-def _half_of_probabilities(p_a: Array, p_b: Array, z_a: Floats, z_b: Floats) -> Floats:
-    """A lower bound of max(z_a - z_b, 0)/2, within 1e-11 of it, however close the two are.
-
-    Subtracting the scores of two probabilities loses their last digits when they are close.
-    There it follows from p_a - p_b = (z_a - z_b) * (mean of phi over [z_b, z_a]) instead, the
-    mean by Gauss-Legendre quadrature: a close pair needs no difference of scores.
-    """
-    half = _difference(z_a, z_b)
-    size: Any = kernels.evaluate(np.maximum, abs(z_a), abs(z_b))
-    finite = size < np.inf
-    size = either(finite, size, 0.0)
-    close = finite & (half < 0.5 / kernels.evaluate(np.maximum, size, 1.0))
-    if not every(~close):
-        near = _half_difference(p_a, p_b, np.where(close, z_a, 0.0), np.where(close, z_b, 0.0))
-        half = np.where(close, near, half)
-    # the logarithm of p_a - p_b may be as large as size^2/2 + 40, and its last bit counts
-    return round_down(half, 3e-14 + 3e-15 * size**2)
-
-
-def _half_difference(p_a: Array, p_b: Array, z_a: Array, z_b: Array) -> Array:
-    difference = np.maximum(p_a - p_b, 0.0)
-    middle = z_a / 2 + z_b / 2
-    step = (z_a / 2 - z_b / 2)[..., None] * _NODES
-    mean = np.exp(-step * (middle[..., None] + step / 2)) @ (_WEIGHTS / 2)
-    log = np.log(difference, where=difference > 0, out=np.full(difference.shape, -np.inf))
-    result: Array = np.exp(middle**2 / 2 + log) * (np.sqrt(np.pi / 2) / mean)
-    return result
 
 
 def _values(name: str, value: ArrayLike, scores: bool, towards: float | None = None) -> Array:

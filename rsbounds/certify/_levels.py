@@ -40,7 +40,7 @@ def instance_sigma(
 
     References
     ----------
-    Chen, Kong, Yu, Mao, Insta-RS; Sukenik, Kuvshinov, Guennemann, Algorithm 2.
+    Chen, Kong, Yu, Mao, Insta-RS; Sukenik, Kuvshinov, Günnemann, Algorithm 2.
 
     Examples
     --------

@@ -17,7 +17,7 @@ def machine() -> dict[str, Any]:
         ``host``, ``cpu``, ``cores``; with PyTorch ``threads``; where it uses a GPU ``gpu`` (its
         model), ``cuda``, ``cudnn`` (version and settings) and ``tf32``, which rows depend on.
     """
-    found: dict[str, Any] = {"host": platform.node(), "cpu": _cpu(), "cores": os.cpu_count()}
+    found: dict[str, Any] = {"host": platform.node(), "cpu": processor(), "cores": os.cpu_count()}
     torch = sys.modules.get("torch")  # it isn't loaded for this
     if torch is None:
         return found
@@ -37,7 +37,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _cpu() -> str:
+def processor() -> str:
     """The processor's model."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.checks import on_host, real
-from rsbounds.certificate import Certificate
+from rsbounds.certificate import ANOTHERS, MEMORY, Certificate
 
 
 class Memory:
@@ -28,7 +28,7 @@ class Memory:
     Examples
     --------
     >>> from dataclasses import replace
-    >>> from rsbounds.certificate import Certificate
+    >>> from rsbounds.certificate import ANOTHERS, MEMORY, Certificate
     >>> from rsbounds.certify import Memory
     >>> memory = Memory()
     >>> first = Certificate(0, 1.0, 2.0, 0.9, 990, 1000, 0.5, "gaussian", "")
@@ -60,8 +60,13 @@ class Memory:
         Raises
         ------
         ValueError
-            An input that isn't finite, or not of the first one's size.
+            An input that isn't finite, or not of the first one's size; a certificate in another
+            norm, or by another package's method, which no memory makes valid.
         """
+        if found.norm != 2:
+            raise ValueError(f"found must have an l2 radius: norm must be 2; got {found.norm}")
+        if found.scope == ANOTHERS:
+            raise ValueError(f"found must be valid for one input's noise; got scope {ANOTHERS!r}")
         point = real("x", on_host("x", x), closed="neither", nan=False).ravel()
         radius, inside = found.radius, False
         if self._points:
@@ -77,7 +82,7 @@ class Memory:
             else:
                 others = np.array([kept.predict for kept in self._kept]) != found.predict
                 radius = float(np.min(gap - slack, where=others, initial=radius))
-        result = replace(found, radius=float(radius), scope="memory-based")
+        result = replace(found, radius=float(radius), scope=MEMORY)
         if not inside and not found.abstained and radius > 0:
             self._points.append(point)
             self._kept.append(result)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rsbounds._numerics.checks import count, number, real
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify._procedure import check_noise, class_counts
+from rsbounds.certify._procedure import check_noise, class_counts, level
 from rsbounds.confidence import lower_bound
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
@@ -54,7 +54,7 @@ def predict(
     n = count("n", n, 1)
     number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
     check_noise(sampler, scheme)
-    counts = class_counts(sampler(x, scheme.sigma(x), n, stream(seed, index, Phase.PREDICT)))
+    counts = class_counts(sampler(x, level(scheme, x), n, stream(seed, index, Phase.PREDICT)))
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
     rejects = first > second and lower_bound(first, first + second, alpha / 2, scores=True) >= 0

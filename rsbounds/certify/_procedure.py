@@ -62,7 +62,8 @@ def certify(
     Raises
     ------
     ValueError
-        If an argument is out of its domain, or the noise level at ``x`` isn't positive.
+        If an argument is out of its domain, ``x`` isn't in floating point and finite, or the
+        scheme gives a noise level that isn't positive or a radius that is negative or NaN.
 
     References
     ----------
@@ -106,7 +107,7 @@ def certify_all(
             f"{getattr(sampler, 'evidence', 'counts')} (rsbounds.sampling.SoftSampler: scores)"
         )
     check_noise(sampler, scheme)
-    levels = [scheme.sigma(x) for x in xs]
+    levels = [level(scheme, x) for x in xs]
     draws = [
         Draw(x, sigma, samples, stream(seed, index, phase))
         for x, sigma, index in zip(xs, levels, indices, strict=True)
@@ -181,6 +182,7 @@ def certify_counts(
     >>> c.predict, c.radius > 0.3  # no majority, but a wide lead over the runner-up
     (0, True)
     """
+    number("sigma", real("sigma", sigma, 0, closed="neither", nan=False))
     select, counts = _drawn("select", select, n0), _drawn("counts", counts, n)
     check_level(alpha, bound)
     if BOUNDS[bound].evidence != "counts":
@@ -198,7 +200,7 @@ def certify_counts(
     leads = pair.z_a > pair.z_b
     return Certificate(
         predict=top if leads else ABSTAIN,
-        radius=scheme.radius(pair.z_a, sigma, pair.z_b) if leads else 0.0,
+        radius=earned(scheme, sigma, pair.z_a, pair.z_b) if leads else 0.0,
         score=pair.z_a,
         p_a=pair.p_a,
         count=first,
@@ -240,7 +242,7 @@ def _of_scores(
     leads = pair.z_a > pair.z_b
     return Certificate(
         predict=top if leads else ABSTAIN,
-        radius=scheme.radius(pair.z_a, sigma, pair.z_b) if leads else 0.0,
+        radius=earned(scheme, sigma, pair.z_a, pair.z_b) if leads else 0.0,
         score=pair.z_a,
         p_a=pair.p_a,
         count=0,
@@ -252,6 +254,21 @@ def _of_scores(
         bound=bound,
         score_b=pair.z_b,
     )
+
+
+def level(scheme: Scheme, x: Any) -> float:
+    """The noise level at ``x``; ValueError unless it is one positive number."""
+    name = f"sigma(x) of the scheme {scheme.method!r}"
+    return number(name, real(name, scheme.sigma(x), 0, closed="neither", nan=False).squeeze())
+
+
+def earned(scheme: Scheme, sigma: float, z_a: float, z_b: float) -> float:
+    """The radius of these scores; ValueError unless it is one number >= 0, or infinite."""
+    name = f"the radius of the scheme {scheme.method!r}"
+    found = real(name, scheme.radius(z_a, sigma, z_b), 0, nan=False)
+    if found.size != 1:
+        raise ValueError(f"{name} must be one number; got shape {found.shape}")
+    return float(found.item())
 
 
 def class_counts(sampled: Any) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count, number, real
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify._procedure import check_noise, class_counts
+from rsbounds.certify._procedure import check_noise, class_counts, earned, level
 from rsbounds.confidence import BOUNDS, Pair, anytime_lower_bound, anytime_upper_bound
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
@@ -57,7 +57,7 @@ def certify_radius(
     Raises
     ------
     ValueError
-        If an argument is out of its domain, or the noise level at ``x`` isn't positive.
+        As :func:`certify`.
 
     References
     ----------
@@ -76,14 +76,14 @@ def certify_radius(
     n0, n = count("n0", n0, 1), count("n", n, 1)
     number("target", real("target", target, 0, closed="neither", nan=False))
     check_noise(sampler, scheme)
-    sigma = scheme.sigma(x)
+    sigma = level(scheme, x)
     select = class_counts(sampler(x, sigma, n0, stream(seed, index, Phase.SELECT)))
     top = int(np.argmax(select))
     counts = np.zeros_like(select)
     generator = stream(seed, index, Phase.ESTIMATE)
     pair = Pair(-np.inf, np.inf, 0.0, 1.0)
     drawn = 0
-    proved, hopeless = False, not scheme.radius(LARGEST, sigma, -LARGEST) >= target
+    proved, hopeless = False, not _earns(scheme, sigma, LARGEST, -LARGEST, target)
     while drawn < n and not proved and not hopeless:
         more = min(step(drawn), n - drawn)
         counts = counts + class_counts(sampler(x, sigma, more, generator))
@@ -119,7 +119,7 @@ def step(drawn: int) -> int:
 
 
 def _earns(scheme: Scheme, sigma: float, z_a: float, z_b: float, target: float) -> bool:
-    return z_a > z_b and scheme.radius(z_a, sigma, z_b) >= target
+    return z_a > z_b and earned(scheme, sigma, z_a, z_b) >= target
 
 
 def _out_of_reach(

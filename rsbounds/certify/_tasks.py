@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from rsbounds import composite
 from rsbounds.certificate import COMPOSITE, Certificate
-from rsbounds.certify._procedure import BOUND, certify_all, class_counts
+from rsbounds.certify._procedure import BOUND, certify_all, class_counts, level
 from rsbounds.certify._sequential import certify_radius
 from rsbounds.results import sparse_counts as sparse
 from rsbounds.sampling import Phase, Sampler, Sharing, as_sampler, stream
@@ -126,10 +126,11 @@ class _Single:
 
     def select(self, x: Any, index: int) -> Counts:
         generator = stream(self.seed, index, Phase.SELECT)
-        return _whole(self.sampler(x, self.scheme.sigma(x), self.n0, generator))
+        return _whole(self.sampler(x, level(self.scheme, x), self.n0, generator))
 
     def alone(self, x: Any) -> Counts:
-        return _whole(self.sampler(x, self.scheme.sigma(x) / 64, 1, stream(0, 0, Phase.SEARCH)))
+        sigma = level(self.scheme, x) / 64
+        return _whole(self.sampler(x, sigma, 1, stream(0, 0, Phase.SEARCH)))
 
     @cached_property
     def _sharing(self) -> Sharing | None:
@@ -159,7 +160,7 @@ class _Composite:
         return {"rule": self.rule.to_dict()}
 
     def select(self, x: Any, index: int) -> Counts:
-        generator = composite.stage_stream(self.known["seed"], index, Phase.SELECT, 0)
+        generator = stream(self.known["seed"], index, Phase.SELECT, 0)
         return _whole(self._first(x, self.rule.sigmas[0], self.known["n0"], generator))
 
     def alone(self, x: Any) -> Counts:

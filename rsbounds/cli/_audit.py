@@ -13,8 +13,7 @@ from rsbounds._numerics.checks import choice, number, whole
 from rsbounds.certificate import ABSTAIN, ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
 from rsbounds.composite import CompositeCertificate
 from rsbounds.confidence.counts import MAX_N
-from rsbounds.results import Manifest, Row
-from rsbounds.results import dense_counts as counts_of
+from rsbounds.results import Manifest, Row, dense_counts
 from rsbounds.results import sparse_counts as sparse
 from rsbounds.sampling import Phase, stream
 from rsbounds.schemes import METHODS, Domain
@@ -142,7 +141,7 @@ def _repeated(row: Row, found: CompositeCertificate) -> Iterator[str]:
 def stage_counts(row: Row) -> tuple[list[Any], list[Any]]:
     """The counts of all stages of a composite's row, of one width; None: not drawn."""
     texts = [row.extra[name].split(";") for name in ("stage_select", "stage_counts")]
-    read = [[None if text == "*" else counts_of(text) for text in stage] for stage in texts]
+    read = [[None if text == "*" else dense_counts(text) for text in stage] for stage in texts]
     width = max([2, *(len(c) for stage in read for c in stage if c is not None)])
     select, counts = (
         [None if c is None else [*c, *[0] * (width - len(c))] for c in stage] for stage in read
@@ -285,7 +284,7 @@ def _excess(*known: Any) -> Any:
 
 
 def _uniform(manifest: Manifest, index: int, place: int) -> float | None:
-    """The number of a randomised bound, and the opposite one for its other end."""
+    """The number of a randomized bound, and the opposite one for its other end."""
     if manifest.bound != "randomized":
         return None
     u = 1.0 - stream(manifest.seed, index, Phase.BOUND).random()

@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
+from rsbounds.certificate import ANOTHERS, THIS_INPUT
 from rsbounds.composite import Rule
 from rsbounds.loading import guarded
 from rsbounds.schemes import METHODS, Domain, Method, Scheme, gaussian, semielastic
@@ -123,7 +123,7 @@ def _stated(what: str, made: Scheme, dim: int) -> Scheme:
         return replace(fixed, scope=THIS_INPUT) if made.scope == THIS_INPUT else fixed
     level = partial(_level, what, made.sigma, known)
     found = method.scheme(level, {**made.parameters, **known})
-    return replace(found, scope=THIS_INPUT if made.scope == THIS_INPUT else ASSERTED_ENVELOPE)
+    return replace(found, scope=THIS_INPUT) if made.scope == THIS_INPUT else found
 
 
 def radius(what: str, method: Method, parameters: Mapping[str, Any]) -> Callable[..., float]:

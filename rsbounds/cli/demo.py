@@ -17,7 +17,7 @@ def add_parser(subparsers: Any) -> None:
         help="train a small network on real digits and certify it in five ways",
         description="Trains a small network on MNIST digits under Gaussian noise and certifies "
         "held-out digits with standard smoothing, with a semi-elastic and with a Lipschitz "
-        "noise level. Needs no network and less than three minutes (extra: demo).",
+        "noise level. Needs no network, and one or two minutes on two cores (extra: demo).",
     )
     parser.add_argument("--out", type=Path, default=Path("rsbounds-demo"), metavar="DIR")
     parser.add_argument("--seed", type=int, default=0, help="of training and noise (%(default)s)")

@@ -37,7 +37,7 @@ def add_parser(subparsers: Any) -> None:
         "don't fit the manifest, duplicates and missing rows; with --data also what doesn't fit "
         "the data, with --anchors, --sigma-function or --noise levels and bounds that aren't those "
         "of the inputs, with --rerun what the model doesn't draw again. What nothing was given "
-        "for is taken as stated, and said to be. Exit status 1 on a finding (extra: test).",
+        "for is taken as stated, and said to be. Exit status 1 on a finding (extra: verify).",
     )
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)

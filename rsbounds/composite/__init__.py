@@ -10,7 +10,7 @@ from rsbounds.composite.fitting import Fit, fit
 from rsbounds.composite.geometry import classify, radius
 from rsbounds.composite.planning import Plan, plan
 from rsbounds.composite.potential import filtered_radius, potential_radius, route_radius
-from rsbounds.composite.procedure import certify, predict, stage_stream
+from rsbounds.composite.procedure import certify, predict
 from rsbounds.composite.rule import Cond, Rule
 
 __all__ = [
@@ -29,5 +29,4 @@ __all__ = [
     "predict",
     "radius",
     "route_radius",
-    "stage_stream",
 ]

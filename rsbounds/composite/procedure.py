@@ -13,7 +13,7 @@ from rsbounds.composite.estimate import CompositeCertificate, checked_stage, est
 from rsbounds.composite.geometry import checked_values
 from rsbounds.composite.planning import plan
 from rsbounds.composite.rule import Rule
-from rsbounds.sampling import Phase, Sampler, Stream, require_law, stream
+from rsbounds.sampling import Phase, Sampler, require_law, stream
 
 
 def certify(
@@ -122,36 +122,6 @@ def predict(
     return _run(samplers, x, rule, n0, n, alpha, seed, index, values, phases).predict
 
 
-def stage_stream(seed: int, index: int, phase: Phase, stage: int) -> Stream:
-    """The generator of one phase at one stage of one input.
-
-    Its spawn key is (index, phase, stage, a constant): it never meets that of
-    :func:`rsbounds.sampling.stream`, whose key is shorter, nor that of another stage.
-
-    Parameters
-    ----------
-    seed, index : int
-        Of the run and of the input, >= 0.
-    phase : Phase
-        What the samples are for.
-    stage : int
-        Which noise level, >= 0.
-
-    Returns
-    -------
-    Stream
-
-    Examples
-    --------
-    >>> from rsbounds.composite import stage_stream
-    >>> from rsbounds.sampling import Phase
-    >>> draws = [stage_stream(0, 0, Phase.SELECT, k).random() for k in (0, 1, 0)]
-    >>> draws[0] == draws[2] != draws[1]
-    True
-    """
-    return stream(seed, index, phase, stage)
-
-
 def _run(
     samplers: Sampler | Sequence[Sampler],
     x: Any,
@@ -178,7 +148,7 @@ def _run(
         require_law(sampler, "")
 
     def drawn(stage: int, many: int, phase: Phase) -> Any:
-        generator = stage_stream(seed, index, phase, stage)
+        generator = stream(seed, index, phase, stage)
         return np.asarray(each[stage](x, rule.sigmas[stage], many, generator))
 
     first = [drawn(k, n0, phases[0]) for k in range(len(each))]

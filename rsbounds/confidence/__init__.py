@@ -1,6 +1,6 @@
 """From counts and scores to bounds on probabilities, rounded outward.
 
-`counts`: Clopper-Pearson; `randomized`: its randomised form; `histogram`, `soft`, `cdf`:
+`counts`: Clopper-Pearson; `randomized`: its randomized form; `histogram`, `soft`, `cdf`:
 scores in [0, 1]; `sequential`: tests and bounds that hold at all sample sizes at once;
 `pairs`: top class and runner-up together; `bounds`: all of them by name.
 """

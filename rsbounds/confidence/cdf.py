@@ -71,8 +71,20 @@ class CDFCertificate:
     ) -> CDFCertificate:
         """Clopper-Pearson at each threshold, at level alpha/k each (a union bound).
 
-        ``thresholds`` must be edges of the histogram and chosen without its counts; by
-        default the multiples of 1/64 below 1.
+        Parameters
+        ----------
+        histogram : ScoreHistogram
+            At least one score, independent and identically distributed.
+        alpha : float
+            Probability of error of all bounds together, in (0, 1).
+        thresholds : array_like, shape (k,), optional
+            Edges of the histogram, increasing, in (0, 1], chosen without its counts; by default
+            the multiples of 1/64 up to 1.
+
+        Raises
+        ------
+        ValueError
+            If a threshold is no edge, there is none, or alpha is outside (0, 1).
         """
         t = np.arange(1, 65) / 64.0 if thresholds is None else np.atleast_1d(thresholds)
         if not t.size:
@@ -84,7 +96,8 @@ class CDFCertificate:
     def lower_mean(self, distance: Any, sigma: Any) -> Any:
         """Lower bound on the mean score at any input within ``distance`` (l2), rounded down.
 
-        ``distance`` >= 0 and ``sigma`` > 0, arrays that broadcast.
+        ``distance`` >= 0 and ``sigma`` > 0, in the units of the input, arrays that broadcast;
+        ValueError otherwise. Within 1e-11 of the exact value (relative); 0 at an infinite distance.
         """
         distance = real("distance", distance, 0.0)
         sigma = real("sigma", sigma, 0.0, closed="right")
@@ -97,8 +110,8 @@ class CDFCertificate:
     def radius(self, sigma: Any, level: Any = 0.5) -> Any:
         """Largest distance within which the mean is certified > ``level``, rounded down.
 
-        ``sigma`` > 0 and ``level`` in (0, 1), arrays that broadcast; 0 where the bound at
-        the input itself does not exceed the level.
+        ``sigma`` > 0 and finite and ``level`` in (0, 1), arrays that broadcast; ValueError
+        otherwise. 0 where the bound at the input itself does not exceed the level.
         """
         sigma = real("sigma", sigma, 0.0, closed="neither")
         level = real("level", level, 0.0, 1.0, closed="neither")

@@ -98,12 +98,27 @@ def upper_bound(
 ) -> Any:
     """Clopper-Pearson upper confidence bound on a success probability.
 
-    Parameters, errors and precision are those of `lower_bound`.
+    One minus the lower bound for the failures, from whichever of the two is small.
+
+    Parameters
+    ----------
+    count, n, alpha, scores, rigorous
+        As in `lower_bound`.
 
     Returns
     -------
     float or ndarray
-        A value that is at least the exact bound. ``count = n`` gives 1 (score inf).
+        A value that is at least the exact bound, as near to it as `lower_bound` is to its own.
+        ``count = n`` gives 1 (score inf).
+
+    Raises
+    ------
+    ValueError, ImportError
+        As `lower_bound`.
+
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson, Biometrika 26 (1934), as for `lower_bound`.
 
     Examples
     --------
@@ -142,8 +157,9 @@ def clopper_pearson(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> tuple
             return _of_some(count, n, alpha)
         return _of_all(n, alpha) if full else (np.zeros(()), np.ones(()))
     p, q = np.zeros(count.shape), np.ones(count.shape)
-    p[full], q[full] = _of_all(n[full], alpha[full])
-    p[inner], q[inner] = _of_some(count[inner], n[inner], alpha[inner])
+    with np.errstate(under="ignore"):
+        p[full], q[full] = _of_all(n[full], alpha[full])
+        p[inner], q[inner] = _of_some(count[inner], n[inner], alpha[inner])
     return p, q
 
 
@@ -154,7 +170,7 @@ def _of_all(n: NDArray[Any], alpha: Array) -> tuple[Array, Array]:
 
 def _of_some(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> tuple[Array, Array]:
     """Where there are successes and failures."""
-    k, m = count.astype(np.float64), n.astype(np.float64)
+    k, m = count * 1.0, n * 1.0
     in_p = evaluate(sc.betainc, k, m - k + 1.0, 0.5) > alpha  # the bound is below 1/2
     return both(_solve(k, m, alpha, in_p), in_p)
 
@@ -228,29 +244,45 @@ def _function(first: Any, f: np.ufunc, g: np.ufunc, *args: Array) -> Any:
     return np.where(first, f(*args), g(*args))
 
 
-@np.errstate(divide="ignore", invalid="ignore", under="ignore")
 def _solve(k: Array, n: Array, alpha: Array, in_p: NDArray[np.bool_]) -> Array:
     """The smaller of p and q, rounded outward: p down where ``in_p``, q up elsewhere.
 
-    One Newton step from SciPy's inverse, on the smaller tail; then a step outward by twice
-    the error, accepted only if the tail is beyond its target by more than its error. (The
-    slope is at least 0.69 of the smaller tail.)
+    From SciPy's inverse a step outward by twice the tail's error, on the smaller tail. The point
+    is taken if the tail there is beyond its target by one to three times that error.
     """
     small = alpha <= 0.5
     target = either(small, alpha, 1.0 - alpha)
     rising = in_p == small  # the smaller tail increases with x
     a, b = _beta(k, n, in_p)
-    x: Array = _function(rising, sc.betaincinv, sc.betainccinv, a, b, target)
-    value, slope = _tail(a, b, x, rising)
-    step = either(rising, -value, value) * evaluate(np.log, value / target) / slope
-    step = evaluate(np.minimum, evaluate(np.maximum, step, -1e-3), 1e-3)
-    x = x * evaluate(np.exp, step)
+    root: Array = _function(rising, sc.betaincinv, sc.betainccinv, a, b, target)
+    error = tail_error(n)
+    margin = either(in_p, -2.0 * error, 2.0 * error)
 
-    def accepted(x: Array) -> NDArray[np.bool_]:
+    def found(x: Array) -> tuple[Array, Array, Array]:
+        """The tail at x; how far it is beyond its target; how far its error reaches."""
         value, slope = _tail(a, b, x, rising)
         beyond = either(small, target - value, value - target)
-        good: NDArray[np.bool_] = beyond >= tail_error(n) * slope
-        return good
+        return value, beyond, evaluate(np.multiply, error, slope)
 
-    margin = 2.0 * tail_error(n)
-    return outward(x, either(in_p, -margin, margin), accepted)
+    x: Array = evaluate(np.multiply, root, 1.0 + margin)
+    at_x = found(x)
+    if every(_near(*at_x)):
+        return x
+    with np.errstate(all="ignore"):
+        for _ in range(2):  # SciPy's inverse is off for large n: Newton's steps
+            value, _, reach = at_x
+            step = either(rising, -value, value) * np.log(value / target) * error / reach + margin
+            step = np.clip(step, -1e-3, 1e-3)
+            root = np.where(_near(*at_x) | np.isnan(step), root, root * np.exp(step))
+            at_x = found(root * (1.0 + margin))
+
+        def accepted(x: Array) -> NDArray[np.bool_]:
+            _, beyond, reach = found(x)
+            good: NDArray[np.bool_] = beyond >= reach
+            return good
+
+        return outward(root, margin, accepted)
+
+
+def _near(value: Array, beyond: Array, reach: Array) -> Any:
+    return (beyond >= reach) & (beyond <= 3.0 * reach)

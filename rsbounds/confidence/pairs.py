@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, broadcast, choice, real
+from rsbounds._numerics.checks import Array, broadcast, choice, either, every, operand
 from rsbounds.confidence import joint
 from rsbounds.confidence.counts import End, arguments, end, proved
 from rsbounds.confidence.sequential import anytime_arguments, anytime_end, probability
@@ -52,6 +52,11 @@ def pair_bounds(
     ValueError
         If an argument is outside its domain, the counts sum to more than n, or the shapes
         do not broadcast.
+
+    References
+    ----------
+    Clopper and Pearson 1934, as for `lower_bound`. R. J. Buehler, Confidence intervals for the
+    product of two binomial parameters, JASA 52 (1957), for the kind of limit that "joint" is.
 
     Examples
     --------
@@ -148,21 +153,19 @@ def joint_end(count_a: Any, count_b: Any, n: Any, alpha: Any) -> End:
 
 def half(alpha: Any) -> Array:
     """``alpha``/2, or ValueError where that isn't above 0."""
-    alpha = np.asarray(alpha, dtype=np.float64)
-    real("alpha", alpha, 1e-323, nan=False)
-    return np.asarray(alpha / 2.0)
+    return operand("alpha", alpha, 1e-323, nan=False) / 2.0
 
 
 def capped_end(lower: End, upper: End) -> tuple[Array, Array]:
     """(z_b, p_b) from the failures' end of B, capped at the complement of A's lower end."""
     capped = upper.z <= lower.z
-    return np.where(capped, -lower.z, -upper.z), np.where(capped, lower.q, upper.q)
+    return either(capped, -lower.z, -upper.z), either(capped, lower.q, upper.q)
 
 
 def _apart(
     a: Any, b: Any, total: Any, names: tuple[str, str, str] = ("count_a", "count_b", "n")
 ) -> list[Any]:
     a, b, total = broadcast(**dict(zip(names, (a, b, total), strict=True)))
-    if not np.all(a <= total - b):
+    if not every(a <= total - b):
         raise ValueError(f"{names[0]} + {names[1]} must be <= {names[2]}; got a larger sum")
     return [a, b, total]

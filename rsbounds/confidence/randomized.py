@@ -1,4 +1,4 @@
-"""The randomised Clopper-Pearson bound: exact level, at the price of a random number."""
+"""The randomized Clopper-Pearson bound: exact level, at the price of a random number."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rsbounds.confidence.counts import (
 def randomized_lower_bound(
     count: Any, n: Any, alpha: Any, seed: Any, *, scores: bool = False
 ) -> Any:
-    """Randomised Clopper-Pearson lower bound: never below `lower_bound`.
+    """Randomized Clopper-Pearson lower bound: never below `lower_bound`.
 
     The p with P(X > count) + U P(X = count) = alpha for X ~ Bin(n, p) and one uniform U
     for each element, drawn from ``seed``. It lies between the Clopper-Pearson bounds for

@@ -69,16 +69,19 @@ class SequentialTest:
                 raise ValueError(f"{name} must be a single number; got shape {value.shape}")
 
     def log_wealth(self, hits: Any, trials: Any) -> Any:
-        """Log of the wealth after ``hits`` successes in ``trials`` >= 1.
+        """Log of the wealth after ``hits`` successes in ``trials`` >= 1, arrays that broadcast.
 
         Within 1e-12 of its largest term; -inf (the wealth being below 1) where hits/trials
-        is so far below p0 that P(Beta > p0) underflows.
+        is so far below p0 that P(Beta > p0) underflows. ValueError for other counts.
         """
         hits, trials, _ = arguments(hits, trials, self.alpha, "hits", "trials")
         return _log_wealth(hits, trials, self._null())[0][()]
 
     def proves(self, hits: Any, trials: Any) -> Any:
-        """Whether the wealth has reached 1/alpha: the radius is certified."""
+        """Whether the wealth, less its error, has reached 1/alpha: the radius is certified.
+
+        ``hits`` and ``trials`` as for `log_wealth`; one bool for each pair of counts.
+        """
         hits, trials, _ = arguments(hits, trials, self.alpha, "hits", "trials")
         wealth, error = _log_wealth(hits, trials, self._null())
         return (wealth - error >= -np.log(self.alpha))[()]
@@ -116,6 +119,10 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     ValueError
         If an argument is outside its domain or the shapes do not broadcast.
 
+    References
+    ----------
+    As for `SequentialTest`.
+
     Notes
     -----
     The p0 that are rejected form an interval from 0: d log W/dp0 = -(H - T p0)/(p0 q0) +
@@ -136,6 +143,26 @@ def anytime_upper_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     """Upper bound on a success probability that holds at all sample sizes at once.
 
     As `anytime_lower_bound`, for the failures. For an interval give alpha/2 to each.
+
+    Parameters
+    ----------
+    hits, trials, alpha, scores
+        As in `anytime_lower_bound`.
+
+    Returns
+    -------
+    float or ndarray
+        A value that is at least the exact bound, its score as near as there; 1 (score inf)
+        where every trial was a hit.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain or the shapes do not broadcast.
+
+    References
+    ----------
+    As for `SequentialTest`.
 
     Examples
     --------

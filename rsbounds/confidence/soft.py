@@ -80,8 +80,26 @@ def soft_upper_bound(
 ) -> Any:
     """Upper confidence bound on the mean of a score in [0, 1].
 
-    One minus the lower bound for 1 - score, with the parameters and errors of
-    `soft_lower_bound`; at least the exact bound.
+    One minus the lower bound for 1 - score.
+
+    Parameters
+    ----------
+    histogram, alpha, method, scores
+        As in `soft_lower_bound`.
+
+    Returns
+    -------
+    float
+        A value that is at least the exact bound, as near to it as there.
+
+    Raises
+    ------
+    ValueError
+        As `soft_lower_bound`.
+
+    References
+    ----------
+    As for `soft_lower_bound`.
 
     Examples
     --------
@@ -122,6 +140,11 @@ def soft_pair_bounds(
         Lower bound for the top class and upper bound for the runner-up, capped at
         1 - p_a; both hold together with probability at least 1 - alpha.
 
+    Raises
+    ------
+    ValueError
+        As `soft_lower_bound`, whose references these are too; no other class.
+
     Examples
     --------
     >>> from rsbounds.confidence import ScoreHistogram, soft_pair_bounds
@@ -152,12 +175,17 @@ def soft_radius_estimate(top: ScoreHistogram, other: ScoreHistogram, sigma: Any)
     top, other : ScoreHistogram
         Scores of the top class and of the runner-up, at least one each.
     sigma : array_like of float
-        Standard deviation of the noise, > 0.
+        Standard deviation of the noise, in the units of the input, > 0.
 
     Returns
     -------
     float or ndarray
         The estimate, at least 0; inf if the top scores are all 1.
+
+    Raises
+    ------
+    ValueError
+        An empty histogram, sigma not above 0.
 
     References
     ----------

@@ -8,7 +8,7 @@ extreme cases, and the certificate is tight over all classifiers with the given 
 
 References
 ----------
-.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
    smoothing, 2022: Theorems 2, 3, 6, 7, Lemma 20.
 .. [B] Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
 """

@@ -32,11 +32,12 @@ class Compiled(ABC):
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]: ...
 
     @abstractmethod
-    def _parameters(self) -> tuple[ArrayLike, ...]: ...
+    def _parameters(self) -> tuple[Floats, ...]:
+        """Checked, rounded to their safe sides."""
 
-    def _levels(self) -> tuple[ArrayLike, ArrayLike]:
+    def _levels(self) -> tuple[Floats, Floats]:
         """The smallest and the largest sigma that it allows anywhere."""
-        return 0.0, np.inf
+        return np.float64(0.0), np.float64(np.inf)
 
 
 class Budget(NamedTuple):

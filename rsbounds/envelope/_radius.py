@@ -2,27 +2,16 @@
 
 References
 ----------
-.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
    smoothing, 2022.
 """
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import (
-    Array,
-    Floats,
-    are_numbers,
-    broadcast,
-    check,
-    every,
-    floats,
-    operand,
-)
+from rsbounds._numerics.checks import Floats, broadcast, check, every, operand
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.scores import ScorePair
 from rsbounds._numerics.threads import apply
@@ -30,7 +19,7 @@ from rsbounds.envelope._port import Budget, Compiled, Envelope
 from rsbounds.envelope._search import search
 from rsbounds.envelope._shapes import LipschitzSigma, SemiElastic, SigmaRange
 
-MICROSECONDS = 2.0  # of one radius, for splitting arrays over threads
+MICROSECONDS = 1.2  # of one radius, for splitting arrays over threads
 
 
 def radius(
@@ -93,16 +82,16 @@ def radius(
     >>> print(f"{radius(0.99, 0.25, LipschitzSigma(0.1, 0.2), 784):.9f}")
     0.141153941
     """
-    down = isinstance(envelope, Compiled) and envelope._sigma_down
+    compiled = envelope if isinstance(envelope, Compiled) else None
+    down = compiled is not None and compiled._sigma_down
     budget = _budget(p_a, sigma, dim, p_b, mean_lip, scores, down)
-    if isinstance(envelope, Compiled):
-        parameters = _parameters(envelope, budget.sigma)
-        found = apply(envelope._radius, *budget, *parameters, cost=MICROSECONDS)
-    elif hasattr(envelope, "bounds"):
-        found = search(budget, envelope)[()]
-    else:
+    if compiled is not None:
+        return _by_kernel(compiled._radius, budget, compiled)
+    if not hasattr(envelope, "bounds"):
         raise ValueError(f"envelope must have a method bounds; got {envelope!r}")
-    return _flagged(found)
+    _broadcast(budget)
+    found: Floats = flag_nan(search(budget, envelope)[()])
+    return found
 
 
 def branch_radii(
@@ -152,11 +141,7 @@ def branch_radii(
             f"got {type(envelope).__name__}"
         )
     budget = _budget(p_a, sigma, dim, p_b, mean_lip, scores, envelope._sigma_down)
-    parameters = _parameters(envelope, budget.sigma)
-    low, high = (
-        _flagged(apply(envelope._branch, *budget, up, *parameters, cost=MICROSECONDS))
-        for up in (0.0, 1.0)
-    )
+    low, high = (_by_kernel(envelope._branch, budget, envelope, up) for up in (0.0, 1.0))
     return low, high
 
 
@@ -174,24 +159,27 @@ def _budget(
     sigma = operand("sigma", sigma, 0.0, closed="neither", towards=towards, exact=not down)
     dim = operand("dim", dim, 1.0, 1e8, exact=True)
     mean_lip = operand("mean_lip", mean_lip, 0.0, closed="left", towards=np.inf)
-    if not are_numbers((pair.z_a, sigma, dim, mean_lip)):
-        broadcast(p_a=pair.z_a, p_b=pair.z_b, sigma=sigma, dim=dim, mean_lip=mean_lip)
-    gap = 2 * pair.half + 0 * mean_lip  # NaN where mean_lip is
-    return Budget(pair.z_a, pair.z_b, gap, sigma, dim, mean_lip)
+    return Budget(pair.z_a, pair.z_b, 2 * pair.half, sigma, dim, mean_lip)
 
 
-def _parameters(envelope: Compiled, sigma: Floats) -> tuple[Array, ...]:
-    """The envelope's parameters as arrays, once sigma0 is known to lie inside it."""
-    values = tuple(map(floats, envelope._parameters()))
-    if not are_numbers((sigma, *values)):
-        broadcast(sigma=sigma, **{f"envelope_{i}": v for i, v in enumerate(values)})
-    low, high = cast(tuple[Floats, Floats], envelope._levels())
-    inside = ((sigma >= low) & (sigma <= high)) | (sigma != sigma)
-    if not every(inside):
-        check("sigma", sigma, inside, f"inside the envelope {envelope}")
-    return values
+def _by_kernel(kernel: np.ufunc, budget: Budget, envelope: Compiled, *branch: float) -> Floats:
+    """The kernels answer NaN outside the domain: only then is sigma0 compared with the levels."""
+    parameters = envelope._parameters()
+    try:
+        found = apply(kernel, *budget, *branch, *parameters, cost=MICROSECONDS)
+    except ValueError:
+        _broadcast(budget, *parameters)
+        raise
+    if not every(found == found):
+        low, high = envelope._levels()
+        inside = ((budget.sigma >= low) & (budget.sigma <= high)) | (budget.sigma != budget.sigma)
+        check("sigma", budget.sigma, inside, f"inside the envelope {envelope}")
+        flag_nan(found)
+    return found
 
 
-def _flagged(result: Floats) -> Floats:
-    value: Floats = flag_nan(result)
-    return value
+def _broadcast(budget: Budget, *parameters: Floats) -> None:
+    """ValueError with the shapes, if they do not broadcast together."""
+    named = {f"envelope_{i}": v for i, v in enumerate(parameters)}
+    z_a, z_b, _, *others = budget
+    broadcast(p_a=z_a, p_b=z_b, **dict(zip(Budget._fields[3:], others, strict=True)), **named)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Floats, operand, real
+from rsbounds._numerics.checks import Floats, operand
 from rsbounds.envelope._port import Compiled
 from rsbounds_ext import kernels
 
@@ -30,15 +30,15 @@ class SemiElastic(Compiled):
     rate: ArrayLike
 
     def __post_init__(self) -> None:
-        real("rate", self.rate, 0.0, closed="left", nan=False)
+        self._parameters()
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance` from a point with sigma0."""
         t = np.multiply(self.rate, distance)
         return np.multiply(sigma0, np.exp(-t)), np.multiply(sigma0, np.exp(t))
 
-    def _parameters(self) -> tuple[ArrayLike, ...]:
-        return (operand("rate", self.rate, towards=np.inf),)
+    def _parameters(self) -> tuple[Floats, ...]:
+        return (operand("rate", self.rate, 0.0, closed="left", nan=False, towards=np.inf),)
 
 
 @dataclass(frozen=True)
@@ -59,19 +59,21 @@ class LipschitzSigma(Compiled):
     sigma_min: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
-        real("lip", self.lip, 0.0, closed="left", nan=False)
-        real("sigma_min", self.sigma_min, 0.0, closed="left", nan=False)
+        self._parameters()
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance` from a point with sigma0."""
         t = np.multiply(self.lip, distance)
         return np.maximum(self.sigma_min, np.subtract(sigma0, t)), np.add(sigma0, t)
 
-    def _parameters(self) -> tuple[ArrayLike, ...]:
-        return operand("lip", self.lip, towards=np.inf), self._levels()[0]
+    def _parameters(self) -> tuple[Floats, Floats]:
+        return (
+            operand("lip", self.lip, 0.0, closed="left", nan=False, towards=np.inf),
+            operand("sigma_min", self.sigma_min, 0.0, closed="left", nan=False, towards=-np.inf),
+        )
 
-    def _levels(self) -> tuple[ArrayLike, ArrayLike]:
-        return operand("sigma_min", self.sigma_min, towards=-np.inf), np.inf
+    def _levels(self) -> tuple[Floats, Floats]:
+        return self._parameters()[1], np.float64(np.inf)
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,7 @@ class SigmaRange(Compiled):
     sigma_max: ArrayLike
 
     def __post_init__(self) -> None:
-        real("sigma_min", self.sigma_min, 0.0, closed="right", nan=False)
-        real("sigma_max", self.sigma_max, 0.0, closed="right", nan=False)
+        self._parameters()
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma, the same at any distance."""
@@ -101,11 +102,11 @@ class SigmaRange(Compiled):
         low, high = (np.broadcast_to(b, shape) for b in (self.sigma_min, self.sigma_max))
         return low[()], high[()]
 
-    def _parameters(self) -> tuple[ArrayLike, ...]:
-        return self._levels()
-
-    def _levels(self) -> tuple[ArrayLike, ArrayLike]:
+    def _parameters(self) -> tuple[Floats, Floats]:
         return (
-            operand("sigma_min", self.sigma_min, towards=-np.inf),
-            operand("sigma_max", self.sigma_max, towards=np.inf),
+            operand("sigma_min", self.sigma_min, 0.0, closed="right", nan=False, towards=-np.inf),
+            operand("sigma_max", self.sigma_max, 0.0, closed="right", nan=False, towards=np.inf),
         )
+
+    def _levels(self) -> tuple[Floats, Floats]:
+        return self._parameters()

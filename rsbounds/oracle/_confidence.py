@@ -64,13 +64,25 @@ def _log_bound(count: int, n: int, alpha: Mpf, dps: int) -> tuple[Mpf, Mpf]:
 def _log_tail(count: int, n: int, log_odds: Mpf) -> tuple[Mpf, Mpf]:
     """log P(Binomial(n, p) >= count) and its derivative in the log odds of p."""
     odds = mp.exp(log_odds)
-    term = total = mp.one
-    for j in range(count, n):
-        ratio = odds * (n - j) / (j + 1)
-        term *= ratio
-        total += term
-        if ratio < 1 and term * ratio < mp.eps * total * (1 - ratio):
-            break
+    total = tail_sum(count, n, odds, mp.prec)
     log_choose = mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
     log_first = log_choose + count * log_odds - n * mp.log1p(odds)
     return log_first + mp.log(total), count / (1 + odds) / total
+
+
+def tail_sum(count: int, n: int, odds: Mpf, bits: int) -> Mpf:
+    """P(Binomial(n, p) >= count) over P(Binomial(n, p) = count), for p/(1 - p) = odds.
+
+    One sum of terms of one sign, in whole numbers of fixed point, until a term is below
+    2^-bits of it.
+    """
+    point = int(mp.prec) + max(0, int(-mp.log(odds, 2))) + n.bit_length()
+    scaled = int(mp.floor(odds * mp.mpf(2) ** point))
+    one = 1 << point
+    term = total = one
+    for j in range(count, n):
+        term = (term * scaled >> point) * (n - j) // (j + 1)
+        total += term
+        if term << bits < total and scaled * (n - j) < (j + 1) << point:
+            break
+    return mp.mpf(total) / one

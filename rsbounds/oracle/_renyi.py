@@ -1,4 +1,4 @@
-"""The radius from Renyi divergences ([S] Theorem 14 with the open range of orders)."""
+"""The radius from Rényi divergences ([S] Theorem 14 with the open range of orders)."""
 
 from __future__ import annotations
 

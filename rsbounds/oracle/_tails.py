@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping
 
 from mpmath import mp
 
+from rsbounds.oracle._confidence import tail_sum
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
 from rsbounds.oracle._sequential import log_wealth
 
 
 def binomial_excess(count: int, n: int, z: Real, alpha: Real, *, dps: int = 20) -> Mpf:
-    """log P(Binomial(n, Phi(z)) >= count) - log alpha: positive where z is no lower bound's score.
-
-    One sum of terms of one sign, in whole numbers of fixed point.
-    """
+    """log P(Binomial(n, Phi(z)) >= count) - log alpha: positive where z is above the bound."""
     with mp.workdps(dps + GUARD):
         z, alpha = exact(z), exact(alpha)
         if count == 0 or z == mp.inf:
@@ -22,19 +20,10 @@ def binomial_excess(count: int, n: int, z: Real, alpha: Real, *, dps: int = 20) 
         if z == -mp.inf:
             return -mp.inf
         p, q = ndtr(z, dps=dps + GUARD), ndtr(-z, dps=dps + GUARD)
-        odds = p / q
-        bits = int(3.33 * (dps + GUARD)) + max(0, int(-mp.log(odds, 2))) + n.bit_length()
-        scaled = int(mp.floor(odds * mp.mpf(2) ** bits))
-        one = 1 << bits
-        term = total = one
-        for j in range(count, n):
-            term = term * scaled * (n - j) // ((j + 1) << bits)
-            total += term
-            if term << (3 * dps + 10) < total and scaled * (n - j) < (j + 1) << bits:
-                break
+        total = tail_sum(count, n, p / q, 3 * dps + 10)
         log_choose = mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
         log_first = log_choose + count * mp.log(p) + (n - count) * mp.log(q)
-        return log_first + mp.log(mp.mpf(total) / one) - mp.log(alpha)
+        return log_first + mp.log(total) - mp.log(alpha)
 
 
 def bound_excess(
@@ -53,7 +42,7 @@ def bound_excess(
     alpha : real
         Probability of error.
     u : real, optional
-        The uniform number of a randomised bound.
+        The uniform number of a randomized bound.
 
     Returns
     -------
@@ -92,7 +81,7 @@ def _clopper_pearson(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps
 def _randomized(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
     """P(X > count) + u P(X = count) against alpha; never above what n + 1 of n + 1 would give."""
     if u is None:
-        raise ValueError("a randomised bound needs its number u")
+        raise ValueError("a randomized bound needs its number u")
     if z == -mp.inf:
         return -mp.inf
     p_equal = mp.exp(

@@ -13,9 +13,7 @@ from rsbounds.results._plot import plot
 from rsbounds.results._results import Results, read
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, default_radii, summary, table
-from rsbounds.results._text import counts as dense_counts
-from rsbounds.results._text import naming, plain, truncated
-from rsbounds.results._text import sparse as sparse_counts
+from rsbounds.results._text import dense_counts, naming, plain, sparse_counts, truncated
 
 __all__ = [
     "COLUMNS",

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, Self
 
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.results._text import counts, number, sparse, truncated, whole_number
+from rsbounds.results._text import dense_counts, number, sparse_counts, truncated, whole_number
 
 
 def _flag(text: str) -> bool:
@@ -54,8 +54,8 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
     "norm": (number, repr),
     "z_a": (_known, _exact),
     "z_b": (_known, _exact),
-    "select": (counts, sparse),
-    "counts": (counts, sparse),
+    "select": (dense_counts, sparse_counts),
+    "counts": (dense_counts, sparse_counts),
     "void": (whole_number, str),
     "input": (str, str),
 }

@@ -29,18 +29,18 @@ def number(text: str) -> float:
 _INFINITE = ("inf", "-inf")
 
 
-def counts(text: str) -> tuple[int, ...]:
+def dense_counts(text: str) -> tuple[int, ...]:
     """Class counts from ``class:count,class:count`` in the order of the classes, or ``-``."""
-    dense: list[int] = []
+    found: list[int] = []
     for part in text.split(",") if text != "-" else ():
-        found = re.fullmatch(r"([0-9]{1,7}):([0-9]{1,18})", part)
-        if not found or int(found[1]) < len(dense) or not int(found[2]):
+        pair = re.fullmatch(r"([0-9]{1,7}):([0-9]{1,18})", part)
+        if not pair or int(pair[1]) < len(found) or not int(pair[2]):
             raise ValueError("class:count,class:count in the order of the classes")
-        dense += [0] * (int(found[1]) - len(dense)) + [int(found[2])]
-    return tuple(dense)
+        found += [0] * (int(pair[1]) - len(found)) + [int(pair[2])]
+    return tuple(found)
 
 
-def sparse(dense: Sequence[int]) -> str:
+def sparse_counts(dense: Sequence[int]) -> str:
     """The text of class counts, zeros left out."""
     return ",".join(f"{k}:{c}" for k, c in enumerate(dense) if c) or "-"
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import on_host
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.blocks import block_size, noisy
+from rsbounds.sampling.inputs import single
 from rsbounds.sampling.rows import Scored, checked_scores
 
 
@@ -29,8 +29,9 @@ class ArraySampler(Scored):
     Raises
     ------
     ValueError
-        When called, if it returns something else, or if a row's scores depend on the other rows
-        of its batch or on chance, which is looked at once.
+        When called, if the input isn't in floating point and finite, if the classifier returns
+        something else, or if a row's scores depend on the other rows of its batch or on chance,
+        which is looked at once.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class ArraySampler(Scored):
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> NDArray[np.int64]:
         """Counts of the classes; see :class:`Sampler`."""
-        x = np.asarray(on_host("x", x), dtype=np.float32)
+        x = single(x)
         whole = grid_noise.on_grid(x) if self.sound_noise else None
         size = block_size(n, x.size)
         counts: Any = 0

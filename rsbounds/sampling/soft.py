@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import on_host
 from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling.blocks import block_size, noisy
+from rsbounds.sampling.inputs import single
 from rsbounds.sampling.rows import Scored
 
 _SUM = 1 - 2.0**-48  # scores of more classes than 2^20 aside, their sum is at most 1
@@ -45,7 +45,7 @@ class SoftSampler(Scored):
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> list[ScoreHistogram]:
         """A histogram of n scores for each class."""
-        x = np.asarray(on_host("x", x), dtype=np.float32)
+        x = single(x)
         size = block_size(n, x.size)
         found: list[ScoreHistogram] = []
         for start in range(0, n, size):

@@ -62,7 +62,31 @@ def _start(seed: int, key: tuple[int, ...]) -> int:
 
 
 def stream(seed: int, index: int, phase: Phase, stage: int | None = None) -> Stream:
-    """The generator of one phase of one input, or of one of its stages."""
+    """The generator of one phase of one input, or of one of its stages.
+
+    The spawn key of a stage is (index, phase, stage, a constant): it never meets one without, which
+    is shorter, nor that of another stage.
+
+    Parameters
+    ----------
+    seed, index : int
+        Of the run and of the input, >= 0.
+    phase : Phase
+        What the samples are for.
+    stage : int, optional
+        Which noise level of a decision list, in [0, 64).
+
+    Returns
+    -------
+    Stream
+
+    Examples
+    --------
+    >>> from rsbounds.sampling import Phase, stream
+    >>> draws = [stream(0, 0, Phase.SELECT, k).random() for k in (0, 1, 0)]
+    >>> draws[0] == draws[2] != draws[1]
+    True
+    """
     return Stream(seed, index, phase, stage)
 
 

@@ -16,6 +16,7 @@ from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
 from rsbounds.schemes._scheme import (
     DIMENSION,
     NORM,
+    NORM_OPTION,
     POSITIVE,
     Given,
     Method,
@@ -120,19 +121,17 @@ def _evaluate(options: Mapping[str, Any], p_a: float, p_b: float | None, scores:
     return theory.radius(p_a, options["sigma"], p_b, scores=scores, **known)
 
 
-_NORM = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
-
 METHOD = Method(
     name="gaussian",
     scope=FIXED_NOISE,
     radius=_radius,
     parameters={"sigma": POSITIVE, "norm": NORM, "dim": DIMENSION},
     help="one fixed noise level",
-    options=(Option("--sigma", "noise level; for semi-elastic its base level"), _NORM),
+    options=(Option("--sigma", "noise level; for semi-elastic its base level"), NORM_OPTION),
     build=_build,
     inputs=(
         Option("--sigma", "noise level"),
-        _NORM,
+        NORM_OPTION,
         Option("--dim", "dimension of the input; needed where the norm is above 2", default=None),
     ),
     evaluate=_evaluate,

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from rsbounds._numerics.checks import choice, real
-from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
+from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.sampling import grid_noise
 from rsbounds.schemes._scheme import (
     DIMENSION,
@@ -41,17 +41,22 @@ def lipschitz(
     p_min: float | None = None,
     classes: int | None = None,
     rounding: float | None = None,
+    proven: bool = False,
 ) -> Scheme:
     """Noise level given by a Lipschitz function with a positive floor.
+
+    Nothing here can check ``lip`` and ``sigma_min``: the scope says that they were asserted,
+    unless ``proven`` says otherwise. A network that proves its own is a
+    :class:`rsbounds.torch.SigmaNetwork`.
 
     Parameters
     ----------
     sigma : callable
         ``sigma(x)`` at one input.
     lip : float
-        A proven upper bound of the l2 Lipschitz constant of ``sigma``, >= 0.
+        An upper bound of the l2 Lipschitz constant of ``sigma``, >= 0.
     sigma_min : float
-        A proven lower bound of ``sigma``, > 0.
+        A lower bound of ``sigma``, > 0.
     dim : float
         Dimension of the input, >= 1.
     method : {"exact", "integrated", "paper"}
@@ -64,6 +69,9 @@ def lipschitz(
         computed, in the input's unit, where ``x`` is a point of the grid of 1/255 in [0, 1] as
         whole numbers over 255 in float64. ``sigma`` is given that array, and the radius is
         smaller by what the error may do (the parameter ``slack``).
+    proven : bool
+        That you have a proof of ``lip`` and ``sigma_min`` for the function that is run, as for a
+        closed form: results then state the scope "sigma(x) with a proven envelope".
 
     Returns
     -------
@@ -83,8 +91,9 @@ def lipschitz(
     Examples
     --------
     >>> from rsbounds import schemes
-    >>> schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 784).sigma(None)
-    0.5
+    >>> scheme = schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 784)
+    >>> scheme.sigma(None), scheme.scope
+    (0.5, 'sigma(x) with an asserted envelope')
     """
     floor = positive("sigma_min", sigma_min)
     parameters: dict[str, Any] = {
@@ -102,7 +111,8 @@ def lipschitz(
             raise ValueError(f"rounding is for method 'exact' alone; got method {method!r}")
         parameters["slack"] = level_slack(rounding, floor)
     sound = rounding is not None
-    return METHODS[method].scheme(partial(_level, sigma, floor, dim, sound), parameters)
+    level = partial(_level, sigma, floor, dim, sound)
+    return METHODS[method].scheme(level, parameters, proven=proven)
 
 
 def _level(sigma: Callable[[Any], float], floor: float, dim: float, sound: bool, x: Any) -> float:
@@ -157,7 +167,7 @@ def _build(options: Mapping[str, Any], given: Given) -> Scheme:
         for name in ("lip", "sigma_min"):
             if options[name] is None:
                 raise ValueError(f"--method lipschitz needs --{name.replace('_', '-')}")
-        scheme = replace(lipschitz(function, lip, floor, given.dim), scope=ASSERTED_ENVELOPE)
+        scheme = lipschitz(function, lip, floor, given.dim)
     return replace(scheme, parameters={**scheme.parameters, "sigma_function": description})
 
 

@@ -2,7 +2,7 @@
 
 References
 ----------
-Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized smoothing, 2022.
+Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
+from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.schemes._scheme import (
     DIMENSION,
     POSITIVE,
@@ -26,18 +26,29 @@ from rsbounds.schemes._scheme import (
 
 
 def sigma_range(
-    sigma: Callable[[Any], float], sigma_min: float, sigma_max: float, dim: float
+    sigma: Callable[[Any], float],
+    sigma_min: float,
+    sigma_max: float,
+    dim: float,
+    *,
+    proven: bool = False,
 ) -> Scheme:
-    """Any noise level that is proven to lie in [sigma_min, sigma_max].
+    """Any noise level that lies in [sigma_min, sigma_max].
+
+    Nothing here can check the range beyond the inputs that are certified: the scope says that it
+    was asserted, unless ``proven`` says otherwise.
 
     Parameters
     ----------
     sigma : callable
         ``sigma(x)`` at one input.
     sigma_min, sigma_max : float
-        Proven bounds of ``sigma``, 0 < sigma_min <= sigma_max.
+        Bounds of ``sigma``, 0 < sigma_min <= sigma_max.
     dim : float
         Dimension of the input, >= 1.
+    proven : bool
+        That you have a proof of the range for the function that is run, as where it is cut to it:
+        results then state the scope "sigma(x) with a proven envelope".
 
     Returns
     -------
@@ -51,19 +62,20 @@ def sigma_range(
 
     References
     ----------
-    Sukenik, Kuvshinov, Guennemann, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
+    Sukenik, Kuvshinov, Günnemann, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
 
     Examples
     --------
     >>> from rsbounds import schemes
-    >>> schemes.sigma_range(lambda x: 0.5, 0.4999, 0.5001, 784).sigma(None)
-    0.5
+    >>> scheme = schemes.sigma_range(lambda x: 0.5, 0.4999, 0.5001, 784)
+    >>> scheme.sigma(None), scheme.scope
+    (0.5, 'sigma(x) with an asserted envelope')
     """
     low, high = positive("sigma_min", sigma_min), positive("sigma_max", sigma_max)
     if not low <= high:
         raise ValueError(f"sigma_min must be at most sigma_max = {high}; got {low}")
     parameters = {"sigma_min": low, "sigma_max": high, "dim": dim}
-    return METHOD.scheme(partial(_level, sigma, low, high, dim), parameters)
+    return METHOD.scheme(partial(_level, sigma, low, high, dim), parameters, proven=proven)
 
 
 def _level(sigma: Callable[[Any], float], low: float, high: float, dim: float, x: Any) -> float:
@@ -93,7 +105,7 @@ def _build(options: Mapping[str, Any], given: Given) -> Scheme:
     function, description = given.function("--sigma-function", options["sigma_function"])
     scheme = sigma_range(function, options["sigma_min"], options["sigma_max"], given.dim)
     parameters = {**scheme.parameters, "sigma_function": description}
-    return replace(scheme, scope=ASSERTED_ENVELOPE, parameters=parameters)
+    return replace(scheme, parameters=parameters)
 
 
 def _evaluate(options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from rsbounds._numerics.checks import real
 from rsbounds._numerics.rounding import EPS, SMALLEST
+from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,9 @@ class Option:
         return self.flag.lstrip("-").replace("-", "_")
 
 
+NORM_OPTION = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
+
+
 class Given(Protocol):
     """What the command line can get for a scheme: the size of an input, files, functions.
 
@@ -163,7 +167,8 @@ class Method:
     Parameters
     ----------
     name, scope : str
-        Its name, and for which classifier its certificates hold where nothing else is said.
+        Its name, and for which classifier its certificates hold; where they rest on bounds of
+        sigma(x), if these are proven.
     radius : callable
         ``radius(score, sigma, score_b, **parameters)``: the radius as a function of the logged
         evidence and of ``parameters`` alone, so that it can be computed again from a file.
@@ -203,13 +208,20 @@ class Method:
         return {k for k in self.parameters if k not in known or known[k].default is Parameter.empty}
 
     def scheme(
-        self, sigma: Callable[[Any], float], parameters: Mapping[str, Any], norm: float = 2.0
+        self,
+        sigma: Callable[[Any], float],
+        parameters: Mapping[str, Any],
+        norm: float = 2.0,
+        *,
+        proven: bool = False,
     ) -> Scheme:
-        """The scheme of this method with these parameters."""
+        """The scheme of this method with these parameters.
+
+        ``proven``: whoever calls has proven the bounds of sigma(x) that are among them.
+        """
+        scope = ASSERTED_ENVELOPE if self.scope in PROVEN and not proven else self.scope
         sound = self.sound or "slack" in parameters
-        return Scheme(
-            self.name, self.scope, sigma, self.of(parameters), parameters, norm, sound=sound
-        )
+        return Scheme(self.name, scope, sigma, self.of(parameters), parameters, norm, sound=sound)
 
     def of(self, parameters: Mapping[str, Any]) -> Callable[..., float]:
         """``radius(score, sigma, score_b)`` with the parameters of a scheme or of a manifest."""

@@ -2,12 +2,13 @@
 
 References
 ----------
-Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized smoothing, 2022.
+Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.checks import on_host, real
 from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.sampling import grid_noise
 from rsbounds.schemes._scheme import (
@@ -41,7 +42,9 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     Parameters
     ----------
     knn : KNNSigma
-        The noise level as a function of the input (:class:`rsbounds.semielastic.KNNSigma`).
+        The noise level as a function of the input (:class:`rsbounds.semielastic.KNNSigma`), as it
+        is now. Its rate is proven; that of a subclass, or of anything else with ``rate`` and
+        ``sigma``, the scope says to be asserted.
     dim : float
         Dimension of the input, >= 1.
     sound : bool
@@ -61,7 +64,7 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
 
     References
     ----------
-    Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
     smoothing, eq. (1) and Theorem 7; the theory page on sound noise.
 
     Examples
@@ -72,10 +75,14 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     >>> schemes.semielastic(knn, 4).scope
     'sigma(x) with a proven envelope'
     """
-    parameters = {"rate": float(knn.rate), "dim": dim}
+    from rsbounds.semielastic import KNNSigma
+
+    knn = copy.copy(knn)  # a rate that is set later is not the one certified
+    proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))
+    parameters = {"rate": float(real("rate", knn.rate, 0, closed="left", nan=False)), "dim": dim}
     if sound:
         parameters["slack"] = knn.slack()
-    return METHOD.scheme(partial(_level, knn, dim, sound), parameters)
+    return METHOD.scheme(partial(_level, knn, dim, sound), parameters, proven=proven)
 
 
 def _level(knn: KNNSigma, dim: float, sound: bool, x: Any) -> float:

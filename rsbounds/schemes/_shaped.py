@@ -6,7 +6,7 @@ l_p ball inside the ellipsoid of all delta with |delta/shape| <= 1 (:func:`inner
 References
 ----------
 Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothing.
-Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized smoothing, 2022.
+Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from rsbounds.certificate import FIXED_NOISE, PROVEN_MAPS
 from rsbounds.schemes._scheme import (
     DIMENSION,
     NORM,
+    NORM_OPTION,
     NOT_NEGATIVE,
     POSITIVE,
     Given,
@@ -108,7 +109,6 @@ def _evaluate(options: Mapping[str, Any], p_a: float, p_b: float | None, scores:
     return theory.radius(p_a, options["sigma"], p_b, norm=options["norm"], scores=scores)
 
 
-_NORM = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
 _NOISE = Option(
     "--noise",
     "CALLABLE() returns the noise: NoiseMaps or FixedNoise (anisotropic), CertifiedGenerator "
@@ -123,9 +123,9 @@ ANISOTROPIC = Method(
     radius=_fixed,
     parameters={"norm": NORM, "inner": POSITIVE},
     help="a noise level for each coordinate",
-    options=(_NOISE, _NORM),
+    options=(_NOISE, NORM_OPTION),
     build=partial(_build, "anisotropic"),
-    inputs=(Option("--sigma", "noise level of each coordinate", nargs="+"), _NORM),
+    inputs=(Option("--sigma", "noise level of each coordinate", nargs="+"), NORM_OPTION),
     evaluate=_evaluate,
     sound=True,
 )
@@ -144,6 +144,6 @@ GENERATOR = Method(
         "shift": NOT_NEGATIVE,
     },
     help="mean and level on every axis by maps with proven bounds",
-    options=(_NOISE, _NORM),
+    options=(_NOISE, NORM_OPTION),
     build=partial(_build, "generator"),
 )

@@ -25,17 +25,14 @@ from rsbounds.special._marcum import (
 )
 from rsbounds.special._ncx2 import (
     ncx2_cdf,
-    ncx2_isf,
-    ncx2_isf_exp,
     ncx2_logcdf,
     ncx2_logpdf,
     ncx2_logsf,
     ncx2_pdf,
-    ncx2_ppf,
-    ncx2_ppf_exp,
     ncx2_sf,
 )
 from rsbounds.special._normal import log_ndtr, ndtri, ndtri_exp
+from rsbounds.special._quantiles import ncx2_isf, ncx2_isf_exp, ncx2_ppf, ncx2_ppf_exp
 from rsbounds.special._rice import rice_cdf, rice_logcdf, rice_logsf, rice_sf
 from rsbounds.special._skellam import skellam_cdf, skellam_logcdf, skellam_logsf, skellam_sf
 

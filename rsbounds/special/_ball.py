@@ -2,7 +2,7 @@
 
 References
 ----------
-.. [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
    smoothing, 2022.
 
 Rice, Efficient evaluation of integrals of analytic functions by the trapezoidal rule, Bell System

@@ -5,43 +5,49 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Floats, choice, real
+from rsbounds._numerics.checks import Array, Floats, broadcast, choice, real
 from rsbounds._numerics.scores import NDTRI_ERROR
+from rsbounds.special._call import DOMAIN
 
-# name -> (absolute part, part relative to |value|), at the exact double arguments
-_SCORE = (4e-16, 1.2e-16)
-_LOG = (4e-16, 1.2e-16)
-_TAIL = 4e-16
+Parts = tuple[float, float]  # absolute, relative to |value|; at the exact double arguments
+
+_SCORE = _LOG = (4e-16, 1.2e-16)
+_TAIL = (0.0, 4e-16)
 _INVERSE = (1e-15, 1e-15)
 _SECANT = (4e-15, 4e-15)  # the inverses in a parameter end at the double nearest to the root
-_BOUNDS: dict[str, tuple[float, float]] = {
+_BOUNDS: dict[str, Parts] = {
     "log_ndtr": (0.0, 2e-15),
     "ndtri": (0.0, NDTRI_ERROR),
     "ndtri_exp": (0.0, 2e-15),
     "ball_score": _SCORE,
-    "ncx2_logcdf": _LOG,
-    "ncx2_logsf": _LOG,
-    "ncx2_logpdf": (6e-16, 1.2e-16),
-    **{f"{law}_{tail}": _LOG for law in ("rice", "skellam") for tail in ("logcdf", "logsf")},
-    "marcum_logq": _LOG,
-    "marcum_logp": _LOG,
-}
-_STEP = 1e-323  # what underflow may add
-_SCORED = {
     "ball_offset": _INVERSE,
-    **{f"ncx2_{inverse}": _INVERSE for inverse in ("ppf", "isf", "ppf_exp", "isf_exp")},
-    **{f"marcum_{tail}_inv": _INVERSE for tail in "qp"},
+    **{f"{law}_{tail}": _TAIL for law in ("rice", "skellam") for tail in ("cdf", "sf")},
+    **{f"{law}_{tail}": _LOG for law in ("rice", "skellam") for tail in ("logcdf", "logsf")},
     **{f"ncx2_{tail}_inv_{of}": _SECANT for tail in ("cdf", "sf") for of in ("nc", "df")},
 }
-_TAILS = {
-    **{f"{law}_{tail}": _TAIL for law in ("ncx2", "rice", "skellam") for tail in ("cdf", "sf")},
-    "marcum_q": _TAIL,
-    "marcum_p": _TAIL,
-    "ncx2_pdf": 8e-16,
+_FEW_TAIL, _FEW_LOG = (0.0, 2e-15), (2e-15, 3e-16)
+_FEW_INVERSE = (3e-15, 1e-15)  # that of the tail in its score: by sqrt(pi/2) at most
+# of the functions of df: from one degree of freedom on, and below
+_OF_DF: dict[str, tuple[Parts, Parts]] = {
+    **dict.fromkeys(("ncx2_cdf", "ncx2_sf", "marcum_q", "marcum_p"), (_TAIL, _FEW_TAIL)),
+    **dict.fromkeys(("ncx2_logcdf", "ncx2_logsf"), (_LOG, _FEW_LOG)),
+    **dict.fromkeys(("marcum_logq", "marcum_logp"), (_LOG, _FEW_LOG)),
+    "ncx2_pdf": ((0.0, 8e-16), _FEW_TAIL),
+    "ncx2_logpdf": ((6e-16, 1.2e-16), _FEW_LOG),
+    **dict.fromkeys(("ncx2_ppf", "ncx2_isf"), (_INVERSE, _FEW_INVERSE)),
+    **dict.fromkeys(("ncx2_ppf_exp", "ncx2_isf_exp"), (_INVERSE, _FEW_INVERSE)),
+    **dict.fromkeys(("marcum_q_inv", "marcum_p_inv"), (_INVERSE, _FEW_INVERSE)),
 }
+_STEP = 1e-323  # what underflow may add
 
 
-def error_bound(name: str, value: ArrayLike, /) -> Floats:
+def _bound(parts: Parts, size: Array) -> Array:
+    absolute, relative = parts
+    with np.errstate(under="ignore"):
+        return absolute + relative * size
+
+
+def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) -> Floats:
     """A-priori bound on the absolute error of a special function that returned `value`.
 
     For the logarithms of both tails the bound holds for the smaller tail; the larger one,
@@ -54,16 +60,22 @@ def error_bound(name: str, value: ArrayLike, /) -> Floats:
         Name of a function of this module.
     value : array_like
         The value it returned (a score for the inverses).
+    df : array_like, optional
+        The degrees of freedom that it was called with, 2 m for Marcum's Q, in [1e-300, 1e8].
+        By default the bound holds for all of them, and is up to five times as large as it is
+        from one degree of freedom on. Functions of no df, and the inverses in it, ignore it.
 
     Returns
     -------
     Array
-        The bound, in the units of `value`, never below two subnormal steps; 0 at infinities.
+        The bound, broadcast over the arguments, in the units of `value`, never below two
+        subnormal steps; 0 at infinities.
 
     Raises
     ------
     ValueError
-        `name` is not a function of this module.
+        `name` is not a function of this module, `df` outside its domain, or shapes that do not
+        broadcast.
 
     Notes
     -----
@@ -72,18 +84,24 @@ def error_bound(name: str, value: ArrayLike, /) -> Floats:
     score has error (error of log p) / hazard and one rounding. The bounds are rounded up from the
     largest errors of long searches: 0.9 of the bound for the tails, 0.75 for their
     logarithms, 0.7 for the score, 0.7 for the log density, 0.6 for log_ndtr. With fewer than one
-    degree of freedom a density is right to 2e-15, relative; where nc x < 64 a tail too, and a
-    logarithm to 2e-15 and 3e-16 of itself.
+    degree of freedom the densities, and where nc x < 64 the tails, are sums of positive terms,
+    with the rounding of each.
 
     Examples
     --------
     >>> print(f"{error_bound('ball_score', 3.0):.1e}")
     7.6e-16
+    >>> print(f"{error_bound('ncx2_sf', 1.0):.0e} {error_bound('ncx2_sf', 1.0, df=784):.0e}")
+    2e-15 4e-16
     """
-    choice("name", name, (*_BOUNDS, *_TAILS, *_SCORED))
+    choice("name", name, (*_BOUNDS, *_OF_DF))
     size = np.abs(real("value", value))
-    absolute, relative = (0.0, _TAILS[name]) if name in _TAILS else (_BOUNDS | _SCORED)[name]
-    with np.errstate(under="ignore"):
-        bound = absolute + relative * size
-    result: Floats = np.where(np.isinf(size), 0.0, bound + _STEP)[()]
+    if name in _BOUNDS:
+        bound = _bound(_BOUNDS[name], size)
+    else:
+        usual, few = (_bound(parts, size) for parts in _OF_DF[name])
+        given = 0.0 if df is None else real("df", df, *DOMAIN["df"])
+        usual, few, given = broadcast(value=usual, few=few, df=given)
+        bound = np.where(given >= 1, usual, few)
+    result: Floats = np.where(np.isinf(bound), 0.0, bound + _STEP)[()]
     return result

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Floats
-from rsbounds.special._call import call
+from rsbounds.special._call import Out, call
 from rsbounds_ext import kernels
 
 
-def ncx2_cdf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def ncx2_cdf_inv_nc(
+    x: ArrayLike, df: ArrayLike, p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """The noncentrality at which :func:`ncx2_cdf` (x, df, nc) is p.
 
     Parameters
@@ -51,7 +53,9 @@ def ncx2_cdf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any =
     return call(kernels.ncx2_cdf_inv_nc, out, where, x=x, df=df, p=p)
 
 
-def ncx2_sf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def ncx2_sf_inv_nc(
+    x: ArrayLike, df: ArrayLike, p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """The noncentrality at which :func:`ncx2_sf` (x, df, nc) is p.
 
     Parameters
@@ -94,7 +98,9 @@ def ncx2_sf_inv_nc(x: Any, df: Any, p: Any, /, out: Any = None, *, where: Any = 
     return call(kernels.ncx2_sf_inv_nc, out, where, x=x, df=df, p=p)
 
 
-def ncx2_cdf_inv_df(x: Any, p: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def ncx2_cdf_inv_df(
+    x: ArrayLike, p: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """The degrees of freedom at which :func:`ncx2_cdf` (x, df, nc) is p.
 
     Parameters
@@ -136,7 +142,9 @@ def ncx2_cdf_inv_df(x: Any, p: Any, nc: Any, /, out: Any = None, *, where: Any =
     return call(kernels.ncx2_cdf_inv_df, out, where, x=x, p=p, nc=nc)
 
 
-def ncx2_sf_inv_df(x: Any, p: Any, nc: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def ncx2_sf_inv_df(
+    x: ArrayLike, p: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """The degrees of freedom at which :func:`ncx2_sf` (x, df, nc) is p.
 
     Parameters

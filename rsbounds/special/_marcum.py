@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Floats
-from rsbounds.special._call import call
+from rsbounds.special._call import Out, call
 from rsbounds_ext import kernels
 
 
-def marcum_q(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def marcum_q(
+    m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Marcum's Q: P(|Z| > b) for Z ~ N(a e1, I) in 2m dimensions.
 
     Q_m(a, b) = P(ncx2(2m, a^2) > b^2), the convention of radar, with `a` and `b` as lengths. Others
@@ -29,8 +31,8 @@ def marcum_q(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -
     Returns
     -------
     Array
-        Q; the smaller tail to a relative error of 4e-16 (2 ulp) down to
-        1e-300, at the exact arguments.
+        Q; the smaller tail to a relative error of 4e-16 (2 ulp), where m < 1/2 of 2e-15,
+        down to 1e-300, at the exact arguments.
 
     Raises
     ------
@@ -56,7 +58,9 @@ def marcum_q(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -
     return call(kernels.marcum_q, out, where, m=m, a=a, b=b)
 
 
-def marcum_p(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def marcum_p(
+    m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """The complement of Marcum's Q: P(|Z| <= b) = 1 - Q_m(a, b), without the subtraction.
 
     The convention is that of :func:`marcum_q`.
@@ -75,8 +79,8 @@ def marcum_p(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -
     Returns
     -------
     Array
-        1 - Q; the smaller tail to a relative error of 4e-16 (2 ulp) down to
-        1e-300, at the exact arguments.
+        1 - Q; the smaller tail to a relative error of 4e-16 (2 ulp), where m < 1/2 of 2e-15,
+        down to 1e-300, at the exact arguments.
 
     Raises
     ------
@@ -95,7 +99,9 @@ def marcum_p(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -
     return call(kernels.marcum_p, out, where, m=m, a=a, b=b)
 
 
-def marcum_logq(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def marcum_logq(
+    m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log Q_m(a, b).
 
     The convention is that of :func:`marcum_q`.
@@ -114,7 +120,8 @@ def marcum_logq(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True
     Returns
     -------
     Array
-        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm.
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm,
+        where m < 1/2 to 3e-16 and 2e-15.
 
     Raises
     ------
@@ -133,7 +140,9 @@ def marcum_logq(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True
     return call(kernels.marcum_logq, out, where, m=m, a=a, b=b)
 
 
-def marcum_logp(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def marcum_logp(
+    m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log(1 - Q_m(a, b)), without the subtraction.
 
     The convention is that of :func:`marcum_q`.
@@ -152,7 +161,8 @@ def marcum_logp(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True
     Returns
     -------
     Array
-        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm.
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm,
+        where m < 1/2 to 3e-16 and 2e-15.
 
     Raises
     ------
@@ -171,7 +181,9 @@ def marcum_logp(m: Any, a: Any, b: Any, /, out: Any = None, *, where: Any = True
     return call(kernels.marcum_logp, out, where, m=m, a=a, b=b)
 
 
-def marcum_q_inv(q: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def marcum_q_inv(
+    q: ArrayLike, m: ArrayLike, a: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """The inverse of Marcum's Q in b: the radius with Q_m(a, b) = q.
 
     Parameters
@@ -189,7 +201,7 @@ def marcum_q_inv(q: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = Tru
     -------
     Array
         b in [0, inf], correct to two units in its last place or to a radius whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser.
+        within 1e-15 max(1, \\|score\\|), 3e-15 where m < 1/2, whichever is coarser.
 
     Raises
     ------
@@ -208,7 +220,9 @@ def marcum_q_inv(q: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = Tru
     return call(kernels.marcum_q_inv, out, where, q=q, m=m, a=a)
 
 
-def marcum_p_inv(p: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def marcum_p_inv(
+    p: ArrayLike, m: ArrayLike, a: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """The inverse of the complement in b: the radius with 1 - Q_m(a, b) = p.
 
     Parameters
@@ -226,7 +240,7 @@ def marcum_p_inv(p: Any, m: Any, a: Any, /, out: Any = None, *, where: Any = Tru
     -------
     Array
         b in [0, inf], correct to two units in its last place or to a radius whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser.
+        within 1e-15 max(1, \\|score\\|), 3e-15 where m < 1/2, whichever is coarser.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The noncentral chi-square distribution: both tails, logarithms, density, quantiles.
+"""The noncentral chi-square distribution: both tails, their logarithms, density.
 
 References
 ----------
@@ -35,8 +35,8 @@ def ncx2_cdf(
     Returns
     -------
     Array
-        The lower tail; the smaller tail to a relative error of 4e-16 (2 ulp) down to
-        1e-300, at the exact arguments.
+        The lower tail; the smaller tail to a relative error of 4e-16 (2 ulp), where df < 1
+        of 2e-15, down to 1e-300, at the exact arguments.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def ncx2_sf(
     Returns
     -------
     Array
-        The upper tail; the smaller tail to a relative error of 4e-16 (2 ulp) down to
-        1e-300, at the exact arguments.
+        The upper tail; the smaller tail to a relative error of 4e-16 (2 ulp), where df < 1
+        of 2e-15, down to 1e-300, at the exact arguments.
 
     Raises
     ------
@@ -113,8 +113,8 @@ def ncx2_logcdf(
     Returns
     -------
     Array
-        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm;
-        log p down to -1e17.
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm,
+        where df < 1 to 3e-16 and 2e-15; log p down to -1e17.
 
     Raises
     ------
@@ -152,8 +152,8 @@ def ncx2_logsf(
     Returns
     -------
     Array
-        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm;
-        log p down to -1e17.
+        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm,
+        where df < 1 to 3e-16 and 2e-15; log p down to -1e17.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def ncx2_pdf(
     Returns
     -------
     Array
-        The density, relative error at most 8e-16 down to 1e-300.
+        The density, relative error at most 8e-16, where df < 1 2e-15, down to 1e-300.
 
     Raises
     ------
@@ -229,7 +229,8 @@ def ncx2_logpdf(
     Returns
     -------
     Array
-        The logarithm of the density, error at most 1.2e-16 relative and 6e-16 absolute.
+        The logarithm of the density, error at most 1.2e-16 relative and 6e-16 absolute, where
+        df < 1 3e-16 and 2e-15.
 
     Raises
     ------
@@ -246,159 +247,3 @@ def ncx2_logpdf(
     -85760367.6085
     """
     return call(kernels.ncx2_logpdf, out, where, x=x, df=df, nc=nc)
-
-
-def ncx2_ppf(
-    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
-) -> Floats:
-    """Quantile: the x with P(X <= x) = p.
-
-    Parameters
-    ----------
-    p : array_like
-        Lower tail probability, in [0, 1].
-    df : array_like
-        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
-    nc : array_like
-        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        x, correct to two units in its last place or to a point whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
-
-    Raises
-    ------
-    ValueError
-        `p`, `df` or `nc` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Rice 1973, Helstrom 1992: contour integrals for these tails; see ``docs/theory``.
-
-    Examples
-    --------
-    >>> print(f"{ncx2_ppf(0.01, 784, 100.0):.12g}")
-    784.050267922
-    """
-    return call(kernels.ncx2_ppf, out, where, p=p, df=df, nc=nc)
-
-
-def ncx2_isf(
-    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
-) -> Floats:
-    """Inverse survival function: the x with P(X > x) = p.
-
-    Parameters
-    ----------
-    p : array_like
-        Upper tail probability, in [0, 1].
-    df : array_like
-        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
-    nc : array_like
-        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        x, correct to two units in its last place or to a point whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
-
-    Raises
-    ------
-    ValueError
-        `p`, `df` or `nc` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Rice 1973, Helstrom 1992: contour integrals for these tails; see ``docs/theory``.
-
-    Examples
-    --------
-    >>> print(f"{ncx2_isf(1e-30, 784, 1e6):.12g}")
-    1023846.94405
-    """
-    return call(kernels.ncx2_isf, out, where, p=p, df=df, nc=nc)
-
-
-def ncx2_ppf_exp(
-    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
-) -> Floats:
-    """Quantile of a lower tail given by its logarithm.
-
-    Parameters
-    ----------
-    log_p : array_like
-        log P(X <= x), in [-inf, 0].
-    df : array_like
-        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
-    nc : array_like
-        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        x, correct to two units in its last place or to a point whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
-
-    Raises
-    ------
-    ValueError
-        `log_p`, `df` or `nc` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Rice 1973, Helstrom 1992: contour integrals for these tails; see ``docs/theory``.
-
-    Examples
-    --------
-    >>> print(f"{ncx2_ppf_exp(-1e3, 784, 1e6):.12g}")
-    913524.338642
-    """
-    return call(kernels.ncx2_ppf_exp, out, where, log_p=log_p, df=df, nc=nc)
-
-
-def ncx2_isf_exp(
-    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
-) -> Floats:
-    """Inverse survival function of a tail given by its logarithm.
-
-    Parameters
-    ----------
-    log_p : array_like
-        log P(X > x), in [-inf, 0].
-    df : array_like
-        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
-    nc : array_like
-        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        x, correct to two units in its last place or to a point whose score is
-        within 1e-15 max(1, \\|score\\|), whichever is coarser; 0 where x is below every double.
-
-    Raises
-    ------
-    ValueError
-        `log_p`, `df` or `nc` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Rice 1973, Helstrom 1992: contour integrals for these tails; see ``docs/theory``.
-
-    Examples
-    --------
-    >>> print(f"{ncx2_isf_exp(-1e3, 784, 1e6):.12g}")
-    1092022.27187
-    """
-    return call(kernels.ncx2_isf_exp, out, where, log_p=log_p, df=df, nc=nc)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Floats
-from rsbounds.special._call import call
+from rsbounds.special._call import Out, call
 from rsbounds_ext import kernels
 
 
-def rice_cdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def rice_cdf(x: ArrayLike, nu: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """P(R <= x), R the length of a plane Gaussian vector with mean at distance nu: 1 - Q_1(nu, x).
 
     Parameters
@@ -44,7 +44,7 @@ def rice_cdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Float
     return call(kernels.rice_cdf, out, where, x=x, nu=nu)
 
 
-def rice_sf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def rice_sf(x: ArrayLike, nu: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """P(R > x), R the length of a plane Gaussian vector with mean at distance nu: Q_1(nu, x).
 
     Parameters
@@ -79,7 +79,9 @@ def rice_sf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Floats
     return call(kernels.rice_sf, out, where, x=x, nu=nu)
 
 
-def rice_logcdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def rice_logcdf(
+    x: ArrayLike, nu: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log P(R <= x) of the Rice law, see :func:`rice_cdf`.
 
     Parameters
@@ -113,7 +115,9 @@ def rice_logcdf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Fl
     return call(kernels.rice_logcdf, out, where, x=x, nu=nu)
 
 
-def rice_logsf(x: Any, nu: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def rice_logsf(
+    x: ArrayLike, nu: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log P(R > x) of the Rice law, see :func:`rice_sf`.
 
     Parameters

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Floats
-from rsbounds.special._call import call
+from rsbounds.special._call import Out, call
 from rsbounds_ext import kernels
 
 
-def skellam_cdf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def skellam_cdf(
+    k: ArrayLike, mu1: ArrayLike, mu2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """P(K1 - K2 <= k) for independent Poisson counts of means mu1 and mu2.
 
     For k >= 0 it is P(ncx2(2k + 2, 2 mu2) > 2 mu1), for k < 0 P(ncx2(-2k, 2 mu1) <= 2 mu2):
@@ -49,7 +51,9 @@ def skellam_cdf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = 
     return call(kernels.skellam_cdf, out, where, k=k, mu1=mu1, mu2=mu2)
 
 
-def skellam_sf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def skellam_sf(
+    k: ArrayLike, mu1: ArrayLike, mu2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """P(K1 - K2 > k) for independent Poisson counts of means mu1 and mu2.
 
     For k >= 0 it is P(ncx2(2k + 2, 2 mu2) <= 2 mu1), for k < 0 P(ncx2(-2k, 2 mu1) > 2 mu2):
@@ -89,7 +93,9 @@ def skellam_sf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = T
     return call(kernels.skellam_sf, out, where, k=k, mu1=mu1, mu2=mu2)
 
 
-def skellam_logcdf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def skellam_logcdf(
+    k: ArrayLike, mu1: ArrayLike, mu2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log P(K1 - K2 <= k) for independent Poisson counts of means mu1 and mu2.
 
     By the identities of :func:`skellam_cdf`.
@@ -127,7 +133,9 @@ def skellam_logcdf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any
     return call(kernels.skellam_logcdf, out, where, k=k, mu1=mu1, mu2=mu2)
 
 
-def skellam_logsf(k: Any, mu1: Any, mu2: Any, /, out: Any = None, *, where: Any = True) -> Floats:
+def skellam_logsf(
+    k: ArrayLike, mu1: ArrayLike, mu2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """log P(K1 - K2 > k) for independent Poisson counts of means mu1 and mu2.
 
     By the identities of :func:`skellam_sf`.

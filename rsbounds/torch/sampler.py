@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
 from rsbounds.sampling import Draw, block_seeds, block_size, largest_block
+from rsbounds.sampling.inputs import single
 from rsbounds.torch import _rows, draw
 from rsbounds.torch._ahead import mapped
 from rsbounds.torch._device import CELLS, Counts, autocast_type, home, memory_failure
@@ -29,7 +30,7 @@ class TorchSampler:
     number of samples and the kind of device, never on ``batch``: see
     :mod:`rsbounds.sampling`. Noise is drawn in float32 by torch's own generator, one seed
     for each block, and cast after it is added. Counts are summed on the device; the only
-    synchronisation is the one that reads them.
+    synchronisation is the one that reads them, where the inputs are on the host.
 
     A certificate rests on samples that are independent of each other. So the model must be in
     eval mode at every call, and once, at the first block of two rows or more, the scores of a
@@ -70,7 +71,8 @@ class TorchSampler:
     Raises
     ------
     ValueError
-        If an argument is out of its domain, the model's scores have the wrong shape, a part of
+        If an argument is out of its domain, an input isn't in floating point and finite, the
+        model's scores have the wrong shape, a part of
         the model is in training mode when called, or rows depend on each other or on chance.
     MemoryError
         When even one sample, or the noise of one block, doesn't fit on the device.
@@ -193,6 +195,7 @@ class TorchSampler:
                 )
 
     def _placed(self, x: Any) -> torch.Tensor:
+        single(x)
         x = self.centre(x)
         return (draw.whole(x) if self.sound_noise else x).to(self.device)
 

@@ -93,15 +93,31 @@ class Smooth(torch.nn.Module):
         super().__init__()
         self.base_classifier = base_classifier
         self.num_classes = count("num_classes", num_classes, 2)
-        self.sigma = sigma
         self.seed = count("seed", seed)
         self.samples = count("samples", samples, 1)
         self.runner_up = runner_up
-        self.scheme, self._noise = _scheme(sigma)
+        self._kept: tuple[torch.nn.Module, TorchSampler] | None = None
+        self.sigma = sigma
         autocast_type(autocast)
         self._options: dict[str, Any] = {"sound_noise": sound_noise, "autocast": autocast}
         self._calls = counter()
-        self._kept: tuple[torch.nn.Module, TorchSampler] | None = None
+
+    @property
+    def sigma(self) -> float | Scheme | FixedNoise | CertifiedNoise:
+        """The noise; setting it sets what is drawn and what is certified, from the next call on."""
+        return self._sigma
+
+    @sigma.setter
+    def sigma(self, sigma: float | Scheme | FixedNoise | CertifiedNoise) -> None:
+        self._scheme, self._noise = _scheme(sigma)
+        given = isinstance(sigma, Scheme | FixedNoise | CertifiedNoise)
+        self._sigma = sigma if given else self._scheme.parameters["sigma"]
+        self._kept = None  # it may be a sampler of other noise
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme that is certified by."""
+        return self._scheme
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Soft votes: the mean class probabilities of each input of a batch under noise.

@@ -79,7 +79,7 @@ def table(quick: bool = False) -> Table:
     rows: list[tuple[Any, ...]] = []
     share = ANGLE / np.pi  # of all directions, in the plane
     for opening in ("angle", "share"):
-        for dim in DIMS[::3] if quick else DIMS:
+        for dim in DIMS[::6] if quick else DIMS:
             angle = ANGLE
             if opening == "share":
                 angle = float(np.arcsin(np.sqrt(betaincinv((dim - 1) / 2, 0.5, 2 * share))))

@@ -1,4 +1,4 @@
-"""[S] Figure 11: the Renyi radius against the dimension, beside the exact one."""
+"""[S] Figure 11: the Rényi radius against the dimension, beside the exact one."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class CertifiedGenerator(nn.Module):
 
     References
     ----------
-    The valid form of Hong and Hong's generator: Sukenik, Kuvshinov, Guennemann, Lemma 20, with
+    The valid form of Hong and Hong's generator: Sukenik, Kuvshinov, Günnemann, Lemma 20, with
     :func:`rsbounds.envelope.radius`.
 
     Examples

@@ -215,9 +215,16 @@ class CertifiedNoise:
     ----------
     generator : CertifiedGenerator
         A copy is taken, in float64 and eval mode.
+
+    Raises
+    ------
+    ValueError
+        If its ``level`` is no :class:`SigmaNetwork`, whose floor is proven.
     """
 
     def __init__(self, generator: nn.Module) -> None:
+        if not isinstance(level := getattr(generator, "level", None), SigmaNetwork):
+            raise ValueError(f"level must be a SigmaNetwork; got {type(level).__name__}")
         self._generator: Any = frozen(generator)
         settle(self._generator)
         self.law = _law(repr(self._generator), *self._generator.state_dict().values())
@@ -252,7 +259,8 @@ class CertifiedNoise:
         }
         if sound:
             known |= rounding_slacks(kept)
-        scheme = METHODS["generator"].scheme(partial(_level_at, kept, sound), known, norm)
+        level = partial(_level_at, kept, sound)
+        scheme = METHODS["generator"].scheme(level, known, norm, proven=True)
         return replace(scheme, sampler=self.sampler, law=self.law)
 
 

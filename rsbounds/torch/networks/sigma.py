@@ -154,7 +154,7 @@ class SigmaNetwork(nn.Module):
             _rounding.settle(network)
             more["rounding"] = SigmaNetwork.rounding(network)
         lip, floor = lipschitz_upper_bound(network), self.sigma_min
-        return schemes.lipschitz(partial(_level, network), lip, floor, dim, **more)
+        return schemes.lipschitz(partial(_level, network), lip, floor, dim, **more, proven=True)
 
 
 # a module-level function, so that a scheme can be sent to another process

@@ -53,7 +53,7 @@ def semielastic(
 
     References
     ----------
-    Sukenik, Kuvshinov, Guennemann, Theorem 7.
+    Sukenik, Kuvshinov, Günnemann, Theorem 7.
 
     Examples
     --------

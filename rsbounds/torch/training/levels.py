@@ -54,7 +54,7 @@ def data_dependent_sigma(
     References
     ----------
     Alfarra, Bibi, Torr, Ghanem, Data dependent randomized smoothing; Sukenik, Kuvshinov,
-    Guennemann, Algorithm 1.
+    Günnemann, Algorithm 1.
 
     Examples
     --------

@@ -5,6 +5,7 @@
 #include <cfenv>
 
 #include "lipschitz.hpp"
+#include "renyi.hpp"
 #include "small_df.hpp"
 
 namespace rsb::api {
@@ -17,6 +18,9 @@ inline double flagged(double x) {
 inline double log_ndtr(double z) { return flagged(rsb::log_ndtr(z)); }
 inline double ndtri(double p) { return flagged(rsb::ndtri(p)); }
 inline double ndtri_exp(double log_p) { return flagged(rsb::ndtri_exp(log_p)); }
+inline double round_down(double value, double error) { return flagged(rounded(value, error, -inf)); }
+inline double round_up(double value, double error) { return flagged(rounded(value, error, inf)); }
+inline double half_gap(double p_a, double p_b) { return flagged(rsb::half_gap(p_a, p_b)); }
 inline double ball_score(double u, double dim, double s) {
     return flagged(rsb::ball_score(u, dim, s));
 }
@@ -143,6 +147,10 @@ inline double pair_certified(double distance, double z_a, double z_b, double gap
     const Budget p{z_a, z_b, gap, sigma, dim, mean_lip};
     if (!(p.valid() && distance >= 0 && sigma1 >= 0)) return flagged(nan);
     return certified(p, SigmaRange{sigma1, sigma1}, distance, sigma1 > sigma);
+}
+
+inline double renyi_radius(double p_a, double p_b, double sigma0, double sigma1, double dim) {
+    return flagged(rsb::renyi_radius(p_a, p_b, sigma0, sigma1, dim));
 }
 
 }  // namespace rsb::api

@@ -41,26 +41,27 @@ struct Saddle {
     double shift;
 };
 
-// phi0 and log(1 + tau) for tau, or for 1 + tau = (root 2^-power)^2 where tau < -0.25
+// phi0 and log(1 + tau) for tau >= -0.25, or for 1 + tau = (root 2^-power)^2 where tau < -0.25
 struct Exponent {
     Sum2 phi0, log_ratio;
 };
 RSB_INLINE Exponent exponent_near(double mu, Sum2 square, double tau) {  // square = h tau^2
     const Sum2 defect = log1p_defect_two(tau);
-    return {-(defect * mu + square), -defect + tau};
+    const Sum2 log = fast_two_sum(tau, -defect.hi);
+    return {-(defect * mu + square), {log.hi, log.lo - defect.lo}};
 }
 RSB_INLINE Exponent exponent_deep(double mu, Sum2 h, Sum2 tau, double root, double power) {
     const Sum2 log = log_two(root) - times_ln2(power), twice = {2 * log.hi, 2 * log.lo};
     return {(twice - tau) * mu - h * (tau * tau), twice};
 }
 
+// rho = sqrt(x), or 0: to be found
 RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
     Saddle p;
     p.mu = 0.5 * dim;
     p.h = 0.5 * nc.hi;
     const Sum2 h = {p.h, 0.5 * nc.lo};
-    const double snc = nc.hi * x;
-    p.c2 = snc < 1e300 ? std::sqrt(p.mu * p.mu + snc) : std::sqrt(nc.hi) * rho.hi;
+    p.c2 = std::sqrt(p.mu * p.mu + nc.hi * x);
     const double far = p.mu + p.c2, ratio = x / far;
     Exponent e;
     if (ratio > 0.75) {
@@ -75,6 +76,7 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
         const double low = 0.5 * excess.lo - (line.lo + square.lo + p.tau * (m.lo + nc.lo));
         p.shift = ((rest.hi - square.hi) + (rest.lo + low)) / (1 + p.tau);
     } else {  // x and root may underflow where rho does not
+        if (rho.hi == 0) rho = square_root(x);
         const bool tiny = rho.hi < 1e-200;
         const double up = tiny ? 0x1p600 : 1;
         const Sum2 big = {rho.hi * up, rho.lo * up};
@@ -89,7 +91,7 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
         const Sum2 d = Sum2{0.5 * y.hi, 0.5 * y.lo} + -p.mu;
         p.shift = value(d - h * square);
     }
-    p.phi0 = e.phi0 + -p.tau * p.shift;
+    p.phi0 = {e.phi0.hi, std::fma(-p.tau, p.shift, e.phi0.lo)};
     p.log_ratio = e.log_ratio;
     return p;
 }
@@ -117,7 +119,10 @@ struct Tail {
         const Scaled2 e = exp_two(phi0);
         return rsb::scaled(value(e.value * scaled), e.power);
     }
-    Sum2 centred() const { return line() + -0.5 * std::tanh(0.5 * pole); }  // small - 1/2
+    Sum2 centred() const {  // small - 1/2
+        const double e = std::expm1(pole);
+        return line() + (pole < 40 ? -0.5 * e / (e + 2) : -0.5);
+    }
     double below() const { return upper ? 1 - small() : small(); }
     double above() const { return upper ? small() : 1 - small(); }
     Sum2 log_small_two() const {
@@ -152,7 +157,7 @@ RSB_INLINE Tail tail_from(Sum2 phi0, Sum2 scaled, const Integral& i, bool upper,
                           double beta) {
     if (i.pole < inf && !(phi0.hi > -0.5)) {
         const vec e = exp_neg(vec{-phi0.hi - i.pole, -i.pole, 0, 0});
-        scaled = scaled + e[0] / (1 + e[1]);
+        scaled = scaled + i.rule * (e[0] / (1 + i.rule * e[1]));
     }
     return {phi0, scaled, i.density, i.drift, i.pole, upper, log_ratio, beta};
 }
@@ -164,11 +169,10 @@ RSB_INLINE Tail tail_at(const Saddle& p, const Integral& i) {
     return tail_from(p.phi0, {i.tail.hi, i.tail.lo + move}, i, upper, p.log_ratio, p.beta);
 }
 
-RSB_CLONES
 inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess, bool drift = false) {
     const Saddle p = saddle_at(dim, nc, x, rho, excess);
-    if (!(p.tau < 1e100)) return tail_at(p, {{1 / p.tau, 0}, 1, 0, inf});
-    return tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi, drift));
+    if (!(p.tau < 1e100)) return tail_at(p, {{1 / p.tau, 0}, 1, 0, inf, 1});
+    return tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi, !(p.phi0.hi > -0.5), drift));
 }
 
 // D = rho^2 - s^2 - N in two parts, however rho - s would round
@@ -204,7 +208,7 @@ inline Tail ball_tail(double u, double rho, double dim, double s, bool drift = f
 }
 
 inline Tail ncx2_tail(double x, double df, double nc) {
-    return tail_of(df, {nc, 0}, x, square_root(x), ncx2_excess(x, df, nc));
+    return tail_of(df, {nc, 0}, x, {0, 0}, ncx2_excess(x, df, nc));
 }
 
 inline bool ball_domain(double u, double dim, double s) {

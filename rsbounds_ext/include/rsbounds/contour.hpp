@@ -42,10 +42,10 @@ struct Integral {
     Sum2 tail;       // the tail on the side of sign(tau), over e^phi0, but for the pole's part
     double density;  // density of Y times (1 + tau), over e^phi0
     double drift;    // the same with weight 1/g - 1: what d/ds needs
-    double pole;     // e: the tail's other part is 1/(1 + e^e)
+    double pole;     // e: the tail's other part is 1/(e^e + 1), or -1/(e^e - 1)
+    double rule;     // the sign in it: 1 if the nodes are half integers, -1 if whole
 };
 
-constexpr double near_gaussian = 350, gaussian_law = 2e4;  // where nodes.hpp has other nodes
 constexpr double aliasing = 42, line = 4.47;  // a and k of the quadrature, see the top
 
 // hq with 1 - c = r/(r + k): B = ((r + k)/r - r/(r + k))^2 = (k (2 r + k)/p)^2, p = r (r + k), so
@@ -84,54 +84,60 @@ RSB_INLINE Vec2 near_quotient(double tau, vec v, Vec2 ec, vec es) {
 // quotient; near it the first four quotients, which make up the sum, are formed with one rounding.
 template <bool far, class Nodes>
 RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
-    vec tails = {}, lead = {}, densities = {}, drifts = {};
-    for (int k = 0; k < Nodes::limit; k += lanes) {
-        const Node n = nodes.at(k);
-        const vec v = n.v, ec = n.cos + n.rest, es = n.sin;
+    vec leads = {}, tails = {}, densities = {}, drifts = {};
+    nodes.each([&](const Node& n, bool first) __attribute__((always_inline)) {
+        const vec v = n.v, ec = n.lead + n.rest, es = n.sin;
         densities += ec - es;
         if (drift) drifts += ((2.0 + v) * es - v * ec) / (1.0 + v);
-        if (k == 0 && !far) {
-            const Vec2 r = near_quotient(tau, v, {n.cos, n.rest}, es);
-            lead = r.hi, tails = r.lo;
-            continue;
+        if (first && !far) {
+            const Vec2 r = near_quotient(tau, v, {n.lead, n.rest}, es);
+            leads = r.hi, tails = r.lo;
+            return;
         }
-        const vec tv = tau + v, square = tv * tv + 4.0 * v;
-        const vec top = far ? v * (4.0 + 3.0 * tau + v) * ec + tau * (2.0 + tv) * es
-                            : (tau - v) * ec - (2.0 + tv) * es;
-        if (far && k == 0) {
-            lead = n.cos, tails = n.rest - top / square;
+        const vec tv = tau + v, square = fused(tv, tv, 4.0 * v);
+        if (far) {
+            const vec top = v * (4.0 + 3.0 * tau + v) * ec + tau * (2.0 + tv) * es;
+            tails += n.rest - top / square;
+            if (first) leads = n.lead;
         } else {
-            tails += far ? ec - top / square : top / square;
+            tails += ((tau - v) * ec - (2.0 + tv) * es) / square;
         }
-        if (n.last) break;
-    }
+    });
     // 2/pi in two parts, the first of 26 bits
     const double high = 0x1.45f3068p-1 * nodes.step, low = 0x1.727220a94fe14p-27 * nodes.step;
     const double scale = high + low, side = tau < 0 ? -1 : 1;
-    const Sum2 all = two_sum(lead[0], lead[2]) + two_sum(lead[1], lead[3]) + sum(tails);
+    const Sum2 all = (far ? nodes.leads(leads) : exact_sum(leads)) + sum(tails);
     const Sum2 main = two_prod(side * all.hi, high);
     Integral out;
     out.tail = fast_two_sum(main.hi, main.lo + side * (all.hi * low + all.lo * high));
     if (far) out.tail = out.tail / tau;
-    out.density = scale * sum(densities);
-    out.drift = scale * sum(drifts);
+    out.density = scale * (sum(densities) + (Nodes::whole ? 0.5 : 0));
+    out.drift = drift ? scale * sum(drifts) : 0;
     return out;
 }
 
-template <class Nodes>
-RSB_INLINE Integral over(const Nodes& nodes, double tau, double c2, bool drift) {
-    return tau * tau * c2 > 1 ? over<true>(nodes, tau, drift) : over<false>(nodes, tau, drift);
+template <bool far>
+RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, bool drift, double& step) {
+    // to 26 bits: k step, (k + 1/2) step are exact
+    if (c2 < 350) {
+        step = leading(quadrature_step(c2));
+        return over<far>(AnyNodes{mu, beta, step}, tau, drift);
+    }
+    const bool twelve = c2 >= 2e4;
+    step = leading((twelve ? Twelve::kappa : Sixteen::kappa) / std::sqrt(c2));
+    return c2 < 1200 ? over<far>(TableNodes<From350, far>(mu, beta, step), tau, drift)
+           : c2 < 2e4 ? over<far>(TableNodes<From1200, far>(mu, beta, step), tau, drift)
+           : c2 < 6e4 ? over<far>(TableNodes<From2e4, far>(mu, beta, step), tau, drift)
+                      : over<far>(TableNodes<From6e4, far>(mu, beta, step), tau, drift);
 }
 
-// `drift` is 0 where it is not asked for
+// `far`: from the pole, as e^phi0 says; `drift` is 0 where it is not asked for
 RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, double root,
-                            double excess, bool drift) {
-    // to 26 bits: (k + 1/2) step is exact
-    const double step = leading(c2 < near_gaussian ? quadrature_step(c2) : kappa / std::sqrt(c2));
-    Integral out =
-        c2 < near_gaussian  ? over(AnyNodes{mu, beta, step}, tau, c2, drift)
-        : c2 < gaussian_law ? over(TableNodes<7, 7, 10, 12, 12>(mu, beta, step), tau, c2, drift)
-                            : over(TableNodes<3, 4, 5, 4, 5>(mu, beta, step), tau, c2, drift);
+                            double excess, bool far, bool drift) {
+    double step;
+    Integral out = far ? contour<true>(mu, beta, c2, tau, drift, step)
+                       : contour<false>(mu, beta, c2, tau, drift, step);
+    out.rule = far && c2 >= 350 ? -1 : 1;
     out.pole = std::fabs(excess) * step < 2 * pi * root
                    ? 2 * pi * std::fabs(tau / (1 + root)) / step
                    : std::numeric_limits<double>::infinity();

@@ -16,7 +16,7 @@
 
 #include <cstdlib>
 
-#include "gain.hpp"
+#include "median.hpp"
 
 namespace rsb {
 
@@ -42,6 +42,7 @@ struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
         return {k, std::fabs(m), std::fabs(m) * (1 + k), t, up ? t : -t};
     }
     double log_slope(double) const { return rate; }
+    bool up_first(double) const { return true; }  // the branch that binds as a rule
     SemiElastic scaled(int e) const { return {times_power(rate, -e)}; }
 };
 
@@ -56,6 +57,7 @@ struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
         return {low / sigma, change, change * (2 - change), low > floor ? t * sigma / low : 0};
     }
     double log_slope(double sigma) const { return lip / sigma; }
+    bool up_first(double) const { return false; }
     LipschitzSigma scaled(int e) const { return {lip, scaled_down(floor, e)}; }
 };
 
@@ -67,6 +69,10 @@ struct SigmaRange {  // low <= sigma(y) <= high wherever y is
         return {(up ? high : low) / sigma, change, change * (up ? 2 + change : 2 - change)};
     }
     double log_slope(double) const { return 0; }
+    bool up_first(double sigma) const {
+        const double down = sigma - low;
+        return high - sigma > down * (1 + 0.5 * down / sigma);
+    }
     SigmaRange scaled(int e) const { return {scaled_down(low, e), times_power(high, e)}; }
 };
 
@@ -90,15 +96,30 @@ struct Budget {
 struct Excess {
     double value, error;
     double slope;  // by the logarithm of the distance; or NaN
-    bool passed() const { return value + error <= 0; }  // never for NaN
+    bool passed() const { return std::islessequal(value + error, 0); }  // never for NaN
+    bool failed() const { return std::isgreater(value - error, 0); }
 };
 
-// X_A + X_B (X_A alone when both are equal): certified iff below 0. Where both scores are known
-// themselves they are added: next to a large gap the gains' sum has lost its digits.
+enum class Effort { rough, exact, slope };  // rough: NaN where the median form does not do
+
+// X_A + X_B, or the excess of P0 of the median's ball where z_b = -z_a (median.hpp): certified iff
+// below 0. Where both scores are known themselves they are added: next to a large gap the gains'
+// sum has lost its digits.
 template <class Envelope>
-Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Start (&near)[2]) {
+Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Effort effort,
+              Start (&near)[2]) {
     const Ratio r = e.at(distance, p.sigma, up);
     const double alpha = (1 + p.mean_lip) * distance / p.sigma, target = p.target();
+    if (p.symmetric() && target > 0.01) {
+        const MedianBall ball = median_ball(alpha, r, up, p.dim);
+        if (ball.known) {
+            const Gain g = effort == Effort::rough
+                               ? rough_gain(ball, -target, up)
+                               : median_gain(ball, -target, up, effort == Effort::slope);
+            return {g.value, g.error, g.slope};
+        }
+    }
+    if (effort == Effort::rough) return {nan, nan, nan};
     Gain g = gain(-p.z_a, alpha, r, up, p.dim, near[0]);
     if (!p.symmetric()) {
         const Gain b = gain(p.z_b, alpha, r, up, p.dim, near[1]);
@@ -113,7 +134,9 @@ Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Star
 template <class Envelope>
 bool certified(const Budget& p, const Envelope& e, double distance, bool up) {
     Start near[2];
-    return excess(p, e, distance, up, near).passed();
+    const Excess rough = excess(p, e, distance, up, Effort::rough, near);
+    if (rough.passed() || rough.failed()) return rough.passed();
+    return excess(p, e, distance, up, Effort::exact, near).passed();
 }
 
 // X of about the budget -gap/2, in units that differ: from the first cumulants alone. D under sigma0
@@ -124,77 +147,98 @@ double rough_excess(const Budget& p, const Envelope& e, double distance, bool up
     const double alpha = (1 + p.mean_lip) * distance / p.sigma, k2 = r.k * r.k;
     if (!(r.change2 > 1e-100 * alpha)) return alpha - 0.5 * p.gap;  // as good as equal
     const double s0 = alpha / r.change2, nc0 = s0 * s0, nc1 = nc0 * k2, z = 0.5 * p.gap;
-    const double v0 = 2 * p.dim + 4 * nc0, v1 = 2 * p.dim + 4 * nc1, sd = std::sqrt(v0);
-    const double third = 8 * (p.dim + 3 * nc0) / (6 * v0), b = up ? z : -z;  // skewness sd/6
-    const double fourth = 2 * (p.dim + 4 * nc0) / v0 * (z * z - 3) -
-                          third * third * (2 * z * z - 5);
-    const double d0 = b * (sd + fourth / sd) + third * (z * z - 1);
-    const double median = -8 * (p.dim + 3 * nc1) / (6 * v1);
-    return ((up ? k2 * median - d0 : d0 - k2 * median) + p.dim * r.change2 + alpha * s0 * (1 + k2)) / sd;
+    const double v0 = 2 * p.dim + 4 * nc0, w = 1 / (0.5 * p.dim + nc1), sd = std::sqrt(v0);
+    const double third = 8 * (p.dim + 3 * nc0) / (6 * v0), fourth = 2 * (p.dim + 4 * nc0) / v0;
+    const double b = up ? z : -z, z2 = z * z, square = third * third;  // skewness sd/6
+    const double fifth = 3.2 * (p.dim + 5 * nc0) / v0 * (z2 * (z2 - 6) + 3) -
+                         third * (6 * fourth * (z2 * (z2 - 5) + 2) -
+                                  square * (2 / 3.) * (z2 * (12 * z2 - 53) + 17));
+    const double d0 = b * (sd + (fourth * (z2 - 3) - square * (2 * z2 - 5)) / sd) +
+                      (third * (z2 - 1) + fifth / v0);
+    const double median = median_series<2>(0.5 * nc1 * w, w);
+    const double moved = p.dim * r.change2 + alpha * s0 * (1 + k2);
+    const double x = ((up ? k2 * median - d0 : d0 - k2 * median) + moved) / sd;
+    // in units of the score, by the quantile's first two derivatives
+    const double scale = sd / std::fmax(sd + 2 * third * b, 0.3 * sd);
+    const double bow = (up ? -x : x) * third / sd * (scale * scale);
+    return scale * x * (1 + bow / (1 + std::fabs(bow)));
 }
 
-// A radius near the smaller root, and its branch in `up`; 0 where there seems to be none.
+struct Guess {
+    double r;     // near the root; 0 where there seems to be none
+    double bend;  // f''/2 f' there by the distance over r, less that of the parabola through f(0)
+};
+
+// By parabolas through the last three values of rough_excess, the first at the origin.
 template <class Envelope>
-double guess(const Budget& p, const Envelope& e, bool both, bool& up) {
-    const double cap = both ? p.cohen() : inf, slope = e.log_slope(p.sigma) * p.sigma;
-    double last = 0, f_last = slope > 0 ? -0.5 * p.gap : rough_excess(p, e, last, up);
-    if (both && slope == 0) {
-        const double other = rough_excess(p, e, last, !up);
-        if (other > f_last) up = !up, f_last = other;
-    }
-    if (!(f_last < 0)) return 0;
-    // the metric of shift and scale at high dimension, then secants
-    const double growth = 2 * p.dim * slope * slope;
-    const double start = growth < inf ? p.cohen() / std::sqrt(1 + growth)
-                                      : p.cohen() / std::sqrt(2 * p.dim) / slope;
-    double r = start, before = 1;
+Guess guess(const Budget& p, const Envelope& e, bool up, double r, double cap) {
+    const bool level = e.log_slope(p.sigma) > 0;  // the excess at 0 is -z_a itself
+    const double f0 = level ? -0.5 * p.gap : rough_excess(p, e, 0, up), start = r;
+    if (!(f0 < 0)) return {0, 0};
+    double f_last = f0, last = 0, older = nan, chord_last = nan, bend = 0, error = 1, before = 1;
     for (int i = 0; i < 8; ++i) {
-        double f = rough_excess(p, e, r, up);
-        if (both && i == 1) {
-            const double other = rough_excess(p, e, r, !up);
-            if (other > f) up = !up, f = other;
-        }
-        double next = r - f * ((r - last) / (f - f_last));
-        if (f != f) return start;
+        const double f = rough_excess(p, e, r, up), chord = (f - f_last) / (r - last);
+        if (f != f) return {start, 0};
+        const double curve = i > 0 ? (chord - chord_last) / (r - older) : 0;
+        const double slope = chord + curve * (r - last), square = slope * slope - 4 * curve * f;
+        double next = r - (square > 0 ? 2 * f / (slope + std::sqrt(square)) : f / chord);
         if (!(next > 0 && next < cap)) next = f > 0 ? 0.5 * r : 2 * r;
-        last = r, f_last = f, r = next;
-        const double step = std::fabs(r / last - 1);  // its error is about step * before
-        if (step * before <= 1e-8 && !(both && i == 0)) break;
-        before = step;
+        if (i > 0) bend = curve * r / slope - (level ? 1 + (f0 - f) / (slope * r) : 0);
+        older = last, last = r, f_last = f, chord_last = chord, r = next;
+        const double step = std::fabs(r / last - 1);
+        if (step * before * error <= 1e-8) break;  // the error after this step, about
+        error = before, before = step;
     }
-    return r > 0.01 * start && r < cap ? r : start;
+    return r > 0.01 * start && r < cap ? Guess{r, bend} : Guess{start, 0};
+}
+
+// The radius of shift and scale in their metric at high dimension, where guesses begin.
+template <class Envelope>
+double first_guess(const Budget& p, const Envelope& e) {
+    const double slope = e.log_slope(p.sigma) * p.sigma, growth = 2 * p.dim * slope * slope;
+    return growth < inf ? p.cohen() / std::sqrt(1 + growth)
+                        : p.cohen() / std::sqrt(2 * p.dim) / slope;
 }
 
 // Largest radius accepted on one branch, at most `cap`, and 1e-12 to 1e-11 below the root of the
 // excess. A step goes to the root of the parabola that has the value and slope found last and the
-// value before (the first: that at the origin), less a margin: what is evaluated next is meant to
-// be returned. Invariant: low <= r <= high, low has passed or is 0, high has not (NaN included).
+// guess's bend (later: the value before), less a margin: what is evaluated next is meant to be
+// returned, and its slope is not asked for. Invariant: low <= r <= high, low has passed or is 0,
+// high has not (NaN included).
 template <class Envelope>
-double branch_radius(const Budget& p, const Envelope& e, bool up, double r, double cap) {
+double branch_radius(const Budget& p, const Envelope& e, bool up, Guess near_root, double cap) {
+    double r = near_root.r;
     if (r == 0) {
         if (!certified(p, e, 0.0, up)) return 0;
         r = 0.1 * p.cohen();
     }
     Start near[2];
-    double low = 0, high = inf, last = 0;
+    if (r >= cap && excess(p, e, cap, up, Effort::rough, near).passed()) return cap;
+    double low = 0, high = inf, last = 0, slope = nan, step = r < cap ? 1 : 0;
     double f_last = e.log_slope(p.sigma) > 0 ? -p.target() : nan;
     for (int i = 0; i < 300; ++i) {
         r = std::fmin(r, cap);
-        const Excess x = excess(p, e, r, up, near);
-        const double f = x.value, back = (last - r) / r;
-        const double slope = x.slope > 0 ? x.slope : (f_last - f) / back;  // by log r
+        const Effort effort = std::fabs(step) < 1e-4 ? Effort::exact : Effort::slope;
+        const Excess x = excess(p, e, r, up, effort, near);
+        const double f = x.value, back = (last - r) / r, chord = (f_last - f) / back;
+        const bool fresh = std::isgreater(x.slope, 0);  // NaN raises no flag
+        if (fresh) slope = x.slope;
+        else if (!std::isgreater(slope, 0) || std::fabs(back) > 1e-7) slope = chord;  // by log r
         const double margin = 1.25 * x.error + 5e-13 * slope;
         (x.passed() ? low : high) = r;
         if (i == 1 && low == 0 && !certified(p, e, 0.0, up)) break;  // sigma alone rules it out
         const bool small = std::fabs(f) <= 1e-3 * std::fmin(p.target(), 10);
         if (x.passed() && (r == cap || (small && -f <= 1.5 * margin))) break;
-        const double curve = ((f_last - f) / back - slope) / back;
+        const double parabola = fresh && chord == chord ? (chord - slope) / back : 0;
+        const double curve = parabola + (i == 0 ? near_root.bend * slope : 0);
         const double aim = f + margin, square = slope * slope - 4 * curve * aim;
-        const double step = square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope;
+        step = square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope;
         const bool stuck = !small && std::fabs(step) <= 2e-13;  // a slope as good as vertical
         double next = r - step * r;
-        if (!(next > low && next < high) || stuck || i > 20)
+        if (!(next > low && next < high) || stuck || i > 20) {
             next = high < inf ? 0.5 * (low + high) : 2 * low;
+            step = 1;
+        }
         if (high - low <= 2e-12 * low) break;
         last = r, f_last = f, r = next;
     }
@@ -222,9 +266,12 @@ double envelope_radius(Budget p, Envelope e) {
     double trivial;
     if (!searchable(p, e, trivial)) return trivial;
     const int power = scale(p, e);
-    bool up = true;
-    const double start = guess(p, e, true, up), first = branch_radius(p, e, up, start, p.cohen());
-    return first > 0 ? scaled_down(branch_radius(p, e, !up, first, first), power) : 0;
+    const double cap = p.cohen();
+    bool up = e.up_first(p.sigma);
+    Guess root = guess(p, e, up, first_guess(p, e), cap);
+    if (root.r > 0 && rough_excess(p, e, root.r, !up) > 0) up = !up, root = guess(p, e, up, root.r, cap);
+    const double first = branch_radius(p, e, up, root, cap);
+    return first > 0 ? scaled_down(branch_radius(p, e, !up, {first, 0}, first), power) : 0;
 }
 
 template <class Envelope>
@@ -232,8 +279,8 @@ double lone_branch_radius(Budget p, Envelope e, bool up) {
     double trivial;
     if (!searchable(p, e, trivial)) return trivial;
     const int power = scale(p, e);
-    const double start = guess(p, e, false, up);
-    return scaled_down(branch_radius(p, e, up, start, inf), power);
+    const Guess root = guess(p, e, up, first_guess(p, e), inf);
+    return scaled_down(branch_radius(p, e, up, root, inf), power);
 }
 
 }  // namespace rsb

@@ -42,7 +42,7 @@ struct Gain {
 // e^phi0 over the normal density at the score z
 inline double over_normal(const Tail& t, double z) {
     z = std::fabs(z);
-    return z > 1 ? mills(z) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + t.phi0.hi);
+    return z > 8 ? mills(z) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + t.phi0.hi);
 }
 
 // dG along (drho, -ds) at (s, rho): two terms of one sign; `over` is over_normal there

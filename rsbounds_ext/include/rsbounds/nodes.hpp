@@ -17,43 +17,92 @@
 //               at e^-45.
 #pragma once
 
+#include <utility>
+
 #include "simd.hpp"
+#include "twofold.hpp"
 
 namespace rsb {
 
 struct Node {
-    vec v, cos, rest, sin;  // v, E cos T in two parts, E q sin T
-    bool last;           // what lies beyond these four is below 1e-17 of the sum
+    vec v, lead, rest, sin;  // v, E cos T in two parts, E q sin T
 };
+
+RSB_INLINE Sum2 exact_sum(vec a) { return two_sum(a[0], a[2]) + two_sum(a[1], a[3]); }
 
 constexpr vec halves = {0.5, 1.5, 2.5, 3.5};
 
 struct AnyNodes {
-    static constexpr int limit = 1 << 20;
+    static constexpr bool whole = false;  // q = (k + 1/2) step
     double mu, beta, step;
-    RSB_INLINE Node at(int k) const {
-        const vec q = (halves + double(k)) * step, v = q * q;
-        const LogAtan la = log1p_atan(q, v);
-        const vec i1 = 1.0 / (1.0 + v), i2 = i1 * i1;
-        const vec exponent = mu * (la.log1p + v) + beta * v * (1.0 + (3.0 + v) * i2);
-        const vec angle = 2.0 * (mu * la.defect + beta * q * v * (2.0 + v) * i2);
-        vec e = exp_neg(-exponent);
-        const SinCos sc = sincos(angle, e);
-        // the next node's exponent, extrapolated
-        const bool last = !(2 * exponent[lanes - 1] - exponent[lanes - 2] < 40);
-        return {v, e * sc.cos, vec{}, e * (q * sc.sin), last};
+    RSB_INLINE Sum2 leads(vec first) const { return exact_sum(first); }
+    template <class F>
+    RSB_INLINE void each(F use) const {
+        for (int k = 0;; k += lanes) {
+            const vec q = (halves + double(k)) * step, v = q * q;
+            const LogAtan la = log1p_atan(q, v);
+            const vec i1 = 1.0 / (1.0 + v), i2 = i1 * i1;
+            const vec exponent = mu * (la.log1p + v) + beta * v * (1.0 + (3.0 + v) * i2);
+            const vec angle = 2.0 * (mu * la.defect + beta * q * v * (2.0 + v) * i2);
+            vec e = exp_neg(-exponent);
+            const SinCos sc = sincos(angle, e);
+            const vec c = e * sc.cos, zero = {};
+            use(Node{v, k == 0 ? c : zero, k == 0 ? zero : c, e * (q * sc.sin)}, k == 0);
+            // the next node's exponent, extrapolated: what lies beyond is below 1e-17 of the sum
+            if (!(2 * exponent[lanes - 1] - exponent[lanes - 2] < 40)) break;
+        }
     }
 };
 
-constexpr double kappa = 0.3;
-static constexpr vec gaussian[4] = {  // exp(-2 (kappa (k + 1/2))^2)
-    {0.9559974818331, 0.6669768108584744, 0.32465246735834974, 0.11025052530448523},
-    {0.02612140985391824, 0.004317840007633081, 0.0004979554215032739, 4.0065297392951096e-05},
-    {2.2490559670323463e-06, 8.808179196460577e-08, 2.406722436301053e-09, 4.587962487139299e-11},
-    {6.101936677605337e-13, 5.661995516948962e-15, 3.665433395601051e-17, 1.6555226620987754e-19}};
+// exp(-2 (kappa k)^2) at k = 1, 2, ... (whole) or 1/2, 3/2, ...; low: what the first four leave out.
+// total: of all, and half the one at 0
+struct Sixteen {
+    static constexpr double kappa = 0x1.34p-2;
+    static constexpr int vectors = 4;
+    static constexpr vec whole[] = {
+        {0.8344864938746059, 0.4849279853846237, 0.19623379748221237, 0.05529794504615489},
+        {0.010851325749369665, 0.0014828432114607597, 0.0001411062628134363, 9.350524453063455e-06},
+        {4.3148358150858835e-07, 1.3865361708822975e-08, 3.1026783578171626e-10, 4.834826938011188e-12},
+        {5.246428204618691e-14, 3.964470212293717e-16, 2.0861484431872694e-18, 7.644408403052229e-21}};
+    static constexpr vec half[] = {
+        {0.9557731544996355, 0.6655695614056678, 0.3227533065457781, 0.10898997988781946},
+        {0.02562955517900875, 0.004196953805390979, 0.00047859254958792065, 3.8004611909952075e-05},
+        {2.1015769408969737e-06, 8.09269012481506e-08, 2.1700970269368025e-09, 4.052322647509247e-11},
+        {5.269476907349271e-13, 4.771661402968608e-15, 3.0089180221720123e-17, 1.321264348534194e-19}};
+    static constexpr vec half_low = {-4.05742094782632e-17, 1.7035939448532492e-17, 1.7894452460223038e-17, -4.897978367494888e-18};
+    static constexpr Sum2 total = {2.0834312931997925, 1.475629464435008e-16};
+};
+struct Twelve {
+    static constexpr double kappa = 0x1.58p-2;
+    static constexpr int vectors = 3;
+    static constexpr vec whole[] = {
+        {0.7979510631289964, 0.405419870646715, 0.13115544314703928, 0.027015942480265117},
+        {0.0035432879080340945, 0.0002959002122515459, 1.5733908731181192e-05, 5.326972955014612e-07},
+        {1.1483568690593213e-08, 1.5762524280470687e-10, 1.3776128336776715e-12, 7.666216973502981e-15}};
+    static constexpr vec half[] = {
+        {0.9451354750207381, 0.6017922351499091, 0.2439785301306736, 0.062980942666889},
+        {0.010351879741726399, 0.0010833824473421316, 7.219329885048652e-05, 3.0631234127793196e-06},
+        {8.275316592959947e-08, 1.423499294132548e-09, 1.5591302934607567e-11, 1.0873267660650737e-13}};
+    static constexpr vec half_low = {-8.332640106089001e-18, -1.994139379443771e-17, -1.24911493115257e-18, 8.827503120198966e-19};
+    static constexpr Sum2 total = {1.8653977857719073, 3.2983048083625276e-17};
+};
 
-constexpr vec gaussian_low = {-5.3177263628265353e-17, 2.1932828006690338e-17,
-                              -9.10471120916123e-18, -4.331145610647016e-18};
+// Numbers of coefficients, a line for each four nodes: of P, of S, of e^x, of the sine, of the cosine
+struct Orders {
+    int p, s, exp, sin, cos;
+};
+struct From350 : Sixteen {
+    static constexpr Orders orders[] = {{7, 7, 7, 6, 6}, {7, 8, 10, 9, 9}, {7, 8, 11, 11, 12}, {5, 5, 10, 12, 12}};
+};
+struct From1200 : Sixteen {
+    static constexpr Orders orders[] = {{5, 5, 6, 5, 5}, {6, 6, 8, 7, 7}, {5, 6, 8, 8, 8}, {3, 3, 6, 8, 8}};
+};
+struct From2e4 : Twelve {
+    static constexpr Orders orders[] = {{4, 4, 5, 4, 4}, {4, 4, 5, 5, 5}, {3, 3, 5, 5, 5}};
+};
+struct From6e4 : Twelve {
+    static constexpr Orders orders[] = {{3, 3, 4, 3, 4}, {3, 3, 4, 4, 4}, {2, 3, 4, 4, 4}};
+};
 
 // Taylor's, sin T/T and cos T in T^2
 static constexpr double exp_series[] = {
@@ -68,30 +117,47 @@ static constexpr double cos_series[] = {
     -2.755731922398589e-07, 2.08767569878681e-09, -1.1470745597729725e-11,
     4.779477332387385e-14, -1.5619206968586225e-16, 4.110317623312165e-19, -8.896791392450574e-22};
 
-// Numbers of coefficients: of P, of S, of e^x, of the sine and of the cosine.
-template <int P, int S, int X, int Sin, int Cos>
+// the coefficients of P and of S, four at a time
+static constexpr vec p_mu[] = {{1 / 2., -1 / 3., 1 / 4., -1 / 5.}, {1 / 6., -1 / 7., 1 / 8., -1 / 9.}};
+static constexpr vec p_beta[] = {{5, -7, 9, -11}, {13, -15, 17, -19}};
+static constexpr vec s_mu[] = {{2 / 3., -2 / 5., 2 / 7., -2 / 9.}, {2 / 11., -2 / 13., 2 / 15., -2 / 17.}};
+static constexpr vec s_beta[] = {{4, -6, 8, -10}, {12, -14, 16, -18}};
+
+template <class Table, bool far>
 struct TableNodes {
-    static constexpr int limit = 16;
+    static constexpr bool whole = far;
+    static constexpr int most = (Table::orders[1].s + lanes - 1) / lanes;
     double step;
-    vec p[P + 1], s[S];
+    double p[1 + lanes * most], s[lanes * most];
     RSB_INLINE TableNodes(double mu, double beta, double step) : step(step) {
         // the exponent's first term less the table's: the rounding of the step
-        const double lead = 2 * mu + 4 * beta, square = step * step;
-        p[0] = vec{} + (2 * kappa * kappa - lead * square) / square;
-        for (int n = 0; n < P; ++n)
-            p[n + 1] = vec{} + (n % 2 ? -1 : 1) * (mu * (1.0 / (n + 2)) + beta * (2 * n + 5));
-        for (int n = 0; n < S; ++n)
-            s[n] = vec{} + (n % 2 ? -1 : 1) * (mu * (2.0 / (2 * n + 3)) + beta * (2 * n + 4));
+        const double square = step * step;
+        p[0] = std::fma(-(2 * mu + 4 * beta), square, 2 * Table::kappa * Table::kappa) / square;
+        for (int n = 0; n < most; ++n) {
+            const vec a = mu * p_mu[n] + beta * p_beta[n], b = mu * s_mu[n] + beta * s_beta[n];
+            for (int i = 0; i < lanes; ++i) p[1 + lanes * n + i] = a[i], s[lanes * n + i] = b[i];
+        }
     }
-    RSB_INLINE Node at(int k) const {
-        const vec q = (halves + double(k)) * step, v = q * q;
-        const vec x = v * polynomial<P + 1>(p, v), angle = q * v * polynomial<S>(s, v), square = angle * angle;
-        const vec g = gaussian[k / lanes], more = x * polynomial<X - 1>(exp_series + 1, x);
-        const vec less = square * polynomial<Cos - 1>(cos_series + 1, square);
-        const vec d = polynomial<Sin>(sin_series, square);
-        // E = g (1 + more), cos T = 1 + less: the first four are g and a rest that is small
-        const vec rest = g * (more + (less + more * less)) + (k == 0 ? gaussian_low : vec{});
-        return {v, g, rest, (g + g * more) * (q * angle * d), false};
+    RSB_INLINE Sum2 leads(vec) const { return Table::total; }
+    template <class F>
+    RSB_INLINE void each(F use) const {
+        each(use, std::make_index_sequence<Table::vectors>());
+    }
+    template <class F, std::size_t... k>
+    RSB_INLINE void each(F use, std::index_sequence<k...>) const {
+        (use(at<k>(), k == 0), ...);
+    }
+    template <std::size_t k>
+    RSB_INLINE Node at() const {
+        constexpr Orders n = Table::orders[k];
+        const vec q = (halves + ((whole ? 0.5 : 0) + lanes * k)) * step, v = q * q;
+        const vec x = v * polynomial<n.p + 1>(p, v), angle = q * v * polynomial<n.s>(s, v), square = angle * angle;
+        const vec g = whole ? Table::whole[k] : Table::half[k], more = x * polynomial<n.exp - 1>(exp_series + 1, x);
+        const vec less = square * polynomial<n.cos - 1>(cos_series + 1, square);
+        // E = g (1 + more), cos T = 1 + less
+        const vec rest = g * (more + (less + more * less));
+        const vec sin = q * angle * polynomial<n.sin>(sin_series, square);
+        return {v, g, !whole && k == 0 ? rest + Table::half_low : rest, (g + g * more) * sin};
     }
 };
 

@@ -69,13 +69,13 @@ struct Quantile {
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
     bool deep() const { return last.tau < -0.25; }  // then 1 + last.tau is the square of last.root
 
-    RSB_CLONES Tail tail_there() const {
+    Tail tail_there() const {
         const double tau = at.tau, c2 = mu + 2 * beta(), excess = 2 * tau * (mu + h * (2 + tau));
-        const Integral i = contour(mu, beta(), c2, tau, at.root, excess, false);
         const Sum2 half = {h, h_low}, ratio = two_prod(at.root, at.root);
         const Sum2 phi0 = tau >= -0.25 ? exponent_near(mu, half * two_prod(tau, tau), tau).phi0
                           : at.root > 1e-290 ? exponent_deep(mu, half, ratio + -1.0, at.root, 0).phi0
                                              : Sum2{-0.5 * r * r, 0};
+        const Integral i = contour(mu, beta(), c2, tau, at.root, excess, !(phi0.hi > -0.5), false);
         return tail_from(phi0, i.tail, i, tau >= 0, {}, 0);
     }
     double excess() const { return value(excess_two()); }  // D = x - N - s^2

@@ -1,6 +1,6 @@
-// Four doubles at a time in portable vector types, lowered to AVX2 where the processor has it
-// and to pairs of SSE2 registers elsewhere (eight at a time spill and are slower, AVX-512
-// included). With contraction off every lowering rounds alike: results are bit-identical.
+// Four doubles at a time in portable vector types, which become AVX2 registers or pairs of SSE2 or
+// NEON ones (eight at a time spill and are slower, AVX-512 included). With contraction off all of
+// these round alike, but that `fused` rounds once where the processor has the instruction for it.
 //
 // exp_neg   relative error 2e-16 on [-708, 0]; below it, a value under 1e-300
 // sincos    absolute error 2e-16 for |x| < 1e5 (three-part reduction modulo pi)
@@ -12,25 +12,30 @@
 
 #define RSB_INLINE inline __attribute__((always_inline))
 
-#ifdef RSB_CLONES  // given on the command line: -DRSB_CLONES= leaves the baseline alone
-#elif defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define RSB_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define RSB_CLONES
-#endif
-
 namespace rsb {
 
 typedef double vec __attribute__((vector_size(32)));
 typedef std::int64_t ivec __attribute__((vector_size(32)));
 constexpr int lanes = 4;
 
+RSB_INLINE vec broadcast(double a) { return vec{a, a, a, a}; }
+RSB_INLINE vec broadcast(vec a) { return a; }
+RSB_INLINE vec fused(vec a, vec b, vec c) {  // a b + c
+#ifdef __FP_FAST_FMA
+    vec r;
+    for (int i = 0; i < lanes; ++i) r[i] = std::fma(a[i], b[i], c[i]);
+    return r;
+#else
+    return a * b + c;
+#endif
+}
+
 // the first N coefficients of c
 template <int N, class T>
 RSB_INLINE vec polynomial(const T* c, vec x) {
-    vec r = vec{} + c[N - 1];
+    vec r = broadcast(c[N - 1]);
 #pragma GCC unroll 16
-    for (int i = N - 2; i >= 0; --i) r = r * x + c[i];
+    for (int i = N - 2; i >= 0; --i) r = fused(r, x, broadcast(c[i]));
     return r;
 }
 template <std::size_t N>

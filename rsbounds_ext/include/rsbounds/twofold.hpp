@@ -16,6 +16,23 @@
 
 namespace rsb {
 
+RSB_INLINE double fused(double a, double b, double c) {  // a b + c
+#ifdef __FP_FAST_FMA
+    return std::fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+// the first N coefficients of c
+template <int N>
+RSB_INLINE double polynomial(const double* c, double x) {
+    double r = c[N - 1];
+#pragma GCC unroll 16
+    for (int i = N - 2; i >= 0; --i) r = fused(r, x, c[i]);
+    return r;
+}
+
 struct Sum2 {
     double hi, lo;
     Sum2 operator-() const { return {-hi, -lo}; }
@@ -51,11 +68,11 @@ RSB_INLINE Sum2 operator+(Sum2 a, Sum2 b) {
 RSB_INLINE Sum2 operator-(Sum2 a, Sum2 b) { return a + -b; }
 RSB_INLINE Sum2 operator*(Sum2 a, double b) {
     const Sum2 p = two_prod(a.hi, b);
-    return fast_two_sum(p.hi, p.lo + a.lo * b);
+    return fast_two_sum(p.hi, fused(a.lo, b, p.lo));
 }
 RSB_INLINE Sum2 operator*(Sum2 a, Sum2 b) {
     const Sum2 p = two_prod(a.hi, b.hi);
-    return fast_two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
+    return fast_two_sum(p.hi, fused(a.hi, b.lo, fused(a.lo, b.hi, p.lo)));
 }
 RSB_INLINE Sum2 operator/(Sum2 a, double b) {
     const double q = a.hi / b;
@@ -87,28 +104,30 @@ RSB_INLINE Sum2 times_ln2(double k) {
 
 // With s = f/(2 + f) and w = 2 s^2 (1/3 + s^2/5 + s^4/7 + ...), -0.25 <= f <= 0.5,
 //   log1p f = s (2 + w),  f - log1p f = s (f - w).
+// w's lower part may be 3e-3 of the upper one.
 struct LogSeries {
     Sum2 s, w;
 };
 RSB_INLINE LogSeries log_series(double f) {
     static constexpr double c[] = {
-        0.14285714285714285, 0.1111111111111111, 0.09090909090909091, 0.07692307692307693,
+        0.2, 0.14285714285714285, 0.1111111111111111, 0.09090909090909091, 0.07692307692307693,
         0.06666666666666667, 0.058823529411764705, 0.05263157894736842, 0.047619047619047616,
         0.043478260869565216, 0.04, 0.037037037037037035};
+    constexpr Sum2 third = {0.3333333333333333, 1.850371707708594e-17};
     const Sum2 d = fast_two_sum(2, f);
     const double q = f / d.hi;
     const Sum2 s = {q, (std::fma(-q, d.hi, f) - q * d.lo) / d.hi};
-    const Sum2 s2 = s * s;
+    Sum2 s2 = two_prod(q, q);
+    s2.lo = fused(2 * q, s.lo, s2.lo);
     const double v = s2.hi;
-    double p = c[4];
-    if (v > 6e-4) {
-        p = c[10];
-        for (int i = 9; i >= 4; --i) p = p * v + c[i];
+    if (v < 4e-3) {
+        const double low = fused(v, polynomial<8>(c, v), third.lo);
+        const Sum2 w = two_prod(2 * v, third.hi);
+        return {s, {w.hi, fused(2 * v, low, fused(2 * s2.lo, third.hi, w.lo))}};
     }
-    for (int i = 3; i >= 0; --i) p = p * v + c[i];
-    const Sum2 fifth = fast_two_sum(0.2, v * p - 1.1102230246251566e-17);
-    const Sum2 third = s2 * fifth, sum = fast_two_sum(0.3333333333333333, third.hi);
-    const Sum2 w = s2 * Sum2{sum.hi, sum.lo + (third.lo + 1.850371707708594e-17)};
+    const Sum2 fifth = fast_two_sum(0.2, fused(v, polynomial<11>(c + 1, v), -1.1102230246251566e-17));
+    const Sum2 more = s2 * fifth, sum = fast_two_sum(third.hi, more.hi);
+    const Sum2 w = s2 * Sum2{sum.hi, sum.lo + (more.lo + third.lo)};
     return {s, {2 * w.hi, 2 * w.lo}};
 }
 
@@ -148,8 +167,7 @@ RSB_INLINE Scaled2 exp_two(Sum2 a) {
     constexpr double magic = 0x1.8p52;
     const double n = (a.hi * 1.4426950408889634 + magic) - magic;
     const Sum2 r = two_sum(a.hi - n * 0x1.62e42fefa3800p-1, a.lo - n * 0x1.ef35793c76730p-45);
-    double p = c[11];
-    for (int i = 10; i >= 0; --i) p = p * r.hi + c[i];
+    const double p = polynomial<12>(c, r.hi);
     const Sum2 s = fast_two_sum(1, r.hi);
     return {fast_two_sum(s.hi, s.lo + (r.lo + r.hi * (r.lo + r.hi * p))), n};
 }

@@ -1,0 +1,121 @@
+// The condition of a pair of points without a quantile, for the budget z_b = -z_A: the ball whose
+// P1 is exactly one half is known in closed form, and its P0 is one integral.
+// Derived, error bound included, in docs/theory/two-point.md; symbols as in gain.hpp.
+//
+// D = X - N - s^2 has the median 2 sum p_j(t)/v^j, v = mu + 2 h, t = h/v, a series of Cornish and
+// Fisher's kind for cumulants (n - 1)! v (1 + (n - 2) t); p_j is of degree 2 j + 1, coefficients by
+// tests/median_series.py. Seven terms leave less than 4e-17 of the standard deviation sqrt v from
+// v = 200 on, four from v = 5000 on.
+#pragma once
+
+#include "gain.hpp"
+
+namespace rsb {
+
+constexpr double series_from = 200;  // v
+
+template <std::size_t N>
+double horner(const double (&c)[N], double x) {
+    double r = c[N - 1];
+    for (int i = int(N) - 2; i >= 0; --i) r = r * x + c[i];
+    return r;
+}
+
+// The first `terms` (2, 4 or 7) of the median, w = 1/v
+template <int terms>
+RSB_INLINE double median_series(double t, double w) {
+    static constexpr double c1[] = {0.019753086419753086, 0.05925925925925926, -0.7407407407407407,
+                                    0.41975308641975306};
+    static constexpr double c2[] = {0.007211444248481286, 0.03605722124240643, 1.0414266117969821,
+                                    -6.2770919067215365, 7.972565157750343, -2.909190672153635};
+    static constexpr double c3[] = {
+        0.0006526298981717363, 0.004568409287202154, -0.885248328869728, 22.111777966483043,
+        -106.70637606055988, 188.78670934308795, -141.00744805161816, 37.86995304142081};
+    static constexpr double c4[] = {
+        -0.0012385769635511374, -0.011147192671960238, 0.8452243358824673, -54.71474999805112,
+        638.2007947233492, -2803.8319198018758, 5867.223548954635, -6322.070712346243,
+        3395.172759346757, -720.6408234359394};
+    static constexpr double c5[] = {
+        -0.0004509888376840951, -0.004960877214525046, -0.940469927342916, 120.92335317658366,
+        -2802.809448106396, 23942.29620969808, -99984.18387160324, 231247.83668502758,
+        -311646.62656612304, 243736.91666051815, -102607.58067336398, 17993.236730186134};
+    static constexpr double c6[] = {
+        0.0006639604003340528, 0.008631485204342686, 0.9723788053445009, -255.85382041856198,
+        10604.683428719614, -155848.72879764822, 1114308.278281157, -4506109.749811619,
+        11139121.23879194, -17455583.679203898, 17418365.156811174, -10728931.999967609,
+        3719848.809141827, -555518.7504968883};
+    double rest = 0;
+    if (terms > 4) rest = w * (horner(c4, t) + w * (horner(c5, t) + w * horner(c6, t)));
+    if (terms > 2) rest = w * (horner(c2, t) + w * (horner(c3, t) + rest));
+    return 2 * (w * (horner(c1, t) + rest) - (1 + t) / 3);
+}
+
+struct Median {
+    double value, slope;
+};
+
+// The median and its derivative, good to 1e-6 of a standard deviation, where h moves by dh
+inline Median median_excess(double mu, double h, double dh) {
+    const double w = 1 / (mu + 2 * h), t = h * w, dt = dh * mu * (w * w);
+    const double slope = t * (3.7777777777777777 * t - 4.444444444444444) + 0.17777777777777778;
+    const double value = w > 2e-4 ? median_series<7>(t, w) : median_series<4>(t, w);
+    return {value, (2 / 3.) * dt * (slope * w - 1)};
+}
+
+// Under sigma0, the ball whose P1 is one half; not `known` where `gain` is to decide.
+struct MedianBall {
+    double dim, s0, nc, x;  // x = rho^2 = N + s0^2 + D
+    Sum2 d;                 // D
+    double rounding;        // of log rho, a bound
+    double dd, ds;          // the changes of D and log s0 as log alpha grows
+    bool known = false;
+};
+
+inline MedianBall median_ball(double alpha, const Ratio& r, bool up, double dim) {
+    MedianBall ball{dim};
+    if (!(r.change > 0 && r.k > 0 && r.change2 < 1e8)) return ball;
+    const double s0 = alpha / r.change2, nc0 = s0 * s0, k2 = r.k * r.k, nc1 = k2 * nc0;
+    const double mu = 0.5 * dim, v1 = mu + nc1, sign = up ? 1 : -1;
+    if (!(s0 < half_space && v1 >= series_from)) return ball;
+    ball.s0 = s0, ball.nc = nc0, ball.ds = 1 - 2 * k2 * r.rate / r.change2;
+    const Median m = median_excess(mu, 0.5 * nc1, nc1 * (sign * r.rate + ball.ds));
+    const double wide = alpha * s0 * (1 + k2), moved = dim * r.change2 + wide;
+    ball.d = two_sum(k2 * m.value, sign * moved);
+    ball.x = (nc0 + dim) + ball.d.hi;
+    ball.rounding = 8e-16 * (moved + k2 * (std::fabs(m.value) + 0.1 * std::sqrt(v1))) / (2 * ball.x);
+    ball.dd = 2 * r.rate * k2 * (sign * (dim + m.value) + alpha * s0) + sign * wide * (1 + ball.ds) +
+              k2 * m.slope;
+    ball.known = ball.d.hi > -0.2 * (dim + nc0);
+    return ball;
+}
+
+// How far P0's score is beyond the budget, negative where certified: b - G, or G + b.
+inline Gain median_gain(const MedianBall& ball, double b, bool up, bool slope) {
+    const Tail end = tail_of(ball.dim, two_prod(ball.s0, ball.s0), ball.x, {std::sqrt(ball.x), 0},
+                             ball.d, slope);
+    const double score = end.score(), over = over_normal(end, score);
+    const double c = ball.dim + 2 * end.beta, growth = c * end.density * over;
+    const double value = up ? score + b : b - score;
+    Gain out{value, 4e-15 * (1 + std::fabs(score)) + 1.5 * growth * ball.rounding +
+                        2e-16 * std::fabs(value)};
+    if (slope) {
+        const double inverse = c / ball.x;  // of 1 + tau
+        const double rise = end.density * inverse * (0.5 * ball.dd) -
+                            ball.nc * ball.ds * (end.density * (1 - inverse) + end.drift);
+        out.slope = over * (up ? rise : -rise);
+    }
+    return out;
+}
+
+// The same by the formula of Lugannani and Rice, which is good to less than (1 + |r|)/(12 c2^3/2).
+inline Gain rough_gain(const MedianBall& ball, double b, bool up) {
+    const double mu = 0.5 * ball.dim, c2 = std::sqrt(mu * mu + ball.nc * ball.x), root = std::sqrt(c2);
+    const double tau = ball.d.hi / ((ball.x - mu) + c2) * (ball.x / (mu + c2));
+    const double half = mu * log1p_defect(tau) + 0.5 * ball.nc * tau * tau;
+    const double r = std::copysign(std::sqrt(2 * half), tau), size = std::fabs(r);
+    if (!(size > 0.01)) return {nan, nan};
+    const double score = r + std::log(tau * root / r) / r;
+    return {up ? score + b : b - score, (1 + size) * (1 / (c2 * root) + 1e-12) + 2e-16 * std::fabs(b)};
+}
+
+}  // namespace rsb

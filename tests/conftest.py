@@ -1,0 +1,60 @@
+"""Fixtures of more than one file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import anothers_method
+import cluster_runs as runs
+import mpmath
+import pytest
+from cli_models import prepare
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with models and data for ``rsbounds certify``, current."""
+    return prepare(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def forty_digits() -> Iterator[None]:
+    with mpmath.workdps(40):
+        yield
+
+
+@pytest.fixture(scope="module")
+def sixty_digits() -> Iterator[None]:
+    with mpmath.workdps(60):
+        yield
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result file of one process, for runs that were dealt to others."""
+    folder = tmp_path_factory.mktemp("whole")
+    runs.prepare(folder)
+    done = runs.run(folder=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "out.tsv"
+
+
+@pytest.fixture(scope="session")
+def of_one_process(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[list[str]]]:
+    """Its rows but for their times, by a model and a method of others."""
+
+    @cache
+    def rows(model: str, method: str) -> list[list[str]]:
+        if model == "seeded" and find_spec("torch") is None:
+            pytest.skip("needs torch")
+        folder = tmp_path_factory.mktemp("others")
+        runs.prepare(folder)
+        anothers_method.install(folder)
+        done = runs.run(folder=folder, model=model, method=method)
+        assert done.returncode == 0, done.stderr
+        return runs.without_time(folder / "out.tsv")
+
+    return rows
