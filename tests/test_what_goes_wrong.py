@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cli_models import MODELS, arguments, models, one_line
 from optional_packages import package
-from result_table import state
+from result_table import RULE, state
 
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
 from rsbounds.cli import main
@@ -172,6 +172,17 @@ def test_a_rule_is_fitted_to_one_data_set(work, capsys, change):
     other = ["fit-rule", "a.tsv", "c.tsv", "--out", "rule.json"]
     one_line(capsys, other, f"c.tsv is of other data than a.tsv: the {said} of input 0 is ")
     assert not Path("rule.json").exists()
+
+
+@pytest.mark.parametrize("command", ["recertify", "fit-rule"])
+def test_a_rule_takes_runs_of_numbers_of_samples_fixed_in_advance(work, capsys, command):
+    Path("rule.json").write_text(json.dumps(RULE))
+    assert main(arguments(out="a.tsv")) == 0
+    assert main(arguments(out="b.tsv", sigma=0.5, target_radius=0.1)) == 0
+    rule_option = ["--rule", "rule.json"] if command == "recertify" else []
+    argv = [command, "a.tsv", "b.tsv", "--out", "new.tsv", *rule_option]
+    one_line(capsys, argv, "b.tsv was sampled until a target radius was decided")
+    assert not Path("new.tsv").exists()
 
 
 @pytest.mark.parametrize("parameters", [{}, {"sigma": [1]}, {"sigma": "x"}, {"sigma": 0}])
