@@ -82,10 +82,9 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
     The exponent and the sum over the nodes are formed in two doubles, so that a tail has the
     rounding of the nodes, which is averaged, and one of its own; docs/theory derives the parts. A
     score has error (error of log p) / hazard and one rounding. The bounds are rounded up from the
-    largest errors of long searches: 0.9 of the bound for the tails, 0.75 for their
-    logarithms, 0.7 for the score, 0.7 for the log density, 0.6 for log_ndtr. With fewer than one
-    degree of freedom the densities, and where nc x < 64 the tails, are sums of positive terms,
-    with the rounding of each.
+    largest errors of long searches; docs/benchmarks/promised-accuracy.md has the largest over its
+    bound for each function. With fewer than one degree of freedom the densities, and where
+    nc x < 64 the tails, are sums of positive terms, with the rounding of each.
 
     Examples
     --------
