@@ -96,7 +96,7 @@ RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
         }
         const vec tv = tau + v, square = fused(tv, tv, 4.0 * v);
         if (far) {
-            const vec top = v * (4.0 + 3.0 * tau + v) * ec + tau * (2.0 + tv) * es;
+            const vec top = fused(v * ((4.0 + 3.0 * tau) + v), ec, tau * (2.0 + tv) * es);
             tails += n.rest - top / square;
             if (first) leads = n.lead;
         } else {
