@@ -4,17 +4,17 @@
 //   T     = 2 [mu (q - atan q) + beta q v (2 + v)/(1 + v)^2]     = q v S(v),
 //   P = sum (mu/(n + 2) + beta (2 n + 5)) (-v)^n,  S = 2 sum (mu/(2 n + 3) + beta (n + 2)) (-v)^n.
 //
-// any c2        from the functions of simd.hpp; the step that contour.hpp gives, nodes to the end.
-// c2 >= 350     16 nodes of step kappa/sqrt(c2), so that e^{-2 c2 v} is a table: what is left of E is
-//               e^x, x = v^2 P, and x and T are small where the table is not. Their polynomials and
-//               those of e^x, sin T, cos T stop where what they omit is below 1e-17, the table's
-//               entry included: with t = sqrt(c2) q that is, for c2 = 350 and for 2e4,
-//                 t        2        3       4         t        2        3       4
-//                 table    3.4e-4   1.5e-8  1.3e-14
-//                 x       < .12    < .56   < 1.7            < 2e-3   < .011  < .033
-//                 T       < .85    < 2.9   < 6.8            < .12    < .39   < .91
-//               kappa = .3 leaves an aliasing of e^-42 at c2 = 350, e^-55 at infinity, and cuts
-//               at e^-45.
+// any c2        from the functions of simd.hpp; the step that contour.hpp gives, half integers times it,
+//               nodes to the end.
+// c2 >= 350     a table: nodes of step kappa/sqrt(c2), so that e^{-2 c2 v} is the same at every call.
+//               What is left of E is e^x, x = v^2 P, and x and T are small where the table is not.
+//               Their polynomials and those of e^x, sin T, cos T stop where what they omit is below
+//               1e-17, the table's entry included (`Orders`). 16 nodes, or 12 from c2 = 2e4 on:
+//                 kappa            aliasing                        the first node left out
+//                 77/256   e^-43 at 350, e^-50 at 2e4     e^-52 (whole), e^-49 (half integers)
+//                 43/128   e^-42 at 2e4, e^-44 at infinity     e^-38, e^-35
+//               Near the pole, where half integers serve, that e^-35 is in the tail at most 1/200
+//               of it: the quotient's 1/4 times the step.
 #pragma once
 
 #include <utility>
