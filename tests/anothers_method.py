@@ -22,7 +22,8 @@ def build(options, given):
     share = "half" if options["share"] == 15 else options["share"]
     known = {"share": share, "level": options["sigma"], "dim": given.dim}
     own = {k: v for k, v in known.items() if options["share"] != 16 or k != "share"}
-    return Scheme("careful", "fixed noise", partial(level, options["sigma"]), None, own)
+    norm = 1.0 if options["share"] == 0.125 else 2.0
+    return Scheme("careful", "fixed noise", partial(level, options["sigma"]), None, own, norm)
 
 METHOD = Method(
     name="careful", scope="fixed noise", radius=radius, parameters={"share": Domain(0, 1)},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -11,12 +13,32 @@ import anothers_method
 import cluster_runs as runs
 import mpmath
 import pytest
-from cli_models import prepare
+from cli_models import arguments, prepare
+
+from rsbounds.cli import main
 
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with models and data for ``rsbounds certify``, current."""
+    return prepare(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a run in such a directory wrote its files."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = prepare(tmp_path_factory.mktemp("certified"), patch)
+        assert main(arguments()) == 0
+    sys.modules.pop("models", None)
+    return folder
+
+
+@pytest.fixture
+def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, certified: Path) -> Path:
+    """The same directory after ``rsbounds certify``, ended in another."""
+    for name in ("out.tsv", "out.tsv.manifest.json"):
+        shutil.copy(certified / name, tmp_path)
     return prepare(tmp_path, monkeypatch)
 
 

@@ -4,6 +4,7 @@
 //   gain_attack search seed evaluations        the largest ratio, and where
 //   gain_attack median seed evaluations        the same for median_gain
 //   gain_attack rough seed evaluations         the same for rough_gain
+//   gain_attack upper seed evaluations         above 1 where rough_score is below X
 #include <quadmath.h>
 
 #include <cstdio>
@@ -104,7 +105,7 @@ struct Case {
     }
 };
 
-// Error of a claimed gain. Of the ratio's three numbers, k where it is small and `change` else
+// A claimed gain less the true one. Of the ratio's three numbers, k where it is small and `change` else
 // count as exact.
 template <class R>
 Quad error_of(const Case& c, const rsb::Ratio& r, Quad claimed, Quad* truth = nullptr) {
@@ -129,7 +130,7 @@ Quad error_of(const Case& c, const rsb::Ratio& r, Quad claimed, Quad* truth = nu
         for (int i = 0; i < 8; ++i) y -= score_excess<R>(end, y);
         *truth = (c.up ? -y : y) - c.b;
     }
-    return fabsq(off);
+    return c.up ? -off : off;
 }
 
 // Error of a claimed excess of P0's score: the ball with P1 = 1/2, and its P0.
@@ -167,11 +168,19 @@ static double gain_ratio(const Case& c) {
     const rsb::Gain g = rsb::gain(c.b, c.alpha, r, c.up, c.dim);
     if (!(g.value < rsb::inf)) return 0;
     const bool fine = g.error < 1e-15 * (1 + std::fabs(c.b));
-    const Quad error = fine ? error_of<Quad>(c, r, g.value) : error_of<Long>(c, r, g.value);
+    const Quad error = fabsq(fine ? error_of<Quad>(c, r, g.value) : error_of<Long>(c, r, g.value));
     const double ratio = error / Quad(g.error);
     if (!(g.score_error > 0)) return ratio;
-    const Quad off = error_of<Long>(c, r, Quad(g.score) - c.b);
+    const Quad off = fabsq(error_of<Long>(c, r, Quad(g.score) - c.b));
     return std::fmax(ratio, off / Quad(g.score_error));
+}
+
+static double upper_ratio(const Case& c) {
+    const rsb::Ratio r = c.ratio();
+    const double x = rsb::rough_score(c.b, c.alpha, r, c.up, c.dim);
+    if (!(std::fabs(x) < rsb::inf)) return 0;
+    const double s0 = c.alpha / r.change2, c2 = 0.5 * c.dim + s0 * s0;
+    return std::exp(-double(error_of<Long>(c, r, Quad(x) - c.b)) * c2 * std::sqrt(c2) / (1 + std::fabs(c.b)));
 }
 
 int main(int argc, char** argv) {
@@ -180,12 +189,13 @@ int main(int argc, char** argv) {
         Case c{std::atof(argv[2]), std::atof(argv[3]), std::atof(argv[6]), std::log(k), argv[5][0] == '1'};
         const rsb::Gain g = rsb::gain(c.b, c.alpha, c.ratio(), c.up, c.dim);
         Quad truth = 0;
-        const Quad error = error_of<Quad>(c, c.ratio(), g.value, &truth);
+        const Quad error = fabsq(error_of<Quad>(c, c.ratio(), g.value, &truth));
         std::printf("%.18Lg %.17g %.3g %.3g\n", Long(truth), g.value, g.error, double(error));
         return 0;
     }
     const bool rough = argv[1][0] == 'r', median = rough || argv[1][0] == 'm';
-    const auto ratio_of = rough ? median_ratio<true> : median ? median_ratio<false> : gain_ratio;
+    const auto ratio_of = rough ? median_ratio<true> : median ? median_ratio<false>
+                          : argv[1][0] == 'u' ? upper_ratio : gain_ratio;
     std::mt19937_64 random(std::atoi(argv[2]));
     const long budget = std::atol(argv[3]);
     std::uniform_real_distribution<double> unit(0, 1);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,13 @@ def load(script: Path) -> dict[str, Any]:
             for name in set(sys.modules) - before:
                 if name.partition(".")[0] in OURS:
                     del sys.modules[name]
+
+
+@cache
+def computed(script: Path) -> tuple[dict[str, Any], Any]:
+    """The names of a script, and its table."""
+    names = load(script)
+    return names, names["table"]()
 
 
 def path_of(name: str) -> Path:

@@ -272,7 +272,7 @@ DAMAGE = [
     ({"data": []}, "data must be an object; got []"),
     ({"parameters": {}}, "parameters.sigma must be real numbers; got NoneType None"),
     ({"parameters": []}, "parameters must be an object; got []"),
-    ({"parameters": {"sigma": [0.25, 0.25]}}, "parameters.sigma must be one finite number"),
+    ({"parameters": {"sigma": [0.25, 0.25]}}, "parameters.sigma must be one number"),
     ({"parameters": {"sigma": math.nan}}, "parameters.sigma must be in (0, inf); got nan"),
     ({"alpha": None}, "alpha must be real numbers; got NoneType None"),
     ({"alpha": 0}, "alpha must be in (0, 1)"),

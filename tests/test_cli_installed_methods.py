@@ -7,7 +7,12 @@ from pathlib import Path
 
 import anothers_method
 import pytest
-from cli_models import arguments, manifest, one_line
+from cli_models import arguments, one_line
+<<<<<<< HEAD
+from result_table import manifest
+=======
+from result_table import manifest, outcomes
+>>>>>>> rude
 
 from rsbounds.certificate import ANOTHERS
 from rsbounds.cli import main
@@ -45,6 +50,15 @@ def test_an_installed_method_is_certified_reported_and_recertified(installed, ca
     one_line(capsys, ["verify", "b.tsv"], "method 'careful', which rsbounds has no oracle for")
     assert main(arguments(**CAREFUL)) == 0
     assert "0 of them new" in capsys.readouterr().out
+
+
+def test_the_norm_of_an_installed_method_is_that_of_its_rows(installed):
+    """Its parameters don't tell; a radius in l_1 would be none in l_2."""
+    assert main(arguments(**CAREFUL | {"share": 0.125})) == 0
+    assert main(["recertify", "out.tsv", "--out", "b.tsv"]) == 0
+    for name in ("out.tsv", "b.tsv"):
+        assert {row.norm for row in read_rows(Path(name))} == {1.0}
+    assert outcomes("b.tsv") == outcomes("out.tsv")
 
 
 def test_its_options_stand_in_files_too(installed, capsys):

@@ -84,6 +84,12 @@ def foreign(**more):
     known = {"sigma": lambda x: 0.25, "radius": lambda s, sigma: sigma * s / 3, **more}
     return Scheme("thirds", "fixed noise", **known)
 
+def changed():
+    return foreign()
+
+def unsaid(known=float("nan")):
+    return foreign(parameters={"floor": known, "each": [1.0, known]})
+
 def nan_radius():
     return foreign(radius=lambda s, sigma: float("nan"))
 
@@ -238,7 +244,8 @@ def test_noise_of_a_shape_is_drawn_again(torch_work, capsys, method):
     assert main([*words, "--noise", f"schemes_of_mine:{method}"]) == 0
     one_line(capsys, words, "--rerun needs --noise")
     other = [*words, "--noise", "schemes_of_mine:other_maps"]
-    one_line(capsys, other, "--noise schemes_of_mine:other_maps is ")
+    said = "is one of --method anisotropic" if method == "generator" else "made with: inner was "
+    one_line(capsys, other, said)
     lines = Path("out.tsv").read_text().splitlines()
     place = lines[0].split("\t").index("counts")
     for i, line in enumerate(lines[1:], 1):
@@ -340,7 +347,6 @@ def test_a_method_of_others_is_never_verified(work, capsys):
     said = "out.tsv is of method 'thirds', which rsbounds has no oracle for"
     for more in ([], ["--rigorous"], ["--sample", "1"], ["--data", "data.npz"]):
         one_line(capsys, ["verify", "out.tsv", *more], said)
-    one_line(capsys, ["recertify", "out.tsv", "--out", "b.tsv"], "'thirds' is unknown")
     assert main(["report", "out.tsv"]) == 0
     assert "has no oracle for" in capsys.readouterr().out
     assert main(["status", "out.tsv"]) == 0
@@ -348,3 +354,55 @@ def test_a_method_of_others_is_never_verified(work, capsys):
         assert certify("foreign", shard=shard, out=f"{shard[0]}.tsv") == 0
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
     assert outcomes("all.tsv") == outcomes("out.tsv")
+
+
+def test_radii_of_code_are_computed_again_by_that_code(work, capsys):
+    assert certify("foreign") == 0
+    again = ["recertify", "out.tsv", "--out", "b.tsv"]
+    one_line(capsys, again, "'thirds' is unknown", "as --method schemes_of_mine:foreign")
+    mine = [*again, "--method", "schemes_of_mine:foreign"]
+    assert main([*mine, "--alpha", "0.01"]) == 0
+    old, new = read_rows(Path("out.tsv")), read_rows(Path("b.tsv"))
+    assert {(row.method, row.scope) for row in new} == {("thirds", ANOTHERS)}
+    for before, after in zip(old, new, strict=True):
+        assert after.counts == before.counts
+        assert after.radius == max(after.z_a, 0) * 0.25 / 3 * (after.predict != -1)
+    assert sum(row.radius for row in new) > sum(row.radius for row in old)
+    Path("b.tsv").unlink()
+    assert main(mine) == 0
+    assert outcomes("b.tsv") == outcomes("out.tsv")
+    Path("b.tsv").unlink()
+    for other, said in (
+        ("changed", 'parameters.code.spec was "schemes_of_mine:foreign"'),
+        ("fixed", 'method was "thirds" and is now "gaussian"'),
+        ("rule", "returns a rule: give it as --rule"),
+        ("no_scheme", "must return a Scheme"),
+        ("nothing_there", "failed: AttributeError"),
+    ):
+        one_line(capsys, [*again, "--method", f"schemes_of_mine:{other}"], said)
+    one_line(capsys, [*again, "--method-args", "a=1"], "goes with --method MODULE:CALLABLE")
+    one_line(capsys, [*again, "--method", "lipschitz"], "lipschitz needs dim, lip, sigma_min")
+    assert not Path("b.tsv").exists()
+
+
+@pytest.mark.parametrize("method", ["stated", "neighbours", "fixed"])
+def test_schemes_of_this_packages_methods_by_their_code(work, method):
+    assert certify(method) == 0
+    for more in ([], ["--method", f"schemes_of_mine:{method}"]):
+        assert main(["recertify", "out.tsv", "--out", "b.tsv", *more]) == 0
+        assert outcomes("b.tsv") == outcomes("out.tsv")
+        Path("b.tsv").unlink()
+
+
+def test_parameters_that_are_not_numbers_are_resumed(work, capsys):
+    """NaN differs from itself; a run of it does not."""
+    for shard in ("0/2", "1/2"):
+        assert certify("unsaid", shard=shard, out=f"{shard[0]}.tsv") == 0
+    assert certify("unsaid", max=5) == 0
+    assert certify("unsaid") == 0
+    assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
+    assert outcomes("all.tsv") == outcomes("out.tsv")
+    again = ["recertify", "out.tsv", "--out", "b.tsv", "--method", "schemes_of_mine:unsaid"]
+    assert main(again) == 0
+    more = [*arguments(sigma=None, method="schemes_of_mine:unsaid"), "--method-args", "known=0.5"]
+    one_line(capsys, more, "parameters.floor was NaN and is now 0.5")

@@ -13,14 +13,16 @@ import anothers_method
 import cluster_runs as runs
 import numpy as np
 import pytest
+from cli_models import one_line
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.certify import ArraySampler, Outcome
 from rsbounds.certify._machine import machine
 from rsbounds.cluster import LostWorker, Processes, Ray
-from rsbounds.cluster._deal import AHEAD, TRIES, Dealt
+from rsbounds.cluster._deal import AHEAD, HANDFUL, SECONDS, TRIES, Dealt
 from rsbounds.cluster._processes import _visible
 from rsbounds.cluster._ray import Actor
+from rsbounds.results import Row
 
 # --- dealing, with workers of a clock
 
@@ -28,7 +30,16 @@ from rsbounds.cluster._ray import Actor
 class Clock:
     """Workers that do one call after the other, each in its own time; some are lost."""
 
-    def __init__(self, paces, *, late=(), lost=lambda worker, name, index: False):
+    def __init__(
+        self,
+        paces,
+        *,
+        late=(),
+        lost=lambda worker, name, index: False,
+        row=lambda index: None,
+        kept=lambda inputs: inputs,
+    ):
+        self._row, self._kept = row, kept
         self.count, self._paces, self._lost = len(paces), paces, lost
         self.now, self.free = 0.0, [float("inf") if w in late else 0.0 for w in range(self.count)]
         self.calls, self.most = [], 0
@@ -48,11 +59,14 @@ class Clock:
 
     def result(self, ticket):
         _, worker, name, args = self.calls[ticket]
-        if self._lost(worker, name, args[0] if args else None):
+        inputs = args[0] if name == "several" else args[:1]
+        if any(self._lost(worker, name, index) for index in inputs or [None]):
             raise LostWorker("gone")
         if name == "machines":
             return [{"host": f"host{worker % 2}"}]
-        return [7, worker] if name == "select" else Outcome(args[0], None)
+        if name == "select":
+            return [7, worker]
+        return [Outcome(i, self._row(i)) for i in self._kept(inputs)]
 
 
 def indices(clock, count):
@@ -60,6 +74,62 @@ def indices(clock, count):
     assert len(found) == count
     assert sorted(found) == list(range(count))
     return found
+
+
+def lasting(seconds):
+    return lambda index: Row(index, 0, 0, 0.0, True, time=f"0:00:{seconds:09.6f}")
+
+
+def handed(clock):
+    """How many inputs each call had."""
+    return [len(args[0]) for _, _, name, args in clock.calls if name == "several"]
+
+
+def test_inputs_that_are_quick_come_in_handfuls():
+    clock = Clock([1.0, 1.0], row=lasting(0.001))
+    indices(clock, 1000)
+    assert handed(clock)[0] == 1  # nothing is known yet
+    assert max(handed(clock)) == HANDFUL
+    assert handed(clock)[-1] == 1  # at the end nobody waits for a handful
+    assert clock.most <= AHEAD * 2
+    clock = Clock([1.0, 1.0], row=lasting(SECONDS / 10))
+    indices(clock, 1000)
+    assert max(handed(clock)) == 10
+    clock = Clock([1.0, 1.0], row=lasting(3 * SECONDS))
+    indices(clock, 30)
+    assert set(handed(clock)) == {1}
+
+
+def test_those_whose_counts_are_told_come_one_by_one():
+    clock = Clock([1.0], row=lasting(0.001))
+    assert len(list(Dealt(clock).outcomes(range(300), lambda: True))) == 300
+    assert set(handed(clock)) == {1}
+
+
+def test_what_follows_an_input_that_fails_comes_again():
+    """A worker answers with the inputs before it; next it comes first, and its error is said."""
+
+    def kept(inputs):
+        if inputs[0] == 200:
+            raise ValueError("input 200 failed")
+        return inputs[: inputs.index(200)] if 200 in inputs else inputs
+
+    clock = Clock([1.0], row=lasting(0.001), kept=kept)
+    found = []
+    outcomes = (o.index for o in Dealt(clock).outcomes(range(1000), lambda: False))
+    with pytest.raises(ValueError, match="input 200 failed"):
+        found.extend(outcomes)
+    assert found[:200] == list(range(200))
+
+
+@pytest.mark.parametrize("row", [lasting(0.001), lasting(0.1)])
+def test_handfuls_of_lost_workers_are_done_one_by_one(row):
+    rng = random.Random(0)
+    clock = Clock([1.0, 2.0, 1.5], lost=lambda *_: rng.random() < 0.02, row=row)
+    indices(clock, 500)
+    clock = Clock([1.0, 1.0], lost=lambda worker, name, index: index == 300, row=row)
+    with pytest.raises(ValueError, match=f"input 300 ended its worker {TRIES} times"):
+        indices(clock, 500)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7, 40])
@@ -344,11 +414,9 @@ def test_a_network_is_that_of_one_process_or_refused(work):
         ("--threads 0", "--threads must be"),
     ],
 )
-def test_bad_options_are_one_line(work, more, said):
-    done = runs.run(*more.split(), folder=work)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_bad_options_are_one_line(work, monkeypatch, capsys, more, said):
+    monkeypatch.chdir(work)
+    one_line(capsys, runs.words(*more.split())[3:], said)
     assert not list(work.glob("out*"))
 
 

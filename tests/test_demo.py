@@ -90,7 +90,7 @@ def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(tmp_path, monkeypat
         args = ["demo", "--out", str(tmp_path / "new" / "demo"), "--count", "3", "--n", str(n)]
         assert main(args) == 0
     printed = capsys.readouterr().out
-    assert "class spread" in printed
+    assert "abstain" in printed
     assert f"{tmp_path / 'new' / 'demo'}" in printed
     assert [row.n for row in read_rows(tmp_path / "new" / "demo" / "runner-up.tsv")] == [10] * 3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -166,6 +167,20 @@ def test_every_public_module_has_a_reference():
     documented = set(re.findall(r"automodule:: rsbounds\.(\w+)$", reference, re.M))
     names = {name for name in rsbounds.__all__ if not name.startswith("_")}
     assert {name for name in names if importlib.util.find_spec(f"rsbounds.{name}")} <= documented
+
+
+MATHEMATICS = ("special", "gaussian", "envelope", "semielastic", "lipschitz", "anisotropic")
+
+
+@pytest.mark.parametrize("module", [*MATHEMATICS, "lbrs", "renyi", "confidence"])
+def test_mathematics_is_documented_in_full(module):
+    room = importlib.import_module(f"rsbounds.{module}")
+    functions = {n: f for n in room.__all__ if inspect.isroutine(f := getattr(room, n))}
+    assert functions
+    for function, f in functions.items():
+        text = inspect.getdoc(f) or ""
+        assert re.search(r"^Parameters$|`\w*lower_bound`", text, re.M), function
+        assert ">>>" in text, function
 
 
 def test_every_command_has_a_reference():

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_models import MODELS, arguments, one_line, prepare
+from cli_models import MODELS, arguments, models, one_line
 from result_table import DATA, RULE, best, save, state, table
 
 from rsbounds.certificate import THIS_INPUT
@@ -16,10 +16,8 @@ RERUN = (*DATA, "--model", "models:linear", "--rerun", "12")
 
 
 @pytest.fixture
-def work(tmp_path, monkeypatch):
-    prepare(tmp_path, monkeypatch)
-    assert main(arguments()) == 0
-    return tmp_path
+def work(finished):
+    return finished
 
 
 EVIDENCE = ("predict", "radius", "count", "p_a", "z_a", "z_b", "select", "counts")
@@ -115,10 +113,7 @@ def test_a_forged_manifest_is_found_by_name(work, capsys, changes, said):
 
 
 def test_another_model_is_found_by_drawing_again(work, capsys):
-    (work / "models.py").write_text(MODELS.replace("np.stack([W, -W]", "np.stack([-W, W]"))
-    import sys
-
-    del sys.modules["models"]
+    models(MODELS.replace("np.stack([W, -W]", "np.stack([-W, W]"))
     assert main(["verify", "out.tsv", *RERUN]) == 1
     out = capsys.readouterr().out
     assert out.count("and drawn again") == 12

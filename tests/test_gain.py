@@ -97,6 +97,7 @@ def test_the_formula_of_lugannani_and_rice_keeps_far_within_its_bound(
 ) -> None:
     """Two searches of 100,000 reached .083: the bound has a factor of 12."""
     assert 0.05 < float(attack("rough", 1, 20_000)[0]) <= 0.1
+    assert 0.01 < float(attack("upper", 1, 20_000)[0]) <= 1
 
 
 def test_the_series_of_the_median() -> None:

@@ -298,12 +298,14 @@ def test_infinite_radius():
 def test_class_spread_and_deviation():
     rows = [Row(i, i % 2, 0, 1.0, i % 2 == 0, "") for i in range(4)]
     rows += [Row(4, 2, 2, 0.25, True, ""), Row(5, 2, -1, 0.0, False, "")]
-    table = report.table([Results("run", tuple(rows))], [0.5], style="csv")
+    run = Results("run", tuple(rows))
+    assert "class" not in report.table([run], [0.5], style="csv")
+    table = report.table([run], [0.5], style="csv", classes=True)
     values = {r["rows of"]: r for r in csv.DictReader(io.StringIO(table))}
-    # certified at 0.5: class 0 all, class 1 none, class 2 none; clean: 1, 0, 1/2
+    # certified at 0.5: class 0 all, class 1 none, class 2 none; right: 1, 0, 1/2
     assert float(values["class spread"]["r=0.5"]) == 1.0
     assert float(values["class std"]["r=0.5"]) == pytest.approx(math.sqrt(2) / 3, rel=1e-15)
-    assert float(values["class spread"]["clean"]) == 1.0
+    assert float(values["class spread"]["accuracy"]) == 1.0
 
 
 @given(st.floats(1e-6, 1e6))

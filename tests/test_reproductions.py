@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reproduced import EXPERIMENTS, FOLDER, SCRIPTS, committed, load
+from reproduced import EXPERIMENTS, FOLDER, SCRIPTS, committed, computed
 
 from rsbounds import gaussian, lipschitz
 
@@ -38,7 +38,7 @@ def test_run_takes_names_and_refuses_others():
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_committed_numbers_are_those_of_the_script(script):
-    table = load(script)["table"]()
+    _, table = computed(script)
     found = committed(script.stem)
     assert list(found) == list(table)
     for key, values in found.items():
@@ -54,10 +54,10 @@ def test_figures_can_be_drawn():
     pytest.importorskip("matplotlib")
     figures = 0
     for script in SCRIPTS:
-        module = load(script)
-        if "figure" in module:
+        names, table = computed(script)
+        if "figure" in names:
             figures += 1
-            assert module["figure"](module["table"]()).axes
+            assert names["figure"](table).axes
             assert script.with_suffix(".png").is_file(), script.stem
     assert figures == 7
 

@@ -7,17 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, prepare
+from cli_models import MODELS, arguments, models
 from result_table import RULE, table
 
 from rsbounds.cli import main
 
 
 @pytest.fixture
-def work(tmp_path, monkeypatch):
-    prepare(tmp_path, monkeypatch)
-    assert main(arguments()) == 0
-    return tmp_path
+def work(finished):
+    return finished
 
 
 def test_merge_of_some_shards_says_what_is_missing(work, capsys):
@@ -38,10 +36,7 @@ def test_merge_of_some_shards_says_what_is_missing(work, capsys):
 
 def test_shards_of_two_models_do_not_merge(work, capsys):
     assert main(arguments(shard="0/2", out="0.tsv")) == 0
-    (work / "models.py").write_text(MODELS.replace("W /= np.linalg.norm(W)", "W *= -.1"))
-    import sys
-
-    del sys.modules["models"]
+    models(MODELS.replace("W /= np.linalg.norm(W)", "W *= -.1"))
     assert main(arguments(shard="1/2", out="1.tsv")) == 0
     capsys.readouterr()
     assert main(["merge", "both.tsv", "0.tsv", "1.tsv"]) == 2
@@ -82,7 +77,7 @@ def test_a_run_is_extended_where_its_rows_stay_valid(work, capsys):
 
 @pytest.mark.filterwarnings("default:.*void")
 def test_void_samples_are_loud_and_counted(work, capsys):
-    (work / "models.py").write_text(
+    models(
         MODELS + "\ndef half():\n"
         "    def call(batch):\n"
         "        scores = linear()(batch)\n"
@@ -90,9 +85,6 @@ def test_void_samples_are_loud_and_counted(work, capsys):
         "        return scores\n"
         "    return call\n"
     )
-    import sys
-
-    del sys.modules["models"]
     assert main(arguments(model="models:half", out="half.tsv")) == 0
     err = capsys.readouterr().err
     assert "samples are void (their scores hold NaN)" in err
@@ -135,10 +127,7 @@ def test_counts_stay_with_their_classifier(work, capsys):
 
 
 def test_an_asserted_envelope_stays_asserted(work):
-    (work / "models.py").write_text(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
-    import sys
-
-    del sys.modules["models"]
+    models(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
     known = {"method": "lipschitz", "sigma_function": "models:half", "lip": 0.01, "sigma_min": 0.25}
     assert main(arguments(**known, sigma=None, out="lip.tsv")) == 0
     again = ["recertify", "lip.tsv", "--out", "other.tsv", "--method", "lipschitz-integrated"]

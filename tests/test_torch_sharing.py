@@ -10,12 +10,15 @@ import torch
 from torch import nn
 
 from rsbounds import certify_dataset
-from rsbounds.certify import stream
+from rsbounds.certify import Here, stream
+from rsbounds.certify._tasks import task
+from rsbounds.loading import as_data
 from rsbounds.results import COLUMNS
 from rsbounds.sampling import ArraySampler, Draw, Phase, Sharing
 from rsbounds.schemes import gaussian, sigma_range
 from rsbounds.torch import FixedNoise, TorchSampler
 
+OFF = {"runner_up": False, "target_radius": None}
 SHAPE = (1, 28, 28)  # 17 inputs of 7 + 12 samples share a block
 
 
@@ -225,3 +228,29 @@ def test_inputs_of_several_shapes_share_with_their_own():
     shared, alone = TorchSampler(model), Alone(model)
     assert rows(shared, data) == rows(alone, data)
     assert shared._compared
+
+
+def test_workers_share_among_the_inputs_they_are_handed():
+    x = np.random.default_rng(5).random((40, *SHAPE), dtype=np.float32)
+    data = as_data((x, [0] * len(x)))
+    known = {"n0": 7, "n": 12, "alpha": 0.001, "seed": 0, "bound": "clopper-pearson"}
+    job = task(sampler := TorchSampler(mlp()), gaussian(0.25), **known, **OFF)
+    assert sampler.room(x[0], 19) > 1
+    here = Here(job, data, skip_corrupt=False)
+    several = here.several(range(40), False)
+    one_by_one = [here.several([i], False)[0] for i in range(40)]
+    columns = [name for name in COLUMNS if name != "time"]
+    assert [o.row.text(columns) for o in several] == [o.row.text(columns) for o in one_by_one]
+
+
+def test_a_worker_answers_with_the_inputs_before_one_that_fails():
+    x = np.random.default_rng(5).random((40, *SHAPE), dtype=np.float32)
+    x[23] = np.nan
+    known = {"n0": 7, "n": 12, "alpha": 0.001, "seed": 0, "bound": "clopper-pearson"}
+    job = task(TorchSampler(mlp()), gaussian(0.25), **known, **OFF)
+    here = Here(job, as_data((x, [0] * len(x))), skip_corrupt=False)
+    found = [o.index for o in here.several(range(40), False)]
+    assert found == list(range(len(found)))
+    assert 0 < len(found) <= 23
+    with pytest.raises(ValueError, match="input 23 must be finite"):
+        here.several([23, 24], False)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cli_models import MODELS, arguments, models, one_line
 from optional_packages import package
-from result_table import state
+from result_table import RULE, state
 
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
 from rsbounds.cli import main
@@ -148,14 +148,13 @@ DAMAGED = {
 
 @pytest.mark.parametrize("command", ["status", "report", "verify", "recertify", "merge", "certify"])
 @pytest.mark.parametrize("case", DAMAGED)
-def test_a_damaged_manifest_is_one_line_in_every_command(work, capsys, command, case):
+def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys, command, case):
     entries, said = DAMAGED[case]
-    assert main(arguments(n=50, n0=10)) == 0
     state(**entries)
     argv = {
         "merge": ["merge", "all.tsv", "out.tsv"],
         "recertify": ["recertify", "out.tsv", "--out", "new.tsv"],
-        "certify": arguments(n=50, n0=10),
+        "certify": arguments(),
     }.get(command, [command, "out.tsv"])
     one_line(capsys, argv, "out.tsv", said)
 
@@ -175,13 +174,23 @@ def test_a_rule_is_fitted_to_one_data_set(work, capsys, change):
     assert not Path("rule.json").exists()
 
 
+@pytest.mark.parametrize("command", ["recertify", "fit-rule"])
+def test_a_rule_takes_runs_of_numbers_of_samples_fixed_in_advance(work, capsys, command):
+    Path("rule.json").write_text(json.dumps(RULE))
+    assert main(arguments(out="a.tsv")) == 0
+    assert main(arguments(out="b.tsv", sigma=0.5, target_radius=0.1)) == 0
+    rule_option = ["--rule", "rule.json"] if command == "recertify" else []
+    argv = [command, "a.tsv", "b.tsv", "--out", "new.tsv", *rule_option]
+    one_line(capsys, argv, "b.tsv was sampled until a target radius was decided")
+    assert not Path("new.tsv").exists()
+
+
 @pytest.mark.parametrize("parameters", [{}, {"sigma": [1]}, {"sigma": "x"}, {"sigma": 0}])
 @pytest.mark.parametrize("command", ["recertify", "fit-rule"])
-def test_a_run_without_its_level_is_one_line(work, capsys, command, parameters):
+def test_a_run_without_its_level_is_one_line(finished, capsys, command, parameters):
     rule = {"format": 1, "sigmas": [0.25], "items": [[]]}
     rule["items"][0].append({"kind": "margin", "stage": 0, "threshold": 0.0})
     Path("rule.json").write_text(json.dumps(rule))
-    assert main(arguments(n=50, n0=10)) == 0
     state(parameters=parameters)
     rule_option = ["--rule", "rule.json"] if command == "recertify" else []
     argv = [command, "out.tsv", "--out", "new.tsv", *rule_option]

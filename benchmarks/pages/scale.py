@@ -2,8 +2,8 @@
 
     python benchmarks/pages/scale.py
 
-writes docs/howto/how-far-does-it-scale.md. The driver's part appends 100,000 rows, each through
-to the disk: minutes. ``--driver 0`` leaves that part of the page as it stands.
+writes docs/howto/how-far-does-it-scale.md. The driver's part appends 100,000 rows; ``--driver 0``
+leaves that part of the page as it stands.
 """
 
 from __future__ import annotations
@@ -242,8 +242,8 @@ def measured(rows: int) -> str:
     rate, early, late, size = driver(rows)
     return (
         f"{rows:,} rows: {rate:.0f} rows a second, {early:.1f} MB resident after a tenth of them "
-        f"and {late:.1f} MB after all, {size:.0f} bytes a row; {machine()}, on a disk, each row "
-        "flushed before the next."
+        f"and {late:.1f} MB after all, {size:.0f} bytes a row; {machine()}, on a disk, to which a "
+        "thread sees them through."
     )
 
 

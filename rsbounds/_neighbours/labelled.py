@@ -21,7 +21,7 @@ _DUAL = {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}
 
 
 class Starts(NamedTuple):
-    """For each row of x: its nearest anchor, and the margin of the nearest rival.
+    """For each row of x: its nearest anchor, and ``best``, the least margin of a few rivals.
 
     ``guard`` is the anchor with that margin. No rival whose squares - 2 dots is ``limit`` or
     more has a margin below ``best``; its squared distance exceeds the nearest anchor's by
@@ -104,7 +104,7 @@ class LabelledAnchors(Anchors):
 
     @cached_property
     def _geometry(self) -> tuple[Array, Array, Array, Codes]:
-        """The box around the anchors, their dual distances to its middle, and their codes."""
+        """The box around the anchors, their dual distances to a centre, and their codes."""
         from rsbounds._neighbours import scans, sieve
 
         points = self.points

@@ -313,7 +313,7 @@ def begin(x, dots, points, squares, labels, low, high, norm, tight, minima, slac
             continue
         slack, products, least = slacks[row], dots[row], minima[row]
         nearest, square = _nearest(x[row], products, points, squares, least, slack)
-        starts.nearest[row], best = nearest, np.inf
+        starts.nearest[row], starts.guard[row], best = nearest, nearest, np.inf
         _nearest_rivals(products, squares, least, labels, labels[nearest], rivals, values)
         furthest = values[values < np.inf].max() + slack if tight and rivals[0] >= 0 else -np.inf
         guards, near = _guards(products, squares, least, labels, nearest, furthest, *room)
@@ -321,8 +321,9 @@ def begin(x, dots, points, squares, labels, low, high, norm, tight, minima, slac
             if rival >= 0:
                 above = value + slack
                 margin = _best_margin(x[row], points, rival, guards, near, above, best, norm)
-                best = min(margin, best)
-        starts.best[row], starts.guard[row] = best, guards[0]
+                if margin < best:
+                    best, starts.guard[row] = margin, guards[0]
+        starts.best[row] = best
         if rivals[0] >= 0:
             shift = (x[row] * x[row]).sum() - slack  # with it products give less than distances
             reach = _box_reach(points[nearest], low, high, norm)

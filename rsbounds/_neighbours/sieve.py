@@ -28,12 +28,12 @@ from rsbounds._neighbours.scans import BLOCK as BLOCK
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.rounding import EPS
 
-_TILE = 16 * BLOCK  # codes of 784 coordinates: 800 kB
+_TILE = 16 * BLOCK  # codes of 256 coordinates: 256 KiB
 _MOST = 2**22  # coordinates with a code: the sum of differences has 32 bits
 _HALF = 0.5 - 1e-14  # rounded down
 _LEVELS = 255
 _SHARE = 0.8
-_SAMPLE = 1024
+_SAMPLE = 2**21  # numbers: 16 MiB
 _LEAST_STEP = 1e-290  # multiples of it keep their digits
 
 
@@ -71,7 +71,7 @@ def middle(points: Array) -> tuple[Array, np.ndarray]:
 
     These make up ``_SHARE`` of the distances. Both are from a sample: any choice is sound.
     """
-    sample = points[:: -(-len(points) // _SAMPLE)]
+    sample = points[:: -(-points.size // _SAMPLE)]
     centre = np.median(sample, axis=0)
     sides = np.abs(sample - centre).mean(axis=0)
     order = np.argsort(-sides)

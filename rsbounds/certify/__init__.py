@@ -4,38 +4,37 @@ Nothing here knows a framework or a theory: a :class:`rsbounds.sampling.Sampler`
 into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns scores into a radius.
 """
 
+# "X as X": for other rooms of the package; what users call is in __all__
 from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._levels import instance_sigma
 from rsbounds.certify._memory import Memory
 from rsbounds.certify._predict import predict
-from rsbounds.certify._procedure import certify, certify_counts, class_counts
+from rsbounds.certify._procedure import certify, certify_counts
+from rsbounds.certify._procedure import class_counts as class_counts
 from rsbounds.certify._progress import Progress
-from rsbounds.certify._sequential import certify_radius, step
-from rsbounds.certify._tasks import Counts, further
-from rsbounds.certify._work import Build, Crew, Here, Outcome, Work
-from rsbounds.sampling import ArraySampler, Sampler, block_size, stream, votes
+from rsbounds.certify._sequential import certify_radius
+from rsbounds.certify._sequential import step as step
+from rsbounds.certify._tasks import Counts
+from rsbounds.certify._tasks import further as further
+from rsbounds.certify._work import Build as Build
+from rsbounds.certify._work import Here as Here
+from rsbounds.certify._work import Outcome as Outcome
+from rsbounds.certify._work import Work as Work
+from rsbounds.sampling import ArraySampler, Sampler, stream
+from rsbounds.sampling import block_size as block_size
+from rsbounds.sampling import votes as votes
 
 __all__ = [
     "ArraySampler",
-    "Build",
     "Counts",
-    "Crew",
-    "Here",
     "Memory",
-    "Outcome",
     "Progress",
     "Sampler",
-    "Work",
-    "block_size",
     "certify",
     "certify_counts",
     "certify_dataset",
     "certify_radius",
-    "class_counts",
-    "further",
     "instance_sigma",
     "predict",
-    "step",
     "stream",
-    "votes",
 ]

@@ -14,7 +14,7 @@ from rsbounds.certify._procedure import BOUND, check_level
 from rsbounds.certify._progress import Progress
 from rsbounds.certify._tasks import Counts, task
 from rsbounds.certify._told import Told
-from rsbounds.certify._work import Crew, Here, Outcome, Work, facts
+from rsbounds.certify._work import Crew, Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import as_data, check_labels, file_hash
@@ -151,7 +151,7 @@ def certify_dataset(
         run={**manifest.run, "machines": machines},
     )
 
-    def rows(done: set[int]) -> Iterator[tuple[Row, Outcome]]:
+    def rows(done: set[int]) -> Iterator[Row]:
         todo = [i for i in indices if i not in done]
         progress = Progress(len(indices), "input", len(indices) - len(todo))
         told = Told(sane, progress)
@@ -165,11 +165,11 @@ def certify_dataset(
                     f"classes, {classes}; got {outcome.row.label}"
                 )
             told.of(outcome.row, outcome.alone)
-            yield outcome.row, outcome
+            yield outcome.row
 
     corrupt: list[dict[str, Any]] = []
     if out is None:
-        return Results("", tuple(row for row, _ in rows(set())), "", manifest)
+        return Results("", tuple(rows(set())), "", manifest)
     path = Path(out)
     manifest = _as_before(path, manifest, source)
     options: dict[str, Any] = {"accept_change": accept_change, "lock": lock}
@@ -177,8 +177,8 @@ def certify_dataset(
         if not accept_change:
             _same_model(path, writer.rows, len(source), work)
         kept = list(writer.rows)
-        for row, outcome in rows({row.idx for row in kept}):
-            writer.append(row, flush=not outcome.more)
+        for row in rows({row.idx for row in kept}):
+            writer.append(row)
             kept.append(row)
         if corrupt:
             writer.record({"corrupt": sorted(corrupt, key=lambda entry: entry["input"])})

@@ -188,15 +188,14 @@ def certify_counts(
     if BOUNDS[bound].evidence != "counts":
         raise ValueError(f"bound must be one on counts; {bound!r} is on {BOUNDS[bound].evidence}")
     top = int(np.argmax(select))
-    width = max(len(select), len(counts), 2)
-    padded = np.pad(counts, (0, width - len(counts)))
     if runner_up and BOUNDS[bound].difference_only and (scheme.method, scheme.norm) != _DIFFERENCE:
         raise ValueError(
             f"bound {bound!r} is one on the difference of scores alone, which serves the l_2 "
             f"radius under fixed Gaussian noise; the scheme is {scheme.method!r}"
         )
     u = 1.0 - stream(seed, index, Phase.BOUND).random() if bound == "randomized" else None
-    first, second = int(padded[top]), int(np.delete(padded, top).max())
+    first = int(counts[top]) if top < len(counts) else 0
+    second = int(max(counts[:top].max(initial=0), counts[top + 1 :].max(initial=0)))
     pair = _pair(bound, first, second, n, alpha, runner_up, u)
     leads = pair.z_a > pair.z_b
     return Certificate(

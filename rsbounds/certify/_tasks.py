@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 from rsbounds import composite
@@ -132,10 +132,14 @@ class _Single:
         sigma = level(self.scheme, x) / 64
         return _whole(self.sampler(x, sigma, 1, stream(0, 0, Phase.SEARCH)))
 
+    @cached_property
+    def _sharing(self) -> Sharing | None:
+        return self.sampler if isinstance(self.sampler, Sharing) else None
+
     def room(self, x: Any) -> int:
-        if self.samples is None or not isinstance(self.sampler, Sharing):
+        if self.samples is None or self._sharing is None:
             return 1
-        return self.sampler.room(x, self.samples)
+        return self._sharing.room(x, self.samples)
 
     def certify(self, xs: Sequence[Any], indices: Sequence[int]) -> list[Found]:
         found = self.procedure(self.sampler, xs, self.scheme, indices=indices)

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from typing import Any, Protocol, runtime_checkable
@@ -34,15 +34,12 @@ class Outcome:
         Why there is none.
     alone : sequence of int or None
         Counts of one sample with hardly any noise, where they were asked for.
-    more : bool
-        Whether another one came with it, and follows at once.
     """
 
     index: int
     row: Row | None
     problem: str | None = None
     alone: Counts | None = None
-    more: bool = False
 
 
 class Work(Protocol):
@@ -108,15 +105,13 @@ class Here:
             if group[0].x is None:
                 yield Outcome(group[0].index, None, group[0].problem)
                 continue
-            for left, (item, (found, further), seconds) in enumerate(
-                self._certified(group), start=1 - len(group)
-            ):
+            for item, (found, further), seconds in self._certified(group):
                 digest = (item.digest or "-")[:16]
-                row = Row.of(item.index, item.label, found, seconds, input=digest)
+                row = Row.of(item.index, item.label, found, seconds, input=digest, extra=further)
                 told = None
                 if found.n and alone():
                     told = guarded(f"input {item.index}", partial(self._job.alone, item.x))
-                yield Outcome(item.index, replace(row, extra=further), alone=told, more=left < 0)
+                yield Outcome(item.index, row, alone=told)
 
     def _certified(self, group: Sequence[Item]) -> Iterator[tuple[Item, Found, float]]:
         """Each input with what was found and its share of the time.
@@ -139,9 +134,15 @@ class Here:
             (one,) = guarded(f"input {item.index}", certified)
             yield item, one, time.perf_counter() - start
 
-    def outcome(self, index: int, alone: bool) -> Outcome:
-        """What comes of one input."""
-        (found,) = self.outcomes([index], lambda: alone)
+    def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:
+        """What comes of inputs up to the first that fails; if that is the first, its error."""
+        found: list[Outcome] = []
+        try:
+            for outcome in self.outcomes(indices, lambda: alone):
+                found.append(outcome)
+        except ValueError:
+            if not found:
+                raise
         return found
 
     def machines(self) -> Sequence[Mapping[str, Any]]:

@@ -7,7 +7,9 @@ from functools import lru_cache
 from math import inf, isnan
 from typing import Any
 
-from rsbounds._numerics.checks import choice, number, real, whole
+import numpy as np
+
+from rsbounds._numerics.checks import choice, number, whole
 from rsbounds.certificate import ABSTAIN, ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
 from rsbounds.composite import CompositeCertificate
 from rsbounds.confidence.counts import MAX_N
@@ -62,7 +64,9 @@ def check_manifest(manifest: Manifest) -> None:
 
 
 def _number(name: str, value: Any, domain: Domain) -> None:
-    number(name, real(name, value, domain.low, domain.high, closed=domain.closed, nan=False))
+    domain.one(name, value)
+    if np.ndim(value):
+        raise ValueError(f"{name} must be one number; got {value!r}")
 
 
 def findings(row: Row, manifest: Manifest) -> Iterator[str]:

@@ -17,7 +17,6 @@ from rsbounds import loading
 from rsbounds.cli import _engine, _options, _own
 from rsbounds.composite import Rule
 from rsbounds.loading import Data, Loaded
-from rsbounds.results import Manifest
 from rsbounds.schemes import METHODS, Scheme, find, registered
 
 
@@ -45,10 +44,7 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
     given = _Given(shape, args.sound_noise)
     found: Scheme | Rule
     if _options.is_code(args.method):
-        arguments = loading.parse_arguments(args.method_args) if args.method_args else {}
-        made = loading.call("--method", args.method, **arguments)
-        code: dict[str, Any] = {**loading.fingerprint(args.method, made), "args": arguments}
-        found = _own.scheme(f"--method {args.method}", made, code, given.dim, given.sound)
+        found = by_code(args.method, args.method_args, given.dim, given.sound)
     else:
         method = find(args.method)
         assert method.build is not None
@@ -69,6 +65,14 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
     if args.denoiser is not None and not fixed:
         raise ValueError(no_denoiser(args.method))
     return found
+
+
+def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
+    """What ``--method MODULE:CALLABLE`` with its ``--method-args`` returns."""
+    known = loading.parse_arguments(arguments) if arguments else {}
+    made = loading.call("--method", spec, **known)
+    code: dict[str, Any] = {**loading.fingerprint(spec, made), "args": known}
+    return _own.scheme(f"--method {spec}", made, code, dim, sound)
 
 
 def no_denoiser(method: str) -> str:
@@ -143,22 +147,6 @@ def model(
     if len(made) == 1:
         return next(iter(made.values()))
     return [made[id(stage.model)] for stage in stages]
-
-
-def of_noise(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme:
-    """The scheme of ``--noise``, which must be the noise of a run."""
-    options = {"noise": args.noise, "norm": manifest.parameters.get("norm", 2.0)}
-    method = METHODS[manifest.method]
-    assert method.build is not None
-    given = _Given(_engine.first(data, skip_corrupt=True).shape, "slack" in manifest.parameters)
-    found = method.build(options, given)
-    for name in method.parameters:
-        had, has = manifest.parameters.get(name), found.parameters.get(name)
-        if had != has:
-            raise ValueError(
-                f"--noise {args.noise} is not that of {args.file}: {name} was {had} and is {has}"
-            )
-    return found
 
 
 def read_rule(path: Path) -> Rule:

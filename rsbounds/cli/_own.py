@@ -17,11 +17,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rsbounds._numerics.checks import real
 from rsbounds.certificate import ANOTHERS, THIS_INPUT
 from rsbounds.composite import Rule
 from rsbounds.loading import guarded
-from rsbounds.schemes import METHODS, Method, Scheme, gaussian, semielastic
+from rsbounds.schemes import METHODS, Domain, Method, Scheme, gaussian, semielastic
+from rsbounds.schemes._scheme import NORM, positive
 
 _SHAPED = ("anisotropic", "generator")
 _KINDS = (
@@ -103,7 +103,7 @@ def _stated(what: str, made: Scheme, dim: int) -> Scheme:
             scope=ANOTHERS,
             sigma=partial(_level, what, made.sigma, {}),
             radius=partial(_radius, what, made.radius),
-            norm=_one(f"{what}: norm", made.norm, 1.0, math.inf),
+            norm=NORM.one(f"{what}: norm", made.norm),
         )
     if made.method in _SHAPED:
         raise ValueError(f"{what} must return the noise itself, not its scheme: {_KINDS}")
@@ -115,7 +115,7 @@ def _stated(what: str, made: Scheme, dim: int) -> Scheme:
     for name, domain in method.parameters.items():
         if name in made.parameters or name in method.required:
             given: Any = made.parameters.get(name)
-            known[name] = _one(f"{what}: {name}", given, *domain)
+            known[name] = domain.one(f"{what}: {name}", given)
     if "dim" in known and not known["dim"] >= dim:
         raise ValueError(f"{what}: dim must be at least {dim}, as --data; got {known['dim']}")
     if made.method == "gaussian":
@@ -139,7 +139,7 @@ def radius(what: str, method: Method, parameters: Mapping[str, Any]) -> Callable
 def _level(what: str, sigma: Callable[[Any], Any], known: Mapping[str, float], x: Any) -> float:
     low, high = known.get("sigma_min", 0.0), known.get("sigma_max", math.inf)
     said = guarded(f"{what}: sigma(x)", partial(sigma, x))
-    found = _one(f"{what}: sigma(x)", said, 0.0, math.inf, "neither")
+    found = positive(f"{what}: sigma(x)", said)
     if not low <= found <= high:
         raise ValueError(f"{what}: sigma(x) must be in [{low}, {high}]; got {found}")
     return found
@@ -153,11 +153,4 @@ def _radius(
     score_b: float | None = None,
 ) -> float:
     said = guarded(f"{what}: the radius", partial(radius, score, sigma, score_b))
-    return _one(f"{what}: the radius", said, 0.0, math.inf)
-
-
-def _one(name: str, value: Any, low: float, high: float, closed: str = "both") -> float:
-    array = real(name, value, low, high, closed=closed, nan=False)
-    if array.size != 1:
-        raise ValueError(f"{name} must be one number; got shape {array.shape}")
-    return float(array.item())
+    return Domain(0.0, math.inf).one(f"{what}: the radius", said)

@@ -23,9 +23,16 @@ Redraw = Callable[[Any, Row], Iterator[str]]
 
 
 def redraw(
-    args: argparse.Namespace, loaded: Loaded, data: Data, manifest: Manifest, sigma: float
+    args: argparse.Namespace,
+    loaded: Loaded,
+    data: Data,
+    manifest: Manifest,
+    sigma: float,
+    scheme: Scheme | None,
 ) -> Redraw:
-    """How rows of this run are drawn again; ``sigma`` is the level of one of them.
+    """How rows of this run are drawn again.
+
+    ``sigma`` is the level of one of them, ``scheme`` that of what was given of the noise.
 
     Raises
     ------
@@ -51,22 +58,13 @@ def redraw(
         rule = composite.Rule.from_dict(manifest.parameters["rule"])
         samplers = _made.model(args, _made.classifiers(args, loaded, rule), data, rule)
         return partial(_listed, samplers, rule, manifest)
-    if args.noise is not None:
-        scheme = _made.of_noise(args, manifest, data)
-        return partial(
-            _row, _engine.sampler(args, loaded, data, sigma, scheme.sampler), manifest, scheme
-        )
     (stage,) = _engine.denoised(args, [(loaded, sigma)])
-    return partial(_row, _engine.sampler(args, stage, data, sigma), manifest, None)
+    of = None if scheme is None else scheme.sampler
+    return partial(_row, _engine.sampler(args, stage, data, sigma, of), manifest)
 
 
-def _row(
-    sampler: Sampler, manifest: Manifest, scheme: Scheme | None, x: Any, row: Row
-) -> Iterator[str]:
+def _row(sampler: Sampler, manifest: Manifest, x: Any, row: Row) -> Iterator[str]:
     seed, index = manifest.seed, row.idx
-    if scheme is not None and (level := scheme.sigma(x)) != row.sigma:
-        yield f"sigma is {row.sigma}, and {level} by --noise"
-        return
 
     def draw(n: int, generator: np.random.Generator) -> Any:
         call = partial(sampler, x, row.sigma, n, generator)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rsbounds import composite
-from rsbounds.results import Manifest, Row, naming, read_rows
+from rsbounds.cli import _runs
+from rsbounds.results import Row, naming
 
 
 def add_parser(subparsers: Any) -> None:
@@ -35,20 +36,12 @@ def run(args: argparse.Namespace) -> int:
     """Write the rule and print its curve."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
-    runs = {}
-    for path in args.files:
-        manifest = Manifest.read(path)
-        if manifest.format == 1:
-            raise ValueError(f"{path} keeps one count a row: its full counts are not known")
-        if manifest.method != "gaussian":
-            raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
-        if manifest.level() in runs:
-            raise ValueError(f"{path} is the second file of noise level {manifest.level()}")
-        runs[manifest.level()] = {row.idx: row for row in read_rows(path)}
-    common = sorted(set.intersection(*map(set, runs.values())))
+    runs = _runs.by_level(args.files)
+    tables = [{row.idx: row for row in run.rows} for run in runs.values()]
+    common = sorted(set.intersection(*map(set, tables)))
     if not common:
         raise ValueError("the files must share inputs; they have none in common")
-    rows = [[run[i] for run in runs.values()] for i in common]
+    rows = [[table[i] for table in tables] for i in common]
     _one_data_set(args.files, rows)
     labels = np.array([each[0].label for each in rows])
     width = max(2, labels.max() + 1, *(len(row.counts) for each in rows for row in each))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,15 +12,16 @@ from typing import Any
 
 from rsbounds import composite
 from rsbounds._numerics.checks import real
-from rsbounds.certificate import ANOTHERS, COMPOSITE, FIXED_NOISE, Certificate
+from rsbounds.certificate import ANOTHERS, COMPOSITE, Certificate
 from rsbounds.certify import certify_counts, further
-from rsbounds.cli import _own
-from rsbounds.cli._made import read_rule
+from rsbounds.cli import _made, _options, _own, _runs
 from rsbounds.cli.certify import COUNTED
 from rsbounds.cli.merge import LOCK
 from rsbounds.loading import file_hash
-from rsbounds.results import Manifest, Row, read_rows, write
-from rsbounds.schemes import METHODS, Scheme, find
+from rsbounds.loading.callables import shown
+from rsbounds.results import Manifest, Row, write
+from rsbounds.schemes import METHODS, Method, Scheme, find
+from rsbounds.schemes._scheme import DIMENSION
 
 #: Methods of one classifier: radii from the same proven or asserted bounds of sigma(x).
 _ALIKE = {"lipschitz", "lipschitz-integrated", "lipschitz-paper"}
@@ -38,7 +41,12 @@ def add_parser(subparsers: Any) -> None:
     add("--out", required=True, metavar="NEW.tsv", type=Path)
     add("--alpha", type=float, help="probability of error (that of the file)")
     add("--bound", choices=COUNTED, help="the confidence bound (that of the file)")
-    add("--method", help="another radius from the same parameters")
+    add(
+        "--method",
+        help="another radius from the same parameters; of a file whose method code returned, that "
+        "MODULE:CALLABLE",
+    )
+    add("--method-args", metavar="K=V,...", help="arguments of CALLABLE, for such a --method")
     add("--runner-up", choices=("on", "off"), help="bound the runner-up too (as in the file)")
     add(
         "--rule",
@@ -54,37 +62,16 @@ def run(args: argparse.Namespace) -> int:
     """Write the new file."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
+    if args.method_args is not None and not _options.is_code(args.method or ""):
+        raise ValueError("--method-args goes with --method MODULE:CALLABLE")
+    if args.alpha is not None:
+        real("--alpha", args.alpha, 0, 1, closed="neither", nan=False)
     if args.rule is not None:
         return _under_rule(args)
     if len(args.files) > 1:
         raise ValueError(f"several files need --rule; got {len(args.files)}")
-    (path,) = args.files
-    manifest = Manifest.read(path)
-    rows = read_rows(path)
-    _check(path, manifest, args.alpha)
-    method = find(args.method or manifest.method)
-    lacking = sorted(method.required - manifest.parameters.keys())
-    if lacking or method.name == "composite":
-        lacking = lacking or ["--rule"]
-        raise ValueError(
-            f"--method {method.name} needs {', '.join(lacking)}, which {path} does not hold"
-        )
-    if method.name != manifest.method and not {method.name, manifest.method} <= _ALIKE:
-        raise ValueError(
-            f"--method {method.name} certifies another classifier than {path}, which is of "
-            f"method {manifest.method}: only {', '.join(sorted(_ALIKE))} share theirs"
-        )
-    if "slack" in manifest.parameters and "slack" not in method.parameters:
-        raise ValueError(
-            f"--method {method.name} has no radius for sound noise, which {path} is of"
-        )
-    norm = manifest.parameters.get("norm", 2.0) if "norm" in method.parameters else 2.0
-    scheme = method.scheme(_no_level, manifest.parameters, norm)
-    scheme = replace(scheme, scope=manifest.scope)
-    if method.name not in METHODS:
-        what = f"the method {method.name}"
-        known = _own.radius(what, method, manifest.parameters)
-        scheme = replace(scheme, scope=ANOTHERS, radius=known)
+    path, manifest, rows = _runs.read(*args.files)
+    scheme = _scheme(args, path, manifest, rows)
     change: dict[str, Any] = {
         "alpha": manifest.alpha if args.alpha is None else args.alpha,
         "bound": args.bound or manifest.bound,
@@ -101,38 +88,91 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check(path: Path, manifest: Manifest, alpha: float | None) -> None:
-    if manifest.format == 1:
-        raise ValueError(f"{path} keeps one count a row: its full counts are not known")
-    if manifest.method == "composite":
+def _scheme(
+    args: argparse.Namespace, path: Path, manifest: Manifest, rows: Sequence[Row]
+) -> Scheme:
+    """The scheme whose radii are computed, of the classifier that was sampled."""
+    name = args.method or manifest.method
+    if not isinstance(name, str):
+        raise ValueError(f"the manifest of {path} is damaged: method must be text; got {name!r}")
+    if args.method is not None and _options.is_code(args.method):
+        found = _by_code(args, path, manifest)
+    elif name in METHODS:
+        found = _own_scheme(METHODS[name], path, manifest)
+    else:
+        found = _anothers(name, path, manifest, rows)
+    for row in rows:
+        if row.norm != found.norm:
+            raise ValueError(
+                f"{path}: norm of input {row.idx} is {row.norm}, {found.norm} by method {name}"
+            )
+    return found
+
+
+def _own_scheme(method: Method, path: Path, manifest: Manifest) -> Scheme:
+    lacking = sorted(method.required - manifest.parameters.keys())
+    if lacking or method.name == "composite":
+        lacking = lacking or ["--rule"]
         raise ValueError(
-            f"{path} is of a composite: certify the runs of its levels again, with --rule"
+            f"--method {method.name} needs {', '.join(lacking)}, which {path} does not hold"
         )
-    if manifest.target_radius is not None:
+    if method.name != manifest.method and not {method.name, manifest.method} <= _ALIKE:
+        raise ValueError(_another_classifier(method.name, path, manifest))
+    if "slack" in manifest.parameters and "slack" not in method.parameters:
         raise ValueError(
-            f"{path} was sampled until a target radius was decided: a bound for a number "
-            "of samples fixed in advance would have no level on its counts"
+            f"--method {method.name} has no radius for sound noise, which {path} is of"
         )
-    if alpha is not None:
-        real("--alpha", alpha, 0, 1, closed="neither", nan=False)
+    norm = manifest.parameters.get("norm", 2.0) if "norm" in method.parameters else 2.0
+    return replace(method.scheme(_no_level, manifest.parameters, norm), scope=manifest.scope)
+
+
+def _anothers(name: str, path: Path, manifest: Manifest, rows: Sequence[Row]) -> Scheme:
+    """The scheme of a method that another package registers."""
+    code = manifest.parameters.get("code", {})
+    try:
+        method = find(name)
+    except ValueError as error:
+        if name != manifest.method or not isinstance(code, Mapping) or "entry_point" in code:
+            raise
+        raise ValueError(
+            f"{error}; {path} is of it: give the code that returned its scheme, as --method "
+            f"{shown(code.get('spec', 'MODULE:CALLABLE'))}"
+        ) from None
+    if name != manifest.method:
+        raise ValueError(_another_classifier(name, path, manifest))
+    radius = _own.radius(f"the method {name}", method, manifest.parameters)
+    norm = rows[0].norm if rows else 2.0  # which its parameters don't tell
+    return Scheme(name, ANOTHERS, _no_level, radius, manifest.parameters, norm)
+
+
+def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
+    """The scheme that code returns, which must be the file's."""
+    known, what = manifest.parameters, f"--method {args.method}"
+    dim = DIMENSION.one("parameters.dim", known["dim"]) if "dim" in known else 1
+    found = _made.by_code(args.method, args.method_args, math.ceil(dim), "slack" in known)
+    if isinstance(found, composite.Rule):
+        raise ValueError(f"{what} returns a rule: give it as --rule RULE.json")
+    own = {k: v for k, v in found.parameters.items() if k != "code" or "code" in known}
+    scope = found.scope if found.method in METHODS else manifest.scope
+    again = replace(manifest, method=found.method, scope=scope, parameters=own)
+    if differences := manifest.differences(again.normal()):
+        raise ValueError(f"{what} is not what {path} was made with: {'; '.join(differences)}")
+    return found
+
+
+def _another_classifier(name: str, path: Path, manifest: Manifest) -> str:
+    return (
+        f"--method {name} certifies another classifier than {path}, which is of method "
+        f"{shown(manifest.method)}: only {', '.join(sorted(_ALIKE))} share theirs"
+    )
 
 
 def _under_rule(args: argparse.Namespace) -> int:
     """The certificates of a decision list from one run for each of its noise levels."""
     if args.bound or args.method or args.runner_up:
         raise ValueError("--bound, --method and --runner-up have no meaning with --rule")
-    rule = read_rule(args.rule)
-    runs = {}
-    for path in args.files:
-        manifest = Manifest.read(path)
-        _check(path, manifest, args.alpha)
-        if manifest.method != "gaussian":
-            raise ValueError(f"{path} is of method {manifest.method}: a rule needs fixed noise")
-        if manifest.scope != FIXED_NOISE:  # a list's scope would say nothing of it
-            raise ValueError(f"{path} is of scope {manifest.scope!r}: a rule needs {FIXED_NOISE!r}")
-        if manifest.level() in runs:
-            raise ValueError(f"{path} is the second file of noise level {manifest.level()}")
-        runs[manifest.level()] = (path, manifest, read_rows(path))
+    rule = _made.read_rule(args.rule)
+    runs = _runs.by_level(args.files)
     missing = [sigma for sigma in rule.sigmas if sigma not in runs]
     if missing:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")

@@ -15,15 +15,15 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "report",
         help="certified accuracy of certification files, side by side",
-        description="Certified accuracy, average certified radius (ACR), abstention and the "
-        "spread over classes of certification files: those of rsbounds certify or any with "
-        "the columns idx label predict radius correct.",
+        description="Accuracy of the smoothed classifier, abstention, average certified radius "
+        "(ACR) and certified accuracy of certification files: those of rsbounds certify or any "
+        "with the columns idx label predict radius correct.",
     )
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE.tsv")
     add("--radii", type=_radii, metavar="R,R,...", help="where to show certified accuracy")
     add("--style", choices=results.STYLES, default="text")
-    add("--classes", action="store_true", help="a row for every class too")
+    add("--classes", action="store_true", help="rows for every class too, and for their spread")
     add("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
     add("--html", metavar="FILE.html", help="one self-contained page to look at (extra: html)")
     add("--json", action="store_true", help="print a JSON object")

@@ -20,9 +20,9 @@ from rsbounds.certify import Progress
 from rsbounds.cli import _audit, _engine, _levels, _redrawn, _rigorous, _steps
 from rsbounds.cli.merge import some
 from rsbounds.loading.callables import shown
-from rsbounds.loading.rows import CorruptInput
+from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.results import Manifest, Row, read_rows
-from rsbounds.schemes import METHODS
+from rsbounds.schemes import METHODS, Scheme
 
 Finding = tuple[int, int, str]  # line, input, what
 
@@ -35,15 +35,15 @@ def add_parser(subparsers: Any) -> None:
         description="Compute every bound and radius again from the counts and the manifest, in "
         "mpmath and not by the code that wrote them, and report rows above the truth, rows that "
         "don't fit the manifest, duplicates and missing rows; with --data also what doesn't fit "
-        "the data and levels that refute the bound of sigma(x), with --anchors or "
-        "--sigma-function noise levels that aren't those of the inputs, with --rerun what the "
-        "model doesn't draw again. Exit status 1 on a finding (extra: verify).",
+        "the data and levels that refute the bound of sigma(x), with --anchors, --sigma-function "
+        "or --noise levels and bounds that aren't those of the inputs, with --rerun what the model "
+        "doesn't draw again. What nothing was given for is taken as stated, and said to be. Exit "
+        "status 1 on a finding (extra: verify).",
     )
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)
     add("--data", metavar="DATA", help="check labels, indices and hashes against the data")
     add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
-    add("--noise", metavar="MODULE:CALLABLE", help="for --rerun: the noise of a shape")
     add("--model-for", nargs="+", metavar="SIGMA=MODEL", default=[], help="for --rerun: experts")
     add("--sample", type=int, metavar="K", help="compute only K random rows again")
     add("--rigorous", action="store_true", help="prove every bound and radius in ball arithmetic")
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             count(f"--{name}", getattr(args, name), 1)
     if args.rerun is not None and (args.model is None or args.data is None):
         raise ValueError("--rerun needs --model and --data")
-    for name in ("model", "noise", "denoiser", "model_for"):
+    for name in ("model", "denoiser", "model_for"):
         if args.rerun is None and getattr(args, name):
             raise ValueError(f"--{name.replace('_', '-')} goes with --rerun")
     manifest = Manifest.read(args.file)
@@ -89,11 +89,13 @@ def run(args: argparse.Namespace) -> int:
     found = [*_structure(rows, manifest), *_steps.without_data(rows, manifest)]
     chosen = _chosen(args, rows)
     found += _computed(args, chosen, manifest)
+    stated = _levels.stated(None, manifest, as_seen=False)
     if args.data is not None:
-        found += _against_data(args, rows, manifest)
+        against, stated = _against_data(args, rows, manifest)
+        found += against
     proved = {line for line, _ in chosen} - {a for a, _, b in found if b.startswith("not proved")}
     extent = (len(proved), len(chosen)) if args.rigorous else None
-    return _report(args, found, [row for _, row in rows], manifest, extent)
+    return _report(args, found, [row for _, row in rows], manifest, extent, stated)
 
 
 def _rows(path: Path) -> list[Row]:
@@ -108,13 +110,14 @@ def _report(
     rows: list[Row],
     manifest: Manifest,
     proved: tuple[int, int] | None,
+    stated: list[str],
 ) -> int:
     whole_file = _whole(rows, manifest)
     total = len(found) + len(whole_file)
     if args.json:
         each = [{"line": a, "input": b, "finding": c} for a, b, c in sorted(found)]
         each += [{"line": None, "input": None, "finding": text} for text in whole_file]
-        said = {"file": str(args.file), "rows": len(rows), "findings": each}
+        said = {"file": str(args.file), "rows": len(rows), "findings": each, "stated": stated}
         if manifest.corrupt():
             said["corrupt"] = sorted(manifest.corrupt())
         print(json.dumps(said if proved is None else said | {"proved": proved[0]}))
@@ -128,6 +131,8 @@ def _report(
     left = len(manifest.corrupt())
     if left and args.data is None:
         print(f"{args.file}: {left} inputs are said to be corrupt: --data checks whether they are")
+    if stated:
+        print(f"{args.file}: {_levels.line(stated, args, manifest)}")
     computed = (
         f" ({args.sample} of them computed)" if (args.sample or len(rows)) < len(rows) else ""
     )
@@ -217,40 +222,53 @@ def _larger(manifest: Manifest, x: Any) -> Iterator[str]:
 
 def _against_data(
     args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
-) -> Iterator[Finding]:
-    """Labels and hashes; and, for some rows, the counts that the model draws again."""
+) -> tuple[list[Finding], list[str]]:
+    """Labels, hashes, levels and, for some rows, counts; and what is left as it is stated."""
     loaded = _engine.load(args) if args.model is not None else None
     with _engine.open_data(args, loaded) as data:
-        yield from _left_out(manifest, len(data))
-        inside = []
-        levels = _levels.findings(args, manifest, data)
+        scheme = _levels.scheme(args, manifest, data)
         as_seen = loaded is not None or "preprocessing" not in data.identity
-        larger = partial(_larger, manifest) if as_seen else lambda x: iter(())
         steps = _steps.Steps(rows if as_seen else [], manifest)
+        stated = _levels.stated(scheme, manifest, as_seen)
+        found = [*_left_out(manifest, len(data)), *_readable(manifest, data)]
+        inside = [(line, row) for line, row in rows if row.idx < len(data)]
         for line, row in rows:
             if not row.idx < len(data):
-                yield line, row.idx, f"the data have {len(data)} inputs"
+                found.append((line, row.idx, f"the data have {len(data)} inputs"))
                 continue
-            inside.append((line, row))
             item = data.item(row.idx)
-            if row.label != item.label:
-                yield line, row.idx, f"label is {row.label}, {item.label} in the data"
-            digest = (item.digest or "-")[:16]
-            if row.input not in ("-", digest):
-                yield line, row.idx, f"input is {row.input}, {digest} in the data"
+            texts = _at_input(row, item, manifest, scheme, as_seen)
+            found += ((line, row.idx, text) for text in texts)
             steps.add(line, row, item.x)
-            for text in (*levels(row, item.x), *larger(item.x)):
-                yield line, row.idx, text
-        yield from steps.findings()
-        for index in sorted(manifest.corrupt()):
-            with suppress(CorruptInput, IndexError):
-                data.item(index)
-                yield 0, index, "is left out as corrupt, but can be decoded"
+        found += steps.findings()
         if loaded is None or not inside:
-            return
-        redraw = _redrawn.redraw(args, loaded, data, manifest, inside[0][1].sigma)
+            return found, stated
+        redraw = _redrawn.redraw(args, loaded, data, manifest, inside[0][1].sigma, scheme)
         chosen = Random(manifest.seed + 1).sample(inside, min(args.rerun, len(inside)))
         for line, row in chosen:
-            for text in redraw(data.input(row.idx), row):
-                yield line, row.idx, text
+            found += ((line, row.idx, text) for text in redraw(data.input(row.idx), row))
     print(f"{args.file}: {len(chosen)} rows drawn again", file=sys.stderr)
+    return found, stated
+
+
+def _at_input(
+    row: Row, item: Item, manifest: Manifest, scheme: Scheme | None, as_seen: bool
+) -> Iterator[str]:
+    """What contradicts one input of the data."""
+    if row.label != item.label:
+        yield f"label is {row.label}, {item.label} in the data"
+    digest = (item.digest or "-")[:16]
+    if row.input not in ("-", digest):
+        yield f"input is {row.input}, {digest} in the data"
+    if scheme is not None:
+        yield from _levels.findings(scheme, row, item.x)
+    if as_seen:
+        yield from _larger(manifest, item.x)
+
+
+def _readable(manifest: Manifest, data: Data) -> Iterator[Finding]:
+    """Inputs that were left out as corrupt, and aren't."""
+    for index in sorted(manifest.corrupt()):
+        with suppress(CorruptInput, IndexError):
+            data.item(index)
+            yield 0, index, "is left out as corrupt, but can be decoded"

@@ -1,4 +1,4 @@
-"""Dealing out inputs: the next one to whoever is free, and again what a lost worker had."""
+"""Dealing out inputs: the next ones to whoever is free, and again what a lost worker had."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from rsbounds.certify import Counts, Outcome
 
 AHEAD = 2  # calls that a worker has at most: one to do, one to go on with at once
 TRIES = 5  # times that a call may lose its worker
+HANDFUL = 64  # inputs of one call at most
+SECONDS = 0.5  # that a call of several inputs is to take
 
 
 class LostWorker(Exception):
@@ -85,21 +87,31 @@ class Dealt:
         left = deque(indices)
         missing = dict.fromkeys(left)  # a set in order
         repeated: set[int] = set()
+        size = 1
         while missing:
             while (worker := self._free()) is not None:
+                told = alone()
                 if left:
-                    self._start(worker, "outcome", left.popleft(), alone())
+                    most = 1 if told else min(size, len(left) // (2 * self._executor.count))
+                    handed = tuple(left.popleft() for _ in range(max(most, 1)))
+                    self._start(worker, "several", handed, told)
                     continue
                 held = self._held(worker)
                 again = next((i for i in missing if i not in repeated and i not in held), None)
                 if held or again is None:
                     break
                 repeated.add(again)
-                self._start(worker, "outcome", again, alone())
-            for call, value in self._ended():
-                if call.name == "outcome" and call.args[0] in missing:
-                    del missing[call.args[0]]
-                    yield value
+                self._start(worker, "several", (again,), told)
+            for call, found in self._ended():
+                if call.name != "several":
+                    continue
+                size = _handful(found)
+                for outcome in found:
+                    if outcome.index in missing:
+                        del missing[outcome.index]
+                        yield outcome
+                rest = call.args[0][len(found) :]  # begins with the one that failed, and says why
+                left.extendleft(i for i in reversed(rest) if i in missing)
 
     def _start(self, worker: int, name: str, *args: Any) -> None:
         ticket = self._executor.call(worker, name, *args)
@@ -108,7 +120,8 @@ class Dealt:
     def _held(self, worker: int) -> list[int]:
         """Inputs that a worker has."""
         calls = self._running.values()
-        return [c.args[0] for c in calls if c.worker == worker and c.name == "outcome"]
+        own = (c.args[0] for c in calls if c.worker == worker and c.name == "several")
+        return [index for indices in own for index in indices]
 
     def _free(self) -> int | None:
         """The worker with the least to do, unless that is enough."""
@@ -123,9 +136,15 @@ class Dealt:
             try:
                 value = self._executor.result(ticket)
             except LostWorker as error:
+                if call.name == "several" and len(call.args[0]) > 1:  # one after the other
+                    for index in call.args[0]:
+                        self._start(call.worker, call.name, (index,), call.args[1])
+                    continue
                 self._lost[call.name, call.args] += 1
                 if self._lost[call.name, call.args] >= TRIES:
-                    what = f"input {call.args[0]}" if call.args else "making the model"
+                    index = call.args[0] if call.args else None
+                    index = index[0] if isinstance(index, tuple) else index
+                    what = "making the model" if index is None else f"input {index}"
                     raise ValueError(
                         f"{what} ended its worker {TRIES} times ({error}): out of memory?"
                     ) from None
@@ -134,3 +153,11 @@ class Dealt:
             if call.name == "machines":
                 self._machines[call.worker] = value
             yield call, value
+
+
+def _handful(found: Sequence[Outcome]) -> int:
+    """How many inputs a call is given, by what those of one took."""
+    took = [outcome.row.seconds for outcome in found if outcome.row is not None]
+    if not took:
+        return 1
+    return int(min(HANDFUL, SECONDS / max(sum(took) / len(took), SECONDS / HANDFUL)))

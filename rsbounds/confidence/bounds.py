@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, count, number, real, whole
+from rsbounds._numerics.checks import Array, count, number, operand, real, whole
 from rsbounds.confidence.counts import End, arguments, end
 from rsbounds.confidence.histogram import ScoreHistogram
 from rsbounds.confidence.pairs import capped_end, half, joint_end
@@ -121,8 +121,8 @@ class _Counts:
         u: float | None = None,
     ) -> Pair:
         counts, top, n = checked_counts(evidence, top, n)
-        level = real("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
-        a, total = counts[top], np.asarray(n)
+        level = operand("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
+        a, total = counts[top], whole("n", n)
         if not runner_up:
             return _single(self.lower(a, total, level, u))
         b, level = np.delete(counts, top).max(), half(level)
@@ -150,7 +150,7 @@ class _Scores:
         top, n = _top(top, len(evidence)), count("n", n, 1)
         if bad := [h.n for h in evidence if h.n != n]:
             raise ValueError(f"evidence must hold histograms of n = {n} scores; got {bad[0]}")
-        level = real("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
+        level = operand("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
         lower = partial(soft_end, method=self.name)
         if not runner_up:
             return _single(lower(evidence[top], level))
@@ -181,7 +181,7 @@ class _Joint:
         if not runner_up:
             return BOUNDS["clopper-pearson"].pair(evidence, top, n, alpha, runner_up=False)
         counts, top, n = checked_counts(evidence, top, n)
-        level = real("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
+        level = operand("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
         return _single(joint_end(counts[top], np.delete(counts, top).max(), np.asarray(n), level))
 
 

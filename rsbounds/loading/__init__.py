@@ -1,13 +1,17 @@
 """What a command is given: a model, data, a share of the inputs."""
 
-from rsbounds.loading.callables import build, call, fingerprint, guarded
+# "X as X": for other rooms of the package; what users call is in __all__
+from rsbounds.loading.callables import build, fingerprint
+from rsbounds.loading.callables import call as call
+from rsbounds.loading.callables import guarded as guarded
 from rsbounds.loading.checkpoints import load_weights, read_weights
 from rsbounds.loading.data import as_data, check_labels, open_data, prefetched
-from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
+from rsbounds.loading.hashes import file_hash, parameters_hash
+from rsbounds.loading.hashes import is_torch as is_torch
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import Found, Loaded, Request, load_model, parse_arguments
 from rsbounds.loading.rows import CorruptInput, Data, Item
-from rsbounds.loading.shares import parts, share
+from rsbounds.loading.shares import share as share
 from rsbounds.loading.whole_arrays import inputs, labelled_inputs
 
 __all__ = [
@@ -20,21 +24,16 @@ __all__ = [
     "Request",
     "as_data",
     "build",
-    "call",
     "check_labels",
     "file_hash",
     "fingerprint",
-    "guarded",
     "inputs",
-    "is_torch",
     "labelled_inputs",
     "load_model",
     "load_weights",
     "open_data",
     "parameters_hash",
     "parse_arguments",
-    "parts",
     "prefetched",
     "read_weights",
-    "share",
 ]

@@ -143,8 +143,11 @@ def check_labels(data: Data, classes: int, indices: Iterable[int] | None = None)
         )
 
 
+_AHEAD = 2**22  # bytes of items that wait
+
+
 def prefetched(
-    data: Data, indices: Iterable[int], *, ahead: int = 4, skip_corrupt: bool = False
+    data: Data, indices: Iterable[int], *, ahead: int | None = None, skip_corrupt: bool = False
 ) -> Iterator[Item]:
     """The items at ``indices`` in their order, read by a thread that stays ahead.
 
@@ -154,8 +157,8 @@ def prefetched(
         Where to read.
     indices : iterable of int
         Which inputs.
-    ahead : int
-        Items that wait at most, >= 1; memory is bounded by their number.
+    ahead : int, optional
+        Items that wait at most, >= 1; by default as many as 4 MiB hold, from 4 to 64.
     skip_corrupt : bool
         Yield an input that can't be decoded with ``x = None`` and ``problem``, in place of
         raising.
@@ -170,7 +173,9 @@ def prefetched(
     CorruptInput
         At an input that can't be decoded, unless ``skip_corrupt``.
     """
-    ready: queue.Queue[Item | BaseException | None] = queue.Queue(count("ahead", ahead, 1))
+    ready: queue.Queue[Item | BaseException | None] = queue.Queue(
+        4 if ahead is None else count("ahead", ahead, 1)
+    )
     stop = threading.Event()
 
     def put(item: Item | BaseException | None) -> None:
@@ -193,7 +198,10 @@ def prefetched(
             for i in indices:
                 if stop.is_set():
                     return
-                put(read(i))
+                item = read(i)
+                if ahead is None and item.x is not None:
+                    ready.maxsize = min(max(_AHEAD // item.x.nbytes, 4), 64)
+                put(item)
             put(None)
         except BaseException as error:  # raised again where the items are taken
             put(error)

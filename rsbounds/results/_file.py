@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from rsbounds.results._disk import Disk
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._row import COLUMNS, FIELD, FIRST, Row
 from rsbounds.results._text import naming, quoted
@@ -110,6 +111,7 @@ class Writer:
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             raise ValueError(f"{path} is not a regular file: choose another output file")
         self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
+        self._disk = Disk(self._file, path)
         try:
             self._hold()
             self.rows, self.columns = self._resume(manifest.normal(), accept_change)
@@ -129,15 +131,22 @@ class Writer:
         trace: TracebackType | None,
     ) -> None:
         try:
+            self._disk.close()
             if error is None and not self._ordered:
                 _, rows = _parsed(self.path, self.path.read_bytes())
                 _replace(self.path, _text(self.columns, rows), self._lock)
         finally:
             self._file.close()
 
-    def append(self, row: Row, *, flush: bool = True) -> None:
-        """Write one row, through to the disk unless another one follows at once."""
-        self._write(f"{row.text(self.columns)}\n".encode(), flush)
+    def append(self, row: Row) -> None:
+        """Write one row; a thread sees it through to the disk, and leaving waits for it.
+
+        Raises
+        ------
+        OSError
+            If it, or a row before it, can't be written.
+        """
+        self._disk.write(f"{row.text(self.columns)}\n".encode())
         self._ordered &= row.idx > self._last
         self._last = row.idx
 
@@ -168,7 +177,7 @@ class Writer:
             # no row yet: nothing to resume
             _replace(manifest_path(self.path), manifest.text(), self._lock)
             self._file.truncate(0)
-            self._write(header)
+            self._disk.write(header)
             return [], self._new
         columns, rows = _parsed(self.path, content)
         self._file.truncate(content.rfind(b"\n") + 1)
@@ -205,21 +214,6 @@ class Writer:
                 f"arguments, or choose another output file{hint}"
             )
         return new if acceptable else None
-
-    def _write(self, line: bytes, flush: bool = True) -> None:
-        end = self._file.seek(0, os.SEEK_END)
-        try:
-            left = line
-            while left:
-                left = left[self._file.write(left) :]
-            if flush:
-                os.fsync(self._file.fileno())
-        except OSError as error:
-            self._file.truncate(end)
-            raise OSError(
-                f"can't write {self.path}: {error.strerror}; all rows before this one are "
-                "kept, the same command goes on from there"
-            ) from error
 
 
 def write(path: Path, manifest: Manifest, rows: Iterable[Row], *, lock: bool = True) -> None:

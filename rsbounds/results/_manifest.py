@@ -169,7 +169,7 @@ class Manifest:
         ignored = {"model.source"} if self.probe and other.probe else set()
         for key in self.probe.keys() ^ other.probe.keys():  # of other inputs, or of none
             ignored.add(f"probe.{key}")
-        keys = [key for key in sorted({*a, *b} - ignored) if a.get(key) != b.get(key)]
+        keys = [key for key in sorted({*a, *b} - ignored) if not _same(a.get(key), b.get(key))]
         said = [key for key in keys if not key.startswith("probe.")] or keys  # what explains them
         return [
             f"{key} was {json.dumps(a.get(key))} and is now {json.dumps(b.get(key))}"
@@ -235,6 +235,13 @@ def _is_step(step: Any) -> bool:
     return isinstance(left, list) and all(
         isinstance(entry, dict) and isinstance(entry.get("input"), int) for entry in left
     )
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two entries are equal; NaN, which parameters of others may hold, is itself."""
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return bool(a == b or (a != a and b != b))
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

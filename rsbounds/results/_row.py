@@ -124,7 +124,14 @@ class Row:
 
     @classmethod
     def of(
-        cls, idx: int, label: int, found: Certificate, seconds: float, *, input: str = "-"
+        cls,
+        idx: int,
+        label: int,
+        found: Certificate,
+        seconds: float,
+        *,
+        input: str = "-",
+        extra: Mapping[str, str] | None = None,
     ) -> Self:
         """The row of a certificate."""
         time = str(timedelta(seconds=seconds))
@@ -149,6 +156,7 @@ class Row:
             counts=_short(found.counts),
             void=found.void,
             input=input,
+            extra={} if extra is None else extra,
         )
 
     @classmethod

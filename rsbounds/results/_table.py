@@ -90,13 +90,15 @@ def table(
         show accuracies to three decimals, the average radius truncated to four, and footnotes:
         for scopes, and where norm, alpha, n or bound are not the same in all files.
     classes : bool
-        A row for every class too.
+        A row for every class too, and what differs between them.
 
     Returns
     -------
     str
-        For every file the rows "all", "class spread" (largest minus smallest value over
-        the classes) and "class std" (population standard deviation over the classes).
+        For every file the row "all": accuracy of the smoothed classifier, abstentions, average
+        certified radius and certified accuracies. With ``classes`` also a row a class, "class
+        spread" (largest minus smallest value over the classes) and "class std" (population
+        standard deviation over them).
 
     Raises
     ------
@@ -109,19 +111,19 @@ def table(
     >>> run = Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),
     ...                       Row(1, 2, -1, 0.0, False, "fixed noise")))
     >>> print(table([run], [0, 0.5]))
-    file  rows of       count  clean  abstain  ACR     r=0    r=0.5
-    run   all               2  0.500    0.500  0.3750  0.500  0.500
-    run   class spread      2  1.000    1.000  0.7500  1.000  1.000
-    run   class std         2  0.500    0.500  0.3750  0.500  0.500
+    file  rows of  count  accuracy  abstain  ACR     r=0    r=0.5
+    run   all          2     0.500    0.500  0.3750  0.500  0.500
     """
     style = _checks.choice("style", style, STYLES)
     at = default_radii(files) if radii is None else list(radii)
     _checks.real("radii", at, 0.0, nan=False)
     at_names = [f"r={_shown(float(r))}" for r in at]
-    header = ["file", "rows of", "count", "clean", "abstain", "ACR", *at_names]
+    header = ["file", "rows of", "count", "accuracy", "abstain", "ACR", *at_names]
     blocks = [_groups(f, at) for f in files]
     labels = sorted({k for f in files for k in f.by_class()}) if classes else []
-    groups = ["all", *(f"class {k}" for k in labels), "class spread", "class std"]
+    groups = ["all"]
+    if classes:
+        groups += [*(f"class {k}" for k in labels), "class spread", "class std"]
     lines = [(i, g, *blocks[i][g]) for g in groups for i in range(len(files)) if g in blocks[i]]
     if style == "csv":
         out = io.StringIO()
@@ -142,7 +144,7 @@ def table(
 
 
 def _groups(file: Results, radii: Sequence[float]) -> dict[str, tuple[int, Array]]:
-    """Row count and [clean, abstain, ACR, certified...] of each group of rows."""
+    """Row count and [accuracy, abstain, ACR, certified...] of each group of rows."""
 
     def values(part: Results) -> Array:
         shares = [part.clean_accuracy(), part.abstention(), part.average_radius()]

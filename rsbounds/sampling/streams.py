@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 
 import numpy as np
 
@@ -41,8 +42,7 @@ class Stream(np.random.Generator):
             raise ValueError(f"phase must be in [0, {_PHASES}); got {phase}")
         if not 0 <= (stage or 0) < _STAGES:
             raise ValueError(f"stage must be in [0, {_STAGES}); got {stage}")
-        root = np.random.SeedSequence(seed, spawn_key=(index, *own[1:]))
-        self._start = int(root.generate_state(1)[0])
+        self._start = _start(seed, (index, *own[1:]))
         self._most = _BLOCKS if stage is None else _BLOCKS // _STAGES
         self._first, self._used = int(phase) * _BLOCKS + (stage or 0) * self._most, 0
 
@@ -53,6 +53,12 @@ class Stream(np.random.Generator):
         first = self._first + self._used
         self._used += blocks
         return [(k * _ODD + self._start) % 2**32 for k in range(first, first + blocks)]
+
+
+@lru_cache(maxsize=64)
+def _start(seed: int, key: tuple[int, ...]) -> int:
+    """Where the seeds of an input's blocks begin, in all of its phases."""
+    return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1)[0])
 
 
 def stream(seed: int, index: int, phase: Phase, stage: int | None = None) -> Stream:

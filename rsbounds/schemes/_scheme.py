@@ -96,6 +96,13 @@ class Domain(NamedTuple):
     high: float
     closed: str = "both"
 
+    def one(self, name: str, value: Any) -> float:
+        """``value`` as one number of the domain, or ValueError."""
+        array = real(name, value, self.low, self.high, closed=self.closed, nan=False)
+        if array.size != 1:
+            raise ValueError(f"{name} must be one number; got shape {array.shape}")
+        return float(array.item())
+
 
 POSITIVE = Domain(0.0, math.inf, "neither")
 NOT_NEGATIVE = Domain(0.0, math.inf, "left")
@@ -226,10 +233,7 @@ class Method:
 
 def positive(name: str, value: Any) -> float:
     """``value`` as one positive finite number, or ValueError."""
-    array = real(name, value, 0, closed="neither", nan=False)
-    if array.size != 1:
-        raise ValueError(f"{name} must be one number; got shape {array.shape}")
-    return array.item()
+    return POSITIVE.one(name, value)
 
 
 def check_size(x: Any, dim: float) -> None:

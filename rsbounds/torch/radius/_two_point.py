@@ -44,8 +44,7 @@ def semielastic(
     -------
     Tensor
         The library's value, rounded down to the type of the arguments. Its gradient has relative
-        error below 1e-8 + 2^-51 z^2, z the score; at a tie of the two branches it is that of one
-        of them.
+        error below 1e-8; at a tie of the two branches it is that of one of them.
 
     Raises
     ------

@@ -119,7 +119,12 @@ Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Effo
             return {g.value, g.error, g.slope};
         }
     }
-    if (effort == Effort::rough) return {nan, nan, nan};
+    if (effort == Effort::rough) {
+        if (p.symmetric()) return {nan, nan, nan};
+        const double x = rough_score(-p.z_a, alpha, r, up, p.dim) + p.surplus() +
+                         rough_score(p.z_b, alpha, r, up, p.dim);
+        return {x, std::islessequal(x, 0) ? 0 : nan, nan};  // a bound above: it cannot fail
+    }
     Gain g = gain(-p.z_a, alpha, r, up, p.dim, near[0]);
     if (!p.symmetric()) {
         const Gain b = gain(p.z_b, alpha, r, up, p.dim, near[1]);
@@ -146,21 +151,14 @@ double rough_excess(const Budget& p, const Envelope& e, double distance, bool up
     const Ratio r = e.at(distance, p.sigma, up);
     const double alpha = (1 + p.mean_lip) * distance / p.sigma, k2 = r.k * r.k;
     if (!(r.change2 > 1e-100 * alpha)) return alpha - 0.5 * p.gap;  // as good as equal
-    const double s0 = alpha / r.change2, nc0 = s0 * s0, nc1 = nc0 * k2, z = 0.5 * p.gap;
-    const double v0 = 2 * p.dim + 4 * nc0, w = 1 / (0.5 * p.dim + nc1), sd = std::sqrt(v0);
-    const double third = 8 * (p.dim + 3 * nc0) / (6 * v0), fourth = 2 * (p.dim + 4 * nc0) / v0;
-    const double b = up ? z : -z, z2 = z * z, square = third * third;  // skewness sd/6
-    const double fifth = 3.2 * (p.dim + 5 * nc0) / v0 * (z2 * (z2 - 6) + 3) -
-                         third * (6 * fourth * (z2 * (z2 - 5) + 2) -
-                                  square * (2 / 3.) * (z2 * (12 * z2 - 53) + 17));
-    const double d0 = b * (sd + (fourth * (z2 - 3) - square * (2 * z2 - 5)) / sd) +
-                      (third * (z2 - 1) + fifth / v0);
-    const double median = median_series<2>(0.5 * nc1 * w, w);
+    const double s0 = alpha / r.change2, nc0 = s0 * s0, nc1 = nc0 * k2, b = (up ? 0.5 : -0.5) * p.gap;
+    const CornishFisher q = cornish_fisher(b, p.dim, nc0);
+    const double w = 1 / (0.5 * p.dim + nc1), median = median_series<2>(0.5 * nc1 * w, w);
     const double moved = p.dim * r.change2 + alpha * s0 * (1 + k2);
-    const double x = ((up ? k2 * median - d0 : d0 - k2 * median) + moved) / sd;
+    const double x = ((up ? k2 * median - q.d : q.d - k2 * median) + moved) / q.sd;
     // in units of the score, by the quantile's first two derivatives
-    const double scale = sd / std::fmax(sd + 2 * third * b, 0.3 * sd);
-    const double bow = (up ? -x : x) * third / sd * (scale * scale);
+    const double scale = q.sd / std::fmax(q.sd + 2 * q.third * b, 0.3 * q.sd);
+    const double bow = (up ? -x : x) * q.third / q.sd * (scale * scale);
     return scale * x * (1 + bow / (1 + std::fabs(bow)));
 }
 

@@ -107,15 +107,54 @@ inline Gain median_gain(const MedianBall& ball, double b, bool up, bool slope) {
     return out;
 }
 
-// The same by the formula of Lugannani and Rice, which is good to less than (1 + |r|)/(12 c2^3/2).
-inline Gain rough_gain(const MedianBall& ball, double b, bool up) {
-    const double mu = 0.5 * ball.dim, c2 = std::sqrt(mu * mu + ball.nc * ball.x), root = std::sqrt(c2);
-    const double tau = ball.d.hi / ((ball.x - mu) + c2) * (ball.x / (mu + c2));
-    const double half = mu * log1p_defect(tau) + 0.5 * ball.nc * tau * tau;
+// The score of the ball with that D by Lugannani and Rice's formula, which is good to less than
+// (1 + |r|)/(12 c2^3/2); NaN where nobody looked.
+inline Gain lugannani_rice(double dim, double nc, double d) {
+    const double mu = 0.5 * dim, x = (nc + dim) + d;
+    if (!(mu + nc >= series_from && d > -0.2 * (dim + nc))) return {nan, nan};
+    const double c2 = std::sqrt(mu * mu + nc * x), root = std::sqrt(c2);
+    const double tau = d / ((x - mu) + c2) * (x / (mu + c2));
+    const double half = mu * log1p_defect(tau) + 0.5 * nc * tau * tau;
     const double r = std::copysign(std::sqrt(2 * half), tau), size = std::fabs(r);
     if (!(size > 0.01)) return {nan, nan};
-    const double score = r + std::log(tau * root / r) / r;
-    return {up ? score + b : b - score, (1 + size) * (1 / (c2 * root) + 1e-12) + 2e-16 * std::fabs(b)};
+    return {r + std::log(tau * root / r) / r, (1 + size) * (1 / (c2 * root) + 1e-12)};
+}
+
+// median_gain by that formula.
+inline Gain rough_gain(const MedianBall& ball, double b, bool up) {
+    const Gain score = lugannani_rice(ball.dim, ball.nc, ball.d.hi);
+    return {up ? score.value + b : b - score.value, score.error + 2e-16 * std::fabs(b)};
+}
+
+// D at a score, by the first five cumulants.
+struct CornishFisher {
+    double sd, third, d;  // the skewness is 6 third/sd
+};
+inline CornishFisher cornish_fisher(double z, double dim, double nc) {
+    const double v = 2 * dim + 4 * nc, sd = std::sqrt(v), z2 = z * z;
+    const double third = 8 * (dim + 3 * nc) / (6 * v), fourth = 2 * (dim + 4 * nc) / v;
+    const double square = third * third;
+    const double fifth = 3.2 * (dim + 5 * nc) / v * (z2 * (z2 - 6) + 3) -
+                         third * (6 * fourth * (z2 * (z2 - 5) + 2) -
+                                  square * (2 / 3.) * (z2 * (12 * z2 - 53) + 17));
+    return {sd, third,
+            z * (sd + (fourth * (z2 - 3) - square * (2 * z2 - 5)) / sd) + (third * (z2 - 1) + fifth / v)};
+}
+
+// An upper bound of X at the budget b, by the formula on a ball whose P0 is more than allowed; NaN
+// where that fails.
+inline double rough_score(double b, double alpha, const Ratio& r, bool up, double dim) {
+    if (!(r.change > 0 && r.k > 0.1 && r.change2 < 1e8)) return nan;
+    const double s0 = alpha / r.change2, nc0 = s0 * s0, k2 = r.k * r.k, sign = up ? -1 : 1;
+    if (!(s0 < half_space)) return nan;
+    const CornishFisher q = cornish_fisher(sign * b, dim, nc0);
+    const double more = 16 * (1 + std::fabs(b)) / (q.sd * q.sd) + 4e-12 * q.sd;
+    const double d0 = q.d + sign * more, moved = dim * r.change2 + alpha * s0 * (1 + k2);
+    const Gain start = lugannani_rice(dim, nc0, d0);
+    if (!std::isgreaterequal(sign * start.value - start.error, b)) return nan;
+    const Gain end = lugannani_rice(dim, k2 * nc0, (d0 + sign * moved) / k2);
+    const double rounding = 2e-15 * (std::fabs(d0) + moved) / (k2 * std::sqrt(2 * dim + 4 * k2 * nc0));
+    return sign * end.value + (end.error + rounding);
 }
 
 }  // namespace rsb

@@ -1,0 +1,189 @@
+"""The tables of docs/benchmarks/promised-accuracy.md: errors over their bounds, inversions.
+
+    python benchmarks/pages/errors.py [--points 1000] [--steps 200000]
+
+compares the special functions with the mpmath oracle at random points (about 10 ms a point), and
+their values at neighbouring doubles, and puts the tables between the page's marks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from mpmath import mp
+from numpy.typing import NDArray
+
+from rsbounds import oracle, special
+from rsbounds.bench import machine
+
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "promised-accuracy.md"
+Array = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int], Array]
+
+
+class Worst(NamedTuple):
+    """The largest error over its bound that was found, and where."""
+
+    ratio: float
+    where: str
+
+
+class Inversions(NamedTuple):
+    """Of steps by one double: shares that go the wrong way and nowhere, and the largest wrong
+    step over the bound of one value."""
+
+    inverted: float
+    equal: float
+    largest: float
+
+
+def balls(rng: np.random.Generator, n: int, largest_dim: float = 8.0) -> tuple[Array, ...]:
+    """u, dim, s with scores spread over [-37, 37], dim to 1e8 and s to 1e8."""
+    dim, s = 10.0 ** rng.uniform(0, largest_dim, n), 10.0 ** rng.uniform(-3, 8, n)
+    u = special.ball_offset(rng.uniform(-37, 37, n), dim, s)
+    inside = s + u > 1e-100
+    return u[inside], dim[inside], s[inside]
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+def drawn_balls(rng: np.random.Generator, n: int) -> Array:
+    u, dim, s = balls(rng, n)
+    return np.stack([u, dim, s], axis=1)
+
+
+def drawn_tails(rng: np.random.Generator, n: int) -> Array:
+    u, dim, s = balls(rng, n)
+    return np.stack([(s + u) ** 2, dim, s * s], axis=1)
+
+
+def drawn_scores(rng: np.random.Generator, n: int) -> Array:
+    return (rng.choice([-1, 1], n) * 10 ** rng.uniform(-8, 2, n))[:, None]
+
+
+def drawn_logs(rng: np.random.Generator, n: int) -> Array:
+    return -(10 ** rng.uniform(-16, 16, n))[:, None]
+
+
+def drawn_probabilities(rng: np.random.Generator, n: int) -> Array:
+    return (10 ** rng.uniform(-300, np.log10(0.5), n))[:, None]
+
+
+def smaller(below: str, above: str) -> Callable[..., str]:
+    """Which tail an error bound is about."""
+    return lambda *point: below if special.ncx2_cdf(*point) < 0.5 else above
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., str], Draw, str]] = {  # its name, points, their names
+    "`ball_score`": (lambda *_: "ball_score", drawn_balls, "u dim s"),
+    "tails": (smaller("ncx2_cdf", "ncx2_sf"), drawn_tails, "x df nc"),
+    "log tails": (smaller("ncx2_logcdf", "ncx2_logsf"), drawn_tails, "x df nc"),
+    "`ncx2_pdf`": (lambda *_: "ncx2_pdf", drawn_tails, "x df nc"),
+    "`ncx2_logpdf`": (lambda *_: "ncx2_logpdf", drawn_tails, "x df nc"),
+    "`log_ndtr`": (lambda _: "log_ndtr", drawn_scores, "z"),
+    "`ndtri_exp`": (lambda _: "ndtri_exp", drawn_logs, "log_p"),
+    "`ndtri`": (lambda _: "ndtri", drawn_probabilities, "p"),
+}
+
+
+def over_bound(name: str, point: tuple[float, ...]) -> float:
+    """The error of a function over its bound."""
+    value = float(getattr(special, name)(*point))
+    truth = getattr(oracle, name)(*point, dps=30)
+    with mp.workdps(40):
+        error = abs(mp.mpf(value) - truth)
+        return float(error / mp.mpf(float(special.error_bound(name, value))))
+
+
+def worst(of: str, points: int, seed: int = 0) -> Worst:
+    """The largest of random points."""
+    name, draw, names = FUNCTIONS[of]
+    found = [
+        (over_bound(name(*point), point), point)
+        for point in map(tuple, draw(np.random.default_rng(seed), points).tolist())
+    ]
+    ratio, point = max(found)
+    named = zip(names.split(), point, strict=True)
+    return Worst(ratio, ", ".join(f"{key} = {value:.3g}" for key, value in named))
+
+
+# --- inversions ---------------------------------------------------------------------------------
+
+# what steps: (function, place of the argument, sign of the slope)
+STEPS = {
+    "u of `ball_score`": ("ball_score", 0, 1),
+    "s": ("ball_score", 2, 1),
+    "dim": ("ball_score", 1, -1),
+    "x of `ncx2_cdf`": ("ncx2_cdf", 0, 1),
+    "nc": ("ncx2_cdf", 2, -1),
+    "df": ("ncx2_cdf", 1, -1),
+}
+
+
+def inversions(of: str, points: int, seed: int = 0) -> Inversions:
+    """Values at random points and one double further."""
+    name, place, slope = STEPS[of]
+    u, dim, s = balls(np.random.default_rng(seed), points, largest_dim=7.0)
+    at = [u, dim, s] if name == "ball_score" else [(s + u) ** 2, dim, s * s]
+    function = getattr(special, name)
+    value = function(*at)
+    at[place] = np.nextafter(at[place], np.inf)
+    wrong = -slope * (function(*at) - value)
+    size = wrong / special.error_bound(name, value)
+    return Inversions(np.mean(wrong > 0), np.mean(wrong == 0), max(float(np.max(size)), 0.0) + 0.0)
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def rows(points: int, steps: int) -> dict[str, Iterator[list[str]]]:
+    """The tables by their marks."""
+
+    def errors() -> Iterator[list[str]]:
+        yield ["function", "worst error / bound", "where"]
+        for of in FUNCTIONS:
+            found = worst(of, points)
+            yield [of, f"{math.ceil(found.ratio * 100) / 100:.2f}", found.where]
+
+    def inverted() -> Iterator[list[str]]:
+        yield ["step of one double in", "inverted", "equal", "largest inversion, in bounds"]
+        for of in STEPS:
+            found = inversions(of, steps)
+            share = [f"{100 * found.inverted:.2f} %", f"{100 * found.equal:.0f} %"]
+            yield [of, *share, f"{found.largest:.2f}"]
+
+    return {"errors": errors(), "inversions": inverted()}
+
+
+def filled(page: str, mark: str, lines: list[list[str]], about: str) -> str:
+    """The page with a table between its marks."""
+    head, *body = lines
+    table = [f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body)]
+    begin, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
+    before, rest = page.split(begin)
+    return "\n".join([before + begin, "", about, "", *table, "", end]) + rest.split(end)[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The tables of promised-accuracy.md again.")
+    parser.add_argument("--points", type=int, default=1000, help="against the oracle, a function")
+    parser.add_argument("--steps", type=int, default=200_000, help="steps of each argument")
+    args = parser.parse_args()
+    about: dict[str, Any] = {
+        "errors": f"{args.points:,} random points for each function; {machine('mpmath')}.",
+        "inversions": f"{args.steps:,} random points for each argument.",
+    }
+    page = PAGE.read_text()
+    for mark, lines in rows(args.points, args.steps).items():
+        page = filled(page, mark, list(lines), about[mark])
+    PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Rows go to the disk by a thread: only leaving waits for it, and a file ends where it failed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+
+import pytest
+
+from rsbounds.results import Manifest, Row, Writer, read
+
+
+def row(i: int) -> Row:
+    return Row(i, 0, 0, 0.5, True, "fixed noise")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.tsv"
+
+
+MANIFEST = Manifest(data={"inputs": 100})
+
+
+def test_rows_written_while_the_disk_is_busy_go_there_together(path, monkeypatch):
+    sizes, go_on, whole = [], threading.Event(), os.fsync
+
+    def fsync(number):
+        if threading.current_thread().name == "rsbounds-disk":
+            go_on.wait(10)
+            sizes.append(os.fstat(number).st_size)
+        whole(number)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with Writer(path, MANIFEST) as writer:
+        for i in range(100):
+            writer.append(row(i))
+        assert len(read(path).rows) == 100  # whoever reads the file sees them already
+        assert not sizes
+        go_on.set()
+    assert len(sizes) <= 3
+    assert sizes[-1] == path.stat().st_size
+    assert not [t for t in threading.enumerate() if t.name == "rsbounds-disk"]
+
+
+def test_a_file_ends_with_what_reached_the_disk(path, monkeypatch):
+    kept, whole = [], os.fsync
+
+    def fsync(number):
+        if threading.current_thread().name == "rsbounds-disk":
+            if len(kept) == 3:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            kept.append(os.fstat(number).st_size)
+        whole(number)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+
+    def write() -> None:
+        with Writer(path, MANIFEST) as writer:
+            for i in range(100):
+                writer.append(row(i))
+                time.sleep(0.005)
+
+    with pytest.raises(OSError, match="No space left on device; all rows before this one are kept"):
+        write()
+    assert path.stat().st_size == kept[-1]
+    monkeypatch.setattr(os, "fsync", whole)
+    with Writer(path, MANIFEST) as writer:
+        assert len(writer.rows) < 100
+        for i in range(len(writer.rows), 100):
+            writer.append(row(i))
+    assert [one.idx for one in read(path).rows] == list(range(100))
+
+
+def test_leaving_waits_for_the_disk_and_says_that_it_failed(path, monkeypatch):
+    with Writer(path, MANIFEST) as writer:
+        writer.append(row(0))
+    before = path.read_bytes()
+
+    def fsync(number):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    writer = Writer(path, MANIFEST)
+    writer.append(row(1))
+    with pytest.raises(OSError, match=r"run\.tsv: Input/output error"):
+        writer.__exit__(None, None, None)
+    assert path.read_bytes() == before
