@@ -8,11 +8,7 @@ from pathlib import Path
 import anothers_method
 import pytest
 from cli_models import arguments, one_line
-<<<<<<< HEAD
-from result_table import manifest
-=======
 from result_table import manifest, outcomes
->>>>>>> rude
 
 from rsbounds.certificate import ANOTHERS
 from rsbounds.cli import main
