@@ -114,11 +114,11 @@ struct Tail {
         const Sum2 p = e.value * scaled;
         return {rsb::scaled(p.hi, e.power), rsb::scaled(p.lo, e.power)};
     }
-    double small() const {
-        if (central()) return pole < 2 ? value(centred() + 0.5) : value(line() + 1 / (1 + std::exp(pole)));
-        const Scaled2 e = exp_two(phi0);
-        return rsb::scaled(value(e.value * scaled), e.power);
+    Sum2 small_two() const {
+        if (central()) return pole < 2 ? centred() + 0.5 : line() + 1 / (1 + std::exp(pole));
+        return line();
     }
+    double small() const { return value(small_two()); }
     Sum2 centred() const {  // small - 1/2
         const double e = std::expm1(pole);
         return line() + (pole < 40 ? -0.5 * e / (e + 2) : -0.5);
@@ -126,8 +126,9 @@ struct Tail {
     double below() const { return upper ? 1 - small() : small(); }
     double above() const { return upper ? small() : 1 - small(); }
     Sum2 log_small_two() const {
-        if (central()) return {std::log(small()), 0};
-        return two_sum(phi0.hi, phi0.lo + (std::log(scaled.hi) + scaled.lo / scaled.hi));
+        const Sum2 p = central() ? small_two() : scaled;
+        const double log = std::log(p.hi), low = p.lo / p.hi;
+        return central() ? fast_two_sum(log, low) : two_sum(phi0.hi, phi0.lo + (log + low));
     }
     double log_small() const { return log_small_two().hi; }
     double log_lower() const { return upper ? std::log1p(-small()) : log_small(); }

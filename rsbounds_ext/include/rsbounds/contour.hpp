@@ -17,10 +17,11 @@
 //   hq = 2 pi c/(a + c2 B/2),  a = 42 (`aliasing`)
 // the discretisation error is below e^-a of the integral's own scale; c = k/(k + r) with
 // r = sqrt c2 + .3, k = 4.47 (`line`) is within a few per cent of the best choice. The pole q = i kappa,
-// kappa = sqrt(1 + tau) - 1, adds 1/(1 + e^e) to the tail itself, e = 2 pi |kappa|/hq, exactly when
+// kappa = sqrt(1 + tau) - 1, adds 1/(e^e + 1) to the tail itself, e = 2 pi |kappa|/hq, exactly when
 // it lies nearer the axis than the line on which the aliasing term is least:
-// |D| hq < 2 pi sqrt(1 + tau). 16 to 80 nodes of this step; from c2 = 350 on 16 nodes of step
-// .3/sqrt(c2), which is no larger, at less work (nodes.hpp).
+// |D| hq < 2 pi sqrt(1 + tau). 16 to 80 nodes of this step; from c2 = 350 on a table (nodes.hpp).
+// There, and where the pole is far, e^phi0 < e^-1/2, the nodes are whole multiples of the step (the
+// trapezoidal rule): the one at 0 is free, and the pole's part is -1/(e^e - 1).
 //
 // Precedents: S. O. Rice, Efficient evaluation of integrals of analytic functions by the
 // trapezoidal rule, Bell Syst. Tech. J. 52 (1973) 707; C. W. Helstrom, Computing the generalized
@@ -96,7 +97,7 @@ RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
         }
         const vec tv = tau + v, square = fused(tv, tv, 4.0 * v);
         if (far) {
-            const vec top = v * (4.0 + 3.0 * tau + v) * ec + tau * (2.0 + tv) * es;
+            const vec top = fused(v * ((4.0 + 3.0 * tau) + v), ec, tau * (2.0 + tv) * es);
             tails += n.rest - top / square;
             if (first) leads = n.lead;
         } else {

@@ -4,17 +4,17 @@
 //   T     = 2 [mu (q - atan q) + beta q v (2 + v)/(1 + v)^2]     = q v S(v),
 //   P = sum (mu/(n + 2) + beta (2 n + 5)) (-v)^n,  S = 2 sum (mu/(2 n + 3) + beta (n + 2)) (-v)^n.
 //
-// any c2        from the functions of simd.hpp; the step that contour.hpp gives, nodes to the end.
-// c2 >= 350     16 nodes of step kappa/sqrt(c2), so that e^{-2 c2 v} is a table: what is left of E is
-//               e^x, x = v^2 P, and x and T are small where the table is not. Their polynomials and
-//               those of e^x, sin T, cos T stop where what they omit is below 1e-17, the table's
-//               entry included: with t = sqrt(c2) q that is, for c2 = 350 and for 2e4,
-//                 t        2        3       4         t        2        3       4
-//                 table    3.4e-4   1.5e-8  1.3e-14
-//                 x       < .12    < .56   < 1.7            < 2e-3   < .011  < .033
-//                 T       < .85    < 2.9   < 6.8            < .12    < .39   < .91
-//               kappa = .3 leaves an aliasing of e^-42 at c2 = 350, e^-55 at infinity, and cuts
-//               at e^-45.
+// any c2        from the functions of simd.hpp; the step that contour.hpp gives, half integers times it,
+//               nodes to the end.
+// c2 >= 350     a table: nodes of step kappa/sqrt(c2), so that e^{-2 c2 v} is the same at every call.
+//               What is left of E is e^x, x = v^2 P, and x and T are small where the table is not.
+//               Their polynomials and those of e^x, sin T, cos T stop where what they omit is below
+//               1e-17, the table's entry included (`Orders`). 16 nodes, or 12 from c2 = 2e4 on:
+//                 kappa            aliasing                        the first node left out
+//                 77/256   e^-43 at 350, e^-50 at 2e4     e^-52 (whole), e^-49 (half integers)
+//                 43/128   e^-42 at 2e4, e^-44 at infinity     e^-38, e^-35
+//               Near the pole, where half integers serve, that e^-35 is in the tail at most 1/200
+//               of it: the quotient's 1/4 times the step.
 #pragma once
 
 #include <utility>
@@ -55,7 +55,7 @@ struct AnyNodes {
 };
 
 // exp(-2 (kappa k)^2) at k = 1, 2, ... (whole) or 1/2, 3/2, ...; low: what the first four leave out.
-// total: of all, and half the one at 0
+// total: of the first four, and half the one at 0
 struct Sixteen {
     static constexpr double kappa = 0x1.34p-2;
     static constexpr int vectors = 4;
@@ -70,7 +70,7 @@ struct Sixteen {
         {2.1015769408969737e-06, 8.09269012481506e-08, 2.1700970269368025e-09, 4.052322647509247e-11},
         {5.269476907349271e-13, 4.771661402968608e-15, 3.0089180221720123e-17, 1.321264348534194e-19}};
     static constexpr vec half_low = {-4.05742094782632e-17, 1.7035939448532492e-17, 1.7894452460223038e-17, -4.897978367494888e-18};
-    static constexpr Sum2 total = {2.0834312931997925, 1.475629464435008e-16};
+    static constexpr Sum2 total = {2.070946221787597, 4.866431897105811e-17};
 };
 struct Twelve {
     static constexpr double kappa = 0x1.58p-2;
@@ -84,7 +84,7 @@ struct Twelve {
         {0.010351879741726399, 0.0010833824473421316, 7.219329885048652e-05, 3.0631234127793196e-06},
         {8.275316592959947e-08, 1.423499294132548e-09, 1.5591302934607567e-11, 1.0873267660650737e-13}};
     static constexpr vec half_low = {-8.332640106089001e-18, -1.994139379443771e-17, -1.24911493115257e-18, 8.827503120198966e-19};
-    static constexpr Sum2 total = {1.8653977857719073, 3.2983048083625276e-17};
+    static constexpr Sum2 total = {1.8615423194030158, -5.573333195451423e-17};
 };
 
 // Numbers of coefficients, a line for each four nodes: of P, of S, of e^x, of the sine, of the cosine
@@ -155,9 +155,10 @@ struct TableNodes {
         const vec g = whole ? Table::whole[k] : Table::half[k], more = x * polynomial<n.exp - 1>(exp_series + 1, x);
         const vec less = square * polynomial<n.cos - 1>(cos_series + 1, square);
         // E = g (1 + more), cos T = 1 + less
-        const vec rest = g * (more + (less + more * less));
-        const vec sin = q * angle * polynomial<n.sin>(sin_series, square);
-        return {v, g, !whole && k == 0 ? rest + Table::half_low : rest, (g + g * more) * sin};
+        const vec e = fused(g, more, g), sin = q * angle * polynomial<n.sin>(sin_series, square);
+        if (k > 0) return {v, vec{}, fused(e, less, e), e * sin};
+        const vec rest = fused(g, fused(more, less, more + less), whole ? vec{} : Table::half_low);
+        return {v, g, rest, e * sin};
     }
 };
 

@@ -123,7 +123,7 @@ RSB_INLINE LogSeries log_series(double f) {
     if (v < 4e-3) {
         const double low = fused(v, polynomial<8>(c, v), third.lo);
         const Sum2 w = two_prod(2 * v, third.hi);
-        return {s, {w.hi, fused(2 * v, low, fused(2 * s2.lo, third.hi, w.lo))}};
+        return {s, {w.hi, fused(2 * v, low, fused(2 * s2.lo, fused(2, low, third.hi), w.lo))}};
     }
     const Sum2 fifth = fast_two_sum(0.2, fused(v, polynomial<11>(c + 1, v), -1.1102230246251566e-17));
     const Sum2 more = s2 * fifth, sum = fast_two_sum(third.hi, more.hi);
