@@ -20,11 +20,15 @@ def terms(file: Results) -> dict[str, str]:
     samples = {row.n for row in rows} if manifest is None or not manifest.n else {manifest.n}
     known = isinstance(alpha, int | float) and alpha > 0
     return {
-        "norm": _one(f"{row.norm:g}" for row in rows),
-        "alpha": f"{alpha:g}" if known else UNKNOWN,
+        "norm": _one(_short(row.norm) for row in rows),
+        "alpha": _short(alpha) if known else UNKNOWN,
         "n": _one(str(n) if n else UNKNOWN for n in samples),
         "bound": _one(row.bound for row in rows),
     }
+
+
+def _short(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")
 
 
 def _one(found: Iterable[str]) -> str:
