@@ -69,7 +69,7 @@ def without_data(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Findi
             yield line, row.idx, _said(bound, row, least, "")
 
 
-class Steps:
+class Pairs:
     """Compares the levels of rows at their inputs, of some four thousand rows at most.
 
     Of more, those whose levels are the least, the largest and evenly between in order.
