@@ -11,7 +11,7 @@ import numpy as np
 
 from rsbounds._numerics.checks import choice, number, whole
 from rsbounds.certificate import ABSTAIN, ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
-from rsbounds.composite import CompositeCertificate
+from rsbounds.composite import CompositeCertificate, Rule
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.results import Manifest, Row, dense_counts, sparse_counts
 from rsbounds.sampling import Phase, stream
@@ -41,8 +41,6 @@ def check_manifest(manifest: Manifest) -> None:
             if name in method.parameters and name not in manifest.parameters:
                 raise ValueError(f"engine.sound_noise needs parameters.{name}; there is none")
     if manifest.method == "composite":
-        from rsbounds.composite import Rule
-
         Rule.from_dict(manifest.parameters.get("rule", {}))
     for name, low in _COUNTS.items():
         if name in manifest.data:

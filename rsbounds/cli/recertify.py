@@ -6,7 +6,6 @@ import argparse
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -210,9 +209,9 @@ def _listed(rule: composite.Rule, rows: list[Row], n: int, alpha: float) -> Row:
         for each in ([r.select for r in rows], [r.counts for r in rows])
     )
     found = composite.certify_counts(rule, select, counts, n, alpha)
-    made = Row.of(rows[0].idx, rows[0].label, found, 0.0, input=rows[0].input)
-    seconds = sum(row.seconds for row in rows)
-    return replace(made, time=str(timedelta(seconds=seconds)), extra=further(found))
+    first, seconds = rows[0], sum(row.seconds for row in rows)
+    extra = further(found)
+    return Row.of(first.idx, first.label, found, seconds, input=first.input, extra=extra)
 
 
 def _again(row: Row, scheme: Scheme, manifest: Manifest) -> Row:
@@ -226,8 +225,8 @@ def _again(row: Row, scheme: Scheme, manifest: Manifest) -> Row:
         runner_up=manifest.runner_up,
         **known,
     )
-    made = Row.of(row.idx, row.label, found, 0.0, input=row.input)
-    return replace(made, time=row.time, extra=row.extra)
+    made = Row.of(row.idx, row.label, found, 0.0, input=row.input, extra=row.extra)
+    return replace(made, time=row.time)
 
 
 def _no_level(x: Any) -> float:
