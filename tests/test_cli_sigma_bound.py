@@ -86,10 +86,10 @@ def stated(method: str, scope: str = ASSERTED_ENVELOPE, **known: float) -> Manif
 
 def found(points, levels, manifest: Manifest) -> set[int]:
     told = rows(levels)
-    steps = Pairs(told, manifest)
+    pairs = Pairs(told, manifest)
     for (line, row), x in zip(told, points, strict=True):
-        steps.add(line, row, x)
-    return {index for _, index, _ in (*without_data(told, manifest), *steps.findings())}
+        pairs.add(line, row, x)
+    return {index for _, index, _ in (*without_data(told, manifest), *pairs.findings())}
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -161,10 +161,10 @@ def test_rows_without_a_level_or_an_input_are_passed_over():
     manifest = stated("lipschitz", lip=0.0, sigma_min=0.25)
     assert not list(without_data([], manifest))
     assert not list(without_data(rows([float("nan")]), manifest))
-    steps = Pairs(told := rows([0.5, 0.9]), stated("lipschitz", lip=0.1, sigma_min=0.25))
-    steps.add(*told[0], None)
-    steps.add(*told[1], np.zeros(3))
-    assert not list(steps.findings())
+    pairs = Pairs(told := rows([0.5, 0.9]), stated("lipschitz", lip=0.1, sigma_min=0.25))
+    pairs.add(*told[0], None)
+    pairs.add(*told[1], np.zeros(3))
+    assert not list(pairs.findings())
 
 
 def test_a_level_edited_in_one_row_is_found(work, capsys):

@@ -154,7 +154,7 @@ def certify_dataset(
         todo = [i for i in indices if i not in done]
         progress = Progress(len(indices), "input", len(indices) - len(todo))
         tally = Tally(notify, progress)
-        for outcome in progress.over(work.outcomes(todo, tally.wants)):
+        for outcome in progress.over(work.outcomes(todo, tally.wants_alone)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue

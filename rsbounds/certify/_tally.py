@@ -21,13 +21,13 @@ class Tally:
         self._rows = self._correct = self._abstained = self._void = 0
         self._clean = self._noisy = 0.0
 
-    def wants(self) -> bool:
+    def wants_alone(self) -> bool:
         """Whether the next row is one of the first, whose counts without noise are told."""
         return self._notify is not None and self._rows < self.FIRST
 
     def add(self, row: Row, alone: Counts | None) -> None:
         """One more row, and the counts of its input without noise."""
-        first = self.wants()
+        first = self.wants_alone()
         self._rows += 1
         self._correct += row.correct
         self._abstained += row.predict == ABSTAIN

@@ -23,8 +23,8 @@ _WORK, _MOST = 1e10, 4000  # numbers that are multiplied, and rows, at most
 _PAIRS = 2**22  # held at a time
 _SINGLE = 2.0**-24  # relative error of a number in float32
 
-Finding = tuple[int, int, str]
-Numbered = tuple[int, Row]
+Finding = tuple[int, int, str]  # line, input, what
+Numbered = tuple[int, Row]  # line
 
 
 class _Bound(NamedTuple):

@@ -27,12 +27,11 @@ from rsbounds.cli import (
     _runs,
     _sigma_bound,
 )
+from rsbounds.cli._sigma_bound import Finding, Numbered
 from rsbounds.loading.callables import shown
 from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.results import Manifest, Row, read_rows
 from rsbounds.schemes import METHODS, Scheme
-
-Finding = tuple[int, int, str]  # line, input, what
 
 
 def add_parser(subparsers: Any) -> None:
@@ -158,7 +157,7 @@ def _whole(rows: list[Row], manifest: Manifest) -> list[str]:
     return []
 
 
-def _structure(rows: list[tuple[int, Row]], manifest: Manifest) -> Iterator[Finding]:
+def _structure(rows: list[Numbered], manifest: Manifest) -> Iterator[Finding]:
     """Duplicates and strangers."""
     seen: set[int] = set()
     rank, size = manifest.share()
@@ -174,15 +173,13 @@ def _structure(rows: list[tuple[int, Row]], manifest: Manifest) -> Iterator[Find
             yield line, row.idx, "is not one of the inputs the manifest names"
 
 
-def _chosen(args: argparse.Namespace, rows: list[tuple[int, Row]]) -> list[tuple[int, Row]]:
+def _chosen(args: argparse.Namespace, rows: list[Numbered]) -> list[Numbered]:
     if args.sample is not None and args.sample < len(rows):
         return Random(0).sample(rows, args.sample)
     return rows
 
 
-def _computed(
-    args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
-) -> list[Finding]:
+def _computed(args: argparse.Namespace, rows: list[Numbered], manifest: Manifest) -> list[Finding]:
     """The rows computed again."""
     progress = Progress(len(rows), "row")
     check = partial(_row, str(args.file), manifest, args.rigorous)
@@ -197,7 +194,7 @@ def _computed(
     return found
 
 
-def _row(file: str, manifest: Manifest, rigorous: bool, numbered: tuple[int, Row]) -> list[Finding]:
+def _row(file: str, manifest: Manifest, rigorous: bool, numbered: Numbered) -> list[Finding]:
     from mpmath import mp
 
     line, row = numbered
@@ -229,14 +226,14 @@ def _larger(manifest: Manifest, x: Any) -> Iterator[str]:
 
 
 def _against_data(
-    args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
+    args: argparse.Namespace, rows: list[Numbered], manifest: Manifest
 ) -> tuple[list[Finding], list[str]]:
     """Labels, hashes, levels and, for some rows, counts; and what is left as it is stated."""
     loaded = _engine.load(args) if args.model is not None else None
     with _engine.open_data(args, loaded) as data:
         scheme = _given_noise.scheme(args, manifest, data)
         as_seen = loaded is not None or "preprocessing" not in data.identity
-        steps = _sigma_bound.Pairs(rows if as_seen else [], manifest)
+        pairs = _sigma_bound.Pairs(rows if as_seen else [], manifest)
         stated = _given_noise.stated(scheme, manifest, as_seen)
         found = [*_left_out(manifest, len(data)), *_readable(manifest, data)]
         inside = [(line, row) for line, row in rows if row.idx < len(data)]
@@ -247,8 +244,8 @@ def _against_data(
             item = data.item(row.idx)
             texts = _at_input(row, item, manifest, scheme, as_seen)
             found += ((line, row.idx, text) for text in texts)
-            steps.add(line, row, item.x)
-        found += steps.findings()
+            pairs.add(line, row, item.x)
+        found += pairs.findings()
         if loaded is None or not inside:
             return found, stated
         redraw = _redrawn.redraw(args, loaded, data, manifest, inside[0][1].sigma, scheme)
