@@ -6,7 +6,7 @@ A classifier of ImageNet, pretrained and never shown noise (efficientnet-lite0),
 fixed noise and under two kinds of noise whose level follows the input, on twenty labelled
 photographs of 224 x 224 x 3 = {dim} numbers in [0, 1]; distances are l2.
 
-For input-dependent smoothing this dimension is what its authors [Sukenik, Kuvshinov, Guennemann]
+For input-dependent smoothing this dimension is what its authors [Sukenik, Kuvshinov, Günnemann]
 call an open challenge. They clamp the noise level at the other point, sigma1: it is kept away from
 sigma0, by a factor of at least t = c + log10(1 - p_A)/1000, where the noncentral chi-square
 functions at hand fail (their Appendix D). Public code that extends theirs has c = .9993 for
