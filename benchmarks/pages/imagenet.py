@@ -117,7 +117,7 @@ what is left is to draw, classify and count samples.
 
 A classifier of ImageNet, pretrained and never shown noise (efficientnet-lite0), on twenty labelled
 photographs of 224 x 224 x 3 = {dim} numbers in [0, 1], distances l2. For input-dependent smoothing
-this dimension is what its authors [Sukenik, Kuvshinov, Guennemann] call an open challenge. They
+this dimension is what its authors [Sukenik, Kuvshinov, Günnemann] call an open challenge. They
 keep sigma1 away from sigma0 where the noncentral chi-square functions at hand fail (their
 Appendix D), by a factor of at least t = c + log10(1 - p_A)/1000. Public code that extends
 theirs has c = .9993 for CIFAR-10 and c = .9988 for MNIST, and no constant for ImageNet. In ball
