@@ -148,3 +148,15 @@ def test_offsets_of_the_largest_scores() -> None:
             for z in (1e61, 1e80, 1e200):
                 assert special.ball_offset(z, dim, s) == z
                 assert special.ball_offset(-z, dim, s) == max(-z, -s)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (561.81052446796127, 26.877240462779582, 2562.9138639464954),
+        (23.401405439348565, 1.0004257834191232, 530.36111670049695),
+    ],
+)
+def test_density_where_the_saddle_rounds(args: Args) -> None:
+    """1.13 and 1.07 times the bound: it took (1 + tau)/density at the double, not at the saddle."""
+    assert_within_bound("ncx2_pdf", args)

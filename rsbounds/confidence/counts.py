@@ -20,6 +20,7 @@ from rsbounds._numerics.search import outward
 from rsbounds_ext.kernels import evaluate
 
 MAX_N = 10**12
+LEAST_LEVEL = 1e-200  # SciPy's beta function underflows in tails below 1e-243
 
 
 class End(NamedTuple):
@@ -69,8 +70,9 @@ def lower_bound(
     Notes
     -----
     For alpha >= 1e-100 the smaller of p and 1 - p is within 2e-11 + 2e-19 n (relative) of
-    the exact one; for a smaller alpha the bound may be 0. In a p near 1 that precision is
-    hidden by the spacing of float64, 1.1e-16; the score keeps it.
+    the exact one; for a smaller alpha the bound may be 0, and below 1e-200 it is unless
+    ``count = n``. In a p near 1 that precision is hidden by the spacing of float64,
+    1.1e-16; the score keeps it.
     The bound holds for one look at the data: testing it again with more samples until it
     passes has no level. Use `rsbounds.confidence.SequentialTest` for that.
 
@@ -151,7 +153,7 @@ def arguments(
 
 def clopper_pearson(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> tuple[Array, Array]:
     """(p, q): the lower bound rounded down and its complement rounded up."""
-    full, inner = count == n, (count > 0) & (count < n)
+    full, inner = count == n, (count > 0) & (count < n) & (alpha >= LEAST_LEVEL)
     if are_numbers((count, n, alpha)):
         if inner:
             return _of_some(count, n, alpha)

@@ -12,6 +12,7 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import (
+    LEAST_LEVEL,
     End,
     arguments,
     both,
@@ -86,7 +87,7 @@ def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array)
     p[full], q[full] = np.maximum(p[full], p_full), np.minimum(q[full], q_full)
     some = none & (u < alpha)
     q[some], p[some] = _from_none(n[some], alpha[some], u[some])
-    inner = ~full & ~none
+    inner = ~full & ~none & (alpha >= LEAST_LEVEL)
     k, m, a, v = (
         count[inner].astype(np.float64),
         n[inner].astype(np.float64),

@@ -167,7 +167,10 @@ RSB_INLINE Tail tail_at(const Saddle& p, const Integral& i) {
     // tau is not the saddle of D but of D - 2 (1 + tau) shift
     const bool upper = p.tau >= 0;
     const double move = p.shift * (upper ? p.tau * i.tail.hi - i.density : p.tau * i.tail.hi + i.density);
-    return tail_from(p.phi0, {i.tail.hi, i.tail.lo + move}, i, upper, p.log_ratio, p.beta);
+    // (1 + tau)/density, to first order: density goes as c2^-1/2
+    const double grown = p.shift / p.c2 * (1 + p.beta / p.c2);
+    const Sum2 log_ratio = {p.log_ratio.hi, p.log_ratio.lo + grown};
+    return tail_from(p.phi0, {i.tail.hi, i.tail.lo + move}, i, upper, log_ratio, p.beta);
 }
 
 inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess, bool drift = false) {
