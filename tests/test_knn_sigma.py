@@ -139,3 +139,17 @@ def test_shapes_and_nan():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_caller_who_changes_the_anchors_later_changes_no_level():
+    """Levels followed the caller's array, and squares of the old one stayed: both were wrong."""
+    given = np.random.default_rng(0).standard_normal((20, 4))
+    here, level = np.zeros(4), KNNSigma(given, 0.5, 0.1, 2)
+    before = level.sigma(here)
+    given *= 10
+    assert level.sigma(here) == before
+    tensor = pytest.importorskip("torch").from_numpy(given.copy())  # shares it, off its device too
+    level = KNNSigma(tensor, 0.5, 0.1, 2)
+    before = level.sigma(here)
+    tensor.mul_(10)
+    assert level.sigma(here) == before
