@@ -283,7 +283,8 @@ def _dry(
     seconds = time.perf_counter() - start
     row = found.rows[0]
     print(
-        f"one input: {seconds:.3g} s, predicts {row.predict} with radius {truncated(row.radius, 4)}\n"
+        f"one input: {seconds:.3g} s, predicts {row.predict} with radius "
+        f"{truncated(row.radius, 4)}\n"
         f"{selected} inputs: about {seconds * selected / 3600:.3g} hours, "
         f"{selected * (args.n0 + args.n):.3g} forward passes"
     )
