@@ -108,12 +108,19 @@ def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(pa
     with pytest.raises(OSError, match="deleted or replaced"):
         write(lambda: other.replace(path))
     assert path.read_text() == "another's"
-    path.unlink()
+
+
+def test_a_model_whose_code_changes_the_folder_writes_the_file_that_was_named(path, monkeypatch):
+    monkeypatch.chdir(path.parent)
     folder = path.with_name("elsewhere")
     folder.mkdir()
-    write(lambda: os.chdir(folder))  # a model's code may do that; the file is still there
-    os.chdir(path.parent)
-    assert len(read(path).rows) == 2
+    with Writer(path.relative_to(path.parent), MANIFEST) as writer:
+        writer.append(row(1))
+        writer.append(row(0))
+        os.chdir(folder)
+        writer.record({"corrupt": []})
+    assert [one.idx for one in read(path).rows] == [0, 1]
+    assert not list(folder.iterdir())
 
 
 def test_a_long_run_ends_soon_after_its_file_is_gone(path):
