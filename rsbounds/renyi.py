@@ -1,7 +1,7 @@
-"""Radius from Renyi divergence for two noise levels, scope "fixed noise".
+"""Radius from the Rényi divergence of two noise levels, scope "fixed noise".
 
-Weaker than the exact two-point certificate of :mod:`rsbounds.semielastic`, which it can never
-exceed; in closed form but for one scalar search.
+Weaker than the exact two-point certificate of :mod:`rsbounds.semielastic`, which it can't exceed
+with p_b <= 1 - p_a (a larger p_b it takes as 1 - p_a); in closed form but for one scalar search.
 
 Derivation. Let P be the class probabilities under N(x0, sigma0^2 I) and Q those under
 N(x1, sigma1^2 I). Among all Q whose top class is not that of P, the divergence D_alpha(Q|P)
@@ -79,7 +79,7 @@ def radius(
 
     References
     ----------
-    [S] Sukenik, Kuvshinov, Guennemann, Intriguing properties of input-dependent randomized
+    [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
     smoothing, 2022, Theorem 14. As printed it has a closed range of alpha and no word on
     R^2 < 0.
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from rsbounds.results import read_rows
+from rsbounds.schemes import METHODS
 
 DATA = ("--data", "data.npz")
 RULE = {
@@ -46,3 +47,17 @@ def outcomes(name: str) -> list[tuple]:
 
 def state(**changes: object) -> None:
     Path("out.tsv.manifest.json").write_text(json.dumps(manifest() | changes))
+
+
+def grown(**changes: float) -> None:
+    """The manifest's bounds changed, and every radius grown to what they give."""
+    known = manifest()
+    parameters = known["parameters"] | changes
+    state(parameters=parameters)
+    radius = METHODS[known["method"]].of(parameters)
+    rows = table()
+    for row in rows:
+        if row["predict"] != "-1":
+            score, sigma, other = (float(row[name]) for name in ("z_a", "sigma", "z_b"))
+            row["radius"] = repr(radius(score, sigma, other))
+    save(rows)

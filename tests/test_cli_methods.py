@@ -9,112 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_models import arguments, one_line, prepare
+from methods_by_code import METHODS
 from result_table import manifest, outcomes
 
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, FIXED_NOISE, PROVEN_ENVELOPE
 from rsbounds.cli import main
 from rsbounds.results import read_rows
 
-METHODS = """
-import json
-from functools import partial
-from pathlib import Path
-
-import numpy as np
-from rsbounds import schemes
-from rsbounds.composite import Rule
-from rsbounds.schemes import Scheme
-from rsbounds.semielastic import KNNSigma
-
-def fixed(sigma=0.5):
-    return schemes.gaussian(sigma)
-
-def lies():
-    return Scheme("gaussian", "fixed noise", lambda x: 0.3, lambda *a: 100.0, {"sigma": 0.25})
-
-def varying(x):
-    return 0.2 + 0.05 * float(np.linalg.norm(x))
-
-def stated(lip=0.05, dim=36):
-    return schemes.lipschitz(varying, lip, 0.2, dim)
-
-def neighbours():
-    anchors = np.random.default_rng(0).standard_normal((30, 36))
-    return KNNSigma(anchors, 0.3, 0.1, 5, "mean")
-
-class Mine(KNNSigma):
-    def sigma(self, x):
-        return 0.3
-
-def subclass():
-    return Mine(np.zeros((30, 36)), 0.3, 0.1, 5, 0.0)
-
-def rule():
-    return Rule.from_dict(json.loads(Path("rule.json").read_text()))
-
-def network():
-    import torch
-    from rsbounds.torch import SigmaNetwork
-    torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 1))
-    net[1].weight.data *= 0.1
-    return SigmaNetwork(net, 0.25)
-
-def maps():
-    import torch
-    from rsbounds.torch import FixedNoise
-    return FixedNoise(torch.zeros(1, 6, 6), torch.linspace(.2, .4, 36).reshape(1, 6, 6))
-
-def other_maps():
-    import torch
-    from rsbounds.torch import FixedNoise
-    return FixedNoise(torch.zeros(1, 6, 6), torch.full((1, 6, 6), .3))
-
-def generator():
-    import torch
-    from rsbounds.torch import CertifiedGenerator, Scale
-    return CertifiedGenerator(Scale(0.1), network(), torch.ones(1, 6, 6))
-
-def anew():
-    import torch
-    from rsbounds.torch import NoiseGenerator, small_cnn
-    return NoiseGenerator(small_cnn(1), 0.1)
-
-def foreign(**more):
-    known = {"sigma": lambda x: 0.25, "radius": lambda s, sigma: sigma * s / 3, **more}
-    return Scheme("thirds", "fixed noise", **known)
-
-def changed():
-    return foreign()
-
-def unsaid(known=float("nan")):
-    return foreign(parameters={"floor": known, "each": [1.0, known]})
-
-def nan_radius():
-    return foreign(radius=lambda s, sigma: float("nan"))
-
-def broken_radius():
-    return foreign(radius=lambda s, sigma: {}["no"])
-
-def unspeakable():
-    return foreign(parameters={"model": object()})
-
-def asserted_twice():
-    return Scheme("generator", "sigma(x), mu(x) with proven bounds", varying, min, {})
-
-def turned():
-    from models import linear
-    return lambda batch: linear()(batch)[:, ::-1]
-
-def no_scheme():
-    return 3
-
-def negative():
-    return Scheme("lipschitz", "", varying, min, {"lip": -1, "sigma_min": .2, "dim": 36})
-
-def below():
-    return Scheme("lipschitz", "", lambda x: .1, min, {"lip": 1, "sigma_min": .2, "dim": 36})
-"""
 RULE = {
     "format": 1,
     "sigmas": [0.5, 0.25],

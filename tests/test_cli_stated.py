@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from cli_models import MODELS, arguments, models, one_line, prepare
 from optional_packages import package
-from result_table import save, state, table
+from result_table import grown, save, table
 
 from rsbounds.cli import main
-from rsbounds.schemes import METHODS
 
 DATA = ("--data", "data.npz")
 SAID = "taken as stated, not verified: "
@@ -107,28 +106,15 @@ def test_noise_of_a_shape_without_the_model(work, capsys):
     before = json.loads(Path("out.tsv.manifest.json").read_text())["parameters"]
     rows = table()
     save([row | {"sigma": repr(2 * float(row["sigma"]))} for row in rows])
-    grown(before, 1.0)
+    grown(inner=before["inner"])
     assert main(["verify", "out.tsv"]) == 0
     capsys.readouterr()
     assert main(["verify", "out.tsv", *noise]) == 1
     assert capsys.readouterr().out.count("at this input") == 12
     save(rows)
-    grown(before, 2.0)
+    grown(inner=2 * before["inner"])
     assert main(["verify", "out.tsv"]) == 0
     one_line(capsys, ["verify", "out.tsv", *noise], "made with: inner was ")
-
-
-def grown(before: dict[str, object], factor: float) -> None:
-    """The manifest's inner radius times a factor, and the radii that go with it and the rows."""
-    parameters = before | {"inner": factor * float(str(before["inner"]))}
-    state(parameters=parameters)
-    radius = METHODS["anisotropic"].of(parameters)
-    rows = table()
-    for row in rows:
-        if row["predict"] != "-1":
-            score, sigma, other = (float(row[name]) for name in ("z_a", "sigma", "z_b"))
-            row["radius"] = repr(radius(score, sigma, other))
-    save(rows)
 
 
 def test_what_others_code_named_can_be_compared(work, capsys):

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from cli_models import MODELS, arguments, models, one_line
 from optional_packages import package
-from result_table import DATA, best, save, state, table
+from result_table import DATA, best, grown, save, state, table
 
 from rsbounds import semielastic
 from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.cli import main
-from rsbounds.schemes import METHODS
 
 
 def test_levels_and_radii_scaled_alike(work, capsys):
@@ -66,20 +65,6 @@ def network():
 def half():
     return lambda x: 0.5
 """
-
-
-def grown(**changes: float) -> None:
-    """The manifest's bounds changed, and every radius grown to what they give."""
-    known = json.loads(Path("out.tsv.manifest.json").read_text())
-    parameters = known["parameters"] | changes
-    state(parameters=parameters)
-    radius = METHODS[known["method"]].of(parameters)
-    rows = table()
-    for row in rows:
-        if row["predict"] != "-1":
-            score, sigma, other = (float(row[name]) for name in ("z_a", "sigma", "z_b"))
-            row["radius"] = repr(radius(score, sigma, other))
-    save(rows)
 
 
 def test_bounds_that_a_network_does_not_prove(work, capsys):

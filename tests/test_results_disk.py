@@ -63,7 +63,7 @@ def test_a_file_ends_with_what_reached_the_disk(path, monkeypatch):
                 writer.append(row(i))
                 time.sleep(0.005)
 
-    with pytest.raises(OSError, match="No space left on device; all rows before this one are kept"):
+    with pytest.raises(OSError, match="No space left on device; the rows in it are kept"):
         write()
     assert path.stat().st_size == kept[-1]
     monkeypatch.setattr(os, "fsync", whole)

@@ -110,7 +110,7 @@ def test_parameters_are_those_of_the_radius():
 def test_every_method_that_writes_rows_can_be_verified():
     from rsbounds import confidence
     from rsbounds.certificate import SCOPES
-    from rsbounds.cli.certify import COUNTED
+    from rsbounds.cli._options import COUNTED
     from rsbounds.oracle import certificates
 
     assert set(schemes.METHODS) == set(certificates.METHODS)

@@ -74,7 +74,7 @@ def test_a_full_disk_is_named_with_its_file(work, capsys, monkeypatch):
     before = Path("out.tsv").read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", failing(errno.ENOSPC))
-        one_line(capsys, arguments(), f"can't write out.tsv: {full}", "all rows before this one")
+        one_line(capsys, arguments(), f"can't write out.tsv: {full}", "the rows in it are kept")
         one_line(capsys, arguments(out="new.tsv"), f"can't write new.tsv.manifest.json: {full}")
         one_line(capsys, ["merge", "all.tsv", "out.tsv"], f"all.tsv.manifest.json: {full}")
     assert Path("out.tsv").read_bytes() == before

@@ -6,7 +6,7 @@ into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns sco
 
 # "X as X": for other rooms of the package; what users call is in __all__
 from rsbounds.certify._dataset import certify_dataset
-from rsbounds.certify._levels import instance_sigma
+from rsbounds.certify._instance_sigma import instance_sigma
 from rsbounds.certify._memory import Memory
 from rsbounds.certify._predict import predict
 from rsbounds.certify._procedure import certify, certify_counts

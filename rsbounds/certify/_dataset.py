@@ -12,15 +12,14 @@ from typing import Any
 from rsbounds._numerics.checks import count, whole
 from rsbounds.certify._procedure import BOUND, check_level
 from rsbounds.certify._progress import Progress
+from rsbounds.certify._tally import Tally
 from rsbounds.certify._tasks import Counts, task
-from rsbounds.certify._told import Told
 from rsbounds.certify._work import Crew, Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import as_data, check_labels, file_hash
 from rsbounds.loading.rows import CorruptInput
-from rsbounds.results import Manifest, Results, Row, Writer, manifest_path
-from rsbounds.results import sparse_counts as sparse
+from rsbounds.results import Manifest, Results, Row, Writer, manifest_path, sparse_counts
 from rsbounds.schemes import Scheme
 
 PROBES = 4  # inputs whose selection counts tell one model from another
@@ -48,7 +47,7 @@ def certify_dataset(
     accept_change: bool = False,
     lock: bool = True,
     skip_corrupt: bool = False,
-    sane: Callable[[str], object] | None = None,
+    notify: Callable[[str], object] | None = None,
 ) -> Results:
     """Certify the inputs of a data set; with ``out``, into a file that a second call goes on with.
 
@@ -84,8 +83,8 @@ def certify_dataset(
         As in :class:`rsbounds.results.Writer`.
     skip_corrupt : bool
         Leave out inputs that can't be decoded, and record them.
-    sane : callable, optional
-        Is told the base accuracies after the first inputs.
+    notify : callable, optional
+        Called with a line of text: the base accuracies after the first ten inputs.
 
     Returns
     -------
@@ -142,7 +141,7 @@ def certify_dataset(
     probed = dict(_probed(work, probe, skip_corrupt))
     classes = _classes(probed.values())
     check_labels(source, classes, indices)
-    probes = {index: sparse(counts) for index, counts in probed.items()}
+    probes = {index: sparse_counts(counts) for index, counts in probed.items()}
     machines = work.machines()  # asked for now that the model has run
     manifest = replace(
         manifest,
@@ -154,8 +153,8 @@ def certify_dataset(
     def rows(done: set[int]) -> Iterator[Row]:
         todo = [i for i in indices if i not in done]
         progress = Progress(len(indices), "input", len(indices) - len(todo))
-        told = Told(sane, progress)
-        for outcome in progress.over(work.outcomes(todo, told.wants)):
+        tally = Tally(notify, progress)
+        for outcome in progress.over(work.outcomes(todo, tally.wants_alone)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
@@ -164,7 +163,7 @@ def certify_dataset(
                     f"input {outcome.index}: the label must be below the model's number of "
                     f"classes, {classes}; got {outcome.row.label}"
                 )
-            told.of(outcome.row, outcome.alone)
+            tally.add(outcome.row, outcome.alone)
             yield outcome.row
 
     corrupt: list[dict[str, Any]] = []
@@ -266,7 +265,7 @@ def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> Non
     if not told:
         return
     row = min(told, key=lambda row: _lead(row.select))
-    before, again = sparse(row.select), sparse(work.select(row.idx))
+    before, again = sparse_counts(row.select), sparse_counts(work.select(row.idx))
     if again != before:
         raise ValueError(
             f"{path}: the model has changed: input {row.idx} drew the selection counts {before} "

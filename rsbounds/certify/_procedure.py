@@ -14,6 +14,7 @@ from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import BOUNDS, Pair, ScoreHistogram
 from rsbounds.sampling import Draw, Phase, Sampler, drawn, require_law, stream
 from rsbounds.schemes import Scheme
+from rsbounds.schemes._scheme import POSITIVE, RADIUS
 
 BOUND = "clopper-pearson"
 _DIFFERENCE = ("gaussian", 2.0)
@@ -258,17 +259,13 @@ def _of_scores(
 
 def level(scheme: Scheme, x: Any) -> float:
     """The noise level at ``x``; ValueError unless it is one positive number."""
-    name = f"sigma(x) of the scheme {scheme.method!r}"
-    return number(name, real(name, scheme.sigma(x), 0, closed="neither", nan=False).squeeze())
+    return POSITIVE.one(f"sigma(x) of the scheme {scheme.method!r}", scheme.sigma(x))
 
 
 def earned(scheme: Scheme, sigma: float, z_a: float, z_b: float) -> float:
     """The radius of these scores; ValueError unless it is one number >= 0, or infinite."""
     name = f"the radius of the scheme {scheme.method!r}"
-    found = real(name, scheme.radius(z_a, sigma, z_b), 0, nan=False)
-    if found.size != 1:
-        raise ValueError(f"{name} must be one number; got shape {found.shape}")
-    return float(found.item())
+    return RADIUS.one(name, scheme.radius(z_a, sigma, z_b))
 
 
 def class_counts(sampled: Any) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from rsbounds import composite
 from rsbounds.certificate import COMPOSITE, Certificate
 from rsbounds.certify._procedure import BOUND, certify_all, class_counts, level
 from rsbounds.certify._sequential import certify_radius
-from rsbounds.results import sparse_counts as sparse
+from rsbounds.results import sparse_counts
 from rsbounds.sampling import Phase, Sampler, Sharing, as_sampler, stream
 from rsbounds.schemes import Scheme
 
@@ -186,8 +186,10 @@ def further(found: composite.CompositeCertificate) -> dict[str, str]:
     return {
         "item": str(found.item),
         "binding": found.binding,
-        "stage_select": ";".join(map(sparse, found.stage_select)),
-        "stage_counts": ";".join("*" if c is None else sparse(c) for c in found.stage_counts),
+        "stage_select": ";".join(map(sparse_counts, found.stage_select)),
+        "stage_counts": ";".join(
+            "*" if c is None else sparse_counts(c) for c in found.stage_counts
+        ),
     }
 
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from rsbounds._numerics.checks import choice, number, whole
 from rsbounds.certificate import ABSTAIN, ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
-from rsbounds.composite import CompositeCertificate
+from rsbounds.composite import CompositeCertificate, Rule
 from rsbounds.confidence.counts import MAX_N
-from rsbounds.results import Manifest, Row, dense_counts
-from rsbounds.results import sparse_counts as sparse
+from rsbounds.results import Manifest, Row, dense_counts, sparse_counts
 from rsbounds.sampling import Phase, stream
 from rsbounds.schemes import METHODS, Domain
 
@@ -42,8 +41,6 @@ def check_manifest(manifest: Manifest) -> None:
             if name in method.parameters and name not in manifest.parameters:
                 raise ValueError(f"engine.sound_noise needs parameters.{name}; there is none")
     if manifest.method == "composite":
-        from rsbounds.composite import Rule
-
         Rule.from_dict(manifest.parameters.get("rule", {}))
     for name, low in _COUNTS.items():
         if name in manifest.data:
@@ -200,7 +197,7 @@ def _evidence(row: Row, manifest: Manifest) -> Iterator[str]:
         yield f"void is {row.void}, which the counts and numbers of samples contradict"
     top = _top(row)
     if row.predict not in (top, ABSTAIN):
-        yield f"predicts {row.predict}, but selected {top} by {sparse(row.select)}"
+        yield f"predicts {row.predict}, but selected {top} by {sparse_counts(row.select)}"
     if row.count != _at(row.counts, top):
         yield f"count is {row.count}, but the counts have {_at(row.counts, top)} of class {top}"
 

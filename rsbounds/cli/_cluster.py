@@ -9,6 +9,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import real, whole
 from rsbounds.certify import Build
+from rsbounds.cli import _options
 from rsbounds.cluster import Processes, Ray, Workers
 
 
@@ -60,7 +61,7 @@ def check(args: argparse.Namespace) -> None:
     if args.ray is None:
         for name in ("workers", "gpus_per_worker"):
             if getattr(args, name) is not None:
-                raise ValueError(f"--{name.replace('_', '-')} goes with --ray")
+                raise ValueError(f"{_options.flag(name)} goes with --ray")
     elif args.processes is not None or args.devices is not None:
         raise ValueError("--ray has workers of its own: --processes and --devices don't go with it")
     on_gpus = args.devices is not None or bool(args.gpus_per_worker)

@@ -1,4 +1,4 @@
-"""Options that methods of certification ask for, as arguments of a parser."""
+"""Options that several commands take: those of the methods, and the shared ones."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rsbounds._numerics.checks import real
+from rsbounds.confidence import BOUNDS
 from rsbounds.schemes import METHODS, Method, Option, find, registered
 
 #: Methods that the command line can construct.
 BUILT: Mapping[str, Method] = {m.name: m for m in METHODS.values() if m.build is not None}
+
+#: Bounds whose rows a file can hold and ``verify`` can check.
+COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts" and not b.difference_only)
 
 
 def add(parser: Any, option: Option, *, required: bool = False) -> None:
@@ -39,9 +43,30 @@ def extend(parser: argparse.ArgumentParser, name: str) -> None:
             raise ValueError(f"--method {name}: its option {option.flag} is {parser.prog}'s own")
 
 
+def add_lock(parser: argparse.ArgumentParser) -> None:
+    """Whether a file that is written is locked."""
+    parser.add_argument(
+        "--lock",
+        choices=("flock", "none"),
+        default="flock",
+        help="none: on a file system without locks, if no other process writes the file",
+    )
+
+
+def flag(name: str) -> str:
+    """The option of an argument's name."""
+    return f"--{name.replace('_', '-')}"
+
+
 def is_code(name: str) -> bool:
     """Whether a method is given by MODULE:CALLABLE."""
     return ":" in name
+
+
+def check_code(args: argparse.Namespace) -> None:
+    """ValueError for arguments of a callable where no code is given."""
+    if args.method_args is not None and not is_code(args.method or ""):
+        raise ValueError("--method-args goes with --method MODULE:CALLABLE")
 
 
 def of_method(args: argparse.Namespace) -> dict[str, Any]:

@@ -11,10 +11,9 @@ import numpy as np
 
 from rsbounds import composite
 from rsbounds.certify import class_counts, further, step
-from rsbounds.cli import _engine, _made
+from rsbounds.cli import _build, _engine
 from rsbounds.loading import Data, Loaded, guarded
-from rsbounds.results import Manifest, Row
-from rsbounds.results import sparse_counts as sparse
+from rsbounds.results import Manifest, Row, sparse_counts
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
 
@@ -56,7 +55,7 @@ def redraw(
             raise ValueError(f"--rerun {'needs' if had else 'takes no'} {flag}, as {args.file} had")
     if manifest.method == "composite":
         rule = composite.Rule.from_dict(manifest.parameters["rule"])
-        samplers = _made.model(args, _made.classifiers(args, loaded, rule), data, rule)
+        samplers = _build.model(args, _build.classifiers(args, loaded, rule), data, rule)
         return partial(_listed, samplers, rule, manifest)
     (stage,) = _engine.denoised(args, [(loaded, sigma)])
     of = None if scheme is None else scheme.sampler
@@ -71,8 +70,9 @@ def _row(sampler: Sampler, manifest: Manifest, x: Any, row: Row) -> Iterator[str
         return class_counts(guarded(f"input {index}", call))
 
     select = draw(manifest.n0, stream(seed, index, Phase.SELECT))
-    if sparse(select.tolist()) != sparse(row.select):
-        yield f"select is {sparse(row.select)}, and drawn again {sparse(select.tolist())}"
+    had, again = sparse_counts(row.select), sparse_counts(select.tolist())
+    if again != had:
+        yield f"select is {had}, and drawn again {again}"
         return
     generator = stream(seed, index, Phase.ESTIMATE)
     counts = 0 * select
@@ -81,8 +81,9 @@ def _row(sampler: Sampler, manifest: Manifest, x: Any, row: Row) -> Iterator[str
         more = row.n if manifest.target_radius is None else min(step(drawn), row.n - drawn)
         counts = counts + draw(more, generator)
         drawn += more
-    if sparse(counts.tolist()) != sparse(row.counts):
-        yield f"counts are {sparse(row.counts)}, and drawn again {sparse(counts.tolist())}"
+    had, again = sparse_counts(row.counts), sparse_counts(counts.tolist())
+    if again != had:
+        yield f"counts are {had}, and drawn again {again}"
 
 
 def _listed(

@@ -1,8 +1,8 @@
-"""Runs whose counts other commands take: checked before anything is made of them."""
+"""Runs that commands read: refused where their counts earn nothing, and their inputs named."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +41,12 @@ def read(path: Path) -> Run:
             "of samples fixed in advance would have no level on its counts"
         )
     return Run(path, manifest, rows)
+
+
+def some(indices: Sequence[int]) -> str:
+    """The first of many inputs, in words."""
+    first = ", ".join(map(str, indices[:5]))
+    return f"inputs {first}" + (f" and {len(indices) - 5} more" if len(indices) > 5 else "")
 
 
 def by_level(paths: Iterable[Path]) -> dict[float, Run]:

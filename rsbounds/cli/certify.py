@@ -19,8 +19,7 @@ import numpy as np
 from rsbounds import loading
 from rsbounds._numerics.checks import real, whole
 from rsbounds.certify import certify_dataset
-from rsbounds.cli import _cluster, _config, _engine, _made, _options
-from rsbounds.cli.merge import LOCK
+from rsbounds.cli import _build, _cluster, _config, _engine, _options
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
@@ -28,9 +27,6 @@ from rsbounds.loading import Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import Scheme
-
-#: Bounds whose rows a file can hold and ``verify`` can check.
-COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts" and not b.difference_only)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -66,7 +62,7 @@ def add_parser(subparsers: Any) -> None:
     add("--n0", type=number, default=100, help="samples to choose the class (100)")
     add("--n", type=number, default=100_000, help="samples to bound its probability (100000)")
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
-    add("--bound", choices=COUNTED, default="clopper-pearson", help="the confidence bound")
+    add("--bound", choices=_options.COUNTED, default="clopper-pearson", help="the confidence bound")
     add(
         "--runner-up",
         choices=("on", "off"),
@@ -88,7 +84,7 @@ def add_parser(subparsers: Any) -> None:
         action="store_true",
         help="go on with a file although model, engine or versions changed, and record it",
     )
-    add("--lock", choices=("flock", "none"), default="flock", help=LOCK)
+    _options.add_lock(parser)
     add("--dry-run", action="store_true", help="time one input and print what the run would cost")
     _engine.add_engine(parser)
     _cluster.add(parser)
@@ -145,17 +141,17 @@ def _run(args: argparse.Namespace, options: dict[str, Any]) -> int:
         data = stack.enter_context(_engine.open_data(args, loaded))
         if not len(data):
             raise ValueError(f"{args.data}: the data must have at least one input; got none")
-        scheme = _made.scheme(args, options, data)
+        scheme = _build.scheme(args, options, data)
         if not isinstance(scheme, Rule):
             _hints(args, scheme, data)
-        stages = _made.classifiers(args, loaded, scheme)
-        describe = _made.described(args, loaded, stages)
+        stages = _build.classifiers(args, loaded, scheme)
+        describe = _build.described(args, loaded, stages)
         model: Any
         if elsewhere:
-            build = partial(_made.built, args, options, describe)
+            build = partial(_build.built, args, options, describe)
             model = stack.enter_context(_cluster.workers(args, build))
         else:
-            model = _made.model(args, stages, data, scheme)
+            model = _build.model(args, stages, data, scheme)
         del loaded, stages  # the workers have their own
         out = args.out
         if origin not in ("--shard", "default") and size > 1:
@@ -180,7 +176,7 @@ def _run(args: argparse.Namespace, options: dict[str, Any]) -> int:
             accept_change=args.accept_change,
             lock=args.lock == "flock",
             skip_corrupt=args.skip_corrupt,
-            sane=say,
+            notify=say,
             **known,
         )
     _summary(out, found, len(found.rows) - before, time.perf_counter() - start)
@@ -230,12 +226,11 @@ def _check(args: argparse.Namespace) -> dict[str, Any]:
     if (args.rule is not None) != (args.method == "composite"):
         raise ValueError("--rule goes with --method composite, which needs it")
     by_code = _options.is_code(args.method)
-    if args.method_args is not None and not by_code:
-        raise ValueError("--method-args goes with --method MODULE:CALLABLE")
+    _options.check_code(args)
     options = _options.of_method(args)
     moving = not by_code and args.method not in ("composite", "gaussian")
     if moving and args.denoiser is not None:  # said before it is loaded
-        raise ValueError(_made.no_denoiser(args.method))
+        raise ValueError(_build.no_denoiser(args.method))
     if args.model_for and not by_code and args.method != "composite":
         raise ValueError("--model-for goes with --method composite")
     if args.method == "gaussian":

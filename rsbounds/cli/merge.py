@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rsbounds.cli import _options, _runs
 from rsbounds.results import merge
 
 
@@ -21,11 +22,8 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("out", metavar="OUT.tsv", type=Path)
     parser.add_argument("files", metavar="IN.tsv", type=Path, nargs="+")
-    parser.add_argument("--lock", choices=("flock", "none"), default="flock", help=LOCK)
+    _options.add_lock(parser)
     parser.set_defaults(func=run)
-
-
-LOCK = "none: on a file system without locks, if no other process writes the file"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,13 +32,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"{args.out}: {rows} rows from {len(args.files)} files")
     if missing:
         print(
-            f"rsbounds merge: {rows} of {rows + len(missing)} rows: {some(missing)} missing",
+            f"rsbounds merge: {rows} of {rows + len(missing)} rows: {_runs.some(missing)} missing",
             file=sys.stderr,
         )
     return 0
-
-
-def some(indices: list[int]) -> str:
-    """The first of many indices."""
-    shown = ", ".join(map(str, indices[:5]))
-    return f"inputs {shown}" + (f" and {len(indices) - 5} more" if len(indices) > 5 else "")

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("--p-b goes with --p-a, not with --score or --count")
     for name, given in vars(args).items():
         if isinstance(given, float | list) and np.isnan(given).any():
-            raise ValueError(f"--{name.replace('_', '-')} must be a number; got nan")
+            raise ValueError(f"{_options.flag(name)} must be a number; got nan")
     z_a, z_b, scores = _scores(args)
     options = _options.settled(args, method.inputs, lambda flag: f"{flag} is missing")
     value = float(method.evaluate(options, z_a, z_b, scores))

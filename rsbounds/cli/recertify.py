@@ -6,7 +6,6 @@ import argparse
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,7 @@ from rsbounds import composite
 from rsbounds._numerics.checks import real
 from rsbounds.certificate import ANOTHERS, COMPOSITE, Certificate
 from rsbounds.certify import certify_counts, further
-from rsbounds.cli import _made, _options, _own, _runs
-from rsbounds.cli.certify import COUNTED
-from rsbounds.cli.merge import LOCK
+from rsbounds.cli import _build, _options, _runs, _user_scheme
 from rsbounds.loading import file_hash
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, write
@@ -40,7 +37,7 @@ def add_parser(subparsers: Any) -> None:
     add("files", metavar="RUN.tsv", type=Path, nargs="+")
     add("--out", required=True, metavar="NEW.tsv", type=Path)
     add("--alpha", type=float, help="probability of error (that of the file)")
-    add("--bound", choices=COUNTED, help="the confidence bound (that of the file)")
+    add("--bound", choices=_options.COUNTED, help="the confidence bound (that of the file)")
     add(
         "--method",
         help="another radius from the same parameters; of a file whose method code returned, that "
@@ -54,7 +51,7 @@ def add_parser(subparsers: Any) -> None:
         type=Path,
         help="a decision list over the noise levels of several runs of the same inputs",
     )
-    add("--lock", choices=("flock", "none"), default="flock", help=LOCK)
+    _options.add_lock(parser)
     parser.set_defaults(func=run)
 
 
@@ -62,8 +59,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the new file."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
-    if args.method_args is not None and not _options.is_code(args.method or ""):
-        raise ValueError("--method-args goes with --method MODULE:CALLABLE")
+    _options.check_code(args)
     if args.alpha is not None:
         real("--alpha", args.alpha, 0, 1, closed="neither", nan=False)
     if args.rule is not None:
@@ -140,7 +136,7 @@ def _anothers(name: str, path: Path, manifest: Manifest, rows: Sequence[Row]) ->
         ) from None
     if name != manifest.method:
         raise ValueError(_another_classifier(name, path, manifest))
-    radius = _own.radius(f"the method {name}", method, manifest.parameters)
+    radius = _user_scheme.radius(f"the method {name}", method, manifest.parameters)
     norm = rows[0].norm if rows else 2.0  # which its parameters don't tell
     return Scheme(name, ANOTHERS, _no_level, radius, manifest.parameters, norm)
 
@@ -149,7 +145,7 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
     """The scheme that code returns, which must be the file's."""
     known, what = manifest.parameters, f"--method {args.method}"
     dim = DIMENSION.one("parameters.dim", known["dim"]) if "dim" in known else 1
-    found = _made.by_code(args.method, args.method_args, math.ceil(dim), "slack" in known)
+    found = _build.by_code(args.method, args.method_args, math.ceil(dim), "slack" in known)
     if isinstance(found, composite.Rule):
         raise ValueError(f"{what} returns a rule: give it as --rule RULE.json")
     own = {k: v for k, v in found.parameters.items() if k != "code" or "code" in known}
@@ -171,7 +167,7 @@ def _under_rule(args: argparse.Namespace) -> int:
     """The certificates of a decision list from one run for each of its noise levels."""
     if args.bound or args.method or args.runner_up:
         raise ValueError("--bound, --method and --runner-up have no meaning with --rule")
-    rule = _made.read_rule(args.rule)
+    rule = _build.read_rule(args.rule)
     runs = _runs.by_level(args.files)
     missing = [sigma for sigma in rule.sigmas if sigma not in runs]
     if missing:
@@ -213,9 +209,9 @@ def _listed(rule: composite.Rule, rows: list[Row], n: int, alpha: float) -> Row:
         for each in ([r.select for r in rows], [r.counts for r in rows])
     )
     found = composite.certify_counts(rule, select, counts, n, alpha)
-    made = Row.of(rows[0].idx, rows[0].label, found, 0.0, input=rows[0].input)
-    seconds = sum(row.seconds for row in rows)
-    return replace(made, time=str(timedelta(seconds=seconds)), extra=further(found))
+    first, seconds = rows[0], sum(row.seconds for row in rows)
+    extra = further(found)
+    return Row.of(first.idx, first.label, found, seconds, input=first.input, extra=extra)
 
 
 def _again(row: Row, scheme: Scheme, manifest: Manifest) -> Row:
@@ -229,8 +225,8 @@ def _again(row: Row, scheme: Scheme, manifest: Manifest) -> Row:
         runner_up=manifest.runner_up,
         **known,
     )
-    made = Row.of(row.idx, row.label, found, 0.0, input=row.input)
-    return replace(made, time=row.time, extra=row.extra)
+    made = Row.of(row.idx, row.label, found, 0.0, input=row.input, extra=row.extra)
+    return replace(made, time=row.time)
 
 
 def _no_level(x: Any) -> float:

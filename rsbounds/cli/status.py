@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from rsbounds.cli.merge import some
+from rsbounds.cli import _runs
 from rsbounds.results import Manifest, read_rows
 
 
@@ -46,9 +46,9 @@ def run(args: argparse.Namespace) -> int:
         if one["corrupt"]:
             line += f", {one['corrupt']} inputs left out: they can't be decoded"
         if one["missing"]:
-            line += f"; {some(one['missing'])} missing"
+            line += f"; {_runs.some(one['missing'])} missing"
         if one["foreign"]:
-            line += f"; {some(one['foreign'])} do not belong to the run"
+            line += f"; {_runs.some(one['foreign'])} do not belong to the run"
         print(line)
     if len(found) > 1:
         print(f"together: {done} of {total} rows")

@@ -17,14 +17,21 @@ import numpy as np
 
 from rsbounds._numerics.checks import count
 from rsbounds.certify import Progress
-from rsbounds.cli import _audit, _engine, _levels, _redrawn, _rigorous, _steps
-from rsbounds.cli.merge import some
+from rsbounds.cli import (
+    _audit,
+    _engine,
+    _given_noise,
+    _options,
+    _redrawn,
+    _rigorous,
+    _runs,
+    _sigma_bound,
+)
+from rsbounds.cli._sigma_bound import Finding, Numbered
 from rsbounds.loading.callables import shown
 from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.results import Manifest, Row, read_rows
 from rsbounds.schemes import METHODS, Scheme
-
-Finding = tuple[int, int, str]  # line, input, what
 
 
 def add_parser(subparsers: Any) -> None:
@@ -52,7 +59,7 @@ def add_parser(subparsers: Any) -> None:
     _engine.add_model(parser, required=False)
     _engine.add_data(parser)
     _engine.add_engine(parser)
-    _levels.add(parser)
+    _given_noise.add(parser)
     parser.set_defaults(func=run)
 
 
@@ -71,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("--rerun needs --model and --data")
     for name in ("model", "denoiser", "model_for"):
         if args.rerun is None and getattr(args, name):
-            raise ValueError(f"--{name.replace('_', '-')} goes with --rerun")
+            raise ValueError(f"{_options.flag(name)} goes with --rerun")
     manifest = Manifest.read(args.file)
     if isinstance(manifest.method, str) and manifest.method not in METHODS:
         raise ValueError(
@@ -82,14 +89,14 @@ def run(args: argparse.Namespace) -> int:
         _audit.check_manifest(manifest)
     except ValueError as error:
         raise ValueError(f"the manifest of {args.file} is damaged: {error}") from None
-    _levels.check(args, manifest)
+    _given_noise.check(args, manifest)
     if args.rigorous:
         _rigorous.check(manifest)
     rows = list(enumerate(_rows(args.file), start=2))
-    found = [*_structure(rows, manifest), *_steps.without_data(rows, manifest)]
+    found = [*_structure(rows, manifest), *_sigma_bound.without_data(rows, manifest)]
     chosen = _chosen(args, rows)
     found += _computed(args, chosen, manifest)
-    stated = _levels.stated(None, manifest, as_seen=False)
+    stated = _given_noise.stated(None, manifest, as_seen=False)
     if args.data is not None:
         against, stated = _against_data(args, rows, manifest)
         found += against
@@ -132,7 +139,7 @@ def _report(
     if left and args.data is None:
         print(f"{args.file}: {left} inputs are said to be corrupt: --data checks whether they are")
     if stated:
-        print(f"{args.file}: {_levels.line(stated, args, manifest)}")
+        print(f"{args.file}: {_given_noise.line(stated, args, manifest)}")
     computed = (
         f" ({args.sample} of them computed)" if (args.sample or len(rows)) < len(rows) else ""
     )
@@ -146,11 +153,11 @@ def _whole(rows: list[Row], manifest: Manifest) -> list[str]:
         return ["has no rows"]
     missing = manifest.places({row.idx for row in rows})[0]
     if missing:
-        return [f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"]
+        return [f"{len(rows)} of {len(rows) + len(missing)} rows: {_runs.some(missing)} missing"]
     return []
 
 
-def _structure(rows: list[tuple[int, Row]], manifest: Manifest) -> Iterator[Finding]:
+def _structure(rows: list[Numbered], manifest: Manifest) -> Iterator[Finding]:
     """Duplicates and strangers."""
     seen: set[int] = set()
     rank, size = manifest.share()
@@ -166,15 +173,13 @@ def _structure(rows: list[tuple[int, Row]], manifest: Manifest) -> Iterator[Find
             yield line, row.idx, "is not one of the inputs the manifest names"
 
 
-def _chosen(args: argparse.Namespace, rows: list[tuple[int, Row]]) -> list[tuple[int, Row]]:
+def _chosen(args: argparse.Namespace, rows: list[Numbered]) -> list[Numbered]:
     if args.sample is not None and args.sample < len(rows):
         return Random(0).sample(rows, args.sample)
     return rows
 
 
-def _computed(
-    args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
-) -> list[Finding]:
+def _computed(args: argparse.Namespace, rows: list[Numbered], manifest: Manifest) -> list[Finding]:
     """The rows computed again."""
     progress = Progress(len(rows), "row")
     check = partial(_row, str(args.file), manifest, args.rigorous)
@@ -189,7 +194,7 @@ def _computed(
     return found
 
 
-def _row(file: str, manifest: Manifest, rigorous: bool, numbered: tuple[int, Row]) -> list[Finding]:
+def _row(file: str, manifest: Manifest, rigorous: bool, numbered: Numbered) -> list[Finding]:
     from mpmath import mp
 
     line, row = numbered
@@ -221,15 +226,15 @@ def _larger(manifest: Manifest, x: Any) -> Iterator[str]:
 
 
 def _against_data(
-    args: argparse.Namespace, rows: list[tuple[int, Row]], manifest: Manifest
+    args: argparse.Namespace, rows: list[Numbered], manifest: Manifest
 ) -> tuple[list[Finding], list[str]]:
     """Labels, hashes, levels and, for some rows, counts; and what is left as it is stated."""
     loaded = _engine.load(args) if args.model is not None else None
     with _engine.open_data(args, loaded) as data:
-        scheme = _levels.scheme(args, manifest, data)
+        scheme = _given_noise.scheme(args, manifest, data)
         as_seen = loaded is not None or "preprocessing" not in data.identity
-        steps = _steps.Steps(rows if as_seen else [], manifest)
-        stated = _levels.stated(scheme, manifest, as_seen)
+        pairs = _sigma_bound.Pairs(rows if as_seen else [], manifest)
+        stated = _given_noise.stated(scheme, manifest, as_seen)
         found = [*_left_out(manifest, len(data)), *_readable(manifest, data)]
         inside = [(line, row) for line, row in rows if row.idx < len(data)]
         for line, row in rows:
@@ -239,8 +244,8 @@ def _against_data(
             item = data.item(row.idx)
             texts = _at_input(row, item, manifest, scheme, as_seen)
             found += ((line, row.idx, text) for text in texts)
-            steps.add(line, row, item.x)
-        found += steps.findings()
+            pairs.add(line, row, item.x)
+        found += pairs.findings()
         if loaded is None or not inside:
             return found, stated
         redraw = _redrawn.redraw(args, loaded, data, manifest, inside[0][1].sigma, scheme)
@@ -261,7 +266,7 @@ def _at_input(
     if row.input not in ("-", digest):
         yield f"input is {row.input}, {digest} in the data"
     if scheme is not None:
-        yield from _levels.findings(scheme, row, item.x)
+        yield from _given_noise.findings(scheme, row, item.x)
     if as_seen:
         yield from _larger(manifest, item.x)
 

@@ -200,7 +200,7 @@ def prefetched(
                     return
                 item = read(i)
                 if ahead is None and item.x is not None:
-                    ready.maxsize = min(max(_AHEAD // item.x.nbytes, 4), 64)
+                    ready.maxsize = min(max(_AHEAD // max(item.x.nbytes, 1), 4), 64)
                 put(item)
             put(None)
         except BaseException as error:  # raised again where the items are taken

@@ -63,8 +63,9 @@ def _curves(shown: Sequence[tuple[Results, str]], end: float) -> dict[str, Any]:
     traces = []
     for i, (file, name) in enumerate(shown):
         traces.append(_steps(*_curve([file], end), name, colour=_colour(i), dash="solid"))
-    for i, (what, group) in enumerate(comparable([file for file, _ in shown])):
-        label = f"best of {len(group)} runs" + (f", {escape(what)}" if what else "")
+    for i, (method, said, group) in enumerate(comparable([file for file, _ in shown])):
+        parts = (f"best of {len(group)} runs", escape(method), escape(said))
+        label = ", ".join(filter(None, parts))
         dash = ("dash", "dot", "dashdot")[i % 3]
         traces.append(_steps(*_curve(group, end), label, colour="#000000", dash=dash))
     layout = {

@@ -77,8 +77,8 @@ class Disk:
     def _cut(self, end: int, error: OSError) -> None:
         self._file.truncate(end)
         raise OSError(
-            f"can't write {self._path}: {error.strerror}; all rows before this one are "
-            "kept, the same command goes on from there"
+            f"can't write {self._path}: {error.strerror}; the rows in it are kept, the "
+            "same command goes on from there"
         ) from error
 
     def _flush(self) -> None:

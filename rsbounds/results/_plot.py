@@ -61,15 +61,12 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
             linestyle=_LINES[i // len(_COLOURS) % len(_LINES)],
             linewidth=1.8,
         )
-    for what, union in comparable(files):
-        if (
-            what.partition(",")[0] != "gaussian"
-            or len({r.sigma for f in union for r in f.rows}) < 2
-        ):
+    for method, said, union in comparable(files):
+        if method != "gaussian" or len({r.sigma for f in union for r in f.rows}) < 2:
             continue
         edges = np.unique([0.0, *(min(r.radius, end) for f in union for r in f.rows), end])
         best = np.max([file.certified_accuracy(edges[1:]) for file in union], axis=0)
-        label = "best constant level at each radius" + what.removeprefix("gaussian")
+        label = ", ".join(filter(None, ("best constant level at each radius", said)))
         axes.stairs(best, edges, baseline=None, label=label, color="0.4", linestyle=(0, (4, 3)))
     axes.set(xlabel="radius", ylabel="certified accuracy", xlim=(0, end), ylim=(0, 1.02))
     axes.grid(color="0.9")

@@ -64,12 +64,13 @@ def differences(files: Sequence[Results]) -> list[str]:
     ]
 
 
-def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
-    """Files of several runs of one method whose certificates say the same: a name, and the files.
+def comparable(files: Sequence[Results]) -> list[tuple[str, str, list[Results]]]:
+    """Several runs of one method whose certificates say the same: method, terms, and the files.
 
     Method, scope, terms and inputs are equal, and the scope is that of a certificate of the
     classifier that is run, or none is stated: only then the best of the runs at a radius says
     something.
+    The terms are those that tell groups of one method apart, "" for a method's only group.
     """
     groups: dict[tuple[str, ...], list[Results]] = {}
     for file in files:
@@ -83,7 +84,7 @@ def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
     methods = [method for method, *_ in groups]
     apart = differences([group[0] for group in groups.values()])
     return [
-        (", ".join(filter(None, (method, said if methods.count(method) > 1 else ""))), group)
+        (method, said if methods.count(method) > 1 else "", group)
         for (method, *_), group, said in zip(groups, groups.values(), apart, strict=True)
         if len(group) > 1
     ]

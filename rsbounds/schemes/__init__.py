@@ -15,15 +15,15 @@ from rsbounds.schemes import (
     _composite,
     _gaussian,
     _lipschitz,
-    _others,
     _range,
+    _registered,
     _semielastic,
     _shaped,
 )
 from rsbounds.schemes._gaussian import gaussian, this_input
 from rsbounds.schemes._lipschitz import lipschitz
-from rsbounds.schemes._others import registered
 from rsbounds.schemes._range import sigma_range
+from rsbounds.schemes._registered import registered
 from rsbounds.schemes._scheme import Domain, Given, Method, Option, Scheme, level_slack
 from rsbounds.schemes._semielastic import semielastic
 from rsbounds.schemes._shaped import inner_radius
@@ -92,4 +92,4 @@ def find(name: str) -> Method:
     >>> schemes.find("semi-elastic").scope
     'sigma(x) with a proven envelope'
     """
-    return _others.find(name, METHODS)
+    return _registered.find(name, METHODS)

@@ -23,7 +23,6 @@ from rsbounds.schemes._scheme import (
     Option,
     Scheme,
     check_size,
-    positive,
 )
 
 
@@ -59,7 +58,7 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
     >>> float(schemes.gaussian(0.5).radius(2.0, 0.5)) <= 1.0
     True
     """
-    level = positive("sigma", sigma)
+    level = POSITIVE.one("sigma", sigma)
     parameters: dict[str, Any] = {"sigma": level}
     if norm != 2.0:
         parameters |= {"norm": float(norm)} | ({} if dim is None else {"dim": float(dim)})

@@ -26,7 +26,6 @@ from rsbounds.schemes._scheme import (
     Scheme,
     check_size,
     level_slack,
-    positive,
     widened_radius,
 )
 
@@ -95,7 +94,7 @@ def lipschitz(
     >>> scheme.sigma(None), scheme.scope
     (0.5, 'sigma(x) with an asserted envelope')
     """
-    floor = positive("sigma_min", sigma_min)
+    floor = POSITIVE.one("sigma_min", sigma_min)
     parameters: dict[str, Any] = {
         "lip": float(real("lip", lip, 0, nan=False)),
         "sigma_min": floor,
@@ -117,7 +116,7 @@ def lipschitz(
 
 def _level(sigma: Callable[[Any], float], floor: float, dim: float, sound: bool, x: Any) -> float:
     check_size(x, dim)
-    value = positive("sigma(x)", sigma(grid_noise.points(x) if sound else x))
+    value = POSITIVE.one("sigma(x)", sigma(grid_noise.points(x) if sound else x))
     if value < floor:
         raise ValueError(f"sigma(x) must be >= sigma_min = {floor}; got {value}")
     return value

@@ -21,7 +21,6 @@ from rsbounds.schemes._scheme import (
     Option,
     Scheme,
     check_size,
-    positive,
 )
 
 
@@ -71,7 +70,7 @@ def sigma_range(
     >>> scheme.sigma(None), scheme.scope
     (0.5, 'sigma(x) with an asserted envelope')
     """
-    low, high = positive("sigma_min", sigma_min), positive("sigma_max", sigma_max)
+    low, high = POSITIVE.one("sigma_min", sigma_min), POSITIVE.one("sigma_max", sigma_max)
     if not low <= high:
         raise ValueError(f"sigma_min must be at most sigma_max = {high}; got {low}")
     parameters = {"sigma_min": low, "sigma_max": high, "dim": dim}
@@ -80,7 +79,7 @@ def sigma_range(
 
 def _level(sigma: Callable[[Any], float], low: float, high: float, dim: float, x: Any) -> float:
     check_size(x, dim)
-    value = positive("sigma(x)", sigma(x))
+    value = POSITIVE.one("sigma(x)", sigma(x))
     if not low <= value <= high:
         raise ValueError(f"sigma(x) must be in [{low}, {high}]; got {value}")
     return value

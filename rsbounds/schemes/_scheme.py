@@ -108,6 +108,7 @@ POSITIVE = Domain(0.0, math.inf, "neither")
 NOT_NEGATIVE = Domain(0.0, math.inf, "left")
 DIMENSION = Domain(1.0, 1e8)
 NORM = Domain(1.0, math.inf)
+RADIUS = Domain(0.0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -229,11 +230,6 @@ class Method:
         """``radius(score, sigma, score_b)`` with the parameters of a scheme or of a manifest."""
         known = {k: parameters[k] for k in self.parameters if k in parameters and k != "sigma"}
         return partial(self.radius, **known)
-
-
-def positive(name: str, value: Any) -> float:
-    """``value`` as one positive finite number, or ValueError."""
-    return POSITIVE.one(name, value)
 
 
 def check_size(x: Any, dim: float) -> None:

@@ -23,12 +23,12 @@ from rsbounds.sampling import grid_noise
 from rsbounds.schemes._scheme import (
     DIMENSION,
     NOT_NEGATIVE,
+    POSITIVE,
     Given,
     Method,
     Option,
     Scheme,
     check_size,
-    positive,
     widened_radius,
 )
 
@@ -89,7 +89,7 @@ def _level(knn: KNNSigma, dim: float, sound: bool, x: Any) -> float:
     check_size(x, dim)
     point = on_host("x", x)
     point = grid_noise.points(point) if sound else np.asarray(point)
-    return positive("sigma(x)", knn.sigma(point.reshape(1, -1)))
+    return POSITIVE.one("sigma(x)", knn.sigma(point.reshape(1, -1)))
 
 
 def _radius(

@@ -24,8 +24,8 @@ from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.sampler import TorchSampler
 from rsbounds.torch.smooth import Smooth
+from rsbounds.torch.training.data_dependent import data_dependent_sigma
 from rsbounds.torch.training.fitting import adversarial, augment, fit, pgd, soft_vote
-from rsbounds.torch.training.levels import data_dependent_sigma
 from rsbounds.torch.training.objective import (
     average_radius_loss,
     certified_radius,

@@ -17,8 +17,8 @@ from rsbounds._numerics.checks import count
 from rsbounds.sampling import Draw, block_seeds, block_size, largest_block
 from rsbounds.sampling.inputs import single
 from rsbounds.torch import _rows, draw
-from rsbounds.torch._ahead import mapped
 from rsbounds.torch._device import CELLS, Counts, autocast_type, home, memory_failure
+from rsbounds.torch._prefetch import mapped
 
 _TOGETHER = 256  # rows that inputs share on a CPU: more leave its caches, and gain nothing
 

@@ -1,6 +1,6 @@
 // The two-point gain: how far the step from noise sigma0 to sigma1 moves the score of the worst set.
 // Derived, error bound included, in docs/theory/two-point.md; [S] is Sukenik, Kuvshinov,
-// Guennemann, Intriguing properties of input-dependent randomized smoothing, ICML 2022.
+// Günnemann, Intriguing properties of input-dependent randomized smoothing, ICML 2022.
 //
 // x0 is smoothed with sigma0 and a point at distance a with sigma1 = k sigma0. In units of sigma0
 // (alpha = a/sigma0) the worst case over all sets of P0-score b is a ball (k < 1) or the

@@ -14,13 +14,6 @@ namespace rsb {
 
 constexpr double series_from = 200;  // v
 
-template <std::size_t N>
-double horner(const double (&c)[N], double x) {
-    double r = c[N - 1];
-    for (int i = int(N) - 2; i >= 0; --i) r = r * x + c[i];
-    return r;
-}
-
 // The first `terms` (2, 4 or 7) of the median, w = 1/v
 template <int terms>
 RSB_INLINE double median_series(double t, double w) {

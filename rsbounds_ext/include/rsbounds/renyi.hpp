@@ -1,4 +1,4 @@
-// The radius from the Renyi divergence for two noise levels. Formulas, symbols and derivation are
+// The radius from the Rényi divergence for two noise levels. Formulas, symbols and derivation are
 // in rsbounds/renyi.py; here what keeps their digits, and the search over
 // 1/alpha = max(y, 0) + e^-t, y = 1 - sigma0^2/sigma1^2: the t are the whole open range of alpha,
 // and sigma_alpha^2 = sigma1^2 u with u = 1 - alpha y, which is alpha e^-t where y > 0.

@@ -32,6 +32,10 @@ RSB_INLINE double polynomial(const double* c, double x) {
     for (int i = N - 2; i >= 0; --i) r = fused(r, x, c[i]);
     return r;
 }
+template <std::size_t N>
+RSB_INLINE double horner(const double (&c)[N], double x) {
+    return polynomial<int(N)>(&c[0], x);
+}
 
 struct Sum2 {
     double hi, lo;
@@ -167,7 +171,7 @@ RSB_INLINE Scaled2 exp_two(Sum2 a) {
     constexpr double magic = 0x1.8p52;
     const double n = (a.hi * 1.4426950408889634 + magic) - magic;
     const Sum2 r = two_sum(a.hi - n * 0x1.62e42fefa3800p-1, a.lo - n * 0x1.ef35793c76730p-45);
-    const double p = polynomial<12>(c, r.hi);
+    const double p = horner(c, r.hi);
     const Sum2 s = fast_two_sum(1, r.hi);
     return {fast_two_sum(s.hi, s.lo + (r.lo + r.hi * (r.lo + r.hi * p))), n};
 }

@@ -12,7 +12,7 @@ from result_table import save, table
 
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE, PROVEN_MAPS, THIS_INPUT
 from rsbounds.cli import main
-from rsbounds.cli._steps import Steps, without_data
+from rsbounds.cli._sigma_bound import Pairs, without_data
 from rsbounds.results import Manifest, Row
 
 LEVELS = """
@@ -86,10 +86,10 @@ def stated(method: str, scope: str = ASSERTED_ENVELOPE, **known: float) -> Manif
 
 def found(points, levels, manifest: Manifest) -> set[int]:
     told = rows(levels)
-    steps = Steps(told, manifest)
+    pairs = Pairs(told, manifest)
     for (line, row), x in zip(told, points, strict=True):
-        steps.add(line, row, x)
-    return {index for _, index, _ in (*without_data(told, manifest), *steps.findings())}
+        pairs.add(line, row, x)
+    return {index for _, index, _ in (*without_data(told, manifest), *pairs.findings())}
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -148,9 +148,9 @@ def test_a_generators_levels_are_in_the_coordinates_of_its_shape():
 
 
 def test_more_rows_than_are_compared_keep_the_ends():
-    from rsbounds.cli import _steps
+    from rsbounds.cli import _sigma_bound
 
-    levels = np.linspace(0.3, 0.9, 3 * _steps._MOST)
+    levels = np.linspace(0.3, 0.9, 3 * _sigma_bound._MOST)
     manifest = stated("lipschitz", lip=0.1, sigma_min=0.25)
     wrong = found(np.zeros((len(levels), 2), np.float32), levels, manifest)
     assert len(wrong) == 3999
@@ -161,10 +161,10 @@ def test_rows_without_a_level_or_an_input_are_passed_over():
     manifest = stated("lipschitz", lip=0.0, sigma_min=0.25)
     assert not list(without_data([], manifest))
     assert not list(without_data(rows([float("nan")]), manifest))
-    steps = Steps(told := rows([0.5, 0.9]), stated("lipschitz", lip=0.1, sigma_min=0.25))
-    steps.add(*told[0], None)
-    steps.add(*told[1], np.zeros(3))
-    assert not list(steps.findings())
+    pairs = Pairs(told := rows([0.5, 0.9]), stated("lipschitz", lip=0.1, sigma_min=0.25))
+    pairs.add(*told[0], None)
+    pairs.add(*told[1], np.zeros(3))
+    assert not list(pairs.findings())
 
 
 def test_a_level_edited_in_one_row_is_found(work, capsys):

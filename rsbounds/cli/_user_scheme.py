@@ -20,8 +20,8 @@ from typing import Any
 from rsbounds.certificate import ANOTHERS, THIS_INPUT
 from rsbounds.composite import Rule
 from rsbounds.loading import guarded
-from rsbounds.schemes import METHODS, Domain, Method, Scheme, gaussian, semielastic
-from rsbounds.schemes._scheme import NORM, positive
+from rsbounds.schemes import METHODS, Method, Scheme, gaussian, semielastic
+from rsbounds.schemes._scheme import NORM, POSITIVE, RADIUS
 
 _SHAPED = ("anisotropic", "generator")
 _KINDS = (
@@ -139,7 +139,7 @@ def radius(what: str, method: Method, parameters: Mapping[str, Any]) -> Callable
 def _level(what: str, sigma: Callable[[Any], Any], known: Mapping[str, float], x: Any) -> float:
     low, high = known.get("sigma_min", 0.0), known.get("sigma_max", math.inf)
     said = guarded(f"{what}: sigma(x)", partial(sigma, x))
-    found = positive(f"{what}: sigma(x)", said)
+    found = POSITIVE.one(f"{what}: sigma(x)", said)
     if not low <= found <= high:
         raise ValueError(f"{what}: sigma(x) must be in [{low}, {high}]; got {found}")
     return found
@@ -153,4 +153,4 @@ def _radius(
     score_b: float | None = None,
 ) -> float:
     said = guarded(f"{what}: the radius", partial(radius, score, sigma, score_b))
-    return Domain(0.0, math.inf).one(f"{what}: the radius", said)
+    return RADIUS.one(f"{what}: the radius", said)

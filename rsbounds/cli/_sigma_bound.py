@@ -23,8 +23,8 @@ _WORK, _MOST = 1e10, 4000  # numbers that are multiplied, and rows, at most
 _PAIRS = 2**22  # held at a time
 _SINGLE = 2.0**-24  # relative error of a number in float32
 
-Finding = tuple[int, int, str]
-Numbered = tuple[int, Row]
+Finding = tuple[int, int, str]  # line, input, what
+Numbered = tuple[int, Row]  # line
 
 
 class _Bound(NamedTuple):
@@ -69,7 +69,7 @@ def without_data(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Findi
             yield line, row.idx, _said(bound, row, least, "")
 
 
-class Steps:
+class Pairs:
     """Compares the levels of rows at their inputs, of some four thousand rows at most.
 
     Of more, those whose levels are the least, the largest and evenly between in order.

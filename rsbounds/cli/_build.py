@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds import loading
-from rsbounds.cli import _engine, _options, _own
+from rsbounds.cli import _engine, _options, _user_scheme
 from rsbounds.composite import Rule
 from rsbounds.loading import Data, Loaded
 from rsbounds.schemes import METHODS, Scheme, find, registered
@@ -41,7 +41,7 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
     if args.method == "composite":
         return read_rule(args.rule)
     shape = _engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True)).shape
-    given = _Given(shape, args.sound_noise)
+    given = Given(shape, args.sound_noise)
     found: Scheme | Rule
     if _options.is_code(args.method):
         found = by_code(args.method, args.method_args, given.dim, given.sound)
@@ -72,7 +72,7 @@ def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme |
     known = loading.parse_arguments(arguments) if arguments else {}
     made = loading.call("--method", spec, **known)
     code: dict[str, Any] = {**loading.fingerprint(spec, made), "args": known}
-    return _own.scheme(f"--method {spec}", made, code, dim, sound)
+    return _user_scheme.scheme(f"--method {spec}", made, code, dim, sound)
 
 
 def no_denoiser(method: str) -> str:
@@ -90,11 +90,11 @@ def _anothers(
     what, point = f"--method {name}", registered()[name]
     made = loading.guarded(what, build)
     if isinstance(made, Scheme) and made.method == name:  # as recertify will
-        made = replace(made, radius=_own.radius(what, find(name), made.parameters))
+        made = replace(made, radius=_user_scheme.radius(what, find(name), made.parameters))
     code = {"entry_point": point.value, "options": {k: str(v) for k, v in options.items()}}
     if point.dist is not None:
         code |= {"package": point.dist.name, "version": point.dist.version}
-    return _own.scheme(what, made, code, dim, sound=False)
+    return _user_scheme.scheme(what, made, code, dim, sound=False)
 
 
 def classifiers(args: argparse.Namespace, loaded: Loaded, found: Scheme | Rule) -> list[Loaded]:
@@ -169,7 +169,7 @@ class _Proven:
         return SigmaNetwork.scheme(self._network, dim, sound=sound)
 
 
-class _Given:
+class Given:
     """What a method may ask for."""
 
     def __init__(self, shape: tuple[int, ...], sound: bool) -> None:
@@ -211,7 +211,7 @@ class _Given:
     def noise(self, option: str, spec: str) -> tuple[Any, Any]:
         """Noise of a shape, by the proof of its own kind."""
         made = loading.call(option, spec)
-        found = _own.noise(made)
+        found = _user_scheme.noise(made)
         if found is None:
             raise ValueError(
                 f"{option} {spec} must return NoiseMaps, FixedNoise or a CertifiedGenerator; "

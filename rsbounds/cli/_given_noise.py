@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.cli import _engine, _made, _options
+from rsbounds.cli import _build, _engine, _options
 from rsbounds.loading import Data
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS, Method, Scheme
@@ -42,7 +42,7 @@ def check(args: argparse.Namespace, manifest: Manifest) -> None:
     for name in _GIVEN:
         if getattr(args, name) is None:
             continue
-        flag = f"--{name.replace('_', '-')}"
+        flag = _options.flag(name)
         if args.data is None:
             raise ValueError(f"{flag} needs --data")
         if name not in _names(manifest):
@@ -64,7 +64,7 @@ def scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme |
         had, has = manifest.parameters.get(name), found.parameters.get(name)
         if had not in (None, has):  # others' code names itself only
             raise ValueError(
-                f"--{name.replace('_', '-')} is not what {args.file} was made with: "
+                f"{_options.flag(name)} is not what {args.file} was made with: "
                 f"{name} was {had} and is {has}"
             )
     _same_bounds(args, manifest, found)
@@ -99,7 +99,7 @@ def stated(found: Scheme | None, manifest: Manifest, as_seen: bool) -> list[str]
 def line(names: list[str], args: argparse.Namespace, manifest: Manifest) -> str:
     """What is taken as stated, and what would compare it."""
     lacking = [name for name in ("data", *_names(manifest)) if getattr(args, name) is None]
-    flags = [f"--{name.replace('_', '-')}" for name in lacking]
+    flags = list(map(_options.flag, lacking))
     text = f"taken as stated, not verified: {_named(names)}"
     could = {"dim", "sigma", *(() if manifest.scope == ASSERTED_ENVELOPE else _bounds(manifest))}
     compared = [name for name in names if name in could]
@@ -120,7 +120,7 @@ def _given(args: argparse.Namespace) -> bool:
 
 def _same_bounds(args: argparse.Namespace, manifest: Manifest, found: Scheme) -> None:
     """ValueError where the radii of a file rest on other bounds than what is given has."""
-    given = " and ".join(f"--{name.replace('_', '-')}" for name in _names(manifest))
+    given = _flags(manifest)
     if found.scope == ASSERTED_ENVELOPE != manifest.scope:
         raise ValueError(f"scope is {manifest.scope!r} in {args.file}: {given} proves no bounds")
     for name in _bounds(manifest):
@@ -139,7 +139,7 @@ def _built(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme:
     assert method.build is not None  # it has options
     known = {**manifest.parameters, **{name: getattr(args, name) for name in _GIVEN}}
     shape = _engine.first(data, skip_corrupt=True).shape
-    given = _made._Given(shape, "slack" in manifest.parameters)
+    given = _build.Given(shape, "slack" in manifest.parameters)
     if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
         known |= {"lip": None, "sigma_min": None}  # the network proves its own
         if not hasattr(given.function("--sigma-function", args.sigma_function)[0], "scheme"):
@@ -148,9 +148,9 @@ def _built(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme:
             )
     lacking = [o.name for o in method.options if o.default is ... and known.get(o.name) is None]
     if lacking:
-        given_flags = " and ".join(f"--{name.replace('_', '-')}" for name in _names(manifest))
         raise ValueError(
-            f"{given_flags} can't be compared: {args.file} doesn't say its {', '.join(lacking)}"
+            f"{_flags(manifest)} can't be compared: {args.file} doesn't say its "
+            f"{', '.join(lacking)}"
         )
     options = {option.name: known.get(option.name, option.default) for option in method.options}
     return method.build(options, given)
@@ -164,6 +164,10 @@ def _bounds(manifest: Manifest) -> set[str]:
 
 def _names(manifest: Manifest) -> list[str]:
     return [o.name for o in _builder(manifest).options if o.name in _GIVEN]
+
+
+def _flags(manifest: Manifest) -> str:
+    return " and ".join(map(_options.flag, _names(manifest)))
 
 
 def _builder(manifest: Manifest) -> Method:

@@ -1,4 +1,4 @@
-"""What a run tells of itself while it goes on."""
+"""Running totals of a run, and what is said of them while it goes on."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from rsbounds.certify._tasks import Counts
 from rsbounds.results import Row
 
 
-class Told:
+class Tally:
     """Running accuracy, void samples, and the base accuracies after the first inputs."""
 
     FIRST = 10
 
-    def __init__(self, sane: Callable[[str], object] | None, progress: Progress) -> None:
-        self._sane, self._progress = sane, progress
+    def __init__(self, notify: Callable[[str], object] | None, progress: Progress) -> None:
+        self._notify, self._progress = notify, progress
         self._rows = self._correct = self._abstained = self._void = 0
         self._clean = self._noisy = 0.0
 
-    def wants(self) -> bool:
+    def wants_alone(self) -> bool:
         """Whether the next row is one of the first, whose counts without noise are told."""
-        return self._sane is not None and self._rows < self.FIRST
+        return self._notify is not None and self._rows < self.FIRST
 
-    def of(self, row: Row, alone: Counts | None) -> None:
+    def add(self, row: Row, alone: Counts | None) -> None:
         """One more row, and the counts of its input without noise."""
-        first = self.wants()
+        first = self.wants_alone()
         self._rows += 1
         self._correct += row.correct
         self._abstained += row.predict == ABSTAIN
@@ -41,13 +41,13 @@ class Told:
         self._void += row.void
         share = f"accuracy {self._correct / self._rows:.3f}"
         self._progress.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
-        if self._sane is None or not first or alone is None:
+        if self._notify is None or not first or alone is None:
             return
         self._clean += row.label < len(alone) and alone[row.label] == 1
         counted = row.counts[row.label] if row.label < len(row.counts) else 0
         self._noisy += counted / row.n
         if self._rows == self.FIRST:
-            self._sane(
+            self._notify(
                 f"first {self.FIRST} inputs: base accuracy {self._clean / self.FIRST:.3f} without "
                 f"noise, {self._noisy / self.FIRST:.3f} under noise"
             )
