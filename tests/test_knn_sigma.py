@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsbounds._neighbours.knn_sigma import KNNSigma
+from rsbounds._neighbours.labelled import LabelledAnchors
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -153,3 +154,7 @@ def test_a_caller_who_changes_the_anchors_later_changes_no_level():
     before = level.sigma(here)
     tensor.mul_(10)
     assert level.sigma(here) == before
+    labels = np.arange(20)
+    memory = LabelledAnchors(given, labels, 2)
+    labels += 1
+    assert memory.labels.tolist() == list(range(20))

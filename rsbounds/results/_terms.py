@@ -69,8 +69,8 @@ def comparable(files: Sequence[Results]) -> list[tuple[str, str, list[Results]]]
 
     Method, scope, terms and inputs are equal, and the scope is that of a certificate of the
     classifier that is run, or none is stated: only then the best of the runs at a radius says
-    something.
-    The terms are those that tell groups of one method apart, "" for a method's only group.
+    something. The terms are those that tell groups of one method apart, "" for a method's only
+    group.
     """
     groups: dict[tuple[str, ...], list[Results]] = {}
     for file in files:
