@@ -19,7 +19,8 @@ import pytest
 from cli_models import MODELS, arguments, savez
 
 from rsbounds.cli import main
-from rsbounds.results import COLUMNS, read
+from rsbounds.cli.certify import _summary
+from rsbounds.results import COLUMNS, Results, Row, read, truncated
 
 
 def command() -> list[str]:
@@ -43,6 +44,12 @@ def rows(path: str) -> list[dict[str, str]]:
     return [{k: v for k, v in row.items() if k != "time"} for row in found]
 
 
+def test_radii_that_certify_prints_are_cut_off(capsys):
+    """The summary said .6040 where the report said .6039."""
+    _summary(Path("out.tsv"), Results("", (Row(0, 1, 1, 0.60399, True),)), 0, 1.0)
+    assert "average certified radius 0.6039\n" in capsys.readouterr().out
+
+
 def test_installed_command_writes_the_fields_columns_and_a_manifest(work):
     done = run(*arguments())
     assert done.returncode == 0
@@ -50,7 +57,7 @@ def test_installed_command_writes_the_fields_columns_and_a_manifest(work):
     assert counted == "out.tsv: 12 rows, 12 of them new"
     found = read("out.tsv")
     said = f"accuracy {found.clean_accuracy():.4f}, abstentions {found.abstention():.4f}, "
-    said += f"average certified radius {found.average_radius():.4f}, "
+    said += f"average certified radius {truncated(found.average_radius(), 4)}, "
     assert re.fullmatch(rf"{re.escape(said)}[\d.e+]+ rows a second", summary)
     # no progress bar in a pipe, but what tells of a wrong label order or normalisation
     said = "rsbounds certify: first 10 inputs: base accuracy 0.600 without noise, 0."

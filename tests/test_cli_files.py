@@ -107,6 +107,15 @@ def test_merge_refuses_conflicts_and_strangers(work, capsys):
     Path("c.tsv.manifest.json").unlink()
     assert main(["merge", "all.tsv", "a.tsv", "c.tsv"]) == 2
     assert "c.tsv has no manifest" in capsys.readouterr().err
+    for command in (["merge", "all.tsv"], ["status"], ["verify"], ["recertify", "--out", "d.tsv"]):
+        assert main([*command, "none.tsv"]) == 2
+        assert capsys.readouterr().err.endswith(": none.tsv: No such file or directory\n")
+    entries = json.loads(Path("a.tsv.manifest.json").read_text())
+    for wrong in ("x", 2, None):
+        Path("c.tsv.manifest.json").write_text(json.dumps(entries | {"alpha": wrong}))
+        for command in (["merge", "all.tsv"], ["status"], ["report"]):
+            assert main([*command, "c.tsv"]) == 2
+            assert "the manifest of c.tsv is damaged: alpha must be" in capsys.readouterr().err
     assert not Path("all.tsv").exists()
     assert main(["merge", "a.tsv", "b.tsv"]) == 2
     assert "a.tsv exists" in capsys.readouterr().err

@@ -59,7 +59,7 @@ def test_a_fixed_level_leaves_nothing_but_the_dimension(work, capsys):
     assert main(arguments(norm="inf", out="other.tsv")) == 0
     Path("other.tsv").rename("out.tsv")
     Path("other.tsv.manifest.json").rename("out.tsv.manifest.json")
-    assert answer(capsys) == (["dim"], f"{SAID}dim (--data compares them)")
+    assert answer(capsys) == (["dim"], f"{SAID}dim (--data compares it)")
     assert answer(capsys, *DATA) == ([], "")
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsbounds._neighbours.knn_sigma import KNNSigma
+from rsbounds._neighbours.labelled import LabelledAnchors
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -139,3 +140,21 @@ def test_shapes_and_nan():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_caller_who_changes_the_anchors_later_changes_no_level():
+    """Levels followed the caller's array, and squares of the old one stayed: both were wrong."""
+    given = np.random.default_rng(0).standard_normal((20, 4))
+    here, level = np.zeros(4), KNNSigma(given, 0.5, 0.1, 2)
+    before = level.sigma(here)
+    given *= 10
+    assert level.sigma(here) == before
+    tensor = pytest.importorskip("torch").from_numpy(given.copy())  # shares it, off its device too
+    level = KNNSigma(tensor, 0.5, 0.1, 2)
+    before = level.sigma(here)
+    tensor.mul_(10)
+    assert level.sigma(here) == before
+    labels = np.arange(20)
+    memory = LabelledAnchors(given, labels, 2)
+    labels += 1
+    assert memory.labels.tolist() == list(range(20))

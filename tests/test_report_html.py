@@ -19,7 +19,7 @@ import pytest
 from scipy.stats import binomtest
 
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
-from rsbounds.results import Manifest, Results, Row, html, read, write
+from rsbounds.results import Manifest, Results, Row, html, read, table, write
 from rsbounds.results._charts import charts, interval
 
 OWNED = '</script><script>document.title="owned"</script><img src=x onerror=document.title="owned">'
@@ -119,6 +119,22 @@ def test_there_is_no_best_of_what_cannot_be_compared(other):
     assert [trace["name"] for trace in traces] == names
     alpha = [replace(f, manifest=Manifest(alpha=a)) for f, a in ((first, 0.001), (first, 0.01))]
     assert len(charts(alpha, names)["curves"]["traces"]) == 2
+
+
+def test_there_is_no_best_of_runs_on_other_inputs_and_tables_mark_them():
+    """The best was taken of runs on two data sets, or of other parts of one, without a word."""
+    files = [run("a", 50, 0.5), run("b", 50, 1.0)]
+    one = {"kind": "npz", "labels": "f00d", "skip": 1, "inputs": 50}
+    for other in (one | {"labels": "beef"}, one | {"skip": 2}):
+        pair = [
+            replace(f, manifest=Manifest(alpha=0.1, data=d))
+            for f, d in zip(files, (one, other), strict=True)
+        ]
+        assert len(charts(pair, ["a", "b"])["curves"]["traces"]) == 2
+        assert table(pair).count("inputs ") == 2
+    same = [replace(f, manifest=Manifest(alpha=0.1, data=one)) for f in files]
+    assert len(charts(same, ["a", "b"])["curves"]["traces"]) == 3
+    assert "inputs" not in table(same)
 
 
 @pytest.mark.parametrize("scope", [THIS_INPUT, ASSERTED_ENVELOPE, ANOTHERS, "utterly proven"])

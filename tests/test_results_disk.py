@@ -88,3 +88,66 @@ def test_leaving_waits_for_the_disk_and_says_that_it_failed(path, monkeypatch):
     with pytest.raises(OSError, match=r"run\.tsv: Input/output error"):
         writer.__exit__(None, None, None)
     assert path.read_bytes() == before
+
+
+def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(path, monkeypatch):
+    """A run ended with status 0 and "150 rows" although nothing, or another file, was there."""
+    monkeypatch.chdir(path.parent)
+
+    def write(change) -> None:
+        with Writer(path.relative_to(path.parent), MANIFEST) as writer:
+            writer.append(row(1))
+            writer.append(row(0))  # not in order: leaving writes the file anew
+            change()
+
+    with pytest.raises(OSError, match=r"^run\.tsv was deleted or replaced while it was written"):
+        write(path.unlink)
+    assert not path.exists()
+    other = path.with_name("other.tsv")
+    other.write_text("another's")
+    with pytest.raises(OSError, match="deleted or replaced"):
+        write(lambda: other.replace(path))
+    assert path.read_text() == "another's"
+
+
+def test_a_model_whose_code_changes_the_folder_writes_the_file_that_was_named(path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    folder = path.with_name("elsewhere")
+    folder.mkdir()
+    with Writer(path.relative_to(path.parent), MANIFEST) as writer:
+        writer.append(row(1))
+        writer.append(row(0))
+        os.chdir(folder)
+        writer.record({"corrupt": []})
+    assert [one.idx for one in read(path).rows] == [0, 1]
+    assert not list(folder.iterdir())
+
+
+def test_a_long_run_ends_soon_after_its_file_is_gone(path):
+    def write() -> int:
+        with Writer(path, MANIFEST) as writer:
+            for i in range(100):
+                if i == 3:
+                    path.unlink()
+                writer.append(row(i))
+                time.sleep(0.02)
+        return i
+
+    with pytest.raises(OSError, match="deleted or replaced"):
+        write()
+
+
+def test_a_file_replaced_between_opening_and_lock_is_not_written(path, monkeypatch):
+    """Rows went to the file that a process which ended just then had replaced by its own."""
+    with Writer(path, MANIFEST) as writer:
+        writer.append(row(0))
+    whole = Writer._hold
+
+    def hold(self):
+        path.with_name("sorted").write_bytes(path.read_bytes())
+        path.with_name("sorted").replace(path)
+        whole(self)
+
+    monkeypatch.setattr(Writer, "_hold", hold)
+    with pytest.raises(OSError, match="replaced while it was opened"):
+        Writer(path, MANIFEST)

@@ -20,13 +20,15 @@ _BLOCK = 2**24  # dot products held at a time: 128 MiB; with fewer rows BLAS los
 
 
 class Anchors:
-    """Points (N, d) and their squared norms."""
+    """Points (N, d) and their squared norms; arrays of its own, which no caller can change."""
 
     def __init__(self, points: ArrayLike) -> None:
-        points = real("anchors", on_host("anchors", points), -_LARGEST, _LARGEST, nan=False)
+        given = on_host("anchors", points)
+        points = real("anchors", given, -_LARGEST, _LARGEST, nan=False)
         if points.ndim != 2 or 0 in points.shape:
             raise ValueError(f"anchors must have shape (N, d), N and d >= 1; got {points.shape}")
-        self.points = np.ascontiguousarray(points)
+        shared = np.may_share_memory(points, np.asarray(given))
+        self.points = np.array(points, order="C", copy=shared or None)
         self.squares = np.einsum("nd,nd->n", self.points, self.points)
         self._largest = np.sqrt(self.squares.max())
 

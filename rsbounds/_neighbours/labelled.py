@@ -40,7 +40,7 @@ class LabelledAnchors(Anchors):
 
     def __init__(self, anchors: ArrayLike, labels: ArrayLike, norm: float) -> None:
         super().__init__(anchors)
-        self.labels = whole("labels", on_host("labels", labels), -(2**62))
+        self.labels = np.array(whole("labels", on_host("labels", labels), -(2**62)))
         if self.labels.shape != self.squares.shape:
             raise ValueError(
                 f"labels must have shape {self.squares.shape}, one for each anchor; "

@@ -105,7 +105,8 @@ def line(names: list[str], args: argparse.Namespace, manifest: Manifest) -> str:
     compared = [name for name in names if name in could]
     if not (compared and flags):
         return text
-    what = "them" if compared == names else _named(compared)
+    them = "them" if len(names) > 1 else "it"
+    what = them if compared == names else _named(compared)
     return f"{text} ({' with '.join(flags)} compares {what})"
 
 

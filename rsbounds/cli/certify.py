@@ -24,7 +24,7 @@ from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.loading import Data
-from rsbounds.results import Results
+from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import Scheme
 
@@ -189,7 +189,7 @@ def _summary(out: Path, found: Results, new: int, seconds: float) -> None:
         rate = f", {new / seconds:.3g} rows a second" if new else ""
         print(
             f"accuracy {found.clean_accuracy():.4f}, abstentions {found.abstention():.4f}, "
-            f"average certified radius {found.average_radius():.4f}{rate}"
+            f"average certified radius {truncated(found.average_radius(), 4)}{rate}"
         )
     if void := sum(row.void for row in found.rows):
         say(f"warning: {void} samples were void (their scores held NaN) and count for no class")
@@ -256,7 +256,7 @@ def _hints(args: argparse.Namespace, scheme: Scheme, data: Data) -> None:
     elif args.target_radius is not None and not largest >= args.target_radius:
         say(
             f"warning: the target radius {args.target_radius} is above the largest that n = "
-            f"{args.n} samples can show for the first input, {largest:.4g}"
+            f"{args.n} samples can show for the first input, {truncated(largest, 4)}"
         )
     if scheme.method != "gaussian":
         return
@@ -278,7 +278,8 @@ def _dry(
     seconds = time.perf_counter() - start
     row = found.rows[0]
     print(
-        f"one input: {seconds:.3g} s, predicts {row.predict} with radius {row.radius:.4g}\n"
+        f"one input: {seconds:.3g} s, predicts {row.predict} with radius "
+        f"{truncated(row.radius, 4)}\n"
         f"{selected} inputs: about {seconds * selected / 3600:.3g} hours, "
         f"{selected * (args.n0 + args.n):.3g} forward passes"
     )

@@ -18,8 +18,9 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "status",
         help="how far runs are",
-        description="Shards, rows done, rate, time left and missing inputs of result files. Exit "
-        "status 1 while inputs are missing, or if there are rows of others.",
+        description="Shards, rows done, rate, time left and missing inputs of result files. Rate "
+        "and time are those of one worker, as the rows' own times: of N they are N times better. "
+        "Exit status 1 while inputs are missing, or if there are rows of others.",
     )
     parser.add_argument("files", metavar="FILE.tsv", type=Path, nargs="+")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
@@ -39,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
         expected = one["rows"] + len(one["missing"])
         line = f"{one['file']}: shard {one['shard']}, {one['rows']} of {expected} rows"
         if one["rate"] is not None:
-            line += f", {one['rate']:.3g} a second"
+            line += f", {one['rate']:.3g} a second for one worker"
         if one["left"] is not None and one["missing"]:
-            line += f", {timedelta(seconds=math.ceil(one['left']))} left"
+            line += f", {timedelta(seconds=math.ceil(one['left']))} left for one"
         if one["corrupt"]:
             line += f", {one['corrupt']} inputs left out: they can't be decoded"
         if one["missing"]:

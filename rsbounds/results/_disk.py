@@ -15,12 +15,14 @@ class Disk:
     since the thread last came back. A process that is killed loses nothing.
     """
 
-    def __init__(self, file: FileIO, path: Path) -> None:
-        self._file, self._path = file, path
+    def __init__(self, file: FileIO, path: Path, *, same: bool = True) -> None:
+        self._file, self._path, self._same = file, path, same
+        self._place = path.absolute()  # a model's code may change the folder
         self._kept = 0  # bytes known to be on the disk
         self._wanted, self._over = threading.Event(), False
         self._thread: threading.Thread | None = None
         self._error: OSError | None = None
+        self._lost = False
 
     def write(self, line: bytes) -> None:
         """Append a line.
@@ -29,7 +31,7 @@ class Disk:
         ------
         OSError
             If it, or one before it that had not reached the disk, can't be written: the file is
-            cut off there.
+            cut off there. If the file is no longer the one at its path.
         """
         end = self._file.seek(0, os.SEEK_END)
         if self._thread is None:
@@ -45,8 +47,16 @@ class Disk:
             self._cut(end, error)
         self._wanted.set()
 
+    def gone(self) -> bool:
+        """Whether the file was deleted, or, with ``same``, another put in its place."""
+        try:
+            found = os.stat(self._place)
+        except FileNotFoundError:
+            return True
+        return self._same and not os.path.samestat(os.fstat(self._file.fileno()), found)
+
     def close(self) -> None:
-        """Wait until all is on the disk; OSError if it can't be."""
+        """Wait until all is on the disk; OSError if it can't be, or is no longer at its path."""
         if self._thread is None:
             return
         self._over = True
@@ -55,6 +65,11 @@ class Disk:
         self._raise()
 
     def _raise(self) -> None:
+        if self._lost:
+            raise OSError(
+                f"{self._path} was deleted or replaced while it was written: what is at its path "
+                "lacks rows of this run, the same command makes them"
+            )
         if self._error is not None:
             error, self._error = self._error, None
             self._cut(self._kept, error)
@@ -78,5 +93,6 @@ class Disk:
                     self._error = error
                     return
                 self._kept = size
+            self._lost = self.gone()
             if over:
                 return

@@ -111,9 +111,12 @@ class Writer:
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             raise ValueError(f"{path} is not a regular file: choose another output file")
         self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
-        self._disk = Disk(self._file, path)
+        self._disk = Disk(self._file, path, same=lock)
+        self._place = path.absolute()  # a model's code may change the folder
         try:
             self._hold()
+            if self._disk.gone():  # by a process that ended between our opening and our lock
+                raise OSError(f"{path} was replaced while it was opened: repeat the command")
             self.rows, self.columns = self._resume(manifest.normal(), accept_change)
         except BaseException:
             self._file.close()
@@ -133,8 +136,8 @@ class Writer:
         try:
             self._disk.close()
             if error is None and not self._ordered:
-                _, rows = _parsed(self.path, self.path.read_bytes())
-                _replace(self.path, _text(self.columns, rows), self._lock)
+                _, rows = _parsed(self.path, self._place.read_bytes())
+                _replace(self._place, _text(self.columns, rows), self._lock)
         finally:
             self._file.close()
 
@@ -152,9 +155,9 @@ class Writer:
 
     def record(self, entry: Any) -> None:
         """Add an entry to the manifest's history."""
-        manifest = Manifest.read(self.path)
+        manifest = Manifest.read(self._place)
         manifest = replace(manifest, history=[*manifest.history, entry])
-        _replace(manifest_path(self.path), manifest.text(), self._lock)
+        _replace(manifest_path(self._place), manifest.text(), self._lock)
 
     def _hold(self) -> None:
         if not self._lock or fcntl is None:

@@ -90,13 +90,14 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The manifest of a result file; ValueError if it has none, or a damaged one."""
+        """The manifest of a result file; ValueError if it has none, OSError if it isn't there."""
         place = manifest_path(path)
         try:
             entries = json.loads(place.read_text(encoding="utf-8"))
             if not isinstance(entries, dict):
                 raise ValueError
         except FileNotFoundError:
+            path.stat()  # says so, if it is the file itself that isn't there
             raise ValueError(f"{path} has no manifest: expected {place.name} beside it") from None
         except (ValueError, RecursionError):
             raise ValueError(f"{place} is not a manifest: expected a JSON object") from None
@@ -209,6 +210,7 @@ def _check(entries: Mapping[str, Any]) -> None:
         raise ValueError(f"format must be 1 or {FORMAT}; got {entries['format']!r}")
     for name in ("n", "n0", "seed"):
         number(name, whole(name, entries.get(name, 0), 0))
+    number("alpha", real("alpha", entries.get("alpha", 0.0), 0.0, 1.0, nan=False))
     data = entries.get("data", {})
     for name, low in _COUNTS.items():
         if name in data:

@@ -20,8 +20,8 @@ def footnote(scope: str) -> str:
 def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
     """Short names of the files, with marks, and the footnotes the marks stand for.
 
-    A footnote tells of a scope, of a norm, alpha, n or bound that other files don't share, and of
-    what the file lacks.
+    A footnote tells of a scope, of a norm, alpha, n, bound or inputs that other files don't
+    share, and of what the file lacks.
     """
     stems = [Path(f.name).stem for f in files]
     names: list[str] = []

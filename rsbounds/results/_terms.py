@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -27,6 +29,17 @@ def terms(file: Results) -> dict[str, str]:
     }
 
 
+def _inputs(file: Results) -> str:
+    """Which inputs of which data they are, as a hash; "-" where the file doesn't say."""
+    if file.manifest is None:
+        return UNKNOWN
+    data = {name: part for name, part in file.manifest.data.items() if name != "inputs"}
+    if not data:
+        return UNKNOWN
+    told = json.dumps([data, file.manifest.shard], sort_keys=True, default=repr)
+    return hashlib.sha256(told.encode()).hexdigest()[:8]
+
+
 def _short(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
@@ -37,9 +50,10 @@ def _one(found: Iterable[str]) -> str:
 
 
 def differences(files: Sequence[Results]) -> list[str]:
-    """For each file what of its terms is not that of all others, in words; "" if nothing."""
-    each = [terms(file) if file.rows else {} for file in files]
-    values = {name: {found.get(name, UNKNOWN) for found in each} - {UNKNOWN} for name in NAMES}
+    """For each file what of its terms and inputs not all others share, in words; "" if nothing."""
+    each = [terms(file) | {"inputs": _inputs(file)} if file.rows else {} for file in files]
+    names = (*NAMES, "inputs")
+    values = {name: {found.get(name, UNKNOWN) for found in each} - {UNKNOWN} for name in names}
     return [
         ", ".join(
             f"{name} {value}" if value != UNKNOWN else f"{name} not stated"
@@ -53,9 +67,10 @@ def differences(files: Sequence[Results]) -> list[str]:
 def comparable(files: Sequence[Results]) -> list[tuple[str, str, list[Results]]]:
     """Several runs of one method whose certificates say the same: method, terms, and the files.
 
-    Method, scope and terms are equal, and the scope is that of a certificate of the classifier
-    that is run, or none is stated: only then the best of the runs at a radius says something.
-    The terms are those that tell groups of one method apart, "" for a method's only group.
+    Method, scope, terms and inputs are equal, and the scope is that of a certificate of the
+    classifier that is run, or none is stated: only then the best of the runs at a radius says
+    something. The terms are those that tell groups of one method apart, "" for a method's only
+    group.
     """
     groups: dict[tuple[str, ...], list[Results]] = {}
     for file in files:
@@ -64,7 +79,8 @@ def comparable(files: Sequence[Results]) -> list[tuple[str, str, list[Results]]]
             continue
         ((method, scope),) = kinds
         if not scope or (scope in SCOPES and SCOPES[scope].valid):
-            groups.setdefault((method, scope, *terms(file).values()), []).append(file)
+            key = (method, scope, *terms(file).values(), _inputs(file))
+            groups.setdefault(key, []).append(file)
     methods = [method for method, *_ in groups]
     apart = differences([group[0] for group in groups.values()])
     return [
