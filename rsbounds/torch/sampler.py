@@ -145,9 +145,9 @@ class TorchSampler:
     def room(self, x: Any, samples: int) -> int:
         """How many inputs like ``x``, each of so many samples in all, share a forward pass.
 
-        As many as a block of noise has room for, on a CPU those of 256 rows at most; 1 in mixed
-        precision, for a compiled model and where ``forward_batch`` or memory bounds the forward
-        pass.
+        As many as a block of noise has room for, on a CPU those of 256 rows at most; 1 where that
+        is fewer than four, which gain nothing, in mixed precision, for a compiled model and where
+        ``forward_batch`` or memory bounds the forward pass.
         """
         plain = self._autocast is None and self._model is self._plain
         if not (self._shares and plain and self._rows is None and self._parts == 1):
@@ -155,7 +155,7 @@ class TorchSampler:
         largest = min(largest_block(math.prod(np.shape(x)), self._cells), self.batch)
         if self.device.type == "cpu":
             largest = min(largest, _TOGETHER)
-        return max(largest // samples, 1)
+        return largest // samples if largest >= 4 * samples else 1
 
     def together(self, draws: Sequence[Draw]) -> list[NDArray[np.int64]]:
         """For each draw, of one block, the counts that a call with it alone returns.
