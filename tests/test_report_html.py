@@ -298,7 +298,7 @@ def test_browser_draws_everything_and_runs_nothing_else(page, tmp_path):
     path.write_text(text.replace("</body>", "<script>document.title='owned'</script></body>"))
     found = dom(path, tmp_path / "profile")
     title = re.search(r"<title>(.*?)</title>", found)[1]
-    assert title.startswith("Certified accuracy: narrow, wide, ")
+    assert title.startswith("Certified accuracy: narrow [1], wide [1], ")
     for place in ("curves", "outcomes", "radius", "p_a", "accuracy", "abstention"):
         (block,) = re.findall(rf'<div id="{place}" class="chart.*?main-svg', found, re.S)
         assert "js-plotly-plot" in block
