@@ -179,3 +179,10 @@ def test_one_number_is_checked_as_an_array_is(value):
         for nan in (True, False):
             if wide is not None:
                 assert outcome(value, closed, nan) == outcome(wide, closed, nan)
+
+
+@pytest.mark.parametrize("value", [True, np.True_, [True, False], np.array([True])])
+def test_truth_values_are_no_numbers(value):
+    """As a probability True would earn an infinite radius."""
+    with pytest.raises(ValueError, match="p must be real numbers"):
+        real("p", value, 0.0, 1.0)

@@ -44,7 +44,7 @@ def real(
     _refuse_mask(name, value)
     try:
         given = np.asarray(value)
-        if given.dtype.kind not in "fiub":
+        if given.dtype.kind not in "fiu":
             raise TypeError
         with np.errstate(over="ignore", under="ignore"):
             array = given.astype(np.float64, copy=False)

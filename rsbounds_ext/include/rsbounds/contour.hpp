@@ -114,6 +114,7 @@ RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
     if (far) out.tail = out.tail / tau;
     out.density = scale * (sum(densities) + (Nodes::whole ? 0.5 : 0));
     out.drift = drift ? scale * sum(drifts) : 0;
+    out.rule = Nodes::whole ? -1 : 1;
     return out;
 }
 
@@ -138,7 +139,6 @@ RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, doubl
     double step;
     Integral out = far ? contour<true>(mu, beta, c2, tau, drift, step)
                        : contour<false>(mu, beta, c2, tau, drift, step);
-    out.rule = far && c2 >= 350 ? -1 : 1;
     out.pole = std::fabs(excess) * step < 2 * pi * root
                    ? 2 * pi * std::fabs(tau / (1 + root)) / step
                    : std::numeric_limits<double>::infinity();

@@ -84,8 +84,7 @@ inline MedianBall median_ball(double alpha, const Ratio& r, bool up, double dim)
 
 // How far P0's score is beyond the budget, negative where certified: b - G, or G + b.
 inline Gain median_gain(const MedianBall& ball, double b, bool up, bool slope) {
-    const Tail end = tail_of(ball.dim, two_prod(ball.s0, ball.s0), ball.x, {std::sqrt(ball.x), 0},
-                             ball.d, slope);
+    const Tail end = tail_of(ball.dim, two_prod(ball.s0, ball.s0), ball.x, {0, 0}, ball.d, slope);
     const double score = end.score(), over = over_normal(end, score);
     const double c = ball.dim + 2 * end.beta, growth = c * end.density * over;
     const double value = up ? score + b : b - score;

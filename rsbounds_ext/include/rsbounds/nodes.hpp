@@ -11,7 +11,7 @@
 //               Their polynomials and those of e^x, sin T, cos T stop where what they omit is below
 //               1e-17, the table's entry included (`Orders`). 16 nodes, or 12 from c2 = 2e4 on:
 //                 kappa            aliasing                        the first node left out
-//                 77/256   e^-43 at 350, e^-50 at 2e4     e^-52 (whole), e^-49 (half integers)
+//                 77/256   e^-43 at 350, e^-52 at 2e4     e^-52 (whole), e^-49 (half integers)
 //                 43/128   e^-42 at 2e4, e^-44 at infinity     e^-38, e^-35
 //               Near the pole, where half integers serve, that e^-35 is in the tail at most 1/200
 //               of it: the quotient's 1/4 times the step.
