@@ -110,7 +110,7 @@ def certify_dataset(
     """
     check_level(alpha, bound)
     count("n0", n0, 1), count("n", n, 1), count("skip", skip, 1), whole("max", max, -1)
-    if out is not None and (BOUNDS[bound].difference_only or BOUNDS[bound].evidence != "counts"):
+    if out is not None and BOUNDS[bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     _require_place(out)
     source = as_data(data)

@@ -17,7 +17,6 @@ from rsbounds.schemes import Scheme
 from rsbounds.schemes._scheme import POSITIVE, RADIUS
 
 BOUND = "clopper-pearson"
-_DIFFERENCE = ("gaussian", 2.0)
 
 
 def certify(
@@ -189,11 +188,6 @@ def certify_counts(
     if BOUNDS[bound].evidence != "counts":
         raise ValueError(f"bound must be one on counts; {bound!r} is on {BOUNDS[bound].evidence}")
     top = int(np.argmax(select))
-    if runner_up and BOUNDS[bound].difference_only and (scheme.method, scheme.norm) != _DIFFERENCE:
-        raise ValueError(
-            f"bound {bound!r} is one on the difference of scores alone, which serves the l_2 "
-            f"radius under fixed Gaussian noise; the scheme is {scheme.method!r}"
-        )
     u = 1.0 - stream(seed, index, Phase.BOUND).random() if bound == "randomized" else None
     first = int(counts[top]) if top < len(counts) else 0
     second = int(max(counts[:top].max(initial=0), counts[top + 1 :].max(initial=0)))

@@ -14,7 +14,7 @@ from rsbounds.schemes import METHODS, Method, Option, find, registered
 BUILT: Mapping[str, Method] = {m.name: m for m in METHODS.values() if m.build is not None}
 
 #: Bounds whose rows a file can hold and ``verify`` can check.
-COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts" and not b.difference_only)
+COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
 
 
 def add(parser: Any, option: Option, *, required: bool = False) -> None:
