@@ -22,26 +22,21 @@ def list_radius(
     rule: Mapping[str, Any],
     scores: Sequence[Sequence[Real]],
     cls: int,
-    values: Sequence[Real] = (),
     *,
     dps: int = 30,
 ) -> Mpf:
-    """The radius of a class from exact class probabilities, their scores in rows by level.
-
-    ``values`` has the deterministic functions' values over their Lipschitz constants.
-    """
+    """The radius of a class from exact class probabilities, their scores in rows by level."""
     with mp.workdps(dps + GUARD):
         z = [[exact(v) for v in row] for row in scores]
 
         def value(q: Condition, c: int) -> Mpf:
-            if q["kind"] == "value":
-                return exact(values[q["stage"]])
             sigma, row = exact(rule["sigmas"][q["stage"]]), z[q["stage"]]
             if q["kind"] == "score":
                 return sigma * row[c]
             if q["kind"] == "margin":
                 return sigma * (row[c] - max(v for b, v in enumerate(row) if b != c)) / 2
-            return sigma * ndtri(sum(ndtr(row[c], dps=dps) for c in q["classes"]), dps=dps)
+            p = sum(ndtr(row[c], dps=dps) for c in q["classes"])
+            return sigma * (ndtri(p, dps=dps) if p < 1 else mp.inf)  # of rounded scores: 1 + 1e-17
 
         best, before = mp.zero, mp.inf
         for item in rule["items"]:
@@ -59,7 +54,6 @@ def composite_radius(
     counts: Sequence[Sequence[int] | None],
     n: int,
     alpha: Real,
-    values: Sequence[Real] = (),
     *,
     dps: int = 20,
 ) -> Mpf:
@@ -72,14 +66,11 @@ def composite_radius(
         cls, level = plan["cls"], exact(alpha) / len(plan["items"])
 
         def row(q: Condition) -> Sequence[int]:
-            found = counts[q["stage"]]
-            if found is None:
+            if (of_stage := counts[q["stage"]]) is None:
                 raise ValueError(f"counts must hold stage {q['stage']}; got None")
-            return found
+            return of_stage
 
         def fires(q: Condition) -> Mpf:
-            if q["kind"] == "value":
-                return exact(values[q["stage"]]) - exact(q["threshold"])
             k = row(q)
             if q["kind"] == "score":
                 z = lower_score(k[cls], n, level, dps=dps)
@@ -92,8 +83,6 @@ def composite_radius(
             return exact(rule["sigmas"][q["stage"]]) * z - exact(q["threshold"])
 
         def blocks(q: Condition, b: int) -> Mpf:
-            if q["kind"] == "value":
-                return exact(q["threshold"]) - exact(values[q["stage"]])
             k = row(q)
             if q["kind"] == "score":
                 z = upper_score(k[b], n, level, dps=dps)
