@@ -9,7 +9,7 @@ from optional_packages import package
 torch = pytest.importorskip("torch")
 
 from rsbounds.loading import load_model, models  # noqa: E402
-from rsbounds.loading.denoiser import Denoised, denoised, timestep  # noqa: E402
+from rsbounds.loading.denoiser import Denoised, denoised, load_denoiser, timestep  # noqa: E402
 from rsbounds.torch import TorchSampler  # noqa: E402
 
 ALPHAS = np.cumprod(1 - np.linspace(1e-4, 0.02, 1000))  # the linear schedule of DDPM
@@ -184,7 +184,7 @@ def own(tmp_path, monkeypatch):
 
 def test_a_denoiser_by_name(own):
     loaded = load_model("own_denoiser.py:classifier", num_classes=2)
-    both = denoised(loaded, "own_denoiser.py:denoiser", 0.25)
+    both = denoised(loaded, load_denoiser("own_denoiser.py:denoiser"), 0.25)
     assert both.model(torch.rand(3, 1, 2, 2)).shape == (3, 2)
     said = both.describe["denoiser"]
     assert (said["prediction"], said["timestep"]) == ("v_prediction", 20)
@@ -192,9 +192,11 @@ def test_a_denoiser_by_name(own):
     assert said["parameters"] != loaded.describe["parameters"]
     assert both.classes == 2
     with pytest.raises(ValueError, match=r"must return \(torch module, alphas_cumprod\)"):
-        denoised(loaded, "own_denoiser.py:net", 0.25)
+        denoised(loaded, load_denoiser("own_denoiser.py:net"), 0.25)
     with pytest.raises(ValueError, match="needs a torch classifier"):
-        denoised(load_model("own_denoiser.py:function"), "own_denoiser.py:denoiser", 0.25)
+        denoised(
+            load_model("own_denoiser.py:function"), load_denoiser("own_denoiser.py:denoiser"), 0.25
+        )
 
 
 def test_schedules_refused():
@@ -225,7 +227,7 @@ def test_a_directory_of_diffusers(tmp_path):
     scheduler = diffusers.DDPMScheduler(num_train_timesteps=1000)
     scheduler.save_pretrained(tmp_path / "scheduler")
     found = models.Loaded(torch.nn.Flatten(), {"spec": "x"})
-    both = denoised(found, f"hf:{tmp_path}", 0.25)
+    both = denoised(found, load_denoiser(f"hf:{tmp_path}"), 0.25)
     said = both.describe["denoiser"]
     t = said["timestep"]
     x = torch.rand(2, 1, SIZE, SIZE)
@@ -238,4 +240,4 @@ def test_a_directory_of_diffusers(tmp_path):
         want = ((clean.clamp(-1, 1) + 1) / 2).flatten(1)
         torch.testing.assert_close(both.model(x), want, atol=1e-5, rtol=0)
     with pytest.raises(ValueError, match="no directory and not on disk"):
-        denoised(found, "hf:no/such", 0.25)
+        denoised(found, load_denoiser("hf:no/such"), 0.25)
