@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count, number, real
+from rsbounds._numerics.checks import count
 from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate
 from rsbounds.composite.planning import plan
 from rsbounds.composite.rule import Rule
+from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, require_law, stream
 
 
@@ -39,12 +40,10 @@ def certify(
         One input, in whatever form the samplers take.
     rule : Rule
         K noise levels.
-    n0, n : int
-        Numbers of samples of one level for selection and estimation, >= 1.
-    alpha : float
-        Probability that the certificate is wrong, in (0, 1), in total.
-    seed, index : int
-        Name the random samples, >= 0; give each input its own ``index``.
+    n0, n, alpha, seed : int, int, float, int
+        As in `rsbounds.certify.Procedure`: samples of one level, and alpha in total.
+    index : int
+        Names the random samples together with ``seed``: give each input its own.
 
     Returns
     -------
@@ -68,9 +67,7 @@ def certify(
     >>> c.predict, c.item, 0.7 < c.radius < 0.75  # the truth is 0.75
     (0, 1, True)
     """
-    n0, n = count("n0", n0, 1), count("n", n, 1)
-    seed, index = count("seed", seed), count("index", index)
-    number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    procedure, index = Procedure(n0, n, alpha, seed), count("index", index)
     experts = [samplers] * len(rule.sigmas) if callable(samplers) else list(samplers)
     if len(experts) != len(rule.sigmas):
         raise ValueError(f"samplers must be one or {len(rule.sigmas)}; got {len(experts)}")
@@ -78,14 +75,16 @@ def certify(
         require_law(sampler, "")
 
     def drawn(stage: int, samples: int, phase: Phase) -> NDArray[Any]:
-        generator = stream(seed, index, phase, stage)
+        generator = stream(procedure.seed, index, phase, stage)
         return np.asarray(experts[stage](x, rule.sigmas[stage], samples, generator))
 
-    first = [drawn(k, n0, Phase.SELECT) for k in range(len(experts))]
+    first = [drawn(k, procedure.n0, Phase.SELECT) for k in range(len(experts))]
     classes = first[0].size
-    select = np.stack([checked_stage(f"stage {k}", c, classes, n0) for k, c in enumerate(first)])
+    checked = [checked_stage(f"stage {k}", c, classes, procedure.n0) for k, c in enumerate(first)]
+    select, n = np.stack(checked), procedure.n
 
     def counts_of(stage: int) -> NDArray[np.int64]:
         return checked_stage(f"stage {stage}", drawn(stage, n, Phase.ESTIMATE), classes, n)
 
-    return estimate(rule, select, plan(rule, select, n, alpha), counts_of, n, alpha)
+    chosen = plan(rule, select, n, procedure.alpha)
+    return estimate(rule, select, chosen, counts_of, n, procedure.alpha)
