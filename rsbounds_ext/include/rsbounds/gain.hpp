@@ -98,6 +98,15 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
     return {std::fabs(g), 1e-13 * std::fabs(g)};
 }
 
+// X for sigma1 so far above sigma0 that k underflows: the ball is tiny under sigma1 as well, so its volume
+// and the density at its centre, `offset` in units of sigma1, give its probability.
+inline double remote_score(double offset, double score, double log_ratio, double dim) {
+    if (offset >= half_space) return offset;
+    const double volume = std::lgamma(0.5 * dim + 1), rho = ball_offset(-score, dim, 0);
+    const double log_rho = rho > 1e-140 ? std::log(rho) - 0.5 * ln2 : (log_ndtr(-score) + volume) / dim;
+    return -ndtri_exp(dim * (log_rho - log_ratio) - volume - 0.5 * offset * offset);
+}
+
 // `near` is where the quantile begins, and is left where it ends.
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, Start& near) {
     if (!(r.change > 0)) return {alpha, 3e-16 * alpha, alpha};
