@@ -66,7 +66,9 @@ double marcum(double m, double a, double b, double at_zero, double far, F value)
 }
 inline double marcum_q(double m, double a, double b) { return marcum(m, a, b, 1, 0, above); }
 inline double marcum_p(double m, double a, double b) { return marcum(m, a, b, 0, 1, below); }
-inline double marcum_logq(double m, double a, double b) { return marcum(m, a, b, 0, -0.5 * b * b, log_above); }
+inline double marcum_logq(double m, double a, double b) {
+    return marcum(m, a, b, 0, -0.5 * b * b, log_above);
+}
 inline double marcum_logp(double m, double a, double b) { return marcum(m, a, b, -inf, 0, log_below); }
 inline double marcum_q_inv(double q, double m, double a) { return marcum_radius(-ndtri(q), m, a); }
 inline double marcum_p_inv(double p, double m, double a) { return marcum_radius(ndtri(p), m, a); }
@@ -87,7 +89,8 @@ inline double worst_score(double distance, double score, double sigma0, double s
 
 // Radii: gap = z_a - z_b, lengths in one unit, the envelope's own parameters last.
 template <class Envelope, class... P>
-double radius(double z_a, double z_b, double gap, double sigma, double dim, double mean_lip, P... parameters) {
+double radius(double z_a, double z_b, double gap, double sigma, double dim, double mean_lip,
+              P... parameters) {
     return envelope_radius({z_a, z_b, gap, sigma, dim, mean_lip}, Envelope{parameters...});
 }
 inline constexpr auto semielastic_radius = radius<SemiElastic, double>;
