@@ -45,7 +45,6 @@ def certify_dataset(
     engine: Mapping[str, Any] | None = None,
     run: Mapping[str, Any] | None = None,
     accept_change: bool = False,
-    lock: bool = True,
     skip_corrupt: bool = False,
     notify: Callable[[str], object] | None = None,
 ) -> Results:
@@ -79,8 +78,6 @@ def certify_dataset(
         What the manifest says of the model, of the engine, and of what rows do not depend on.
     accept_change : bool
         Go on with a file although the model, an engine or a version changed, and record it.
-    lock : bool
-        As in :class:`rsbounds.results.Writer`.
     skip_corrupt : bool
         Leave out inputs that can't be decoded, and record them.
     notify : callable, optional
@@ -171,8 +168,7 @@ def certify_dataset(
         return Results("", tuple(rows(set())), "", manifest)
     path = Path(out)
     manifest = _as_before(path, manifest, source)
-    options: dict[str, Any] = {"accept_change": accept_change, "lock": lock}
-    with Writer(path, manifest, further=job.further, **options) as writer:
+    with Writer(path, manifest, further=job.further, accept_change=accept_change) as writer:
         if not accept_change:
             _same_model(path, writer.rows, len(source), work)
         kept = list(writer.rows)
