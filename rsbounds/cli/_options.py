@@ -43,16 +43,6 @@ def extend(parser: argparse.ArgumentParser, name: str) -> None:
             raise ValueError(f"--method {name}: its option {option.flag} is {parser.prog}'s own")
 
 
-def add_lock(parser: argparse.ArgumentParser) -> None:
-    """Whether a file that is written is locked."""
-    parser.add_argument(
-        "--lock",
-        choices=("flock", "none"),
-        default="flock",
-        help="none: on a file system without locks, if no other process writes the file",
-    )
-
-
 def flag(name: str) -> str:
     """The option of an argument's name."""
     return f"--{name.replace('_', '-')}"

@@ -84,11 +84,16 @@ def add_parser(subparsers: Any) -> None:
         action="store_true",
         help="go on with a file although model, engine or versions changed, and record it",
     )
-    _options.add_lock(parser)
     add("--dry-run", action="store_true", help="time one input and print what the run would cost")
     _engine.add_engine(parser)
     _cluster.add(parser)
-    _config.accept(parser, _options.extend)
+    add(
+        "--config",
+        metavar="FILE.yaml",
+        type=Path,
+        help="read flags from a file, YAML or TOML; flags on the command line take precedence",
+    )
+    parser.prepare = partial(_prepare, parser)
     own = parser.add_argument_group("noise level")
     for option in _options.distinct(o for m in _options.BUILT.values() for o in m.options):
         if option.flag == "--sigma":
@@ -96,6 +101,18 @@ def add_parser(subparsers: Any) -> None:
             option = replace(option, type=levels, metavar="SIGMA,...", help=several)
         _options.add(own, option)
     parser.set_defaults(func=run)
+
+
+def _prepare(parser: Any, words: list[str]) -> list[str]:
+    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    finder.add_argument("--config", type=Path)
+    try:
+        first = finder.parse_known_args(words)[0]
+    except argparse.ArgumentError:  # of which the parser itself says more
+        return words
+    if first.config is not None:
+        words = [*_config.words(first.config, parser._option_string_actions), *words]
+    return words
 
 
 def number(text: str) -> int:
@@ -174,7 +191,6 @@ def _run(args: argparse.Namespace, options: dict[str, Any]) -> int:
             engine=_engine.engine(args),
             run={"data": str(args.data), "batch": args.batch, "started": time.strftime("%F %T%z")},
             accept_change=args.accept_change,
-            lock=args.lock == "flock",
             skip_corrupt=args.skip_corrupt,
             notify=say,
             **known,

@@ -51,7 +51,6 @@ def add_parser(subparsers: Any) -> None:
         type=Path,
         help="a decision list over the noise levels of several runs of the same inputs",
     )
-    _options.add_lock(parser)
     parser.set_defaults(func=run)
 
 
@@ -79,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     change |= {"method": scheme.method, "scope": scheme.scope, "history": history}
     new = replace(manifest, **change)
     again = [_again(row, scheme, new) for row in rows]
-    write(args.out, new, again, lock=args.lock == "flock")
+    write(args.out, new, again)
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
 
@@ -197,7 +196,7 @@ def _under_rule(args: argparse.Namespace) -> int:
         probe={},
         history=[*first.history, *sources],
     )
-    write(args.out, new, rows, lock=args.lock == "flock")
+    write(args.out, new, rows)
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
 
