@@ -351,7 +351,7 @@ def test_plot_takes_the_best_of_comparable_runs_alone(tmp_path, drawn):
 
 def test_plot_without_matplotlib_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "rsbounds\[plot\]"'):
+    with pytest.raises(ImportError, match=r'pip install "rsbounds\[plot\]"'):
         plot([Results("run", (Row(0, 1, 1, 1.0, True, ""),))], "unused.png")
 
 

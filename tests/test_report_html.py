@@ -213,7 +213,7 @@ def test_refusals(monkeypatch, tmp_path):
         html([Results("run", ())], tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "rsbounds\[html\]"'):
+    with pytest.raises(ImportError, match=r'pip install "rsbounds\[html\]"'):
         html([run("run", 3, 0.5)], tmp_path / "report.html")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import importlib
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from rsbounds._numerics.extras import need
 
 _ARGUMENTS = ("--model-args", "--method-args")  # key=value,...
 
@@ -46,8 +47,10 @@ def words(path: Path, actions: Mapping[str, argparse.Action]) -> Iterator[str]:
 
 def _entries(path: Path) -> Mapping[str, Any]:
     content = path.read_bytes()
-    toml = path.suffix == ".toml"
-    read = tomllib.loads if toml else _yaml().safe_load
+    if path.suffix == ".toml":
+        read: Any = tomllib.loads
+    else:
+        read = need("yaml", f"{path}, unless it is a TOML file,").safe_load
     try:
         entries = read(content.decode())
     except Exception as error:  # YAML's errors, tomllib's, and those of text
@@ -55,15 +58,6 @@ def _entries(path: Path) -> Mapping[str, Any]:
     if not isinstance(entries, Mapping):
         raise ValueError(f"{path} must be a mapping of options to values")
     return entries
-
-
-def _yaml() -> Any:
-    try:
-        return importlib.import_module("yaml")
-    except ImportError:
-        raise ImportError(
-            'a YAML file needs PyYAML: pip install "rsbounds[config]", or write it in TOML'
-        ) from None
 
 
 def _text(path: Path, name: str, value: Any) -> str:

@@ -8,6 +8,7 @@ all that can be wrong with it is an unfinished last line, which is cut off and d
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import stat
 import warnings
@@ -22,10 +23,8 @@ from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._row import COLUMNS, FIELD, Row
 from rsbounds.results._text import naming, quoted
 
-try:
-    import fcntl
-except ModuleNotFoundError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+#: None on Windows, whose files have no such locks and whose folders are not opened.
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 #: Entries of the manifest whose change ``accept_change`` lets pass.
 _ACCEPTABLE = ("model.", "probe.", "versions.", "engine.")
@@ -303,7 +302,7 @@ def _replace(path: Path, text: str) -> None:
             draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-    if fcntl is None:  # Windows opens no folders
+    if fcntl is None:
         return
     folder = os.open(path.parent, os.O_RDONLY)
     try:

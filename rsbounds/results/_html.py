@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import rsbounds
+from rsbounds._numerics.extras import need
 from rsbounds.results._charts import LEVEL, charts, cut, interval, true_class
 from rsbounds.results._compare import marked
 from rsbounds.results._results import Results
@@ -55,7 +56,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    ModuleNotFoundError
+    ImportError
         Without plotly.
     ValueError
         When no file has a row.
@@ -73,12 +74,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     >>> from rsbounds.results import html, read
     >>> html([read("wide.tsv"), read("narrow.tsv")], "report.html")  # doctest: +SKIP
     """
-    try:
-        from plotly.offline import get_plotlyjs
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            'an HTML report needs plotly: pip install "rsbounds[html]"'
-        ) from None
+    get_plotlyjs = need("plotly.offline", "an HTML report").get_plotlyjs
     if not any(file.rows for file in files):
         raise ValueError("files must have at least one row to show; got none")
     names, footnotes = marked(files)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from rsbounds._numerics.extras import need
 from rsbounds.results._charts import COLOURS, curve, reach
 from rsbounds.results._compare import comparable, marked
 from rsbounds.results._results import Results
@@ -26,20 +27,17 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    ModuleNotFoundError
+    ImportError
         Without matplotlib.
     ValueError
         When no file has a row, or for a format matplotlib does not know.
     OSError
         When the picture can't be written.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError('a plot needs matplotlib: pip install "rsbounds[plot]"') from None
+    matplotlib = need("matplotlib.figure", "a plot")
     if not any(file.rows for file in files):
         raise ValueError("files must have at least one row to plot; got none")
-    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
+    figure = matplotlib.Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = figure.add_subplot()
     names, footnotes = marked(files)
     end = reach(files)
