@@ -15,7 +15,6 @@ from rsbounds import loading
 from rsbounds.cli import _engine, _options, _user_scheme
 from rsbounds.composite import Rule
 from rsbounds.loading import Data, Loaded
-from rsbounds.sampling import as_sampler
 from rsbounds.schemes import Scheme
 
 
@@ -54,21 +53,21 @@ def built(
             f"--model {args.model} must be the same wherever it is made; the process that writes "
             f"made {describe}, a worker {own.describe}"
         )
-    return sampler(args, own), own.data, own.scheme
+    return sampler(args, own.stages, own.data, own.scheme), own.data, own.scheme
 
 
-def sampler(args: argparse.Namespace, own: Parts) -> Any:
+def sampler(
+    args: argparse.Namespace, stages: list[Loaded], data: Data, scheme: Scheme | Rule
+) -> Any:
     """The sampler of all levels, or a list with that of each."""
-    if not isinstance(own.scheme, Rule):
-        x = _engine.first(own.data, skip_corrupt=getattr(args, "skip_corrupt", True))
-        return _engine.sampler(
-            args, own.stages[0], own.data, own.scheme.sigma(x), own.scheme.sampler
-        )
+    if not isinstance(scheme, Rule):
+        x = _engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True))
+        return _engine.sampler(args, stages[0], data, scheme.sigma(x), scheme.sampler)
     made: dict[int, Any] = {}
-    for stage, sigma in zip(own.stages, own.scheme.sigmas, strict=True):
+    for stage, sigma in zip(stages, scheme.sigmas, strict=True):
         if id(stage.model) not in made:  # one for all levels, or an expert of its own
-            made[id(stage.model)] = _engine.sampler(args, stage, own.data, sigma, as_sampler)
-    samplers = [made[id(stage.model)] for stage in own.stages]
+            made[id(stage.model)] = _engine.sampler(args, stage, data, sigma)
+    samplers = [made[id(stage.model)] for stage in stages]
     return samplers if len(made) > 1 else samplers[0]
 
 

@@ -55,7 +55,8 @@ def add_data(add: Any, *, required: bool, help: str = "") -> None:
 def add_engine(add: Any) -> None:
     """The options of the forward passes."""
     add("--batch", type=int, default=1000, help="noisy samples in a forward pass of torch (1000)")
-    add("--autocast", choices=("bfloat16", "float16"), help="mixed precision")
+    add("--autocast", choices=("bfloat16", "float16"), metavar="TYPE", help="mixed precision: "
+        "bfloat16 or float16")  # fmt: skip
     add("--compile", action="store_true", help="torch.compile")
 
 

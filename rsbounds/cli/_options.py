@@ -44,9 +44,10 @@ def add(add_argument: Any, option: Option, *, required: bool = False) -> None:
 
 def add_methods(add_argument: Any, levels: Callable[[str], Any]) -> None:
     """Add the options of all methods; ``levels`` reads several noise levels."""
-    for option in _of_all():
-        several = {"type": levels, "metavar": "SIGMA,..."} if option.flag == "--sigma" else {}
-        add(add_argument, replace(option, **several))
+    for option in of_all():
+        if option.flag == "--sigma":
+            option = replace(option, type=levels, metavar="SIGMA,...")
+        add(add_argument, option)
     for flag, settings in _FURTHER.items():
         add_argument(flag, **settings)
 
@@ -63,7 +64,7 @@ def show(parser: argparse.ArgumentParser, name: str | None) -> None:
         texts = {option.flag: option.help for option in own}
         shown = ["--sigma"] if name is None else [*texts]
         further |= texts
-    for flag in (*(option.flag for option in _of_all()), *_FURTHER):
+    for flag in (*(option.flag for option in of_all()), *_FURTHER):
         text = further[flag] if flag in shown else argparse.SUPPRESS
         parser._option_string_actions[flag].help = text
 
@@ -100,7 +101,7 @@ def of_method(args: argparse.Namespace) -> dict[str, Any]:
     name, own = args.method, {}
     if not is_code(name) and name != "composite":
         own = {option.name: option for option in method(name).options}
-    for other in _of_all():
+    for other in of_all():
         if getattr(args, other.name) is not None and other.name not in own:
             raise ValueError(f"{other.flag} has no meaning for --method {name}")
     if (args.rule is not None) != (name == "composite"):
@@ -132,7 +133,7 @@ def settled(
     return values
 
 
-def _of_all() -> list[Option]:
+def of_all() -> list[Option]:
     """The options of all methods, one of each flag."""
     every = [option for scheme in BUILT.values() for option in scheme.options]
     return list({option.flag: option for option in reversed(every)}.values())[::-1]

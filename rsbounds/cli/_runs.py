@@ -34,7 +34,7 @@ def read(path: Path) -> Run:
         raise ValueError(
             f"{path} is of a composite: certify the runs of its levels again, with --rule"
         )
-    if manifest.target_radius is not None:
+    if manifest.procedure.target_radius is not None:
         raise ValueError(
             f"{path} was sampled until a target radius was decided: a bound for a number "
             "of samples fixed in advance would have no level on its counts"

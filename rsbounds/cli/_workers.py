@@ -32,7 +32,9 @@ def settle(args: argparse.Namespace) -> None:
     if "," in args.device:
         args.devices = re.findall(r"cuda:([0-9]+)(?:,|$)", args.device)
         if ",".join(f"cuda:{i}" for i in args.devices) != args.device:
-            raise ValueError(f"--device must be one device, or cuda:0,cuda:1,...; got {args.device}")
+            raise ValueError(
+                f"--device must be one device, or cuda:0,cuda:1,...; got {args.device}"
+            )
         if args.ray is not None:
             raise ValueError("--ray deals out the GPUs itself: give --device cuda")
         args.device = "cuda"  # each process sees its own alone

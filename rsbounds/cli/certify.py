@@ -34,7 +34,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "certify",
         help="certify a model on a data set",
-        usage="rsbounds certify --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]",
+        usage="%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]",
         description="Certify every input of a data set and append a row for each to FILE.tsv, with "
         "a JSON manifest beside it. Run again, it goes on where it was stopped. --method METHOD "
         "--help shows the options of another noise than the same everywhere.",
@@ -51,7 +51,8 @@ def add_parser(subparsers: Any) -> None:
     add("--n", type=number, default=100_000, help="samples to bound a class's probability (1e5)")
     add("--n0", type=number, default=100, help="samples to choose the class (100)")
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
-    add("--bound", choices=_options.COUNTED, default="clopper-pearson", help="the confidence bound")
+    add("--bound", choices=_options.COUNTED, default="clopper-pearson", metavar="BOUND",
+        help="clopper-pearson (default), randomized or anytime")  # fmt: skip
     add("--runner-up", choices=("on", "off"), default="on", help="bound the runner-up's "
         "probability too; off: Cohen's procedure (on)")  # fmt: skip
     add("--target-radius", type=float, metavar="R", help="certify R or nothing, and stop sampling "
@@ -170,7 +171,11 @@ def _run(args: argparse.Namespace, procedure: Procedure, options: dict[str, Any]
             _hints(args, procedure, parts.scheme, data)
         build = partial(_build.built, args, options, parts.describe)
         crew = None if args.dry_run else _workers.workers(args, build)
-        model = _build.sampler(args, parts) if crew is None else stack.enter_context(crew)
+        model = (
+            _build.sampler(args, parts.stages, data, parts.scheme)
+            if crew is None
+            else stack.enter_context(crew)
+        )
         parts.stages.clear()  # workers have their own
         numbers = {**procedure.to_dict(), "skip": args.skip, "max": args.max}
         if args.dry_run:

@@ -49,16 +49,17 @@ def add_parser(subparsers: Any) -> None:
     )
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)
-    add("--data", metavar="DATA", help="check labels, indices and hashes against the data")
     add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
     add("--model-for", nargs="+", metavar="SIGMA=MODEL", default=[], help="for --rerun: experts")
     add("--sample", type=int, metavar="K", help="compute only K random rows again")
     add("--rigorous", action="store_true", help="prove every bound and radius in ball arithmetic")
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
-    _engine.add_model(parser, required=False)
-    _engine.add_data(parser)
-    _engine.add_engine(parser)
+    _engine.add_model(add, required=False)
+    _engine.add_data(add, required=False, help="check labels and hashes against the data: ")
+    _engine.add_engine(add)
+    _engine.add_sound_noise(add)
+    add("--device", help="where a torch model runs (cpu)")
     _given_noise.add(parser)
     parser.set_defaults(func=run)
 
@@ -220,7 +221,7 @@ def _left_out(manifest: Manifest, total: int) -> Iterator[Finding]:
 
 def _larger(manifest: Manifest, x: Any) -> Iterator[str]:
     """Whether an input has more numbers than the dimension that the radii are for."""
-    dim = manifest.parameters.get("dim") if "dim" in METHODS[manifest.method].parameters else None
+    dim = manifest.parameters.get("dim") if "dim" in METHODS[manifest.method].domains else None
     if dim is not None and x is not None and np.size(x) > dim:
         yield f"has {np.size(x)} numbers, dim is {dim} in the manifest"
 
@@ -249,7 +250,7 @@ def _against_data(
         if loaded is None or not inside:
             return found, stated
         redraw = _redrawn.redraw(args, loaded, data, manifest, inside[0][1].sigma, scheme)
-        chosen = Random(manifest.seed + 1).sample(inside, min(args.rerun, len(inside)))
+        chosen = Random(manifest.procedure.seed + 1).sample(inside, min(args.rerun, len(inside)))
         for line, row in chosen:
             found += ((line, row.idx, text) for text in redraw(data.input(row.idx), row))
     print(f"{args.file}: {len(chosen)} rows drawn again", file=sys.stderr)

@@ -42,10 +42,10 @@ def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
 def terms(file: Results) -> dict[str, str]:
     """Norm, alpha, number of samples and bound of a file; "-" where it doesn't say."""
     rows, manifest = file.rows, file.manifest
-    samples = {row.n for row in rows} if manifest is None or not manifest.n else {manifest.n}
+    samples = {row.n for row in rows} if manifest is None else {manifest.procedure.n}
     return {
         "norm": _common(_short(row.norm) for row in rows),
-        "alpha": _short(manifest.alpha) if manifest and manifest.alpha > 0 else UNKNOWN,
+        "alpha": _short(manifest.procedure.alpha) if manifest else UNKNOWN,
         "n": _common(str(n) if n else UNKNOWN for n in samples),
         "bound": _common(row.bound for row in rows),
     }
