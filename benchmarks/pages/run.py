@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rsbounds.bench import machine
+from machine import machine
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases"
