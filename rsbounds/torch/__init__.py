@@ -15,8 +15,6 @@ from rsbounds.torch.networks.generator import (
 from rsbounds.torch.networks.lipschitz_bound import (
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
-)
-from rsbounds.torch.networks.margins import (
     margin_gradient_lipschitz_upper_bounds,
     margin_lipschitz_upper_bounds,
 )

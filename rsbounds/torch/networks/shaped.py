@@ -21,8 +21,8 @@ from rsbounds._numerics.checks import real
 from rsbounds.sampling import grid_noise
 from rsbounds.schemes import FIXED_NOISE, METHODS, Scheme, inner_radius
 from rsbounds.torch import draw
-from rsbounds.torch.networks._frozen import frozen
-from rsbounds.torch.networks._rounding import rounding_slacks, settle
+from rsbounds.torch.networks._rounding import rounding_slacks
+from rsbounds.torch.networks._trust import frozen, settle
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.sampler import TorchSampler

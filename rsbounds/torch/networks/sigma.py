@@ -12,7 +12,7 @@ from rsbounds import schemes
 from rsbounds._numerics.checks import real
 from rsbounds.schemes import Scheme
 from rsbounds.torch.networks import _rounding
-from rsbounds.torch.networks._frozen import frozen
+from rsbounds.torch.networks._trust import frozen, settle
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 
 __all__ = ["SigmaNetwork"]
@@ -105,7 +105,7 @@ class SigmaNetwork(nn.Module):
         True
         """
         network = self.frozen()
-        _rounding.settle(network)
+        settle(network)
         lipschitz_upper_bound(network)  # refuses what computes something else than its kind
         return _rounding.level(network, _rounding.UNIT)
 
@@ -151,7 +151,7 @@ class SigmaNetwork(nn.Module):
         network = self.frozen()
         more: dict[str, Any] = {"method": method, "p_min": p_min, "classes": classes}
         if sound:
-            _rounding.settle(network)
+            settle(network)
             more["rounding"] = SigmaNetwork.rounding(network)
         lip, floor = lipschitz_upper_bound(network), self.sigma_min
         return schemes.lipschitz(partial(_level, network), lip, floor, dim, **more, proven=True)
