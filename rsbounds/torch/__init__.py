@@ -22,11 +22,10 @@ from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.sampler import TorchSampler
 from rsbounds.torch.smooth import Smooth
-from rsbounds.torch.training.data_dependent import data_dependent_sigma
 from rsbounds.torch.training.fitting import adversarial, augment, fit, pgd, soft_vote
-from rsbounds.torch.training.objective import (
+from rsbounds.torch.training.levels import (
     average_radius_loss,
-    certified_radius,
+    data_dependent_sigma,
     norm_penalty,
 )
 
@@ -47,7 +46,6 @@ __all__ = [
     "adversarial",
     "augment",
     "average_radius_loss",
-    "certified_radius",
     "data_dependent_sigma",
     "fit",
     "generator_loss",

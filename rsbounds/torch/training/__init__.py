@@ -1,24 +1,26 @@
-"""Training under noise: the loop, losses, attacks."""
+"""Training under noise: the loop, losses, attacks.
 
-from rsbounds.torch.training.fitting import adversarial, augment, evaluating, fit, pgd, soft_vote
+The losses are functions of a module and a batch, for :func:`rsbounds.torch.fit` or any other loop.
+Every function here raises ValueError for an argument out of its domain.
+"""
+
+from rsbounds.torch.training.fitting import adversarial, augment, fit, pgd, soft_vote
 from rsbounds.torch.training.recipes import (
     consistency_loss,
     macer_loss,
     smooth_adversarial,
     smooth_adversarial_loss,
 )
-from rsbounds.torch.training.stages import passed_on, reject_labels, soft_labels
+from rsbounds.torch.training.stages import passed_on, soft_labels
 
 __all__ = [
     "adversarial",
     "augment",
     "consistency_loss",
-    "evaluating",
     "fit",
     "macer_loss",
     "passed_on",
     "pgd",
-    "reject_labels",
     "smooth_adversarial",
     "smooth_adversarial_loss",
     "soft_labels",

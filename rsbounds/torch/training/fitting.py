@@ -35,9 +35,9 @@ def fit(
     Parameters
     ----------
     module : torch.nn.Module
-        Holds what is trained; in training mode during it and in eval mode afterwards.
+        Holds the parameters to train; left in eval mode.
     loss : callable
-        ``loss(*batch)``, the rows of the columns that make up one batch; returns a number.
+        ``loss(*batch)`` with one batch of rows from each column; returns a number.
     columns : sequence of Tensor
         Of one length, such as inputs, labels and noise levels.
     epochs, batch_size : int
@@ -45,7 +45,7 @@ def fit(
     rate : float
         First learning rate, > 0.
     seed : int
-        Seed of order and noise, >= 0; torch's own generator is left as it was.
+        Seed of order and noise, >= 0; torch's global generator is restored afterwards.
     progress : bool
         Show a bar.
     validate : callable, optional
@@ -57,7 +57,7 @@ def fit(
     Returns
     -------
     list of float
-        The mean loss of each epoch run.
+        The mean loss of each epoch.
 
     Raises
     ------
@@ -116,18 +116,13 @@ def fit(
 
 
 def augment(x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
-    """x plus Gaussian noise, of one level or of one level for each row.
+    """x plus Gaussian noise of one level, or of one level for each row.
 
     Parameters
     ----------
     x : Tensor, shape (n, ...)
     sigma : float or Tensor, shape (n,)
-        Standard deviation, >= 0, in the input's unit.
-
-    Returns
-    -------
-    Tensor
-        Like x; its gradient reaches ``sigma``.
+        Standard deviation, >= 0, in the input's unit; the gradient reaches it.
 
     Examples
     --------
@@ -148,7 +143,7 @@ def soft_vote(
     sigma: float | torch.Tensor,
     samples: int,
 ) -> torch.Tensor:
-    """Mean class probabilities under noise, differentiable: shape (n, classes).
+    """Mean class probabilities over noisy copies, differentiable; shape (n, classes).
 
     Examples
     --------
@@ -185,22 +180,16 @@ def pgd(
     norm : {2, inf}
         The ball's norm; steps go along the gradient over its l2 norm, or along its sign.
     steps : int
-        >= 1; 40 in Bergstrom, Sager, Anderson.
+        >= 1.
     step : float
-        Size of the first step as a part of the radius; it falls linearly to a tenth of that.
+        Size of the first step as a part of the radius, > 0; it falls linearly to a tenth of that.
     box : (float, float), optional
         Range of the input's values to stay in; x lies in it.
 
     Returns
     -------
     Tensor
-        The best point met for each row, at most ``radius`` away (to rounding, then within
-        0.99999 of it).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain.
+        The best point seen for each row, at most 0.99999 ``radius`` away.
 
     Examples
     --------
@@ -257,10 +246,11 @@ def adversarial(
     steps: int = 40,
     box: tuple[float, float] | None = None,
 ) -> torch.Tensor:
-    """Inputs moved within ``radius`` so as to raise the model's cross-entropy, by :func:`pgd`.
+    """Move inputs within ``radius`` by :func:`pgd` so as to raise the model's cross-entropy.
 
-    Adversarial training is ``cross_entropy(model(adversarial(model, x, y, ...)), y)`` as the
-    loss of :func:`fit`. During the attack the model is in eval mode.
+    Adversarial training is :func:`fit` with the loss
+    ``cross_entropy(model(adversarial(model, x, y, ...)), y)``. During the attack the model is in
+    eval mode.
 
     References
     ----------
@@ -285,7 +275,7 @@ def adversarial(
 
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Eval mode, if it is a module; each part of it back in its own mode afterwards."""
+    """Put a module in eval mode, and restore the mode of each of its parts afterwards."""
     parts = list(model.modules()) if isinstance(model, nn.Module) else []
     modes = [part.training for part in parts]
     try:
