@@ -168,7 +168,8 @@ def _slopes_of(
     z_b = -z_a if b is None else b if scores else np.asarray(ndtri(b))
     moved = move(r[inside], level, up, *rest)
     by = slopes(r[inside], z_a, z_b, level, dim[inside], up, moved)
-    by_a, by_b = by.z_a, by.z_b
+    by_a: Any = by.z_a
+    by_b: Any = by.z_b
     if not scores:  # dz/dp is 1 over the density
         with np.errstate(over="ignore"):
             by_a, by_b = (
