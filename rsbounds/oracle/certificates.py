@@ -24,8 +24,7 @@ from mpmath import mp
 from rsbounds.oracle._composite import composite_radius
 from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
 from rsbounds.oracle._fixed import gaussian_radius
-from rsbounds.oracle._lipschitz import integrated_radius, lipschitz_constant
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact
 from rsbounds.oracle._quick import worst_sum
 from rsbounds.oracle._tails import BOUNDS, binomial_excess, bound_excess, bound_score
 
@@ -211,29 +210,6 @@ POINTS: Mapping[str, Point] = {
 }
 
 
-def _integrated(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
-    known = {key: parameters[key] for key in ("lip", "sigma_min", "dim")}
-    return radius - integrated_radius(z_a, sigma, z_b=z_b, dps=dps, **known)
-
-
-def _paper(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
-    """[B] Theorem 3 after Remark 2's map of the scores."""
-    p_min, classes = exact(parameters["p_min"]), exact(parameters["classes"])
-
-    def moved(z: Mpf) -> Mpf:
-        p = p_min + (1 - classes * p_min) * ndtr(z, dps=dps + GUARD)
-        return ndtri(p, dps=dps + GUARD)
-
-    gap = moved(z_a) - moved(-z_a if z_b is None else z_b)
-    known = (parameters["dim"], parameters["lip"], parameters["sigma_min"])
-    slope = lipschitz_constant(*known, ndtri(p_min, dps=dps + GUARD), dps=dps)
-    return radius - max(gap, mp.zero) / (2 * slope)
-
-
 def _anisotropic(
     parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
 ) -> Mpf:
@@ -253,8 +229,6 @@ def _composite(
 METHODS: Mapping[str, Excess] = {
     **{name: partial(_two_point, point=point) for name, point in POINTS.items()},
     "gaussian": _gaussian,
-    "lipschitz-integrated": _integrated,
-    "lipschitz-paper": _paper,
     "anisotropic": _anisotropic,
     "composite": _composite,
 }
