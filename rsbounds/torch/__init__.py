@@ -1,6 +1,7 @@
 """PyTorch adapter: sampling under noise, the field's ``Smooth``, learned smoothing."""
 
 from rsbounds.certify import Memory, instance_sigma
+from rsbounds.sampling.torch_modules import TorchSampler
 from rsbounds.schemes import this_input
 from rsbounds.torch import radius
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad
@@ -20,7 +21,6 @@ from rsbounds.torch.networks.lipschitz_bound import (
 )
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
-from rsbounds.torch.sampler import TorchSampler
 from rsbounds.torch.smooth import Smooth
 from rsbounds.torch.training.fitting import adversarial, augment, fit, pgd, soft_vote
 from rsbounds.torch.training.levels import (

@@ -11,10 +11,9 @@ import torch
 from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count, on_host
 from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.sampling.torch_modules import TorchSampler, autocast_type, home
 from rsbounds.schemes import Scheme, gaussian
-from rsbounds.torch._device import autocast_type, home
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
-from rsbounds.torch.sampler import TorchSampler
 from rsbounds.torch.training.fitting import soft_vote
 
 
