@@ -238,12 +238,14 @@ class TorchSampler:
 
     def _checked(self, batch: torch.Tensor) -> torch.Tensor:
         """The scores of a batch; the first time, each row's must not depend on the others."""
+        first = not self._rows_checked and len(batch) > 1
+        middle = len(batch) // 2
+        row = batch[middle : middle + 1].clone() if first else batch  # the model may change batch
         scores = self._scores(batch)
-        if not self._rows_checked and len(batch) > 1:
+        if first:
             # copies of one row in a batch of the same shape: the same kernels run on them, and a
             # compiled model is not compiled again
-            middle = len(batch) // 2
-            alone = self._scores(batch[middle : middle + 1].expand_as(batch).contiguous())
+            alone = self._scores(row.expand_as(batch).contiguous())
             own, among = (s[middle].double().cpu().numpy() for s in (alone, scores))
             floating = scores.is_floating_point()
             tolerance = float(torch.finfo(scores.dtype).eps ** 0.5) if floating else 0.0

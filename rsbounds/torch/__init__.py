@@ -17,12 +17,11 @@ from rsbounds.torch.networks.lipschitz_bound import (
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
     margin_gradient_lipschitz_upper_bounds,
-    margin_lipschitz_upper_bounds,
 )
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.smooth import Smooth
-from rsbounds.torch.training.fitting import adversarial, augment, fit, pgd, soft_vote
+from rsbounds.torch.training.fitting import augment, fit, pgd, soft_vote
 from rsbounds.torch.training.levels import (
     average_radius_loss,
     data_dependent_sigma,
@@ -43,7 +42,6 @@ __all__ = [
     "SigmaNetwork",
     "Smooth",
     "TorchSampler",
-    "adversarial",
     "augment",
     "average_radius_loss",
     "data_dependent_sigma",
@@ -54,7 +52,6 @@ __all__ = [
     "lipschitz_upper_bound",
     "locally_biased",
     "margin_gradient_lipschitz_upper_bounds",
-    "margin_lipschitz_upper_bounds",
     "norm_penalty",
     "pgd",
     "radius",

@@ -33,10 +33,7 @@ __all__ = [
     "gradient_lipschitz_upper_bound",
     "lipschitz_upper_bound",
     "margin_gradient_lipschitz_upper_bounds",
-    "margin_lipschitz_upper_bounds",
 ]
-
-Array = NDArray[np.float64]
 
 _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
     (nn.Linear,): _layers.dense,
@@ -152,17 +149,18 @@ def gradient_lipschitz_upper_bound(module: nn.Module) -> float:
     return round_up(derivative(layers(module))[0])
 
 
-def margin_lipschitz_upper_bounds(module: nn.Module) -> Array:
-    """Proven upper bounds of the Lipschitz constants of all margins g_i - g_j.
+def margin_gradient_lipschitz_upper_bounds(module: nn.Module) -> NDArray[np.float64]:
+    """Proven upper bounds of the Lipschitz constants of the gradients of all margins g_i - g_j.
 
     The rows of the last layer are subtracted before their norm is taken, so two classes that look
-    at much the same features have a small constant; none exceeds sqrt(2) times
-    :func:`lipschitz_upper_bound`.
+    at much the same features have a small constant. :class:`rsbounds.lbrs.LocallyBiased` takes the
+    result as its ``lip_grad``.
 
     Parameters
     ----------
     module : torch.nn.Module
-        As there; its last layer is ``Linear`` with K outputs, up to ``Scale`` and ``Identity``.
+        As in :func:`gradient_lipschitz_upper_bound`; its last layer is ``Linear`` with K outputs,
+        up to ``Scale`` and ``Identity``.
 
     Returns
     -------
@@ -176,41 +174,12 @@ def margin_lipschitz_upper_bounds(module: nn.Module) -> Array:
     Examples
     --------
     >>> import torch
-    >>> from rsbounds.torch import margin_lipschitz_upper_bounds
-    >>> g = torch.nn.Linear(2, 3, bias=False)
-    >>> _ = g.weight.data.copy_(torch.tensor([[1.0, 0.0], [1.0, 0.5], [-1.0, 0.0]]))
-    >>> margin_lipschitz_upper_bounds(g.eval()).round(6).tolist()[0]
-    [0.0, 0.5, 2.0]
-    """
-    before, distances, _ = _split(module)
-    slope = lipschitz_upper_bound(nn.Sequential(*before).eval())
-    return distances * (slope * (1 + 4 * EPS))
-
-
-def margin_gradient_lipschitz_upper_bounds(module: nn.Module) -> Array:
-    """Proven upper bounds of the Lipschitz constants of the gradients of all margins g_i - g_j.
-
-    Parameters and Returns as in :func:`margin_lipschitz_upper_bounds`, activations as in
-    :func:`gradient_lipschitz_upper_bound`. :class:`rsbounds.lbrs.LocallyBiased` takes the result as
-    its ``lip_grad``.
-
-    Examples
-    --------
-    >>> import torch
     >>> from rsbounds.torch import margin_gradient_lipschitz_upper_bounds
     >>> g = torch.nn.Sequential(torch.nn.Sigmoid(), torch.nn.Linear(2, 2))
     >>> _ = g[1].weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
     >>> margin_gradient_lipschitz_upper_bounds(g.eval()).round(4).tolist()[0]  # 2 sup|sigmoid''|
     [0.0, 0.1925]
     """
-    before, distances, largest = _split(module)
-    refuse_hooks(module)
-    bound, _, own = derivative(before)
-    return (distances * round_up(bound - own) + largest * round_up(own)) * (1 + 4 * EPS)
-
-
-def _split(module: nn.Module) -> tuple[list[nn.Module], Array, Array]:
-    """The layers before the last, and |w_i - w_j| in l2 and in the largest element."""
     lipschitz_upper_bound(module)  # refuses what has no bound
     chain = layers(module)
     factor = Fraction(1)
@@ -220,10 +189,13 @@ def _split(module: nn.Module) -> tuple[list[nn.Module], Array, Array]:
         last = name(chain[-1]) if chain else name(module)
         raise ValueError(f"the last layer must be Linear; got {last}")
     rows = weight(chain.pop())
-    up = round_up(factor) * (1 + (rows.shape[1] + 16) * EPS)
+    bound, _, own = derivative(chain)
     apart = [np.abs(rows - row) for row in rows]
-    distances = np.stack([np.linalg.norm(a, axis=1) for a in apart])
-    return chain, distances * up, np.stack([a.max(axis=1) for a in apart]) * up
+    up = round_up(factor) * (1 + (rows.shape[1] + 16) * EPS)
+    distances = np.stack([np.linalg.norm(a, axis=1) for a in apart]) * up
+    largest = np.stack([a.max(axis=1) for a in apart]) * up
+    result: NDArray[np.float64] = distances * round_up(bound - own) + largest * round_up(own)
+    return result * (1 + 4 * EPS)
 
 
 def derivative(chain: list[nn.Module]) -> tuple[Fraction, Fraction, Fraction]:

@@ -1,8 +1,7 @@
-"""Seeded training loops, noise augmentation and projected gradient attacks."""
+"""A seeded training loop, noise augmentation and projected gradient attacks."""
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,11 +9,10 @@ from typing import Any
 
 import torch
 from torch import nn
-from tqdm import tqdm
 
 from rsbounds._numerics.checks import count, real, whole
 
-__all__ = ["adversarial", "augment", "fit", "pgd", "soft_vote"]
+__all__ = ["augment", "fit", "pgd", "soft_vote"]
 
 
 def fit(
@@ -26,9 +24,6 @@ def fit(
     batch_size: int = 100,
     rate: float = 3e-3,
     seed: int = 0,
-    progress: bool = False,
-    validate: Callable[[], float] | None = None,
-    patience: int = 3,
 ) -> list[float]:
     """Train a module with AdamW and a cosine schedule; the same weights for the same seed.
 
@@ -46,13 +41,6 @@ def fit(
         First learning rate, > 0.
     seed : int
         Seed of order and noise, >= 0; torch's global generator is restored afterwards.
-    progress : bool
-        Show a bar.
-    validate : callable, optional
-        Called after each epoch, in eval mode: a number that should fall. The best epoch's
-        weights are kept, and training stops when ``patience`` epochs haven't beaten it.
-    patience : int
-        >= 1.
 
     Returns
     -------
@@ -77,20 +65,18 @@ def fit(
     True
     """
     rounds, size = count("epochs", epochs, 1), count("batch_size", batch_size, 1)
-    whole("patience", patience, 1), real("rate", rate, 0, closed="neither", nan=False)
+    real("rate", rate, 0, closed="neither", nan=False)
     lengths = [len(column) for column in columns]
     if len(set(lengths)) != 1 or not lengths[0]:
         raise ValueError(f"columns must have one length, at least 1; got {lengths}")
+    batches = -(-len(columns[0]) // size)
     optimizer = torch.optim.AdamW(module.parameters(), rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, rounds * batches)
     history: list[float] = []
-    best, best_epoch = float("inf"), 0
-    kept = None
-    with torch.random.fork_rng(), tqdm(range(rounds), disable=not progress, unit="epoch") as bar:
+    module.train()
+    with torch.random.fork_rng():
         torch.manual_seed(count("seed", seed))
-        batches = -(-len(columns[0]) // size)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, rounds * batches)
-        for epoch in bar:
-            module.train()
+        for epoch in range(rounds):
             total = 0.0
             for rows in torch.randperm(len(columns[0])).tensor_split(batches):
                 optimizer.zero_grad()
@@ -102,16 +88,7 @@ def fit(
             history.append(total / len(columns[0]))
             if not math.isfinite(history[-1]):
                 raise ValueError(f"the loss must stay finite; got {history[-1]} in epoch {epoch}")
-            bar.set_postfix(loss=f"{history[-1]:.4f}")
-            module.eval()
-            if validate is not None:
-                if (score := validate()) < best:
-                    best, best_epoch = score, epoch
-                    kept = copy.deepcopy(module.state_dict())
-                elif epoch - best_epoch >= patience:
-                    break
-    if kept is not None:
-        module.load_state_dict(kept)
+    module.eval()
     return history
 
 
@@ -234,43 +211,6 @@ def pgd(
 def _length(x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     length: torch.Tensor = torch.linalg.vector_norm(x.flatten(1), dim=1)
     return length.clamp(min=1e-30).reshape(shape)
-
-
-def adversarial(
-    model: nn.Module,
-    x: torch.Tensor,
-    y: torch.Tensor,
-    radius: float,
-    *,
-    norm: float = 2,
-    steps: int = 40,
-    box: tuple[float, float] | None = None,
-) -> torch.Tensor:
-    """Move inputs within ``radius`` by :func:`pgd` so as to raise the model's cross-entropy.
-
-    Adversarial training is :func:`fit` with the loss
-    ``cross_entropy(model(adversarial(model, x, y, ...)), y)``. During the attack the model is in
-    eval mode.
-
-    References
-    ----------
-    The l2 and linf adversarial training of Bergstrom, Sager, Anderson (40 steps).
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.torch import adversarial
-    >>> model = torch.nn.Linear(2, 2)
-    >>> x = adversarial(model, torch.zeros(4, 2), torch.zeros(4, dtype=torch.long), 0.1, steps=5)
-    >>> bool(x.norm(dim=1).max() <= 0.1)
-    True
-    """
-
-    def harm(point: torch.Tensor) -> torch.Tensor:
-        return nn.functional.cross_entropy(model(point), y, reduction="none")
-
-    with evaluating(model):
-        return pgd(harm, x, radius, norm=norm, steps=steps, box=box)
 
 
 @contextmanager

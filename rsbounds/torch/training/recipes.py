@@ -144,8 +144,7 @@ def smooth_adversarial(
     """Move inputs so as to harm the **smoothed** classifier, and return the noise used for it.
 
     :func:`rsbounds.torch.pgd` on - log of the mean softmax of the true class over the same noisy
-    copies in every step, the model in eval mode. :func:`rsbounds.torch.adversarial` attacks the
-    base model instead.
+    copies in every step, the model in eval mode.
 
     Parameters
     ----------
