@@ -1,6 +1,7 @@
 """PyTorch adapter: sampling under noise, the field's ``Smooth``, learned smoothing."""
 
 from rsbounds.certify import Memory, instance_sigma
+from rsbounds.sampling.torch_modules import TorchSampler
 from rsbounds.schemes import this_input
 from rsbounds.torch import radius
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad
@@ -15,20 +16,15 @@ from rsbounds.torch.networks.generator import (
 from rsbounds.torch.networks.lipschitz_bound import (
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
-)
-from rsbounds.torch.networks.margins import (
     margin_gradient_lipschitz_upper_bounds,
-    margin_lipschitz_upper_bounds,
 )
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
-from rsbounds.torch.sampler import TorchSampler
 from rsbounds.torch.smooth import Smooth
-from rsbounds.torch.training.data_dependent import data_dependent_sigma
-from rsbounds.torch.training.fitting import adversarial, augment, fit, pgd, soft_vote
-from rsbounds.torch.training.objective import (
+from rsbounds.torch.training.fitting import augment, fit, pgd, soft_vote
+from rsbounds.torch.training.levels import (
     average_radius_loss,
-    certified_radius,
+    data_dependent_sigma,
     norm_penalty,
 )
 
@@ -46,10 +42,8 @@ __all__ = [
     "SigmaNetwork",
     "Smooth",
     "TorchSampler",
-    "adversarial",
     "augment",
     "average_radius_loss",
-    "certified_radius",
     "data_dependent_sigma",
     "fit",
     "generator_loss",
@@ -58,7 +52,6 @@ __all__ = [
     "lipschitz_upper_bound",
     "locally_biased",
     "margin_gradient_lipschitz_upper_bounds",
-    "margin_lipschitz_upper_bounds",
     "norm_penalty",
     "pgd",
     "radius",

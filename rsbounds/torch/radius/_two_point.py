@@ -25,11 +25,11 @@ def semielastic(
     sigma: Number,
     rate: Number,
     dim: Any,
-    p_b: Number | None = None,
     *,
+    p_b: Number | None = None,
     scores: bool = False,
 ) -> torch.Tensor:
-    """:func:`rsbounds.semielastic.radius`, log sigma(x) ``rate``-Lipschitz.
+    """:func:`rsbounds.semielastic.radius`: log sigma(x) is ``rate``-Lipschitz.
 
     Parameters
     ----------
@@ -43,13 +43,8 @@ def semielastic(
     Returns
     -------
     Tensor
-        The library's value, rounded down to the type of the arguments. Its gradient has relative
-        error below 1e-8; at a tie of the two branches it is that of one of them.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, shapes that don't broadcast.
+        The library's value, rounded down to the type of the arguments. The relative error of its
+        gradient is below 1e-8; at a tie of the two branches it is the gradient of either.
 
     References
     ----------
@@ -67,7 +62,7 @@ def semielastic(
     """
 
     def value(a: Any, b: Any, level: Any, r: Any) -> Any:
-        return rsbounds.semielastic.radius(a, level, r, dim, b, scores=scores)
+        return rsbounds.semielastic.radius(a, level, r, dim, p_b=b, scores=scores)
 
     given = {"p_a": p_a, "p_b": p_b, "sigma": sigma, "rate": rate}
     dtype = result_type(*given.values())
@@ -84,7 +79,7 @@ def lipschitz(
     p_b: Number | None = None,
     scores: bool = False,
 ) -> torch.Tensor:
-    """:func:`rsbounds.lipschitz.radius`, method "exact": sigma(x) Lipschitz with a floor.
+    """:func:`rsbounds.lipschitz.radius`, method "exact": sigma(x) is Lipschitz and has a floor.
 
     Parameters
     ----------
@@ -100,11 +95,6 @@ def lipschitz(
     -------
     Tensor
         As :func:`semielastic`.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, shapes that don't broadcast.
 
     References
     ----------
@@ -123,8 +113,8 @@ def lipschitz(
     """
 
     def value(a: Any, b: Any, level: Any, constant: Any, floor: Any) -> Any:
-        known = {"lip": constant, "sigma_min": floor, "dim": dim, "p_b": b, "scores": scores}
-        return rsbounds.lipschitz.radius(a, level, **known)
+        bounds = {"lip": constant, "sigma_min": floor, "dim": dim}
+        return rsbounds.lipschitz.radius(a, level, **bounds, p_b=b, scores=scores)
 
     given = {"p_a": p_a, "p_b": p_b, "sigma": sigma, "lip": lip, "sigma_min": sigma_min}
     dtype = result_type(*given.values())
@@ -153,46 +143,45 @@ def _implicit(
     except RuntimeError:
         shapes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in values.items() if x is not None)
         raise ValueError(f"shapes must broadcast together; got {shapes}") from None
-    known = partial(_branch, envelope=envelope, move=move, dim=dim, scores=scores)
+    slope = partial(_slopes_of, envelope=envelope, move=move, dim=dim, scores=scores)
     exact: torch.Tensor = _TwoPoint.apply(  # type: ignore[no-untyped-call]
-        value, known, *(None if x is None else x.expand(shape) for x in values.values())
+        value, slope, *(None if x is None else x.expand(shape) for x in values.values())
     )
     return round_down(exact, dtype)
 
 
-def _branch(
+def _slopes_of(
     r: Any, p_a: Any, p_b: Any, sigma: Any, *parameters: Any,
     envelope: Any, move: Any, dim: Any, scores: bool,
-) -> tuple[Any, ...]:  # fmt: skip
+) -> list[Any]:  # fmt: skip
     """Derivatives of the radius by p_a, p_b, sigma and the envelope's parameters."""
     dim = np.broadcast_to(dim, r.shape)
     inside = (r > 0) & np.isfinite(r)
-    found = [None if x is None else np.zeros(r.shape) for x in (p_a, p_b, sigma, *parameters)]
+    result = [None if x is None else np.zeros(r.shape) for x in (p_a, p_b, sigma, *parameters)]
     if not inside.any():
-        return tuple(found)
+        return result
     a, level, *rest = (x[inside] for x in (p_a, sigma, *parameters))
     b = None if p_b is None else p_b[inside]
-    low, high = branch_radii(a, level, envelope(*rest), dim[inside], b, scores=scores)
+    low, high = branch_radii(a, level, envelope(*rest), dim[inside], p_b=b, scores=scores)
     up = high <= low
-    z_a, z_b = _scores(a, b, scores)
+    z_a = a if scores else np.asarray(ndtri(a))
+    z_b = -z_a if b is None else b if scores else np.asarray(ndtri(b))
     moved = move(r[inside], level, up, *rest)
     by = slopes(r[inside], z_a, z_b, level, dim[inside], up, moved)
-    one = other = np.ones_like(z_a)
+    by_a: Any = by.z_a
+    by_b: Any = by.z_b
     if not scores:  # dz/dp is 1 over the density
         with np.errstate(over="ignore"):
-            one, other = (np.exp(z**2 / 2) * math.sqrt(2 * math.pi) for z in (z_a, z_b))
-    all_of = [by.z_a * one, by.z_b * other, by.sigma, *by.parameters]
-    if b is None:
-        all_of[:2] = [all_of[0] - by.z_b * one, None]
-    for place, slope in zip(found, all_of, strict=True):
+            by_a, by_b = (
+                slope * (np.exp(z**2 / 2) * math.sqrt(2 * math.pi))
+                for slope, z in ((by_a, z_a), (by_b, z_b))
+            )
+    if b is None:  # p_b = 1 - p_a falls as p_a rises
+        by_a, by_b = by_a - by_b, None
+    for place, slope in zip(result, (by_a, by_b, by.sigma, *by.parameters), strict=True):
         if place is not None:
             place[inside] = slope
-    return tuple(found)
-
-
-def _scores(a: Any, b: Any, scores: bool) -> tuple[Any, Any]:
-    z_a = a if scores else np.asarray(ndtri(a))
-    return z_a, -z_a if b is None else (b if scores else np.asarray(ndtri(b)))
+    return result
 
 
 class _TwoPoint(torch.autograd.Function):
@@ -209,13 +198,9 @@ class _TwoPoint(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        found = ctx.slope(ctx.exact, *ctx.arrays)
-        wanted = zip(found, ctx.needs_input_grad[2:], strict=True)
-        return (
-            None,
-            None,
-            *(
-                grad * torch.as_tensor(x, device=grad.device) if needed else None
-                for x, needed in wanted
-            ),
+        each = zip(ctx.slope(ctx.exact, *ctx.arrays), ctx.needs_input_grad[2:], strict=True)
+        grads = (
+            grad * torch.as_tensor(slope, device=grad.device) if needed else None
+            for slope, needed in each
         )
+        return None, None, *grads

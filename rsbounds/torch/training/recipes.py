@@ -1,7 +1,7 @@
-"""The field's losses for smoothed classifiers, as functions of a module and a batch.
+"""The field's losses for smoothed classifiers: MACER, consistency, SmoothAdv.
 
-Each is a loss for :func:`rsbounds.torch.fit`, or for a loop of one's own; plain Gaussian
-augmentation is ``cross_entropy(model(augment(x, sigma)), y)``.
+Plain Gaussian augmentation is ``cross_entropy(model(augment(x, sigma)), y)``. Each loss returns a
+tensor of one number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["consistency_loss", "macer_loss", "smooth_adversarial", "smooth_adver
 Model = Callable[[torch.Tensor], torch.Tensor]
 Level = float | torch.Tensor
 
-_CLAMP = 1e-7  # scores nearer to 0 or 1 say nothing that a few samples can tell
+_CLAMP = 1e-7  # a few samples do not tell scores nearer to 0 or 1 apart
 
 
 def macer_loss(
@@ -37,9 +37,9 @@ def macer_loss(
 ) -> torch.Tensor:
     """MACER: the smoothed classifier's cross-entropy, and a hinge on its radius where it is right.
 
-    The mean over the batch of -log p_y + weight sigma/2 max(gamma - (z_A - z_B), 0) 1[right]:
-    p the mean of the softmax under noise, z the normal scores of the two largest means of the
-    softmax of ``beta`` times the model's scores.
+    The mean over the batch of -log p_y + weight sigma/2 max(gamma - (z_A - z_B), 0) 1[right],
+    where p is the mean softmax under noise, and z are the normal scores of the two largest mean
+    softmax values of ``beta`` times the model's scores.
 
     Parameters
     ----------
@@ -54,16 +54,6 @@ def macer_loss(
     weight, beta, gamma : float
         lambda, the inverse temperature and the hinge's place, >= 0, > 0, > 0; the defaults are
         the paper's for sigma = .25 on CIFAR-10.
-
-    Returns
-    -------
-    Tensor
-        One number.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
 
     References
     ----------
@@ -85,9 +75,8 @@ def macer_loss(
     accuracy = -(scores.softmax(-1).mean(1).gather(1, y[:, None]) + _CLAMP).log().mean()
     top, place = (beta * scores).softmax(-1).mean(1).double().topk(2)
     top = top.clamp(_CLAMP, 1 - _CLAMP)
-    found = radius.gaussian(top[:, 0], level, top[:, 1])
-    right = place[:, 0] == y
-    hinge = (gamma * level / 2 - found).clamp(min=0.0) * right
+    radii = radius.gaussian(top[:, 0], level, p_b=top[:, 1])
+    hinge = (gamma * level / 2 - radii).clamp(min=0.0) * (place[:, 0] == y)
     return accuracy + weight * hinge.mean().to(accuracy)
 
 
@@ -103,8 +92,8 @@ def consistency_loss(
 ) -> torch.Tensor:
     """Cross-entropy of noisy copies, and how far each copy's prediction is from their mean.
 
-    mean_i CE(F_i, y) + weight mean_i KL(F || F_i) + entropy H(F), F the mean of the copies'
-    softmax F_i.
+    mean_i CE(F_i, y) + weight mean_i KL(F || F_i) + entropy H(F), where F is the mean of the
+    copies' softmax F_i.
 
     Parameters
     ----------
@@ -114,16 +103,6 @@ def consistency_loss(
         Noisy copies of each input, >= 2.
     weight, entropy : float
         lambda and eta, >= 0; the paper takes lambda 10 or 20 and eta .5.
-
-    Returns
-    -------
-    Tensor
-        One number.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
 
     References
     ----------
@@ -162,11 +141,10 @@ def smooth_adversarial(
     norm: float = 2,
     box: tuple[float, float] | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Inputs moved so as to harm the **smoothed** classifier, and the noise they were moved under.
+    """Move inputs so as to harm the **smoothed** classifier, and return the noise used for it.
 
     :func:`rsbounds.torch.pgd` on - log of the mean softmax of the true class over the same noisy
-    copies in every step; :func:`rsbounds.torch.adversarial` attacks the base model instead.
-    During the attack the model is in eval mode.
+    copies in every step, the model in eval mode.
 
     Parameters
     ----------
@@ -187,11 +165,6 @@ def smooth_adversarial(
         Like x.
     noise : Tensor, shape (n, samples, ...)
         Already scaled by sigma.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
 
     References
     ----------
@@ -234,25 +207,10 @@ def smooth_adversarial_loss(
     norm: float = 2,
     box: tuple[float, float] | None = None,
 ) -> torch.Tensor:
-    """SmoothAdv: the cross-entropy of noisy copies of :func:`smooth_adversarial` inputs.
+    """SmoothAdv: cross-entropy at the inputs and under the noise of :func:`smooth_adversarial`.
 
-    The noise of the attack is that of the loss. The paper raises ``radius`` from 0 over the
-    first ten epochs; radii of .25 to 1 at sigma of .12 to 1.
-
-    Parameters
-    ----------
-    model, x, y, sigma, radius, samples, steps, norm, box
-        As in :func:`smooth_adversarial`.
-
-    Returns
-    -------
-    Tensor
-        One number.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
+    Parameters as there. The paper raises ``radius`` from 0 over the first ten epochs; it uses
+    radii of .25 to 1 at sigma of .12 to 1.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Training the stages of a cascade: what earlier stages pass on, reject classes, soft labels."""
+"""Train the stages of a cascade: which inputs earlier stages pass on, and labels for routers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from rsbounds._numerics.checks import count, number, real
 from rsbounds.torch.training.fitting import augment, evaluating
 
-__all__ = ["passed_on", "reject_labels", "soft_labels"]
+__all__ = ["passed_on", "soft_labels"]
 
 
 def passed_on(
@@ -23,7 +23,7 @@ def passed_on(
 ) -> torch.Tensor:
     """Which inputs a stage passes on: no class has sigma Phi^-1(share of votes) > threshold.
 
-    Fine-tune an expert for the next stage on ``x[mask], y[mask]``: it is all that it will see.
+    The next stage sees nothing but ``x[mask]``: fine-tune its expert on that.
 
     Parameters
     ----------
@@ -40,11 +40,6 @@ def passed_on(
     Returns
     -------
     Tensor of bool, shape (n,)
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
 
     Examples
     --------
@@ -73,10 +68,10 @@ def passed_on(
 def soft_labels(
     y: torch.Tensor, classes: int, hard: torch.Tensor, *, keep: float = 0.3
 ) -> torch.Tensor:
-    """Labels for a router: one-hot, but where an input is hard mostly uniform.
+    """Labels for a router: one-hot, but mostly uniform where an input is hard.
 
-    A stage that is trained on them learns to have no majority on hard inputs, and so to pass
-    them on; ``cross_entropy`` takes them as they are.
+    Trained on them by ``cross_entropy``, a stage learns to have no majority on hard inputs and so
+    to pass them on.
 
     Parameters
     ----------
@@ -84,8 +79,7 @@ def soft_labels(
     classes : int
         >= 2.
     hard : Tensor of bool, shape (n,)
-        Such as those of which the plain network under the stage's noise gives the true class
-        less than half.
+        Such as those for which the plain network has no majority: :func:`passed_on`.
     keep : float
         Weight of the true class on hard inputs, besides its part of the uniform rest, in [0, 1].
 
@@ -93,11 +87,6 @@ def soft_labels(
     -------
     Tensor, shape (n, classes)
         Rows that sum to 1.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
 
     Examples
     --------
@@ -110,21 +99,3 @@ def soft_labels(
     count("classes", classes, 2), real("keep", keep, 0, 1, nan=False)
     weight = torch.where(hard, keep, 1.0)[:, None]
     return weight * torch.nn.functional.one_hot(y, classes) + (1 - weight) / classes
-
-
-def reject_labels(y: torch.Tensor, classes: int, hard: torch.Tensor) -> torch.Tensor:
-    """Labels for a network with one class more: hard inputs go to that class.
-
-    Its votes count against every class, in margins as in shares, and a stage whose reject class
-    leads passes the input on; as the answer of a whole classifier it means to abstain.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.torch.training import reject_labels
-    >>> reject_labels(torch.tensor([0, 1]), 2, torch.tensor([False, True])).tolist()
-    [0, 2]
-    """
-    if not (y < count("classes", classes, 2)).all():
-        raise ValueError(f"y must be below classes = {classes}; got {int(y.max())}")
-    return torch.where(hard, classes, y)
