@@ -19,7 +19,7 @@ from rsbounds.confidence import BOUNDS
 from rsbounds.loading import as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, Writer, manifest_path, sparse_counts
+from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
 from rsbounds.schemes import Scheme
 
 PROBES = 4  # inputs whose selection counts tell one model from another

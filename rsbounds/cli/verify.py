@@ -24,13 +24,12 @@ from rsbounds.cli import (
     _options,
     _redrawn,
     _rigorous,
-    _runs,
     _sigma_bound,
 )
 from rsbounds.cli._sigma_bound import Finding, Numbered
 from rsbounds.loading.callables import shown
 from rsbounds.loading.rows import CorruptInput, Data, Item
-from rsbounds.results import Manifest, Row, read_rows
+from rsbounds.results import Manifest, Row, read_rows, some
 from rsbounds.schemes import METHODS, Scheme
 
 
@@ -154,7 +153,7 @@ def _whole(rows: list[Row], manifest: Manifest) -> list[str]:
         return ["has no rows"]
     missing = manifest.places({row.idx for row in rows})[0]
     if missing:
-        return [f"{len(rows)} of {len(rows) + len(missing)} rows: {_runs.some(missing)} missing"]
+        return [f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"]
     return []
 
 
