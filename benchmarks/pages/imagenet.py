@@ -37,12 +37,12 @@ from imagenet_case import (
     sigma_network,
 )
 from imagenet_text import COLUMNS, HEAD, TAIL
+from machine import machine
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 import rsbounds
 from rsbounds import confidence, envelope, gaussian, semielastic
-from rsbounds.bench import machine
 from rsbounds.results import Row, read_rows
 
 P_MIN = 1e-6

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from machine import machine
 from scipy.special import ndtri
 
 from rsbounds import gaussian
-from rsbounds.bench import machine
 from rsbounds.certify import ArraySampler, certify_radius
 from rsbounds.results import Manifest, Row, Writer, read_rows
 from rsbounds.schemes import gaussian as fixed

@@ -27,11 +27,11 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from machine import DIMENSIONS, NONCENTRALITIES, machine
 from mpmath import mp
 from scipy.stats import ncx2
 
 from rsbounds import oracle
-from rsbounds.bench import DIMENSIONS, NONCENTRALITIES, machine
 from rsbounds.special import ncx2_cdf, ncx2_isf_exp, ncx2_ppf_exp, ncx2_sf
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks"
