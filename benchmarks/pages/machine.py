@@ -1,4 +1,4 @@
-"""The machine and the versions that a page was made on, and the grid of its tables."""
+"""The machine and the versions that a page's times are of."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ import platform
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
-import numpy as np
-import scipy
-
 from rsbounds._numerics.threads import cores, processor
-
-DIMENSIONS = (784, 3072, 150528)
-NONCENTRALITIES = (0.0, 1e3, 1e6, 1e9, 1e12, 1e16)
 
 
 def machine(*packages: str) -> str:
-    """Processor, cores, and the versions of Python, NumPy, SciPy and ``packages``, in a line."""
+    """Processor, cores, Python, NumPy, SciPy and those of ``packages`` installed, in a line."""
     parts = [f"{processor()} ({cores()} cores)", f"Python {platform.python_version()}"]
-    parts += [f"NumPy {np.__version__}", f"SciPy {scipy.__version__}"]
-    for package in packages:
+    for package in ("NumPy", "SciPy", *packages):
         with suppress(PackageNotFoundError):
             parts.append(f"{package} {version(package)}")
     return ", ".join(parts)
