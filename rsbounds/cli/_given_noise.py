@@ -31,10 +31,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "compared with sigma(x) at each input, and with the bounds that radii rest on; pictures "
         "that the model's own steps resize or crop need --rerun and --model too",
     )
-    known = (option for method in METHODS.values() for option in method.options)
-    for option in _options.distinct(known):
+    for option in _options.of_all():
         if option.name in _GIVEN:
-            _options.add(group, option)
+            _options.add(group.add_argument, option)
 
 
 def check(args: argparse.Namespace, manifest: Manifest) -> None:

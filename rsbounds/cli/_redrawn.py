@@ -14,7 +14,7 @@ from rsbounds.certify import class_counts, further, step
 from rsbounds.cli import _build, _engine
 from rsbounds.loading import Data, Loaded, guarded
 from rsbounds.results import Manifest, Row, sparse_counts
-from rsbounds.sampling import Phase, Sampler, stream
+from rsbounds.sampling import Phase, Sampler, as_sampler, stream
 from rsbounds.schemes import Scheme
 
 #: What is wrong with a row, at its input.
@@ -55,10 +55,10 @@ def redraw(
             raise ValueError(f"--rerun {'needs' if had else 'takes no'} {flag}, as {args.file} had")
     if manifest.method == "composite":
         rule = composite.Rule.from_dict(manifest.parameters["rule"])
-        samplers = _build.model(args, _build.classifiers(args, loaded, rule), data, rule)
+        samplers = _build.sampler(args, _build.classifiers(args, loaded, rule), data, rule)
         return partial(_listed, samplers, rule, manifest)
     (stage,) = _engine.denoised(args, [(loaded, sigma)])
-    of = None if scheme is None else scheme.sampler
+    of = as_sampler if scheme is None else scheme.sampler
     return partial(_row, _engine.sampler(args, stage, data, sigma, of), manifest)
 
 

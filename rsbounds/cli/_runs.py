@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, read_rows
+from rsbounds.results import some as some
 
 
 class Run(NamedTuple):
@@ -39,12 +40,6 @@ def read(path: Path) -> Run:
             "of samples fixed in advance would have no level on its counts"
         )
     return Run(path, manifest, rows)
-
-
-def some(indices: Sequence[int]) -> str:
-    """The first of many inputs, in words."""
-    first = ", ".join(map(str, indices[:5]))
-    return f"inputs {first}" + (f" and {len(indices) - 5} more" if len(indices) > 5 else "")
 
 
 def by_level(paths: Iterable[Path]) -> dict[float, Run]:

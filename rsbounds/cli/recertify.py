@@ -48,7 +48,6 @@ def add_parser(subparsers: Any) -> None:
         type=Path,
         help="a decision list over the noise levels of several runs of the same inputs",
     )
-    _options.add_lock(parser)
     parser.set_defaults(func=run)
 
 
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     history = [*manifest.history, source | {"method": manifest.method}]
     new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
     again = [_again(row, scheme, procedure) for row in rows]
-    write(args.out, new, again, lock=args.lock == "flock")
+    write(args.out, new, again)
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
 
@@ -165,7 +164,7 @@ def _under_rule(args: argparse.Namespace) -> int:
         probe={},
         history=[*first.history, *sources],
     )
-    write(args.out, new, rows, lock=args.lock == "flock")
+    write(args.out, new, rows)
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
 
