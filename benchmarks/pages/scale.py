@@ -21,7 +21,7 @@ from machine import machine
 from scipy.special import ndtri
 
 from rsbounds import gaussian
-from rsbounds.certify import ArraySampler, certify_radius
+from rsbounds.certify import ArraySampler, Procedure, certify_radius
 from rsbounds.results import Manifest, Row, Writer, read_rows
 from rsbounds.schemes import gaussian as fixed
 
@@ -144,7 +144,7 @@ def driver(rows: int) -> tuple[float, float, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.tsv")
         start, early = time.perf_counter(), 0.0
-        with Writer(path, Manifest(method="gaussian", n=N)) as writer:
+        with Writer(path, Manifest(method="gaussian", procedure=Procedure(n=N))) as writer:
             for i in range(rows):
                 if i == rows // 10:
                     early = resident()
@@ -242,8 +242,7 @@ def measured(rows: int) -> str:
     rate, early, late, size = driver(rows)
     return (
         f"{rows:,} rows: {rate:.0f} rows a second, {early:.1f} MB resident after a tenth of them "
-        f"and {late:.1f} MB after all, {size:.0f} bytes a row; {machine()}, on a disk, to which a "
-        "thread sees them through."
+        f"and {late:.1f} MB after all, {size:.0f} bytes a row; {machine()}, on a disk."
     )
 
 
