@@ -250,14 +250,14 @@ def test_file_without_manifest_is_left_alone(work, capsys):
 def test_interruption_keeps_the_rows(work, monkeypatch):
     import rsbounds.certify._tasks as module
 
-    whole = module.certify_all
+    certify_input = module.certify_input
 
-    def stop(*args, indices, **options):
-        if 5 in indices:
+    def stop(*args):
+        if args[-1] == 5:
             raise KeyboardInterrupt
-        return whole(*args, indices=indices, **options)
+        return certify_input(*args)
 
-    monkeypatch.setattr(module, "certify_all", stop)
+    monkeypatch.setattr(module, "certify_input", stop)
     assert main(arguments()) == 130
     assert len(rows("out.tsv")) == 5
 

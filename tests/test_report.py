@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds import report
+from rsbounds.procedure import Procedure
 from rsbounds.report import Results, Row
 from rsbounds.results import Manifest, summary
 
@@ -224,7 +225,7 @@ def test_table_marks_what_is_not_a_certificate_of_the_classifier(write):
 
 def under(name: str, alpha: float = 0.001, n: int = 1000, **more: Any) -> Results:
     row = Row(0, 1, 1, 0.5, True, "fixed noise", n=n, method="gaussian", **more)
-    return Results(name, (row,), manifest=Manifest(alpha=alpha, n=n))
+    return Results(name, (row,), manifest=Manifest(procedure=Procedure(alpha=alpha, n=n)))
 
 
 @pytest.mark.parametrize(

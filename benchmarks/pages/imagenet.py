@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 import rsbounds
-from rsbounds import confidence, envelope, gaussian, semielastic
+from rsbounds import confidence, envelope, gaussian, lipschitz, semielastic
 from rsbounds.bench import machine
 from rsbounds.results import Row, read_rows
 
@@ -115,8 +115,10 @@ def allowance(method: str, found: Results) -> float:
 
 def theorem_3(found: Results) -> Floats:
     """[B] Theorem 3 on the same counts, with the scores of Remark 2."""
-    radius = sigma_network().scheme(DIM, method="paper", p_min=P_MIN, classes=1000).radius
-    return np.array([radius(z, s) if z > 0 else 0.0
+    level = sigma_network()
+    known = {"lip": level.lip, "sigma_min": level.sigma_min, "dim": DIM}
+    known |= {"method": "paper", "p_min": P_MIN, "classes": 1000}
+    return np.array([lipschitz.radius_of_scores(z, s, **known) if z > 0 else 0.0
                      for z, s in zip(found.score, found.sigma, strict=True)])  # fmt: skip
 
 

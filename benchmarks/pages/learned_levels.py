@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from learned_case import ANCHORS, COMPONENTS, LEVELS, PIXELS, under, with_levels
 from learned_rows import Bench, Row
 from torch import nn
 
-from rsbounds import schemes
+from rsbounds import lipschitz, schemes
 from rsbounds import torch as rst
 from rsbounds.schemes import Scheme
 from rsbounds.semielastic import KNNSigma
@@ -61,8 +62,9 @@ def sigma_networks(bench: Bench) -> list[Price]:
         if sigma == SIGMA:
             for method in ("integrated", "paper"):
                 more: Any = {"p_min": P_MIN, "classes": 10} if method == "paper" else {}
-                theory = level.scheme(COMPONENTS, method=method, **more)
-                bench.again(row, f"sigma network, {sigma:g}, {method}", theory.radius, keep=True)
+                more |= {"lip": level.lip, "sigma_min": level.sigma_min, "dim": COMPONENTS}
+                theory = partial(radius_of, method=method, **more)
+                bench.again(row, f"sigma network, {sigma:g}, {method}", theory, keep=True)
 
         def at(dim: int, *, free: bool, level: rst.SigmaNetwork = level) -> Scheme:
             return schemes.lipschitz(_nowhere, 0.0 if free else level.lip, level.sigma_min, dim)
@@ -71,6 +73,11 @@ def sigma_networks(bench: Bench) -> list[Price]:
         still, _ = with_levels(bench.data, mean, free=False)
         found.append(price(bench, row, at, still_row(bench, still, mean)))
     return found
+
+
+def radius_of(z_a: float, sigma: float, z_b: float, **how: Any) -> float:
+    """The radius of another theorem for the same noise level."""
+    return float(lipschitz.radius_of_scores(z_a, sigma, score_b=z_b, **how))
 
 
 def still_row(bench: Bench, net: nn.Module, sigma: float) -> Row:
