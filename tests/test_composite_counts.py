@@ -59,12 +59,12 @@ def test_one_level_is_the_pair_and_cohen():
     counts = [[830, 100, 60]]
     found = certify_counts(Rule([0.5], [[Cond("margin", 0)]]), counts, counts, 1000, 0.001)
     z_a, z_b = pair_bounds(830, 100, 1000, 0.001, scores=True)
-    assert (found.score, found.score_b) == (z_a, z_b)
+    assert (found.z_a, found.z_b) == (z_a, z_b)
     assert found.radius == pytest.approx(0.25 * (z_a - z_b), rel=1e-14)
     assert (found.p_a, found.count, found.n) == (pair_bounds(830, 100, 1000, 0.001)[0], 830, 1000)
     found = certify_counts(Rule([0.5], [[Cond("score", 0)]]), counts, counts, 1000, 0.001)
     assert found.radius == pytest.approx(0.5 * lower_bound(830, 1000, 0.001, scores=True))
-    assert found.score_b == -found.score
+    assert found.z_b == -found.z_a
 
 
 def test_never_above_the_radius_of_the_truth_but_for_its_level():
