@@ -144,7 +144,9 @@ def driver(rows: int) -> tuple[float, float, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.tsv")
         start, early = time.perf_counter(), 0.0
-        with Writer(path, Manifest(method="gaussian", procedure=Procedure(n=N))) as writer:
+        with Writer(
+            path, Manifest(method="gaussian", procedure=Procedure(n=N), data={"inputs": rows})
+        ) as writer:
             for i in range(rows):
                 if i == rows // 10:
                     early = resident()
