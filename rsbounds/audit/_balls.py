@@ -88,7 +88,7 @@ def _integral(x: Arb, nc: Arb, mu: Arb, c: Arb, lower: bool) -> Arb:
     rest = size / q * (2 / h + 1) + height(arb(2)) * (1 + (arb(5) / 4) ** (mu / 2) / (h * mu))
     total = (total + _about(rest)) * h / arb.pi() * _exponential(c, x, nc, mu)
     p = total if lower else -total
-    for other in ((c * (1 - reach)).mid(), (c * (1 + wide)).mid()):
+    for other in ((c - c * reach).mid(), (c + c * wide).mid()):
         ratio = (-2 * arb.pi() * abs(other - c) / (c * h)).exp()
         p += _about(_exponential(other, x, nc, mu) * ratio / (1 - ratio))
         if other <= 1 if lower else other >= 1:
