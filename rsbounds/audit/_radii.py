@@ -21,7 +21,12 @@ _EQUAL = 2.0**-100  # a level nearer to sigma is taken to be so far away: at mos
 
 
 def proved(
-    method: str, parameters: Parameters, sigma: float, radius: float, z_a: float, z_b: float | None
+    method: str,
+    parameters: Parameters,
+    sigma: float,
+    radius: float,
+    z_a: float,
+    z_b: float | None = None,
 ) -> bool:
     """Whether scores z_a and z_b (None: -z_a) certify the radius."""
     import flint
