@@ -46,6 +46,16 @@ def murderous():
         return here(batch)
     return call
 
+def careful(share):
+    from rsbounds.schemes import Scheme
+    class Careful(Scheme):
+        name = "careful"
+        def sigma(self, x):
+            return 0.5
+        def radius(self, z_a, sigma, z_b=None):
+            return max(share * sigma * z_a, 0.0)
+    return Careful({"share": share})
+
 def noise():
     import torch
     from rsbounds.torch import FixedNoise
@@ -65,9 +75,9 @@ def failing():
     return call
 """
 COUNT = 24
-# methods of others, in the models' file and of another package: model and options
+# methods of others, in the models' file: model and options
 OTHERS = [
-    ("linear", "--method careful --sigma 0.5 --share 0.25"),
+    ("linear", "--method model:careful --method-args share=0.25"),
     pytest.param("seeded", "--method model:noise", marks=pytest.mark.slow),
     pytest.param("seeded", "--method model:levels", marks=pytest.mark.slow),
 ]
@@ -91,7 +101,7 @@ def words(
 
 def environment() -> dict[str, str]:
     root = str(Path(__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (root, "site", os.environ.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "RAY"))}
     return kept | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
 

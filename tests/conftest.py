@@ -9,7 +9,6 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-import anothers_method
 import cluster_runs as runs
 import mpmath
 import pytest
@@ -74,7 +73,6 @@ def of_one_process(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., li
             pytest.skip("needs torch")
         folder = tmp_path_factory.mktemp("others")
         runs.prepare(folder)
-        anothers_method.install(folder)
         done = runs.run(folder=folder, model=model, method=method)
         assert done.returncode == 0, done.stderr
         return runs.without_time(folder / "out.tsv")

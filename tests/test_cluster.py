@@ -8,7 +8,6 @@ import signal
 import sys
 from functools import partial
 
-import anothers_method
 import cluster_runs as runs
 import numpy as np
 import pytest
@@ -262,7 +261,6 @@ def test_ray_is_not_started_before_it_is_needed():
 def test_methods_of_others_reach_the_workers(tmp_path, of_one_process, model, method):
     expected = of_one_process(model, method)
     runs.prepare(tmp_path)
-    anothers_method.install(tmp_path)
     more = ("--processes", "2", "--threads", "1")
     done = runs.run(*more, folder=tmp_path, out="dealt.tsv", model=model, method=method)
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 
-import anothers_method
 import cluster_runs as runs
 import pytest
 
@@ -136,11 +135,8 @@ def test_an_address_that_does_not_answer_is_one_line(work):
 def test_methods_of_others_reach_the_actors(tmp_path, address, of_one_process, model, method):
     expected = of_one_process(model, method)
     runs.prepare(tmp_path)
-    anothers_method.install(tmp_path)
-    # a package installed after a cluster began is not found there: that one gets its own
-    flags, env = (RAY, None) if "careful" in method else (("--ray", address, *RAY[1:]), TOKEN)
-    known = {"out": "ray.tsv", "model": model, "method": method}
-    done = runs.run(*flags, folder=tmp_path, env=env, **known)
+    known = {"out": "ray.tsv", "model": model, "method": method, "env": TOKEN}
+    done = runs.run("--ray", address, *RAY[1:], folder=tmp_path, **known)
     assert done.returncode == 0, done.stderr
     assert runs.without_time(tmp_path / "ray.tsv") == expected
 

@@ -133,7 +133,7 @@ def test_an_asserted_envelope_stays_asserted(work):
     models(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
     known = {"method": "lipschitz", "sigma_function": "models:half", "lip": 0.01, "sigma_min": 0.25}
     assert main(arguments(**known, sigma=None, out="lip.tsv")) == 0
-    again = ["recertify", "lip.tsv", "--out", "other.tsv", "--method", "lipschitz-integrated"]
+    again = ["recertify", "lip.tsv", "--out", "other.tsv", "--alpha", "0.01"]
     assert main(again) == 0
     assert main(["verify", "other.tsv"]) == 0
     scopes = {line.split("\t")[11] for line in Path("other.tsv").read_text().splitlines()[1:]}

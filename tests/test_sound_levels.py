@@ -224,13 +224,6 @@ def test_sound_noise_refuses_levels_whose_rounding_nobody_bounded(task):
     task(sampler, np.zeros(36), schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 36), n=10, **more)
 
 
-@pytest.mark.parametrize("method", ["integrated", "paper"])
-def test_the_smaller_lipschitz_radii_have_no_sound_form(method):
-    more = {"p_min": 1e-3, "classes": 2} if method == "paper" else {}
-    with pytest.raises(ValueError, match="rounding is for method 'exact' alone"):
-        schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 4, method=method, rounding=1e-12, **more)
-
-
 @pytest.mark.parametrize("rounding", [-1e-12, 0.1, np.nan])
 def test_rounding_near_the_floor_is_refused(rounding):
     with pytest.raises(ValueError, match="rounding"):

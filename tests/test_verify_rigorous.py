@@ -13,7 +13,7 @@ import pytest
 from mpmath import mp
 
 from rsbounds import oracle, schemes
-from rsbounds.certify import certify_counts
+from rsbounds.certify import Procedure, certify_counts
 from rsbounds.cli import _rigorous, _tails, main
 from rsbounds.results import Manifest, Row, write
 
@@ -22,26 +22,18 @@ SIGMA = {"lip": 0.05, "sigma_min": 0.25, "dim": 784}
 SCHEMES = {
     "gaussian": schemes.gaussian(0.5),
     "gaussian in linf": schemes.gaussian(0.5, norm=float("inf"), dim=784),
-    "anisotropic": schemes.METHODS["anisotropic"].scheme(lambda x: 0.5, SHAPED),
-    "semi-elastic": schemes.METHODS["semi-elastic"].scheme(
-        lambda x: 0.5, {"rate": 0.01, "dim": 784}
-    ),
-    "semi-elastic, sound": schemes.METHODS["semi-elastic"].scheme(
-        lambda x: 0.5, {"rate": 0.01, "dim": 784, "slack": 2e-14}
-    ),
+    "anisotropic": schemes.Anisotropic(SHAPED),
+    "semi-elastic": schemes.SemiElastic({"rate": 0.01, "dim": 784}),
+    "semi-elastic, sound": schemes.SemiElastic({"rate": 0.01, "dim": 784, "slack": 2e-14}),
     "lipschitz, sound": schemes.lipschitz(lambda x: 0.5, 0.05, 0.25, 784, rounding=1e-13),
-    "no rate": schemes.METHODS["semi-elastic"].scheme(lambda x: 0.5, {"rate": 0.0, "dim": 784}),
+    "no rate": schemes.SemiElastic({"rate": 0.0, "dim": 784}),
     "lipschitz": schemes.lipschitz(lambda x: 0.5, 0.05, 0.25, 784),
     "at the floor": schemes.lipschitz(lambda x: 0.5, 0.05, 0.5, 784),
-    "range": schemes.METHODS["range"].scheme(
-        lambda x: 0.5, {"sigma_min": 0.499, "sigma_max": 0.501, "dim": 784}
+    "range": schemes.Range({"sigma_min": 0.499, "sigma_max": 0.501, "dim": 784}),
+    "generator, sound": schemes.Generator(
+        SIGMA | SHAPED | {"mean_lip": 0.5, "slack": 1e-13, "shift": 1e-12}
     ),
-    "generator, sound": schemes.METHODS["generator"].scheme(
-        lambda x: 0.5, SIGMA | SHAPED | {"mean_lip": 0.5, "slack": 1e-13, "shift": 1e-12}
-    ),
-    "generator": schemes.METHODS["generator"].scheme(
-        lambda x: 0.5, SIGMA | SHAPED | {"mean_lip": 0.5}
-    ),
+    "generator": schemes.Generator(SIGMA | SHAPED | {"mean_lip": 0.5}),
 }
 COUNTS = [(9900, 60), (5100, 4000), (4500, 700), (5100, 4900), (10000, 0), (300, 200)]
 N = 10_000
@@ -58,11 +50,11 @@ def run(
         found = certify_counts(scheme, 0.5, (60, 40), counts, index=i, **known)
         rows.append(Row.of(i, 0, found, 0.1))
     manifest = Manifest(
-        method=scheme.method,
+        method=scheme.name,
         scope=scheme.scope,
         parameters=dict(scheme.parameters),
         data={"inputs": len(rows)},
-        **known,
+        procedure=Procedure(**known),
     )
     write(path, manifest, rows)
     return manifest, rows

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds._numerics.checks import count, whole
-from rsbounds.certify._procedure import BOUND, check_level
 from rsbounds.certify._progress import Progress
 from rsbounds.certify._tally import Tally
 from rsbounds.certify._tasks import Counts, task
 from rsbounds.certify._work import Crew, Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
-from rsbounds.loading import as_data, check_labels, file_hash
+from rsbounds.loading import as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
+from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer, manifest_path, sparse_counts
 from rsbounds.schemes import Scheme
 
@@ -35,7 +35,7 @@ def certify_dataset(
     n: int = 100_000,
     alpha: float = 0.001,
     seed: int = 0,
-    bound: str = BOUND,
+    bound: str = "clopper-pearson",
     runner_up: bool | None = None,
     target_radius: float | None = None,
     skip: int = 1,
@@ -108,21 +108,18 @@ def certify_dataset(
     >>> [row.predict for row in found.rows], found.clean_accuracy()
     ([0, 1], 1.0)
     """
-    check_level(alpha, bound)
-    count("n0", n0, 1), count("n", n, 1), count("skip", skip, 1), whole("max", max, -1)
+    _require_place(out)
+    runner_up = _settled(out, runner_up)
+    procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
+    count("skip", skip, 1), whole("max", max, -1)
     if out is not None and (BOUNDS[bound].difference_only or BOUNDS[bound].evidence != "counts"):
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
-    _require_place(out)
     source = as_data(data)
-    runner_up = _settled(out, runner_up)
-    bound = bound if target_radius is None else "anytime"
-    numbers: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
-    numbers |= {"bound": bound, "runner_up": runner_up, "target_radius": target_radius}
     elsewhere = isinstance(model, Crew)
-    job = task(_elsewhere if elsewhere else model, scheme, **numbers)
+    job = task(_elsewhere if elsewhere else model, scheme, procedure)
     work: Work = Here(job, source, skip_corrupt)
     if elsewhere:
-        work = model.begin(numbers, facts(job, source), skip_corrupt)
+        work = model.begin(procedure, facts(job, source), skip_corrupt)
     selected = range(0, len(source) if max < 0 else min(max, len(source)), skip)
     manifest = Manifest(
         model=dict(describe or {}),
@@ -130,11 +127,11 @@ def certify_dataset(
         method=job.method,
         scope=job.scope,
         parameters=dict(job.parameters),
+        procedure=procedure,
         engine=dict(engine or {}),
         shard=shard,
         versions=versions(),
         run=dict(run or {}),
-        **numbers,
     )
     indices = list(manifest.indices())
     probe = selected[:: len(selected) // PROBES + 1]
@@ -170,7 +167,6 @@ def certify_dataset(
     if out is None:
         return Results("", tuple(rows(set())), "", manifest)
     path = Path(out)
-    manifest = _as_before(path, manifest, source)
     options: dict[str, Any] = {"accept_change": accept_change, "lock": lock}
     with Writer(path, manifest, further=job.further, **options) as writer:
         if not accept_change:
@@ -235,28 +231,8 @@ def _settled(out: str | os.PathLike[str] | None, runner_up: bool | None) -> bool
     if runner_up is not None:
         return runner_up
     if out is not None and manifest_path(Path(out)).exists():
-        return Manifest.read(Path(out)).runner_up
+        return Manifest.read(Path(out)).procedure.runner_up
     return True
-
-
-def _as_before(path: Path, manifest: Manifest, source: Any) -> Manifest:
-    """The manifest in the terms of format 1, where such a file is resumed."""
-    if not manifest_path(path).exists():
-        return manifest
-    old = Manifest.read(path)
-    file = Path(str(source.name))
-    if old.format != 1 or "sha256" not in old.data or not file.is_file():
-        return manifest
-    own = {key: manifest.data[key] for key in ("skip", "max", "inputs")}
-    model = manifest.model
-    if isinstance(old.model, Mapping):
-        model = {key: model.get(key) for key in old.model}
-    engine = {key: manifest.engine.get(key) for key in old.engine}
-    versions = {key: manifest.versions.get(key) for key in old.versions}
-    data = {"sha256": file_hash(file), **own}
-    return replace(
-        manifest, data=data, model=model, engine=engine, versions=versions, probe={}, format=1
-    )
 
 
 def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> None:

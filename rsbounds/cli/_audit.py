@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from math import inf, isnan
+from collections.abc import Iterator
+from math import inf
 from typing import Any
-
-import numpy as np
 
 from rsbounds._numerics.checks import choice, number, whole
 from rsbounds.certificate import ABSTAIN, ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
@@ -29,41 +26,23 @@ def check_manifest(manifest: Manifest) -> None:
     method = METHODS[choice("method", manifest.method, tuple(METHODS))]
     if not isinstance(manifest.scope, str):
         raise ValueError(f"scope must be text; got {manifest.scope!r}")
-    for section in ("parameters", "data"):
-        part = getattr(manifest, section)
-        if not isinstance(part, Mapping):
-            raise ValueError(f"{section} must be an object; got {part!r}")
-    for name, domain in method.parameters.items():
-        if name in manifest.parameters or name in method.required:
-            _number(f"parameters.{name}", manifest.parameters.get(name), domain)
+    method.check(manifest.parameters)
     if manifest.engine.get("sound_noise") and not method.sound:
         for name in ("slack", "shift"):
-            if name in method.parameters and name not in manifest.parameters:
+            if name in method.domains and name not in manifest.parameters:
                 raise ValueError(f"engine.sound_noise needs parameters.{name}; there is none")
     if manifest.method == "composite":
         Rule.from_dict(manifest.parameters.get("rule", {}))
     for name, low in _COUNTS.items():
         if name in manifest.data:
             number(f"data.{name}", whole(f"data.{name}", manifest.data[name], low))
-    _number("alpha", manifest.alpha, Domain(0.0, 1.0, "neither"))
+    procedure = manifest.procedure
     for name, high in (("n", MAX_N), ("n0", MAX_N), ("seed", 10**18)):
-        value = getattr(manifest, name)
-        whole(name, value, 0 if name == "seed" else 1)
-        _number(name, value, Domain(0, high))
-    if manifest.target_radius is not None:
-        _number("target_radius", manifest.target_radius, Domain(0.0, float("inf"), "neither"))
+        Domain(0, high).one(name, getattr(procedure, name))
     from rsbounds.oracle import certificates
 
-    choice("bound", manifest.bound, tuple(certificates.BOUNDS))
-    if not isinstance(manifest.runner_up, bool):
-        raise ValueError(f"runner_up must be true or false; got {manifest.runner_up!r}")
+    choice("bound", procedure.bound, tuple(certificates.BOUNDS))
     manifest.share()
-
-
-def _number(name: str, value: Any, domain: Domain) -> None:
-    domain.one(name, value)
-    if np.ndim(value):
-        raise ValueError(f"{name} must be one number; got {value!r}")
 
 
 def findings(row: Row, manifest: Manifest) -> Iterator[str]:
@@ -93,20 +72,20 @@ def _composite(row: Row, manifest: Manifest) -> Iterator[str]:
         yield f"has counts of {len(select)} and {len(counts)} stages, the rule has {stages}"
         return
     for k, drawn in enumerate(select):
-        if sum(drawn) > manifest.n0:
-            yield f"stage {k}: selection counts sum to {sum(drawn)} of n0 = {manifest.n0}"
+        if sum(drawn) > manifest.procedure.n0:
+            yield f"stage {k}: selection counts sum to {sum(drawn)} of n0 = {manifest.procedure.n0}"
             return
     for k, drawn in enumerate(counts):
-        if drawn is not None and sum(drawn) > manifest.n:
-            yield f"stage {k}: counts sum to {sum(drawn)} of n = {manifest.n}"
+        if drawn is not None and sum(drawn) > manifest.procedure.n:
+            yield f"stage {k}: counts sum to {sum(drawn)} of n = {manifest.procedure.n}"
             return
     rule = composite.Rule.from_dict(manifest.parameters["rule"])
-    plan = composite.plan(rule, select, manifest.n, manifest.alpha)
+    plan = composite.plan(rule, select, manifest.procedure.n, manifest.procedure.alpha)
     if row.predict not in (plan.cls, ABSTAIN):
         yield f"predicts {row.predict}, but selected {plan.cls}"
     if (row.radius > 0) != (row.predict != ABSTAIN):
         yield f"predicts {row.predict} with radius {row.radius}"
-    drawn_at = manifest.n, manifest.alpha
+    drawn_at = manifest.procedure.n, manifest.procedure.alpha
     known = {"rule": manifest.parameters["rule"], "plan": plan.to_dict(), "counts": counts}
     known |= dict(zip(("n", "alpha"), drawn_at, strict=True))
 
@@ -149,8 +128,7 @@ def stage_counts(row: Row) -> tuple[list[Any], list[Any]]:
 def _mismatches(row: Row, manifest: Manifest) -> Iterator[str]:
     """What contradicts the manifest or the row itself."""
     stated = {"method": manifest.method, "scope": manifest.scope}
-    if manifest.format > 1:
-        stated["bound"] = _bound(manifest)
+    stated["bound"] = manifest.procedure.bound
     for key, value in stated.items():
         if getattr(row, key) != value:
             yield f"{key} is {getattr(row, key)!r}, {value!r} in the manifest"
@@ -160,7 +138,7 @@ def _mismatches(row: Row, manifest: Manifest) -> Iterator[str]:
     elif row.scope not in (own.scope, *_WEAKER):
         yield f"scope is {row.scope!r}, which no scheme of method {own.name} has"
     parameters = manifest.parameters
-    norm = parameters.get("norm", 2.0) if "norm" in own.parameters else 2.0
+    norm = parameters.get("norm", 2.0) if "norm" in own.domains else 2.0
     if manifest.method == "gaussian" and row.sigma != parameters["sigma"]:
         yield f"sigma is {row.sigma}, {parameters['sigma']} in the manifest"
     if not row.sigma >= parameters.get("sigma_min", 0.0):
@@ -177,23 +155,18 @@ def _mismatches(row: Row, manifest: Manifest) -> Iterator[str]:
 
 def _evidence(row: Row, manifest: Manifest) -> Iterator[str]:
     """What contradicts the numbers of samples."""
-    if manifest.target_radius is None and row.n != manifest.n:
-        yield f"n is {row.n}, {manifest.n} in the manifest"
-    if not row.n <= manifest.n:
-        yield f"n is {row.n}, at most {manifest.n} in the manifest"
+    if manifest.procedure.target_radius is None and row.n != manifest.procedure.n:
+        yield f"n is {row.n}, {manifest.procedure.n} in the manifest"
+    if not row.n <= manifest.procedure.n:
+        yield f"n is {row.n}, at most {manifest.procedure.n} in the manifest"
     if not 0 <= row.count <= row.n:
         yield f"count is {row.count} of {row.n}"
-    if manifest.format == 1:
-        if row.select or row.counts:
-            yield "holds full counts, which a file of format 1 does not"
-        if row.void or not (isnan(row.z_a) and isnan(row.z_b)):
-            yield "holds scores or void samples, which a file of format 1 does not"
-        return
-    if not sum(row.select) <= manifest.n0:
-        yield f"selection counts sum to {sum(row.select)}, n0 is {manifest.n0} in the manifest"
+    if not sum(row.select) <= manifest.procedure.n0:
+        n0 = manifest.procedure.n0
+        yield f"selection counts sum to {sum(row.select)}, n0 is {n0} in the manifest"
     if not sum(row.counts) <= row.n:
         yield f"counts sum to {sum(row.counts)} of {row.n}"
-    if row.void != manifest.n0 - sum(row.select) + row.n - sum(row.counts):
+    if row.void != manifest.procedure.n0 - sum(row.select) + row.n - sum(row.counts):
         yield f"void is {row.void}, which the counts and numbers of samples contradict"
     top = _top(row)
     if row.predict not in (top, ABSTAIN):
@@ -213,11 +186,8 @@ def _claims(row: Row, manifest: Manifest) -> Iterator[str]:
         if row.predict != ABSTAIN or row.radius > 0 or row.p_a > 0 or row.z_a > -inf:
             yield f"predicts {row.predict} with radius {row.radius} from no samples"
         return
-    if manifest.format == 1:
-        z_a, z_b = _inferred(manifest, row.count, row.n), None
-    else:
-        yield from _bounds(row, manifest)
-        z_a, z_b = mp.mpf(row.z_a), None if row.z_b == -row.z_a else mp.mpf(row.z_b)
+    yield from _bounds(row, manifest)
+    z_a, z_b = mp.mpf(row.z_a), None if row.z_b == -row.z_a else mp.mpf(row.z_b)
     if not mp.mpf(row.p_a) <= oracle.ndtr(z_a, dps=DIGITS + 10) and not _proves(row, manifest):
         yield f"p_a is {row.p_a}, above the truth {mp.nstr(oracle.ndtr(z_a, dps=20), 17)}"
     leads = z_a > (-z_a if z_b is None else z_b)
@@ -228,7 +198,7 @@ def _claims(row: Row, manifest: Manifest) -> Iterator[str]:
         known = (manifest.parameters, row.sigma, radius, z_a, z_b)
         return certificates.exceeds(manifest.method, *known, dps=DIGITS)
 
-    target = manifest.target_radius
+    target = manifest.procedure.target_radius
     if target is not None and row.radius not in (0.0, target):
         yield f"radius is {row.radius}, neither 0 nor the target {target}"
     if row.radius > 0 and above(row.radius):
@@ -245,9 +215,9 @@ def _proves(row: Row, manifest: Manifest) -> bool:
 
     from rsbounds import oracle
 
-    alpha = mp.mpf(manifest.alpha) / (2 if manifest.runner_up else 1)
+    alpha = mp.mpf(manifest.procedure.alpha) / (2 if manifest.procedure.runner_up else 1)
     z, u = oracle.ndtri(row.p_a, dps=DIGITS + 10), _uniform(manifest, row.idx, 0)
-    return bool(_excess(_bound(manifest), row.count, row.n, z, alpha, u) <= 0)
+    return bool(_excess(manifest.procedure.bound, row.count, row.n, z, alpha, u) <= 0)
 
 
 def _bounds(row: Row, manifest: Manifest) -> Iterator[str]:
@@ -256,9 +226,9 @@ def _bounds(row: Row, manifest: Manifest) -> Iterator[str]:
 
     counts = row.counts
     top = _top(row)
-    alpha = mp.mpf(manifest.alpha)
+    alpha = mp.mpf(manifest.procedure.alpha)
     ends = [("z_a", row.z_a, row.count, 0)]
-    if manifest.runner_up:
+    if manifest.procedure.runner_up:
         alpha /= 2
         rest = max((c for k, c in enumerate(counts) if k != top), default=0)
         if row.z_b != -row.z_a:
@@ -267,7 +237,7 @@ def _bounds(row: Row, manifest: Manifest) -> Iterator[str]:
         yield f"z_b is {row.z_b}, not -z_a as without runner-up"
     for name, z, count, place in ends:
         said, u = f"{name} is {getattr(row, name)}", _uniform(manifest, row.idx, place)
-        known = (_bound(manifest), count, row.n)
+        known = (manifest.procedure.bound, count, row.n)
         if _excess(*known, z, alpha, u) > 0:
             yield f"{said}, on the unsafe side of what {count} of {row.n} show"
         elif not _excess(*known, z + _LOST * (1 + abs(z)), alpha, u) > 0:
@@ -282,26 +252,10 @@ def _excess(*known: Any) -> Any:
 
 def _uniform(manifest: Manifest, index: int, place: int) -> float | None:
     """The number of a randomized bound, and the opposite one for its other end."""
-    if manifest.bound != "randomized":
+    if manifest.procedure.bound != "randomized":
         return None
-    u = 1.0 - stream(manifest.seed, index, Phase.BOUND).random()
+    u = 1.0 - stream(manifest.procedure.seed, index, Phase.BOUND).random()
     return u if place == 0 else 1.0 - u + 2.0**-53
-
-
-@lru_cache(maxsize=4096)
-def _score(bound: str, count: int, n: int, alpha: float) -> Any:
-    from rsbounds.oracle import certificates
-
-    return certificates.bound_score(bound, count, n, alpha, dps=DIGITS)
-
-
-def _inferred(manifest: Manifest, count: int, n: int) -> Any:
-    """The score that a row of format 1 leaves to be computed again."""
-    return _score(_bound(manifest), count, n, float(manifest.alpha))
-
-
-def _bound(manifest: Manifest) -> str:
-    return manifest.bound if manifest.target_radius is None else "anytime"
 
 
 def _top(row: Row) -> int:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from rsbounds import loading
 from rsbounds.cli import _engine, _options, _user_scheme
 from rsbounds.composite import Rule
 from rsbounds.loading import Data, Loaded
-from rsbounds.schemes import METHODS, Scheme, find, registered
+from rsbounds.schemes import Scheme
 
 
 def built(
@@ -46,15 +44,8 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
     if _options.is_code(args.method):
         found = by_code(args.method, args.method_args, given.dim, given.sound)
     else:
-        method = find(args.method)
-        assert method.build is not None
-        if method.name in METHODS:
-            found = method.build(options, given)
-        else:
-            found = _anothers(
-                args.method, partial(method.build, options, given), options, given.dim
-            )
-    fixed = isinstance(found, Rule) or found.method == "gaussian"
+        found = _options.method(args.method).from_options(options, given)
+    fixed = isinstance(found, Rule) or found.name == "gaussian"
     if args.sound_noise and isinstance(found, Scheme) and not found.sound:
         raise ValueError(
             "--sound-noise needs a scheme whose radius allows for the rounding of sigma(x); that "
@@ -81,20 +72,6 @@ def no_denoiser(method: str) -> str:
         "--denoiser has one timestep, that of a fixed noise level: it goes with --method gaussian "
         f"or composite; got {method}"
     )
-
-
-def _anothers(
-    name: str, build: Callable[[], Any], options: dict[str, Any], dim: int
-) -> Scheme | Rule:
-    """What the method that another package registers builds."""
-    what, point = f"--method {name}", registered()[name]
-    made = loading.guarded(what, build)
-    if isinstance(made, Scheme) and made.method == name:  # as recertify will
-        made = replace(made, radius=_user_scheme.radius(what, find(name), made.parameters))
-    code = {"entry_point": point.value, "options": {k: str(v) for k, v in options.items()}}
-    if point.dist is not None:
-        code |= {"package": point.dist.name, "version": point.dist.version}
-    return _user_scheme.scheme(what, made, code, dim, sound=False)
 
 
 def classifiers(args: argparse.Namespace, loaded: Loaded, found: Scheme | Rule) -> list[Loaded]:

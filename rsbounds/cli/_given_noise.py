@@ -16,7 +16,7 @@ from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _build, _engine, _options
 from rsbounds.loading import Data
 from rsbounds.results import Manifest, Row
-from rsbounds.schemes import METHODS, Method, Scheme
+from rsbounds.schemes import METHODS, Scheme
 
 _GIVEN = ("anchors", "sigma_function", "noise")
 _SAME = 1e-6  # relative: what float32 on another machine may differ by
@@ -87,7 +87,7 @@ def stated(found: Scheme | None, manifest: Manifest, as_seen: bool) -> list[str]
     inputs were, as the model sees them.
     """
     method = METHODS[manifest.method]
-    rests_on = [k for k in method.parameters if k in manifest.parameters and k not in _CHOSEN]
+    rests_on = [k for k in method.domains if k in manifest.parameters and k not in _CHOSEN]
     if method.name not in _FIXED:
         rests_on.append("sigma")
     shown = {"dim"} if as_seen else set()
@@ -135,8 +135,7 @@ def _same_bounds(args: argparse.Namespace, manifest: Manifest, found: Scheme) ->
 
 
 def _built(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme:
-    method = _builder(manifest)
-    assert method.build is not None  # it has options
+    method = METHODS[manifest.method]
     known = {**manifest.parameters, **{name: getattr(args, name) for name in _GIVEN}}
     shape = _engine.first(data, skip_corrupt=True).shape
     given = _build.Given(shape, "slack" in manifest.parameters)
@@ -153,24 +152,17 @@ def _built(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme:
             f"{', '.join(lacking)}"
         )
     options = {option.name: known.get(option.name, option.default) for option in method.options}
-    return method.build(options, given)
+    return method.from_options(options, given)
 
 
 def _bounds(manifest: Manifest) -> set[str]:
     """Parameters that sigma(x) tells: dim is the data's, what else there is the method's own."""
-    own, built = METHODS[manifest.method], _builder(manifest)
-    return (own.parameters.keys() & built.parameters.keys()) - {"dim"}
+    return METHODS[manifest.method].domains.keys() - {"dim"}
 
 
 def _names(manifest: Manifest) -> list[str]:
-    return [o.name for o in _builder(manifest).options if o.name in _GIVEN]
+    return [o.name for o in METHODS[manifest.method].options if o.name in _GIVEN]
 
 
 def _flags(manifest: Manifest) -> str:
     return " and ".join(map(_options.flag, _names(manifest)))
-
-
-def _builder(manifest: Manifest) -> Method:
-    """The method that builds sigma(x): another radius of the same law has no options."""
-    method = METHODS[manifest.method]
-    return method if method.options else METHODS.get(method.name.split("-")[0], method)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rsbounds._numerics.checks import real
 from rsbounds.confidence import BOUNDS
-from rsbounds.schemes import METHODS, Method, Option, find, registered
+from rsbounds.schemes import METHODS, Option, Scheme
 
 #: Methods that the command line can construct.
-BUILT: Mapping[str, Method] = {m.name: m for m in METHODS.values() if m.build is not None}
+BUILT: Mapping[str, type[Scheme]] = {m.name: m for m in METHODS.values() if m.options}
 
 #: Bounds whose rows a file can hold and ``verify`` can check.
 COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts" and not b.difference_only)
@@ -29,18 +30,6 @@ def add(parser: Any, option: Option, *, required: bool = False) -> None:
 def distinct(options: Iterable[Option]) -> list[Option]:
     """One of each flag, in the order met."""
     return list({option.flag: option for option in reversed(list(options))}.values())[::-1]
-
-
-def extend(parser: argparse.ArgumentParser, name: str) -> None:
-    """Take the options of a method that another package registers."""
-    if name in METHODS or is_code(name) or name not in registered():
-        return  # of an unknown one the command says so
-    shared = {option.flag for method in BUILT.values() for option in method.options}
-    for option in find(name).options:
-        if option.flag not in parser._option_string_actions:
-            add(parser, option)
-        elif option.flag not in shared:
-            raise ValueError(f"--method {name}: its option {option.flag} is {parser.prog}'s own")
 
 
 def add_lock(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +52,15 @@ def is_code(name: str) -> bool:
     return ":" in name
 
 
+def method(name: str) -> type[Scheme]:
+    """The method of that name; ValueError with near matches if there is none."""
+    if name in METHODS:
+        return METHODS[name]
+    near = difflib.get_close_matches(name, METHODS, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(METHODS)}"
+    raise ValueError(f"the method {name!r} is unknown; {hint}")
+
+
 def check_code(args: argparse.Namespace) -> None:
     """ValueError for arguments of a callable where no code is given."""
     if args.method_args is not None and not is_code(args.method or ""):
@@ -73,10 +71,7 @@ def of_method(args: argparse.Namespace) -> dict[str, Any]:
     """The options of ``args.method`` with their defaults, or ValueError."""
     options: tuple[Option, ...] = ()
     if args.method != "composite" and not is_code(args.method):
-        method = find(args.method)
-        if method.build is None:
-            raise ValueError(f"--method {method.name} is for recertify; certify with lipschitz")
-        options = method.options
+        options = method(args.method).options
     own = {option.name: option for option in options}
     for other in distinct(option for m in BUILT.values() for option in m.options):
         if getattr(args, other.name) is not None and other.name not in own:

@@ -39,10 +39,10 @@ def redraw(
         If the command line lacks something that the run had, or has what it did not.
     """
     model = manifest.model if isinstance(manifest.model, Mapping) else {}
-    if manifest.format == 1 or "stages" in model:
+    if "stages" in model:
         raise ValueError(
-            f"--rerun: {args.file} has no counts that a model draws again: it is of format 1, or "
-            "a rule's of several runs (draw those again)"
+            f"--rerun: {args.file} has no counts that a model draws again: it is a rule's of "
+            "several runs (draw those again)"
         )
     for flag, given, had in (
         ("--noise", args.noise, manifest.method in ("anisotropic", "generator")),
@@ -63,13 +63,13 @@ def redraw(
 
 
 def _row(sampler: Sampler, manifest: Manifest, x: Any, row: Row) -> Iterator[str]:
-    seed, index = manifest.seed, row.idx
+    seed, index = manifest.procedure.seed, row.idx
 
     def draw(n: int, generator: np.random.Generator) -> Any:
         call = partial(sampler, x, row.sigma, n, generator)
         return class_counts(guarded(f"input {index}", call))
 
-    select = draw(manifest.n0, stream(seed, index, Phase.SELECT))
+    select = draw(manifest.procedure.n0, stream(seed, index, Phase.SELECT))
     had, again = sparse_counts(row.select), sparse_counts(select.tolist())
     if again != had:
         yield f"select is {had}, and drawn again {again}"
@@ -78,7 +78,9 @@ def _row(sampler: Sampler, manifest: Manifest, x: Any, row: Row) -> Iterator[str
     counts = 0 * select
     drawn = 0
     while drawn < row.n:
-        more = row.n if manifest.target_radius is None else min(step(drawn), row.n - drawn)
+        more = (
+            row.n if manifest.procedure.target_radius is None else min(step(drawn), row.n - drawn)
+        )
         counts = counts + draw(more, generator)
         drawn += more
     had, again = sparse_counts(row.counts), sparse_counts(counts.tolist())
@@ -90,7 +92,9 @@ def _listed(
     samplers: Any, rule: composite.Rule, manifest: Manifest, x: Any, row: Row
 ) -> Iterator[str]:
     """A decision list's row: the counts of all its stages."""
-    known: dict[str, Any] = {k: getattr(manifest, k) for k in ("n0", "n", "alpha", "seed")}
+    known: dict[str, Any] = {
+        k: getattr(manifest.procedure, k) for k in ("n0", "n", "alpha", "seed")
+    }
     again = partial(composite.certify, samplers, x, rule, index=row.idx, **known)
     drawn = further(guarded(f"input {row.idx}", again))
     for name in ("stage_select", "stage_counts"):

@@ -29,9 +29,7 @@ def check(manifest: Manifest) -> None:
     if manifest.method not in (*_FIXED, *_POINTS):
         covered = ", ".join((*_FIXED, *_POINTS))
         raise ValueError(f"--rigorous covers the methods {covered}; got {manifest.method}")
-    if manifest.format == 1:
-        raise ValueError("--rigorous needs the scores of the bounds, which format 1 lacks")
-    bound = manifest.bound if manifest.target_radius is None else "anytime"
+    bound = manifest.procedure.bound
     if bound != "clopper-pearson":
         raise ValueError(f"--rigorous covers the bound clopper-pearson; got {bound}")
 
@@ -51,13 +49,13 @@ def findings(row: Row, manifest: Manifest) -> Iterator[str]:
 
 
 def _scores(row: Row, manifest: Manifest) -> Iterator[str]:
-    alpha = manifest.alpha / (2 if manifest.runner_up else 1)
+    alpha = manifest.procedure.alpha / (2 if manifest.procedure.runner_up else 1)
     known = (row.count, row.n, alpha)
     if not _bound(row.z_a, "z", *known):
         yield f"not proved: z_a {row.z_a}"
     if not (exact(row.p_a) <= normal(exact(row.z_a)) or _bound(row.p_a, "p", *known)):
         yield f"not proved: p_a {row.p_a}"
-    if manifest.runner_up and row.z_b != -row.z_a:
+    if manifest.procedure.runner_up and row.z_b != -row.z_a:
         top = max(range(len(row.select)), key=lambda k: (row.select[k], -k), default=0)
         rest = max((c for k, c in enumerate(row.counts) if k != top), default=0)
         if not _bound(-row.z_b, "z", row.n - rest, row.n, alpha):

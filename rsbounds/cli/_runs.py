@@ -29,13 +29,11 @@ def read(path: Path) -> Run:
     """
     manifest = Manifest.read(path)
     rows = read_rows(path)
-    if manifest.format == 1:
-        raise ValueError(f"{path} keeps one count a row: its full counts are not known")
     if manifest.method == "composite":
         raise ValueError(
             f"{path} is of a composite: certify the runs of its levels again, with --rule"
         )
-    if manifest.target_radius is not None:
+    if manifest.procedure.target_radius is not None:
         raise ValueError(
             f"{path} was sampled until a target radius was decided: a bound for a number "
             "of samples fixed in advance would have no level on its counts"

@@ -45,7 +45,7 @@ class _Bound(NamedTuple):
 
 def _bound(manifest: Manifest) -> _Bound | None:
     """What the file states of sigma(x) everywhere; None where that is nothing."""
-    own = METHODS[manifest.method].parameters
+    own = METHODS[manifest.method].domains
     known = {k: v for k, v in manifest.parameters.items() if k in own}
     name = "rate" if "rate" in own else "lip"
     if name not in known or manifest.scope not in (*PROVEN, ASSERTED_ENVELOPE):

@@ -46,9 +46,8 @@ def add_parser(subparsers: Any) -> None:
         "--method",
         metavar="METHOD",
         default="gaussian",
-        help=f"{', '.join(_options.BUILT)}, composite, a name that another package registers "
-        "(rsbounds.schemes), or MODULE:CALLABLE, which returns a scheme, a rule, a network that "
-        "proves its bounds, or noise of a shape (gaussian)",
+        help=f"{', '.join(_options.BUILT)}, composite, or MODULE:CALLABLE, which returns a scheme, "
+        "a rule, a network that proves its bounds, or noise of a shape (gaussian)",
     )
     add("--method-args", metavar="K=V,...", help="arguments of CALLABLE, for such a --method")
     add("--rule", metavar="RULE.json", type=Path, help="decision list, for --method composite")
@@ -88,7 +87,7 @@ def add_parser(subparsers: Any) -> None:
     add("--dry-run", action="store_true", help="time one input and print what the run would cost")
     _engine.add_engine(parser)
     _cluster.add(parser)
-    _config.accept(parser, _options.extend)
+    _config.accept(parser)
     own = parser.add_argument_group("noise level")
     for option in _options.distinct(o for m in _options.BUILT.values() for o in m.options):
         if option.flag == "--sigma":
@@ -258,7 +257,7 @@ def _hints(args: argparse.Namespace, scheme: Scheme, data: Data) -> None:
             f"warning: the target radius {args.target_radius} is above the largest that n = "
             f"{args.n} samples can show for the first input, {truncated(largest, 4)}"
         )
-    if scheme.method != "gaussian":
+    if scheme.name != "gaussian":
         return
     if float(np.max(np.abs(x))) > 10 and scheme.parameters["sigma"] <= 2:
         say(

@@ -11,17 +11,14 @@ from typing import Any
 
 from rsbounds import composite
 from rsbounds._numerics.checks import real
-from rsbounds.certificate import ANOTHERS, COMPOSITE, Certificate
-from rsbounds.certify import certify_counts, further
-from rsbounds.cli import _build, _options, _runs, _user_scheme
+from rsbounds.certificate import COMPOSITE
+from rsbounds.certify import Procedure, certify_evidence, further
+from rsbounds.cli import _build, _options, _runs
 from rsbounds.loading import file_hash
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, write
-from rsbounds.schemes import METHODS, Method, Scheme, find
+from rsbounds.schemes import METHODS, Scheme
 from rsbounds.schemes._scheme import DIMENSION
-
-#: Methods of one classifier: radii from the same proven or asserted bounds of sigma(x).
-_ALIKE = {"lipschitz", "lipschitz-integrated", "lipschitz-paper"}
 
 
 def add_parser(subparsers: Any) -> None:
@@ -40,8 +37,8 @@ def add_parser(subparsers: Any) -> None:
     add("--bound", choices=_options.COUNTED, help="the confidence bound (that of the file)")
     add(
         "--method",
-        help="another radius from the same parameters; of a file whose method code returned, that "
-        "MODULE:CALLABLE",
+        metavar="MODULE:CALLABLE",
+        help="the code that returned the scheme, for a file of a method that rsbounds doesn't know",
     )
     add("--method-args", metavar="K=V,...", help="arguments of CALLABLE, for such a --method")
     add("--runner-up", choices=("on", "off"), help="bound the runner-up too (as in the file)")
@@ -68,17 +65,18 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"several files need --rule; got {len(args.files)}")
     path, manifest, rows = _runs.read(*args.files)
     scheme = _scheme(args, path, manifest, rows)
-    change: dict[str, Any] = {
-        "alpha": manifest.alpha if args.alpha is None else args.alpha,
-        "bound": args.bound or manifest.bound,
-        "runner_up": manifest.runner_up if args.runner_up is None else args.runner_up == "on",
-    }
+    old = manifest.procedure
+    procedure = replace(
+        old,
+        alpha=old.alpha if args.alpha is None else args.alpha,
+        bound=args.bound or old.bound,
+        runner_up=old.runner_up if args.runner_up is None else args.runner_up == "on",
+    )
     source = {"recertified": str(path), "sha256": file_hash(path)}
-    source |= {key: getattr(manifest, key) for key in (*change, "method")}
-    history = [*manifest.history, source]
-    change |= {"method": scheme.method, "scope": scheme.scope, "history": history}
-    new = replace(manifest, **change)
-    again = [_again(row, scheme, new) for row in rows]
+    source |= {key: getattr(old, key) for key in ("alpha", "bound", "runner_up")}
+    history = [*manifest.history, source | {"method": manifest.method}]
+    new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
+    again = [_again(row, scheme, procedure) for row in rows]
     write(args.out, new, again, lock=args.lock == "flock")
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
@@ -88,57 +86,35 @@ def _scheme(
     args: argparse.Namespace, path: Path, manifest: Manifest, rows: Sequence[Row]
 ) -> Scheme:
     """The scheme whose radii are computed, of the classifier that was sampled."""
-    name = args.method or manifest.method
+    name = manifest.method
     if not isinstance(name, str):
         raise ValueError(f"the manifest of {path} is damaged: method must be text; got {name!r}")
     if args.method is not None and _options.is_code(args.method):
-        found = _by_code(args, path, manifest)
+        scheme = _by_code(args, path, manifest)
+    elif args.method not in (None, name):
+        raise ValueError(
+            f"--method {args.method} certifies another classifier than {path}, which is of method "
+            f"{shown(name)}"
+        )
     elif name in METHODS:
-        found = _own_scheme(METHODS[name], path, manifest)
+        try:
+            scheme = METHODS[name].from_parameters(manifest.parameters)
+        except ValueError as error:
+            raise ValueError(f"the manifest of {path} is damaged: {error}") from None
+        scheme.scope = manifest.scope
     else:
-        found = _anothers(name, path, manifest, rows)
+        code = manifest.parameters.get("code", {})
+        spec = code.get("spec", "MODULE:CALLABLE") if isinstance(code, Mapping) else code
+        raise ValueError(
+            f"{path} is of method {shown(name)}, which rsbounds doesn't know: give the code that "
+            f"returned its scheme, as --method {shown(spec)}"
+        )
     for row in rows:
-        if row.norm != found.norm:
+        if row.norm != scheme.norm:
             raise ValueError(
-                f"{path}: norm of input {row.idx} is {row.norm}, {found.norm} by method {name}"
+                f"{path}: norm of input {row.idx} is {row.norm}, {scheme.norm} by method {name}"
             )
-    return found
-
-
-def _own_scheme(method: Method, path: Path, manifest: Manifest) -> Scheme:
-    lacking = sorted(method.required - manifest.parameters.keys())
-    if lacking or method.name == "composite":
-        lacking = lacking or ["--rule"]
-        raise ValueError(
-            f"--method {method.name} needs {', '.join(lacking)}, which {path} does not hold"
-        )
-    if method.name != manifest.method and not {method.name, manifest.method} <= _ALIKE:
-        raise ValueError(_another_classifier(method.name, path, manifest))
-    if "slack" in manifest.parameters and "slack" not in method.parameters:
-        raise ValueError(
-            f"--method {method.name} has no radius for sound noise, which {path} is of"
-        )
-    norm = manifest.parameters.get("norm", 2.0) if "norm" in method.parameters else 2.0
-    return replace(method.scheme(_no_level, manifest.parameters, norm), scope=manifest.scope)
-
-
-def _anothers(name: str, path: Path, manifest: Manifest, rows: Sequence[Row]) -> Scheme:
-    """The scheme of a method that another package registers."""
-    code = manifest.parameters.get("code", {})
-    try:
-        method = find(name)
-    except ValueError as error:
-        if name != manifest.method or not isinstance(code, Mapping) or "entry_point" in code:
-            raise
-        raise ValueError(
-            f"{error}; {path} is of it: give the code that returned its scheme, as --method "
-            f"{shown(code.get('spec', 'MODULE:CALLABLE'))}"
-        ) from None
-    if name != manifest.method:
-        raise ValueError(_another_classifier(name, path, manifest))
-    radius = _user_scheme.radius(f"the method {name}", method, manifest.parameters)
-    norm = rows[0].norm if rows else 2.0  # which its parameters don't tell
-    return Scheme(name, ANOTHERS, _no_level, radius, manifest.parameters, norm)
+    return scheme
 
 
 def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
@@ -149,18 +125,11 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
     if isinstance(found, composite.Rule):
         raise ValueError(f"{what} returns a rule: give it as --rule RULE.json")
     own = {k: v for k, v in found.parameters.items() if k != "code" or "code" in known}
-    scope = found.scope if found.method in METHODS else manifest.scope
-    again = replace(manifest, method=found.method, scope=scope, parameters=own)
+    scope = found.scope if found.name in METHODS else manifest.scope
+    again = replace(manifest, method=found.name, scope=scope, parameters=own)
     if differences := manifest.differences(again.normal()):
         raise ValueError(f"{what} is not what {path} was made with: {'; '.join(differences)}")
     return found
-
-
-def _another_classifier(name: str, path: Path, manifest: Manifest) -> str:
-    return (
-        f"--method {name} certifies another classifier than {path}, which is of method "
-        f"{shown(manifest.method)}: only {', '.join(sorted(_ALIKE))} share theirs"
-    )
 
 
 def _under_rule(args: argparse.Namespace) -> int:
@@ -179,10 +148,11 @@ def _under_rule(args: argparse.Namespace) -> int:
         found = first.differences(same)
         if found:
             raise ValueError(f"{path} is not of the run of {stages[0][0]}: {'; '.join(found)}")
-    alpha = first.alpha if args.alpha is None else args.alpha
+    alpha = first.procedure.alpha if args.alpha is None else args.alpha
+    procedure = replace(first.procedure, alpha=alpha, bound="clopper-pearson", runner_up=True)
     tables = [{row.idx: row for row in rows} for _, _, rows in stages]
     common = sorted(set.intersection(*map(set, tables)))
-    rows = [_listed(rule, [table[i] for table in tables], first.n, alpha) for i in common]
+    rows = [_listed(rule, [table[i] for table in tables], first.procedure.n, alpha) for i in common]
     sources = [{"recertified": str(path), "sha256": file_hash(path)} for path, _, _ in stages]
     model = {"stages": [manifest.model for _, manifest, _ in stages]}
     new = replace(
@@ -191,9 +161,7 @@ def _under_rule(args: argparse.Namespace) -> int:
         method="composite",
         scope=COMPOSITE,
         parameters={"rule": rule.to_dict()},
-        alpha=alpha,
-        bound="clopper-pearson",
-        runner_up=True,
+        procedure=procedure,
         probe={},
         history=[*first.history, *sources],
     )
@@ -214,20 +182,7 @@ def _listed(rule: composite.Rule, rows: list[Row], n: int, alpha: float) -> Row:
     return Row.of(first.idx, first.label, found, seconds, input=first.input, extra=extra)
 
 
-def _again(row: Row, scheme: Scheme, manifest: Manifest) -> Row:
-    known = {key: getattr(manifest, key) for key in ("n0", "n", "alpha", "seed", "bound")}
-    found: Certificate = certify_counts(
-        scheme,
-        row.sigma,
-        row.select,
-        row.counts,
-        index=row.idx,
-        runner_up=manifest.runner_up,
-        **known,
-    )
-    made = Row.of(row.idx, row.label, found, 0.0, input=row.input, extra=row.extra)
+def _again(row: Row, scheme: Scheme, procedure: Procedure) -> Row:
+    certificate = certify_evidence(scheme, row.sigma, row.select, row.counts, procedure, row.idx)
+    made = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
     return replace(made, time=row.time)
-
-
-def _no_level(x: Any) -> float:
-    raise AssertionError("the levels are those of the rows")

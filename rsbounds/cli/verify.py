@@ -220,7 +220,7 @@ def _left_out(manifest: Manifest, total: int) -> Iterator[Finding]:
 
 def _larger(manifest: Manifest, x: Any) -> Iterator[str]:
     """Whether an input has more numbers than the dimension that the radii are for."""
-    dim = manifest.parameters.get("dim") if "dim" in METHODS[manifest.method].parameters else None
+    dim = manifest.parameters.get("dim") if "dim" in METHODS[manifest.method].domains else None
     if dim is not None and x is not None and np.size(x) > dim:
         yield f"has {np.size(x)} numbers, dim is {dim} in the manifest"
 
@@ -249,7 +249,7 @@ def _against_data(
         if loaded is None or not inside:
             return found, stated
         redraw = _redrawn.redraw(args, loaded, data, manifest, inside[0][1].sigma, scheme)
-        chosen = Random(manifest.seed + 1).sample(inside, min(args.rerun, len(inside)))
+        chosen = Random(manifest.procedure.seed + 1).sample(inside, min(args.rerun, len(inside)))
         for line, row in chosen:
             found += ((line, row.idx, text) for text in redraw(data.input(row.idx), row))
     print(f"{args.file}: {len(chosen)} rows drawn again", file=sys.stderr)

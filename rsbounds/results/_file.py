@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from rsbounds.results._disk import Disk
 from rsbounds.results._manifest import Manifest, manifest_path
-from rsbounds.results._row import COLUMNS, FIELD, FIRST, Row
+from rsbounds.results._row import COLUMNS, FIELD, Row
 from rsbounds.results._text import naming, quoted
 
 try:
@@ -176,8 +176,7 @@ class Writer:
         self._file.seek(0)
         content = self._file.read()
         header = f"{_header(self._new)}\n".encode()
-        if any(f"{_header(c)}\n".encode().startswith(content) for c in (self._new, FIRST)):
-            # no row yet: nothing to resume
+        if header.startswith(content):  # no row yet: nothing to resume
             _replace(manifest_path(self.path), manifest.text(), self._lock)
             self._file.truncate(0)
             self._disk.write(header)

@@ -62,8 +62,6 @@ def merge(out: Path, files: Sequence[Path], *, lock: bool = True) -> tuple[int, 
         manifest = replace(Manifest.read(path), shard="0/1")
         first = first or manifest
         found = first.differences(manifest)
-        if manifest.format != first.format:
-            found.append(f"format was {first.format} and is now {manifest.format}")
         if found:
             raise ValueError(f"{path} is not of the run of {files[0]}: {'; '.join(found)}")
         history += [step for step in manifest.history if step not in history]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from rsbounds.certificate import SCOPES
 from rsbounds.results._results import Results
@@ -18,12 +17,10 @@ _SEVERAL = "several"
 def terms(file: Results) -> dict[str, str]:
     """Norm, alpha, number of samples and bound of a file; "-" where it doesn't say."""
     rows, manifest = file.rows, file.manifest
-    alpha: Any = None if manifest is None else manifest.alpha
-    samples = {row.n for row in rows} if manifest is None or not manifest.n else {manifest.n}
-    known = isinstance(alpha, int | float) and alpha > 0
+    samples = {row.n for row in rows} if manifest is None else {manifest.procedure.n}
     return {
         "norm": _one(_short(row.norm) for row in rows),
-        "alpha": _short(alpha) if known else UNKNOWN,
+        "alpha": UNKNOWN if manifest is None else _short(manifest.procedure.alpha),
         "n": _one(str(n) if n else UNKNOWN for n in samples),
         "bound": _one(row.bound for row in rows),
     }

@@ -1,4 +1,4 @@
-"""Rows of scores: whether each is its own, and alike in batches of any shape; their counts."""
+"""Rows of scores: whether each is its own, and their counts."""
 
 from __future__ import annotations
 
@@ -30,27 +30,10 @@ def require_independent(
     require_same_row(alone, among, len(batch), tolerance(scores))
 
 
-def agree(scores: torch.Tensor, others: torch.Tensor) -> bool:
-    """Whether scores of the same rows from batches of two shapes are an eighth as near as that."""
-    largest = others.abs().amax(1, keepdim=True)
-    near = (scores - others).abs() <= tolerance(scores) / 8 * largest
-    return bool((near | (scores == others) | (scores.isnan() & others.isnan())).all())
-
-
-def doubtful(scores: torch.Tensor) -> torch.Tensor:
-    """For each row, whether its class could be another if its scores moved by the tolerance."""
-    first, second = scores.topk(2, dim=1).values.T
-    sure: torch.Tensor = first - second > 2 * tolerance(scores) * scores.abs().amax(1)
-    return ~sure  # where a score is not finite too
-
-
-def tally(
-    scores: torch.Tensor, void: torch.Tensor, owner: torch.Tensor | int, owners: int
-) -> torch.Tensor:
-    """Counts of the classes for each owner of rows, shape (owners, classes)."""
+def tally(scores: torch.Tensor, void: torch.Tensor) -> torch.Tensor:
+    """Counts of the classes, shape (classes,); rows that are void or hold a NaN count for none."""
     classes = scores.shape[1]
-    void = void | scores.isnan().any(1)
-    label = scores.argmax(1).masked_fill_(void, classes) + owner * (classes + 1)
-    counts = torch.zeros(owners * (classes + 1), dtype=torch.int64, device=scores.device)
+    label = scores.argmax(1).masked_fill_(void | scores.isnan().any(1), classes)
+    counts = torch.zeros(classes + 1, dtype=torch.int64, device=scores.device)
     counts.scatter_add_(0, label, torch.ones_like(label))
-    return counts.view(owners, classes + 1)[:, :classes]
+    return counts[:classes]

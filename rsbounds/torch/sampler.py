@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import copy
-import math
 import warnings
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
-from rsbounds.sampling import Draw, block_seeds, block_size, largest_block
+from rsbounds.sampling import block_seeds, block_size
 from rsbounds.sampling.inputs import single
 from rsbounds.torch import _rows, draw
 from rsbounds.torch._device import CELLS, Counts, autocast_type, home, memory_failure
 from rsbounds.torch._prefetch import mapped
-
-_TOGETHER = 256  # rows that inputs share on a CPU: more leave its caches, and gain nothing
 
 
 class TorchSampler:
@@ -130,8 +125,6 @@ class TorchSampler:
         self._generator = torch.Generator(self.device)
         self._parts = 1
         self._rows_checked = False
-        self._shares = self._dtype in (torch.float32, torch.float64)
-        self._compared = False
 
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
@@ -141,46 +134,6 @@ class TorchSampler:
         if self._model is not self._plain:
             size = 1 << (size - 1).bit_length()
         return Counts(self._blocks(x, sigma, n, size, block_seeds(generator, -(-n // size))))
-
-    def room(self, x: Any, samples: int) -> int:
-        """How many inputs like ``x``, each of so many samples in all, share a forward pass.
-
-        As many as a block of noise has room for, on a CPU those of 256 rows at most; 1 where that
-        is fewer than four, which gain nothing, in mixed precision, for a compiled model and where
-        ``forward_batch`` or memory bounds the forward pass.
-        """
-        plain = self._autocast is None and self._model is self._plain
-        if not (self._shares and plain and self._rows is None and self._parts == 1):
-            return 1
-        largest = min(largest_block(math.prod(np.shape(x)), self._cells), self.batch)
-        if self.device.type == "cpu":
-            largest = min(largest, _TOGETHER)
-        return largest // samples if largest >= 4 * samples else 1
-
-    def together(self, draws: Sequence[Draw]) -> list[NDArray[np.int64]]:
-        """For each draw, of one block, the counts that a call with it alone returns.
-
-        The last bits of a network's scores depend on the shape of its batch, and a near-tie
-        between two classes may fall otherwise. So a draw in which two scores are nearer than
-        twice the tolerance by which a row's scores may move is classified again in a batch of its
-        own, and the first draws all are: should scores have moved by an eighth of the tolerance,
-        or later more than half of the draws be classified again, nothing is shared from then on.
-        """
-        self._require_eval()
-        places = [self._placed(each.x) for each in draws]
-        seeds = [block_seeds(each.generator, 1) for each in draws]
-        try:
-            with torch.inference_mode():
-                return self._shared(draws, places, seeds)
-        except RuntimeError as error:
-            self._shares = False
-            warnings.warn(
-                f"out of memory ({memory_failure(error)}); no forward pass is shared",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        each = zip(draws, places, seeds, strict=True)
-        return [np.asarray(Counts(self._blocks(x, d.sigma, d.n, d.n, s))) for d, x, s in each]
 
     def centre(self, x: Any) -> torch.Tensor:
         """The mean of the noisy copies; in float64 it keeps its precision until noise is added."""
@@ -208,27 +161,6 @@ class TorchSampler:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         law = draw.on_grid if self.sound_noise else draw.gaussian
         return law(x, sigma, size, seeds, self._generator)
-
-    def _shared(
-        self, draws: Sequence[Draw], places: Sequence[torch.Tensor], seeds: Sequence[list[int]]
-    ) -> list[NDArray[np.int64]]:
-        each = zip(draws, places, seeds, strict=True)
-        blocks, void = zip(*(self._noisy(x, d.sigma, d.n, s) for d, x, s in each), strict=True)
-        scores = self._scored(torch.cat([block[0] for block in blocks]))
-        sizes = [d.n for d in draws]
-        parts = list(torch.split(scores, sizes))
-        doubtful = torch.split(_rows.doubtful(scores).cpu(), sizes)
-        again = [k for k, part in enumerate(doubtful) if part.any() or not self._compared]
-        for k in again:
-            parts[k] = self._scored(blocks[k][0])
-        found = torch.cat(parts)
-        if not self._compared:
-            self._compared, self._shares = True, _rows.agree(scores, found)
-        elif 2 * len(again) > len(draws):
-            self._shares = False
-        owner = torch.arange(len(draws)).repeat_interleave(torch.tensor(sizes))
-        tally = _rows.tally(found, torch.cat(void), owner.to(self.device), len(draws))
-        return list(tally.cpu().numpy())
 
     def _blocks(
         self, x: torch.Tensor, sigma: float, n: int, size: int, seeds: list[int]
@@ -283,7 +215,7 @@ class TorchSampler:
         split = max(self._parts, -(-size // (self._rows or size)))
         parts = [part for block in noisy for part in block.tensor_split(split)]
         scores = torch.cat([self._scored(part) for part in parts])[: len(void)]
-        return _rows.tally(scores, void, 0, 1)[0]
+        return _rows.tally(scores, void)
 
     def _scored(self, part: torch.Tensor) -> torch.Tensor:
         scores = self.scores(self.forward(part), part)

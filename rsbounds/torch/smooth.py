@@ -239,9 +239,9 @@ def _scheme(sigma: Any) -> tuple[Scheme, FixedNoise | CertifiedNoise | None]:
         return sigma.scheme(), sigma
     if not isinstance(sigma, Scheme):
         return gaussian(sigma), None
-    if sigma.method in ("anisotropic", "generator"):
+    if sigma.name in ("anisotropic", "generator"):
         raise ValueError(
-            f"a scheme of method {sigma.method!r} needs its own noise: give the noise itself, "
+            f"a scheme of method {sigma.name!r} needs its own noise: give the noise itself, "
             "FixedNoise or CertifiedNoise"
         )
     return sigma, None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from torch import nn
 from rsbounds import anisotropic
 from rsbounds._numerics.checks import real
 from rsbounds.sampling import grid_noise
-from rsbounds.schemes import FIXED_NOISE, METHODS, Scheme, inner_radius
+from rsbounds.schemes import FIXED_NOISE, Anisotropic, Generator, Scheme, inner_radius
 from rsbounds.torch import draw
 from rsbounds.torch.networks._frozen import frozen
 from rsbounds.torch.networks._rounding import rounding_slacks, settle
@@ -163,7 +163,7 @@ class FixedNoise:
                 f"levels from {levels.min():.2g} to {levels.max():.2g}"
             )
 
-    @property
+    @cached_property
     def level(self) -> float:
         """The geometric mean of the levels, a float32 number."""
         return float(np.float32(self.sigma.detach().cpu().double().log().mean().exp().item()))
@@ -197,10 +197,15 @@ class FixedNoise:
 
         Nothing in it depends on how a level is rounded, so it is sound in any case.
         """
-        level = partial(_level, self.level, tuple(self.sigma.shape))
-        known = _ball(self.shape, norm)
-        scheme = METHODS["anisotropic"].scheme(level, known, norm)
-        return replace(scheme, scope=self.scope, sampler=self.sampler, law=self.law)
+        scheme = Anisotropic(_ball(self.shape, norm), level=self.level_at)
+        scheme.scope = self.scope
+        scheme.drawn_by(self)
+        return scheme
+
+    def level_at(self, x: Any) -> float:
+        """The level, the same at every input of the right shape."""
+        check_shape("x", x, tuple(self.sigma.shape))
+        return self.level
 
     def log_volume(self, score: float) -> float:
         """Logarithm of the volume of the certified ellipsoid for a normal score."""
@@ -251,20 +256,25 @@ class CertifiedNoise:
         for the rounding of the level and of the mean; ValueError where that has no bound.
         """
         kept = self._generator
-        known = {
+        parameters = {
             "lip": lipschitz_upper_bound(kept.level),
             "mean_lip": lipschitz_upper_bound(kept.mean),
             "sigma_min": kept.level.sigma_min,
             **_ball(kept.shape, norm),
         }
         if sound:
-            known |= rounding_slacks(kept)
-        level = partial(_level_at, kept, sound)
-        scheme = METHODS["generator"].scheme(level, known, norm, proven=True)
-        return replace(scheme, sampler=self.sampler, law=self.law)
+            parameters |= rounding_slacks(kept)
+        scheme = Generator(parameters, level=self.level_at, proven=True)
+        scheme.drawn_by(self)
+        return scheme
 
-
-# module-level functions, so that a scheme can be sent to another process
+    def level_at(self, x: Any) -> float:
+        """The level at one input."""
+        kept = self._generator
+        check_shape("x", x, kept.shape.shape)
+        point = torch.as_tensor(x, device="cpu").double()
+        with torch.no_grad():
+            return float(kept.level((point / kept.shape)[None]))
 
 
 def _law(kind: str, *tensors: torch.Tensor) -> str:
@@ -309,16 +319,3 @@ def _mean_at(kept: Any, u: torch.Tensor) -> torch.Tensor:
 def _mean_on_grid(kept: Any, x: Any) -> torch.Tensor:
     with torch.no_grad():
         return _mean_at(kept, torch.as_tensor(grid_noise.points(x)) / kept.shape)
-
-
-def _level(level: float, shape: tuple[int, ...], x: Any) -> float:
-    check_shape("x", x, shape)
-    return level
-
-
-def _level_at(kept: Any, sound: bool, x: Any) -> float:
-    check_shape("x", x, kept.shape.shape)
-    network: SigmaNetwork = kept.level
-    point = torch.as_tensor(grid_noise.points(x) if sound else x, device="cpu").double()
-    with torch.no_grad():
-        return float(network((point / kept.shape)[None]))

@@ -109,15 +109,7 @@ class SigmaNetwork(nn.Module):
         lipschitz_upper_bound(network)  # refuses what computes something else than its kind
         return _rounding.level(network, _rounding.UNIT)
 
-    def scheme(
-        self,
-        dim: float,
-        *,
-        method: str = "exact",
-        p_min: float | None = None,
-        classes: int | None = None,
-        sound: bool = False,
-    ) -> Scheme:
+    def scheme(self, dim: float, *, sound: bool = False) -> Scheme:
         """The scheme that certifies smoothing by this network's noise level, as it is now.
 
         Levels and bound come from one copy in float64.
@@ -126,14 +118,9 @@ class SigmaNetwork(nn.Module):
         ----------
         dim : float
             Dimension of the input, >= 1.
-        method : {"exact", "integrated", "paper"}
-            Which radius: see :func:`rsbounds.lipschitz.radius`.
-        p_min, classes : float, int
-            For method "paper" alone: the bound of the scores, and the number of classes. It
-            certifies the class scores after Remark 2's normalisation, which keeps their order.
         sound : bool
-            For sound noise and method "exact": levels at the inputs' points of the grid of 1/255,
-            in [0, 1], and radii that allow for :meth:`rounding`.
+            For sound noise: levels at the inputs' points of the grid of 1/255, in [0, 1], and
+            radii that allow for :meth:`rounding`.
 
         Returns
         -------
@@ -143,25 +130,19 @@ class SigmaNetwork(nn.Module):
         ------
         ValueError
             If there is no proven bound for ``h``, or an argument is out of its domain.
-
-        References
-        ----------
-        Bergstrom, Sager, Anderson, Theorem 3 and Remark 2 for "paper".
         """
         network = self.frozen()
-        more: dict[str, Any] = {"method": method, "p_min": p_min, "classes": classes}
+        rounding = None
         if sound:
             _rounding.settle(network)
-            more["rounding"] = SigmaNetwork.rounding(network)
+            rounding = SigmaNetwork.rounding(network)
         lip, floor = lipschitz_upper_bound(network), self.sigma_min
-        return schemes.lipschitz(partial(_level, network), lip, floor, dim, **more, proven=True)
+        level = partial(SigmaNetwork.level_at, network)
+        return schemes.lipschitz(level, lip, floor, dim, rounding=rounding, proven=True)
 
-
-# a module-level function, so that a scheme can be sent to another process
-
-
-def _level(network: SigmaNetwork, x: Any) -> float:
-    with torch.no_grad():
-        # a copy: h may begin with a module that works in place
-        batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
-        return float(network(batch))
+    def level_at(self, x: Any) -> float:
+        """The noise level at one input."""
+        with torch.no_grad():
+            # a copy: h may begin with a module that works in place
+            batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
+            return float(self(batch))
