@@ -4,7 +4,18 @@ import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 
+import hypothesis
 import pytest
+
+# Everywhere the same examples, and no example fails because the machine has much else to do;
+# `pytest --hypothesis-profile=explore` draws new ones.
+hypothesis.settings.register_profile(
+    "explore", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile(
+    "rsbounds", hypothesis.settings.get_profile("explore"), derandomize=True, database=None
+)
+hypothesis.settings.load_profile("rsbounds")
 
 if find_spec("torch") is None:
     collect_ignore_glob = ["README.md", "rsbounds/torch/*", "rsbounds/demo.py", "tests/*torch*"]

@@ -33,7 +33,7 @@ def run(*argv: str, **options: object) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     env = {**os.environ, "PYTHONPATH": path} | options.pop("env", {})
     return subprocess.run(
-        [*command(), *argv], capture_output=True, text=True, timeout=120, env=env, **options
+        [*command(), *argv], capture_output=True, text=True, timeout=600, env=env, **options
     )
 
 
@@ -115,6 +115,7 @@ def test_skip_and_max_choose_the_inputs(work):
 
 def test_kill_and_resume_gives_the_complete_set(work):
     assert main(arguments(model="models:slow", n=3000, out="whole.tsv")) == 0
+    Path("hold").touch()
     root = str(Path(__file__).parent.parent)
     with subprocess.Popen(
         [*command(), *arguments(model="models:slow", n=3000)],
@@ -124,6 +125,7 @@ def test_kill_and_resume_gives_the_complete_set(work):
             time.sleep(0.01)
             assert process.poll() is None
         process.send_signal(signal.SIGKILL)
+    Path("hold").unlink()
     before = rows("out.tsv")
     assert 3 <= len(before) < 12
     done = run(*arguments(model="models:slow", n=3000, batch=7))

@@ -159,7 +159,7 @@ def test_torchrun_on_two_processes(work):
         [*launch, *words.split(), "--sigma", "0.25", "--out", "out.tsv"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env={**os.environ, "PYTHONPATH": path},
     )
     assert done.returncode == 0, done.stderr

@@ -48,7 +48,7 @@ def run_bash(body: str) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"}
     words = ["bash", "-euo", "pipefail", "-c", body]
-    done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=300)
+    done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

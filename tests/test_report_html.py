@@ -284,7 +284,7 @@ def test_policy_knows_the_page_s_own_scripts_alone(page):
 def dom(path: Path, folder: Path) -> str:
     """The page as a browser leaves it, without a network."""
     words = [str(BROWSER), *OFFLINE, f"--user-data-dir={folder}", "--dump-dom", path.as_uri()]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)
     return done.stdout
 
 

@@ -41,7 +41,9 @@ def list_radius(
                 return sigma * row[c]
             if q["kind"] == "margin":
                 return sigma * (row[c] - max(v for b, v in enumerate(row) if b != c)) / 2
-            return sigma * ndtri(sum(ndtr(row[c], dps=dps) for c in q["classes"]), dps=dps)
+            # scores are rounded, so that the probabilities of nearly all classes may exceed 1
+            p = min(sum(ndtr(row[c], dps=dps) for c in q["classes"]), mp.one)
+            return sigma * ndtri(p, dps=dps)
 
         best, before = mp.zero, mp.inf
         for item in rule["items"]:
