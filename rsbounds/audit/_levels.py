@@ -10,7 +10,8 @@ whoever audits the file gives it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,22 +32,20 @@ _CHOSEN = ("sigma", "norm")  # what is certified, where other parameters bound w
 Numbered = tuple[int, Row]  # line
 
 
-def check_given(given: Scheme, manifest: Manifest, path: Any) -> None:
+def check_given(given: Scheme, manifest: Manifest, path: Path) -> None:
     """ValueError where the radii of the file rest on another noise than this scheme's."""
     if given.name != manifest.method:
-        raise ValueError(f"{path} is of method {manifest.method}, the scheme given of {given.name}")
+        raise ValueError(f"{path} is of method {manifest.method}; the noise given of {given.name}")
     if given.scope == ASSERTED_ENVELOPE != manifest.scope:
-        raise ValueError(f"scope is {manifest.scope!r} in {path}: the scheme given proves no bounds")
+        raise ValueError(f"scope is {manifest.scope!r} in {path}: the noise given proves no bounds")
     own = METHODS[manifest.method].domains.keys()
-    both = given.parameters.keys() & manifest.parameters.keys()
-    for name in sorted((both | own) - {"dim"}):
+    for name in sorted((given.parameters.keys() & manifest.parameters.keys() | own) - {"dim"}):
         had, has = manifest.parameters.get(name), given.parameters.get(name)
-        numbers = isinstance(had, int | float) and isinstance(has, int | float)
-        same = abs(had - has) <= _SAME * abs(has) if numbers and name in own else had == has
-        if not same:
-            raise ValueError(
-                f"the noise given is not what {path} was made with: {name} was {had} and is {has}"
-            )
+        if had == has or (name in own and had and has and abs(had - has) <= _SAME * abs(has)):
+            continue
+        raise ValueError(
+            f"the noise given is not what {path} was made with: {name} was {had} and is {has}"
+        )
 
 
 def stated(manifest: Manifest, given: Scheme | None, *, as_seen: bool) -> tuple[str, ...]:
@@ -100,62 +99,44 @@ def _bound(manifest: Manifest) -> _Bound | None:
     return _Bound(name, own[name], own.get("slack", 0.0), own.get("inner", 1.0))
 
 
-def without_data(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
-    """Unequal levels under a bound that allows none, wherever the inputs are."""
-    bound = _bound(manifest)
-    positive = [(line, row) for line, row in rows if row.sigma > 0]
-    if bound is None or bound.constant or not positive:
-        return
-    least = min((row for _, row in positive), key=lambda row: row.sigma)
-    for line, row in positive:
-        if row.sigma > bound.above(least.sigma, 0.0):
-            yield _refuted(bound, line, row, least, "")
+def refuted(
+    rows: Sequence[Numbered], manifest: Manifest, input_of: Callable[[int], Any] | None = None
+) -> Iterator[Finding]:
+    """Rows whose levels are too far above another's, at their inputs.
 
-
-class Pairs:
-    """Compares the levels of rows at their inputs, of some four thousand rows at most.
-
-    Of more, those whose levels are the least, the largest and evenly between in order.
+    A bound that allows no difference needs no inputs, and is compared only without them. Of more
+    than some four thousand rows those are compared whose levels are the least, the largest and
+    evenly between in order.
     """
-
-    def __init__(self, rows: Sequence[Numbered], manifest: Manifest) -> None:
-        bound = _bound(manifest)
-        self._bound = bound if bound is not None and bound.constant else None
-        self._levels = sorted((row.sigma, line) for line, row in rows if row.sigma > 0)
-        self._chosen: set[int] | None = None
-        self._kept: list[tuple[int, Row, NDArray[Any]]] = []
-
-    def add(self, line: int, row: Row, x: Any) -> None:
-        """A row's input."""
-        if self._bound is None:
-            return
-        point = np.asarray(x).ravel()
-        if self._chosen is None:
-            most = min(int(math.sqrt(_WORK / max(point.size, 1))), _MOST)
-            places = np.linspace(0, len(self._levels) - 1, min(most, len(self._levels)))
-            self._chosen = {self._levels[k][1] for k in places.round().astype(int)}
-        alike = not self._kept or point.size == self._kept[0][2].size
-        if line in self._chosen and alike and np.isfinite(point).all():
-            self._kept.append((line, row, point))
-
-    def findings(self) -> Iterator[Finding]:
-        """Each row whose level is too far above another's, and the worst of these."""
-        if self._bound is None or len(self._kept) < 2:
-            return
-        points = np.stack([point for _, _, point in self._kept])
-        anchors = Anchors(np.divide(points, self._bound.unit, dtype=np.float64))
-        levels = np.array([row.sigma for _, row, _ in self._kept])
-        step = max(_PAIRS // len(levels), 1)
-        for start in range(0, len(levels), step):
-            here = slice(start, start + step)
-            apart = _distances(anchors, anchors.points[here])
-            share = levels[here, None] / self._bound.above(levels, apart)
-            worst = share.argmax(axis=1)
-            for i in np.flatnonzero(share[np.arange(len(worst)), worst] > 1):
-                line, row, _ = self._kept[start + i]
-                other, distance = self._kept[worst[i]][1], apart[i, worst[i]]
-                away = f", {distance * self._bound.unit:.6g} away"
-                yield _refuted(self._bound, line, row, other, away)
+    bound = _bound(manifest)
+    if bound is None or (bound.constant == 0) != (input_of is None):
+        return
+    at = input_of or (lambda _: np.zeros(1))
+    ordered = sorted((n for n in rows if n[1].sigma > 0), key=lambda n: n[1].sigma)
+    inputs = (at(row.idx) for _, row in ordered)
+    size = next((np.size(x) for x in inputs if x is not None), 1)
+    most = min(int(math.sqrt(_WORK / size)), _MOST, len(ordered))
+    places = np.linspace(0, len(ordered) - 1, most).round().astype(int)
+    chosen = ((ordered[k], np.ravel(at(ordered[k][1].idx))) for k in places)
+    kept = [(n, x) for n, x in chosen if x.size == size and x.dtype != object]
+    if not kept:
+        return
+    anchors = Anchors(np.stack([x for _, x in kept]).astype(np.float64) / bound.unit)
+    levels = np.array([row.sigma for (_, row), _ in kept])
+    step = max(_PAIRS // len(levels), 1)
+    for start in range(0, len(levels), step):
+        here = slice(start, start + step)
+        apart = _distances(anchors, anchors.points[here])
+        share = levels[here, None] / bound.above(levels, apart)
+        worst = share.argmax(axis=1)
+        for i in np.flatnonzero(share[np.arange(len(worst)), worst] > 1):
+            (line, row), ((_, other), _) = kept[start + i][0], kept[worst[i]]
+            away = f", {apart[i, worst[i]] * bound.unit:.6g} away" if bound.constant else ""
+            text = (
+                f"sigma is {row.sigma}, and {other.sigma} at input {other.idx}{away}: more than "
+                f"{bound.name} = {bound.constant} allows"
+            )
+            yield Finding(Kind.LEVEL, row.idx, text, line)
 
 
 def _distances(anchors: Anchors, rows: NDArray[Any]) -> NDArray[Any]:
@@ -165,11 +146,3 @@ def _distances(anchors: Anchors, rows: NDArray[Any]) -> NDArray[Any]:
     exact: NDArray[Any] = np.sqrt(np.maximum(apart, 0.0) + anchors.slacks(rows)[:, None])
     exact += _SINGLE * (np.sqrt(squares) + np.sqrt(anchors.squares))
     return exact
-
-
-def _refuted(bound: _Bound, line: int, row: Row, other: Row, away: str) -> Finding:
-    text = (
-        f"sigma is {row.sigma}, and {other.sigma} at input {other.idx}{away}: more than "
-        f"{bound.name} = {bound.constant} allows"
-    )
-    return Finding(Kind.LEVEL, row.idx, text, line)

@@ -80,6 +80,8 @@ def _blocks(rule: Rule, plan: Plan, i: int, counts: Drawn, level: _Level, reach:
     for (chosen, lead), hits in most.items():
         q = rule.items[i][chosen]
         z = (reach - q.threshold) / rule.sigmas[q.stage]
-        if not (level.upper(hits, -z) if lead < 0 else level.margin(counts[q.stage][lead], hits, z)):
+        if not (
+            level.upper(hits, -z) if lead < 0 else level.margin(counts[q.stage][lead], hits, z)
+        ):
             return False
     return True

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rsbounds import composite
-from rsbounds.audit import _lists, _radii
-from rsbounds.audit._balls import Event, event
-from rsbounds.audit._bounds import BOUNDS
+from rsbounds.audit import _bounds, _lists, _radii
 from rsbounds.audit._finding import Kind
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import certify_evidence
-from rsbounds.confidence._rigorous import PRECISION
 from rsbounds.results import Manifest, Row, dense_counts
 from rsbounds.sampling import Phase, stream
 from rsbounds.schemes import METHODS
@@ -90,8 +86,8 @@ def _again(row: Row, manifest: Manifest) -> _Again:
         raise ValueError(f"sigma must be in [{low}, {high}]; got {row.sigma}")
     scheme = METHODS[manifest.method].from_parameters(manifest.parameters)
     fixed = replace(procedure, n=row.n, target_radius=None)  # the bound stays "anytime"
-    counts = row.select, row.counts
-    certificate = certify_evidence(scheme, row.sigma, *counts, fixed, row.idx)
+    evidence = row.select, row.counts
+    certificate = certify_evidence(scheme, row.sigma, *evidence, fixed, row.idx)
     return _Again(certificate, int(np.argmax(row.select or (0,))))
 
 
@@ -149,28 +145,26 @@ def _scored(row: Row, manifest: Manifest, again: _Again) -> Iterator[Said]:
     procedure, certificate = manifest.procedure, again.certificate
     if not procedure.runner_up and row.z_b != -row.z_a:
         yield Kind.CONTRADICTION, f"z_b is {row.z_b}, not -z_a as without runner-up"
-    u = None
-    if procedure.bound == "randomized":
-        u = 1.0 - stream(procedure.seed, row.idx, Phase.BOUND).random()
-    level = procedure.alpha, 2 if procedure.runner_up else 1
+    # the second end of a randomized bound takes the opposite number
+    u = 1.0 - stream(procedure.seed, row.idx, Phase.BOUND).random()
+    parts = 2 if procedure.runner_up else 1
     rest = max((c for k, c in enumerate(row.counts) if k != again.top), default=0)
-    ends = [("z_a", row.z_a, certificate.z_a, (certificate.count, row.n, *level, u))]
-    if procedure.runner_up and row.z_b != -row.z_a:  # that none of the others is more likely
-        opposite = None if u is None else 1.0 - u + 2.0**-53
-        ends.append(("z_b", -row.z_b, -certificate.z_b, (row.n - rest, row.n, *level, opposite)))
+    ends = [("z_a", "z", row.z_a, certificate.z_a, certificate.count, u)]
+    if procedure.runner_up and row.z_b != -row.z_a:
+        ends.append(("z_b", "z", -row.z_b, -certificate.z_b, row.n - rest, 1.0 - u + 2.0**-53))
+    ends.append(("p_a", "p", row.p_a, certificate.p_a, certificate.count, u))
     sound = True
-    for name, z, value, evidence in ends:
-        text = f"{name} is {getattr(row, name)}, %s what {evidence[0]} of {row.n} show"
-        if _below(z, value, 1.0):
+    for name, form, value, computed, count, uniform in ends:
+        text = f"{name} is {getattr(row, name)}, %s what {count} of {row.n} show"
+        if _below(value, computed, 1.0):
             yield Kind.WEAK, text % "too far from"
-        elif not _holds(procedure.bound, "z", z, *evidence):
+            continue
+        level = row.n, procedure.alpha, parts, uniform
+        if not _bounds.proved(procedure.bound, form, value, count, *level):
             sound = False
             yield Kind.BOUND, text % "on the unsafe side of"
-    if not sound:
-        return
-    if not (_at_most(row.p_a, row.z_a) or _holds(procedure.bound, "p", row.p_a, *ends[0][3])):
-        yield Kind.BOUND, f"p_a is {row.p_a}, above what {row.count} of {row.n} show"
-    yield from _earned(row, manifest)
+    if sound:
+        yield from _earned(row, manifest)
 
 
 def _earned(row: Row, manifest: Manifest) -> Iterator[Said]:
@@ -184,35 +178,10 @@ def _earned(row: Row, manifest: Manifest) -> Iterator[Said]:
         if _below(row.radius, scheme.radius(row.z_a, row.sigma, row.z_b), row.sigma):
             yield Kind.WEAK, f"{text}, below what the counts show"
             return
-    scores = row.z_a, None if row.z_b == -row.z_a else row.z_b
-    known = manifest.method, manifest.parameters, row.sigma, row.radius
-    if row.radius > 0 and not _radii.proved(*known, *scores):
+    numbers = row.sigma, row.radius, row.z_a, None if row.z_b == -row.z_a else row.z_b
+    if row.radius > 0 and not _radii.proved(manifest.method, manifest.parameters, *numbers):
         yield Kind.RADIUS, f"{text}, more than the counts prove"
 
 
 def _below(value: float, computed: float, unit: float) -> bool:
     return value + _LOST * (unit + abs(computed)) < computed
-
-
-def _at_most(p: float, z: float) -> bool:
-    import flint
-
-    with flint.ctx.workprec(PRECISION):
-        return p == 0 or bool(flint.arb(p) <= event(flint.arb(z)).p)
-
-
-@lru_cache(maxsize=4096)
-def _holds(
-    bound: str, form: str, v: float, count: int, n: int, alpha: float, parts: int, u: float | None
-) -> bool:
-    """Whether p = Phi(v) or p = v is a lower bound at one of several parts of alpha."""
-    import flint
-
-    if v == (-inf if form == "z" else 0.0):
-        return True
-    if not abs(v) < inf:
-        return False
-    with flint.ctx.workprec(PRECISION):
-        number = flint.arb(v)
-        at = event(number) if form == "z" else Event(number, 1 - number)
-        return BOUNDS[bound](count, n, at, flint.arb(alpha) / parts, u)

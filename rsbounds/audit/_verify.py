@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from functools import partial
+from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from rsbounds._numerics.checks import choice, count
 from rsbounds._numerics.threads import cores
@@ -26,6 +25,7 @@ from rsbounds.certify import Progress
 from rsbounds.composite import Rule
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.loading import CorruptInput, Data, as_data
+from rsbounds.loading.rows import Item
 from rsbounds.results import Manifest, Row, read_rows
 from rsbounds.schemes import METHODS, Scheme
 
@@ -107,13 +107,15 @@ def verify(
     rows = list(enumerate(read_rows(path) if path.stat().st_size else [], start=2))
     seed = secrets.randbits(63) if seed is None else count("seed", seed)
     random = Random(seed)
-    findings = [*_structure(rows, manifest), *_levels.without_data(rows, manifest)]
+    findings = [*_structure(rows, manifest), *_levels.refuted(rows, manifest)]
     chosen = rows if sample is None else random.sample(rows, min(sample, len(rows)))
     findings += _judged(chosen, manifest, jobs)
     result = _Compared([], _levels.stated(manifest, None, as_seen=False), 0)
     if data is not None:
+        if scheme is not None:
+            _levels.check_given(scheme, manifest, path)
         with as_data(data) as source:
-            result = _compared(path, rows, manifest, source, scheme, model, rerun, random)
+            result = _compared(rows, manifest, source, scheme, model, rerun, random)
     findings += result.findings
     findings.sort(key=lambda found: (found.line is None, found.line or 0))
     corrupt = tuple(sorted(manifest.corrupt()))
@@ -152,7 +154,8 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
         text = f"scope is {scope!r}, which no scheme of method {method.name} has"
         yield Finding(Kind.CONTRADICTION, None, text)
     places: set[int] = set()
-    missing, strangers = manifest.places({row.idx for _, row in rows})
+    missing, outside = manifest.places({row.idx for _, row in rows})
+    strangers = set(outside)
     for line, row in rows:
         if row.idx in places:
             yield Finding(Kind.ROWS, row.idx, "appears twice", line)
@@ -194,7 +197,6 @@ class _Compared(NamedTuple):
 
 
 def _compared(
-    path: Path,
     rows: Sequence[Numbered],
     manifest: Manifest,
     data: Data,
@@ -204,50 +206,45 @@ def _compared(
     random: Random,
 ) -> _Compared:
     """Labels, hashes, levels and, for some rows, counts; and what is left as it is stated."""
-    if scheme is not None:
-        _levels.check_given(scheme, manifest, path)
     # without a model, pictures may not be resized as it sees them
     as_seen = model is not None or "preprocessing" not in data.identity
-    pairs = _levels.Pairs(rows if as_seen else [], manifest)
     findings = list(_left_out(manifest, data))
     inside = []
     for line, row in rows:
         try:
-            item = data.item(row.idx)
+            found = list(_at_input(row, data.item(row.idx), manifest, scheme, as_seen))
         except (CorruptInput, IndexError) as error:
-            findings.append(Finding(Kind.DATA, row.idx, str(error), line))
-            continue
-        inside.append((line, row))
-        x = item.x
-        for kind, text in _at_input(row, item.label, item.digest, manifest):
-            findings.append(Finding(kind, row.idx, text, line))
-        if x is None:
-            continue
-        pairs.add(line, row, x)
-        found = [] if scheme is None else list(_levels.at_input(scheme, row, x))
-        dim = METHODS[manifest.method].domains.keys() & {"dim"} and manifest.parameters.get("dim")
-        if as_seen and dim and np.size(x) > dim:
-            found.append((Kind.DATA, f"has {np.size(x)} numbers, dim is {dim} in the manifest"))
+            found = [(Kind.DATA, str(error))]
+        else:
+            inside.append((line, row))
         findings += (Finding(kind, row.idx, text, line) for kind, text in found)
-    findings += pairs.findings()
-    chosen: list[Numbered] = []
-    if model is not None and inside:
-        chosen = random.sample(inside, min(rerun, len(inside)))
+    if as_seen:
+        findings += _levels.refuted(inside, manifest, lambda index: data.item(index).x)
+    chosen = random.sample(inside, min(rerun, len(inside)))
+    if chosen:
         redraw = Redraw(model, manifest, scheme)
         for line, row in chosen:
-            for text in redraw(data.input(row.idx), row):
-                findings.append(Finding(Kind.COUNTS, row.idx, text, line))
+            texts = redraw(data.input(row.idx), row)
+            findings += (Finding(Kind.COUNTS, row.idx, text, line) for text in texts)
     return _Compared(findings, _levels.stated(manifest, scheme, as_seen=as_seen), len(chosen))
 
 
 def _at_input(
-    row: Row, label: int, digest: str | None, manifest: Manifest
+    row: Row, item: Item, manifest: Manifest, scheme: Scheme | None, as_seen: bool
 ) -> Iterator[tuple[Kind, str]]:
     """What contradicts one input of the data."""
-    if row.label != label:
-        yield Kind.DATA, f"label is {row.label}, {label} in the data"
-    if row.input != (digest or "-")[:16]:
-        yield Kind.DATA, f"input is {row.input}, {(digest or '-')[:16]} in the data"
+    digest = (item.digest or "-")[:16]
+    if row.label != item.label:
+        yield Kind.DATA, f"label is {row.label}, {item.label} in the data"
+    if row.input != digest:
+        yield Kind.DATA, f"input is {row.input}, {digest} in the data"
+    if item.x is None:
+        return
+    if scheme is not None:
+        yield from _levels.at_input(scheme, row, item.x)
+    dim = manifest.parameters.get("dim", inf)
+    if as_seen and "dim" in METHODS[manifest.method].domains and item.x.size > dim:
+        yield Kind.DATA, f"has {item.x.size} numbers, dim is {dim} in the manifest"
 
 
 def _left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
