@@ -10,13 +10,13 @@ class Kind(StrEnum):
     """What is wrong."""
 
     ROWS = "rows"  # missing, twice, or of no input of the run
-    CONTRADICTION = "contradiction"  # a row against the manifest, or against its own counts
-    BOUND = "bound"  # of a probability, not proved by the counts
-    RADIUS = "radius"  # not proved by the bounds
+    CONTRADICTION = "contradiction"  # of a row with the manifest or with its own counts
+    BOUND = "bound"  # the counts don't prove it
+    RADIUS = "radius"  # the bounds don't prove it
     WEAK = "weak"  # sound, but well below what the counts show
     DATA = "data"  # an input's label, hash or size; inputs left out
-    LEVEL = "level"  # a noise level that is not that of its input, or refutes a bound of sigma(x)
-    COUNTS = "counts"  # not drawn again by the model
+    LEVEL = "level"  # of noise: not that of the input, or it refutes the bound of sigma(x)
+    COUNTS = "counts"  # the model doesn't draw them again
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,10 @@ class Finding:
 
     Attributes
     ----------
-    kind : Kind
-        What it is about.
-    index : int or None
-        The input; None for the file as a whole.
-    text : str
-        The finding in words.
-    line : int or None
-        Line of the file, from 1.
+    kind, text : Kind, str
+        What it is about, and what is wrong in words.
+    index, line : int or None
+        The input and the line of the file, from 1; None for the file as a whole.
     """
 
     kind: Kind
@@ -53,12 +49,12 @@ class Audit:
         What the radii rest on and nothing given here shows: names of the manifest's parameters,
         and "sigma" for the noise levels of the rows.
     rows, proved, drawn : int
-        Numbers of rows in the file, of those whose bounds and radii were judged, and of those
-        drawn again.
+        How many rows the file has, how many were computed again and proved, or were findings,
+        and how many were drawn again.
     corrupt : tuple of int
-        Inputs that the manifest says can't be decoded; with data they were tried.
+        Inputs that the manifest says can't be decoded. Where data were given, they were tried.
     seed : int
-        What the random choice of rows was made with.
+        What chose the rows of a sample.
     """
 
     findings: tuple[Finding, ...]

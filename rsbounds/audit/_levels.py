@@ -1,9 +1,7 @@
 """Noise levels of rows: whether they refute the bound of sigma(x), and what shows them.
 
 Bounds and radii follow from a row's counts and its level, so a file whose levels and radii are
-scaled alike is consistent with itself. Two rows refute a bound of sigma(x) whose levels are
-further apart than it allows over the distance of their inputs; no number of rows proves it. What
-the level depends on (anchors, a function, noise of a shape) the manifest names by its hash, and
+scaled alike is consistent with itself. What the level depends on the manifest names by its hash;
 whoever audits the file gives it.
 """
 
@@ -15,18 +13,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
-from rsbounds._neighbours.anchors import Anchors
 from rsbounds.audit._finding import Finding, Kind
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS, Scheme
 
 _SAME = 1e-6  # relative: what levels computed in float32 may be off by
-_WORK, _MOST = 1e10, 4000  # numbers that are multiplied, and rows, at most
-_PAIRS = 2**22  # held at a time
-_SINGLE = 2.0**-24  # relative error of a number in float32
+_WORK, _MOST = 5e9, 2000  # differences of numbers that are taken, and rows, at most
+_SINGLE = 2.0**-23  # relative: inputs in float32, distances of them
 _CHOSEN = ("sigma", "norm")  # what is certified, where other parameters bound what it rests on
 
 Numbered = tuple[int, Row]  # line
@@ -80,7 +76,7 @@ class _Bound(NamedTuple):
 
     def above(self, level: Any, distance: Any) -> Any:
         """The largest level that may lie in this distance of a lower one."""
-        step = self.constant * np.asarray(distance)
+        step = self.constant * distance
         with np.errstate(over="ignore"):
             reach = level * np.exp(step) if self.name == "rate" else level + step
             return reach * (math.exp(self.slack) * (1 + _SAME))
@@ -102,10 +98,10 @@ def _bound(manifest: Manifest) -> _Bound | None:
 def refuted(
     rows: Sequence[Numbered], manifest: Manifest, input_of: Callable[[int], Any] | None = None
 ) -> Iterator[Finding]:
-    """Rows whose levels are too far above another's, at their inputs.
+    """Rows whose levels are further above another's than the bound of sigma(x) allows.
 
     A bound that allows no difference needs no inputs, and is compared only without them. Of more
-    than some four thousand rows those are compared whose levels are the least, the largest and
+    than some two thousand rows those are compared whose levels are the least, the largest and
     evenly between in order.
     """
     bound = _bound(manifest)
@@ -117,32 +113,21 @@ def refuted(
     size = next((np.size(x) for x in inputs if x is not None), 1)
     most = min(int(math.sqrt(_WORK / size)), _MOST, len(ordered))
     places = np.linspace(0, len(ordered) - 1, most).round().astype(int)
-    chosen = ((ordered[k], np.ravel(at(ordered[k][1].idx))) for k in places)
+    chosen = [(ordered[k], np.ravel(at(ordered[k][1].idx))) for k in places]
     kept = [(n, x) for n, x in chosen if x.size == size and x.dtype != object]
     if not kept:
         return
-    anchors = Anchors(np.stack([x for _, x in kept]).astype(np.float64) / bound.unit)
+    points = np.stack([x for _, x in kept]).astype(np.float64) / bound.unit
+    norms = np.linalg.norm(points, axis=1)
+    apart = cdist(points, points) + _SINGLE * (norms[:, None] + norms)
     levels = np.array([row.sigma for (_, row), _ in kept])
-    step = max(_PAIRS // len(levels), 1)
-    for start in range(0, len(levels), step):
-        here = slice(start, start + step)
-        apart = _distances(anchors, anchors.points[here])
-        share = levels[here, None] / bound.above(levels, apart)
-        worst = share.argmax(axis=1)
-        for i in np.flatnonzero(share[np.arange(len(worst)), worst] > 1):
-            (line, row), ((_, other), _) = kept[start + i][0], kept[worst[i]]
-            away = f", {apart[i, worst[i]] * bound.unit:.6g} away" if bound.constant else ""
-            text = (
-                f"sigma is {row.sigma}, and {other.sigma} at input {other.idx}{away}: more than "
-                f"{bound.name} = {bound.constant} allows"
-            )
-            yield Finding(Kind.LEVEL, row.idx, text, line)
-
-
-def _distances(anchors: Anchors, rows: NDArray[Any]) -> NDArray[Any]:
-    """Distances of the rows to all points at most, where these were rounded to float32."""
-    squares = np.einsum("nd,nd->n", rows, rows)[:, None]
-    apart = squares + anchors.squares - 2 * (rows @ anchors.points.T)
-    exact: NDArray[Any] = np.sqrt(np.maximum(apart, 0.0) + anchors.slacks(rows)[:, None])
-    exact += _SINGLE * (np.sqrt(squares) + np.sqrt(anchors.squares))
-    return exact
+    share = levels[:, None] / bound.above(levels, apart)
+    worst = share.argmax(axis=1)
+    for i in np.flatnonzero(share.max(axis=1) > 1):
+        (line, row), (_, other) = kept[i][0], kept[worst[i]][0]
+        away = f", {apart[i, worst[i]] * bound.unit:.6g} away" if bound.constant else ""
+        text = (
+            f"sigma is {row.sigma}, and {other.sigma} at input {other.idx}{away}: more than "
+            f"{bound.name} = {bound.constant} allows"
+        )
+        yield Finding(Kind.LEVEL, row.idx, text, line)

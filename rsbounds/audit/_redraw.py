@@ -14,49 +14,33 @@ from rsbounds.sampling import as_sampler
 from rsbounds.schemes import METHODS, Scheme
 
 
-class Redraw:
-    """Draws rows of one run again.
+def sampler(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
+    """The sampler of a run, or one for each level of its rule; ``given`` is its noise, if given."""
+    if "stages" in (manifest.model if isinstance(manifest.model, dict) else {}):
+        raise ValueError("counts of a rule on several runs can't be drawn again: draw those")
+    if isinstance(model, Sequence):
+        return [as_sampler(expert) for expert in model]
+    ready = as_sampler(model)
+    return ready if ready is model or given is None else given.sampler(model)
 
-    ``given`` is the noise that was given, ``model`` a model, a sampler or, for a decision list, one
-    of them for each level.
 
-    Raises
-    ------
-    ValueError
-        For rows whose counts no model draws in one run.
-    """
-
-    def __init__(self, model: Any, manifest: Manifest, given: Scheme | None) -> None:
-        if "stages" in (manifest.model if isinstance(manifest.model, dict) else {}):
-            raise ValueError("counts of a rule on several runs can't be drawn again: draw those")
-        self._manifest = manifest
-        self._rule: composite.Rule | None = None
-        if manifest.method == "composite":
-            self._rule = composite.Rule.from_dict(manifest.parameters["rule"])
-            several = isinstance(model, Sequence)
-            self._sampler: Any = list(map(as_sampler, model)) if several else as_sampler(model)
-            return
-        ready = as_sampler(model)
-        self._sampler = ready if ready is model or given is None else given.sampler(model)
-
-    def __call__(self, x: Any, row: Row) -> Iterator[str]:
-        """What is otherwise in a row, at its input."""
-        procedure = self._manifest.procedure
-        if self._rule is not None:
-            numbers = {k: getattr(procedure, k) for k in ("n0", "n", "alpha", "seed")}
-            draw = partial(composite.certify, self._sampler, x, self._rule, **numbers)
-            again = further(guarded(f"input {row.idx}", partial(draw, index=row.idx)))
-            had = {name: row.extra.get(name, "-") for name in ("stage_select", "stage_counts")}
-        else:
-            scheme = METHODS[self._manifest.method].from_parameters(
-                self._manifest.parameters, level=lambda _: row.sigma
-            )
-            scheme.law = getattr(self._sampler, "law", "")
-            drawn = partial(certify_input, self._sampler, x, scheme, procedure, row.idx)
-            certificate = guarded(f"input {row.idx}", drawn)
-            again = {k: sparse_counts(getattr(certificate, k)) for k in ("select", "counts")}
-            had = {k: sparse_counts(getattr(row, k)) for k in ("select", "counts")}
-        for name, text in had.items():
-            if again[name] != text:
-                yield f"{name} is {text}, and drawn again {again[name]}"
-                return
+def differences(samplers: Any, manifest: Manifest, x: Any, row: Row) -> Iterator[str]:
+    """The counts of a row that its input doesn't give again."""
+    own, where = manifest.procedure, f"input {row.idx}"
+    if manifest.method == "composite":
+        rule = composite.Rule.from_dict(manifest.parameters["rule"])
+        numbers: dict[str, Any] = {k: getattr(own, k) for k in ("n0", "n", "alpha", "seed")}
+        draw = partial(composite.certify, samplers, x, rule, **numbers, index=row.idx)
+        drawn = further(guarded(where, draw))
+        stated = {name: row.extra.get(name, "-") for name in ("stage_select", "stage_counts")}
+    else:
+        method = METHODS[manifest.method]
+        scheme = method.from_parameters(manifest.parameters, level=lambda _: row.sigma)
+        scheme.law = getattr(samplers, "law", "")
+        again = guarded(where, partial(certify_input, samplers, x, scheme, own, row.idx))
+        drawn = {name: sparse_counts(getattr(again, name)) for name in ("select", "counts")}
+        stated = {name: sparse_counts(getattr(row, name)) for name in drawn}
+    for name, counts in stated.items():
+        if drawn[name] != counts:
+            yield f"{name} is {counts}, and drawn again {drawn[name]}"
+            return  # the class is another, and with it all counts

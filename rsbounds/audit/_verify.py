@@ -6,24 +6,21 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from math import inf
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
-from rsbounds._numerics.checks import choice, count
+from rsbounds._numerics.checks import count
 from rsbounds._numerics.threads import cores
-from rsbounds.audit import _levels, _rows
-from rsbounds.audit._bounds import BOUNDS
+from rsbounds.audit import _levels, _redraw, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._levels import Numbered
-from rsbounds.audit._redraw import Redraw
 from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
 from rsbounds.certify import Progress
 from rsbounds.composite import Rule
-from rsbounds.confidence.counts import MAX_N
 from rsbounds.loading import CorruptInput, Data, as_data
 from rsbounds.loading.rows import Item
 from rsbounds.results import Manifest, Row, read_rows
@@ -45,10 +42,10 @@ def verify(
 ) -> Audit:
     """Audit a result file: prove every bound and radius, and compare the rest.
 
-    Bounds and radii are proved from the counts and the manifest in ball arithmetic, so that a row
-    without a finding is right whatever wrote it. With ``data``, labels and hashes are compared,
-    and noise levels that refute the bound of sigma(x). With ``scheme``, the levels are compared
-    with its own. With ``model``, rows drawn again.
+    Bounds and radii are proved from the counts and the manifest in ball arithmetic: a row without
+    a finding is right, whatever wrote it, if its counts and noise level are. With ``data``, labels
+    and hashes are compared, and noise levels that refute the bound of sigma(x) are found; with
+    ``scheme``, levels that aren't its own; with ``model``, rows that it doesn't draw again.
 
     Parameters
     ----------
@@ -94,43 +91,46 @@ def verify(
     >>> verify(path, data=(x, y)).findings
     ()
     """
-    import flint  # noqa: F401  (its absence is told before anything is read)
+    import flint  # noqa: F401  (if it is missing, say so before anything is read)
 
-    path = Path(path)
-    jobs, rerun = count("jobs", jobs, 1), count("rerun", rerun)
-    if sample is not None:
-        sample = count("sample", sample, 1)
-    if (rerun > 0) != (model is not None) or (data is None and not scheme is model is None):
-        raise ValueError("rerun needs a model and data, a model needs rerun, a scheme needs data")
+    path, jobs, rerun = Path(path), count("jobs", jobs, 1), count("rerun", rerun)
+    if (rerun > 0) != (model is not None) or (data is None and (scheme or model) is not None):
+        raise ValueError("rerun and model go together, and they and scheme need data")
     manifest = Manifest.read(path)
     _check(manifest, path)
     rows = list(enumerate(read_rows(path) if path.stat().st_size else [], start=2))
     seed = secrets.randbits(63) if seed is None else count("seed", seed)
-    random = Random(seed)
+    random, chosen = Random(seed), rows
+    if sample is not None and count("sample", sample, 1) < len(rows):
+        chosen = random.sample(rows, sample)
     findings = [*_structure(rows, manifest), *_levels.refuted(rows, manifest)]
-    chosen = rows if sample is None else random.sample(rows, min(sample, len(rows)))
     findings += _judged(chosen, manifest, jobs)
-    result = _Compared([], _levels.stated(manifest, None, as_seen=False), 0)
+    as_seen, drawn = False, 0
     if data is not None:
         if scheme is not None:
             _levels.check_given(scheme, manifest, path)
         with as_data(data) as source:
-            result = _compared(rows, manifest, source, scheme, model, rerun, random)
-    findings += result.findings
+            # without a model, pictures may not be resized as it sees them
+            as_seen = model is not None or "preprocessing" not in source.identity
+            inside = _compared(rows, manifest, source, scheme, as_seen, findings)
+            redrawn = random.sample(inside, min(rerun, len(inside)))
+            if redrawn:
+                findings += _redrawn(redrawn, manifest, source, model, scheme)
+            drawn = len(redrawn)
     findings.sort(key=lambda found: (found.line is None, found.line or 0))
+    stated = _levels.stated(manifest, scheme, as_seen=as_seen)
     corrupt = tuple(sorted(manifest.corrupt()))
-    numbers = len(rows), len(chosen), result.drawn
-    return Audit(tuple(findings), result.stated, *numbers, corrupt, seed)
+    return Audit(tuple(findings), stated, len(rows), len(chosen), drawn, corrupt, seed)
 
 
 def _check(manifest: Manifest, path: Path) -> None:
     """ValueError unless the manifest has what rows are judged by."""
     if manifest.method not in METHODS:
         raise ValueError(
-            f"{path} is of method {manifest.method!r}, which rsbounds can't prove: nothing in it "
-            "can be verified"
+            f"{path} is of method {manifest.method!r}, which nothing here can prove: it can't be "
+            "verified"
         )
-    method, procedure = METHODS[manifest.method], manifest.procedure
+    method = METHODS[manifest.method]
     try:
         method.check(manifest.parameters)
         if manifest.engine.get("sound_noise") and not method.sound:
@@ -139,10 +139,6 @@ def _check(manifest: Manifest, path: Path) -> None:
                     raise ValueError(f"engine.sound_noise needs parameters.{name}; there is none")
         if manifest.method == "composite":
             Rule.from_dict(manifest.parameters.get("rule", {}))
-        choice("bound", procedure.bound, tuple(BOUNDS))
-        for name in ("n0", "n"):
-            if getattr(procedure, name) > MAX_N:
-                raise ValueError(f"{name} must be at most {MAX_N:g}")
     except ValueError as error:
         raise ValueError(f"the manifest of {path} is damaged: {error}") from None
 
@@ -153,13 +149,12 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
     if scope not in SCOPES or scope not in (method.scope, *_WEAKER):
         text = f"scope is {scope!r}, which no scheme of method {method.name} has"
         yield Finding(Kind.CONTRADICTION, None, text)
-    places: set[int] = set()
     missing, outside = manifest.places({row.idx for _, row in rows})
-    strangers = set(outside)
+    strangers, seen = set(outside), set[int]()
     for line, row in rows:
-        if row.idx in places:
+        if row.idx in seen:
             yield Finding(Kind.ROWS, row.idx, "appears twice", line)
-        places.add(row.idx)
+        seen.add(row.idx)
         if row.idx in strangers or 0 <= manifest.data.get("max", -1) <= row.idx:
             text = "is not one of the inputs the manifest names"
             yield Finding(Kind.ROWS, row.idx, text, line)
@@ -176,13 +171,10 @@ def _judged(rows: Sequence[Numbered], manifest: Manifest, jobs: int) -> Iterator
     """Each row computed again and proved."""
     progress, judge = Progress(len(rows), "row"), partial(_row, manifest)
     workers = min(jobs, cores(), len(rows))
-    if workers <= 1:
-        for found in progress.over(map(judge, rows)):
-            yield from found
-        return
-    with ProcessPoolExecutor(workers) as pool:
-        for found in progress.over(pool.map(judge, rows, chunksize=8)):
-            yield from found
+    with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
+        found = map(judge, rows) if pool is None else pool.map(judge, rows, chunksize=8)
+        for findings in progress.over(found):
+            yield from findings
 
 
 def _row(manifest: Manifest, numbered: Numbered) -> list[Finding]:
@@ -190,25 +182,16 @@ def _row(manifest: Manifest, numbered: Numbered) -> list[Finding]:
     return [Finding(kind, row.idx, text, line) for kind, text in _rows.findings(row, manifest)]
 
 
-class _Compared(NamedTuple):
-    findings: list[Finding]
-    stated: tuple[str, ...]
-    drawn: int
-
-
 def _compared(
     rows: Sequence[Numbered],
     manifest: Manifest,
     data: Data,
     scheme: Scheme | None,
-    model: Any,
-    rerun: int,
-    random: Random,
-) -> _Compared:
-    """Labels, hashes, levels and, for some rows, counts; and what is left as it is stated."""
-    # without a model, pictures may not be resized as it sees them
-    as_seen = model is not None or "preprocessing" not in data.identity
-    findings = list(_left_out(manifest, data))
+    as_seen: bool,
+    findings: list[Finding],
+) -> list[Numbered]:
+    """Compare labels, hashes and levels with the data; the rows whose inputs are there."""
+    findings += _left_out(manifest, data)
     inside = []
     for line, row in rows:
         try:
@@ -220,24 +203,16 @@ def _compared(
         findings += (Finding(kind, row.idx, text, line) for kind, text in found)
     if as_seen:
         findings += _levels.refuted(inside, manifest, lambda index: data.item(index).x)
-    chosen = random.sample(inside, min(rerun, len(inside)))
-    if chosen:
-        redraw = Redraw(model, manifest, scheme)
-        for line, row in chosen:
-            texts = redraw(data.input(row.idx), row)
-            findings += (Finding(Kind.COUNTS, row.idx, text, line) for text in texts)
-    return _Compared(findings, _levels.stated(manifest, scheme, as_seen=as_seen), len(chosen))
+    return inside
 
 
 def _at_input(
     row: Row, item: Item, manifest: Manifest, scheme: Scheme | None, as_seen: bool
 ) -> Iterator[tuple[Kind, str]]:
     """What contradicts one input of the data."""
-    digest = (item.digest or "-")[:16]
-    if row.label != item.label:
-        yield Kind.DATA, f"label is {row.label}, {item.label} in the data"
-    if row.input != digest:
-        yield Kind.DATA, f"input is {row.input}, {digest} in the data"
+    for name, value in (("label", item.label), ("input", (item.digest or "-")[:16])):
+        if (own := getattr(row, name)) != value:
+            yield Kind.DATA, f"{name} is {own}, {value} in the data"
     if item.x is None:
         return
     if scheme is not None:
@@ -260,3 +235,13 @@ def _left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
             data.item(index)
             text = "is left out as corrupt, but can be decoded"
             yield Finding(Kind.DATA, index, text)
+
+
+def _redrawn(
+    rows: Sequence[Numbered], manifest: Manifest, data: Data, model: Any, scheme: Scheme | None
+) -> Iterator[Finding]:
+    """Rows whose counts the model doesn't draw again."""
+    samplers = _redraw.sampler(model, manifest, scheme)
+    for line, row in rows:
+        for text in _redraw.differences(samplers, manifest, data.input(row.idx), row):
+            yield Finding(Kind.COUNTS, row.idx, text, line)
