@@ -38,11 +38,9 @@ def average_radius_loss(
 
     Parameters
     ----------
-    model : callable
-        Maps a batch to class scores (before softmax).
+    model, x, y
+        As in :func:`rsbounds.torch.training.macer_loss`.
     network : SigmaNetwork
-    x, y : Tensor
-        A batch of inputs and its labels.
     lip : float or Tensor
         A Lipschitz bound of the network: ``network.lip``, computed now and then, or a tensor such
         as the size of the last weight where the layers before it are kept 1-Lipschitz.

@@ -7,6 +7,7 @@ tensor of one number.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
@@ -71,7 +72,7 @@ def macer_loss(
     real("weight", weight, 0, nan=False)
     real("beta", beta, 0, closed="neither", nan=False)
     real("gamma", gamma, 0, closed="neither", nan=False)
-    scores, level = _noisy(model, x, sigma, samples)
+    scores, level = _scores(model, x, _noise(x, sigma, samples)), _levels(x, sigma)
     accuracy = -(scores.softmax(-1).mean(1).gather(1, y[:, None]) + _CLAMP).log().mean()
     top, place = (beta * scores).softmax(-1).mean(1).double().topk(2)
     top = top.clamp(_CLAMP, 1 - _CLAMP)
@@ -119,8 +120,7 @@ def consistency_loss(
     """
     count("samples", samples, 2)
     real("weight", weight, 0, nan=False), real("entropy", entropy, 0, nan=False)
-    scores, _ = _noisy(model, x, sigma, samples)
-    log = scores.log_softmax(-1)
+    log = _scores(model, x, _noise(x, sigma, samples)).log_softmax(-1)
     mean = log.exp().mean(1)
     log_mean = (mean + 1e-20).log()
     accuracy = -log.gather(-1, y[:, None, None].expand(-1, samples, 1)).mean()
@@ -183,8 +183,7 @@ def smooth_adversarial(
     noise = _noise(x, sigma, samples)
 
     def harm(point: torch.Tensor) -> torch.Tensor:
-        scores = model((point[:, None] + noise).flatten(0, 1))
-        mean = scores.softmax(1).reshape(*noise.shape[:2], -1).mean(1)
+        mean = _scores(model, point, noise).softmax(-1).mean(1)
         right: torch.Tensor = mean.gather(1, y[:, None])[:, 0]
         return -(right + 1e-20).log()
 
@@ -203,14 +202,12 @@ def smooth_adversarial_loss(
     radius: Level,
     *,
     samples: int = 2,
-    steps: int = 10,
-    norm: float = 2,
-    box: tuple[float, float] | None = None,
+    **options: Any,
 ) -> torch.Tensor:
     """SmoothAdv: cross-entropy at the inputs and under the noise of :func:`smooth_adversarial`.
 
-    Parameters as there. The paper raises ``radius`` from 0 over the first ten epochs; it uses
-    radii of .25 to 1 at sigma of .12 to 1.
+    Parameters and options as there. The paper raises ``radius`` from 0 over the first ten epochs;
+    it uses radii of .25 to 1 at sigma of .12 to 1.
 
     References
     ----------
@@ -224,17 +221,15 @@ def smooth_adversarial_loss(
     >>> smooth_adversarial_loss(torch.nn.Linear(3, 2), x, y, 0.5, 0.25).shape
     torch.Size([])
     """
-    moved, noise = smooth_adversarial(
-        model, x, y, sigma, radius, samples=samples, steps=steps, norm=norm, box=box
-    )
-    scores = model((moved[:, None] + noise).flatten(0, 1))
+    moved, noise = smooth_adversarial(model, x, y, sigma, radius, samples=samples, **options)
+    scores = _scores(model, moved, noise).flatten(0, 1)
     loss: torch.Tensor = cross_entropy(scores, y.repeat_interleave(samples))
     return loss
 
 
 def _noise(x: torch.Tensor, sigma: Level, samples: int) -> torch.Tensor:
     """Scaled noise, shape (n, samples, ...)."""
-    level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
+    level = _levels(x, sigma)
     if not (level > 0).all():
         raise ValueError(f"sigma must be > 0; got {level.min().item()}")
     copies = count("samples", samples, 1)
@@ -243,11 +238,10 @@ def _noise(x: torch.Tensor, sigma: Level, samples: int) -> torch.Tensor:
     return scaled
 
 
-def _noisy(
-    model: Model, x: torch.Tensor, sigma: Level, samples: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores of noisy copies, shape (n, samples, classes), and the levels (n,)."""
-    noisy = x[:, None] + _noise(x, sigma, samples)
-    scores = model(noisy.flatten(0, 1))
-    level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
-    return scores.reshape(*noisy.shape[:2], -1), level
+def _levels(x: torch.Tensor, sigma: Level) -> torch.Tensor:
+    return torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
+
+
+def _scores(model: Model, x: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+    """Scores of noisy copies, shape (n, samples, classes)."""
+    return model((x[:, None] + noise).flatten(0, 1)).reshape(*noise.shape[:2], -1)
