@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from learned_case import ANCHORS, COMPONENTS, LEVELS, PIXELS, under, with_levels
 from learned_rows import Bench, Row
 from torch import nn
 
-from rsbounds import schemes
+from rsbounds import lipschitz, schemes
 from rsbounds import torch as rst
 from rsbounds.schemes import Scheme
 from rsbounds.semielastic import KNNSigma
+from rsbounds.special import ndtr
 
 SIGMA = 0.5
 RATES = (0.01, 0.02, 0.05)
@@ -60,9 +62,8 @@ def sigma_networks(bench: Bench) -> list[Price]:
         row = bench.under(f"sigma network, {sigma:g}", net, level.scheme(COMPONENTS))
         if sigma == SIGMA:
             for method in ("integrated", "paper"):
-                more: Any = {"p_min": P_MIN, "classes": 10} if method == "paper" else {}
-                theory = level.scheme(COMPONENTS, method=method, **more)
-                bench.again(row, f"sigma network, {sigma:g}, {method}", theory.radius, keep=True)
+                radius = partial(_radius_by, method, level)
+                bench.again(row, f"sigma network, {sigma:g}, {method}", radius, keep=True)
 
         def at(dim: int, *, free: bool, level: rst.SigmaNetwork = level) -> Scheme:
             return schemes.lipschitz(_nowhere, 0.0 if free else level.lip, level.sigma_min, dim)
@@ -71,6 +72,15 @@ def sigma_networks(bench: Bench) -> list[Price]:
         still, _ = with_levels(bench.data, mean, free=False)
         found.append(price(bench, row, at, still_row(bench, still, mean)))
     return found
+
+
+def _radius_by(method: str, level: rst.SigmaNetwork, z_a: float, sigma: float, z_b: float) -> float:
+    """The radius by a method; "paper" of class scores after Remark 2's normalisation."""
+    p = ndtr(np.array([z_a, z_b] + [-np.inf] * 8))
+    more: dict[str, Any] = {"lip": level.lip, "sigma_min": level.sigma_min, "dim": COMPONENTS}
+    if method == "paper":
+        p, more["p_min"] = lipschitz.normalize_scores(p, P_MIN), P_MIN
+    return float(lipschitz.radius(p[0], sigma, p_b=p[1], method=method, **more))
 
 
 def still_row(bench: Bench, net: nn.Module, sigma: float) -> Row:
