@@ -51,12 +51,12 @@ from learned_rows import (
     table,
 )
 from learned_text import HEAD, LISTS, PRICES, TAIL
+from machine import machine
 from torch import nn
 
 import rsbounds
 from rsbounds import datasets, schemes
 from rsbounds import torch as rst
-from rsbounds.bench import machine
 from rsbounds.certify import Memory, instance_sigma
 from rsbounds.composite import Rule
 from rsbounds.schemes import Scheme

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from learned_case import ANCHORS, COMPONENTS, LEVELS, PIXELS, under, with_levels
 from learned_rows import Bench, Row
+from theorem_3 import theorem_3
 from torch import nn
 
 from rsbounds import lipschitz, schemes
 from rsbounds import torch as rst
 from rsbounds.schemes import Scheme
 from rsbounds.semielastic import KNNSigma
-from rsbounds.special import ndtr
 
 SIGMA = 0.5
 RATES = (0.01, 0.02, 0.05)
@@ -61,8 +60,14 @@ def sigma_networks(bench: Bench) -> list[Price]:
         net, level = with_levels(bench.data, sigma, free=True)
         row = bench.under(f"sigma network, {sigma:g}", net, level.scheme(COMPONENTS))
         if sigma == SIGMA:
-            for method in ("integrated", "paper"):
-                radius = partial(_radius_by, method, level)
+            known: Any = {"lip": level.lip, "sigma_min": level.sigma_min, "dim": COMPONENTS}
+
+            def integrated(z_a: float, sigma: float, z_b: float, known: Any = known) -> float:
+                more = {"p_b": z_b, "method": "integrated", "scores": True}
+                return float(lipschitz.radius(z_a, sigma, **known, **more))
+
+            paper = theorem_3(**known, p_min=P_MIN, classes=10)
+            for method, radius in {"integrated": integrated, "paper": paper}.items():
                 bench.again(row, f"sigma network, {sigma:g}, {method}", radius, keep=True)
 
         def at(dim: int, *, free: bool, level: rst.SigmaNetwork = level) -> Scheme:
@@ -74,13 +79,9 @@ def sigma_networks(bench: Bench) -> list[Price]:
     return found
 
 
-def _radius_by(method: str, level: rst.SigmaNetwork, z_a: float, sigma: float, z_b: float) -> float:
-    """The radius by a method; "paper" of class scores after Remark 2's normalisation."""
-    p = ndtr(np.array([z_a, z_b] + [-np.inf] * 8))
-    more: dict[str, Any] = {"lip": level.lip, "sigma_min": level.sigma_min, "dim": COMPONENTS}
-    if method == "paper":
-        p, more["p_min"] = lipschitz.normalize_scores(p, P_MIN), P_MIN
-    return float(lipschitz.radius(p[0], sigma, p_b=p[1], method=method, **more))
+def radius_of(z_a: float, sigma: float, z_b: float, **how: Any) -> float:
+    """The radius of another theorem for the same noise level."""
+    return float(lipschitz.radius_of_scores(z_a, sigma, score_b=z_b, **how))
 
 
 def still_row(bench: Bench, net: nn.Module, sigma: float) -> Row:

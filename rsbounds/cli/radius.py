@@ -32,7 +32,7 @@ def add_parser(subparsers: Any) -> None:
         own = methods.add_parser(method.name, help=method.help, description=text)
         _evidence(own)
         for option in method.inputs:
-            _options.add(own, option, required=option.default is ...)
+            _options.add(own.add_argument, option, required=option.default is ...)
         own.add_argument("--json", action="store_true", help="print a JSON object")
         own.set_defaults(func=run)
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     z_a, z_b, scores = _scores(args)
     options = _options.settled(args, method.inputs, lambda flag: f"{flag} is missing")
     value = float(method.evaluate(options, z_a, z_b, scores))
-    hidden = {"command", "func", "method", "json", "traceback"}
+    hidden = {"command", "func", "method", "json"}
     stated = {k: v for k, v in vars(args).items() if k not in hidden and v is not None}
     stated |= {k: v for k, v in options.items() if v is not None}
     if args.json:

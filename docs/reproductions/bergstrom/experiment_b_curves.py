@@ -6,15 +6,14 @@ import time
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from images import DIM, as_table, certified, curves, every, row, trained
+from scipy.special import ndtr
 from shared import Table, publish
 from torch import nn
 
 import rsbounds.torch as rst
 from rsbounds import lipschitz, schemes
-from rsbounds.special import ndtr
 
 P_MIN, CLASSES = 1e-7, 10
 SETTINGS = {"paper": (0.5, 0.65), "small": (0.02, 0.45)}  # name: Lipschitz constant, sigma_min
@@ -30,15 +29,6 @@ def sigma_network(lip: float, floor: float) -> rst.SigmaNetwork:
     )
     nn.init.constant_(h[3].bias, 1.0)  # at 0 all levels of the digits collapse to the floor
     return rst.SigmaNetwork(h, floor)
-
-
-def radius_by(method: str, lip: float, sigma_min: float, z_a: float, sigma: float) -> float:
-    """The radius by a method; "paper" of class scores after Remark 2's normalisation."""
-    p = ndtr(np.array([z_a, -z_a] + [-np.inf] * (CLASSES - 2)))
-    more: dict[str, Any] = {"lip": lip, "sigma_min": sigma_min, "dim": DIM, "method": method}
-    if method == "paper":
-        p, more["p_min"] = lipschitz.normalize_scores(p, P_MIN), P_MIN
-    return float(lipschitz.radius(p[0], sigma, p_b=p[1], **more))
 
 
 def table(quick: bool = False) -> Table:
@@ -63,9 +53,18 @@ def table(quick: bool = False) -> Table:
             rst.fit(both, loss, (data.x, data.y), epochs=1 if quick else 3, rate=1e-3)
             found = certified(data, net, level.scheme(DIM))
             for method in ("paper", "integrated", "exact"):
-                radius = partial(radius_by, method, level.lip, level.sigma_min)
+                radius = partial(certified_by, method, level)
                 rows.append((data.name, name, method, level.lip, *row(data, found, radius)))
     return as_table("data sigma certificate lip", rows)
+
+
+def certified_by(method: str, level: rst.SigmaNetwork, z: float, sigma: float) -> float:
+    """A Lipschitz radius of the score z > 0; by the paper's theorem after Remark 2."""
+    known: Any = {"lip": level.lip, "sigma_min": level.sigma_min, "dim": DIM, "method": method}
+    if method != "paper":
+        return float(lipschitz.radius(z, sigma, scores=True, **known))
+    p_a, p_b = (P_MIN + (1 - CLASSES * P_MIN) * ndtr(score) for score in (z, -z))
+    return float(lipschitz.radius(p_a, sigma, p_b=p_b, p_min=P_MIN, **known))
 
 
 def figure(table: Table) -> Any:

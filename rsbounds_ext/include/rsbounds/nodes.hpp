@@ -1,20 +1,20 @@
-// The nodes of the integral in contour.hpp, four at a time, v = q^2.
-//
+// The nodes of the integral in contour.hpp, four at a time (v = q^2):
 //   log E = -[mu (log1p v + v) + beta v (1 + (3 + v)/(1 + v)^2)] = -2 c2 v + v^2 P(v),
 //   T     = 2 [mu (q - atan q) + beta q v (2 + v)/(1 + v)^2]     = q v S(v),
 //   P = sum (mu/(n + 2) + beta (2 n + 5)) (-v)^n,  S = 2 sum (mu/(2 n + 3) + beta (n + 2)) (-v)^n.
 //
-// any c2        from the functions of simd.hpp; the step that contour.hpp gives, half integers times it,
-//               nodes to the end.
-// c2 >= 350     a table: nodes of step kappa/sqrt(c2), so that e^{-2 c2 v} is the same at every call.
-//               What is left of E is e^x, x = v^2 P, and x and T are small where the table is not.
-//               Their polynomials and those of e^x, sin T, cos T stop where what they omit is below
-//               1e-17, the table's entry included (`Orders`). 16 nodes, or 12 from c2 = 2e4 on:
-//                 kappa            aliasing                        the first node left out
-//                 77/256   e^-43 at 350, e^-52 at 2e4     e^-52 (whole), e^-49 (half integers)
-//                 43/128   e^-42 at 2e4, e^-44 at infinity     e^-38, e^-35
-//               Near the pole, where half integers serve, that e^-35 is in the tail at most 1/200
-//               of it: the quotient's 1/4 times the step.
+// c2 < 350   `AnyNodes`: the functions of simd.hpp at half integers times the step of contour.hpp, to the
+// end. c2 >= 350  `TableNodes`: with a step of kappa/sqrt(c2), e^(-2 c2 v) is the same at every call, a
+// table. What is
+//            left of E is e^x, x = v^2 P; x and T are small where the table is not. So short polynomials do,
+//            with as many terms as leave out less than 1e-17, the table's entry included (`Orders`).
+//            16 nodes, or 12 from c2 = 2e4 on:
+//              kappa            aliasing                        the first node left out
+//              77/256   e^-43 at 350, e^-52 at 2e4     e^-52 (whole), e^-49 (half integers)
+//              43/128   e^-42 at 2e4, e^-44 at infinity     e^-38, e^-35
+//            Half integers serve near the pole, where that e^-35 is at most 1/200 of itself in the tail: the
+//            quotient's 1/4 times the step.
+// Derived in docs/theory/off-centre-ball.md, "Quadrature". tests/test_special_seams.py tries the borders.
 #pragma once
 
 #include <utility>
@@ -48,7 +48,7 @@ struct AnyNodes {
             const SinCos sc = sincos(angle, e);
             const vec c = e * sc.cos, zero = {};
             use(Node{v, k == 0 ? c : zero, k == 0 ? zero : c, e * (q * sc.sin)}, k == 0);
-            // the next node's exponent, extrapolated: what lies beyond is below 1e-17 of the sum
+            // stop by the next node's exponent, extrapolated: what lies beyond is below 1e-17 of the sum
             if (!(2 * exponent[lanes - 1] - exponent[lanes - 2] < 40)) break;
         }
     }
@@ -106,16 +106,16 @@ struct From6e4 : Twelve {
 
 // Taylor's, sin T/T and cos T in T^2
 static constexpr double exp_series[] = {
-    1.0, 1.0, 0.5, 0.16666666666666666, 0.041666666666666664, 0.008333333333333333,
-    0.001388888888888889, 0.0001984126984126984, 2.48015873015873e-05, 2.7557319223985893e-06};
+    1.0, 1.0, 0.5, 0.16666666666666666, 0.041666666666666664, 0.008333333333333333, 0.001388888888888889,
+    0.0001984126984126984, 2.48015873015873e-05, 2.7557319223985893e-06};
 static constexpr double sin_series[] = {
-    1.0, -0.16666666666666666, 0.008333333333333333, -0.0001984126984126984,
-    2.7557319223985893e-06, -2.505210838544172e-08, 1.6059043836821613e-10,
-    -7.647163731819816e-13, 2.8114572543455206e-15, -8.22063524662433e-18, 1.9572941063391263e-20, -3.868170170630684e-23};
+    1.0, -0.16666666666666666, 0.008333333333333333, -0.0001984126984126984, 2.7557319223985893e-06,
+    -2.505210838544172e-08, 1.6059043836821613e-10, -7.647163731819816e-13, 2.8114572543455206e-15,
+    -8.22063524662433e-18, 1.9572941063391263e-20, -3.868170170630684e-23};
 static constexpr double cos_series[] = {
-    1.0, -0.5, 0.041666666666666664, -0.001388888888888889, 2.48015873015873e-05,
-    -2.755731922398589e-07, 2.08767569878681e-09, -1.1470745597729725e-11,
-    4.779477332387385e-14, -1.5619206968586225e-16, 4.110317623312165e-19, -8.896791392450574e-22};
+    1.0, -0.5, 0.041666666666666664, -0.001388888888888889, 2.48015873015873e-05, -2.755731922398589e-07,
+    2.08767569878681e-09, -1.1470745597729725e-11, 4.779477332387385e-14, -1.5619206968586225e-16,
+    4.110317623312165e-19, -8.896791392450574e-22};
 
 // the coefficients of P and of S, four at a time
 static constexpr vec p_mu[] = {{1 / 2., -1 / 3., 1 / 4., -1 / 5.}, {1 / 6., -1 / 7., 1 / 8., -1 / 9.}};
@@ -130,7 +130,8 @@ struct TableNodes {
     double step;
     double p[1 + lanes * most], s[lanes * most];
     RSB_INLINE TableNodes(double mu, double beta, double step) : step(step) {
-        // the exponent's first term less the table's: the rounding of the step
+        // p[0], the first term of x: what the rounding of the step leaves between 2 c2 v and the table's
+        // exponent
         const double square = step * step;
         p[0] = std::fma(-(2 * mu + 4 * beta), square, 2 * Table::kappa * Table::kappa) / square;
         for (int n = 0; n < most; ++n) {
