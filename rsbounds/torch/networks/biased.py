@@ -87,8 +87,7 @@ def locally_biased(
         As in :class:`rsbounds.lbrs.LocallyBiased`.
     lip_grad : optional
         As there; by default proven by :func:`gradient_lipschitz_upper_bound` (times sqrt(2) for
-        differences of K functions, times the dimension for norm inf). Where the last layer is
-        ``Linear``, :func:`margin_gradient_lipschitz_upper_bounds` gives smaller ones, (K, K).
+        differences of K functions, times the dimension for norm inf).
 
     Returns
     -------

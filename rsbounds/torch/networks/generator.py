@@ -178,12 +178,10 @@ def generator_loss(
 
     Parameters
     ----------
-    model : callable
-        Maps a batch to class scores.
+    model, x, y
+        As in :func:`rsbounds.torch.training.macer_loss`.
     generator : torch.nn.Module
         Maps a batch to means and levels: any class of this module.
-    x, y : Tensor
-        A batch of inputs and its labels.
     target : float
         Geometric mean of the levels to aim at, > 0, in the input's unit.
     variance_weight, mean_weight : float

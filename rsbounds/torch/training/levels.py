@@ -14,7 +14,7 @@ from rsbounds.torch.networks._layers import CONVOLUTIONS
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.training.fitting import evaluating, soft_vote
 
-__all__ = ["average_radius_loss", "data_dependent_sigma", "norm_penalty"]
+__all__ = ["average_radius_loss", "data_dependent_sigma"]
 
 
 def average_radius_loss(
@@ -38,11 +38,9 @@ def average_radius_loss(
 
     Parameters
     ----------
-    model : callable
-        Maps a batch to class scores (before softmax).
+    model, x, y
+        As in :func:`rsbounds.torch.training.macer_loss`.
     network : SigmaNetwork
-    x, y : Tensor
-        A batch of inputs and its labels.
     lip : float or Tensor
         A Lipschitz bound of the network: ``network.lip``, computed now and then, or a tensor such
         as the size of the last weight where the layers before it are kept 1-Lipschitz.
@@ -51,7 +49,7 @@ def average_radius_loss(
     samples : int
         Noisy copies of each input, >= 1.
     penalty : float
-        Weight of :func:`norm_penalty`, >= 0.
+        Weight of the sum of the spectral norms of the network's weights (kernels flattened), >= 0.
     largest : float
         Normal score, > 0, beyond which nothing is gained: the samples of a certificate show at
         most that of (alpha/2)^(1/n), 3.2 for n = 10,000 and alpha = .001.
@@ -80,17 +78,7 @@ def average_radius_loss(
 
 
 def norm_penalty(modules: Iterable[nn.Module]) -> torch.Tensor:
-    """Sum of the spectral norms of the weights (kernels flattened), differentiable.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.torch import norm_penalty
-    >>> layer = torch.nn.Linear(2, 2)
-    >>> _ = layer.weight.data.copy_(2 * torch.eye(2))
-    >>> round(norm_penalty([layer]).item(), 6)
-    2.0
-    """
+    """Sum of the spectral norms of the weights (kernels flattened), differentiable."""
     weights = [m.weight for m in modules if isinstance(m, (nn.Linear, *CONVOLUTIONS))]
     norms = [torch.linalg.matrix_norm(weight.flatten(1), 2) for weight in weights]
     return torch.stack(norms).sum() if norms else torch.zeros(())
