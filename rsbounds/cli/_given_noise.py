@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     for option in _options.of_all():
         if option.name in _GIVEN:
-            _options.add(group.add_argument, option)
+            _options.add(group, option)
 
 
 def check(args: argparse.Namespace, manifest: Manifest) -> None:

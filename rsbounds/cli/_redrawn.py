@@ -55,7 +55,7 @@ def redraw(
             raise ValueError(f"--rerun {'needs' if had else 'takes no'} {flag}, as {args.file} had")
     if manifest.method == "composite":
         rule = composite.Rule.from_dict(manifest.parameters["rule"])
-        samplers = _build.sampler(args, _build.classifiers(args, loaded, rule), data, rule)
+        samplers = _build.model(args, _build.classifiers(args, loaded, rule), data, rule)
         return partial(_listed, samplers, rule, manifest)
     (stage,) = _engine.denoised(args, [(loaded, sigma)])
     of = as_sampler if scheme is None else scheme.sampler
