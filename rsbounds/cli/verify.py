@@ -55,7 +55,7 @@ def add_parser(subparsers: Any) -> None:
     )
     for option in _options.of_all():
         if option.name in _NOISE:
-            _options.add(group.add_argument, option)
+            _options.add(group, option)
     parser.set_defaults(func=run)
 
 
@@ -211,4 +211,4 @@ def _model(
     else:
         level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
         scheme = METHODS[manifest.method].from_parameters(parameters, level=lambda _: level)
-    return _build.sampler(args, _build.classifiers(args, loaded, scheme), data, scheme)
+    return _build.model(args, _build.classifiers(args, loaded, scheme), data, scheme)
