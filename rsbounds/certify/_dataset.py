@@ -19,7 +19,7 @@ from rsbounds.confidence import BOUNDS
 from rsbounds.loading import as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, Writer, manifest_path, sparse_counts
+from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
 from rsbounds.schemes import Scheme
 
 PROBES = 4  # inputs whose selection counts tell one model from another
@@ -36,7 +36,7 @@ def certify_dataset(
     alpha: float = 0.001,
     seed: int = 0,
     bound: str = "clopper-pearson",
-    runner_up: bool | None = None,
+    runner_up: bool = True,
     target_radius: float | None = None,
     skip: int = 1,
     max: int = -1,
@@ -45,7 +45,6 @@ def certify_dataset(
     engine: Mapping[str, Any] | None = None,
     run: Mapping[str, Any] | None = None,
     accept_change: bool = False,
-    lock: bool = True,
     skip_corrupt: bool = False,
     notify: Callable[[str], object] | None = None,
 ) -> Results:
@@ -65,10 +64,8 @@ def certify_dataset(
         over several levels.
     out : path-like, optional
         The result file; its manifest is written beside it.
-    n0, n, alpha, seed, bound
+    n0, n, alpha, seed, bound, runner_up
         As in :func:`certify`.
-    runner_up : bool, optional
-        As there; by default on, or as the file that is resumed has it.
     target_radius : float, optional
         Certify this radius or nothing, as :func:`certify_radius` does.
     skip, max : int
@@ -79,8 +76,6 @@ def certify_dataset(
         What the manifest says of the model, of the engine, and of what rows do not depend on.
     accept_change : bool
         Go on with a file although the model, an engine or a version changed, and record it.
-    lock : bool
-        As in :class:`rsbounds.results.Writer`.
     skip_corrupt : bool
         Leave out inputs that can't be decoded, and record them.
     notify : callable, optional
@@ -109,10 +104,9 @@ def certify_dataset(
     ([0, 1], 1.0)
     """
     _require_place(out)
-    runner_up = _settled(out, runner_up)
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("skip", skip, 1), whole("max", max, -1)
-    if out is not None and (BOUNDS[bound].difference_only or BOUNDS[bound].evidence != "counts"):
+    if out is not None and BOUNDS[bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)
     elsewhere = isinstance(model, Crew)
@@ -147,10 +141,11 @@ def certify_dataset(
         run={**manifest.run, "machines": machines},
     )
 
-    def rows(done: set[int]) -> Iterator[Row]:
+    def rows(before: Sequence[Row]) -> Iterator[Row]:
+        done = {row.idx for row in before}
         todo = [i for i in indices if i not in done]
         progress = Progress(len(indices), "input", len(indices) - len(todo))
-        tally = Tally(notify, progress)
+        tally = Tally(notify, progress, before)
         for outcome in progress.over(work.outcomes(todo, tally.wants_alone)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
@@ -165,14 +160,13 @@ def certify_dataset(
 
     corrupt: list[dict[str, Any]] = []
     if out is None:
-        return Results("", tuple(rows(set())), "", manifest)
+        return Results("", tuple(rows([])), "", manifest)
     path = Path(out)
-    options: dict[str, Any] = {"accept_change": accept_change, "lock": lock}
-    with Writer(path, manifest, further=job.further, **options) as writer:
+    with Writer(path, manifest, further=job.further, accept_change=accept_change) as writer:
         if not accept_change:
             _same_model(path, writer.rows, len(source), work)
         kept = list(writer.rows)
-        for row in rows({row.idx for row in kept}):
+        for row in rows(writer.rows):
             writer.append(row)
             kept.append(row)
         if corrupt:
@@ -224,15 +218,6 @@ def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if any(tf32 != found[0] for tf32 in found):
         raise ValueError(f"workers must have the same settings of TF32; got {found}")
     return {"tf32": found[0]} if found else {}
-
-
-def _settled(out: str | os.PathLike[str] | None, runner_up: bool | None) -> bool:
-    """Whether the runner-up is bounded: as asked, as in the file that is resumed, or yes."""
-    if runner_up is not None:
-        return runner_up
-    if out is not None and manifest_path(Path(out)).exists():
-        return Manifest.read(Path(out)).procedure.runner_up
-    return True
 
 
 def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> None:

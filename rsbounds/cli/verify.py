@@ -37,7 +37,6 @@ def add_parser(subparsers: Any) -> None:
     )
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)
-    add("--data", metavar="DATA", help="compare labels, indices and hashes with the data")
     add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
     add("--model-for", nargs="+", metavar="SIGMA=MODEL", default=[], help="for --rerun: experts")
     add("--sample", type=int, metavar="K", help="prove only K random rows")
@@ -45,14 +44,16 @@ def add_parser(subparsers: Any) -> None:
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
     _engine.add_model(parser, required=False)
-    _engine.add_data(parser)
+    _engine.add_data(parser, required=False, help="compare labels and hashes with the data: ")
     _engine.add_engine(parser)
+    _engine.add_sound_noise(parser)
+    add("--device", help="where a torch model runs (cpu)")
     group = parser.add_argument_group(
         "noise levels (with --data)",
         "compared with sigma(x) at each input, and with the bounds that radii rest on; pictures "
         "that the model's own steps resize or crop need --rerun and --model too",
     )
-    for option in _options.distinct(o for method in METHODS.values() for o in method.options):
+    for option in _options.of_all():
         if option.name in _NOISE:
             _options.add(group, option)
     parser.set_defaults(func=run)

@@ -38,7 +38,10 @@ class Gaussian(Scheme):
         "dim": DIMENSION._replace(required=False),
     }
     help = "one fixed noise level"
-    options = (Option("--sigma", "noise level; for semi-elastic its base level"), NORM_OPTION)
+    options = (
+        Option("--sigma", "noise level; several, such as 0.25,0.5, give a file each"),
+        NORM_OPTION,
+    )
     inputs = (
         Option("--sigma", "noise level"),
         NORM_OPTION,
