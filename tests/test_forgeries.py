@@ -165,15 +165,6 @@ def test_wrong_rows_cannot_be_passed_off_as_corrupt(work, capsys):
     assert capsys.readouterr().out.count("is left out as corrupt, but can be decoded") == len(wrong)
 
 
-def test_a_file_cannot_be_made_one_of_the_first_format(work, capsys):
-    place = Path("out.tsv.manifest.json")
-    old = json.loads(place.read_text())
-    del old["format"], old["data"]["inputs"]
-    place.write_text(json.dumps(old))
-    assert main(["verify", "out.tsv"]) == 1
-    assert "holds full counts, which a file of format 1 does not" in capsys.readouterr().out
-
-
 def test_no_row_certifies_without_a_sample(work, capsys):
     Path("out.tsv").unlink()
     assert main(arguments(target_radius=0.1)) == 0
@@ -206,23 +197,12 @@ def test_abstentions_do_not_count_as_right(work, capsys):
     assert capsys.readouterr().out.count("correct is 1, but predict -1 and label -1") == 12
 
 
-def test_the_first_format_has_no_scores(work, capsys):
-    place = Path("out.tsv.manifest.json")
-    old = json.loads(place.read_text())
-    del old["format"], old["data"]["inputs"]
-    place.write_text(json.dumps(old))
-    save([row | {"select": "-", "counts": "-", "z_a": "9.0", "z_b": "-9.0"} for row in table()])
-    capsys.readouterr()
-    assert main(["verify", "out.tsv"]) == 1
-    assert capsys.readouterr().out.count("holds scores or void samples") == 12
-
-
-@pytest.mark.parametrize("value", [0, 3, 1.5, None, "2"])
+@pytest.mark.parametrize("value", [0, 1, 3, 1.5, None, "2"])
 def test_a_format_that_does_not_exist_is_one_line(work, capsys, value):
     state(format=value)
     capsys.readouterr()
     assert main(["verify", "out.tsv"]) == 2
-    assert f"format must be 1 or 2; got {value!r}" in capsys.readouterr().err
+    assert f"format must be 2; got {value!r}" in capsys.readouterr().err
 
 
 def test_the_norm_of_a_method_that_has_one(work, capsys):

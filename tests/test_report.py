@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds.cli import main
+from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, default_radii, plot, read, summary, table
 
 FIELD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
@@ -190,7 +191,7 @@ def test_table_marks_what_is_not_a_certificate_of_the_classifier(write):
 
 def under(name: str, alpha: float = 0.001, n: int = 1000, **more: Any) -> Results:
     row = Row(0, 1, 1, 0.5, True, "fixed noise", n=n, method="gaussian", **more)
-    manifest = Manifest(alpha=alpha, n=n, data={"inputs": 1})
+    manifest = Manifest(procedure=Procedure(alpha=alpha, n=n), data={"inputs": 1})
     return Results(name, (row,), manifest=manifest)
 
 

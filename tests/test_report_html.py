@@ -19,6 +19,7 @@ import pytest
 from scipy.stats import binomtest
 
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
+from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, html, read, table, write
 from rsbounds.results._charts import charts, interval
 
@@ -117,7 +118,10 @@ def test_there_is_no_best_of_what_cannot_be_compared(other):
     names = ["first", "second"]
     traces = charts([first, second], names)["curves"]["traces"]
     assert [trace["name"] for trace in traces] == names
-    alpha = [replace(f, manifest=Manifest(alpha=a)) for f, a in ((first, 0.001), (first, 0.01))]
+    alpha = [
+        replace(f, manifest=Manifest(procedure=Procedure(alpha=a)))
+        for f, a in ((first, 0.001), (first, 0.01))
+    ]
     assert len(charts(alpha, names)["curves"]["traces"]) == 2
 
 
@@ -127,12 +131,12 @@ def test_there_is_no_best_of_runs_on_other_inputs_and_tables_mark_them():
     one = {"kind": "npz", "labels": "f00d", "skip": 1, "inputs": 50}
     for other in (one | {"labels": "beef"}, one | {"skip": 2}):
         pair = [
-            replace(f, manifest=Manifest(alpha=0.1, data=d))
+            replace(f, manifest=Manifest(procedure=Procedure(alpha=0.1), data=d))
             for f, d in zip(files, (one, other), strict=True)
         ]
         assert len(charts(pair, ["a", "b"])["curves"]["traces"]) == 2
         assert len(re.findall(r"\] inputs [0-9a-f]{8}$", table(pair), re.M)) == 2
-    same = [replace(f, manifest=Manifest(alpha=0.1, data=one)) for f in files]
+    same = [replace(f, manifest=Manifest(procedure=Procedure(alpha=0.1), data=one)) for f in files]
     assert len(charts(same, ["a", "b"])["curves"]["traces"]) == 3
     assert "inputs" not in table(same)
 

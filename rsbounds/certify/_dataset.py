@@ -19,7 +19,7 @@ from rsbounds.confidence import BOUNDS
 from rsbounds.loading import as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, Writer, manifest_path, sparse_counts
+from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
 from rsbounds.schemes import Scheme
 
 PROBES = 4  # inputs whose selection counts tell one model from another
@@ -106,7 +106,7 @@ def certify_dataset(
     _require_place(out)
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("skip", skip, 1), whole("max", max, -1)
-    if out is not None and (BOUNDS[bound].difference_only or BOUNDS[bound].evidence != "counts"):
+    if out is not None and BOUNDS[bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)
     elsewhere = isinstance(model, Crew)

@@ -30,7 +30,7 @@ class Tally:
         self._clean = self._noisy = 0.0
 
     def wants_alone(self) -> bool:
-        """Whether the next row is one of the first of this run, whose counts without noise are told."""
+        """Whether counts without noise are asked for: of the first inputs of this call."""
         return self._notify is not None and self._new < self.FIRST
 
     def add(self, row: Row, alone: Counts | None) -> None:
@@ -56,7 +56,8 @@ class Tally:
         counted = row.counts[row.label] if row.label < len(row.counts) else 0
         self._noisy += counted / row.n
         if self._new == self.FIRST:
+            clean, noisy = self._clean / self.FIRST, self._noisy / self.FIRST
             self._notify(
-                f"{self._which} {self.FIRST} inputs: base accuracy {self._clean / self.FIRST:.3f} without "
-                f"noise, {self._noisy / self.FIRST:.3f} under noise"
+                f"{self._which} {self.FIRST} inputs: base accuracy {clean:.3f} without noise, "
+                f"{noisy:.3f} under noise"
             )

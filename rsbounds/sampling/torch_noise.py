@@ -1,7 +1,7 @@
-"""Noisy copies of an input in blocks, one seed for each block.
+"""Noisy copies of an input as torch tensors, in blocks with one seed each.
 
-Both functions return the copies, shape (blocks, size, *shape of x), in float32, and for each of
-them whether it is void: a void copy counts for no class. Neither waits for the device.
+The three laws return the copies, shape (blocks, size, *shape of x), in float32, and for each copy
+whether it is void: a void copy counts for no class. None of them waits for the device.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ from typing import Any
 
 import torch
 
-from rsbounds.sampling import grid_noise as _grid_noise
-from rsbounds.sampling import is_single, noise_level
+from rsbounds.sampling import grid_noise
+from rsbounds.sampling.blocks import is_single, noise_level
+from rsbounds.sampling.grid_noise import LEVELS, STEP
 
-LEVELS = _grid_noise.LEVELS
+# thirty times the rounding of scale Z + centre, which is below 5e-16 (10 scale + centre)
 _MARGIN = 2.0**-46
 
 
 def gaussian(
     x: torch.Tensor, sigma: float, size: int, seeds: list[int], generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """x + sigma Z with Z in float32 by torch's own generator, the level exact.
+    """x + sigma Z with Z in float32 by torch's own generator and the exact level.
 
-    The sum is formed in float64 if ``x`` is or float32 doesn't have the level, and rounded once.
+    The sum is formed in float64, and rounded once, if ``x`` is in float64 or the level is not a
+    float32 number.
     """
     level = noise_level(sigma)
     noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
@@ -42,7 +44,7 @@ def on_grid(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """x + sigma Z rounded to the grid of 1/255, drawn exactly; ambiguous draws are void.
 
-    ``x`` in whole numbers: 255 times the input.
+    ``x`` holds whole numbers: 255 times the input.
     """
     thresholds, cells, zero = _tables(float(sigma), x.device)
     noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
@@ -64,7 +66,7 @@ def shaped_on_grid(
     seeds: list[int],
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same with a mean and a level on every axis, both in units of 1/255 and in float64."""
+    """:func:`on_grid` with a mean and a level on every axis, both in 1/255 and in float64."""
     noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
     void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
     u = torch.empty((size, *x.shape), dtype=torch.int64, device=x.device)
@@ -79,12 +81,11 @@ def shaped_on_grid(
 def rounded(
     u: torch.Tensor, centre: torch.Tensor, scale: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """centre + scale Z to the nearest whole number, u the first 63 bits of Phi(Z); what is open.
+    """centre + scale Z to the nearest whole number, and which draws are ambiguous.
 
-    The table of scores gives an interval of Z. Where its ends round to two numbers, the series
-    of Phi about the lower one makes the interval as narrow as the bits of u allow. Where these
-    two round differently as well, the draw is ambiguous. ``_MARGIN`` is thirty times the
-    rounding of scale Z + centre, which is below 5e-16 (10 scale + centre).
+    u holds the first 63 bits of Phi(Z). The table of scores gives an interval of Z. Where its ends
+    round to two numbers, the series of Phi about the lower end makes the interval as narrow as the
+    bits of u allow; where the new ends round differently as well, the draw is ambiguous.
     """
     z, thresholds, density, cells = _scores(u.device)
     count, ambiguous = count_below(u.flatten(), thresholds, cells)
@@ -92,7 +93,7 @@ def rounded(
     edge = _MARGIN * (10 * scale + centre.abs() + 1)
     low = z[cell].mul_(scale).add_(centre)
     first = torch.floor(low + (0.5 - edge))
-    last = low.add_(scale * _grid_noise.STEP + (0.5 + edge)).floor_()
+    last = low.add_(scale * STEP + (0.5 + edge)).floor_()
     place = ((first != last) & ~ambiguous.view(u.shape)).nonzero(as_tuple=True)
     there = cell[place]
     start, height = z[there], density[there]
@@ -110,7 +111,7 @@ def _beyond(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     Three Newton steps: the first guess y is off by z t^2/2 < 5e-6, each step squares the error
     times z/2. Eight terms of the series leave 1e-19 of t.
     """
-    t = y.clamp(0, _grid_noise.STEP)
+    t = y.clamp(0, STEP)
     for _ in range(3):
         power, total = t, t.clone()
         before, here = torch.ones_like(z), -z  # Hermite polynomials, signs alternating
@@ -119,22 +120,22 @@ def _beyond(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             total += here * power
             before, here = here, -z * here - (n - 1) * before
         t = t - (total - y) * torch.exp(t * (z + t / 2))
-        t = t.clamp(0, _grid_noise.STEP)
+        t = t.clamp(0, STEP)
     return t
 
 
 @lru_cache(maxsize=16)
 def _scores(device: torch.device) -> tuple[Any, Any, Any, Any]:
     """The table of scores on one device; cells for a CPU alone."""
-    *known, cells = _grid_noise.scores()
-    z, thresholds, density = (torch.as_tensor(a, device=device) for a in known)
+    *columns, cells = grid_noise.scores()
+    z, thresholds, density = (torch.as_tensor(a, device=device) for a in columns)
     return z, thresholds, density, torch.as_tensor(cells) if device.type == "cpu" else None
 
 
 @lru_cache(maxsize=16)
 def _tables(sigma: float, device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None, int]:
-    """The tables of one level on one device, sent there once; cells for a CPU alone."""
-    thresholds, cells, zero = _grid_noise.tables(sigma)
+    """The tables of one level on one device; cells for a CPU alone."""
+    thresholds, cells, zero = grid_noise.tables(sigma)
     on_cpu = torch.as_tensor(cells) if device.type == "cpu" else None
     return torch.as_tensor(thresholds, device=device), on_cpu, zero
 
@@ -142,25 +143,24 @@ def _tables(sigma: float, device: torch.device) -> tuple[torch.Tensor, torch.Ten
 def count_below(
     u: torch.Tensor, thresholds: torch.Tensor, cells: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """For each u the number of thresholds <= u, and whether u equals one.
+    """For each u the number of thresholds <= u, and whether u equals one of them.
 
-    The cells decide nearly all of them at once. To look at the rest alone, their number must be
-    known: nothing on a CPU, but a GPU would have to be waited for. Without cells all are
-    searched for.
+    The cells decide nearly all of them at once, and a search the rest. On a GPU that would mean to
+    wait for the number of the rest, so there, without cells, all are searched.
     """
     if cells is None:
         count = torch.bucketize(u, thresholds, right=True)
         return count.int(), thresholds[(count - 1).clamp_(min=0)] == u
-    count = cells.index_select(0, u >> (_grid_noise.BITS - _grid_noise.CELL_BITS))
+    count = cells.index_select(0, u >> (grid_noise.BITS - grid_noise.CELL_BITS))
     place = (count < 0).nonzero().squeeze(1)
     rest = u[place]
-    found = torch.bucketize(rest, thresholds, right=True)
-    count[place] = found.int()
+    searched = torch.bucketize(rest, thresholds, right=True)
+    count[place] = searched.int()
     ambiguous = torch.zeros(u.shape, dtype=torch.bool)
-    ambiguous[place] = thresholds[(found - 1).clamp_(min=0)] == rest
+    ambiguous[place] = thresholds[(searched - 1).clamp_(min=0)] == rest
     return count, ambiguous
 
 
 def whole(x: torch.Tensor) -> torch.Tensor:
     """255 x in whole numbers, for :func:`on_grid`; ValueError for an input off the grid."""
-    return torch.as_tensor(_grid_noise.on_grid(x.detach().cpu().numpy()), device=x.device)
+    return torch.as_tensor(grid_noise.on_grid(x.detach().cpu().numpy()), device=x.device)
