@@ -43,10 +43,10 @@ def add_parser(subparsers: Any) -> None:
     add("--draw-seed", type=int, metavar="S", help="choose the rows of an earlier answer again")
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
-    _engine.add_model(add, required=False)
-    _engine.add_data(add, required=False, help="compare labels and hashes with the data: ")
-    _engine.add_engine(add)
-    _engine.add_sound_noise(add)
+    _engine.add_model(parser, required=False)
+    _engine.add_data(parser, required=False, help="compare labels and hashes with the data: ")
+    _engine.add_engine(parser)
+    _engine.add_sound_noise(parser)
     add("--device", help="where a torch model runs (cpu)")
     group = parser.add_argument_group(
         "noise levels (with --data)",
