@@ -135,7 +135,7 @@ class CertifiedNoise(_Noise):
             raise ValueError(f"level must be a SigmaNetwork; got {type(level).__name__}")
         self._generator: Any = frozen(generator)
         settle(self._generator)
-        self.shape: torch.Tensor = self._generator.shape
+        self.shape: Any = self._generator.shape
         self.law = _law(repr(self._generator), *self._generator.state_dict().values())
 
     def centre(self, x: torch.Tensor) -> torch.Tensor:
