@@ -52,6 +52,16 @@ def test_an_interrupted_merge_can_be_repeated(work):
     assert main(["verify", "all.tsv"]) == 0
 
 
+def test_files_of_another_format_are_refused(work, capsys):
+    for i in range(2):
+        assert main(arguments(shard=f"{i}/2", runner_up="off", out=f"{i}.tsv")) == 0
+    place = Path("0.tsv.manifest.json")
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"format": 1}))
+    capsys.readouterr()
+    assert main(["merge", "both.tsv", "0.tsv", "1.tsv"]) == 2
+    assert "format must be 2; got 1" in capsys.readouterr().err
+
+
 def test_a_run_is_extended_where_its_rows_stay_valid(work, capsys):
     assert main(arguments(max=6, skip=2, out="some.tsv")) == 0
     assert main(arguments(skip=2, out="some.tsv")) == 0
@@ -99,9 +109,7 @@ def test_counts_certify_again_without_the_model(work, capsys):
     assert history[0]["alpha"] == 0.001
     capsys.readouterr()
     assert main([*again, "x.tsv", "--method", "semi-elastic"]) == 2
-    assert "--method semi-elastic certifies another classifier than out.tsv" in (
-        capsys.readouterr().err
-    )
+    assert "--method semi-elastic certifies another classifier" in capsys.readouterr().err
     assert main(["recertify", "out.tsv", "--out", "same.tsv"]) == 2
     assert "same.tsv exists" in capsys.readouterr().err
 

@@ -106,7 +106,7 @@ def certify_dataset(
     _require_place(out)
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("skip", skip, 1), whole("max", max, -1)
-    if out is not None and (BOUNDS[bound].difference_only or BOUNDS[bound].evidence != "counts"):
+    if out is not None and BOUNDS[bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)
     elsewhere = isinstance(model, Crew)

@@ -229,12 +229,6 @@ def certify_evidence(
     bound = BOUNDS[procedure.bound]
     if bound.evidence != "counts":
         raise ValueError(f"bound must be one on counts; {bound.name!r} is on {bound.evidence}")
-    of_gaussian = (scheme.name, scheme.norm) == ("gaussian", 2.0)
-    if procedure.runner_up and bound.difference_only and not of_gaussian:
-        raise ValueError(
-            f"bound {bound.name!r} is one on the difference of scores alone, which serves the l_2 "
-            f"radius under fixed Gaussian noise; the scheme is {scheme.name!r}"
-        )
     top = int(np.argmax(select))
     first = int(counts[top]) if top < len(counts) else 0
     second = int(max(counts[:top].max(initial=0), counts[top + 1 :].max(initial=0)))

@@ -53,11 +53,6 @@ def task(model: Any, scheme: Scheme | composite.Rule, procedure: Procedure) -> T
             raise ValueError(
                 "a rule has its own bounds: target_radius, bound and runner_up are not for it"
             )
-        if scheme.values:
-            raise ValueError(
-                "a rule with conditions of kind 'value' needs values that no model gives: use "
-                "rsbounds.composite.certify"
-            )
         several = isinstance(model, Sequence)
         samplers = [as_sampler(m) for m in model] if several else as_sampler(model)
         return _Composite(samplers, scheme, procedure)

@@ -18,7 +18,7 @@ from rsbounds.schemes import METHODS, Option, Scheme
 BUILT: Mapping[str, type[Scheme]] = {m.name: m for m in METHODS.values() if m.options}
 
 #: Bounds whose rows a file can hold and ``verify`` can check.
-COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts" and not b.difference_only)
+COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
 
 #: Options of ``--method composite`` and of code, with what argparse needs to know.
 _FURTHER: Mapping[str, dict[str, Any]] = {

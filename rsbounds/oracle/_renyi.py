@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mpmath import mp
 
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, rounded
 
 
 def renyi_radius(
@@ -32,8 +32,7 @@ def renyi_radius(
 
         best = _maximum(square, dps)
         radius = mp.sqrt(best) if best > 0 else mp.zero
-    with mp.workdps(dps):
-        return +radius
+    return rounded(radius, dps)
 
 
 def renyi_square(order: Mpf, z_a: Mpf, sigma0: Mpf, sigma1: Mpf, dim: Mpf, z_b: Mpf) -> Mpf:
