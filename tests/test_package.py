@@ -12,10 +12,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from build import ProjectBuilder
 from build.env import DefaultIsolatedEnv
 
 import rsbounds
-from build import ProjectBuilder
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rsbounds"

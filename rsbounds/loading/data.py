@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import queue
-import threading
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rsbounds._numerics.checks import count
+from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, shown
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.rows import CorruptInput, Data, Item
@@ -85,9 +86,7 @@ def open_data(
 
         return HfData(place, split, preprocess, labels, scale, download=download)
     if text.endswith((".npz", ".npy")):
-        from rsbounds.loading.archives import NpyData, NpzData
-
-        return (NpzData if text.endswith(".npz") else NpyData)(Path(text), scale)
+        return ArrayData(Path(text), scale)
     if Path(text).is_dir():
         raise ValueError(f"{shown(text)} is a directory: say imagefolder:{shown(text)} or hf:...")
     if ":" not in text:
@@ -143,11 +142,8 @@ def check_labels(data: Data, classes: int, indices: Iterable[int] | None = None)
         )
 
 
-_AHEAD = 2**22  # bytes of items that wait
-
-
 def prefetched(
-    data: Data, indices: Iterable[int], *, ahead: int | None = None, skip_corrupt: bool = False
+    data: Data, indices: Iterable[int], *, ahead: int = 16, skip_corrupt: bool = False
 ) -> Iterator[Item]:
     """The items at ``indices`` in their order, read by a thread that stays ahead.
 
@@ -157,8 +153,8 @@ def prefetched(
         Where to read.
     indices : iterable of int
         Which inputs.
-    ahead : int, optional
-        Items that wait at most, >= 1; by default as many as 4 MiB hold, from 4 to 64.
+    ahead : int
+        How many items may wait, >= 1.
     skip_corrupt : bool
         Yield an input that can't be decoded with ``x = None`` and ``problem``, in place of
         raising.
@@ -166,24 +162,12 @@ def prefetched(
     Yields
     ------
     Item
-        In the order of ``indices``.
 
     Raises
     ------
     CorruptInput
         At an input that can't be decoded, unless ``skip_corrupt``.
     """
-    ready: queue.Queue[Item | BaseException | None] = queue.Queue(
-        4 if ahead is None else count("ahead", ahead, 1)
-    )
-    stop = threading.Event()
-
-    def put(item: Item | BaseException | None) -> None:
-        while not stop.is_set():
-            try:
-                return ready.put(item, timeout=0.1)
-            except queue.Full:
-                continue
 
     def read(i: int) -> Item:
         try:
@@ -193,26 +177,15 @@ def prefetched(
                 raise
             return Item(i, None, data.label(i), None, str(error))
 
-    def work() -> None:
-        try:
-            for i in indices:
-                if stop.is_set():
-                    return
-                item = read(i)
-                if ahead is None and item.x is not None:
-                    ready.maxsize = min(max(_AHEAD // max(item.x.nbytes, 1), 4), 64)
-                put(item)
-            put(None)
-        except BaseException as error:  # raised again where the items are taken
-            put(error)
-
-    thread = threading.Thread(target=work, name="rsbounds-prefetch", daemon=True)
-    thread.start()
+    count("ahead", ahead, 1)
+    waiting: deque[Future[Item]] = deque()
+    pool = ThreadPoolExecutor(1, "rsbounds-prefetch")
     try:
-        while (item := ready.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
+        for i in indices:
+            waiting.append(pool.submit(read, i))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
     finally:
-        stop.set()
-        thread.join()
+        pool.shutdown(cancel_futures=True)
