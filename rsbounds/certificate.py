@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 #: The prediction of a smoothed classifier that can't decide, as the field writes it.
 ABSTAIN = -1
@@ -77,7 +77,7 @@ class Certificate:
     radius : float
         The prediction doesn't change within this distance (a lower bound); units of the
         input.
-    score : float
+    z_a : float
         Normal score of the lower confidence bound of the top class's probability.
     p_a : float
         That bound itself, rounded down.
@@ -93,9 +93,9 @@ class Certificate:
         The p of the l_p norm that measures the radius.
     bound : str
         The confidence bound, a key of ``rsbounds.confidence.BOUNDS``.
-    score_b : float, optional
-        Normal score of the upper confidence bound of every other class's probability;
-        ``-score`` where it is 1 - p_a.
+    z_b : float
+        Normal score of the upper confidence bound of every other class's probability; left out,
+        -z_a, which stands for 1 - p_a.
     select, counts : tuple of int
         Full class counts of the samples that chose the class and of those that bound it.
     void : int
@@ -111,7 +111,7 @@ class Certificate:
 
     predict: int
     radius: float
-    score: float
+    z_a: float
     p_a: float
     count: int
     n: int
@@ -120,10 +120,14 @@ class Certificate:
     scope: str
     norm: float = 2.0
     bound: str = "clopper-pearson"
-    score_b: float | None = None
+    z_b: float = cast("float", None)
     select: tuple[int, ...] = ()
     counts: tuple[int, ...] = ()
     void: int = 0
+
+    def __post_init__(self) -> None:
+        if cast("float | None", self.z_b) is None:
+            object.__setattr__(self, "z_b", -self.z_a)
 
     @property
     def abstained(self) -> bool:

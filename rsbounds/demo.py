@@ -16,7 +16,7 @@ from torch import nn
 
 from rsbounds import datasets, schemes, semielastic
 from rsbounds._numerics.checks import whole
-from rsbounds.certify import certify_counts, certify_dataset
+from rsbounds.certify import certify_dataset, certify_evidence
 from rsbounds.composite import Cond, Rule
 from rsbounds.results import Results, Row, write
 from rsbounds.schemes import Scheme
@@ -173,14 +173,13 @@ def run(
 def _cohen(file: Path, found: Results) -> Path:
     """The certificates of Cohen's procedure from the counts of another run."""
     assert found.manifest is not None
-    manifest = replace(found.manifest, runner_up=False)
-    known = {key: getattr(manifest, key) for key in ("n0", "n", "alpha", "seed")}
+    procedure = replace(found.manifest.procedure, runner_up=False)
+    manifest = replace(found.manifest, procedure=procedure)
     scheme = schemes.gaussian(SIGMA)
     rows = []
     for row in found.rows:
-        again = certify_counts(
-            scheme, row.sigma, row.select, row.counts, index=row.idx, runner_up=False, **known
-        )
+        evidence = row.select, row.counts
+        again = certify_evidence(scheme, row.sigma, *evidence, procedure, row.idx)
         rows.append(Row.of(row.idx, row.label, again, 0.0, input=row.input))
     write(file, manifest, rows)
     return file

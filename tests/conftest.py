@@ -9,7 +9,6 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-import anothers_method
 import cluster_runs as runs
 import mpmath
 import pytest
@@ -40,6 +39,15 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, certified: Path) -
     for name in ("out.tsv", "out.tsv.manifest.json"):
         shutil.copy(certified / name, tmp_path)
     return prepare(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Sums, and so trained networks, may depend on the number of threads."""
+    from rsbounds import demo
+
+    with demo.one_thread():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +82,6 @@ def of_one_process(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., li
             pytest.skip("needs torch")
         folder = tmp_path_factory.mktemp("others")
         runs.prepare(folder)
-        anothers_method.install(folder)
         done = runs.run(folder=folder, model=model, method=method)
         assert done.returncode == 0, done.stderr
         return runs.without_time(folder / "out.tsv")

@@ -105,8 +105,7 @@ def test_the_steepest_honest_levels_are_not_found(dim, scale, kind):
     at = points.astype(kind) @ way.astype(kind)
     for lip in (1e-3, 1.0):
         levels = (kind(0.25) + kind(lip) * np.abs(at)).astype(kind)
-        for method in ("lipschitz", "lipschitz-integrated"):
-            assert not found(points, levels, stated(method, lip=lip, sigma_min=0.25))
+        assert not found(points, levels, stated("lipschitz", lip=lip, sigma_min=0.25))
     rate = 1 / scale
     levels = np.exp(kind(rate) * at)
     assert not found(points, levels, stated("semi-elastic", rate=rate))
@@ -128,8 +127,6 @@ def test_what_sound_noise_allows_for_is_allowed():
     known = {"lip": 0.1, "sigma_min": 0.25}
     assert found(points, levels, stated("lipschitz", **known)) == {1}
     assert not found(points, levels, stated("lipschitz", **known, slack=0.03))
-    # a parameter that the method does not have is none
-    assert found(points, levels, stated("lipschitz-integrated", **known, slack=0.03)) == {1}
 
 
 def test_scopes_that_state_no_bound_are_not_asked_for_one():

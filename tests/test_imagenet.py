@@ -12,7 +12,7 @@ import pytest
 
 from rsbounds import confidence, envelope, gaussian, oracle, semielastic
 from rsbounds.cli import main
-from rsbounds.results import FORMAT, Manifest, read_rows
+from rsbounds.results import Manifest, read_rows
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks" / "imagenet.md"
@@ -70,12 +70,11 @@ def test_every_radius_follows_from_its_counts(method):
         assert manifest.scope == "sigma(x) with a proven envelope"
         assert parameters["dim"] == DIM
         assert 0 < parameters["slack"] < 1e-10
-    assert manifest.format == FORMAT
     assert manifest.engine["sound_noise"]
-    assert not manifest.runner_up
+    assert not manifest.procedure.runner_up
     for row in rows:
-        assert row.n == manifest.n == 1000
-        score = confidence.lower_bound(row.count, row.n, manifest.alpha, scores=True)
+        assert row.n == manifest.procedure.n == 1000
+        score = confidence.lower_bound(row.count, row.n, manifest.procedure.alpha, scores=True)
         assert row.z_a == pytest.approx(score, rel=1e-12)
         if score <= 0:
             assert (row.predict, row.radius) == (-1, 0)

@@ -171,7 +171,7 @@ def run(folder: Path, code: str) -> list[str]:
         text=True,
         cwd=folder,
         env=env,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds._numerics.checks import count, whole
-from rsbounds.certify._procedure import BOUND, check_level
 from rsbounds.certify._progress import Progress
 from rsbounds.certify._tally import Tally
 from rsbounds.certify._tasks import Counts, task
 from rsbounds.certify._work import Crew, Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
-from rsbounds.loading import as_data, check_labels, file_hash
+from rsbounds.loading import as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
-from rsbounds.results import Manifest, Results, Row, Writer, manifest_path, sparse_counts
+from rsbounds.procedure import Procedure
+from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
 from rsbounds.schemes import Scheme
 
 PROBES = 4  # inputs whose selection counts tell one model from another
@@ -35,8 +35,8 @@ def certify_dataset(
     n: int = 100_000,
     alpha: float = 0.001,
     seed: int = 0,
-    bound: str = BOUND,
-    runner_up: bool | None = None,
+    bound: str = "clopper-pearson",
+    runner_up: bool = True,
     target_radius: float | None = None,
     skip: int = 1,
     max: int = -1,
@@ -45,7 +45,6 @@ def certify_dataset(
     engine: Mapping[str, Any] | None = None,
     run: Mapping[str, Any] | None = None,
     accept_change: bool = False,
-    lock: bool = True,
     skip_corrupt: bool = False,
     notify: Callable[[str], object] | None = None,
 ) -> Results:
@@ -65,10 +64,8 @@ def certify_dataset(
         over several levels.
     out : path-like, optional
         The result file; its manifest is written beside it.
-    n0, n, alpha, seed, bound
+    n0, n, alpha, seed, bound, runner_up
         As in :func:`certify`.
-    runner_up : bool, optional
-        As there; by default on, or as the file that is resumed has it.
     target_radius : float, optional
         Certify this radius or nothing, as :func:`certify_radius` does.
     skip, max : int
@@ -79,8 +76,6 @@ def certify_dataset(
         What the manifest says of the model, of the engine, and of what rows do not depend on.
     accept_change : bool
         Go on with a file although the model, an engine or a version changed, and record it.
-    lock : bool
-        As in :class:`rsbounds.results.Writer`.
     skip_corrupt : bool
         Leave out inputs that can't be decoded, and record them.
     notify : callable, optional
@@ -108,21 +103,17 @@ def certify_dataset(
     >>> [row.predict for row in found.rows], found.clean_accuracy()
     ([0, 1], 1.0)
     """
-    check_level(alpha, bound)
-    count("n0", n0, 1), count("n", n, 1), count("skip", skip, 1), whole("max", max, -1)
-    if out is not None and (BOUNDS[bound].difference_only or BOUNDS[bound].evidence != "counts"):
-        raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     _require_place(out)
+    procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
+    count("skip", skip, 1), whole("max", max, -1)
+    if out is not None and BOUNDS[bound].evidence != "counts":
+        raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)
-    runner_up = _settled(out, runner_up)
-    bound = bound if target_radius is None else "anytime"
-    numbers: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
-    numbers |= {"bound": bound, "runner_up": runner_up, "target_radius": target_radius}
     elsewhere = isinstance(model, Crew)
-    job = task(_elsewhere if elsewhere else model, scheme, **numbers)
+    job = task(_elsewhere if elsewhere else model, scheme, procedure)
     work: Work = Here(job, source, skip_corrupt)
     if elsewhere:
-        work = model.begin(numbers, facts(job, source), skip_corrupt)
+        work = model.begin(procedure, facts(job, source), skip_corrupt)
     selected = range(0, len(source) if max < 0 else min(max, len(source)), skip)
     manifest = Manifest(
         model=dict(describe or {}),
@@ -130,11 +121,11 @@ def certify_dataset(
         method=job.method,
         scope=job.scope,
         parameters=dict(job.parameters),
+        procedure=procedure,
         engine=dict(engine or {}),
         shard=shard,
         versions=versions(),
         run=dict(run or {}),
-        **numbers,
     )
     indices = list(manifest.indices())
     probe = selected[:: len(selected) // PROBES + 1]
@@ -150,10 +141,11 @@ def certify_dataset(
         run={**manifest.run, "machines": machines},
     )
 
-    def rows(done: set[int]) -> Iterator[Row]:
+    def rows(before: Sequence[Row]) -> Iterator[Row]:
+        done = {row.idx for row in before}
         todo = [i for i in indices if i not in done]
         progress = Progress(len(indices), "input", len(indices) - len(todo))
-        tally = Tally(notify, progress)
+        tally = Tally(notify, progress, before)
         for outcome in progress.over(work.outcomes(todo, tally.wants_alone)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
@@ -168,15 +160,13 @@ def certify_dataset(
 
     corrupt: list[dict[str, Any]] = []
     if out is None:
-        return Results("", tuple(rows(set())), "", manifest)
+        return Results("", tuple(rows([])), "", manifest)
     path = Path(out)
-    manifest = _as_before(path, manifest, source)
-    options: dict[str, Any] = {"accept_change": accept_change, "lock": lock}
-    with Writer(path, manifest, further=job.further, **options) as writer:
+    with Writer(path, manifest, further=job.further, accept_change=accept_change) as writer:
         if not accept_change:
             _same_model(path, writer.rows, len(source), work)
         kept = list(writer.rows)
-        for row in rows({row.idx for row in kept}):
+        for row in rows(writer.rows):
             writer.append(row)
             kept.append(row)
         if corrupt:
@@ -228,35 +218,6 @@ def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if any(tf32 != found[0] for tf32 in found):
         raise ValueError(f"workers must have the same settings of TF32; got {found}")
     return {"tf32": found[0]} if found else {}
-
-
-def _settled(out: str | os.PathLike[str] | None, runner_up: bool | None) -> bool:
-    """Whether the runner-up is bounded: as asked, as in the file that is resumed, or yes."""
-    if runner_up is not None:
-        return runner_up
-    if out is not None and manifest_path(Path(out)).exists():
-        return Manifest.read(Path(out)).runner_up
-    return True
-
-
-def _as_before(path: Path, manifest: Manifest, source: Any) -> Manifest:
-    """The manifest in the terms of format 1, where such a file is resumed."""
-    if not manifest_path(path).exists():
-        return manifest
-    old = Manifest.read(path)
-    file = Path(str(source.name))
-    if old.format != 1 or "sha256" not in old.data or not file.is_file():
-        return manifest
-    own = {key: manifest.data[key] for key in ("skip", "max", "inputs")}
-    model = manifest.model
-    if isinstance(old.model, Mapping):
-        model = {key: model.get(key) for key in old.model}
-    engine = {key: manifest.engine.get(key) for key in old.engine}
-    versions = {key: manifest.versions.get(key) for key in old.versions}
-    data = {"sha256": file_hash(file), **own}
-    return replace(
-        manifest, data=data, model=model, engine=engine, versions=versions, probe={}, format=1
-    )
 
 
 def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> None:

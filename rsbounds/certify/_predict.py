@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import count, number, real
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify._procedure import check_noise, class_counts, level
+from rsbounds.certify._input import check_noise, class_counts, level
 from rsbounds.confidence import lower_bound
+from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
 
@@ -51,10 +51,11 @@ def predict(
     >>> predict(ArraySampler(lambda b: b @ w.T), [0.5, 0.0], gaussian(0.5), n=100)
     0
     """
-    n = count("n", n, 1)
-    number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    procedure = Procedure(n=n, alpha=alpha, seed=seed)
     check_noise(sampler, scheme)
-    counts = class_counts(sampler(x, level(scheme, x), n, stream(seed, index, Phase.PREDICT)))
+    # A phase of its own: a prediction never looks at the samples of a certificate.
+    generator = stream(procedure.seed, index, Phase.PREDICT)
+    counts = class_counts(sampler(x, level(scheme, x), procedure.n, generator))
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
     rejects = first > second and lower_bound(first, first + second, alpha / 2, scores=True) >= 0

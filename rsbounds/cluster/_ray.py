@@ -74,7 +74,7 @@ class Ray(Workers):
             if room < 1:
                 lacking = _lacking(ray, self._gpus, self._threads)
                 if self._count is None or self._address == "local":
-                    raise ValueError(f"{lacking}; on a cluster, --workers N waits until there is")
+                    raise ValueError(f"{lacking}; on a cluster, --processes N waits until there is")
                 warnings.warn(f"{lacking}: the run waits until there is", stacklevel=2)
             count = self._count or room
             options = {"num_cpus": self._threads, "num_gpus": self._gpus}

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from rsbounds.certify import Build, Here, Work
 from rsbounds.cluster._deal import Dealt, Executor
+from rsbounds.procedure import Procedure
 
 
 class Member:
@@ -45,12 +46,10 @@ class Workers(ABC):
     def _begun(self, member: tuple[Any, ...]) -> Executor:
         """The workers, each with the arguments of its :class:`Member`."""
 
-    def begin(
-        self, known: Mapping[str, Any], expected: Mapping[str, Any], skip_corrupt: bool
-    ) -> Work:
-        """Start them anew, for one call's numbers."""
+    def begin(self, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool) -> Work:
+        """Start them anew, for one call's procedure."""
         self.close()
-        member = (os.getcwd(), self._build, known, expected, skip_corrupt)
+        member = (os.getcwd(), self._build, procedure, expected, skip_corrupt)
         self._executor = self._begun(member)
         return Dealt(self._executor)
 

@@ -1,4 +1,4 @@
-"""Proof of a Clopper-Pearson bound by interval arithmetic (python-flint's Arb balls)."""
+"""Proofs of Clopper-Pearson bounds in ball arithmetic (python-flint's Arb)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 
 from rsbounds._numerics.checks import Array
 
+Arb = Any  # flint.arb: python-flint is loaded only where something is proved
+
+PRECISION = 192
 _TRIVIAL = {"p": 0.0, "q": 1.0, "z": -math.inf, "-z": math.inf}
-_PRECISION = 192
+_BITS = 64  # of a sum, relative to its first term
 
 
 def prove(bound: Array, form: str, count: Any, n: Any, alpha: Any) -> Array:
@@ -28,28 +31,22 @@ def prove(bound: Array, form: str, count: Any, n: Any, alpha: Any) -> Array:
         ) from None
     result = np.array(bound, dtype=np.float64)
     outward = -1.0 if form in ("p", "z") else 1.0
-    precision = flint.ctx.prec
-    try:
+    with flint.ctx.workprec(PRECISION):
         for index in np.ndindex(result.shape):
-            args = (form, int(count[index]), int(n[index]), float(alpha[index]))
+            known = int(count[index]), int(n[index])
+            level = flint.arb(float(alpha[index]))
             step = outward * np.spacing(np.abs(result[index]))
-            while not _holds(flint, float(result[index]), *args):
+            while (v := float(result[index])) != _TRIVIAL[form]:
+                if tail(*known, *_probabilities(v, form)) <= level:
+                    break
                 result[index] += step
                 step *= 2.0
-    finally:
-        flint.ctx.prec = precision
     return result
 
 
-def _holds(flint: Any, value: float, form: str, count: int, n: int, alpha: float) -> bool:
-    if value == _TRIVIAL[form]:
-        return True
-    flint.ctx.prec = _PRECISION
-    p, q = _probabilities(flint.arb, value, form)
-    return bool(p > 0 and q > 0 and _at_least(flint.arb, count, n, p, q) <= alpha)
+def _probabilities(value: float, form: str) -> tuple[Arb, Arb]:
+    from flint import arb
 
-
-def _probabilities(arb: Any, value: float, form: str) -> tuple[Any, Any]:
     v = arb(value)
     match form:
         case "p":
@@ -57,30 +54,68 @@ def _probabilities(arb: Any, value: float, form: str) -> tuple[Any, Any]:
         case "q":
             return 1 - v, v
         case "z":
-            return _normal(arb, v), _normal(arb, -v)
+            return normal(v), normal(-v)
         case _:
-            return _normal(arb, -v), _normal(arb, v)
+            return normal(-v), normal(v)
 
 
-def _normal(arb: Any, z: Any) -> Any:
+def normal(z: Arb) -> Arb:
+    """Phi(z)."""
+    from flint import arb
+
     return (-z / arb(2).sqrt()).erfc() / 2
 
 
-def _at_least(arb: Any, count: int, n: int, p: Any, q: Any) -> Any:
-    """P(Bin(n, p) >= count): the first term times a sum of products of ratios.
+def tail(count: int, n: int, p: Arb, q: Arb) -> Arb:
+    """P(Bin(n, p) >= count) for q = 1 - p."""
+    from flint import arb
 
-    The ratios decrease, so a geometric series bounds the rest. (Arb's own incomplete beta
-    function takes seconds at some points, such as count = 441, n = 443, p = 0.68.)
+    if not (p > 0 and q > 0):
+        return arb(1 if q <= 0 or not count else 0) if p <= 0 or q <= 0 else arb(0.5, 0.5)
+    if not count:
+        return arb(1)
+    if (n + 1) * p < count + 1:
+        return beta(2 * count, 2 * (n - count + 1), p, q)
+    return 1 - beta(2 * (n - count + 1), 2 * count, q, p)  # fewer terms, none above the first
+
+
+def beta(a: int, b: int, x: Arb, y: Arb) -> Arb:
+    """The regularized incomplete beta function I_x(a/2, b/2) for 0 < x = 1 - y < 1.
+
+    I_x(a, b) = T + I_x(a + 1, b - 1) with T = x^a y^(b-1)/(a B(a, b)), again and again: positive
+    terms whose ratios fall, summed as whole numbers in fixed point. (Arb's own function takes
+    seconds at some points, such as I_.68(441, 3).)
     """
-    choose = arb(n + 1).lgamma() - arb(count + 1).lgamma() - arb(n - count + 1).lgamma()
-    first = (choose + count * p.log() + (n - count) * q.log()).exp()
-    term = total = arb(1)
-    for i in range(count, n):
-        ratio = (p / q) * (n - i) / (i + 1)
-        if (i - count) % 16 == 0 and ratio < 1:
-            rest = term * ratio / (1 - ratio)
-            if rest < total * arb(2) ** -80:
-                return first * (total + rest.union(0))
-        term *= ratio
+    from flint import arb
+
+    odds = x / y
+    scaled, exponent = (int(part) for part in odds.mid().man_exp())
+    scaled, shift = scaled << max(exponent, 0), max(-exponent, 0)
+    term = 1 << PRECISION  # of the first one
+    total, rest, up, down = 0, 0, a + 2, b - 2
+    while down >= 0:
         total += term
-    return first * total
+        following = (term * scaled * down // up) >> shift
+        if following << _BITS < total:
+            rest = following * term // (term - following) + 1  # as of a geometric series
+            break
+        term, up, down = following, up + 2, down - 2
+    steps = (up - a) // 2
+    slack = steps**2 * (1 + (total >> PRECISION))  # each term is rounded down once
+    radius = (odds.rad() / odds.mid()).upper()
+    sums = arb(total).union(arb(total + rest + slack)) * (1 + arb(0, 1) * radius) ** steps
+    first, second = arb(a) / 2, arb(b) / 2
+    logs = (first + second).lgamma() - (first + 1).lgamma() - second.lgamma()
+    largest = (first * x.log() + (second - 1) * y.log() + logs).exp()
+    return sums / (1 << PRECISION) * largest + (_half(up - 2, x, y) if down == -1 else 0)
+
+
+def _half(a: int, x: Arb, y: Arb) -> Arb:
+    """I_x(a/2, 1/2) for odd a, from that of a = 1 and a/2 steps: of use for small a alone."""
+    from flint import arb
+
+    total, term = 2 * (x / y).sqrt().atan() / arb.pi(), 2 * (x * y).sqrt() / arb.pi()
+    for i in range(1, a, 2):
+        total -= term
+        term *= x * (i + 1) / (i + 2)
+    return total

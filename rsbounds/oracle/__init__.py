@@ -27,7 +27,14 @@ from __future__ import annotations
 
 from rsbounds.oracle._ball import Tails, ball_tails, ncx2_tails
 from rsbounds.oracle._composite import composite_radius, list_radius
-from rsbounds.oracle._confidence import lower_complement, lower_score, upper_bound, upper_score
+from rsbounds.oracle._confidence import (
+    log_wealth,
+    lower_complement,
+    lower_score,
+    pair_scores,
+    upper_bound,
+    upper_score,
+)
 from rsbounds.oracle._envelope import (
     Envelope,
     envelope_branch,
@@ -56,9 +63,7 @@ from rsbounds.oracle._ncx2 import (
     ncx2_sf,
 )
 from rsbounds.oracle._normal import log_ndtr, ndtr, ndtri, ndtri_exp, score
-from rsbounds.oracle._pair import pair_scores
 from rsbounds.oracle._renyi import renyi_radius
-from rsbounds.oracle._sequential import log_wealth
 
 __all__ = [
     "Envelope",

@@ -6,7 +6,7 @@ from mpmath import mp
 
 from rsbounds.oracle._ball import ncx2_tails
 from rsbounds.oracle._ncx2 import log_radius
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, score
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, rounded, score
 
 
 def lipschitz_ratio(z: Real, dim: Real, *, dps: int = 30) -> tuple[Mpf, Mpf]:
@@ -58,8 +58,7 @@ def integrated_radius(
         else:
             start = (sigma - sigma_min) / lip if lip > 0 else mp.zero
             radius = start + (sigma_min if lip > 0 else sigma) * (budget - curved)
-    with mp.workdps(dps):
-        return +radius
+    return rounded(radius, dps)
 
 
 def _slowness(z: Mpf, lip: Mpf, dim: Mpf, dps: int) -> Mpf:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mpmath import mp
 
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, log_tails
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, log_tails, rounded
 
 
 def base_radius(
@@ -23,8 +23,7 @@ def base_radius(
         high = _centre(z_a, width)
         low = -high if z_b == -z_a else _centre(z_b, width)
         radius = sigma * (high - low) / 2
-    with mp.workdps(dps):
-        return +radius
+    return rounded(radius, dps)
 
 
 def _centre(z: Mpf, width: Mpf) -> Mpf:

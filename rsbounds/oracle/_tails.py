@@ -1,4 +1,4 @@
-"""What rows claim of their counts: tails of the confidence bounds in mpmath."""
+"""Claimed confidence bounds against the exact tails of their counts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 from mpmath import mp
 
-from rsbounds.oracle._confidence import tail_sum
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
-from rsbounds.oracle._sequential import log_wealth
+from rsbounds.oracle._confidence import log_mass, log_tail, log_wealth
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, log_ndtr, ndtri
 
 
 def binomial_excess(count: int, n: int, z: Real, alpha: Real, *, dps: int = 20) -> Mpf:
@@ -19,11 +18,7 @@ def binomial_excess(count: int, n: int, z: Real, alpha: Real, *, dps: int = 20) 
             return -mp.log(alpha)  # probability 1
         if z == -mp.inf:
             return -mp.inf
-        p, q = ndtr(z, dps=dps + GUARD), ndtr(-z, dps=dps + GUARD)
-        total = tail_sum(count, n, p / q, 3 * dps + 10)
-        log_choose = mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
-        log_first = log_choose + count * mp.log(p) + (n - count) * mp.log(q)
-        return log_first + mp.log(total) - mp.log(alpha)
+        return log_tail(count, n, z, dps) - mp.log(alpha)
 
 
 def bound_excess(
@@ -31,22 +26,8 @@ def bound_excess(
 ) -> Mpf:
     """A number that is positive exactly where z is above the lower bound's score at level alpha.
 
-    Parameters
-    ----------
-    bound : str
-        A key of ``BOUNDS``.
-    count, n : int
-        Successes and trials.
-    z : real
-        Normal score of the claimed lower bound.
-    alpha : real
-        Probability of error.
-    u : real, optional
-        The uniform number of a randomized bound.
-
-    Returns
-    -------
-    mpf
+    ``bound`` is a key of ``BOUNDS``, z the score of a claimed lower bound after ``count``
+    successes in n trials, u the uniform number of a randomized bound.
     """
     with mp.workdps(dps + GUARD):
         return BOUNDS[bound](count, n, exact(z), exact(alpha), u, dps)
@@ -84,18 +65,12 @@ def _randomized(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int
         raise ValueError("a randomized bound needs its number u")
     if z == -mp.inf:
         return -mp.inf
-    p_equal = mp.exp(
-        mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
-        + count * mp.log(ndtr(z, dps=dps + GUARD))
-        + (n - count) * mp.log(ndtr(-z, dps=dps + GUARD))
-    )  # fmt: skip
-    above = mp.zero
-    if count < n:
-        above = alpha * mp.exp(binomial_excess(count + 1, n, z, alpha, dps=dps))
-    found = mp.log(above + exact(u) * p_equal) - mp.log(alpha)
-    if count < n:
-        return found
-    return max(found, (n + 1) * mp.log(ndtr(z, dps=dps + GUARD)) - mp.log(alpha))
+    log_p, log_q = log_ndtr(z, dps=dps + GUARD), log_ndtr(-z, dps=dps + GUARD)
+    weight = exact(u) * mp.exp(log_mass(count, n, log_p, log_q))
+    if count == n:
+        return max(mp.log(weight), (n + 1) * log_p) - mp.log(alpha)
+    above = alpha * mp.exp(binomial_excess(count + 1, n, z, alpha, dps=dps))
+    return mp.log(above + weight) - mp.log(alpha)
 
 
 def _anytime(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:

@@ -28,7 +28,7 @@ def _radius(text: str) -> float:
     return value
 
 
-def _known(text: str) -> float:
+def _or_nan(text: str) -> float:
     return math.nan if text == "-" else number(text)
 
 
@@ -46,14 +46,14 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
     "time": (str, str),
     "count": (whole_number, str),
     "n": (whole_number, str),
-    "p_a": (_known, truncated),
-    "sigma": (_known, _exact),
+    "p_a": (_or_nan, truncated),
+    "sigma": (_or_nan, _exact),
     "method": (str, str),
     "scope": (str, str),
     "bound": (str, str),
     "norm": (number, repr),
-    "z_a": (_known, _exact),
-    "z_b": (_known, _exact),
+    "z_a": (_or_nan, _exact),
+    "z_b": (_or_nan, _exact),
     "select": (dense_counts, sparse_counts),
     "counts": (dense_counts, sparse_counts),
     "void": (whole_number, str),
@@ -62,8 +62,6 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
 #: The columns of a new file; the first five are the field's.
 COLUMNS = tuple(_COLUMNS)
 FIELD = COLUMNS[:5]
-#: What files had before they said their format.
-FIRST = COLUMNS[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ class Row:
         cls,
         idx: int,
         label: int,
-        found: Certificate,
+        certificate: Certificate,
         seconds: float,
         *,
         input: str = "-",
@@ -138,23 +136,23 @@ class Row:
         return cls(
             idx=idx,
             label=label,
-            predict=found.predict,
-            radius=found.radius,
-            correct=found.predict == label,
-            scope=found.scope,
+            predict=certificate.predict,
+            radius=certificate.radius,
+            correct=certificate.predict == label,
+            scope=certificate.scope,
             time=time if "." in time else f"{time}.000000",
-            count=found.count,
-            n=found.n,
-            p_a=found.p_a,
-            sigma=found.sigma,
-            method=found.method,
-            bound=found.bound,
-            norm=found.norm,
-            z_a=found.score,
-            z_b=-found.score if found.score_b is None else found.score_b,
-            select=_short(found.select),
-            counts=_short(found.counts),
-            void=found.void,
+            count=certificate.count,
+            n=certificate.n,
+            p_a=certificate.p_a,
+            sigma=certificate.sigma,
+            method=certificate.method,
+            bound=certificate.bound,
+            norm=certificate.norm,
+            z_a=certificate.z_a,
+            z_b=certificate.z_b,
+            select=_short(certificate.select),
+            counts=_short(certificate.counts),
+            void=certificate.void,
             input=input,
             extra={} if extra is None else extra,
         )
@@ -165,7 +163,7 @@ class Row:
         fields = line.split("\t")
         if len(fields) != len(columns):
             raise ValueError(f"{len(columns)} fields separated by tabs")
-        known: dict[str, Any] = {}
+        own: dict[str, Any] = {}
         extra = {}
         for column, text in zip(columns, fields, strict=True):
             if column not in _COLUMNS:
@@ -173,10 +171,10 @@ class Row:
                 continue
             read = _COLUMNS[column][0]
             try:
-                known[column] = read(text if read is str else text.strip())
+                own[column] = read(text if read is str else text.strip())
             except ValueError as error:
                 raise ValueError(f"{error} in column {column}") from None
-        return cls(**known, extra=extra)
+        return cls(**own, extra=extra)
 
     def text(self, columns: Sequence[str]) -> str:
         """The line of this row under a header."""

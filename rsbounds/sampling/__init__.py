@@ -16,25 +16,21 @@ for noise that needs none.
 
 from rsbounds.sampling.adapters import as_sampler
 from rsbounds.sampling.arrays import ArraySampler, votes
-from rsbounds.sampling.blocks import block_size, is_single, largest_block, noise_level, noisy
-from rsbounds.sampling.port import Draw, Sampler, Sharing, drawn, require_law
+from rsbounds.sampling.blocks import block_size, is_single, noise_level, noisy
+from rsbounds.sampling.port import Sampler, require_law
 from rsbounds.sampling.soft import SoftSampler
 from rsbounds.sampling.streams import Phase, Stream, block_seeds, stream
 
 __all__ = [
     "ArraySampler",
-    "Draw",
     "Phase",
     "Sampler",
-    "Sharing",
     "SoftSampler",
     "Stream",
     "as_sampler",
     "block_seeds",
     "block_size",
-    "drawn",
     "is_single",
-    "largest_block",
     "noise_level",
     "noisy",
     "require_law",

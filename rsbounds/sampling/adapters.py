@@ -45,7 +45,7 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        from rsbounds.torch import TorchSampler  # the one import that goes up: see ROOMS
+        from rsbounds.sampling.torch_modules import TorchSampler
 
         return TorchSampler(model, **options)
     if not callable(model):

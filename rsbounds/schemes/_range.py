@@ -8,20 +8,75 @@ Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.schemes._scheme import (
+    DIM_OPTION,
     DIMENSION,
+    LEVEL_OPTION,
     POSITIVE,
+    SIGMA_FUNCTION,
+    Domain,
     Given,
-    Method,
     Option,
     Scheme,
-    check_size,
+    envelope_radius,
 )
+
+_ENDS = (
+    Option("--sigma-min", "lower bound of sigma(x)"),
+    Option("--sigma-max", "upper bound of sigma(x)"),
+)
+
+
+class Range(Scheme):
+    """A noise level between two bounds; see :func:`sigma_range`."""
+
+    name = "range"
+    scope = PROVEN_ENVELOPE
+    sound = True  # whatever number sigma(x) comes out as is compared with the bounds
+    domains: ClassVar[Mapping[str, Domain]] = {
+        "sigma_min": POSITIVE,
+        "sigma_max": POSITIVE,
+        "dim": DIMENSION,
+    }
+    help = "sigma(x) between two bounds"
+    options = (
+        Option(
+            SIGMA_FUNCTION,
+            "CALLABLE() maps a batch to sigma(x)",
+            type=str,
+            metavar="MODULE:CALLABLE",
+        ),
+        *_ENDS,
+    )
+    inputs = (LEVEL_OPTION, *_ENDS, DIM_OPTION)
+
+    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
+        """The two-point radius between the bounds (see :meth:`Scheme.radius`)."""
+        from rsbounds import envelope
+
+        low, high = self.parameters["sigma_min"], self.parameters["sigma_max"]
+        return envelope_radius(self, envelope.SigmaRange(low, high), z_a, sigma, z_b)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], given: Given) -> Scheme:
+        """The scheme of --sigma-function, --sigma-min and --sigma-max."""
+        function, description = given.function(SIGMA_FUNCTION, options["sigma_function"])
+        scheme = sigma_range(function, options["sigma_min"], options["sigma_max"], given.dim)
+        scheme.parameters["sigma_function"] = description
+        return scheme
+
+    @classmethod
+    def evaluate(
+        cls, options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool
+    ) -> Any:
+        """``rsbounds radius range``."""
+        from rsbounds import envelope
+
+        bounds = envelope.SigmaRange(options["sigma_min"], options["sigma_max"])
+        return envelope.radius(p_a, options["sigma"], bounds, options["dim"], p_b, scores=scores)
 
 
 def sigma_range(
@@ -74,72 +129,4 @@ def sigma_range(
     if not low <= high:
         raise ValueError(f"sigma_min must be at most sigma_max = {high}; got {low}")
     parameters = {"sigma_min": low, "sigma_max": high, "dim": dim}
-    return METHOD.scheme(partial(_level, sigma, low, high, dim), parameters, proven=proven)
-
-
-def _level(sigma: Callable[[Any], float], low: float, high: float, dim: float, x: Any) -> float:
-    check_size(x, dim)
-    value = POSITIVE.one("sigma(x)", sigma(x))
-    if not low <= value <= high:
-        raise ValueError(f"sigma(x) must be in [{low}, {high}]; got {value}")
-    return value
-
-
-def _radius(
-    score: float,
-    sigma: float,
-    score_b: float | None = None,
-    *,
-    sigma_min: float,
-    sigma_max: float,
-    dim: float,
-) -> float:
-    from rsbounds import envelope
-
-    bounds = envelope.SigmaRange(sigma_min, sigma_max)
-    return float(envelope.radius(score, sigma, bounds, dim, score_b, scores=True))
-
-
-def _build(options: Mapping[str, Any], given: Given) -> Scheme:
-    function, description = given.function("--sigma-function", options["sigma_function"])
-    scheme = sigma_range(function, options["sigma_min"], options["sigma_max"], given.dim)
-    parameters = {**scheme.parameters, "sigma_function": description}
-    return replace(scheme, parameters=parameters)
-
-
-def _evaluate(options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool) -> Any:
-    from rsbounds import envelope
-
-    bounds = envelope.SigmaRange(options["sigma_min"], options["sigma_max"])
-    return envelope.radius(p_a, options["sigma"], bounds, options["dim"], p_b, scores=scores)
-
-
-_ENDS = (
-    Option("--sigma-min", "lower bound of sigma(x)"),
-    Option("--sigma-max", "upper bound of sigma(x)"),
-)
-
-METHOD = Method(
-    name="range",
-    scope=PROVEN_ENVELOPE,
-    radius=_radius,
-    parameters={"sigma_min": POSITIVE, "sigma_max": POSITIVE, "dim": DIMENSION},
-    help="sigma(x) between two bounds",
-    options=(
-        Option(
-            "--sigma-function",
-            "CALLABLE() maps a batch to sigma(x)",
-            type=str,
-            metavar="MODULE:CALLABLE",
-        ),
-        *_ENDS,
-    ),
-    build=_build,
-    inputs=(
-        Option("--sigma", "noise level at the input"),
-        *_ENDS,
-        Option("--dim", "dimension of the input"),
-    ),
-    evaluate=_evaluate,
-    sound=True,  # whatever number sigma(x) comes out as is compared with the bounds
-)
+    return Range(parameters, level=sigma, proven=proven)

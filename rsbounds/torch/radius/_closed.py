@@ -11,14 +11,14 @@ _ERROR = 1e-14  # of torch's ndtri, relative
 
 
 def gaussian(
-    p_a: Number, sigma: Number, p_b: Number | None = None, *, scores: bool = False
+    p_a: Number, sigma: Number, *, p_b: Number | None = None, scores: bool = False
 ) -> torch.Tensor:
     """:func:`rsbounds.gaussian.radius` in l2: sigma (z_a - z_b)/2.
 
     Parameters
     ----------
     p_a, p_b : Tensor or float
-        Probabilities of the top class and of every other class, in [0, 1]; 1 - p_a for None.
+        Probabilities of the top class and of every other class, in [0, 1]; None means 1 - p_a.
     sigma : Tensor or float
         Noise level, > 0, in the input's unit.
     scores : bool
@@ -29,11 +29,6 @@ def gaussian(
     Tensor
         Never above the true value; below it by at most 1e-13 sigma (\\|z_a\\| + \\|z_b\\|) and a
         rounding of its type. 0 where p_a <= p_b.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, shapes that don't broadcast.
 
     References
     ----------
@@ -48,16 +43,15 @@ def gaussian(
     [0.0, 1.163174]
     """
     level = inside("sigma", tensor("sigma", sigma), 0.0)
-    return round_down(
-        level * _half_gap(p_a, p_b, scores) * (1 - 1e-15), result_type(p_a, p_b, sigma)
-    )
+    exact = level * _half_gap(p_a, p_b, scores) * (1 - 1e-15)
+    return round_down(exact, result_type(p_a, p_b, sigma))
 
 
 def anisotropic(
     p_a: Number,
     sigma: torch.Tensor,
-    p_b: Number | None = None,
     *,
+    p_b: Number | None = None,
     norm: float = 2,
     scores: bool = False,
 ) -> torch.Tensor:
@@ -75,13 +69,8 @@ def anisotropic(
     Returns
     -------
     Tensor
-        Shape of ``p_a``, ``p_b`` and sigma[..., 0] broadcast; sound and close as in
-        :func:`gaussian`, with 1e-12 in place of 1e-13.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`gaussian`; norm < 1.
+        Shape of ``p_a``, ``p_b`` and sigma[..., 0] broadcast; errors as in :func:`gaussian`, with
+        1e-12 in place of 1e-13.
 
     References
     ----------
@@ -104,9 +93,8 @@ def anisotropic(
     else:
         power = 1 / (0.5 - 1 / norm)
         reach = (-(-power * levels.log()).logsumexp(-1) / power).exp()
-    return round_down(
-        reach * _half_gap(p_a, p_b, scores) * (1 - 5e-13), result_type(p_a, p_b, sigma)
-    )
+    exact = reach * _half_gap(p_a, p_b, scores) * (1 - 5e-13)
+    return round_down(exact, result_type(p_a, p_b, sigma))
 
 
 def _half_gap(p_a: Number, p_b: Number | None, scores: bool) -> torch.Tensor:
