@@ -15,7 +15,6 @@ from rsbounds.certify import (
     ArraySampler,
     block_size,
     certify,
-    certify_counts,
     predict,
     stream,
     votes,
