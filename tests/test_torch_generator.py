@@ -175,7 +175,7 @@ def test_noise_of_another_shape_is_refused():
     level = SigmaNetwork(nn.Sequential(nn.Linear(784, 1), Scale(0.0)), 0.5)
     for mean, shape in ((Scale(0.0), torch.ones(1)), (nn.Linear(784, 1), torch.ones(784))):
         noise = CertifiedGenerator(mean, level, shape).noise()
-        with pytest.raises(ValueError, match="must be of shape|dim must be at least"):
+        with pytest.raises(ValueError, match=r"must be of shape|dim must be at least"):
             certify(noise.sampler(net, 2), x, noise.scheme(), n=10)
     with pytest.raises(ValueError, match="dim must be at least the size of the input, 784; got 1"):
         level.scheme(1).sigma(x)

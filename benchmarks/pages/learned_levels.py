@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,11 +77,6 @@ def sigma_networks(bench: Bench) -> list[Price]:
         still, _ = with_levels(bench.data, mean, free=False)
         found.append(price(bench, row, at, still_row(bench, still, mean)))
     return found
-
-
-def radius_of(z_a: float, sigma: float, z_b: float, **how: Any) -> float:
-    """The radius of another theorem for the same noise level."""
-    return float(lipschitz.radius_of_scores(z_a, sigma, score_b=z_b, **how))
 
 
 def still_row(bench: Bench, net: nn.Module, sigma: float) -> Row:

@@ -60,7 +60,7 @@ class Anisotropic(Scheme):
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
         if self.noise is None:
-            return super().sampler(model, **options)
+            raise ValueError(f"a scheme of method {self.name!r} needs the noise that made it")
         sampler: Sampler = self.noise.sampler(model, **options)
         return sampler
 

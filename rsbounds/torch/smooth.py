@@ -11,7 +11,7 @@ import torch
 from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count, on_host
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.sampling.torch_modules import TorchSampler, autocast_type, home
+from rsbounds.sampling.torch_modules import autocast_type, home
 from rsbounds.schemes import Scheme, gaussian
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.training.fitting import soft_vote
@@ -89,11 +89,10 @@ class Smooth(torch.nn.Module):
         self.seed = count("seed", seed)
         self.samples = count("samples", samples, 1)
         self.runner_up = runner_up
-        self._kept: tuple[torch.nn.Module, TorchSampler] | None = None
-        self.sigma = sigma
+        self._autocast, self._sound = autocast, sound_noise
         autocast_type(autocast)
-        self._options: dict[str, Any] = {"sound_noise": sound_noise, "autocast": autocast}
         self._calls = counter()
+        self.sigma = sigma
 
     @property
     def sigma(self) -> float | Scheme | FixedNoise | CertifiedNoise:
@@ -102,15 +101,13 @@ class Smooth(torch.nn.Module):
 
     @sigma.setter
     def sigma(self, sigma: float | Scheme | FixedNoise | CertifiedNoise) -> None:
-        self._scheme, self._noise = _scheme(sigma)
+        if isinstance(sigma, FixedNoise | CertifiedNoise):
+            self.scheme: Scheme = sigma.scheme(sound=self._sound)
+        else:
+            self.scheme = sigma if isinstance(sigma, Scheme) else gaussian(sigma)
         given = isinstance(sigma, Scheme | FixedNoise | CertifiedNoise)
-        self._sigma = sigma if given else self._scheme.parameters["sigma"]
-        self._kept = None  # it may be a sampler of other noise
-
-    @property
-    def scheme(self) -> Scheme:
-        """The scheme that is certified by."""
-        return self._scheme
+        self._sigma = sigma if given else self.scheme.parameters["sigma"]
+        self._kept: tuple[torch.nn.Module, Any] | None = None  # may be a sampler of other noise
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Mean class probabilities of each input of a batch under noise, shape (n, num_classes).
@@ -118,7 +115,7 @@ class Smooth(torch.nn.Module):
         Differentiable, with ``samples`` copies and torch's global generator: for training and
         attacks, not for certificates. Refused for noise with a level on every axis.
         """
-        if self._noise is not None:
+        if self.scheme.law:
             raise ValueError("soft votes need noise of one level at an input; got noise of a shape")
         levels = [self.scheme.sigma(_host(row)) for row in x]
         return soft_vote(self._scores, x, torch.tensor(levels).to(x), self.samples)
@@ -136,10 +133,6 @@ class Smooth(torch.nn.Module):
             Probability of error, in (0, 1).
         batch_size : int
             Samples held in memory at once, >= 1.
-
-        Returns
-        -------
-        int
         """
         sampler = self._sampler(batch_size, x)
         return procedure.predict(sampler, _host(x), self.scheme, n=n, alpha=alpha, **self._draw())
@@ -150,12 +143,7 @@ class Smooth(torch.nn.Module):
         """The class at one input and the radius within which it can't change.
 
         Parameters as in :meth:`predict`; n0 samples choose the class, n others bound its
-        probability.
-
-        Returns
-        -------
-        int, float
-            ``(ABSTAIN, 0.0)`` when the class does not lead at level 1 - alpha.
+        probability. ``(ABSTAIN, 0.0)`` when the class does not lead at level 1 - alpha.
         """
         result = self.certificate(x, n0, n, alpha, batch_size)
         return result.predict, result.radius
@@ -176,7 +164,7 @@ class Smooth(torch.nn.Module):
         )
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
-        kind = autocast_type(self._options["autocast"])
+        kind = autocast_type(self._autocast)
         with torch.autocast(batch.device.type, kind, enabled=kind is not None):
             scores: torch.Tensor = self.base_classifier(batch)
         return scores.to(batch.dtype)
@@ -184,14 +172,14 @@ class Smooth(torch.nn.Module):
     def _draw(self) -> dict[str, Any]:
         return {"seed": self.seed, "index": next(self._calls)}
 
-    def _sampler(self, batch_size: int, x: torch.Tensor) -> TorchSampler:
+    def _sampler(self, batch_size: int, x: torch.Tensor) -> Any:
         """A sampler of the classifier where it is now, kept so that it checks rows once."""
         model = self.base_classifier.eval()
         device = torch.as_tensor(x).device if isinstance(model, _Function) else home(model)
         if self._kept is None or self._kept[0] is not model or self._kept[1].device != device:
-            make = TorchSampler if self._noise is None else self._noise.sampler
-            self._kept = model, make(model, self.num_classes, device=device, **self._options)
-        sampler = self._kept[1]
+            options = {"sound_noise": self._sound, "autocast": self._autocast, "device": device}
+            self._kept = model, self.scheme.sampler(model, num_classes=self.num_classes, **options)
+        sampler: Any = self._kept[1]
         sampler.batch = count("batch", batch_size, 1)
         return sampler
 
@@ -210,17 +198,3 @@ class _Function(torch.nn.Module):
 def _host(x: torch.Tensor) -> torch.Tensor:
     """x as any scheme can read it: on the host, without a gradient, in a type that NumPy has."""
     return torch.as_tensor(on_host("x", x))
-
-
-def _scheme(sigma: Any) -> tuple[Scheme, FixedNoise | CertifiedNoise | None]:
-    """The scheme, and the noise that draws its samples unless that is N(0, sigma^2 I)."""
-    if isinstance(sigma, FixedNoise | CertifiedNoise):
-        return sigma.scheme(), sigma
-    if not isinstance(sigma, Scheme):
-        return gaussian(sigma), None
-    if sigma.name in ("anisotropic", "generator"):
-        raise ValueError(
-            f"a scheme of method {sigma.name!r} needs its own noise: give the noise itself, "
-            "FixedNoise or CertifiedNoise"
-        )
-    return sigma, None

@@ -19,7 +19,6 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import nn
 
 from rsbounds._numerics.rounding import EPS
@@ -29,14 +28,10 @@ from rsbounds.torch.networks._layers import activation, weight
 from rsbounds.torch.networks._trust import is_plain, name, overridden, refuse_hooks, require_eval
 from rsbounds.torch.networks.combine import Concatenation, Residual, Scale
 
-__all__ = [
-    "gradient_lipschitz_upper_bound",
-    "lipschitz_upper_bound",
-    "margin_gradient_lipschitz_upper_bounds",
-]
+__all__ = ["gradient_lipschitz_upper_bound", "lipschitz_upper_bound"]
 
 _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
-    (nn.Linear,): _layers.dense,
+    (nn.Linear,): lambda layer: _layers.spectral_norm(weight(layer)),
     (*_layers.CONVOLUTIONS, *_layers.TRANSPOSES): convolution,
     _layers.AVERAGE: _layers.average_pool,
     _layers.ADAPTIVE: _layers.adaptive_average_pool,
@@ -71,8 +66,8 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
     Raises
     ------
     ValueError
-        A module that is in training mode, has hooks, or holds weights that are not finite; a
-        layer that has no proven bound here; bounds whose product leaves [2^-100, 2^500].
+        A module in training mode, with hooks, with weights that are not finite, or without a
+        proven bound here; bounds whose product leaves [2^-100, 2^500].
 
     References
     ----------
@@ -100,9 +95,9 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
         return _finite(float(own.lipschitz_upper_bound()), module)
     require_eval(module)
     if is_plain(module, nn.Sequential):
-        return round_up(reduce(mul, _bounds(list(module)), Fraction(1)))  # type: ignore[call-overload]
+        return _round_up(reduce(mul, _bounds(list(module)), Fraction(1)))  # type: ignore[call-overload]
     if is_plain(module, Residual):
-        return round_up(sum(Fraction(lipschitz_upper_bound(part)) for part in _branches(module)))
+        return _round_up(sum(Fraction(lipschitz_upper_bound(part)) for part in _branches(module)))
     if is_plain(module, Concatenation):
         return _root(lipschitz_upper_bound(part) for part in _branches(module))
     constant = activation(module)
@@ -146,76 +141,21 @@ def gradient_lipschitz_upper_bound(module: nn.Module) -> float:
     0.3849
     """
     refuse_hooks(module)
-    return round_up(derivative(layers(module))[0])
-
-
-def margin_gradient_lipschitz_upper_bounds(module: nn.Module) -> NDArray[np.float64]:
-    """Proven upper bounds of the Lipschitz constants of the gradients of all margins g_i - g_j.
-
-    The rows of the last layer are subtracted before their norm is taken, so two classes that look
-    at much the same features have a small constant. :class:`rsbounds.lbrs.LocallyBiased` takes the
-    result as its ``lip_grad``.
-
-    Parameters
-    ----------
-    module : torch.nn.Module
-        As in :func:`gradient_lipschitz_upper_bound`; its last layer is ``Linear`` with K outputs,
-        up to ``Scale`` and ``Identity``.
-
-    Returns
-    -------
-    ndarray, shape (K, K)
-        Symmetric, 0 on the diagonal.
-
-    References
-    ----------
-    Tsuzuku, Sato, Sugiyama 2018, Lipschitz-margin training, Proposition 1 for the last layer.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.torch import margin_gradient_lipschitz_upper_bounds
-    >>> g = torch.nn.Sequential(torch.nn.Sigmoid(), torch.nn.Linear(2, 2))
-    >>> _ = g[1].weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
-    >>> margin_gradient_lipschitz_upper_bounds(g.eval()).round(4).tolist()[0]  # 2 sup|sigmoid''|
-    [0.0, 0.1925]
-    """
-    lipschitz_upper_bound(module)  # refuses what has no bound
-    chain = layers(module)
-    factor = Fraction(1)
-    while chain and (is_plain(chain[-1], Scale) or is_plain(chain[-1], nn.Identity)):
-        factor *= Fraction(lipschitz_upper_bound(chain.pop()))
-    if not chain or not is_plain(chain[-1], nn.Linear):
-        last = name(chain[-1]) if chain else name(module)
-        raise ValueError(f"the last layer must be Linear; got {last}")
-    rows = weight(chain.pop())
-    bound, _, own = derivative(chain)
-    apart = [np.abs(rows - row) for row in rows]
-    up = round_up(factor) * (1 + (rows.shape[1] + 16) * EPS)
-    distances = np.stack([np.linalg.norm(a, axis=1) for a in apart]) * up
-    largest = np.stack([a.max(axis=1) for a in apart]) * up
-    result: NDArray[np.float64] = distances * round_up(bound - own) + largest * round_up(own)
-    return result * (1 + 4 * EPS)
-
-
-def derivative(chain: list[nn.Module]) -> tuple[Fraction, Fraction, Fraction]:
-    """Bounds of Lip(Df) and Lip(f) for the composition f, and the last layer's part of Lip(Df).
-
-    That part is sup|phi''| Lip(f before it)^2 where the last layer phi is elementwise, else 0.
-    """
+    chain = _layers_of(module)
     bound, slope, own = Fraction(0), Fraction(1), Fraction(0)
     for layer, lip in zip(chain, _bounds(chain), strict=True):
         curvature = Fraction(_curvature(layer))
         elementwise = activation(layer) is not None
         if elementwise and lip == 1 and curvature == 0:
             continue
+        # own: the last layer's part of the bound, where that layer is elementwise
         if own and is_plain(layer, nn.Linear):
             bound = lip * (bound - own) + Fraction(_longest_column(layer)) * own
         else:
             bound = curvature * slope**2 + lip * bound
         own = curvature * slope**2 if elementwise else Fraction(0)
         slope *= lip
-    return bound, slope, own
+    return _round_up(bound)
 
 
 def _curvature(layer: nn.Module) -> float:
@@ -223,7 +163,7 @@ def _curvature(layer: nn.Module) -> float:
     if is_plain(layer, Scale) or any(is_plain(layer, kinds) for kinds in _LINEAR):
         return 0.0
     if is_plain(layer, Residual):
-        return round_up(sum(Fraction(gradient_lipschitz_upper_bound(b)) for b in _branches(layer)))
+        return _round_up(sum(Fraction(gradient_lipschitz_upper_bound(b)) for b in _branches(layer)))
     if is_plain(layer, Concatenation):
         return _root(gradient_lipschitz_upper_bound(b) for b in _branches(layer))
     constants = (1.0, None) if is_plain(layer, _layers.MAXIMUM) else activation(layer)
@@ -237,14 +177,14 @@ def _curvature(layer: nn.Module) -> float:
     return constants[1]
 
 
-def layers(module: nn.Module) -> list[nn.Module]:
+def _layers_of(module: nn.Module) -> list[nn.Module]:
     """The parts of nested ``Sequential`` modules in their order."""
     if not isinstance(module, nn.Sequential):
         return [module]
     refuse_hooks(module)
     if not is_plain(module, nn.Sequential):
         raise ValueError(f"no proven bound of the derivative of {name(module)}")
-    return [layer for part in module for layer in layers(part)]
+    return [layer for part in module for layer in _layers_of(part)]
 
 
 def _branches(module: Any) -> list[nn.Module]:
@@ -258,9 +198,10 @@ def _bounds(parts: list[nn.Module]) -> list[Fraction]:
         bounds.append(Fraction(lipschitz_upper_bound(part)))
         total *= bounds[-1]
         if total and not _SMALLEST <= total <= _LARGEST:
+            power = total.numerator.bit_length() - total.denominator.bit_length()
             raise ValueError(
-                f"the bounds up to {name(part)} multiply to {_power(total)}: floating-point "
-                "numbers under- or overflow there, and compute another function"
+                f"the bounds up to {name(part)} multiply to 2^{power}: floating-point numbers "
+                "under- or overflow there, and compute another function"
             )
     return bounds
 
@@ -272,17 +213,13 @@ def _longest_column(layer: nn.Module) -> float:
 
 def _root(bounds: Any) -> float:
     """The root of the sum of squares, rounded up."""
-    return math.sqrt(round_up(sum(Fraction(bound) ** 2 for bound in bounds))) * (1 + 4 * EPS)
+    return math.sqrt(_round_up(sum(Fraction(bound) ** 2 for bound in bounds))) * (1 + 4 * EPS)
 
 
-def round_up(value: Fraction | int) -> float:
+def _round_up(value: Fraction | int) -> float:
     """The nearest float64 that is not below ``value``."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _power(value: Fraction) -> str:
-    return f"2^{value.numerator.bit_length() - value.denominator.bit_length()}"
 
 
 def _finite(bound: float, module: nn.Module) -> float:

@@ -4,35 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
 from rsbounds._numerics.checks import choice
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.radius._tensors import Number, inside, result_type, round_down, tensor
+from rsbounds.torch.radius._closed import Number, inside, result_type, round_down, tensor
 
 Bounds = tuple[torch.Tensor, torch.Tensor]
 
 
-class Condition(Protocol):
-    """A condition "value > threshold" of a decision list, as in ``rsbounds.composite``."""
-
-    kind: str
-    stage: int
-    threshold: float
-    classes: Any
-
-
-class DecisionList(Protocol):
-    """Noise levels, and the conditions of each item, in order."""
-
-    sigmas: Any
-    items: Any
-
-
 def cascade(
-    rule: DecisionList,
+    rule: Any,
     p: torch.Tensor,
     cls: torch.Tensor | int,
     *,
@@ -67,11 +51,7 @@ def cascade(
     -------
     Tensor, shape (...)
         The radius, rounded down; 0 where ``cls`` is not what the list returns. But for sets it is
-        piecewise linear in sigma times the scores.
-
-    References
-    ----------
-    The theory page on composite certificates.
+        piecewise linear in sigma times the scores. See the theory page on composite certificates.
 
     Examples
     --------
@@ -113,7 +93,7 @@ def cascade(
     return round_down((best - 4e-14 * size).clamp(min=0.0), result_type(p, sigmas))
 
 
-def _conditions(item: Any) -> list[Condition]:
+def _conditions(item: Any) -> list[Any]:
     conditions = list(item) if isinstance(item, Iterable) else [item]
     for condition in conditions:
         kind = choice("kind", condition.kind, ("score", "margin", "set"))
@@ -126,9 +106,7 @@ def _conditions(item: Any) -> list[Condition]:
     return conditions
 
 
-def _bounds(
-    condition: Condition, signed: torch.Tensor, level: torch.Tensor, z: torch.Tensor
-) -> Bounds:
+def _bounds(condition: Any, signed: torch.Tensor, level: torch.Tensor, z: torch.Tensor) -> Bounds:
     """The condition's value for each class, from below and from above."""
     if condition.kind == "set":
         return _set(condition, level, z)
@@ -140,7 +118,7 @@ def _bounds(
     return values, values
 
 
-def _set(condition: Condition, level: torch.Tensor, z: torch.Tensor) -> Bounds:
+def _set(condition: Any, level: torch.Tensor, z: torch.Tensor) -> Bounds:
     """sigma Phi^-1 of the set's probability; near 0 or 1 the score enlarges the sum's rounding."""
     classes = torch.as_tensor(condition.classes, device=z.device)
     if not (classes < z.shape[-1]).all():

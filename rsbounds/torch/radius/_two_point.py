@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
-import rsbounds.lipschitz
-import rsbounds.semielastic
 from rsbounds._numerics.checks import real
-from rsbounds.envelope import LipschitzSigma, SemiElastic, branch_radii
+from rsbounds.envelope import LipschitzSigma, SemiElastic, branch_radii, radius
 from rsbounds.special import ndtri
+from rsbounds.torch.radius._closed import Number, result_type, round_down, tensor
 from rsbounds.torch.radius._slopes import lipschitz_move, semielastic_move, slopes
-from rsbounds.torch.radius._tensors import Number, result_type, round_down, tensor
 
 
 def semielastic(
@@ -60,13 +57,9 @@ def semielastic(
     >>> round(r.item(), 6), round(rate.grad.item(), 4)
     (0.578751, -0.5642)
     """
-
-    def value(a: Any, b: Any, level: Any, r: Any) -> Any:
-        return rsbounds.semielastic.radius(a, level, r, dim, p_b=b, scores=scores)
-
     given = {"p_a": p_a, "p_b": p_b, "sigma": sigma, "rate": rate}
-    dtype = result_type(*given.values())
-    return _implicit(value, SemiElastic, semielastic_move, dim, scores, given, dtype)
+    exact = _exact(_Theory(SemiElastic, semielastic_move, scores), dim, given)
+    return round_down(exact, result_type(*given.values()))
 
 
 def lipschitz(
@@ -81,20 +74,13 @@ def lipschitz(
 ) -> torch.Tensor:
     """:func:`rsbounds.lipschitz.radius`, method "exact": sigma(x) is Lipschitz and has a floor.
 
+    Other parameters and returns as in :func:`semielastic`.
+
     Parameters
     ----------
-    p_a, p_b, scores
-        As in :func:`rsbounds.torch.radius.gaussian`.
     sigma, lip, sigma_min : Tensor or float
         Level at the input (>= ``sigma_min``, but for a rounding of its type), Lipschitz constant
         of sigma, >= 0, and its floor, >= 0.
-    dim : float or array
-        Dimension of the input, in [1, 1e8].
-
-    Returns
-    -------
-    Tensor
-        As :func:`semielastic`.
 
     References
     ----------
@@ -111,29 +97,24 @@ def lipschitz(
     >>> round(r.item(), 4), round(sigma.grad.item(), 4)
     (1.081, 2.1621)
     """
-
-    def value(a: Any, b: Any, level: Any, constant: Any, floor: Any) -> Any:
-        bounds = {"lip": constant, "sigma_min": floor, "dim": dim}
-        return rsbounds.lipschitz.radius(a, level, **bounds, p_b=b, scores=scores)
-
     given = {"p_a": p_a, "p_b": p_b, "sigma": sigma, "lip": lip, "sigma_min": sigma_min}
     dtype = result_type(*given.values())
     # a level that lies below its floor by a rounding alone is at it
     level, floor = tensor("sigma", sigma), tensor("sigma_min", sigma_min)
     near = (level < floor) & (level >= floor * (1 - 2 * torch.finfo(result_type(sigma)).eps))
     given["sigma"] = level + torch.where(near, floor - level, 0.0).detach()
-    return _implicit(value, LipschitzSigma, lipschitz_move, dim, scores, given, dtype)
+    return round_down(_exact(_Theory(LipschitzSigma, lipschitz_move, scores), dim, given), dtype)
 
 
-def _implicit(
-    value: Callable[..., Any],
-    envelope: Callable[..., Any],
-    move: Callable[..., Any],
-    dim: Any,
-    scores: bool,
-    given: dict[str, Number | None],
-    dtype: torch.dtype,
-) -> torch.Tensor:
+class _Theory(NamedTuple):
+    """How sigma may vary, how the extreme level moves with the radius, and whether p are scores."""
+
+    envelope: Callable[..., Any]
+    move: Callable[..., Any]
+    scores: bool
+
+
+def _exact(theory: _Theory, dim: Any, given: dict[str, Number | None]) -> torch.Tensor:
     values = {name: None if x is None else tensor(name, x) for name, x in given.items()}
     dim = real("dim", dim, 1.0, 1e8)
     try:
@@ -143,64 +124,63 @@ def _implicit(
     except RuntimeError:
         shapes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in values.items() if x is not None)
         raise ValueError(f"shapes must broadcast together; got {shapes}") from None
-    slope = partial(_slopes_of, envelope=envelope, move=move, dim=dim, scores=scores)
-    exact: torch.Tensor = _TwoPoint.apply(  # type: ignore[no-untyped-call]
-        value, slope, *(None if x is None else x.expand(shape) for x in values.values())
-    )
-    return round_down(exact, dtype)
-
-
-def _slopes_of(
-    r: Any, p_a: Any, p_b: Any, sigma: Any, *parameters: Any,
-    envelope: Any, move: Any, dim: Any, scores: bool,
-) -> list[Any]:  # fmt: skip
-    """Derivatives of the radius by p_a, p_b, sigma and the envelope's parameters."""
-    dim = np.broadcast_to(dim, r.shape)
-    inside = (r > 0) & np.isfinite(r)
-    result = [None if x is None else np.zeros(r.shape) for x in (p_a, p_b, sigma, *parameters)]
-    if not inside.any():
-        return result
-    a, level, *rest = (x[inside] for x in (p_a, sigma, *parameters))
-    b = None if p_b is None else p_b[inside]
-    low, high = branch_radii(a, level, envelope(*rest), dim[inside], p_b=b, scores=scores)
-    up = high <= low
-    z_a = a if scores else np.asarray(ndtri(a))
-    z_b = -z_a if b is None else b if scores else np.asarray(ndtri(b))
-    moved = move(r[inside], level, up, *rest)
-    by = slopes(r[inside], z_a, z_b, level, dim[inside], up, moved)
-    by_a: Any = by.z_a
-    by_b: Any = by.z_b
-    if not scores:  # dz/dp is 1 over the density
-        with np.errstate(over="ignore"):
-            by_a, by_b = (
-                slope * (np.exp(z**2 / 2) * math.sqrt(2 * math.pi))
-                for slope, z in ((by_a, z_a), (by_b, z_b))
-            )
-    if b is None:  # p_b = 1 - p_a falls as p_a rises
-        by_a, by_b = by_a - by_b, None
-    for place, slope in zip(result, (by_a, by_b, by.sigma, *by.parameters), strict=True):
-        if place is not None:
-            place[inside] = slope
-    return result
+    expanded = (None if x is None else x.expand(shape) for x in values.values())
+    exact: torch.Tensor = _TwoPoint.apply(theory, dim, *expanded)  # type: ignore[no-untyped-call]
+    return exact
 
 
 class _TwoPoint(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, value: Any, slope: Any, *given: torch.Tensor | None) -> torch.Tensor:
-        arrays = [None if x is None else x.detach().cpu().numpy() for x in given]
-        exact = np.asarray(value(*arrays))
-        ctx.slope, ctx.arrays, ctx.exact = slope, arrays, exact
+    def forward(ctx: Any, theory: _Theory, dim: Any, *given: torch.Tensor | None) -> torch.Tensor:
+        arrays: list[Any] = [None if x is None else x.detach().cpu().numpy() for x in given]
+        p_a, p_b, sigma, *rest = arrays
+        bounds = theory.envelope(*rest)
+        exact = np.asarray(radius(p_a, sigma, bounds, dim, p_b=p_b, scores=theory.scores))
+        ctx.theory, ctx.dim, ctx.arrays, ctx.exact = theory, dim, arrays, exact
         devices = [x.device for x in given if x is not None]
-        return torch.as_tensor(
-            exact, device=next((d for d in devices if d.type != "cpu"), devices[0])
-        )
+        device = next((d for d in devices if d.type != "cpu"), devices[0])
+        return torch.as_tensor(exact, device=device)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        each = zip(ctx.slope(ctx.exact, *ctx.arrays), ctx.needs_input_grad[2:], strict=True)
+        each = zip(
+            _derivatives(ctx.theory, ctx.dim, ctx.exact, *ctx.arrays),
+            ctx.needs_input_grad[2:],
+            strict=True,
+        )
         grads = (
             grad * torch.as_tensor(slope, device=grad.device) if needed else None
             for slope, needed in each
         )
         return None, None, *grads
+
+
+def _derivatives(
+    theory: _Theory, dim: Any, r: Any, p_a: Any, p_b: Any, sigma: Any, *parameters: Any
+) -> list[Any]:
+    """Derivatives of the radius by p_a, p_b, sigma and the envelope's parameters."""
+    result = [None if x is None else np.zeros(r.shape) for x in (p_a, p_b, sigma, *parameters)]
+    inside = (r > 0) & np.isfinite(r)
+    if not inside.any():
+        return result
+    a, level, n, *rest = (
+        np.broadcast_to(x, r.shape)[inside] for x in (p_a, sigma, dim, *parameters)
+    )
+    b = None if p_b is None else p_b[inside]
+    low, high = branch_radii(a, level, theory.envelope(*rest), n, p_b=b, scores=theory.scores)
+    up = high <= low
+    z_a = a if theory.scores else np.asarray(ndtri(a))
+    z_b = -z_a if b is None else b if theory.scores else np.asarray(ndtri(b))
+    moved = theory.move(r[inside], level, up, *rest)
+    by_a, by_b, *others = slopes(r[inside], z_a, z_b, level, n, up, moved)
+    if not theory.scores:  # dz/dp is 1 over the density
+        with np.errstate(over="ignore"):
+            by_a *= np.exp(z_a**2 / 2) * math.sqrt(2 * math.pi)
+            by_b *= np.exp(z_b**2 / 2) * math.sqrt(2 * math.pi)
+    if b is None:  # p_b = 1 - p_a falls as p_a rises
+        by_a = by_a - by_b
+    for place, slope in zip(result, (by_a, by_b, *others), strict=True):
+        if place is not None:
+            place[inside] = slope
+    return result

@@ -6,10 +6,11 @@ Each is a function of a module and a batch and raises ValueError for an argument
 from rsbounds.torch.training.recipes import (
     consistency_loss,
     macer_loss,
+    passed_on,
     smooth_adversarial,
     smooth_adversarial_loss,
+    soft_labels,
 )
-from rsbounds.torch.training.stages import passed_on, soft_labels
 
 __all__ = [
     "consistency_loss",

@@ -14,7 +14,7 @@ from rsbounds.torch.networks._layers import CONVOLUTIONS
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.training.fitting import evaluating, soft_vote
 
-__all__ = ["average_radius_loss", "data_dependent_sigma", "norm_penalty"]
+__all__ = ["average_radius_loss", "data_dependent_sigma"]
 
 
 def average_radius_loss(
@@ -38,20 +38,17 @@ def average_radius_loss(
 
     Parameters
     ----------
-    model : callable
-        Maps a batch to class scores (before softmax).
+    model, x, y
+        As in :func:`rsbounds.torch.training.macer_loss`.
     network : SigmaNetwork
-    x, y : Tensor
-        A batch of inputs and its labels.
     lip : float or Tensor
         A Lipschitz bound of the network: ``network.lip``, computed now and then, or a tensor such
         as the size of the last weight where the layers before it are kept 1-Lipschitz.
     dim : float
         Dimension of the input.
-    samples : int
-        Noisy copies of each input, >= 1.
-    penalty : float
-        Weight of :func:`norm_penalty`, >= 0.
+    samples, penalty
+        Noisy copies of each input, >= 1, and the weight, >= 0, of the sum of the spectral norms of
+        the network's weights (kernels flattened).
     largest : float
         Normal score, > 0, beyond which nothing is gained: the samples of a certificate show at
         most that of (alpha/2)^(1/n), 3.2 for n = 10,000 and alpha = .001.
@@ -80,17 +77,7 @@ def average_radius_loss(
 
 
 def norm_penalty(modules: Iterable[nn.Module]) -> torch.Tensor:
-    """Sum of the spectral norms of the weights (kernels flattened), differentiable.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.torch import norm_penalty
-    >>> layer = torch.nn.Linear(2, 2)
-    >>> _ = layer.weight.data.copy_(2 * torch.eye(2))
-    >>> round(norm_penalty([layer]).item(), 6)
-    2.0
-    """
+    """Sum of the spectral norms of the weights (kernels flattened), differentiable."""
     weights = [m.weight for m in modules if isinstance(m, (nn.Linear, *CONVOLUTIONS))]
     norms = [torch.linalg.matrix_norm(weight.flatten(1), 2) for weight in weights]
     return torch.stack(norms).sum() if norms else torch.zeros(())
@@ -116,17 +103,14 @@ def data_dependent_sigma(
     Parameters
     ----------
     model : callable
-        Maps a batch to class scores (before softmax).
+        Maps a batch to class scores.
     x : Tensor
         One input.
     sigma : float
         The level to start from, > 0; the result is at least a thousandth of it.
-    steps, samples : int
-        >= 1.
-    rate : float
-        Step of sigma along the gradient, > 0.
-    seed : int
-        Seed of the noise.
+    steps, samples, rate, seed
+        Number of steps and of noisy copies, >= 1; step of sigma along the gradient, > 0; seed of
+        the noise.
 
     References
     ----------
@@ -137,8 +121,7 @@ def data_dependent_sigma(
     --------
     >>> import torch
     >>> from rsbounds.torch import data_dependent_sigma
-    >>> model = torch.nn.Linear(2, 2)
-    >>> data_dependent_sigma(model, torch.ones(2), 0.5, steps=3) > 0
+    >>> data_dependent_sigma(torch.nn.Linear(2, 2), torch.ones(2), 0.5, steps=3) > 0
     True
     """
     start = float(real("sigma", sigma, 0, closed="neither", nan=False))

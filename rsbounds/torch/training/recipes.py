@@ -1,4 +1,4 @@
-"""The field's losses for smoothed classifiers: MACER, consistency, SmoothAdv.
+"""The field's losses for smoothed classifiers, MACER, consistency, SmoothAdv; stages of a cascade.
 
 Plain Gaussian augmentation is ``cross_entropy(model(augment(x, sigma)), y)``. Each loss returns a
 tensor of one number.
@@ -7,16 +7,24 @@ tensor of one number.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from rsbounds._numerics.checks import count, real
+from rsbounds._numerics.checks import count, number, real
 from rsbounds.torch import radius
-from rsbounds.torch.training.fitting import evaluating, pgd
+from rsbounds.torch.training.fitting import augment, evaluating, pgd
 
-__all__ = ["consistency_loss", "macer_loss", "smooth_adversarial", "smooth_adversarial_loss"]
+__all__ = [
+    "consistency_loss",
+    "macer_loss",
+    "passed_on",
+    "smooth_adversarial",
+    "smooth_adversarial_loss",
+    "soft_labels",
+]
 
 Model = Callable[[torch.Tensor], torch.Tensor]
 Level = float | torch.Tensor
@@ -71,7 +79,7 @@ def macer_loss(
     real("weight", weight, 0, nan=False)
     real("beta", beta, 0, closed="neither", nan=False)
     real("gamma", gamma, 0, closed="neither", nan=False)
-    scores, level = _noisy(model, x, sigma, samples)
+    scores, level = _scores(model, x, _noise(x, sigma, samples)), _levels(x, sigma)
     accuracy = -(scores.softmax(-1).mean(1).gather(1, y[:, None]) + _CLAMP).log().mean()
     top, place = (beta * scores).softmax(-1).mean(1).double().topk(2)
     top = top.clamp(_CLAMP, 1 - _CLAMP)
@@ -119,8 +127,7 @@ def consistency_loss(
     """
     count("samples", samples, 2)
     real("weight", weight, 0, nan=False), real("entropy", entropy, 0, nan=False)
-    scores, _ = _noisy(model, x, sigma, samples)
-    log = scores.log_softmax(-1)
+    log = _scores(model, x, _noise(x, sigma, samples)).log_softmax(-1)
     mean = log.exp().mean(1)
     log_mean = (mean + 1e-20).log()
     accuracy = -log.gather(-1, y[:, None, None].expand(-1, samples, 1)).mean()
@@ -183,8 +190,7 @@ def smooth_adversarial(
     noise = _noise(x, sigma, samples)
 
     def harm(point: torch.Tensor) -> torch.Tensor:
-        scores = model((point[:, None] + noise).flatten(0, 1))
-        mean = scores.softmax(1).reshape(*noise.shape[:2], -1).mean(1)
+        mean = _scores(model, point, noise).softmax(-1).mean(1)
         right: torch.Tensor = mean.gather(1, y[:, None])[:, 0]
         return -(right + 1e-20).log()
 
@@ -203,14 +209,12 @@ def smooth_adversarial_loss(
     radius: Level,
     *,
     samples: int = 2,
-    steps: int = 10,
-    norm: float = 2,
-    box: tuple[float, float] | None = None,
+    **options: Any,
 ) -> torch.Tensor:
     """SmoothAdv: cross-entropy at the inputs and under the noise of :func:`smooth_adversarial`.
 
-    Parameters as there. The paper raises ``radius`` from 0 over the first ten epochs; it uses
-    radii of .25 to 1 at sigma of .12 to 1.
+    Parameters and options as there. The paper raises ``radius`` from 0 over the first ten epochs;
+    it uses radii of .25 to 1 at sigma of .12 to 1.
 
     References
     ----------
@@ -224,17 +228,15 @@ def smooth_adversarial_loss(
     >>> smooth_adversarial_loss(torch.nn.Linear(3, 2), x, y, 0.5, 0.25).shape
     torch.Size([])
     """
-    moved, noise = smooth_adversarial(
-        model, x, y, sigma, radius, samples=samples, steps=steps, norm=norm, box=box
-    )
-    scores = model((moved[:, None] + noise).flatten(0, 1))
+    moved, noise = smooth_adversarial(model, x, y, sigma, radius, samples=samples, **options)
+    scores = _scores(model, moved, noise).flatten(0, 1)
     loss: torch.Tensor = cross_entropy(scores, y.repeat_interleave(samples))
     return loss
 
 
 def _noise(x: torch.Tensor, sigma: Level, samples: int) -> torch.Tensor:
     """Scaled noise, shape (n, samples, ...)."""
-    level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
+    level = _levels(x, sigma)
     if not (level > 0).all():
         raise ValueError(f"sigma must be > 0; got {level.min().item()}")
     copies = count("samples", samples, 1)
@@ -243,11 +245,93 @@ def _noise(x: torch.Tensor, sigma: Level, samples: int) -> torch.Tensor:
     return scaled
 
 
-def _noisy(
-    model: Model, x: torch.Tensor, sigma: Level, samples: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores of noisy copies, shape (n, samples, classes), and the levels (n,)."""
-    noisy = x[:, None] + _noise(x, sigma, samples)
-    scores = model(noisy.flatten(0, 1))
-    level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
-    return scores.reshape(*noisy.shape[:2], -1), level
+def _levels(x: torch.Tensor, sigma: Level) -> torch.Tensor:
+    return torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
+
+
+def _scores(model: Model, x: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+    """Scores of noisy copies, shape (n, samples, classes)."""
+    return model((x[:, None] + noise).flatten(0, 1)).reshape(*noise.shape[:2], -1)
+
+
+# the stages of a cascade
+
+
+def passed_on(
+    model: Model,
+    x: torch.Tensor,
+    sigma: float,
+    threshold: float = 0.0,
+    *,
+    samples: int = 64,
+    batch: int = 1000,
+) -> torch.Tensor:
+    """A mask of the inputs that a stage passes on: no class has sigma Phi^-1(share) > threshold.
+
+    The next stage sees nothing but ``x[mask]``: fine-tune its expert on that.
+
+    Parameters
+    ----------
+    model : callable
+        The stage's classifier: maps a batch to class scores; in eval mode during this.
+    x : Tensor, shape (n, ...)
+    sigma : float
+        The stage's noise level, > 0.
+    threshold : float
+        That of the stage's condition on scores, in the input's unit; 0 asks for a majority.
+    samples, batch : int
+        Votes for each input, and noisy copies classified at once, >= 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch.training import passed_on
+    >>> x = torch.tensor([[9.0], [0.01]])
+    >>> passed_on(lambda x: torch.cat([x, -x], 1), x, 1.0, 0.5).tolist()
+    [False, True]
+    """
+    level = float(real("sigma", sigma, 0, closed="neither", nan=False))
+    votes, size = count("samples", samples, 1), count("batch", batch, 1)
+    least = torch.special.ndtr(
+        torch.tensor(number("threshold", threshold) / level, dtype=torch.float64)
+    ).item()
+    shares = []
+    with torch.no_grad(), evaluating(model):
+        for part in torch.split(x, max(size // votes, 1)):
+            scores = model(augment(part.repeat_interleave(votes, 0), level))
+            labels = scores.argmax(1).reshape(len(part), votes)
+            counts = torch.zeros(len(part), scores.shape[1], device=x.device)
+            shares.append(counts.scatter_add_(1, labels, torch.ones_like(labels).to(counts)))
+    mask: torch.Tensor = torch.cat(shares).amax(1) <= least * votes
+    return mask
+
+
+def soft_labels(
+    y: torch.Tensor, classes: int, hard: torch.Tensor, *, keep: float = 0.3
+) -> torch.Tensor:
+    """Labels for a router: one-hot, but mostly uniform where an input is hard.
+
+    Trained on them by ``cross_entropy``, a stage learns to have no majority on hard inputs and so
+    to pass them on.
+
+    Parameters
+    ----------
+    y : Tensor of int, shape (n,)
+    classes : int
+        >= 2.
+    hard : Tensor of bool, shape (n,)
+        Such as those for which the plain network has no majority: :func:`passed_on`.
+    keep : float
+        Weight of the true class on hard inputs, besides its part of the uniform rest, in [0, 1].
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch.training import soft_labels
+    >>> soft_labels(torch.tensor([0, 1]), 2, torch.tensor([False, True]), keep=0.5)
+    tensor([[1.0000, 0.0000],
+            [0.2500, 0.7500]])
+    """
+    count("classes", classes, 2), real("keep", keep, 0, 1, nan=False)
+    weight = torch.where(hard, keep, 1.0)[:, None]
+    return weight * torch.nn.functional.one_hot(y, classes) + (1 - weight) / classes
