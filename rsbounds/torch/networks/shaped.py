@@ -140,7 +140,7 @@ class CertifiedNoise(_Noise):
 
     def centre(self, x: torch.Tensor) -> torch.Tensor:
         """x + mean, divided by the shape."""
-        u = x / self.shape
+        u: torch.Tensor = x / self.shape
         return u + self._mean(u)
 
     def offset(self, x: torch.Tensor) -> torch.Tensor:
