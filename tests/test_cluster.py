@@ -11,7 +11,6 @@ from functools import partial
 import cluster_runs as runs
 import numpy as np
 import pytest
-from cli_models import one_line
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.certify import ArraySampler
@@ -227,25 +226,6 @@ def test_a_network_is_that_of_one_process_or_refused(work):
     assert done.returncode == 2
     assert "must be the same wherever it is made" in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ("--processes 0", "--processes must be"),
-        ("--devices 0 --device cpu", "need --device cuda; got cpu"),
-        ("--workers 2", "--workers goes with --ray"),
-        ("--gpus-per-worker 1", "--gpus-per-worker goes with --ray"),
-        ("--ray --processes 2", "--ray has workers of its own"),
-        ("--ray --workers 0", "--workers must be"),
-        ("--ray --gpus-per-worker -1", "--gpus-per-worker must be"),
-        ("--threads 0", "--threads must be"),
-    ],
-)
-def test_bad_options_are_one_line(work, monkeypatch, capsys, more, said):
-    monkeypatch.chdir(work)
-    one_line(capsys, runs.words(*more.split())[3:], said)
-    assert not list(work.glob("out*"))
 
 
 def test_ray_is_not_started_before_it_is_needed():

