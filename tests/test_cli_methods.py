@@ -217,8 +217,9 @@ def test_a_method_of_others_is_never_verified(work, capsys):
     rows = read_rows(Path("out.tsv"))
     assert {(row.method, row.scope) for row in rows} == {("thirds", ANOTHERS)}
     assert all(row.radius <= row.sigma * max(row.z_a, 0) / 3 for row in rows)
-    said = "out.tsv is of method 'thirds', which"
-    one_line(capsys, ["verify", "out.tsv"], said)
+    said = "out.tsv is of method 'thirds', which nothing here can prove"
+    for more in ([], ["--sample", "1"], ["--data", "data.npz"]):
+        one_line(capsys, ["verify", "out.tsv", *more], said)
     assert main(["report", "out.tsv"]) == 0
     assert "has no oracle for" in capsys.readouterr().out
     for shard in ("0/2", "1/2"):

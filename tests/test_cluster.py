@@ -12,7 +12,6 @@ from functools import partial
 import cluster_runs as runs
 import numpy as np
 import pytest
-from cli_models import one_line
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.certify import ArraySampler
@@ -223,21 +222,6 @@ def test_networks_and_methods_of_others_reach_the_workers(work, model, method):
     assert runs.done("--threads", "1", "--processes", "2", out="b.tsv", **known) == alone
     machines = json.loads((work / "b.tsv.manifest.json").read_text())["run"]["machines"]
     assert {machine.get("threads", 1) for machine in machines} == {1}
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ("--processes 0", "--processes must be"),
-        ("--device cuda:0,cpu", "--device must be one device, or cuda:0,cuda:1"),
-        ("--ray --device cuda:0,cuda:1", "--ray deals out the GPUs itself"),
-        ("--threads 0", "--threads must be"),
-    ],
-)
-def test_bad_options_are_one_line(work, monkeypatch, capsys, more, said):
-    monkeypatch.chdir(work)
-    one_line(capsys, runs.words(*more.split())[3:], said)
-    assert not list(work.glob("out*"))
 
 
 def test_ray_is_not_started_before_it_is_needed():
