@@ -14,7 +14,6 @@ PROVEN_ENVELOPE = "sigma(x) with a proven envelope"
 ASSERTED_ENVELOPE = "sigma(x) with an asserted envelope"
 PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
 COMPOSITE = "composite of fixed noises; holds for the rule stated"
-ASSERTED_VALUES = "composite with asserted values"
 MEMORY = "memory-based"
 THIS_INPUT = "fixed noise at this input only"
 ANOTHERS = "another package's method"
@@ -43,11 +42,6 @@ SCOPES: Mapping[str, Scope] = {
         False,
         "sigma(x) with an asserted envelope: holds if the bounds of sigma(x) do, which were "
         "given and not proven",
-    ),
-    ASSERTED_VALUES: Scope(
-        False,
-        "composite with asserted values: holds if the deterministic values of the rule have the "
-        "Lipschitz constants that they were divided by, which were not proven",
     ),
     MEMORY: Scope(True, "memory-based: holds for the classifier together with what it has stored"),
     THIS_INPUT: Scope(

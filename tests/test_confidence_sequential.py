@@ -124,7 +124,7 @@ def betting_bound(hits: np.ndarray, trials: int, alpha: float) -> np.ndarray:
     return np.array([soft_lower_bound(h, alpha, method="betting") for h in made])
 
 
-@pytest.mark.parametrize(("bound", "horizon"), [(anytime_lower_bound, 60), (betting_bound, 25)])
+@pytest.mark.parametrize(("bound", "horizon"), [(anytime_lower_bound, 40), (betting_bound, 20)])
 def test_bound_covers_at_all_times_together(bound, horizon: int) -> None:
     """P(some bound up to the horizon exceeds p) <= alpha, exactly, from the bound itself."""
     alpha, p, error, alive = 0.2, 0.7, 0.0, np.ones(1)
@@ -136,7 +136,7 @@ def test_bound_covers_at_all_times_together(bound, horizon: int) -> None:
     assert 0.05 * alpha <= error <= alpha
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(counts_and_trials, st.floats(1e-9, 0.5))
 def test_interval(case: tuple[int, int], alpha: float) -> None:
     hits, trials = case
