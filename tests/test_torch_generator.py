@@ -29,6 +29,7 @@ from rsbounds.torch import (
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
+@pytest.mark.slow
 def test_fixed_maps_certify_and_hold():
     net, maps = network(), NoiseMaps((1, 28, 28), SIGMA)
     both = nn.ModuleList([net, maps])
@@ -44,17 +45,7 @@ def test_fixed_maps_certify_and_hold():
     certify_and_attack(net, noise.scheme(), maps, sampler=noise.sampler(net, 10))
 
 
-def test_ellipsoid_volume_is_that_of_the_core():
-    noise = FixedNoise(torch.zeros(2), torch.tensor([2.0, 3.0]))
-    assert np.exp(noise.log_volume(1.0)) == pytest.approx(6 * np.pi, rel=2.0**-22)
-    scheme = noise.scheme(norm=np.inf)
-    found = scheme.radius(1.0, scheme.sigma(noise.mean))
-    assert found == pytest.approx(1 / np.hypot(1 / 2, 1 / 3), rel=2.0**-22)
-    with pytest.raises(ValueError, match="sigma must be"):
-        FixedNoise(torch.zeros(2), torch.tensor([1.0, 0.0]))
-
-
-def test_level_of_fixed_noise_is_a_real_one_and_the_shape_is_exact():
+def test_level_of_fixed_noise_is_a_float32_number_and_the_shape_is_exact():
     """The level written down times the shape gives the certified levels."""
     noise = FixedNoise(torch.zeros(3), torch.tensor([0.1, 0.4, 0.7]))
     scheme = noise.scheme()
@@ -71,6 +62,8 @@ def test_level_of_fixed_noise_is_a_real_one_and_the_shape_is_exact():
     assert np.all(np.abs(spread / levels - 1) < 5 / 80_000**0.5)  # five standard errors
     with pytest.raises(ValueError, match="within float32's range"):
         FixedNoise(torch.zeros(2), torch.tensor([1e-40, 1e38]))
+    with pytest.raises(ValueError, match="sigma must be"):
+        FixedNoise(torch.zeros(2), torch.tensor([1.0, 0.0]))
 
 
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
@@ -107,28 +100,27 @@ def test_parameters_of_shaped_noise_give_the_radius_again(norm):
     np.testing.assert_array_equal(*counts)
 
 
-def test_generator_trains_and_states_its_scope():
-    net, generator = network(), NoiseGenerator(small_cnn(1, 4), 0.1)
-    x, y = (column[:500] for column in digits()[:2])
+def test_loss_of_a_generator_and_the_noise_of_one_input():
+    """The losses at known maps: no mean, level .5, scores that no noise moves."""
+    x, y = torch.zeros(4, 1, 2, 2), torch.tensor([0, 1, 0, 1])
 
-    def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return generator_loss(net, generator, x, y, target=SIGMA)
+    def model(x: torch.Tensor) -> torch.Tensor:
+        return 0 * x.flatten(1)[:, :2]
 
-    history = fit(nn.ModuleList([net, generator]), loss, (x, y), epochs=3, rate=1e-2)
-    assert history[-1] < history[0]
-    point = digits()[2][0]
+    maps = NoiseMaps((1, 2, 2), 0.5)
+    loss = generator_loss(model, maps, x, y, target=0.25, variance_weight=3.0)
+    assert loss.item() == pytest.approx(np.log(2) + 3 * np.log(2) ** 2, rel=1e-4)
+    maps.mean.data.fill_(2.0)
+    more = generator_loss(model, maps, x, y, target=0.5, mean_weight=0.1)
+    assert more.item() == pytest.approx(np.log(2) + 0.1 * 4, rel=1e-4)
+    generator, point = NoiseGenerator(small_cnn(1, 4), 0.1), digits()[2][0]
     noise = generator.at(point)
-    found = certify(noise.sampler(net, 10), point, noise.scheme(), n=1000)
-    assert found.scope == "fixed noise at this input only"
-    assert found.radius > 0
-    held = 0
-    for index in range(8):  # the noise of each input, kept as it is, does hold
-        noise = generator.at(digits()[2][index])
-        held += len(certify_and_attack(
-            net, noise.scheme(), lambda _, noise=noise: (noise.mean, noise.sigma),
-            [index], least=0, sampler=noise.sampler(net, 10),
-        ))  # fmt: skip
-    assert held >= 4
+    result = certify(noise.sampler(network(), 10), point, noise.scheme(), n=100)
+    assert result.scope == "fixed noise at this input only"
+    mean, sigma = generator(point[None])
+    assert torch.equal(noise.mean, mean[0])
+    assert torch.equal(noise.sigma, sigma[0])
+    assert sigma.min() >= 0.1
 
 
 def test_samplers_and_schemes_of_other_noise_are_refused():
@@ -136,15 +128,14 @@ def test_samplers_and_schemes_of_other_noise_are_refused():
     net, x = nn.Linear(3, 2), torch.zeros(3)
     noise = FixedNoise(torch.zeros(3), torch.tensor([0.01, 1.0, 10.0]))
     wider = FixedNoise(torch.zeros(3), torch.tensor([0.01, 1.0, 20.0]))
-    with pytest.raises(ValueError, match="the noise that the radius is for"):
-        certify(TorchSampler(net), x, noise.scheme(), n=10)
-    with pytest.raises(ValueError, match="the noise that the radius is for"):
-        certify(wider.sampler(net), x, noise.scheme(), n=10)
-    with pytest.raises(ValueError, match="the noise that the radius is for"):
-        certify(noise.sampler(net), x, schemes.gaussian(20.0), n=10)
     rule = composite.Rule([0.5], [[composite.Cond("margin", 0)]])
     with pytest.raises(ValueError, match="the noise that the radius is for"):
         composite.certify(noise.sampler(net), x, rule, n=10)
+    pairs = [
+        (TorchSampler(net), noise.scheme()),
+        (wider.sampler(net), noise.scheme()),
+        (noise.sampler(net), schemes.gaussian(20.0)),
+    ]
     maps = [
         CertifiedGenerator(
             nn.Sequential(nn.Linear(3, 3), f), SigmaNetwork(nn.Linear(3, 1), 0.5), torch.ones(3)
@@ -153,8 +144,9 @@ def test_samplers_and_schemes_of_other_noise_are_refused():
     ]
     maps[1].load_state_dict(maps[0].state_dict())
     here, there = (each.noise() for each in maps)
-    with pytest.raises(ValueError, match="the noise that the radius is for"):
-        certify(here.sampler(net), x, there.scheme(), n=10)
+    for sampler, scheme in (*pairs, (here.sampler(net), there.scheme())):
+        with pytest.raises(ValueError, match="the noise that the radius is for"):
+            certify(sampler, x, scheme, n=10)
     certify(here.sampler(net), x, pickle.loads(pickle.dumps(here.scheme())), n=10)
 
 
@@ -175,7 +167,7 @@ def test_noise_of_another_shape_is_refused():
     level = SigmaNetwork(nn.Sequential(nn.Linear(784, 1), Scale(0.0)), 0.5)
     for mean, shape in ((Scale(0.0), torch.ones(1)), (nn.Linear(784, 1), torch.ones(784))):
         noise = CertifiedGenerator(mean, level, shape).noise()
-        with pytest.raises(ValueError, match="must be of shape|dim must be at least"):
+        with pytest.raises(ValueError, match=r"must be of shape|dim must be at least"):
             certify(noise.sampler(net, 2), x, noise.scheme(), n=10)
     with pytest.raises(ValueError, match="dim must be at least the size of the input, 784; got 1"):
         level.scheme(1).sigma(x)
@@ -218,9 +210,9 @@ def test_counterexample_to_the_certificate_of_a_generator():
     found = {}
     for x in (-1.0, -0.5):
         noise = generator.at(torch.tensor([x]))
-        found[x] = certify(noise.sampler(f), torch.tensor([x]), noise.scheme(), n=10**6)
+        found[x] = certify(noise.sampler(f), torch.tensor([x]), noise.scheme(), n=10**5)
     assert found[-1.0].predict == 1
-    assert found[-1.0].radius > 3.5  # "certified" further than 3.5, and it flips at .5
+    assert found[-1.0].radius > 3.4  # "certified" further than that, and it flips at .5
     assert found[-0.5].predict == 0
     assert found[-1.0].scope == "fixed noise at this input only"
 
@@ -233,12 +225,13 @@ def test_certified_generator_on_the_counterexample():
     noise = generator.noise()
     scheme = noise.scheme()
     assert scheme.radius(4.0, 1.0) == pytest.approx(4 / 13, rel=1e-9)
-    found = certify(noise.sampler(f), torch.tensor([-1.0]), scheme, n=10**6)
+    found = certify(noise.sampler(f), torch.tensor([-1.0]), scheme, n=10**5)
     assert found.predict == 1
     # the class flips where the centre crosses 0: x + 12 (x + 1) - 3 = 0 at x = -9/13
     assert 0.8 * 4 / 13 < found.radius < 4 / 13 == pytest.approx(1 - 9 / 13)
 
 
+@pytest.mark.slow
 def test_certified_generator_certifies_and_holds():
     net, levels = network(), sigma_network()
     torch.manual_seed(2)
