@@ -167,10 +167,6 @@ def test_group_sort_sorts_groups_of_channels():
     assert torch.equal(result[:, :3], x[:, :3].sort(1).values)
     assert torch.equal(result[:, 3:], x[:, 3:].sort(1).values)
     assert lipschitz_upper_bound(GroupSort().eval()) == 1.0
-    with pytest.raises(ValueError, match="size must be >= 2"):
-        GroupSort(1)
-    with pytest.raises(RuntimeError, match="shape"):
-        GroupSort(4)(x)
 
 
 def test_branches_that_work_in_place_get_a_copy_and_sums_do_not_broadcast():
