@@ -8,6 +8,7 @@ from mpmath import mp
 from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
+from rsbounds.audit._radii import proved
 from rsbounds.certify import ArraySampler, certify, certify_radius, predict
 from rsbounds.envelope import LipschitzSigma, SemiElastic, SigmaRange, Widened, radius
 from rsbounds.sampling import grid_noise

@@ -53,12 +53,10 @@ def built(
             f"--model {args.model} must be the same wherever it is made; the process that writes "
             f"made {describe}, a worker {own.describe}"
         )
-    return sampler(args, own.stages, own.data, own.scheme), own.data, own.scheme
+    return model(args, own.stages, own.data, own.scheme), own.data, own.scheme
 
 
-def sampler(
-    args: argparse.Namespace, stages: list[Loaded], data: Data, scheme: Scheme | Rule
-) -> Any:
+def model(args: argparse.Namespace, stages: list[Loaded], data: Data, scheme: Scheme | Rule) -> Any:
     """The sampler of all levels, or a list with that of each."""
     if not isinstance(scheme, Rule):
         x = _engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True))

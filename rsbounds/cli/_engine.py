@@ -20,8 +20,9 @@ from rsbounds.sampling import Sampler, as_sampler
 ENGINE = ("device", "autocast", "compile", "sound_noise")
 
 
-def add_model(add: Any, *, required: bool) -> None:
+def add_model(parser: Any, *, required: bool) -> None:
     """The model's options."""
+    add = parser.add_argument
     add(
         "--model",
         required=required,
@@ -37,8 +38,9 @@ def add_model(add: Any, *, required: bool) -> None:
     add("--download", action="store_true", help="fetch weights and data that are not on disk")
 
 
-def add_data(add: Any, *, required: bool, help: str = "") -> None:
+def add_data(parser: Any, *, required: bool, help: str = "") -> None:
     """The data's options."""
+    add = parser.add_argument
     add(
         "--data",
         required=required,
@@ -52,18 +54,23 @@ def add_data(add: Any, *, required: bool, help: str = "") -> None:
     add("--channels", type=int, choices=(1, 3), help="pictures: 1 grey, 3 colour")
 
 
-def add_engine(add: Any) -> None:
+def add_engine(parser: Any) -> None:
     """The options of the forward passes."""
+    add = parser.add_argument
     add("--batch", type=int, default=1000, help="noisy samples in a forward pass of torch (1000)")
     add("--autocast", choices=("bfloat16", "float16"), metavar="TYPE", help="mixed precision: "
         "bfloat16 or float16")  # fmt: skip
     add("--compile", action="store_true", help="torch.compile")
 
 
-def add_sound_noise(add: Any) -> None:
+def add_sound_noise(parser: Any) -> None:
     """Whether the noise is drawn exactly."""
-    add("--sound-noise", action="store_true", help="exact noise on the grid of 1/255: certificates "
-        "hold for the program, not only in real arithmetic")  # fmt: skip
+    parser.add_argument(
+        "--sound-noise",
+        action="store_true",
+        help="exact noise on the grid of 1/255: certificates hold for the program, not only in "
+        "real arithmetic",
+    )
 
 
 def _size(text: str) -> int | tuple[int, int]:

@@ -33,23 +33,23 @@ _FURTHER: Mapping[str, dict[str, Any]] = {
 }
 
 
-def add(add_argument: Any, option: Option, *, required: bool = False) -> None:
+def add(parser: Any, option: Option, *, required: bool = False) -> None:
     """Add one option; its default is kept apart: was it given?"""
     settings: dict[str, Any] = {"type": option.type, "help": option.help}
     for name in ("metavar", "choices", "nargs"):
         if (value := getattr(option, name)) is not None:
             settings[name] = value
-    add_argument(option.flag, required=required, default=None, **settings)
+    parser.add_argument(option.flag, required=required, default=None, **settings)
 
 
-def add_methods(add_argument: Any, levels: Callable[[str], Any]) -> None:
+def add_methods(parser: Any, levels: Callable[[str], Any]) -> None:
     """Add the options of all methods; ``levels`` reads several noise levels."""
     for option in of_all():
         if option.flag == "--sigma":
             option = replace(option, type=levels, metavar="SIGMA,...")
-        add(add_argument, option)
+        add(parser, option)
     for flag, settings in _FURTHER.items():
-        add_argument(flag, **settings)
+        parser.add_argument(flag, **settings)
 
 
 def show(parser: argparse.ArgumentParser, name: str | None) -> None:

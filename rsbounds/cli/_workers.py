@@ -13,8 +13,9 @@ from rsbounds.certify import Build
 from rsbounds.cluster import Processes, Ray, Workers
 
 
-def add(add: Any) -> None:
+def add(parser: Any) -> None:
     """The options."""
+    add = parser.add_argument
     add("--device", metavar="DEVICE,...", help="cpu (default), cuda, cuda:1; of several, each has "
         "a process")  # fmt: skip
     add("--processes", type=int, metavar="N", help="certify in N processes, or by N workers of Ray")

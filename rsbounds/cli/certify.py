@@ -41,9 +41,10 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=partial(argparse.HelpFormatter, max_help_position=26, width=width),
         add_help=False,
     )
-    add = parser.add_argument_group("what is certified").add_argument
-    _engine.add_model(add, required=True)
-    _engine.add_data(add, required=True)
+    group = parser.add_argument_group("what is certified")
+    _engine.add_model(group, required=True)
+    _engine.add_data(group, required=True)
+    add = group.add_argument
     add("--skip", type=int, default=1, metavar="K", help="certify every K-th input (1)")
     add("--max", type=int, default=-1, metavar="I", help="certify inputs below this index (all)")
     add("--skip-corrupt", action="store_true", help="leave out inputs that can't be decoded")
@@ -51,29 +52,30 @@ def add_parser(subparsers: Any) -> None:
     add("--n", type=number, default=100_000, help="samples to bound a class's probability (1e5)")
     add("--n0", type=number, default=100, help="samples to choose the class (100)")
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
-    add("--bound", choices=_options.COUNTED, default="clopper-pearson", metavar="BOUND",
-        help="clopper-pearson (default), randomized or anytime")  # fmt: skip
-    add("--runner-up", choices=("on", "off"), default="on", help="bound the runner-up's "
-        "probability too; off: Cohen's procedure (on)")  # fmt: skip
-    add("--target-radius", type=float, metavar="R", help="certify R or nothing, and stop sampling "
-        "when that is decided")  # fmt: skip
+    names = {"choices": _options.COUNTED, "default": "clopper-pearson", "metavar": "BOUND"}
+    add("--bound", **names, help="clopper-pearson (default), randomized or anytime")
+    text = "bound the runner-up's probability too; off: Cohen's procedure (on)"
+    add("--runner-up", choices=("on", "off"), default="on", help=text)
+    text = "certify R or nothing, and stop sampling when that is decided"
+    add("--target-radius", type=float, metavar="R", help=text)
     add("--seed", type=int, default=0, help="names the random samples (0)")
-    add = parser.add_argument_group("noise").add_argument
-    names = ", ".join(name for name in _options.BUILT if name != "gaussian")
-    add("--method", metavar="METHOD", default="gaussian", help=f"gaussian (default), {names}, "
-        "composite or MODULE:CALLABLE, which returns a scheme, a rule or a network")  # fmt: skip
-    _options.add_methods(add, levels)
-    _engine.add_sound_noise(add)
-    add = parser.add_argument_group("where it runs").add_argument
-    _workers.add(add)
-    _engine.add_engine(add)
+    group = parser.add_argument_group("noise")
+    others = ", ".join(name for name in _options.BUILT if name != "gaussian")
+    text = "composite or MODULE:CALLABLE, which returns a scheme, a rule or a network"
+    text = f"gaussian (default), {others}, {text}"
+    group.add_argument("--method", metavar="METHOD", default="gaussian", help=text)
+    _options.add_methods(group, levels)
+    _engine.add_sound_noise(group)
+    group = parser.add_argument_group("where it runs")
+    _workers.add(group)
+    _engine.add_engine(group)
     add = parser.add_argument_group("files").add_argument
     add("--out", required=True, metavar="FILE.tsv", type=Path, help="the result file")
-    add("--config", metavar="FILE.yaml", type=Path, help="read options from a file, YAML or TOML; "
-        "options on the command line take precedence")  # fmt: skip
+    text = "read options from a file; options on the command line take precedence"
+    add("--config", metavar="FILE.yaml", type=Path, help=text)
     add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
-    add("--accept-change", action="store_true", help="go on with a file although model, engine or "
-        "versions changed")  # fmt: skip
+    text = "go on with a file although model, engine or versions changed"
+    add("--accept-change", action="store_true", help=text)
     add("--dry-run", action="store_true", help="time one input and print what the run would cost")
     add("-h", "--help", action="help", help=argparse.SUPPRESS)
     parser.set_defaults(func=run)
@@ -153,6 +155,8 @@ def _check(args: argparse.Namespace) -> tuple[Procedure, dict[str, Any]]:
         noise_level(args.sigma)
     if args.out.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(args.out))
+    if args.out.exists() and not args.out.is_file():
+        raise ValueError(f"{args.out} is not a regular file: choose another output file")
     if not args.out.parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(args.out))
     return procedure, options
@@ -172,7 +176,7 @@ def _run(args: argparse.Namespace, procedure: Procedure, options: dict[str, Any]
         build = partial(_build.built, args, options, parts.describe)
         crew = None if args.dry_run else _workers.workers(args, build)
         model = (
-            _build.sampler(args, parts.stages, data, parts.scheme)
+            _build.model(args, parts.stages, data, parts.scheme)
             if crew is None
             else stack.enter_context(crew)
         )

@@ -32,7 +32,7 @@ def add_parser(subparsers: Any) -> None:
         own = methods.add_parser(method.name, help=method.help, description=text)
         _evidence(own)
         for option in method.inputs:
-            _options.add(own.add_argument, option, required=option.default is ...)
+            _options.add(own, option, required=option.default is ...)
         own.add_argument("--json", action="store_true", help="print a JSON object")
         own.set_defaults(func=run)
 

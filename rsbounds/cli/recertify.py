@@ -131,7 +131,9 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
     scope = scheme.scope if scheme.name in METHODS else manifest.scope
     again = replace(manifest, method=scheme.name, scope=scope, parameters=own)
     if differences := manifest.differences(again.normal()):
-        raise ValueError(f"{what} is not what {path} was made with: {'; '.join(differences)}")
+        raise ValueError(
+            f"{what} is not what {path} was made with: {'; '.join(differences.values())}"
+        )
     return scheme
 
 
@@ -149,7 +151,7 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         same = replace(manifest, parameters=first.parameters, probe=first.probe, model=first.model)
         if differences := first.differences(same):
             raise ValueError(
-                f"{path} is not of the run of {stages[0].path}: {'; '.join(differences)}"
+                f"{path} is not of the run of {stages[0].path}: {'; '.join(differences.values())}"
             )
     alpha = first.procedure.alpha if args.alpha is None else args.alpha
     numbers = {"alpha": alpha, "bound": "clopper-pearson", "runner_up": True}

@@ -43,10 +43,10 @@ def add_parser(subparsers: Any) -> None:
     add("--draw-seed", type=int, metavar="S", help="choose the rows of an earlier answer again")
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
-    _engine.add_model(add, required=False)
-    _engine.add_data(add, required=False, help="compare labels and hashes with the data: ")
-    _engine.add_engine(add)
-    _engine.add_sound_noise(add)
+    _engine.add_model(parser, required=False)
+    _engine.add_data(parser, required=False, help="compare labels and hashes with the data: ")
+    _engine.add_engine(parser)
+    _engine.add_sound_noise(parser)
     add("--device", help="where a torch model runs (cpu)")
     group = parser.add_argument_group(
         "noise levels (with --data)",
@@ -55,7 +55,7 @@ def add_parser(subparsers: Any) -> None:
     )
     for option in _options.of_all():
         if option.name in _NOISE:
-            _options.add(group.add_argument, option)
+            _options.add(group, option)
     parser.set_defaults(func=run)
 
 
@@ -211,4 +211,4 @@ def _model(
     else:
         level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
         scheme = METHODS[manifest.method].from_parameters(parameters, level=lambda _: level)
-    return _build.sampler(args, _build.classifiers(args, loaded, scheme), data, scheme)
+    return _build.model(args, _build.classifiers(args, loaded, scheme), data, scheme)

@@ -244,30 +244,25 @@ class Writer:
         self, old: Manifest, new: Manifest, rows: Sequence[Row], accept_change: bool
     ) -> Manifest | None:
         """The manifest to write in the place of ``old``, if any."""
-        found = old.differences(new)
-        acceptable = [d for d in found if d.startswith(_ACCEPTABLE)]
-        if acceptable and accept_change:
-            found = [d for d in found if d not in acceptable]
-            change = {"changes": acceptable, "rows": len(rows), "run": dict(new.run)}
-            new = replace(new, history=[*old.history, change])
-        else:
-            new = replace(new, history=old.history)
-        extended = {d for d in found if d.startswith(("data.skip ", "data.max "))}
-        if extended and extended == set(found):
+        changes = old.differences(new)
+        accepted = {k: text for k, text in changes.items() if k.startswith(_ACCEPTABLE)}
+        refused = {k: text for k, text in changes.items() if not accept_change or k not in accepted}
+        new = replace(new, history=old.history)
+        if accepted and accept_change:
+            step = {"changes": list(accepted.values()), "rows": len(rows), "run": dict(new.run)}
+            new = replace(new, history=[*old.history, step])
+        if refused and refused.keys() <= {"data.skip", "data.max"}:
             if not new.places({row.idx for row in rows})[1]:
                 return new
-            found.append("rows of the file are not among the inputs selected now")
-        if found:
-            hint = (
-                "; --accept-change goes on all the same and records it"
-                if len(acceptable) == len(found)
-                else ""
-            )
+            refused[""] = "rows of the file are not among the inputs selected now"
+        if refused:
+            hint = "; --accept-change goes on all the same and records it"
             raise ValueError(
-                f"{self.path} belongs to another run ({'; '.join(found)}): repeat that run's "
-                f"arguments, or choose another output file{hint}"
+                f"{self.path} belongs to another run ({'; '.join(refused.values())}): repeat that "
+                "run's arguments, or choose another output file"
+                + (hint if refused.keys() <= accepted.keys() else "")
             )
-        return new if acceptable else None
+        return new if accepted else None
 
 
 def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:

@@ -61,7 +61,9 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
     for path in files:
         manifest = replace(Manifest.read(path), shard="0/1")
         if changes := first.differences(manifest):
-            raise ValueError(f"{path} is not of the run of {files[0]}: {'; '.join(changes)}")
+            raise ValueError(
+                f"{path} is not of the run of {files[0]}: {'; '.join(changes.values())}"
+            )
         history += [step for step in manifest.history if step not in history]
         for row in read_rows(path):
             other, source = merged.setdefault(row.idx, (row, path))

@@ -63,7 +63,7 @@ RSB_INLINE Exponent exponent_deep(double mu, Sum2 h, Sum2 tau, double root, doub
     return {(twice - tau) * mu - h * (tau * tau), twice};
 }
 
-// rho = sqrt(x), or 0 where it is not known
+// rho = sqrt(x), or 0: then it is computed where it is needed
 RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
     Saddle p;
     p.mu = 0.5 * dim;

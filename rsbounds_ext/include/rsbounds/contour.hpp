@@ -13,7 +13,7 @@
 // The midpoint rule of step h_q is wrong by less than e^-42 of the integral's own scale (`aliasing`), with 12
 // to 80 nodes (nodes.hpp). The pole q = i kappa, kappa = sqrt(1 + tau) - 1, adds 1/(e^e + 1) to the tail, with
 // e = 2 pi |kappa|/h_q, if it is nearer to the axis than the line on which the aliasing is least, that is if
-// |D| h_q < 2 pi sqrt(1 + tau). Away from the pole the nodes of the tables are whole multiples of the step
+// |D| h_q < 2 pi sqrt(1 + tau). Away from the pole the nodes of the tables are at integers times the step
 // (the trapezoidal rule): the one at 0 is free and exact, and the pole's part is -1/(e^e - 1). Near the pole
 // that node would be its neighbour, so there the nodes are half integers.
 //
@@ -35,7 +35,7 @@ struct Integral {
     double density;  // density of Y times (1 + tau), over e^phi0
     double drift;    // the same with weight 1/g - 1: what d/ds needs
     double pole;     // e: the tail's other part is 1/(e^e + 1), or -1/(e^e - 1)
-    double rule;     // the sign in it: 1 if the nodes are half integers, -1 if whole
+    double rule;     // the sign in it: 1 if the nodes are half integers, -1 if integers
 };
 
 // h_q = 2 pi c/(a + c2 B/2), where the integrand is at most e^(c2 B/2) on the line Im q = -c. With r = sqrt
@@ -104,9 +104,9 @@ RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
     Integral out;
     out.tail = fast_two_sum(main.hi, main.lo + side * (all.hi * low + all.lo * high));
     if (far) out.tail = out.tail / tau;
-    out.density = scale * (sum(densities) + (Nodes::whole ? 0.5 : 0));
+    out.density = scale * (sum(densities) + (Nodes::integers ? 0.5 : 0));
     out.drift = drift ? scale * sum(drifts) : 0;
-    out.rule = Nodes::whole ? -1 : 1;
+    out.rule = Nodes::integers ? -1 : 1;
     return out;
 }
 

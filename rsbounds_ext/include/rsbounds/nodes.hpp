@@ -10,11 +10,11 @@
 //            with as many terms as leave out less than 1e-17, the table's entry included (`Orders`).
 //            16 nodes, or 12 from c2 = 2e4 on:
 //              kappa            aliasing                        the first node left out
-//              77/256   e^-43 at 350, e^-52 at 2e4     e^-52 (whole), e^-49 (half integers)
+//              77/256   e^-43 at 350, e^-52 at 2e4     e^-52 (integers), e^-49 (halves)
 //              43/128   e^-42 at 2e4, e^-44 at infinity     e^-38, e^-35
 //            Half integers serve near the pole, where that e^-35 is at most 1/200 of itself in the tail: the
 //            quotient's 1/4 times the step.
-// Derived in docs/theory/off-centre-ball.md, "Quadrature". tests/test_special_seams.py tries the borders.
+// Derived in docs/theory/off-centre-ball.md, "Quadrature". tests/test_special_ball.py tries the borders.
 #pragma once
 
 #include <utility>
@@ -33,7 +33,7 @@ RSB_INLINE Sum2 exact_sum(vec a) { return two_sum(a[0], a[2]) + two_sum(a[1], a[
 constexpr vec halves = {0.5, 1.5, 2.5, 3.5};
 
 struct AnyNodes {
-    static constexpr bool whole = false;  // q = (k + 1/2) step
+    static constexpr bool integers = false;  // q = (k + 1/2) step
     double mu, beta, step;
     RSB_INLINE Sum2 leads(vec first) const { return exact_sum(first); }
     template <class F>
@@ -54,36 +54,36 @@ struct AnyNodes {
     }
 };
 
-// exp(-2 (kappa k)^2) at k = 1, 2, ... (whole) or 1/2, 3/2, ...; low: what the first four leave out.
+// exp(-2 (kappa k)^2) at k = 1, 2, ... or 1/2, 3/2, ...; low: what the first four leave out.
 // total: of the first four, and half the one at 0
 struct Sixteen {
     static constexpr double kappa = 0x1.34p-2;
     static constexpr int vectors = 4;
-    static constexpr vec whole[] = {
+    static constexpr vec at_integers[] = {
         {0.8344864938746059, 0.4849279853846237, 0.19623379748221237, 0.05529794504615489},
         {0.010851325749369665, 0.0014828432114607597, 0.0001411062628134363, 9.350524453063455e-06},
         {4.3148358150858835e-07, 1.3865361708822975e-08, 3.1026783578171626e-10, 4.834826938011188e-12},
         {5.246428204618691e-14, 3.964470212293717e-16, 2.0861484431872694e-18, 7.644408403052229e-21}};
-    static constexpr vec half[] = {
+    static constexpr vec at_halves[] = {
         {0.9557731544996355, 0.6655695614056678, 0.3227533065457781, 0.10898997988781946},
         {0.02562955517900875, 0.004196953805390979, 0.00047859254958792065, 3.8004611909952075e-05},
         {2.1015769408969737e-06, 8.09269012481506e-08, 2.1700970269368025e-09, 4.052322647509247e-11},
         {5.269476907349271e-13, 4.771661402968608e-15, 3.0089180221720123e-17, 1.321264348534194e-19}};
-    static constexpr vec half_low = {-4.05742094782632e-17, 1.7035939448532492e-17, 1.7894452460223038e-17, -4.897978367494888e-18};
+    static constexpr vec halves_low = {-4.05742094782632e-17, 1.7035939448532492e-17, 1.7894452460223038e-17, -4.897978367494888e-18};
     static constexpr Sum2 total = {2.070946221787597, 4.866431897105811e-17};
 };
 struct Twelve {
     static constexpr double kappa = 0x1.58p-2;
     static constexpr int vectors = 3;
-    static constexpr vec whole[] = {
+    static constexpr vec at_integers[] = {
         {0.7979510631289964, 0.405419870646715, 0.13115544314703928, 0.027015942480265117},
         {0.0035432879080340945, 0.0002959002122515459, 1.5733908731181192e-05, 5.326972955014612e-07},
         {1.1483568690593213e-08, 1.5762524280470687e-10, 1.3776128336776715e-12, 7.666216973502981e-15}};
-    static constexpr vec half[] = {
+    static constexpr vec at_halves[] = {
         {0.9451354750207381, 0.6017922351499091, 0.2439785301306736, 0.062980942666889},
         {0.010351879741726399, 0.0010833824473421316, 7.219329885048652e-05, 3.0631234127793196e-06},
         {8.275316592959947e-08, 1.423499294132548e-09, 1.5591302934607567e-11, 1.0873267660650737e-13}};
-    static constexpr vec half_low = {-8.332640106089001e-18, -1.994139379443771e-17, -1.24911493115257e-18, 8.827503120198966e-19};
+    static constexpr vec halves_low = {-8.332640106089001e-18, -1.994139379443771e-17, -1.24911493115257e-18, 8.827503120198966e-19};
     static constexpr Sum2 total = {1.8615423194030158, -5.573333195451423e-17};
 };
 
@@ -125,7 +125,7 @@ static constexpr vec s_beta[] = {{4, -6, 8, -10}, {12, -14, 16, -18}};
 
 template <class Table, bool far>
 struct TableNodes {
-    static constexpr bool whole = far;
+    static constexpr bool integers = far;
     static constexpr int most = (Table::orders[1].s + lanes - 1) / lanes;
     double step;
     double p[1 + lanes * most], s[lanes * most];
@@ -151,14 +151,14 @@ struct TableNodes {
     template <std::size_t k>
     RSB_INLINE Node at() const {
         constexpr Orders n = Table::orders[k];
-        const vec q = (halves + ((whole ? 0.5 : 0) + lanes * k)) * step, v = q * q;
+        const vec q = (halves + ((integers ? 0.5 : 0) + lanes * k)) * step, v = q * q;
         const vec x = v * polynomial<n.p + 1>(p, v), angle = q * v * polynomial<n.s>(s, v), square = angle * angle;
-        const vec g = whole ? Table::whole[k] : Table::half[k], more = x * polynomial<n.exp - 1>(exp_series + 1, x);
+        const vec g = integers ? Table::at_integers[k] : Table::at_halves[k], more = x * polynomial<n.exp - 1>(exp_series + 1, x);
         const vec less = square * polynomial<n.cos - 1>(cos_series + 1, square);
         // E = g (1 + more), cos T = 1 + less
         const vec e = fused(g, more, g), sin = q * angle * polynomial<n.sin>(sin_series, square);
         if (k > 0) return {v, vec{}, fused(e, less, e), e * sin};
-        const vec rest = fused(g, fused(more, less, more + less), whole ? vec{} : Table::half_low);
+        const vec rest = fused(g, fused(more, less, more + less), integers ? vec{} : Table::halves_low);
         return {v, g, rest, e * sin};
     }
 };

@@ -92,7 +92,7 @@ struct Quantile {
     }
 };
 
-// Where the solve begins, if that is known: at the root of a neighbouring ball of the same score.
+// Where the solve begins, if given: at the root of a neighbouring ball of the same score.
 struct Start {
     double r = nan, tau = nan;
 };
@@ -104,9 +104,9 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
     const double s2 = mu + 2 * h, sd = std::sqrt(s2), y = z / sd;
     const double a = 2 * h / s2, b = 2 * mu / (3 * s2), c = mu / (2 * s2);
     const double guess = z - 0.5 / sd * (a + b + 0.5 * (a * b + 2 * b * b - a * a - 2 * c) * y);
-    const bool known = near.r == near.r, series = std::fabs(y) < 0.2;
-    const double r = known ? near.r : series ? guess : z;
-    const double tau = known ? near.tau : r / sd * (1 + 0.5 * b * r / sd);
+    const bool given = near.r == near.r, series = std::fabs(y) < 0.2;
+    const double r = given ? near.r : series ? guess : z;
+    const double tau = given ? near.tau : r / sd * (1 + 0.5 * b * r / sd);
     Quantile out{mu, h, half.lo, root_of(mu, h, r, tau), r, 0, {}};
     const auto move = [&](double step, double slope) {
         out.r += step;
@@ -114,7 +114,7 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
     };
     // the error of the series; if it is `good`, one exact evaluation will do (see the end of the loop)
     const double error = 0.05 * (1 + z * z) / (s2 * sd);
-    const bool good = known || (series && error * error < 1e-16 * s2 * sd);
+    const bool good = given || (series && error * error < 1e-16 * s2 * sd);
     for (int i = 0; i < (good ? 0 : series ? 1 : 6); ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
         if (std::fabs(out.r) < 1e-3 && series) break;

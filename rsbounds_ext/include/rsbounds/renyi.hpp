@@ -1,7 +1,9 @@
-// The radius from the Rényi divergence for two noise levels. Formulas, symbols and derivation are
-// in rsbounds/renyi.py; here what keeps their digits, and the search over
-// 1/alpha = max(y, 0) + e^-t, y = 1 - sigma0^2/sigma1^2: the t are the whole open range of alpha,
-// and sigma_alpha^2 = sigma1^2 u with u = 1 - alpha y, which is alpha e^-t where y > 0.
+// The radius from the Rényi divergence for two noise levels ([S] Theorem 14, corrected). The formulas and their
+// derivation are in docs/theory/renyi.md and rsbounds/renyi.py; here they are arranged to keep their digits.
+//
+// The search is over 1/alpha = max(y, 0) + e^-t, y = 1 - sigma0^2/sigma1^2: the t are the whole open range of
+// alpha, and sigma_alpha^2 = sigma1^2 u with u = 1 - alpha y, which is alpha e^-t where y > 0. Every value on
+// the way is a lower bound, rounded down by its error, so any t gives a sound radius.
 #pragma once
 
 #include "scores.hpp"
