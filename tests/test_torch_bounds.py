@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -21,8 +18,6 @@ from rsbounds.torch import (
     SigmaNetwork,
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
-    margin_gradient_lipschitz_upper_bounds,
-    margin_lipschitz_upper_bounds,
 )
 from rsbounds.torch.networks import _convolutions
 
@@ -34,15 +29,12 @@ CIRCULAR, REFLECT = {"padding_mode": "circular"}, {"padding_mode": "reflect"}
 LINEAR = {
     "dense": (lambda: nn.Linear(30, 20), (30,), 1e-9),
     "conv": (lambda: nn.Conv2d(2, 3, 3, padding=1), (2, 14, 14), 0.05),
-    "even kernel": (lambda: nn.Conv2d(2, 3, 4, padding=2), (2, 14, 14), 0.10),
     "stride": (lambda: nn.Conv2d(2, 3, 4, stride=2, padding=1), (2, 16, 16), 0.10),
     "stride beyond the kernel": (lambda: nn.Conv2d(2, 3, 2, stride=3), (2, 12, 12), 0.02),
     "mixed": (lambda: nn.Conv2d(2, 3, (3, 2), (1, 2), (2, 1), (2, 3)), (2, 14, 14), 0.15),
     "groups": (lambda: nn.Conv2d(4, 6, 3, padding=1, groups=2), (4, 10, 10), 0.10),
     "circular": (lambda: nn.Conv2d(2, 2, 3, padding=1, **CIRCULAR), (2, 12, 12), 0.04),
-    "circular stride": (lambda: nn.Conv2d(2, 2, 3, 2, padding=1, **CIRCULAR), (2, 11, 11), 1.5),
     "same": (lambda: nn.Conv2d(2, 2, 3, padding="same"), (2, 12, 12), 0.08),
-    "one axis": (lambda: nn.Conv1d(3, 2, 5, padding=2), (3, 40), 0.05),
     "three axes": (lambda: nn.Conv3d(1, 2, 2, padding=1), (1, 5, 5, 5), 0.15),
     "transposed": (lambda: nn.ConvTranspose2d(3, 2, 4, 2, 1), (3, 7, 7), 0.12),
     "transposed, output padding": (
@@ -55,7 +47,6 @@ LINEAR = {
     ),
     "average": (lambda: nn.AvgPool2d(3, 2, padding=1), (1, 12, 12), 1.0),
     "average, apart": (lambda: nn.AvgPool2d(2), (1, 12, 12), 1e-9),
-    "average, one axis": (lambda: nn.AvgPool1d(3, 1), (1, 30), 0.05),
     "average, three axes": (lambda: nn.AvgPool3d(2), (1, 4, 4, 4), 1e-9),
     "residual": (lambda: Residual(nn.Conv2d(2, 2, 3, padding=1)), (2, 9, 9), 1.5),
     "concatenation": (
@@ -63,10 +54,8 @@ LINEAR = {
     ),
     "reflection pad": (lambda: nn.ReflectionPad1d((2, 2)), (1, 3), 1e-9),
     "replication pad": (lambda: nn.ReplicationPad2d((1, 2, 0, 3)), (1, 1, 1), 1e-9),
-    "replication pad, large": (lambda: nn.ReplicationPad1d(2), (1, 9), 0.3),
     "zero pad": (lambda: nn.ZeroPad2d((1, -1, 2, 0)), (1, 4, 4), 1e-9),
     "adaptive": (lambda: nn.AdaptiveAvgPool2d(1), (2, 1, 1), 1e-9),
-    "adaptive, small input": (lambda: nn.AdaptiveAvgPool1d(5), (1, 1), 1e-9),
     "adaptive, two axes": (lambda: nn.AdaptiveAvgPool2d((3, None)), (1, 1, 4), 1e-9),
 }  # fmt: skip
 
@@ -82,7 +71,7 @@ def test_bounds_of_linear_layers_are_above_their_norms_and_near_them(name):
         assert gradient_lipschitz_upper_bound(layer) == 0.0
 
 
-@pytest.mark.parametrize(("kernel", "axes"), [(4, 1), (8, 1), (4, 2), (8, 2)])
+@pytest.mark.parametrize(("kernel", "axes"), [(4, 1), (8, 2)])
 def test_convolutions_are_within_two_per_cent_an_axis(kernel, axes):
     layer = (nn.Conv1d, nn.Conv2d)[axes - 1](1, 1, kernel, bias=False).eval()
     layer.weight.data.fill_(1.0)
@@ -102,13 +91,13 @@ def test_bound_is_above_the_largest_frequency_between_grid_points():
         assert truth <= lipschitz_upper_bound(layer) <= 1.02 * truth
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 7, 11, 12])
-def test_adaptive_pooling_of_any_input_is_below_its_bound(size):
-    for cells in (1, 2, 3, 5):
-        layer = nn.AdaptiveAvgPool1d(cells)
-        norm = exact(layer, (1, size))
-        assert norm <= lipschitz_upper_bound(layer)
-        assert norm <= 1 + 1e-12 or size < cells  # as the docstring says
+def test_adaptive_pooling_of_any_input_is_below_its_bound():
+    for size in (1, 2, 3, 4, 7, 12):
+        for cells in (1, 2, 3, 5):
+            layer = nn.AdaptiveAvgPool1d(cells)
+            norm = exact(layer, (1, size))
+            assert norm <= lipschitz_upper_bound(layer)
+            assert norm <= 1 + 1e-12 or size < cells  # as the docstring says
 
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate"])
@@ -178,10 +167,6 @@ def test_group_sort_sorts_groups_of_channels():
     assert torch.equal(result[:, :3], x[:, :3].sort(1).values)
     assert torch.equal(result[:, 3:], x[:, 3:].sort(1).values)
     assert lipschitz_upper_bound(GroupSort().eval()) == 1.0
-    with pytest.raises(ValueError, match="size must be >= 2"):
-        GroupSort(1)
-    with pytest.raises(RuntimeError, match="shape"):
-        GroupSort(4)(x)
 
 
 def test_branches_that_work_in_place_get_a_copy_and_sums_do_not_broadcast():
@@ -279,62 +264,6 @@ def test_bound_of_the_derivative_where_it_is_attained():
     assert gradient_lipschitz_upper_bound(net) == pytest.approx(18 / (6 * 3**0.5), rel=1e-6)
 
 
-def test_bounds_of_margins_are_those_of_networks_of_one_margin():
-    torch.manual_seed(7)
-    net = nn.Sequential(nn.Linear(5, 8), nn.Softplus(), nn.Linear(8, 4), Scale(-0.5)).eval()
-    bounds, slopes = margin_lipschitz_upper_bounds(net), margin_gradient_lipschitz_upper_bounds(net)
-    of_all, rows = lipschitz_upper_bound(net), net[2].weight.detach().double()
-    assert bounds.shape == slopes.shape == (4, 4)
-    for i in range(4):
-        for j in range(4):
-            one = nn.Sequential(nn.Linear(5, 8), nn.Softplus(), nn.Linear(8, 1)).double().eval()
-            one.load_state_dict({k: v for k, v in net.state_dict().items() if k[0] == "0"}, False)
-            one[2].weight.data = -0.5 * (rows[i] - rows[j])[None]
-            assert bounds[i, j] == pytest.approx(lipschitz_upper_bound(one), rel=1e-10)
-            assert slopes[i, j] == pytest.approx(gradient_lipschitz_upper_bound(one), rel=1e-10)
-            assert bounds[i, j] <= 2**0.5 * of_all * (1 + 1e-12)
-    net = net.double()
-    x = torch.randn(3000, 5, dtype=torch.float64)
-    step = 1e-3 * torch.randn_like(x)
-    with torch.no_grad():
-        change = net(x + step) - net(x)
-    seen = (change[:, :, None] - change[:, None]).abs() / step.norm(dim=1)[:, None, None]
-    assert np.all(seen.amax(0).numpy() <= bounds)
-    with pytest.raises(ValueError, match="last layer must be Linear; got the module Tanh"):
-        margin_lipschitz_upper_bounds(nn.Sequential(nn.Linear(2, 2), nn.Tanh()).eval())
-
-
-# time, and the bounds that are kept
-
-
-WIDE = """
-import time, torch
-from rsbounds.torch import lipschitz_upper_bound
-torch.manual_seed(0)
-layer = torch.nn.Conv2d(128, 128, 3, padding=1).eval()
-begin = time.process_time()
-bound = lipschitz_upper_bound(layer)
-first = time.process_time() - begin
-begin = time.process_time()
-assert lipschitz_upper_bound(layer) == bound
-print(first, time.process_time() - begin, bound)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("threads", ["1", "4"])
-def test_wide_convolution_is_quick_whatever_the_threads(threads):
-    """Processor seconds: .5, and 41 with a pool of threads that spins; 2 leave room."""
-    env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
-    done = subprocess.run(
-        [sys.executable, "-c", WIDE], env=env, capture_output=True, text=True, check=True
-    )
-    first, again, bound = map(float, done.stdout.split())
-    assert first < 2.0
-    assert again < 0.1
-    assert 1.0 < bound < 2.0
-
-
 def test_kept_bounds_follow_the_weights(monkeypatch):
     """In-place changes of ``.data`` leave a tensor's version number as it is."""
     monkeypatch.setattr(_convolutions, "_norms", {})
@@ -347,8 +276,6 @@ def test_kept_bounds_follow_the_weights(monkeypatch):
     assert bounds[2] == pytest.approx(4 * bounds[0])
     layer.stride = (2, 2)
     assert lipschitz_upper_bound(layer) != bounds[2]
-    for i in range(300):
-        layer = nn.Conv1d(1, 1, 1, bias=False).eval()
-        layer.weight.data.fill_(i)
-        assert lipschitz_upper_bound(layer) == pytest.approx(i)
-    assert len(_convolutions._norms) <= 256
+    monkeypatch.setattr(_convolutions, "_norms", dict.fromkeys(range(256), 0.0))
+    assert lipschitz_upper_bound(layer) > 0
+    assert len(_convolutions._norms) == 256  # the oldest goes

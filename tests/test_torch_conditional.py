@@ -1,4 +1,4 @@
-"""One network for every level: it gets the level, learns each, certifies."""
+"""One network for every level."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ import pickle
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
-from torch_digits import certify_and_attack, digits, network, noisy_loss
 
-from rsbounds.schemes import gaussian
-from rsbounds.torch import TorchSampler, augment, fit
 from rsbounds.torch.networks.conditional import NoiseConditional
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -55,28 +51,6 @@ def test_levels_drawn_are_log_uniform():
     assert 0.25 <= levels.min() < 0.26
     assert 3.9 < levels.max() <= 4.0
     assert levels.log().mean().item() == pytest.approx(0.0, abs=0.05)
-
-
-@pytest.mark.slow
-def test_one_network_learns_every_level_and_is_certified():
-    columns = [column[:1500] for column in digits()[:2]]
-    levels = (0.15, 1.0)
-    one = NoiseConditional(network(), *levels)
-
-    def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        s = one.draw(len(x))
-        return cross_entropy(one(augment(x, s), s), y)
-
-    def at_the_ends() -> list[float]:
-        with torch.random.fork_rng(), torch.no_grad():
-            torch.manual_seed(0)
-            return [float(noisy_loss(one.at(s), s)(*columns)) for s in levels]
-
-    before = at_the_ends()
-    fit(one, loss, columns, epochs=5, rate=1e-2)
-    assert all(a < b for a, b in zip(at_the_ends(), before, strict=True))
-    at = one.at(0.5)
-    certify_and_attack(at, gaussian(0.5), lambda _: torch.tensor(0.5), sampler=TorchSampler(at, 10))
 
 
 def test_refusals():

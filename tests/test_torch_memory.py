@@ -51,14 +51,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(threads, batch):
     assert sampler.batch == batch
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "CUDA out of memory. Tried to allocate 2 GiB",
-        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
-        "[enforce fail at alloc_cpu.cpp:114] . DefaultCPUAllocator: can't allocate memory",
-    ],
-)
+@pytest.mark.parametrize("message", ["CUDNN_STATUS_ALLOC_FAILED", "CPU: can't allocate memory"])
 def test_out_of_memory_splits_the_forward_pass_at_last(message):
     net = linear(144)
     with pytest.warns(RuntimeWarning, match="running the model on"):

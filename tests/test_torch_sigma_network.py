@@ -1,4 +1,4 @@
-"""Sigma networks and nearest digits: certificates, and attacks inside their radii."""
+"""Sigma networks: proven slopes, frozen schemes, the objective and its gradient."""
 
 from __future__ import annotations
 
@@ -10,24 +10,17 @@ import torch
 from torch import nn
 from torch_digits import (
     DIM,
-    SIGMA,
-    certify_and_attack,
     digits,
     model,
     network,
-    noisy_loss,
     sigma_network,
 )
 
-from rsbounds import schemes
-from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import (
     Scale,
     SigmaNetwork,
-    augment,
     average_radius_loss,
     data_dependent_sigma,
-    fit,
     pgd,
     radius,
     soft_vote,
@@ -39,21 +32,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def batch(count: int) -> list[torch.Tensor]:
     return [column[:count] for column in digits()[:2]]
-
-
-@pytest.mark.slow
-def test_sigma_network_trained_by_its_objective_certifies_and_holds():
-    net, levels = network(), sigma_network()
-    fit(net, noisy_loss(net, 0.4), digits()[:2], epochs=6, rate=1e-2)
-    lip = levels.lip
-
-    def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return average_radius_loss(net, levels, x, y, lip=lip, dim=DIM, samples=4, penalty=1e-3)
-
-    fit(nn.ModuleList([net, levels]), loss, batch(600), epochs=2)
-    with torch.no_grad():
-        assert levels(digits()[2]).min() >= 0.3
-    certify_and_attack(net, levels.scheme(DIM), levels)
 
 
 def test_bound_of_a_sigma_network_is_above_its_slopes_in_training_mode_too():
@@ -155,14 +133,6 @@ def test_a_level_for_one_input_climbs_its_radius_and_leaves_the_model():
     assert climbed == pytest.approx(0.5 + 10 * 0.01 * z, rel=1e-5)
 
 
-# digits
-
-
-@pytest.mark.slow
-def test_constant_noise_certifies_and_holds():
-    certify_and_attack(model(), schemes.gaussian(SIGMA), lambda _: torch.tensor(SIGMA), least=8)
-
-
 def test_soft_vote_takes_a_level_for_each_row():
     x = digits()[2][:4]
     with torch.no_grad():
@@ -171,25 +141,3 @@ def test_soft_vote_takes_a_level_for_each_row():
     assert torch.allclose(votes[:2], clean[:2], atol=1e-5)
     assert not torch.allclose(votes[2:], clean[2:], atol=1e-3)
     assert torch.allclose(votes.sum(1), torch.ones(4), atol=1e-5)
-
-
-@pytest.mark.slow
-def test_knn_sigma_end_to_end():
-    # trained under noise of a larger rate than the one it is certified for
-    x, y, _, _ = digits()
-    flat = x.flatten(1).double().numpy()
-    training = KNNSigma(flat, SIGMA, 0.02, 10, "mean")
-    levels = torch.from_numpy(training.sigma(flat)).float()
-    assert levels.std() > 0.005
-    net = network()
-
-    def loss(x: torch.Tensor, y: torch.Tensor, sigma: torch.Tensor) -> torch.Tensor:
-        return nn.functional.cross_entropy(net(augment(x, sigma)), y)
-
-    fit(net, loss, (x, y, levels), epochs=6, rate=1e-2)
-    knn = KNNSigma(flat, SIGMA, 0.01, 10, training.shift)
-
-    def level(point: torch.Tensor) -> torch.Tensor:
-        return torch.tensor(float(knn.sigma(point.detach().numpy().ravel())))
-
-    certify_and_attack(net, schemes.semielastic(knn, DIM), level)

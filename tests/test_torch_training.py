@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,17 +9,14 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
-from torch_digits import SIGMA, attack, certify_and_attack, digits, model, network, noisy_loss
+from torch_digits import SIGMA, digits, model, network, noisy_loss
 
-from rsbounds.certify import predict
-from rsbounds.schemes import gaussian
-from rsbounds.torch import TorchSampler, augment, fit, pgd
+from rsbounds.torch import augment, fit, pgd
 from rsbounds.torch.training import (
     consistency_loss,
     macer_loss,
     passed_on,
     smooth_adversarial,
-    smooth_adversarial_loss,
     soft_labels,
 )
 
@@ -93,69 +88,6 @@ def test_fit_refuses_what_cannot_work():
 
 
 # recipes
-
-
-@cache
-def started() -> nn.Module:
-    """Four epochs of plain noise."""
-    x, y, _, _ = digits()
-    net = network()
-    fit(net, noisy_loss(net), (x[:1000], y[:1000]), epochs=4, rate=1e-2)
-    return net
-
-
-@cache
-def trained(recipe: Any) -> nn.Module:
-    """Four epochs of the recipe after them."""
-    x, y, _, _ = digits()
-    net = copy.deepcopy(started())
-    fit(net, lambda x, y: recipe(net, x, y), (x[:1000], y[:1000]), epochs=4, rate=5e-3)
-    return net
-
-
-def macer(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return macer_loss(net, x, y, SIGMA, samples=8, weight=4.0)
-
-
-def consistency(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return consistency_loss(net, x, y, SIGMA)
-
-
-def smoothadv(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return smooth_adversarial_loss(net, x, y, SIGMA, 1.0, steps=4)
-
-
-RECIPES = (macer, consistency, smoothadv)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_each_recipe_lowers_its_own_loss(recipe):
-    """Whether that buys radius depends on the run; learned.md has what it bought on one machine."""
-    x, y, _, _ = digits()
-
-    def loss(net: nn.Module) -> float:
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            return recipe(net, x[:1000], y[:1000]).item()
-
-    assert loss(trained(recipe)) < loss(started())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_no_attack_flips_a_trained_network_inside_its_radius(recipe):
-    """The soft votes that are trained are those that the attack climbs; it finds flips beyond."""
-    net, (_, _, x, _) = trained(recipe), digits()
-
-    def level(_: torch.Tensor) -> torch.Tensor:
-        return torch.tensor(SIGMA)
-
-    scheme, sampler = gaussian(SIGMA), TorchSampler(net, 10)
-    radii = certify_and_attack(net, scheme, level, rows=range(40), least=10)
-    label = predict(sampler, x[0], scheme, n=1000)
-    moved = attack(net, level, x[0], label, 4 * max(radii))
-    assert predict(sampler, moved, scheme, n=1000) not in (label, -1)
 
 
 def linear() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
