@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from rsbounds import composite
 from rsbounds.certificate import COMPOSITE, Certificate
 from rsbounds.certify._input import certify_input, class_counts, level, sampler_of
@@ -19,74 +21,40 @@ Certified = tuple[Certificate, Mapping[str, str]]  # with the row's further colu
 
 
 @dataclass(frozen=True)
-class SchemeTask:
-    """Certifies by one scheme."""
+class Task:
+    """Certifies inputs; ``further`` names the rows' columns beyond those of every file."""
 
-    sampler: Sampler
-    scheme: Scheme
+    samplers: Sequence[Sampler]  # one, or an expert for each level of a rule
+    scheme: Scheme | composite.Rule
     procedure: Procedure
-    further: tuple[str, ...] = ()  # columns beyond those of every file
-
-    @property
-    def method(self) -> str:
-        return self.scheme.name
-
-    @property
-    def scope(self) -> str:
-        return self.scheme.scope
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return self.scheme.parameters
+    method: str
+    scope: str
+    parameters: Mapping[str, Any]
+    further: tuple[str, ...] = ()
 
     def select(self, x: Any, index: int) -> Counts:
-        """The counts that choose the class: they tell one model from another."""
-        generator = stream(self.procedure.seed, index, Phase.SELECT)
-        return _listed(self.sampler(x, level(self.scheme, x), self.procedure.n0, generator))
+        """The counts that choose the class, at the first level: they tell models apart."""
+        stage = 0 if isinstance(self.scheme, composite.Rule) else None
+        generator = stream(self.procedure.seed, index, Phase.SELECT, stage)
+        return self._counts(x, self._level(x), self.procedure.n0, generator)
 
     def alone(self, x: Any) -> Counts:
         """Counts of one sample with hardly any noise."""
-        sigma = level(self.scheme, x) / 64
-        return _listed(self.sampler(x, sigma, 1, stream(0, 0, Phase.SEARCH)))
+        return self._counts(x, self._level(x) / 64, 1, stream(0, 0, Phase.SEARCH))
 
     def certify(self, x: Any, index: int) -> Certified:
         """The certificate, and the row's further columns."""
-        return certify_input(self.sampler, x, self.scheme, self.procedure, index), {}
-
-
-@dataclass(frozen=True)
-class RuleTask:
-    """Certifies by a decision list, with one model or an expert for each of its levels."""
-
-    samplers: Sequence[Sampler]
-    rule: composite.Rule
-    procedure: Procedure
-    method: str = "composite"
-    scope: str = COMPOSITE
-    further: tuple[str, ...] = ("item", "binding", "stage_select", "stage_counts")
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {"rule": self.rule.to_dict()}
-
-    def select(self, x: Any, index: int) -> Counts:
-        """Those of the first level."""
-        generator = stream(self.procedure.seed, index, Phase.SELECT, 0)
-        return _listed(self.samplers[0](x, self.rule.sigmas[0], self.procedure.n0, generator))
-
-    def alone(self, x: Any) -> Counts:
-        """Counts of one sample with hardly any noise."""
-        sigma = min(self.rule.sigmas) / 64
-        return _listed(self.samplers[0](x, sigma, 1, stream(0, 0, Phase.SEARCH)))
-
-    def certify(self, x: Any, index: int) -> Certified:
-        """The certificate, and the row's further columns."""
+        if isinstance(self.scheme, Scheme):
+            return certify_input(self.samplers[0], x, self.scheme, self.procedure, index), {}
         numbers = {name: getattr(self.procedure, name) for name in ("n0", "n", "alpha", "seed")}
-        certificate = composite.certify(self.samplers, x, self.rule, index=index, **numbers)
+        certificate = composite.certify(self.samplers, x, self.scheme, index=index, **numbers)
         return certificate, further(certificate)
 
+    def _level(self, x: Any) -> float:
+        return level(self.scheme, x) if isinstance(self.scheme, Scheme) else self.scheme.sigmas[0]
 
-Task = SchemeTask | RuleTask
+    def _counts(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
+        return [int(c) for c in class_counts(self.samplers[0](x, sigma, n, generator))]
 
 
 def task(model: Any, scheme: Scheme | composite.Rule, procedure: Procedure) -> Task:
@@ -96,11 +64,13 @@ def task(model: Any, scheme: Scheme | composite.Rule, procedure: Procedure) -> T
             raise ValueError(
                 "a rule has its own bounds: target_radius, bound and runner_up are not for it"
             )
-        if not isinstance(model, Sequence):
-            model = [model] * len(scheme.sigmas)
-        samplers = {id(expert): as_sampler(expert) for expert in model}
-        return RuleTask([samplers[id(expert)] for expert in model], scheme, procedure)
-    return SchemeTask(sampler_of(model, scheme), scheme, procedure)
+        experts = model if isinstance(model, Sequence) else [model]
+        samplers = [as_sampler(expert) for expert in experts]
+        samplers *= 1 if isinstance(model, Sequence) else len(scheme.sigmas)
+        columns = ("item", "binding", "stage_select", "stage_counts")
+        stated: dict[str, Any] = {"rule": scheme.to_dict()}
+        return Task(samplers, scheme, procedure, "composite", COMPOSITE, stated, columns)
+    return Task([sampler_of(model, scheme)], scheme, procedure, scheme.name, scheme.scope, scheme.parameters)
 
 
 def further(certificate: composite.CompositeCertificate) -> dict[str, str]:
@@ -112,7 +82,3 @@ def further(certificate: composite.CompositeCertificate) -> dict[str, str]:
         "stage_select": ";".join(map(sparse_counts, certificate.stage_select)),
         "stage_counts": ";".join(counts),
     }
-
-
-def _listed(sampled: Any) -> Counts:
-    return [int(c) for c in class_counts(sampled)]
