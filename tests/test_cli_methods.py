@@ -244,11 +244,11 @@ def test_a_method_of_others_is_never_verified(work, capsys):
     rows = read_rows(Path("out.tsv"))
     assert {(row.method, row.scope) for row in rows} == {("thirds", ANOTHERS)}
     assert all(row.radius <= row.sigma * max(row.z_a, 0) / 3 for row in rows)
-    said = "out.tsv is of method 'thirds', which rsbounds has no oracle for"
-    for more in ([], ["--rigorous"], ["--sample", "1"], ["--data", "data.npz"]):
+    said = "out.tsv is of method 'thirds', which rsbounds has no proof for"
+    for more in ([], ["--sample", "1"], ["--data", "data.npz"]):
         one_line(capsys, ["verify", "out.tsv", *more], said)
     assert main(["report", "out.tsv"]) == 0
-    assert "has no oracle for" in capsys.readouterr().out
+    assert "has no proof for" in capsys.readouterr().out
     for shard in ("0/2", "1/2"):
         assert certify("foreign", shard=shard, out=f"{shard[0]}.tsv") == 0
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
