@@ -58,7 +58,7 @@ SCOPES: Mapping[str, Scope] = {
     ANOTHERS: Scope(
         False,
         "another package's method: holds if that package's theory and code do, which rsbounds "
-        "verify has no proof for",
+        "verify has no oracle for",
     ),
 }
 

@@ -146,7 +146,7 @@ def test_methods_of_others_are_refused(path: Path, capsys: Any) -> None:
     results = read(path)
     assert isinstance(results.manifest, Manifest)
     write(path, replace(results.manifest, method="ours\x1b[2J"), results.rows)
-    one_line(capsys, ["verify", str(path)], "is of method 'ours", "rsbounds has no proof for")
+    one_line(capsys, ["verify", str(path)], "is of method 'ours", "nothing here can prove")
 
 
 def test_without_flint_one_line_says_what_to_install(

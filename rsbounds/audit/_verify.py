@@ -144,8 +144,8 @@ def _check(manifest: Manifest, path: Path) -> None:
         raise ValueError(f"the manifest of {path} is damaged: {error}") from None
     if manifest.method not in METHODS:
         raise ValueError(
-            f"{path} is of method {manifest.method!r}, which rsbounds has no proof for: nothing in "
-            "it can be verified"
+            f"{path} is of method {manifest.method!r}, which nothing here can prove: it "
+            "can't be verified"
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify._input import check_noise, class_counts, level
+from rsbounds.certify._input import check_noise, class_counts, level, sampler_of
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, stream
@@ -24,19 +24,10 @@ def predict(
     seed: int = 0,
     index: int = 0,
 ) -> int:
-    """The smoothed classifier's class at ``x``, or ``ABSTAIN``.
+    """The smoothed classifier's class at ``x``, or ``ABSTAIN``; arguments as in :func:`certify`.
 
     The class returned is wrong with probability at most alpha: the two-sided binomial test
     that the two most frequent classes are equally likely must reject.
-
-    Parameters
-    ----------
-    sampler, x, scheme, n, alpha, seed, index
-        As in :func:`certify`.
-
-    Returns
-    -------
-    int
 
     References
     ----------
@@ -52,6 +43,7 @@ def predict(
     0
     """
     procedure = Procedure(n=n, alpha=alpha, seed=seed)
+    sampler = sampler_of(sampler, scheme)
     check_noise(sampler, scheme)
     # A phase of its own: a prediction never looks at the samples of a certificate.
     generator = stream(procedure.seed, index, Phase.PREDICT)

@@ -155,6 +155,8 @@ def _check(args: argparse.Namespace) -> tuple[Procedure, dict[str, Any]]:
         noise_level(args.sigma)
     if args.out.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(args.out))
+    if args.out.exists() and not args.out.is_file():
+        raise ValueError(f"{args.out} is not a regular file: choose another output file")
     if not args.out.parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(args.out))
     return procedure, options

@@ -11,7 +11,7 @@ from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, real, whole
 from rsbounds._numerics.rounding import EPS, flag_nan, product
-from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
+from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.certificate import ABSTAIN
 from rsbounds.composite.rule import Cond, Rule
 
@@ -21,9 +21,9 @@ _CELLS = 2**18  # numbers worked on at a time: they stay in the processor's cach
 def radius(rule: Rule, scores: Any, cls: Any) -> Any:
     """Distance within which a decision list keeps its class, from exact probabilities.
 
-    With f_i the least excess of item i's conditions for the class, and w_i the least, over
-    the other classes, of the largest shortfall of one of them, it is
-    max_j min(f_j, min over i < j of w_i).
+    It is max_j min(f_j, min over i < j of w_i), where f_i is the least excess of item i's
+    conditions for the class, and w_i the least, over the other classes, of the largest
+    shortfall of one of them. The theory page "Several levels at once" proves it.
 
     Parameters
     ----------
@@ -47,10 +47,6 @@ def radius(rule: Rule, scores: Any, cls: Any) -> Any:
     ------
     ValueError
         If the shapes do not fit the rule, or ``cls`` is not a class.
-
-    References
-    ----------
-    The theory page "Several levels at once", decision lists.
 
     Examples
     --------
@@ -130,7 +126,7 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: Any = 0.5) -> An
         )
     if not np.all((z[..., 1:] >= z[..., :-1]) | np.isnan(z[..., 1:]) | np.isnan(z[..., :-1])):
         raise ValueError("scores must be non-decreasing on the last axis; got others")
-    r, t = product(sigma[..., None], z), product(sigma, ndtri(quantile))[..., None]
+    r, t = product(sigma[..., None], z), product(sigma, sc.ndtri(quantile))[..., None]
     finite = np.where(np.isfinite(r), np.abs(r), 0.0)
     slack = (NDTRI_ERROR + 2.0 * EPS) * (finite + np.abs(t))
     shape = (*np.broadcast_shapes(r.shape[:-1], radii.shape[:-1]), radii.shape[-1])

@@ -14,7 +14,7 @@
 //              43/128   e^-42 at 2e4, e^-44 at infinity     e^-38, e^-35
 //            Half integers serve near the pole, where that e^-35 is at most 1/200 of itself in the tail: the
 //            quotient's 1/4 times the step.
-// Derived in docs/theory/off-centre-ball.md, "Quadrature". tests/test_special_seams.py tries the borders.
+// Derived in docs/theory/off-centre-ball.md, "Quadrature". tests/test_special_ball.py tries the borders.
 #pragma once
 
 #include <utility>
