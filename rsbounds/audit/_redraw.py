@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from rsbounds import composite
-from rsbounds.certify import certify_input, further
+from rsbounds.certify import task
+from rsbounds.composite import Rule
 from rsbounds.loading import guarded
 from rsbounds.results import Manifest, Row, sparse_counts
 from rsbounds.sampling import as_sampler
@@ -26,21 +26,18 @@ def sampler(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
 
 def differences(samplers: Any, manifest: Manifest, x: Any, row: Row) -> Iterator[str]:
     """The counts of a row that its input doesn't give again."""
-    own, where = manifest.procedure, f"input {row.idx}"
+    scheme: Any
     if manifest.method == "composite":
-        rule = composite.Rule.from_dict(manifest.parameters["rule"])
-        numbers: dict[str, Any] = {k: getattr(own, k) for k in ("n0", "n", "alpha", "seed")}
-        draw = partial(composite.certify, samplers, x, rule, **numbers, index=row.idx)
-        drawn = further(guarded(where, draw))
-        stated = {name: row.extra.get(name, "-") for name in ("stage_select", "stage_counts")}
+        scheme = Rule.from_dict(manifest.parameters["rule"])
     else:
         method = METHODS[manifest.method]
         scheme = method.from_parameters(manifest.parameters, level=lambda _: row.sigma)
         scheme.law = getattr(samplers, "law", "")
-        again = guarded(where, partial(certify_input, samplers, x, scheme, own, row.idx))
-        drawn = {name: sparse_counts(getattr(again, name)) for name in ("select", "counts")}
-        stated = {name: sparse_counts(getattr(row, name)) for name in drawn}
-    for name, counts in stated.items():
-        if drawn[name] != counts:
-            yield f"{name} is {counts}, and drawn again {drawn[name]}"
+    draw = partial(task(samplers, scheme, manifest.procedure).certify, x, row.idx)
+    certificate, drawn = guarded(f"input {row.idx}", draw)
+    for name in ("stage_select", "stage_counts") if drawn else ("select", "counts"):
+        again = drawn.get(name) or sparse_counts(getattr(certificate, name))
+        counts = row.extra.get(name, "-") if drawn else sparse_counts(getattr(row, name))
+        if again != counts:
+            yield f"{name} is {counts}, and drawn again {again}"
             return  # the class is another, and with it all counts

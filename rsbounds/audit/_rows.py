@@ -48,7 +48,7 @@ def findings(row: Row, manifest: Manifest) -> Iterator[Said]:
     if row.predict == ABSTAIN and row.radius:
         yield Kind.CONTRADICTION, claim
     if not row.n:
-        if row.predict != ABSTAIN or row.radius > 0 or row.p_a > 0 or row.z_a > -inf:
+        if (row.predict, row.radius, row.p_a, row.z_a) != (ABSTAIN, 0.0, 0.0, -inf):
             yield Kind.CONTRADICTION, f"{claim} from no samples"
         return
     try:

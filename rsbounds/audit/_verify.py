@@ -113,14 +113,13 @@ def verify(
     if data is not None:
         if scheme is not None:
             _levels.check_given(scheme, manifest, path)
-        with as_data(data) as source:
-            # without a model, pictures may not be resized as it sees them
-            as_seen = model is not None or "preprocessing" not in source.identity
-            inside = _compared(rows, manifest, source, scheme, as_seen, findings)
-            redrawn = random.sample(inside, min(rerun, len(inside)))
-            if redrawn:
-                findings += _redrawn(redrawn, manifest, source, model, scheme)
-            drawn = len(redrawn)
+        source = as_data(data)
+        # without a model, pictures may not be resized as it sees them
+        as_seen = model is not None or "preprocessing" not in source.identity
+        inside = _compared(rows, manifest, source, scheme, as_seen, findings)
+        redrawn = random.sample(inside, min(rerun, len(inside)))
+        if drawn := len(redrawn):
+            findings += _redrawn(redrawn, manifest, source, model, scheme)
     findings.sort(key=lambda found: (found.line is None, found.line or 0))
     stated = _levels.stated(manifest, scheme, as_seen=as_seen)
     corrupt = tuple(sorted(manifest.corrupt()))
@@ -129,22 +128,25 @@ def verify(
 
 def _check(manifest: Manifest, path: Path) -> None:
     """ValueError unless the manifest has what rows are judged by."""
-    if manifest.method not in METHODS:
-        raise ValueError(
-            f"{path} is of method {manifest.method!r}, which nothing here can prove: it can't be "
-            "verified"
-        )
-    method = METHODS[manifest.method]
     try:
-        method.check(manifest.parameters)
-        if manifest.engine.get("sound_noise") and not method.sound:
-            for name in ("slack", "shift"):
-                if name in method.domains and name not in manifest.parameters:
-                    raise ValueError(f"engine.sound_noise needs parameters.{name}; there is none")
+        for name in ("method", "scope"):
+            if not isinstance(value := getattr(manifest, name), str):
+                raise ValueError(f"{name} must be text; got {value!r}")
+        if manifest.method in METHODS:
+            method = METHODS[manifest.method]
+            method.check(manifest.parameters)
+            lacks = (method.domains.keys() & {"slack", "shift"}) - manifest.parameters.keys()
+            if manifest.engine.get("sound_noise") and not method.sound and lacks:
+                raise ValueError(f"engine.sound_noise needs parameters.{min(lacks)}")
         if manifest.method == "composite":
             Rule.from_dict(manifest.parameters.get("rule", {}))
     except ValueError as error:
         raise ValueError(f"the manifest of {path} is damaged: {error}") from None
+    if manifest.method not in METHODS:
+        raise ValueError(
+            f"{path} is of method {manifest.method!r}, which nothing here can prove: it "
+            "can't be verified"
+        )
 
 
 def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
