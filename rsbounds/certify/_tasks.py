@@ -70,7 +70,8 @@ def task(model: Any, scheme: Scheme | composite.Rule, procedure: Procedure) -> T
         columns = ("item", "binding", "stage_select", "stage_counts")
         stated: dict[str, Any] = {"rule": scheme.to_dict()}
         return Task(samplers, scheme, procedure, "composite", COMPOSITE, stated, columns)
-    return Task([sampler_of(model, scheme)], scheme, procedure, scheme.name, scheme.scope, scheme.parameters)
+    samplers = [sampler_of(model, scheme)]
+    return Task(samplers, scheme, procedure, scheme.name, scheme.scope, scheme.parameters)
 
 
 def further(certificate: composite.CompositeCertificate) -> dict[str, str]:
