@@ -126,3 +126,18 @@ def one_line(capsys, argv: list[str], *said: str) -> None:
     assert err.count("\n") == 1, err
     for part in said:
         assert part in err
+
+
+def refused(capsys, argv: list[str], *said: str) -> None:
+    """The same, by the command or by its parser, before anything is written."""
+    capsys.readouterr()
+    try:
+        status = main(argv)
+    except SystemExit as stop:  # as argparse leaves
+        status = stop.code
+    captured = capsys.readouterr()
+    assert (status, captured.out) == (2, "")
+    assert captured.err.count("\n") == 1, captured.err
+    for part in said:
+        assert part in captured.err
+    assert not list(Path().glob("out*"))

@@ -41,6 +41,15 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, certified: Path) -
     return prepare(tmp_path, monkeypatch)
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Sums, and so trained networks, may depend on the number of threads."""
+    from rsbounds import demo
+
+    with demo.one_thread():
+        yield
+
+
 @pytest.fixture(scope="module")
 def forty_digits() -> Iterator[None]:
     with mpmath.workdps(40):

@@ -15,7 +15,6 @@ from rsbounds.certify import (
     ArraySampler,
     block_size,
     certify,
-    certify_counts,
     predict,
     stream,
     votes,
@@ -214,17 +213,6 @@ def test_any_scheme_will_do():
     found = certify(sampler, x, Half({}), n=1000)
     assert (found.method, found.scope) == ("mine", ANOTHERS)
     assert found.radius == found.z_a * 0.25
-
-
-def test_the_joint_bound_serves_the_gaussian_radius_alone():
-    known = {"n0": 100, "n": 1000, "alpha": 0.001, "bound": "joint"}
-    counts = [60, 40, 0], [450, 250, 300]
-    found = certify_counts(gaussian(0.5), 0.5, *counts, **known)
-    pair = certify_counts(gaussian(0.5), 0.5, *counts, **known | {"bound": "clopper-pearson"})
-    assert found.radius > pair.radius > 0
-    scheme = lipschitz(lambda x: 0.5, 0.1, 0.25, DIM)
-    with pytest.raises(ValueError, match="bound 'joint' is one on the difference of scores alone"):
-        certify_counts(scheme, 0.5, *counts, **known)
 
 
 @pytest.mark.parametrize("bound", ["chernoff", "maurer-pontil", "betting"])

@@ -149,7 +149,7 @@ def test_another_range_has_another_level(work):
     """Pixels in 0 ... 255 with sigma = 127.5 are the same images with sigma = .5."""
     with np.load("squares.npz") as data:
         np.savez("wide.npz", x=255 * data["x"], y=data["y"])
-    wide = {**WITH, "data": "wide.npz", "sigma": 127.5, "input-range": "0,255"}
+    wide = {**WITH, "data": "wide.npz", "sigma": 127.5, "model_args": "input_range=(0,255)"}
     assert main(arguments(**WITH)) == 0
     assert main(arguments(**wide, out="wide.tsv")) == 0
     a, b = (manifest(name)["model"]["denoiser"] for name in ("out.tsv", "wide.tsv"))

@@ -249,7 +249,6 @@ def test_a_method_of_others_is_never_verified(work, capsys):
         one_line(capsys, ["verify", "out.tsv", *more], said)
     assert main(["report", "out.tsv"]) == 0
     assert "has no oracle for" in capsys.readouterr().out
-    assert main(["status", "out.tsv"]) == 0
     for shard in ("0/2", "1/2"):
         assert certify("foreign", shard=shard, out=f"{shard[0]}.tsv") == 0
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0

@@ -142,8 +142,6 @@ def test_lipschitz_rows_in_sound_noise(work, capsys):
         assert main(["verify", "out.tsv", *more]) == 0, capsys.readouterr().out
     assert main(["recertify", "out.tsv", "--runner-up", "off", "--out", "off.tsv"]) == 0
     assert main(["verify", "off.tsv"]) == 0, capsys.readouterr().out
-    other = ["recertify", "out.tsv", "--method", "lipschitz-integrated", "--out", "other.tsv"]
-    one_line(capsys, other, "--method lipschitz-integrated has no radius for sound noise")
 
 
 SHAPES = """

@@ -303,9 +303,9 @@ def test_smooth_gives_the_whole_certificate():
         x, 100, 1000, 0.001, 7
     )
     assert (whole.n, whole.sigma, whole.scope) == (1000, 0.1, "fixed noise")
-    assert whole.score_b != -whole.score  # the runner-up, not the rest
+    assert whole.z_b != -whole.z_a  # the runner-up, not the rest
     alone = Smooth(linear(), 10, 0.1, runner_up=False).certificate(x, 100, 1000, 0.001, 100)
-    assert alone.score_b == -alone.score
+    assert alone.z_b == -alone.z_a
     assert alone.count == whole.count
 
 

@@ -11,6 +11,7 @@ import torch
 from torch.autograd import gradcheck
 
 import rsbounds
+from rsbounds import composite
 from rsbounds.torch import radius
 
 
@@ -81,32 +82,35 @@ def test_no_move_of_the_scores_within_the_radius_changes_the_class():
     assert tight > 50  # a fifth beyond it, random corners flip many: the radius isn't idle
 
 
-def test_cascade_is_the_radius_of_the_composite_certificate():
-    composite = pytest.importorskip("rsbounds.composite")
-    items = [[composite.Cond(q.kind, q.stage, q.threshold) for q in item] for item in GATED.items]
-    rule = composite.Rule(GATED.sigmas, items)
-    p = np.random.default_rng(1).dirichlet([0.4] * 4, size=(100, 3))
+@pytest.mark.parametrize("name", ["gated", "mixed"])
+def test_cascade_is_the_radius_of_the_composite_certificate(name):
+    given = GATED if name == "gated" else mixed()
+    items = [[composite.Cond(q.kind, q.stage, q.threshold, q.classes) for q in item]
+             for item in given.items]  # fmt: skip
+    rule = composite.Rule(given.sigmas, items)
+    p = np.random.default_rng(1).dirichlet([0.4] * 4, size=(200, len(given.sigmas)))
     z = rsbounds.special.ndtri(p)
+    last = composite.Rule(given.sigmas, items[-1:])
     certified = 0
     for c in range(4):
         mine = radius.cascade(rule, torch.tensor(p), c).numpy()
-        theirs = np.array([float(composite.radius(rule, one, c)) for one in z])
+        theirs = composite.radius(rule, z, c)
         assert np.all(mine <= theirs * (1 + 1e-11) + 1e-15)
-        np.testing.assert_allclose(mine, theirs, rtol=1e-11, atol=1e-12)
-        certified += (mine > 0).sum()
-    assert certified > 60
+        np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-11)
+        certified += ((mine > 0) & (theirs != composite.radius(last, z, c))).sum()
+    assert certified > 40  # the first items matter
 
 
 def test_cascade_slopes():
     generator = torch.Generator().manual_seed(3)
-    z = torch.randn(20, 3, 4, generator=generator, dtype=torch.float64, requires_grad=True)
+    z = torch.randn(12, 3, 4, generator=generator, dtype=torch.float64, requires_grad=True)
     sigmas = torch.tensor(GATED.sigmas, dtype=torch.float64, requires_grad=True)
     label = torch.tensor([decide(GATED, one.detach().numpy()) or 0 for one in z])
 
     def f(z: torch.Tensor, sigmas: torch.Tensor) -> torch.Tensor:
         return radius.cascade(GATED, z, label, sigmas=sigmas, scores=True)
 
-    assert (f(z, sigmas) > 0).sum() > 10
+    assert (f(z, sigmas) > 0).sum() > 5
     assert gradcheck(f, (z, sigmas))
     with pytest.raises(ValueError, match="p must have 3 stages, as the rule has; got 2"):
         radius.cascade(GATED, z[:, :2], label, scores=True)
@@ -115,7 +119,7 @@ def test_cascade_slopes():
         radius.cascade(rule, z[:, :1], 0, scores=True)
     refused = {
         "classes must be given for kind 'set' alone": condition("score", 0, 0.0, (1, 2)),
-        "kind must be one of 'score', 'margin', 'set', 'value'; got 'vote'": condition("vote", 0),
+        "kind must be one of 'score', 'margin', 'set'; got 'vote'": condition("vote", 0),
         "each item must have a 'score' or 'margin'": condition("set", 0, 0.0, (1, 2)),
     }
     for message, one in refused.items():
@@ -124,61 +128,52 @@ def test_cascade_slopes():
 
 
 def mixed() -> Any:
-    """A set of classes and two values of the input beside scores and margins."""
+    """Sets of classes beside scores and margins."""
     return Of(
         sigmas=(1.0, 0.5),
         items=(
-            (condition("margin", 0), condition("set", 0, 0.1, (0, 2)), condition("value", 1, -0.2)),
-            (condition("score", 1), condition("set", 1, -0.3, (1, 2, 3)), condition("value", 0)),
+            (condition("margin", 0), condition("set", 0, 0.1, (0, 2))),
+            (condition("score", 1), condition("set", 1, -0.3, (1, 2, 3))),
             (condition("margin", 1),),
         ),
     )
 
 
-def test_cascade_of_sets_and_values_is_the_radius_of_the_composite_certificate():
-    composite = pytest.importorskip("rsbounds.composite")
-    items = [
-        [composite.Cond(q.kind, q.stage, q.threshold, q.classes) for q in item]
-        for item in mixed().items
-    ]
-    rule = composite.Rule(mixed().sigmas, items)
-    rng = np.random.default_rng(2)
-    p, values = rng.dirichlet([0.4] * 4, size=(200, 2)), rng.normal(size=(200, 2))
-    z = rsbounds.special.ndtri(p)
-    plain = composite.Rule(rule.sigmas, items[2:])
-    certified = 0
-    for c in range(4):
-        mine = radius.cascade(rule, torch.tensor(p), c, values=torch.tensor(values)).numpy()
-        theirs = composite.radius(rule, z, c, values=values)
-        assert np.all(mine <= theirs * (1 + 1e-11) + 1e-15)
-        np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-11)
-        certified += ((mine > 0) & (theirs != composite.radius(plain, z, c))).sum()
-    assert certified > 40  # the sets and values matter
-
-
-def test_slopes_of_sets_and_values():
+def test_slopes_of_sets():
     generator = torch.Generator().manual_seed(4)
-    p = (2 * torch.randn(30, 2, 4, generator=generator, dtype=torch.float64)).softmax(-1)
-    z = torch.special.ndtri(p)
-    values = torch.randn(30, 2, generator=generator, dtype=torch.float64)
-    sigmas = torch.tensor(mixed().sigmas, dtype=torch.float64)
-    given = [v.requires_grad_() for v in (z, sigmas, values)]
+    p = (2 * torch.randn(12, 2, 4, generator=generator, dtype=torch.float64)).softmax(-1)
+    z = torch.special.ndtri(p).requires_grad_()
+    sigmas = torch.tensor(mixed().sigmas, dtype=torch.float64, requires_grad=True)
     label = z.detach()[:, 1].argmax(-1)
 
-    def f(z: torch.Tensor, sigmas: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        return radius.cascade(mixed(), z, label, sigmas=sigmas, scores=True, values=values)
+    def f(z: torch.Tensor, sigmas: torch.Tensor) -> torch.Tensor:
+        return radius.cascade(mixed(), z, label, sigmas=sigmas, scores=True)
 
-    found = f(*given)
-    assert gradcheck(f, given)
-    slopes = torch.autograd.grad(found.sum(), given)
-    assert (found > 0).sum() > 10
-    assert all((slope != 0).any() for slope in slopes)
-    whole = Of(sigmas=(1.0,), items=((condition("margin", 0), condition("set", 0, 0.0, range(4))),))
+    assert (f(z, sigmas) > 0).sum() > 4
+    assert gradcheck(f, (z, sigmas))
+    every = Of(sigmas=(1.0,), items=((condition("margin", 0), condition("set", 0, 0.0, range(4))),))
     one = torch.tensor([[[0.7, 0.1, 0.1, 0.1]]], dtype=torch.float64, requires_grad=True)
-    radius.cascade(whole, one, 0).sum().backward()  # a set of probability 1 says nothing
+    radius.cascade(every, one, 0).sum().backward()  # a set of probability 1 has no slope
     assert one.grad.isfinite().all()
-    with pytest.raises(ValueError, match=r"values must have 2 on the last axis.*got None"):
-        radius.cascade(mixed(), z, 0, scores=True)
     far = Of(sigmas=(1.0,), items=((condition("margin", 0), condition("set", 0, 0.0, (4,))),))
     with pytest.raises(ValueError, match="classes must be below 4; got"):
         radius.cascade(far, one, 0)
+
+
+def test_levels_of_a_rule_keep_their_precision():
+    """As float32 numbers .1 was .10000000149, and so was the radius at score 1."""
+    rule = Of(sigmas=[0.1], items=((condition("score", 0),),))
+    z = torch.tensor([[[1.0, -1.0]]], dtype=torch.float64)
+    assert 0.1 * (1 - 1e-12) < radius.cascade(rule, z, 0, scores=True).item() <= 0.1
+
+
+def test_a_probability_of_zero_leaves_the_others_their_slack():
+    """The rounding of finite scores was forgotten where one was infinite."""
+    rule = Of(sigmas=[0.5], items=((condition("margin", 0),),))
+    slacks = []
+    for last in (1e-300, 0.0):
+        p = torch.tensor([[[0.6, 0.3, last]]], dtype=torch.float64)
+        exact = rsbounds.oracle.ndtri(0.6) - rsbounds.oracle.ndtri(0.3)
+        result = radius.cascade(rule, p, 0).item()
+        slacks.append(float(exact * 0.5 / 2 - result))
+    assert min(slacks) > 3e-15

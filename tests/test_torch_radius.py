@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,29 @@ def test_the_floor_has_a_slope_where_it_holds_sigma(z, lip, floor, dim):
     assert constant.grad == 0
 
 
+@pytest.mark.parametrize(("dim", "p_b"), [(2, 1.8e-33), (3, 1e-40), (1, 1e-20), (10, 1e-100)])
+def test_slopes_where_the_ball_of_the_runner_up_is_tiny(dim, p_b):
+    """Its radius was the difference of two numbers alike to all digits: 16.01 in place of 17.10."""
+
+    def f(**point: Any) -> torch.Tensor:
+        return radius.lipschitz(**point, dim=dim)
+
+    point = {"p_a": 0.977, "sigma": 1.0, "sigma_min": 0.22, "p_b": p_b}
+    given = dict(zip(point, double(*point.values()), strict=True))
+    f(**given, lip=0.3).backward()
+    for name, x in point.items():
+        scale = 1 - x if name == "p_a" else x
+
+        def at(t: float, name: str = name, x: float = x, scale: float = scale) -> Any:
+            return rsbounds.lipschitz.radius(
+                **{**point, name: x + (t - 1) * scale}, lip=0.3, dim=dim
+            )
+
+        assert given[name].grad.item() * scale == pytest.approx(differences(at, 1.0), rel=1e-8), (
+            name
+        )
+
+
 def test_gradcheck():
     """torch's own check, of batches that broadcast."""
     z = torch.tensor([0.3, 1.0, 2.5], dtype=torch.float64, requires_grad=True)
@@ -132,7 +156,7 @@ def test_gradcheck():
     known: dict[str, Any] = {"eps": 1e-4, "atol": 1e-6, "rtol": 1e-5}
 
     def semielastic(z: Any, sigma: Any, rate: Any, z_b: Any) -> torch.Tensor:
-        return radius.semielastic(z, sigma, rate, 784, z_b, scores=True)
+        return radius.semielastic(z, sigma, rate, 784, p_b=z_b, scores=True)
 
     def lipschitz(z: Any, sigma: Any, lip: Any, floor: Any) -> torch.Tensor:
         return radius.lipschitz(z, sigma, lip=lip, sigma_min=floor, dim=3, scores=True)
@@ -156,9 +180,10 @@ def test_closed_forms_to_second_order():
     p, p_b, sigma = double(0.9, 0.05, 0.5)
     levels = torch.tensor([0.5, 0.3, 1.1], dtype=torch.float64, requires_grad=True)
     for check in (gradcheck, gradgradcheck):
-        assert check(radius.gaussian, (p, sigma, p_b))
+        assert check(lambda p, sigma, b: radius.gaussian(p, sigma, p_b=b), (p, sigma, p_b))
         for norm in (1, 2, 3, math.inf):
-            assert check(lambda *x, norm=norm: radius.anisotropic(*x, norm=norm), (p, levels, p_b))
+            at = partial(radius.anisotropic, norm=norm)
+            assert check(lambda p, levels, b, at=at: at(p, levels, p_b=b), (p, levels, p_b))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -171,11 +196,14 @@ def test_values_are_lower_bounds_of_the_library_s(dtype):
     a, b, s, axes = (x.double().numpy() for x in (p, p_b, sigma, levels))
     pairs = [
         (radius.gaussian(p, sigma), rsbounds.gaussian.radius(a, s)),
-        (radius.gaussian(p, sigma, p_b), rsbounds.gaussian.radius(a, s, b)),
-        (radius.semielastic(p, sigma, 1e-3, 9, p_b), rsbounds.semielastic.radius(a, s, 1e-3, 9, b)),
+        (radius.gaussian(p, sigma, p_b=p_b), rsbounds.gaussian.radius(a, s, b)),
+        (
+            radius.semielastic(p, sigma, 1e-3, 9, p_b=p_b),
+            rsbounds.semielastic.radius(a, s, 1e-3, 9, b),
+        ),
     ]
     for norm in (2.0, 5.0, math.inf):
-        mine = radius.anisotropic(p, levels, p_b, norm=norm)
+        mine = radius.anisotropic(p, levels, p_b=p_b, norm=norm)
         pairs.append((mine, rsbounds.anisotropic.radius(a, axes, b, norm=norm)))
     for mine, theirs in pairs:
         assert mine.dtype == dtype

@@ -87,23 +87,19 @@ def test_scheme_is_frozen():
 
 def test_methods_are_ordered_and_follow_the_core():
     levels = sigma_network()
-    paper = levels.scheme(DIM, method="paper", p_min=1e-4, classes=10)
     known = {"lip": levels.lip, "sigma_min": 0.3, "dim": DIM}
     for score in (0.1, 1.0, 3.0):
         radii = [
-            scheme.radius(score, 0.35)
-            for scheme in (paper, levels.scheme(DIM, method="integrated"), levels.scheme(DIM))
+            lipschitz.radius_of_scores(score, 0.35, method=method, **more, **known)
+            for method, more in (("paper", {"p_min": 1e-4, "classes": 10}), ("integrated", {}))
         ]
+        radii.append(levels.scheme(DIM).radius(score, 0.35))
         assert 0 < radii[0] < radii[1] < radii[2]
         # Remark 2 by hand: both probabilities through the affine map
         p_a, p_b = (1e-4 + (1 - 1e-3) * ndtr(z) for z in (score, -score))
         truth = lipschitz.radius(p_a, 0.35, p_b=p_b, method="paper", p_min=1e-4, **known)
         # by hand, p_a near 1 has an absolute error of 1e-16, so its score one of some 1e-14
         assert float(truth) * (1 - 1e-9) <= radii[0] <= float(truth) * (1 + 1e-11)
-    with pytest.raises(ValueError, match="which needs both"):
-        levels.scheme(DIM, method="paper")
-    with pytest.raises(ValueError, match="method must be one of"):
-        levels.scheme(DIM, method="power")
     with pytest.raises(ValueError, match="sigma_min must be"):
         SigmaNetwork(nn.Linear(2, 1), 0.0)
 
@@ -158,13 +154,13 @@ def test_radius_is_rounded_down_to_the_type_of_the_scores():
 
 
 def test_objective_of_the_paper_is_its_certificate():
-    """Radii of "paper" are those of the scheme, of scores after Remark 2."""
+    """Radii of "paper" are of scores after Remark 2."""
     levels = sigma_network()
-    scheme = levels.scheme(DIM, method="paper", p_min=0.01, classes=3)
     z = torch.tensor([0.3, 1.5], dtype=torch.float64)
     known = {"lip": levels.lip, "dim": DIM, "method": "paper", "p_min": 0.01, "classes": 3}
     found = certified_radius(z, torch.full_like(z, 0.3), sigma_min=0.3, **known)
-    assert found.tolist() == [scheme.radius(float(score), 0.3) for score in z]
+    paper = [lipschitz.radius_of_scores(s, 0.3, sigma_min=0.3, **known) for s in z.tolist()]
+    assert found.tolist() == paper
 
     def net(x: torch.Tensor) -> torch.Tensor:
         return x.reshape(len(x), -1)[:, :3] * 0 + torch.tensor([1.0, 0.0, 0.0])
@@ -173,7 +169,9 @@ def test_objective_of_the_paper_is_its_certificate():
     y = torch.zeros(4, dtype=torch.long)
     known = {"lip": levels.lip, "dim": DIM, "method": "paper", "p_min": 0.01}
     loss = average_radius_loss(net, levels, digits()[2][:4], y, **known)
-    assert -loss.item() == pytest.approx(scheme.radius(float(ndtri(p)), 0.3), rel=1e-5)
+    known |= {"sigma_min": 0.3, "classes": 3}
+    expected = lipschitz.radius_of_scores(float(ndtri(p)), 0.3, **known)
+    assert -loss.item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_lip_as_a_tensor_is_trained_by_its_price():

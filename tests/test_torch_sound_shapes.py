@@ -11,7 +11,7 @@ from torch import nn
 
 from rsbounds.certify import certify, stream
 from rsbounds.oracle import certificates
-from rsbounds.schemes import METHODS
+from rsbounds.schemes import Generator
 from rsbounds.torch import CertifiedGenerator, FixedNoise, Scale, SigmaNetwork, Smooth, draw
 from rsbounds.torch.networks import shaped
 
@@ -122,8 +122,9 @@ def following() -> CertifiedGenerator:
 
 
 def test_slack_and_shift_bound_the_rounding_of_a_generator():
-    kept = following().noise()._generator
-    known = following().noise().scheme(sound=True).parameters
+    noise = following().noise()
+    kept, scheme = noise._generator, noise.scheme(sound=True)
+    known = scheme.parameters
     assert 0 < known["slack"] < 1e-12
     assert 0 < known["shift"] < 1e-12
     rng = np.random.default_rng(0)
@@ -135,7 +136,7 @@ def test_slack_and_shift_bound_the_rounding_of_a_generator():
             mean = shaped._mean_on_grid(kept, whole / 255)
             lost = mp.sqrt(mp.fsum((values(mean) - real(kept.mean, u)) ** 2))
             assert lost <= known["shift"] / 2
-            level = shaped._level_at(kept, True, whole / 255)
+            level = scheme.sigma(whole / 255)
             truth = max(real(kept.level.h, u).item(), mp.zero) + mp.mpf(kept.level.sigma_min)
             assert abs(mp.log(level / truth)) <= known["slack"] / 2
             worst = max(worst, lost)
@@ -146,12 +147,12 @@ def test_shift_takes_from_the_radius_what_the_centres_may_move():
     noise = following().noise()
     known = {**noise.scheme(sound=True).parameters, "shift": 1e-3}
     score, sigma, steps = 2.0, 0.4, 1 + known["mean_lip"]
-    found = METHODS["generator"].of(known)(score, sigma)
-    without = METHODS["generator"].of({**known, "shift": 0.0})(score, sigma)
+    found = Generator(known).radius(score, sigma)
+    without = Generator({**known, "shift": 0.0}).radius(score, sigma)
     assert found == pytest.approx(without - known["inner"] * 1e-3 / steps, rel=1e-9)
-    assert not certificates.exceeds("generator", known, sigma, found, score)
-    assert certificates.exceeds("generator", known, sigma, found * (1 + 1e-9), score)
-    assert METHODS["generator"].of({**known, "shift": 1e6})(score, sigma) == 0
+    assert certificates.excess("generator", known, sigma, found, score) <= 0
+    assert certificates.excess("generator", known, sigma, found * (1 + 1e-9), score) > 0
+    assert Generator({**known, "shift": 1e6}).radius(score, sigma) == 0
     plain = noise.scheme()
     assert noise.scheme(sound=True).radius(score, sigma) == pytest.approx(
         plain.radius(score, sigma), rel=1e-9

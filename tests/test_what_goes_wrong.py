@@ -1,4 +1,4 @@
-"""What went wrong once with result files and reports: refused, told, or shown as it is."""
+"""What went wrong once with result files and reports: refused, or shown as it is."""
 
 from __future__ import annotations
 
@@ -96,19 +96,14 @@ def test_what_was_accepted_in_a_shard_is_kept_by_merge(work):
 # --- is it all there?
 
 
-def test_status_counts_each_input_of_the_run_once(work, capsys):
-    assert main(arguments()) == 0
+def test_a_report_counts_each_input_of_the_run_once(finished, capsys):
     lines = Path("out.tsv").read_text().splitlines(True)
     Path("out.tsv").write_text("".join([*lines[:-1], lines[1]]))  # twice the first, not the last
-    capsys.readouterr()
-    assert main(["status", "out.tsv"]) == 1
-    assert "11 of 12 rows" in capsys.readouterr().out
+    one_line(capsys, ["report", "out.tsv"], "out.tsv:13: expected each idx once, 0 is on line 2")
     Path("out.tsv").write_text("".join(lines))
     state(data={"skip": 2, "max": -1, "inputs": 6})
-    assert main(["status", "out.tsv", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert (found["rows"], found["of"]) == (6, 6)
-    assert found["files"][0]["foreign"] == [1, 3, 5, 7, 9, 11]
+    assert main(["report", "out.tsv"]) == 0
+    assert "inputs 1, 3, 5, 7, 9 and 1 more do not belong to the run" in capsys.readouterr().out
 
 
 def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
@@ -122,9 +117,8 @@ def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
     assert Manifest.read(Path("all.tsv")).corrupt() == {2, 5}
     capsys.readouterr()
-    for command in ("status", "report"):
-        assert main([command, "all.tsv"]) == 0
-        assert "2 inputs left out: they can't be decoded" in capsys.readouterr().out
+    assert main(["report", "all.tsv"]) == 0
+    assert "2 inputs left out: they can't be decoded" in capsys.readouterr().out
     assert main(["verify", "all.tsv", "--data", "data.npz"]) == 0
 
 
@@ -146,17 +140,15 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("command", ["status", "report", "verify", "recertify", "merge", "certify"])
 @pytest.mark.parametrize("case", DAMAGED)
-def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys, command, case):
+def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys, case):
     entries, said = DAMAGED[case]
     state(**entries)
-    argv = {
-        "merge": ["merge", "all.tsv", "out.tsv"],
-        "recertify": ["recertify", "out.tsv", "--out", "new.tsv"],
-        "certify": arguments(),
-    }.get(command, [command, "out.tsv"])
-    one_line(capsys, argv, "out.tsv", said)
+    for argv in (
+        *(["report", "out.tsv"], ["verify", "out.tsv"], ["merge", "all.tsv", "out.tsv"]),
+        *(["recertify", "out.tsv", "--out", "new.tsv"], arguments()),
+    ):
+        one_line(capsys, argv, "out.tsv", said)
 
 
 @pytest.mark.parametrize("change", ["inputs", "labels"])
@@ -203,9 +195,8 @@ def test_a_deeply_nested_manifest_is_no_traceback(work, capsys, depth):
     place = Path("out.tsv.manifest.json")
     nested = '{"a": ' * depth + "1" + "}" * depth
     place.write_text(place.read_text().replace('"model": {', f'"model": {{"deep": {nested}, ', 1))
-    for argv in (["status", "out.tsv"], ["report", "out.tsv"], ["merge", "all.tsv", "out.tsv"]):
-        Path("all.tsv").unlink(missing_ok=True)
-        assert main(argv) in (0, 2)
+    assert main(["report", "out.tsv"]) in (0, 2)
+    assert main(["merge", "all.tsv", "out.tsv"]) in (0, 2)
     one_line(capsys, arguments(max=1), "out.tsv")
 
 

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special
 import scipy.stats
+from machine import machine
 from mpmath import mp
 from ncx2_boost import boost, version
 
 from rsbounds import oracle, special
-from rsbounds.bench import machine
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "ncx2-compared.md"
 DF = (0.01, 0.5, 1.0, 2.0, 4.0, 50.0, 1000.0)

@@ -8,6 +8,7 @@ into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns sco
 from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._input import certify, certify_counts, certify_radius
 from rsbounds.certify._input import certify_evidence as certify_evidence
+from rsbounds.certify._input import certify_input as certify_input
 from rsbounds.certify._input import class_counts as class_counts
 from rsbounds.certify._input import step as step
 from rsbounds.certify._instance_sigma import instance_sigma

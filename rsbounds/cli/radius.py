@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     z_a, z_b, scores = _scores(args)
     options = _options.settled(args, method.inputs, lambda flag: f"{flag} is missing")
     value = float(method.evaluate(options, z_a, z_b, scores))
-    hidden = {"command", "func", "method", "json", "traceback"}
+    hidden = {"command", "func", "method", "json"}
     stated = {k: v for k, v in vars(args).items() if k not in hidden and v is not None}
     stated |= {k: v for k, v in options.items() if v is not None}
     if args.json:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rsbounds import composite
-from rsbounds._numerics.checks import real
 from rsbounds.certificate import COMPOSITE
-from rsbounds.certify import Procedure, certify_evidence, further
+from rsbounds.certify import Procedure, certify_evidence
 from rsbounds.cli import _build, _options, _runs
+from rsbounds.composite import Rule
 from rsbounds.loading import file_hash
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, write
@@ -48,7 +47,6 @@ def add_parser(subparsers: Any) -> None:
         type=Path,
         help="a decision list over the noise levels of several runs of the same inputs",
     )
-    _options.add_lock(parser)
     parser.set_defaults(func=run)
 
 
@@ -57,132 +55,120 @@ def run(args: argparse.Namespace) -> int:
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
     _options.check_code(args)
-    if args.alpha is not None:
-        real("--alpha", args.alpha, 0, 1, closed="neither", nan=False)
-    if args.rule is not None:
-        return _under_rule(args)
-    if len(args.files) > 1:
-        raise ValueError(f"several files need --rule; got {len(args.files)}")
-    path, manifest, rows = _runs.read(*args.files)
-    scheme = _scheme(args, path, manifest, rows)
-    old = manifest.procedure
-    procedure = replace(
-        old,
-        alpha=old.alpha if args.alpha is None else args.alpha,
-        bound=args.bound or old.bound,
-        runner_up=old.runner_up if args.runner_up is None else args.runner_up == "on",
-    )
-    source = {"recertified": str(path), "sha256": file_hash(path)}
-    source |= {key: getattr(old, key) for key in ("alpha", "bound", "runner_up")}
-    history = [*manifest.history, source | {"method": manifest.method}]
-    new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
-    again = [_again(row, scheme, procedure) for row in rows]
-    write(args.out, new, again, lock=args.lock == "flock")
+    manifest, rows = _under_rule(args) if args.rule is not None else _by_scheme(args)
+    write(args.out, manifest, rows)
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
 
 
-def _scheme(
-    args: argparse.Namespace, path: Path, manifest: Manifest, rows: Sequence[Row]
-) -> Scheme:
+def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
+    """The certificates of the file's scheme by other numbers."""
+    if len(args.files) > 1:
+        raise ValueError(f"several files need --rule; got {len(args.files)}")
+    path, manifest, rows = _runs.read(*args.files)
+    scheme = _scheme(args, path, manifest)
+    for row in rows:
+        if row.norm != scheme.norm:
+            raise ValueError(
+                f"{path}: norm of input {row.idx} is {row.norm}, {scheme.norm} by method "
+                f"{scheme.name}"
+            )
+    old = manifest.procedure
+    procedure = _options.procedure(
+        **old.to_dict()
+        | ({} if args.alpha is None else {"alpha": args.alpha})
+        | ({} if args.bound is None else {"bound": args.bound})
+        | ({} if args.runner_up is None else {"runner_up": args.runner_up == "on"})
+    )
+    changed = {name: getattr(old, name) for name in ("alpha", "bound", "runner_up")}
+    source = {**_source(path), **changed, "method": manifest.method}
+    history = [*manifest.history, source]
+    new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
+    return new, [_again(row, scheme, procedure) for row in rows]
+
+
+def _again(row: Row, scheme: Scheme, procedure: Procedure) -> Row:
+    certificate = certify_evidence(scheme, row.sigma, row.select, row.counts, procedure, row.idx)
+    again = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
+    return replace(again, time=row.time)
+
+
+def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
     """The scheme whose radii are computed, of the classifier that was sampled."""
     name = manifest.method
     if not isinstance(name, str):
         raise ValueError(f"the manifest of {path} is damaged: method must be text; got {name!r}")
-    if args.method is not None and _options.is_code(args.method):
-        scheme = _by_code(args, path, manifest)
-    elif args.method not in (None, name):
+    if _options.is_code(args.method):
+        return _by_code(args, path, manifest)
+    if args.method not in (None, name):
         raise ValueError(
             f"--method {args.method} certifies another classifier than {path}, which is of method "
             f"{shown(name)}"
         )
-    elif name in METHODS:
-        try:
-            scheme = METHODS[name].from_parameters(manifest.parameters)
-        except ValueError as error:
-            raise ValueError(f"the manifest of {path} is damaged: {error}") from None
-        scheme.scope = manifest.scope
-    else:
+    if name not in METHODS:
         code = manifest.parameters.get("code", {})
         spec = code.get("spec", "MODULE:CALLABLE") if isinstance(code, Mapping) else code
         raise ValueError(
             f"{path} is of method {shown(name)}, which rsbounds doesn't know: give the code that "
             f"returned its scheme, as --method {shown(spec)}"
         )
-    for row in rows:
-        if row.norm != scheme.norm:
-            raise ValueError(
-                f"{path}: norm of input {row.idx} is {row.norm}, {scheme.norm} by method {name}"
-            )
+    try:
+        scheme = METHODS[name].from_parameters(manifest.parameters)
+    except ValueError as error:
+        raise ValueError(f"the manifest of {path} is damaged: {error}") from None
+    scheme.scope = manifest.scope
     return scheme
 
 
 def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
     """The scheme that code returns, which must be the file's."""
-    known, what = manifest.parameters, f"--method {args.method}"
-    dim = DIMENSION.one("parameters.dim", known["dim"]) if "dim" in known else 1
-    found = _build.by_code(args.method, args.method_args, math.ceil(dim), "slack" in known)
-    if isinstance(found, composite.Rule):
+    stated, what = manifest.parameters, f"--method {args.method}"
+    dim = DIMENSION.one("parameters.dim", stated["dim"]) if "dim" in stated else 1
+    scheme = _build.by_code(args.method, args.method_args, math.ceil(dim), "slack" in stated)
+    if isinstance(scheme, Rule):
         raise ValueError(f"{what} returns a rule: give it as --rule RULE.json")
-    own = {k: v for k, v in found.parameters.items() if k != "code" or "code" in known}
-    scope = found.scope if found.name in METHODS else manifest.scope
-    again = replace(manifest, method=found.name, scope=scope, parameters=own)
+    own = {k: v for k, v in scheme.parameters.items() if k != "code" or "code" in stated}
+    scope = scheme.scope if scheme.name in METHODS else manifest.scope
+    again = replace(manifest, method=scheme.name, scope=scope, parameters=own)
     if differences := manifest.differences(again.normal()):
-        raise ValueError(f"{what} is not what {path} was made with: {'; '.join(differences)}")
-    return found
+        raise ValueError(
+            f"{what} is not what {path} was made with: {'; '.join(differences.values())}"
+        )
+    return scheme
 
 
-def _under_rule(args: argparse.Namespace) -> int:
+def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     """The certificates of a decision list from one run for each of its noise levels."""
     if args.bound or args.method or args.runner_up:
         raise ValueError("--bound, --method and --runner-up have no meaning with --rule")
     rule = _build.read_rule(args.rule)
     runs = _runs.by_level(args.files)
-    missing = [sigma for sigma in rule.sigmas if sigma not in runs]
-    if missing:
+    if missing := [sigma for sigma in rule.sigmas if sigma not in runs]:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")
     stages = [runs[sigma] for sigma in rule.sigmas]
-    first = stages[0][1]
+    first = stages[0].manifest
     for path, manifest, _ in stages[1:]:
         same = replace(manifest, parameters=first.parameters, probe=first.probe, model=first.model)
-        found = first.differences(same)
-        if found:
-            raise ValueError(f"{path} is not of the run of {stages[0][0]}: {'; '.join(found)}")
+        if differences := first.differences(same):
+            raise ValueError(
+                f"{path} is not of the run of {stages[0].path}: {'; '.join(differences.values())}"
+            )
     alpha = first.procedure.alpha if args.alpha is None else args.alpha
-    procedure = replace(first.procedure, alpha=alpha, bound="clopper-pearson", runner_up=True)
-    tables = [{row.idx: row for row in rows} for _, _, rows in stages]
-    common = sorted(set.intersection(*map(set, tables)))
-    rows = [_listed(rule, [table[i] for table in tables], first.procedure.n, alpha) for i in common]
-    sources = [{"recertified": str(path), "sha256": file_hash(path)} for path, _, _ in stages]
-    model = {"stages": [manifest.model for _, manifest, _ in stages]}
+    numbers = {"alpha": alpha, "bound": "clopper-pearson", "runner_up": True}
+    procedure = _options.procedure(**first.procedure.to_dict() | numbers)
+    rows = [_runs.listed(rule, own, procedure.n, alpha) for own in _runs.common(stages)]
     new = replace(
         first,
-        model=model,
+        model={"stages": [stage.manifest.model for stage in stages]},
         method="composite",
         scope=COMPOSITE,
         parameters={"rule": rule.to_dict()},
         procedure=procedure,
         probe={},
-        history=[*first.history, *sources],
+        history=[*first.history, *(_source(stage.path) for stage in stages)],
     )
-    write(args.out, new, rows, lock=args.lock == "flock")
-    print(f"{args.out}: {len(rows)} rows certified again")
-    return 0
+    return new, rows
 
 
-def _listed(rule: composite.Rule, rows: list[Row], n: int, alpha: float) -> Row:
-    width = max([rule.least_classes, *(len(c) for r in rows for c in (r.select, r.counts))])
-    select, counts = (
-        [[*c, *[0] * (width - len(c))] for c in each]
-        for each in ([r.select for r in rows], [r.counts for r in rows])
-    )
-    found = composite.certify_counts(rule, select, counts, n, alpha)
-    first, seconds = rows[0], sum(row.seconds for row in rows)
-    extra = further(found)
-    return Row.of(first.idx, first.label, found, seconds, input=first.input, extra=extra)
-
-
-def _again(row: Row, scheme: Scheme, procedure: Procedure) -> Row:
-    certificate = certify_evidence(scheme, row.sigma, row.select, row.counts, procedure, row.idx)
-    made = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
-    return replace(made, time=row.time)
+def _source(path: Path) -> dict[str, Any]:
+    return {"recertified": str(path), "sha256": file_hash(path)}

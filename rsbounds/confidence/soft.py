@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, choice, real
+from rsbounds._numerics.checks import Array, choice, operand
 from rsbounds._numerics.rounding import EPS, round_up
-from rsbounds._numerics.scores import ndtri
 from rsbounds._numerics.search import Accepted, bisect
 from rsbounds.confidence.counts import End, score
 from rsbounds.confidence.histogram import ScoreHistogram
@@ -44,8 +43,8 @@ def soft_lower_bound(
     Returns
     -------
     float
-        A value that is at most the exact bound for the scores: they are rounded down to
-        their cells' edges and the arithmetic is rounded down (1e-9 relative in 1 - p).
+        At most the exact bound for the scores: they are rounded down to their cells' edges
+        and the arithmetic is rounded down (1e-9 relative in 1 - p).
 
     Raises
     ------
@@ -71,35 +70,17 @@ def soft_lower_bound(
     hoeffding     0.8475
     betting       0.8967
     """
-    found = soft_end(histogram, alpha, method)
-    return (found.z if scores else found.p)[()]
+    result = soft_end(histogram, alpha, method)
+    return (result.z if scores else result.p)[()]
 
 
 def soft_upper_bound(
     histogram: ScoreHistogram, alpha: Any, *, method: str = "chernoff", scores: bool = False
 ) -> Any:
-    """Upper confidence bound on the mean of a score in [0, 1].
+    """Upper confidence bound on the mean of a score in [0, 1], rounded up.
 
-    One minus the lower bound for 1 - score.
-
-    Parameters
-    ----------
-    histogram, alpha, method, scores
-        As in `soft_lower_bound`.
-
-    Returns
-    -------
-    float
-        A value that is at least the exact bound, as near to it as there.
-
-    Raises
-    ------
-    ValueError
-        As `soft_lower_bound`.
-
-    References
-    ----------
-    As for `soft_lower_bound`.
+    It is 1 minus the `soft_lower_bound` for 1 - score; parameters, accuracy, errors and
+    references as there.
 
     Examples
     --------
@@ -109,8 +90,8 @@ def soft_upper_bound(
     >>> print(f"{soft_upper_bound(h, 0.001):.6f}")
     0.006884
     """
-    found = soft_end(histogram.complement(), alpha, method)
-    return (-found.z if scores else found.q)[()]
+    result = soft_end(histogram.complement(), alpha, method)
+    return (-result.z if scores else result.q)[()]
 
 
 def soft_pair_bounds(
@@ -143,7 +124,7 @@ def soft_pair_bounds(
     Raises
     ------
     ValueError
-        As `soft_lower_bound`, whose references these are too; no other class.
+        As `soft_lower_bound`; no other class.
 
     Examples
     --------
@@ -163,57 +144,11 @@ def soft_pair_bounds(
     return (lower.z[()], z_b[()]) if scores else (lower.p[()], p_b[()])
 
 
-def soft_radius_estimate(top: ScoreHistogram, other: ScoreHistogram, sigma: Any) -> Any:
-    """Plug-in estimate of the radius of soft smoothing: **not** a certificate.
-
-    sigma/2 (Phi^-1(mean_a) - Phi^-1(mean_b)) from the sample means as used
-    to train and to compare models. For a certificate of the soft smoothed classifier put
-    `soft_pair_bounds` into `rsbounds.gaussian.radius` instead.
-
-    Parameters
-    ----------
-    top, other : ScoreHistogram
-        Scores of the top class and of the runner-up, at least one each.
-    sigma : array_like of float
-        Standard deviation of the noise, in the units of the input, > 0.
-
-    Returns
-    -------
-    float or ndarray
-        The estimate, at least 0; inf if the top scores are all 1.
-
-    Raises
-    ------
-    ValueError
-        An empty histogram, sigma not above 0.
-
-    References
-    ----------
-    R. Zhai et al., MACER: attack-free and scalable robust training via maximizing
-    certified radius, ICLR 2020, Theorem 2.
-
-    Examples
-    --------
-    >>> from rsbounds.confidence import ScoreHistogram, soft_radius_estimate
-    >>> a, b = ScoreHistogram(), ScoreHistogram()
-    >>> a.add([0.75] * 10); b.add([0.125] * 10)
-    >>> print(f"{soft_radius_estimate(a, b, 0.25):.4f}")
-    0.2280
-    """
-    sigma = real("sigma", sigma, 0.0, closed="right")
-    z_a, z_b = -_score(_deficit(top)), _score(_deficit(other.complement()))
-    return np.maximum(0.5 * sigma * (z_a - z_b), 0.0)[()]
-
-
-def _score(p: float) -> float:
-    return float(ndtri(np.asarray(p)))
-
-
 def _alpha(alpha: Any) -> float:
-    array = real("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
-    if array.ndim:
-        raise ValueError(f"alpha must be a single number; got shape {array.shape}")
-    return float(array)
+    value = operand("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
+    if value.ndim:
+        raise ValueError(f"alpha must be a single number; got shape {value.shape}")
+    return float(value)
 
 
 def soft_end(histogram: ScoreHistogram, alpha: Any, method: str) -> End:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rsbounds._numerics import threads
 from rsbounds._numerics.checks import count
 from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, shown
@@ -177,15 +176,4 @@ def prefetched(
                 raise
             return Item(i, None, data.label(i), None, str(error))
 
-    count("ahead", ahead, 1)
-    waiting: deque[Future[Item]] = deque()
-    pool = ThreadPoolExecutor(1, "rsbounds-prefetch")
-    try:
-        for i in indices:
-            waiting.append(pool.submit(read, i))
-            if len(waiting) > ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    yield from threads.ahead(read, indices, count("ahead", ahead, 1))

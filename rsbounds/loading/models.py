@@ -109,8 +109,8 @@ def load_model(
         ``timm:NAME``, ``torchvision:NAME``, ``hf:ID_OR_DIRECTORY``, ``onnx:FILE``,
         ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
     args : mapping, optional
-        Arguments of the model's constructor; ``mean`` and ``std`` replace the normalisation of
-        a named model.
+        Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
+        normalisation; ``num_classes`` and ``trust_remote_code`` are the options below.
     checkpoint : path, optional
         Weights: safetensors, or torch's with tensors alone.
     num_classes : int, optional
@@ -159,9 +159,12 @@ def load_model(
                 f"the model must be {', '.join(f'{b}:NAME' for b in _PREFIXES)}, "
                 f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
             )
+    options = dict(args or {})
+    if not own_code:
+        num_classes = options.pop("num_classes", num_classes)
+        allow_remote_code = options.pop("trust_remote_code", allow_remote_code) is True
     if num_classes is not None:
         num_classes = count("num_classes", num_classes, 2)
-    options = dict(args or {})
     named = () if own_code else ("mean", "std")
     norm = {key: options.pop(key) for key in named if key in options}
     backend = import_module(f"rsbounds.loading._{prefix}")

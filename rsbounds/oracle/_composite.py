@@ -74,8 +74,6 @@ def composite_radius(
 
         def beyond(q: Condition, c: int, side: int) -> Mpf:
             """A lower (side 1) or upper (-1) bound of the coordinate of c, less the threshold."""
-            if q["kind"] == "value":
-                return exact(values[q["stage"]]) - exact(q["threshold"])
             k = counts[q["stage"]]
             if k is None:
                 raise ValueError(f"counts must hold stage {q['stage']}; got None")

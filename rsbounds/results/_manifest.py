@@ -157,8 +157,8 @@ class Manifest:
         place, rest = divmod(index, int(self.data.get("skip", 1)))
         return not rest and 0 <= place < count and place % size == rank
 
-    def differences(self, other: Manifest) -> list[str]:
-        """What is otherwise in ``other``, a line for each entry that rows depend on.
+    def differences(self, other: Manifest) -> dict[str, str]:
+        """Entries that rows depend on and that ``other`` has otherwise: name -> in words.
 
         Where both keep a probe, the model's source is not compared: behaviour counts.
         """
@@ -167,11 +167,12 @@ class Manifest:
         for key in self.probe.keys() ^ other.probe.keys():  # of other inputs, or of none
             ignored.add(f"probe.{key}")
         keys = [key for key in sorted({*a, *b} - ignored) if not _same(a.get(key), b.get(key))]
-        said = [key for key in keys if not key.startswith("probe.")] or keys  # what explains them
-        return [
-            f"{key} was {json.dumps(a.get(key))} and is now {json.dumps(b.get(key))}"
-            for key in said
-        ]
+        # another probe follows from any other difference
+        keys = [key for key in keys if not key.startswith("probe.")] or keys
+        return {
+            key: f"{key} was {json.dumps(a.get(key))} and is now {json.dumps(b.get(key))}"
+            for key in keys
+        }
 
     def _compared(self) -> dict[str, Any]:
         entries = replace(self, data={k: v for k, v in self.data.items() if k != "inputs"})

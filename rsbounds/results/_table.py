@@ -13,9 +13,8 @@ import numpy as np
 
 from rsbounds._numerics import checks as _checks
 from rsbounds._numerics.checks import Array
-from rsbounds.results._marks import marked
+from rsbounds.results._compare import NAMES, UNKNOWN, marked, terms
 from rsbounds.results._results import Results
-from rsbounds.results._terms import NAMES, UNKNOWN, terms
 from rsbounds.results._text import plain, truncated
 
 STYLES = ("text", "markdown", "csv")
@@ -45,9 +44,9 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     Returns
     -------
     dict
-        file, count, missing, clean, abstain, acr, certified (radius as text -> accuracy),
-        scopes, norm, alpha, n, bound (as text), note. Without rows the shares are None;
-        an infinite ACR is "inf".
+        file, count, missing (indices), rate (rows a second of one worker), clean, abstain, acr,
+        certified (radius as text -> accuracy), scopes, norm, alpha, n, bound (as text), notes.
+        Without rows the shares are None; an infinite ACR is "inf".
 
     Examples
     --------
@@ -60,14 +59,15 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     return {
         "file": file.name,
         "count": len(file.rows),
-        "missing": len(file.missing()),
+        "missing": file.missing(),
+        "rate": plain(file.rate()),
         "clean": plain(file.clean_accuracy()),
         "abstain": plain(file.abstention()),
         "acr": plain(file.average_radius()),
         "certified": dict(zip(map(str, at), held, strict=True)),
         "scopes": file.scopes(),
         **{name: None if text == UNKNOWN else text for name, text in terms(file).items()},
-        "note": file.note,
+        "notes": file.notes(),
     }
 
 
@@ -107,7 +107,7 @@ def table(
 
     Examples
     --------
-    >>> from rsbounds.report import Results, Row
+    >>> from rsbounds.results import Results, Row, table
     >>> run = Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),
     ...                       Row(1, 2, -1, 0.0, False, "fixed noise")))
     >>> print(table([run], [0, 0.5]))

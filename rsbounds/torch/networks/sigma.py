@@ -12,17 +12,17 @@ from rsbounds import schemes
 from rsbounds._numerics.checks import real
 from rsbounds.schemes import Scheme
 from rsbounds.torch.networks import _rounding
-from rsbounds.torch.networks._frozen import frozen
+from rsbounds.torch.networks._trust import frozen, settle
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 
 __all__ = ["SigmaNetwork"]
 
 
 class SigmaNetwork(nn.Module):
-    """sigma(x) = relu(h(x)) + sigma_min.
+    """A noise level that follows the input: sigma(x) = relu(h(x)) + sigma_min.
 
     Train it under ``torch.nn.utils.parametrizations.spectral_norm`` to keep its constant small;
-    certificates never rest on that, but on :func:`lipschitz_upper_bound`.
+    certificates never use that norm, but :func:`lipschitz_upper_bound`.
 
     Parameters
     ----------
@@ -30,11 +30,6 @@ class SigmaNetwork(nn.Module):
         Maps a batch to one number for each input, shape (n,) or (n, 1).
     sigma_min : float
         Lower bound of the noise level, > 0, in the input's unit.
-
-    Raises
-    ------
-    ValueError
-        If ``sigma_min`` isn't a positive finite number.
 
     References
     ----------
@@ -65,7 +60,7 @@ class SigmaNetwork(nn.Module):
         return level
 
     def lipschitz_upper_bound(self) -> float:
-        """The proven bound of this network's Lipschitz constant; it must be in eval mode."""
+        """The proven bound of this network's Lipschitz constant, in eval mode."""
         return lipschitz_upper_bound(self.h)
 
     @property
@@ -78,24 +73,12 @@ class SigmaNetwork(nn.Module):
         return frozen(self)
 
     def rounding(self) -> float:
-        """How far float64 arithmetic may take sigma(x) from the real function, on the grid.
+        """How far float64 arithmetic may take sigma(x) from the exact function, on the grid.
 
-        A bound for every x on the grid of 1/255 in [0, 1], given as whole numbers over 255, and
-        for every order of the sums. It grows with the sums of the weights' sizes, layer by layer.
-
-        Returns
-        -------
-        float
-            In the input's unit.
-
-        Raises
-        ------
-        ValueError
-            If there is no proven Lipschitz bound for ``h``, or none of its rounding.
-
-        References
-        ----------
-        The theory page on sound noise.
+        In the input's unit. It bounds the error for every x on the grid of 1/255 in [0, 1], given
+        as whole numbers over 255, and for every order of the sums, and grows with the sums of the
+        weights' sizes, layer by layer: see the theory page on sound noise. ValueError if ``h`` has
+        no proven Lipschitz bound or a layer has no bound of its rounding.
 
         Examples
         --------
@@ -105,14 +88,16 @@ class SigmaNetwork(nn.Module):
         True
         """
         network = self.frozen()
-        _rounding.settle(network)
-        lipschitz_upper_bound(network)  # refuses what computes something else than its kind
+        settle(network)
+        lipschitz_upper_bound(network)  # refuses hooks and overrides
         return _rounding.level(network, _rounding.UNIT)
 
     def scheme(self, dim: float, *, sound: bool = False) -> Scheme:
         """The scheme that certifies smoothing by this network's noise level, as it is now.
 
         Levels and bound come from one copy in float64.
+
+        ValueError if ``h`` has no proven bound.
 
         Parameters
         ----------
@@ -121,20 +106,11 @@ class SigmaNetwork(nn.Module):
         sound : bool
             For sound noise: levels at the inputs' points of the grid of 1/255, in [0, 1], and
             radii that allow for :meth:`rounding`.
-
-        Returns
-        -------
-        Scheme
-
-        Raises
-        ------
-        ValueError
-            If there is no proven bound for ``h``, or an argument is out of its domain.
         """
         network = self.frozen()
         rounding = None
         if sound:
-            _rounding.settle(network)
+            settle(network)
             rounding = SigmaNetwork.rounding(network)
         lip, floor = lipschitz_upper_bound(network), self.sigma_min
         level = partial(SigmaNetwork.level_at, network)
