@@ -57,11 +57,8 @@ def test_results_do_not_depend_on_the_caller_s_precision() -> None:
         lambda: oracle.ndtri("0.9", dps=40),
         lambda: oracle.ball_score(3.0, 5, 2.0, dps=40),
         lambda: oracle.ball_offset(1.0, 5, 2.0, dps=40),
-        lambda: oracle.ncx2_isf_exp(-40.0, 5, 2.0, dps=40),
         lambda: oracle.worst_score(0.3, 1.1, 0.5, 0.49, 5, dps=40),
-        lambda: oracle.lipschitz_ratio(0.3, 5, dps=40)[1],
         lambda: oracle.lipschitz_constant(5, 0.3, 0.7, -0.3, dps=40),
-        lambda: oracle.ratio_threshold(0.3, 5, dps=40),
         lambda: oracle.gaussian_radius("0.3", "0.7", dps=40),
         lambda: oracle.anisotropic_radius("0.3", ["0.7", "0.2"], norm=3, dps=40),
         lambda: oracle.laplace_radius("0.3", "0.7", dps=40),
@@ -146,7 +143,7 @@ def test_central_tails_are_those_of_arb(df: float, x: float, method: str) -> Non
 
 def test_the_two_methods_agree() -> None:
     rng = random.Random(11)
-    for _ in range(20):
+    for _ in range(12):
         dim = 10 ** rng.uniform(0, 3)
         s = rng.choice([0.0, 10 ** rng.uniform(-3, 1.8)])
         rho = math.sqrt(s * s + dim) * (1 + rng.uniform(-0.9, 2) / math.sqrt(dim / 4 + 1))

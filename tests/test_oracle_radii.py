@@ -126,10 +126,9 @@ def test_integrated_radius_without_slope_is_the_fixed_noise_radius() -> None:
 
 
 def test_ratio_threshold() -> None:
-    printed = [".9678011129644028", ".9418172702020886", ".9229751419090014", ".9053886677354021"]
-    for q, expected in zip((".1", ".01", ".001", ".00007"), printed, strict=True):
-        assert close(oracle.ratio_threshold(-oracle.ndtri(q), 784), expected, 1e-15)
-    assert oracle.ratio_threshold(oracle.ndtri(".1"), 784) > 1
+    for q, printed in ((".1", ".9678011129644028"), (".00007", ".9053886677354021")):
+        assert close(oracle.ratio_threshold(-oracle.ndtri(q), 784), printed, 1e-15)
+    assert oracle.ratio_threshold(oracle.ndtri(".1"), 4) > 1
 
 
 def test_fixed_noise_radii() -> None:

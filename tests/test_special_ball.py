@@ -154,20 +154,16 @@ def test_where_the_score_leaves_the_central_branch() -> None:
 # --- ends of the domain -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("s", [0.0, 5e-324, 1e-160, 1e15, 9.9e59])
-def test_extreme_arguments(s: float) -> None:
-    for dim in (1.0, math.nextafter(1, 2), 123456.789):
+@pytest.mark.parametrize(
+    "dim",
+    [1.0, math.nextafter(1, 2), *(pytest.param(d, marks=pytest.mark.slow) for d in (123e3, 1e8))],
+)
+def test_extreme_arguments(dim: float) -> None:
+    for s in (0.0, 5e-324, 1e-160, 1e15, 9.9e59):
         for z in (-30.0, -1e-3, 37.0):
             u = ball_offset(z, dim, s)
             if s + u > 1e-150:
                 assert_score(u, dim, s)
-
-
-@pytest.mark.slow
-def test_the_largest_dimension() -> None:
-    for s in (0.0, 1e-160, 1e15, 9.9e59):
-        for z in (-30.0, 2.0, 37.0):
-            assert_score(ball_offset(z, 1e8, s), 1e8, s)
 
 
 def test_half_spaces() -> None:
@@ -208,7 +204,7 @@ def test_every_sign_of_zero_gives_the_same() -> None:
 # --- properties ---------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(z=Z, dim=DIM, s=S)
 def test_the_error_stays_within_its_bound(z: float, dim: float, s: float) -> None:
     u = float(ball_offset(z, dim, s))
@@ -273,7 +269,7 @@ def test_steps_above_the_bound_are_never_inverted(s: float) -> None:
 # --- last bits --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [1.0, 3.5, 784.0, 150528.0])
+@pytest.mark.parametrize("dim", [1.0, 784.0])
 def test_scores_to_half_a_unit_from_four_on(dim: float) -> None:
     for s in (0.0, 0.3, 30.0, 1e5):
         for z in (-37.0, -12.3, -4.5, 4.5, 9.1, 33.0):
@@ -289,7 +285,7 @@ def test_offsets_to_a_unit() -> None:
     """Where the score is at least 1: nearer to 0 its absolute error decides."""
     for dim in (1.5, 784.0):
         for s in (0.0, 2.0, 1e4):
-            for z in (-20.0, -1.1, 3.4, 36.0):
+            for z in (-20.0, -1.1, 3.4):
                 value = ball_offset(z, dim, s)
                 unit = max(np.spacing(abs(value)), np.spacing(abs(z)))
                 error = difference(value, oracle.ball_offset(z, dim, s, dps=30))

@@ -93,7 +93,7 @@ def test_a_radius_smaller_than_a_double_squared() -> None:
     assert special.marcum_q(2, 3.0, 1e-200) == 1
 
 
-@pytest.mark.parametrize("m", [5e-301, 1e-10, 0.1, 0.4999])
+@pytest.mark.parametrize("m", [pytest.param(5e-301, marks=pytest.mark.slow), 1e-10, 0.1, 0.4999])
 def test_small_orders(m: float) -> None:
     for a in (0.0, 1e-3, 2.0, 30.0):
         for b in (1e-200, 1e-3, 1.3, 5.1, 33.0):

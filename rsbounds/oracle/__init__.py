@@ -46,8 +46,12 @@ from rsbounds.oracle._envelope import (
     worst_score,
 )
 from rsbounds.oracle._fixed import anisotropic_radius, gaussian_radius, laplace_radius
-from rsbounds.oracle._lipschitz import integrated_radius, lipschitz_constant, lipschitz_ratio
-from rsbounds.oracle._lipschitz_base import base_radius
+from rsbounds.oracle._lipschitz import (
+    base_radius,
+    integrated_radius,
+    lipschitz_constant,
+    lipschitz_ratio,
+)
 from rsbounds.oracle._ncx2 import (
     ball_offset,
     ball_score,

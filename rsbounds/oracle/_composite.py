@@ -21,20 +21,14 @@ def list_radius(
     rule: Mapping[str, Any],
     scores: Sequence[Sequence[Real]],
     cls: int,
-    values: Sequence[Real] = (),
     *,
     dps: int = 30,
 ) -> Mpf:
-    """The radius of a class from exact class probabilities, their scores in rows by level.
-
-    ``values`` has the deterministic functions' values over their Lipschitz constants.
-    """
+    """The radius of a class from exact class probabilities, their scores in rows by level."""
     with mp.workdps(dps + GUARD):
         z = [[exact(v) for v in row] for row in scores]
 
         def value(q: Condition, c: int) -> Mpf:
-            if q["kind"] == "value":
-                return exact(values[q["stage"]])
             sigma, row = exact(rule["sigmas"][q["stage"]]), z[q["stage"]]
             if q["kind"] == "score":
                 return sigma * row[c]
@@ -60,7 +54,6 @@ def composite_radius(
     counts: Sequence[Sequence[int] | None],
     n: int,
     alpha: Real,
-    values: Sequence[Real] = (),
     *,
     dps: int = 20,
 ) -> Mpf:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from mpmath import mp
 
 from rsbounds.oracle._normal import (
@@ -10,6 +12,7 @@ from rsbounds.oracle._normal import (
     Real,
     exact,
     log_complement,
+    log_ndtr,
     ndtr,
     ndtri_exp,
     rounded,
@@ -140,3 +143,51 @@ def _beta_below(a: Mpf, b: Mpf, x: Mpf, y: Mpf) -> Mpf:
         total += term
         j += 1
     return x**a * y**b / a * total
+
+
+def bound_excess(
+    bound: str, count: int, n: int, z: Real, alpha: Real, u: Real | None = None, *, dps: int = 20
+) -> Mpf:
+    """A number that is positive exactly where z is above the lower bound's score at level alpha.
+
+    ``bound`` is a key of ``BOUNDS``, z the score of a claimed lower bound after ``count``
+    successes in n trials, u the uniform number of a randomized bound.
+    """
+    with mp.workdps(dps + GUARD):
+        return BOUNDS[bound](count, n, exact(z), exact(alpha), u, dps)
+
+
+def _clopper_pearson(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+    if count == 0 or z == mp.inf:
+        return -mp.log(alpha)  # probability 1
+    if z == -mp.inf:
+        return -mp.inf
+    return log_tail(count, n, z, dps) - mp.log(alpha)
+
+
+def _randomized(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+    """P(X > count) + u P(X = count) against alpha; never above what n + 1 of n + 1 would give."""
+    if u is None:
+        raise ValueError("a randomized bound needs its number u")
+    if z == -mp.inf:
+        return -mp.inf
+    log_p, log_q = log_ndtr(z, dps=dps + GUARD), log_ndtr(-z, dps=dps + GUARD)
+    weight = exact(u) * mp.exp(log_mass(count, n, log_p, log_q))
+    if count == n:
+        return max(mp.log(weight), (n + 1) * log_p) - mp.log(alpha)
+    above = alpha * mp.exp(_clopper_pearson(count + 1, n, z, alpha, None, dps))
+    return mp.log(above + weight) - mp.log(alpha)
+
+
+def _anytime(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+    if z == -mp.inf:
+        return -mp.inf
+    return -mp.log(alpha) - log_wealth(count, n, z, dps=dps)
+
+
+#: The evaluation of each confidence bound on counts that rows can name.
+BOUNDS: Mapping[str, Callable[[int, int, Mpf, Mpf, Real | None, int], Mpf]] = {
+    "clopper-pearson": _clopper_pearson,
+    "randomized": _randomized,
+    "anytime": _anytime,
+}

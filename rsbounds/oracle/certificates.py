@@ -22,12 +22,12 @@ from typing import Any
 from mpmath import mp
 
 from rsbounds.oracle._composite import composite_radius
+from rsbounds.oracle._confidence import BOUNDS, bound_excess
 from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
 from rsbounds.oracle._fixed import gaussian_radius
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact
-from rsbounds.oracle._tails import BOUNDS, binomial_excess, bound_excess, bound_score
 
-__all__ = ["BOUNDS", "METHODS", "binomial_excess", "bound_excess", "bound_score", "excess"]
+__all__ = ["BOUNDS", "METHODS", "bound_excess", "excess"]
 
 Parameters = Mapping[str, Any]
 Scores = tuple[Mpf, Mpf | None]
