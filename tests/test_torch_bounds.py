@@ -324,14 +324,14 @@ print(first, time.process_time() - begin, bound)
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_wide_convolution_is_quick_whatever_the_threads(threads):
-    """Processor seconds: .5, and 41 with a pool of threads that spins; 2 leave room."""
+    """Processor seconds: .5, and 41 with a pool of threads that spins; 10 leave room."""
     env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
     done = subprocess.run(
         [sys.executable, "-c", WIDE], env=env, capture_output=True, text=True, check=True
     )
     first, again, bound = map(float, done.stdout.split())
-    assert first < 2.0
-    assert again < 0.1
+    assert first < 10.0
+    assert again < max(0.1, first / 3)
     assert 1.0 < bound < 2.0
 
 
