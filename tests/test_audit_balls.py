@@ -14,9 +14,9 @@ from scipy.special import ndtri
 
 from rsbounds import oracle
 from rsbounds.audit._balls import ball, bits
+from rsbounds.audit._binomial import PRECISION, beta, normal, tail
 from rsbounds.audit._bounds import proved
 from rsbounds.confidence import BOUNDS
-from rsbounds.confidence._rigorous import PRECISION, beta, normal, tail
 from rsbounds.oracle import certificates
 from rsbounds.special import ball_offset
 

@@ -328,7 +328,7 @@ def test_a_model_that_fails_halfway_keeps_the_rows(work, capsys):
 
 
 def test_a_resumed_run_counts_all_rows(work, capsys, monkeypatch):
-    monkeypatch.setattr("rsbounds.certify._tally.Tally.FIRST", 3)
+    monkeypatch.setattr("rsbounds.certify._progress.Tally.FIRST", 3)
     assert main(arguments(max=5)) == 0
     assert "certify: first 3 inputs: base accuracy" in capsys.readouterr().err
     notes = []

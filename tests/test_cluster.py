@@ -14,7 +14,7 @@ import pytest
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.certify import ArraySampler
-from rsbounds.certify._machine import machine
+from rsbounds.certify._work import machine
 from rsbounds.cluster import Processes, Ray
 from rsbounds.cluster._processes import _visible
 from rsbounds.cluster._ray import Actor
@@ -134,7 +134,7 @@ def test_an_actor_sees_the_gpus_that_ray_gives_it(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "ray", Gpus)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    Actor(".", build)
+    Actor(build)
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "2,GPU-a"
 
 

@@ -110,12 +110,12 @@ def test_waiting_for_room_is_said(monkeypatch):
     monkeypatch.setattr(_ray, "_connected", lambda address, cpus: Cluster())
     monkeypatch.setattr(_ray, "Actors", lambda ray, count, options, member: count)
     with pytest.warns(UserWarning, match=r"1 CPUs and 1 GPUs; got 4 and 0: the run waits"):
-        assert _ray.Ray(print, "head:6379", count=3, gpus=1)._begun(()) == 3
-    with pytest.raises(ValueError, match="--workers N waits until there is"):
-        _ray.Ray(print, "head:6379", gpus=1)._begun(())
+        assert _ray.Ray(print, "head:6379", count=3, gpus=1)._begun(None) == 3
+    with pytest.raises(ValueError, match="--processes N waits until there is"):
+        _ray.Ray(print, "head:6379", gpus=1)._begun(None)
     with pytest.raises(ValueError, match="has no room for a worker of 1 CPUs and 64 GPUs"):
-        _ray.Ray(print, "local", count=2, gpus=64)._begun(())  # this machine has all it will have
-    assert _ray.Ray(print, "head:6379")._begun(()) == 4
+        _ray.Ray(print, "local", count=2, gpus=64)._begun(None)  # this machine has all it will have
+    assert _ray.Ray(print, "head:6379")._begun(None) == 4
 
 
 def test_an_address_that_does_not_answer_is_one_line(work):

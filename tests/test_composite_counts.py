@@ -66,17 +66,6 @@ def test_one_level_is_the_pair_and_cohen():
     assert found.z_b == -found.z_a
 
 
-def test_never_above_the_radius_of_the_truth_but_for_its_level():
-    """At alpha = 1e-6 none of these may err."""
-    rng = np.random.default_rng(3)
-    for _ in range(150):
-        rule = RULES[rng.integers(len(RULES))]
-        p, select, counts = draw(rng, rule, 50, 2000)
-        found = certify_counts(rule, select, counts, 2000, 1e-6)
-        if found.predict != ABSTAIN:
-            assert found.radius <= radius(rule, ndtri(p), found.predict)
-
-
 class Recorder:
     """A sampler with fixed class probabilities at each level, that remembers its draws."""
 
@@ -175,29 +164,29 @@ def test_level_of_the_whole_procedure():
 
 
 TWO = Rule([1.0, 0.5], [[Cond("score", 0, 0.0)], [Cond("score", 1, 0.0)]])
-CASES = {
-    # both items within reach: the radius through either is near the other's
-    (0, 1): ([[0.7, 0.3], [0.85, 0.15]], [[0.5, 0.5], [0.6, 0.4]]),
-    (1,): ([[0.4, 0.6], [0.9, 0.1]],),
-    (0,): ([[0.7, 0.3], [0.5, 0.5]],),
-}
+NEAR = [[0.7, 0.3], [0.85, 0.15]], [[0.5, 0.5], [0.6, 0.4]]  # the radii through both items
+THREE = [[0.4, 0.3, 0.3], [0.5, 0.3, 0.2]], [[0.6, 0.2, 0.2], [0.4, 0.3, 0.3]]
 
 
-@pytest.mark.parametrize("items", CASES)
-@pytest.mark.parametrize("n", [10, 25, pytest.param(60, marks=pytest.mark.slow)])
-def test_level_of_lists_of_two_classes(items, n):
-    chosen = replace(plan(TWO, [[9, 1], [9, 1]]), cls=0, items=items)
-    found = radii(TWO, chosen, n, 0.1, 2)
-    for p in CASES[items]:
-        assert level(TWO, p, n, found) <= 0.1
-
-
-@pytest.mark.parametrize(("items", "n"), [((0,), 5), ((1,), 5), ((0, 1), 6)])
-def test_level_of_lists_with_margins_of_three_classes(items, n):
-    chosen = replace(plan(CASCADE, [[6, 2, 2], [6, 2, 2]]), cls=0, items=items)
-    found = radii(CASCADE, chosen, n, 0.2, 3)
-    for p in ([[0.4, 0.3, 0.3], [0.5, 0.3, 0.2]], [[0.6, 0.2, 0.2], [0.4, 0.3, 0.3]]):
-        assert level(CASCADE, p, n, found) <= 0.2
+@pytest.mark.parametrize(
+    ("rule", "items", "n", "truths"),
+    [
+        (TWO, (0, 1), 25, NEAR),
+        pytest.param(TWO, (0, 1), 60, NEAR, marks=pytest.mark.slow),
+        (TWO, (1,), 25, ([[0.4, 0.6], [0.9, 0.1]],)),
+        (TWO, (0,), 25, ([[0.7, 0.3], [0.5, 0.5]],)),
+        (CASCADE, (0,), 5, THREE),
+        (CASCADE, (1,), 5, THREE),
+        (CASCADE, (0, 1), 6, THREE),
+        pytest.param(CASCADE, (0, 1), 8, THREE, marks=pytest.mark.slow),
+    ],
+)
+def test_level_by_enumeration(rule, items, n, truths):
+    select = [[9, 1], [9, 1]] if rule is TWO else [[6, 2, 2], [6, 2, 2]]
+    chosen = replace(plan(rule, select), cls=0, items=items)
+    found = radii(rule, chosen, n, 0.1, len(select[0]))
+    for p in truths:
+        assert level(rule, p, n, found) <= 0.1
 
 
 def test_an_item_out_of_reach_takes_no_alpha():

@@ -124,13 +124,13 @@ def test_memory_measures_in_l2_alone():
     """Balls in l_inf, 1.5 apart in that norm and 15 in l2, overlapped."""
     memory, far = Memory(), replace(CERTIFIED, radius=1.0, norm=float("inf"))
     for _ in range(2):
-        with pytest.raises(ValueError, match="found must have an l2 radius: norm must be 2; got"):
+        with pytest.raises(ValueError, match="certificate must have an l2 radius; got"):
             memory.correct(np.zeros(100), far)
         memory.correct(np.zeros(100), CERTIFIED)
 
 
 def test_memory_does_not_make_another_packages_theory_valid():
-    with pytest.raises(ValueError, match="found must be valid for one input's noise"):
+    with pytest.raises(ValueError, match="certificate must be valid for one input's noise"):
         Memory().correct([0.0], replace(CERTIFIED, scope=ANOTHERS))
 
 

@@ -79,11 +79,6 @@ def sigma_networks(bench: Bench) -> list[Price]:
     return found
 
 
-def radius_of(z_a: float, sigma: float, z_b: float, **how: Any) -> float:
-    """The radius of another theorem for the same noise level."""
-    return float(lipschitz.radius_of_scores(z_a, sigma, score_b=z_b, **how))
-
-
 def still_row(bench: Bench, net: nn.Module, sigma: float) -> Row:
     return bench.under(f"its mean level, {sigma:.3f}", net, schemes.gaussian(sigma))
 

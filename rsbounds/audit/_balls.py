@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from rsbounds.confidence._rigorous import normal
+from rsbounds.audit._binomial import normal
 
 Arb = Any  # flint.arb: python-flint is loaded only where something is proved
 

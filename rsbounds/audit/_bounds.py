@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import inf
 
 from rsbounds.audit._balls import Arb, Event, event
-from rsbounds.confidence._rigorous import PRECISION, beta, tail
+from rsbounds.audit._binomial import PRECISION, beta, tail
 
 
 def _clopper_pearson(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rsbounds.audit._balls import Arb, event
+from rsbounds.audit._binomial import PRECISION, tail
 from rsbounds.composite import Cond, Plan, Rule
 from rsbounds.confidence import lower_bound
-from rsbounds.confidence._rigorous import PRECISION, tail
 
 Counts = Sequence[int]
 

@@ -91,8 +91,12 @@ def verify(
     >>> verify(path, data=(x, y)).findings
     ()
     """
-    import flint  # noqa: F401  (if it is missing, say so before anything is read)
-
+    try:
+        import flint  # noqa: F401
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "an audit needs python-flint; install it with: pip install python-flint"
+        ) from None
     path, jobs, rerun = Path(path), count("jobs", jobs, 1), count("rerun", rerun)
     if (rerun > 0) != (model is not None) or (data is None and (scheme or model) is not None):
         raise ValueError("rerun and model go together, and they and scheme need data")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from rsbounds._numerics.checks import count, whole
-from rsbounds.certify._progress import Progress
-from rsbounds.certify._tally import Tally
+from rsbounds.certify._progress import Progress, Tally
 from rsbounds.certify._tasks import Counts, task
 from rsbounds.certify._work import Crew, Here, Work, facts
 from rsbounds.composite import Rule
@@ -64,10 +65,8 @@ def certify_dataset(
         over several levels.
     out : path-like, optional
         The result file; its manifest is written beside it.
-    n0, n, alpha, seed, bound, runner_up
-        As in :func:`certify`.
-    target_radius : float, optional
-        Certify this radius or nothing, as :func:`certify_radius` does.
+    n0, n, alpha, seed, bound, runner_up, target_radius
+        As in :class:`Procedure`.
     skip, max : int
         Certify every ``skip``-th input, below index ``max`` (-1: all).
     shard : str
@@ -103,18 +102,21 @@ def certify_dataset(
     >>> [row.predict for row in found.rows], found.clean_accuracy()
     ([0, 1], 1.0)
     """
-    _require_place(out)
+    if out is not None:
+        _require_place(Path(out))
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("skip", skip, 1), whole("max", max, -1)
-    if out is not None and BOUNDS[bound].evidence != "counts":
+    if out is not None and BOUNDS[procedure.bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)
-    elsewhere = isinstance(model, Crew)
-    job = task(_elsewhere if elsewhere else model, scheme, procedure)
-    work: Work = Here(job, source, skip_corrupt)
-    if elsewhere:
-        work = model.begin(procedure, facts(job, source), skip_corrupt)
     selected = range(0, len(source) if max < 0 else min(max, len(source)), skip)
+    work: Work
+    if isinstance(model, Crew):
+        job = task(_elsewhere, scheme, procedure)
+        work = model.begin(procedure, facts(job, source), skip_corrupt)
+    else:
+        job = task(model, scheme, procedure)
+        work = Here(job, source, skip_corrupt)
     manifest = Manifest(
         model=dict(describe or {}),
         data={**source.identity, "skip": skip, "max": max, "inputs": len(selected)},
@@ -122,24 +124,23 @@ def certify_dataset(
         scope=job.scope,
         parameters=dict(job.parameters),
         procedure=procedure,
-        engine=dict(engine or {}),
         shard=shard,
-        versions=versions(),
-        run=dict(run or {}),
+        versions=_versions(),
     )
     indices = list(manifest.indices())
-    probe = selected[:: len(selected) // PROBES + 1]
-    probed = dict(_probed(work, probe, skip_corrupt))
-    classes = _classes(probed.values())
+    # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
+    # whether it is the model that a file was begun with.
+    probe = dict(_probed(work, selected[:: len(selected) // PROBES + 1], skip_corrupt))
+    classes = builtins.max(map(len, probe.values()), default=2**62)
     check_labels(source, classes, indices)
-    probes = {index: sparse_counts(counts) for index, counts in probed.items()}
-    machines = work.machines()  # asked for now that the model has run
+    machines = work.machines()
     manifest = replace(
         manifest,
-        probe=probes,
-        engine={**manifest.engine, **_arithmetic(machines)},
-        run={**manifest.run, "machines": machines},
+        probe={index: sparse_counts(counts) for index, counts in probe.items()},
+        engine={**(engine or {}), **_arithmetic(machines)},
+        run={**(run or {}), "machines": machines},
     )
+    corrupt: list[dict[str, Any]] = []
 
     def rows(before: Sequence[Row]) -> Iterator[Row]:
         done = {row.idx for row in before}
@@ -158,7 +159,6 @@ def certify_dataset(
             tally.add(outcome.row, outcome.alone)
             yield outcome.row
 
-    corrupt: list[dict[str, Any]] = []
     if out is None:
         return Results("", tuple(rows([])), "", manifest)
     path = Path(out)
@@ -174,23 +174,21 @@ def certify_dataset(
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 
-def _require_place(out: str | os.PathLike[str] | None) -> None:
+def _require_place(path: Path) -> None:
     """OSError now, rather than after the model has run, if no file can be there."""
-    if out is not None and Path(out).is_dir():
-        raise IsADirectoryError(21, "Is a directory", str(out))
-    if out is not None and not Path(out).parent.is_dir():
-        raise FileNotFoundError(2, "No such file or directory", str(out))
+    if path.is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(2, "No such file or directory", str(path))
 
 
-def versions() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     """Versions of the packages that rows may depend on."""
-    found = {}
+    versions = {}
     for name in ("rsbounds", "numpy", "scipy", "torch"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
 
 
 def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[tuple[str, Counts]]:
@@ -203,37 +201,32 @@ def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[
                 raise
 
 
-def _classes(probed: Iterable[Counts]) -> int:
-    """The number of the model's classes, as far as it is known."""
-    return max((len(counts) for counts in probed), default=2**62)
-
-
 def _elsewhere(x: Any, sigma: float, n: int, generator: Any) -> Any:
     raise TypeError("the model is with the workers")
 
 
 def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What rows depend on of the machines."""
-    found = [machine["tf32"] for machine in machines if "tf32" in machine]
-    if any(tf32 != found[0] for tf32 in found):
-        raise ValueError(f"workers must have the same settings of TF32; got {found}")
-    return {"tf32": found[0]} if found else {}
+    settings = [machine["tf32"] for machine in machines if "tf32" in machine]
+    if any(tf32 != settings[0] for tf32 in settings):
+        raise ValueError(f"workers must have the same settings of TF32; got {settings}")
+    return {"tf32": settings[0]} if settings else {}
 
 
 def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> None:
     """ValueError unless the model draws the counts of the most undecided row again."""
-    told = [row for row in rows if row.select and row.idx < inputs and not row.extra]
-    if not told:
+    drawn = [row for row in rows if row.select and row.idx < inputs and not row.extra]
+    if not drawn:
         return
-    row = min(told, key=lambda row: _lead(row.select))
+
+    def lead(row: Row) -> int:
+        first, second = sorted((*row.select, 0, 0))[-1:-3:-1]
+        return first - second
+
+    row = min(drawn, key=lead)
     before, again = sparse_counts(row.select), sparse_counts(work.select(row.idx))
     if again != before:
         raise ValueError(
             f"{path}: the model has changed: input {row.idx} drew the selection counts {before} "
             f"and now draws {again}; choose another output file, or --accept-change"
         )
-
-
-def _lead(counts: Sequence[int]) -> int:
-    first, second = sorted((*counts, 0, 0))[-1:-3:-1]
-    return first - second

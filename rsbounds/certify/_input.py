@@ -1,7 +1,8 @@
 """One input, from its samples to its certificate.
 
 Cohen's two phases: a few samples guess the class, fresh ones bound its probability, and the scheme
-turns the bound into a radius. Read :func:`certify_input` first, then :func:`certify_evidence`.
+turns the bound into a radius. :func:`certify_input` has the first two steps,
+:func:`certify_evidence` the rest.
 """
 
 from __future__ import annotations
@@ -102,12 +103,10 @@ def certify_radius(
 
     Parameters
     ----------
-    sampler, x, scheme, n0, seed, index, runner_up
-        As in :func:`certify`.
+    sampler, x, scheme, n0, n, seed, index, runner_up
+        As in :func:`certify`; ``n`` is the largest number of samples for estimation.
     target : float
         The radius to be certified, > 0.
-    n : int
-        Largest number of samples for estimation, >= 1.
     alpha : float
         Probability that the certificate is wrong, in (0, 1/2].
 
@@ -135,7 +134,7 @@ def certify_radius(
     >>> c.predict, c.radius, c.n < 1000
     (0, 0.5, True)
     """
-    number("target", real("target", target, 0, closed="neither", nan=False))
+    target = number("target", real("target", target, 0, closed="neither", nan=False))
     procedure = Procedure(n0, n, alpha, seed, runner_up=runner_up, target_radius=target)
     return certify_input(sampler, x, scheme, procedure, index)
 
@@ -164,13 +163,9 @@ def certify_counts(
         The noise level that was sampled, > 0.
     select, counts : array_like of int, shape (classes,)
         Class counts of the samples that choose the class and of those that bound it; trailing
-        zeros may be left out.
-    n0, n : int
-        Samples drawn for each; those missing from the counts are void.
-    alpha, bound, runner_up
-        As in :func:`certify`.
-    seed, index : int
-        Of the run; only the bound "randomized" draws from them.
+        zeros may be left out, and what is missing of n0 and n is void.
+    n0, n, alpha, seed, index, bound, runner_up
+        As in :func:`certify`; only the bound "randomized" draws from seed and index.
 
     Returns
     -------
@@ -196,24 +191,23 @@ def certify_counts(
 def certify_input(
     sampler: Sampler, x: Any, scheme: Scheme, procedure: Procedure, index: int
 ) -> Certificate:
-    """Certify one input by the numbers of a procedure."""
+    """Certify one input by the numbers of a procedure; ``index`` is as in :func:`certify`."""
     check_noise(sampler, scheme)
-    sigma = level(scheme, x)
-    selecting = stream(procedure.seed, index, Phase.SELECT)
-    estimating = stream(procedure.seed, index, Phase.ESTIMATE)
-    if procedure.target_radius is not None:
-        select = class_counts(sampler(x, sigma, procedure.n0, selecting))
-        return _up_to_a_decision(sampler, x, scheme, sigma, procedure, select, estimating)
     evidence = getattr(sampler, "evidence", "counts")
     if (needed := BOUNDS[procedure.bound].evidence) != evidence:
         raise ValueError(
             f"bound {procedure.bound!r} is on {needed}: the sampler gives {evidence} "
             "(rsbounds.sampling.SoftSampler: scores)"
         )
-    # Fresh samples bound the class: among those that chose it, it is ahead by luck, too.
-    # Both are asked for before either is read, since a GPU may still be at work on them.
-    select = sampler(x, sigma, procedure.n0, selecting)
-    estimate = sampler(x, sigma, procedure.n, estimating)
+    sigma = level(scheme, x)
+    # n0 samples guess the class, fresh ones bound its probability: among the samples that chose
+    # it the class is ahead by luck, too, and their counts would promise too much.
+    select = sampler(x, sigma, procedure.n0, stream(procedure.seed, index, Phase.SELECT))
+    fresh = stream(procedure.seed, index, Phase.ESTIMATE)
+    if procedure.target_radius is not None:
+        return _until_decided(sampler, x, scheme, sigma, procedure, class_counts(select), fresh)
+    # Both are asked for before either is read: a GPU may still be at work on the first.
+    estimate = sampler(x, sigma, procedure.n, fresh)
     if evidence == "scores":
         return _certify_scores(scheme, sigma, select, estimate, procedure)
     counts = class_counts(select), class_counts(estimate)
@@ -223,7 +217,7 @@ def certify_input(
 def certify_evidence(
     scheme: Scheme, sigma: float, select: Any, counts: Any, procedure: Procedure, index: int
 ) -> Certificate:
-    """The certificate of class counts; ``index`` matters to the bound "randomized" alone."""
+    """Certify class counts by the numbers of a procedure; only "randomized" needs ``index``."""
     number("sigma", real("sigma", sigma, 0, closed="neither", nan=False))
     select, counts = _drawn("select", select, procedure.n0), _drawn("counts", counts, procedure.n)
     bound = BOUNDS[procedure.bound]
@@ -233,20 +227,19 @@ def certify_evidence(
     first = int(counts[top]) if top < len(counts) else 0
     second = int(max(counts[:top].max(initial=0), counts[top + 1 :].max(initial=0)))
     u = None
-    if bound.name == "randomized":  # one uniform number for each input, whatever its counts
+    if bound.name == "randomized":  # the uniform number is fixed before the counts are seen
         u = 1.0 - stream(procedure.seed, index, Phase.BOUND).random()
     n, alpha, runner_up = procedure.n, procedure.alpha, procedure.runner_up
     pair = _pair(bound.name, first, second, n, alpha, runner_up, u)
-    radius = earned(scheme, sigma, pair.z_a, pair.z_b) if pair.z_a > pair.z_b else 0.0
-    void = procedure.n0 - select.sum() + n - counts.sum()
-    return _certificate(scheme, sigma, bound.name, top, pair, radius, n, select, counts, void)
+    radius = earned(scheme, sigma, pair)
+    return _certificate(scheme, sigma, procedure, top, pair, radius, n, select, counts)
 
 
 @lru_cache(maxsize=4096)
 def _pair(
     bound: str, first: int, second: int, n: int, alpha: float, runner_up: bool, u: float | None
 ) -> Pair:
-    """The bounds of the top class's count and the largest other one, each pair solved once."""
+    """The bounds of the top class's count and the largest other one: many inputs share them."""
     return BOUNDS[bound].pair([first, second], 0, n, alpha, runner_up=runner_up, u=u)
 
 
@@ -257,53 +250,50 @@ def _certify_scores(
     top = int(np.argmax([histogram.counts @ histogram.edges for histogram in select]))
     n, alpha, runner_up = procedure.n, procedure.alpha, procedure.runner_up
     pair = BOUNDS[procedure.bound].pair(estimate, top, n, alpha, runner_up=runner_up)
-    radius = earned(scheme, sigma, pair.z_a, pair.z_b) if pair.z_a > pair.z_b else 0.0
-    none = np.zeros(0, dtype=np.int64)  # mean scores have no counts
-    return _certificate(scheme, sigma, procedure.bound, top, pair, radius, n, none, none, 0)
+    radius, none = earned(scheme, sigma, pair), np.zeros(0, dtype=np.int64)
+    return _certificate(scheme, sigma, procedure, top, pair, radius, n, none, none)
 
 
-def _up_to_a_decision(
+def _until_decided(
     sampler: Sampler,
     x: Any,
     scheme: Scheme,
     sigma: float,
     procedure: Procedure,
     select: NDArray[np.int64],
-    estimating: np.random.Generator,
+    fresh: np.random.Generator,
 ) -> Certificate:
-    """Samples until the target radius is proved or out of reach, or n are drawn.
+    """Draw until the target radius is proved or out of reach, or n samples are spent.
 
-    The anytime bound holds at every number of samples at once, so it may be looked at after each
-    step and the sampling stopped by what it says.
+    The anytime bound holds at all numbers of samples at once. So it may be looked at after each
+    step, and what it says may stop the sampling.
     """
     n, alpha, runner_up = procedure.n, procedure.alpha, procedure.runner_up
     target = procedure.target_radius or 0.0
 
-    def earns(z_a: float, z_b: float) -> bool:
-        return z_a > z_b and earned(scheme, sigma, z_a, z_b) >= target
+    def reached(z_a: float, z_b: float) -> bool:
+        return z_a > z_b and earned(scheme, sigma, Pair(z_a, z_b, 0.0, 1.0)) >= target
 
     top = int(np.argmax(select))
-    counts = np.zeros_like(select)
+    counts, drawn = np.zeros_like(select), 0
     pair = Pair(-np.inf, np.inf, 0.0, 1.0)
-    drawn = 0
-    proved, hopeless = False, not earns(LARGEST, -LARGEST)
+    proved, hopeless = False, not reached(LARGEST, -LARGEST)
     while drawn < n and not proved and not hopeless:
         more = min(step(drawn), n - drawn)
-        counts = counts + class_counts(sampler(x, sigma, more, estimating))
+        counts = counts + class_counts(sampler(x, sigma, more, fresh))
         drawn += more
         pair = BOUNDS["anytime"].pair(counts, top, drawn, alpha, runner_up=runner_up)
-        proved = earns(pair.z_a, pair.z_b)
-        # Out of reach: even the upper bound of p_a and the lower bound of p_b miss the target.
-        best = float(anytime_upper_bound(counts[top], drawn, alpha, scores=True))
-        other = -best
-        if runner_up:
-            rest = np.delete(counts, top).max()
-            other = min(float(anytime_lower_bound(rest, drawn, alpha, scores=True)), -best)
-            other = max(other, -LARGEST)
-        hopeless = not proved and not earns(min(best, LARGEST), other)
+        proved = reached(pair.z_a, pair.z_b)
+        if not proved:  # hopeless where even the upper bound of p_a and the lower one of p_b miss
+            best = float(anytime_upper_bound(counts[top], drawn, alpha, scores=True))
+            other = -best
+            if runner_up:
+                rest = np.delete(counts, top).max()
+                other = min(float(anytime_lower_bound(rest, drawn, alpha, scores=True)), other)
+                other = max(other, -LARGEST)
+            hopeless = not reached(min(best, LARGEST), other)
     radius = target if proved else 0.0
-    void = procedure.n0 - select.sum() + drawn - counts.sum()
-    return _certificate(scheme, sigma, "anytime", top, pair, radius, drawn, select, counts, void)
+    return _certificate(scheme, sigma, procedure, top, pair, radius, drawn, select, counts)
 
 
 def step(drawn: int) -> int:
@@ -314,16 +304,16 @@ def step(drawn: int) -> int:
 def _certificate(
     scheme: Scheme,
     sigma: float,
-    bound: str,
+    procedure: Procedure,
     top: int,
     pair: Pair,
     radius: float,
     n: int,
     select: NDArray[np.int64],
     counts: NDArray[np.int64],
-    void: int,
 ) -> Certificate:
-    """The certificate of a class and its bounds, with its evidence."""
+    """The certificate of a class and its bounds, from ``n`` samples that estimated them."""
+    void = procedure.n0 - select.sum() + n - counts.sum() if len(counts) else 0
     return Certificate(
         predict=top if pair.z_a > pair.z_b else ABSTAIN,
         radius=radius,
@@ -335,7 +325,7 @@ def _certificate(
         method=scheme.name,
         scope=scheme.scope,
         norm=scheme.norm,
-        bound=bound,
+        bound=procedure.bound,
         z_b=pair.z_b,
         select=tuple(select.tolist()),
         counts=tuple(counts.tolist()),
@@ -348,10 +338,12 @@ def level(scheme: Scheme, x: Any) -> float:
     return POSITIVE.one(f"sigma(x) of the scheme {scheme.name!r}", scheme.sigma(x))
 
 
-def earned(scheme: Scheme, sigma: float, z_a: float, z_b: float) -> float:
-    """The radius of these scores; ValueError unless it is one number >= 0, or infinite."""
+def earned(scheme: Scheme, sigma: float, pair: Pair) -> float:
+    """The radius of these bounds; ValueError unless it is one number >= 0, or infinite."""
+    if not pair.z_a > pair.z_b:
+        return 0.0
     name = f"the radius of the scheme {scheme.name!r}"
-    return RADIUS.one(name, scheme.radius(z_a, sigma, z_b))
+    return RADIUS.one(name, scheme.radius(pair.z_a, sigma, pair.z_b))
 
 
 def class_counts(sampled: Any) -> NDArray[np.int64]:

@@ -24,19 +24,10 @@ def predict(
     seed: int = 0,
     index: int = 0,
 ) -> int:
-    """The smoothed classifier's class at ``x``, or ``ABSTAIN``.
+    """The smoothed classifier's class at ``x``, or ``ABSTAIN``; arguments as in :func:`certify`.
 
     The class returned is wrong with probability at most alpha: the two-sided binomial test
     that the two most frequent classes are equally likely must reject.
-
-    Parameters
-    ----------
-    sampler, x, scheme, n, alpha, seed, index
-        As in :func:`certify`.
-
-    Returns
-    -------
-    int
 
     References
     ----------

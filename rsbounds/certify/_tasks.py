@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from rsbounds import composite
 from rsbounds.certificate import COMPOSITE, Certificate
@@ -18,59 +18,14 @@ Counts = Sequence[int]
 Certified = tuple[Certificate, Mapping[str, str]]  # with the row's further columns
 
 
-class Task(Protocol):
-    """Certifies one input after the other, and says what the manifest must hold of it."""
-
-    @property
-    def method(self) -> str: ...
-    @property
-    def scope(self) -> str: ...
-    @property
-    def parameters(self) -> Mapping[str, Any]: ...
-    @property
-    def further(self) -> tuple[str, ...]:
-        """Columns beyond those of every file."""
-        ...
-
-    def select(self, x: Any, index: int) -> Counts:
-        """The counts that choose the class: they tell one model from another."""
-        ...
-
-    def alone(self, x: Any) -> Counts:
-        """Counts of one sample with hardly any noise."""
-        ...
-
-    def certify(self, x: Any, index: int) -> Certified:
-        """The certificate, and the row's further columns."""
-        ...
-
-
-def task(model: Any, scheme: Scheme | composite.Rule, procedure: Procedure) -> Task:
-    """The task of a scheme with one model, or of a rule with one or an expert for each level."""
-    if isinstance(scheme, composite.Rule):
-        plain = Procedure(procedure.n0, procedure.n, procedure.alpha, procedure.seed)
-        if procedure != plain:
-            raise ValueError(
-                "a rule has its own bounds: target_radius, bound and runner_up are not for it"
-            )
-        several = isinstance(model, Sequence)
-        samplers = [as_sampler(m) for m in model] if several else as_sampler(model)
-        return _Composite(samplers, scheme, procedure)
-    if not isinstance(scheme, Scheme):
-        raise ValueError(
-            "scheme must be a Scheme or a Rule, such as rsbounds.schemes.gaussian(0.5); got "
-            f"{type(scheme).__name__} {scheme!r}"
-        )
-    ready = as_sampler(model)  # a model that is a sampler already stays what it is
-    return _Single(ready if ready is model else scheme.sampler(model), scheme, procedure)
-
-
 @dataclass(frozen=True)
-class _Single:
+class SchemeTask:
+    """Certifies by one scheme."""
+
     sampler: Sampler
     scheme: Scheme
     procedure: Procedure
-    further: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()  # columns beyond those of every file
 
     @property
     def method(self) -> str:
@@ -85,20 +40,25 @@ class _Single:
         return self.scheme.parameters
 
     def select(self, x: Any, index: int) -> Counts:
+        """The counts that choose the class: they tell one model from another."""
         generator = stream(self.procedure.seed, index, Phase.SELECT)
         return _listed(self.sampler(x, level(self.scheme, x), self.procedure.n0, generator))
 
     def alone(self, x: Any) -> Counts:
+        """Counts of one sample with hardly any noise."""
         sigma = level(self.scheme, x) / 64
         return _listed(self.sampler(x, sigma, 1, stream(0, 0, Phase.SEARCH)))
 
     def certify(self, x: Any, index: int) -> Certified:
+        """The certificate, and the row's further columns."""
         return certify_input(self.sampler, x, self.scheme, self.procedure, index), {}
 
 
 @dataclass(frozen=True)
-class _Composite:
-    samplers: Sampler | Sequence[Sampler]
+class RuleTask:
+    """Certifies by a decision list, with one model or an expert for each of its levels."""
+
+    samplers: Sequence[Sampler]
     rule: composite.Rule
     procedure: Procedure
     method: str = "composite"
@@ -110,40 +70,55 @@ class _Composite:
         return {"rule": self.rule.to_dict()}
 
     def select(self, x: Any, index: int) -> Counts:
+        """Those of the first level."""
         generator = stream(self.procedure.seed, index, Phase.SELECT, 0)
-        return _listed(self._first(x, self.rule.sigmas[0], self.procedure.n0, generator))
+        return _listed(self.samplers[0](x, self.rule.sigmas[0], self.procedure.n0, generator))
 
     def alone(self, x: Any) -> Counts:
-        return _listed(self._first(x, min(self.rule.sigmas) / 64, 1, stream(0, 0, Phase.SEARCH)))
-
-    @property
-    def _first(self) -> Sampler:
-        return self.samplers if callable(self.samplers) else self.samplers[0]
+        """Counts of one sample with hardly any noise."""
+        sigma = min(self.rule.sigmas) / 64
+        return _listed(self.samplers[0](x, sigma, 1, stream(0, 0, Phase.SEARCH)))
 
     def certify(self, x: Any, index: int) -> Certified:
-        own = self.procedure
-        certificate = composite.certify(
-            self.samplers,
-            x,
-            self.rule,
-            n0=own.n0,
-            n=own.n,
-            alpha=own.alpha,
-            seed=own.seed,
-            index=index,
-        )
+        """The certificate, and the row's further columns."""
+        numbers = {name: getattr(self.procedure, name) for name in ("n0", "n", "alpha", "seed")}
+        certificate = composite.certify(self.samplers, x, self.rule, index=index, **numbers)
         return certificate, further(certificate)
+
+
+Task = SchemeTask | RuleTask
+
+
+def task(model: Any, scheme: Scheme | composite.Rule, procedure: Procedure) -> Task:
+    """The task of a scheme with one model, or of a rule with one or an expert for each level."""
+    if isinstance(scheme, composite.Rule):
+        if procedure != Procedure(procedure.n0, procedure.n, procedure.alpha, procedure.seed):
+            raise ValueError(
+                "a rule has its own bounds: target_radius, bound and runner_up are not for it"
+            )
+        if not isinstance(model, Sequence):
+            model = [model] * len(scheme.sigmas)
+        samplers = {id(expert): as_sampler(expert) for expert in model}
+        return RuleTask([samplers[id(expert)] for expert in model], scheme, procedure)
+    if not isinstance(scheme, Scheme):
+        raise ValueError(
+            "scheme must be a Scheme or a Rule, such as rsbounds.schemes.gaussian(0.5); got "
+            f"{type(scheme).__name__} {scheme!r}"
+        )
+    sampler = as_sampler(model)
+    if sampler is not model:  # a model, which the scheme may sample under noise of its own
+        sampler = scheme.sampler(model)
+    return SchemeTask(sampler, scheme, procedure)
 
 
 def further(certificate: composite.CompositeCertificate) -> dict[str, str]:
     """The further columns of a composite's row."""
+    counts = ("*" if c is None else sparse_counts(c) for c in certificate.stage_counts)
     return {
         "item": str(certificate.item),
         "binding": certificate.binding,
         "stage_select": ";".join(map(sparse_counts, certificate.stage_select)),
-        "stage_counts": ";".join(
-            "*" if c is None else sparse_counts(c) for c in certificate.stage_counts
-        ),
+        "stage_counts": ";".join(counts),
     }
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from rsbounds.certify._machine import machine
+from rsbounds._numerics.threads import processor
 from rsbounds.certify._tasks import Certified, Counts, Task, task
 from rsbounds.loading import Data, as_data, guarded, prefetched
 from rsbounds.procedure import Procedure
@@ -21,18 +24,9 @@ Build = Callable[[], tuple[Any, Any, Any]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one input.
+    """What came of the input at ``index``: its row, or the problem because of which it has none.
 
-    Attributes
-    ----------
-    index : int
-        Which one.
-    row : Row or None
-        Its row; None if it can't be decoded.
-    problem : str or None
-        Why there is none.
-    alone : sequence of int or None
-        Counts of one sample with hardly any noise, where they were asked for.
+    ``alone`` has the counts of one sample with hardly any noise, where they were asked for.
     """
 
     index: int
@@ -49,7 +43,7 @@ class Work(Protocol):
         ...
 
     def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
-        """One for each index, in any order; ``alone()``: whether the next is to be told."""
+        """One for each index, in any order; ``alone()``: whether the next has such counts."""
         ...
 
     def machines(self) -> Sequence[Mapping[str, Any]]:
@@ -62,10 +56,7 @@ class Crew(Protocol):
     """Workers elsewhere, in place of a model."""
 
     def begin(self, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool) -> Work:
-        """The work of one call, by its procedure, made where the workers are.
-
-        A worker that doesn't find ``expected`` of method and data refuses.
-        """
+        """The work of one call; workers refuse where their method or data aren't ``expected``."""
         ...
 
 
@@ -86,7 +77,7 @@ class Here:
         for name, value in facts(job, source).items():
             if value != expected[name]:
                 raise ValueError(
-                    f"a worker on {machine()['host']} must have the same {name} as the process "
+                    f"a worker on {platform.node()} must have the same {name} as the process "
                     f"that writes; got {value} in place of {expected[name]}"
                 )
         return cls(job, source, skip_corrupt)
@@ -101,22 +92,15 @@ class Here:
             if item.x is None:
                 yield Outcome(item.index, None, item.problem)
                 continue
-            name = f"input {item.index}"
-            start = time.perf_counter()
+            name, start = f"input {item.index}", time.perf_counter()
             certified: Certified = guarded(name, partial(self._job.certify, item.x, item.index))
-            certificate, further = certified
-            row = Row.of(
-                item.index,
-                item.label,
-                certificate,
-                time.perf_counter() - start,
-                input=(item.digest or "-")[:16],
-                extra=further,
-            )
-            hushed = None
+            seconds, (certificate, extra) = time.perf_counter() - start, certified
+            digest = (item.digest or "-")[:16]
+            row = Row.of(item.index, item.label, certificate, seconds, input=digest, extra=extra)
+            counts = None
             if certificate.n and alone():
-                hushed = guarded(name, partial(self._job.alone, item.x))
-            yield Outcome(item.index, row, alone=hushed)
+                counts = guarded(name, partial(self._job.alone, item.x))
+            yield Outcome(item.index, row, alone=counts)
 
     def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:
         """What comes of inputs up to the first that fails; if that is the first, its error."""
@@ -138,4 +122,23 @@ def facts(job: Task, source: Data) -> dict[str, str]:
     return {
         "method": json.dumps([job.method, dict(job.parameters)], sort_keys=True),
         "data": json.dumps(dict(source.identity), sort_keys=True),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """This machine, as a manifest records it: where PyTorch uses a GPU, with its arithmetic."""
+    entries = {"host": platform.node(), "cpu": processor(), "cores": os.cpu_count()}
+    torch = sys.modules.get("torch")  # it isn't loaded for this
+    if torch is None:
+        return entries
+    entries["threads"] = torch.get_num_threads()
+    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
+        return entries
+    cudnn, tf32 = torch.backends.cudnn, torch.backends.cuda.matmul.allow_tf32
+    settings = {name: getattr(cudnn, name) for name in ("benchmark", "deterministic")}
+    return entries | {
+        "gpu": torch.cuda.get_device_name(),
+        "cuda": torch.version.cuda,
+        "cudnn": {"version": cudnn.version(), **settings},
+        "tf32": {"matmul": tf32, "cudnn": cudnn.allow_tf32},  # rows depend on it
     }

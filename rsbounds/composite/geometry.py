@@ -11,7 +11,7 @@ from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, real, whole
 from rsbounds._numerics.rounding import EPS, flag_nan, product
-from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
+from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.certificate import ABSTAIN
 from rsbounds.composite.rule import Cond, Rule
 
@@ -130,7 +130,7 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: Any = 0.5) -> An
         )
     if not np.all((z[..., 1:] >= z[..., :-1]) | np.isnan(z[..., 1:]) | np.isnan(z[..., :-1])):
         raise ValueError("scores must be non-decreasing on the last axis; got others")
-    r, t = product(sigma[..., None], z), product(sigma, ndtri(quantile))[..., None]
+    r, t = product(sigma[..., None], z), product(sigma, sc.ndtri(quantile))[..., None]
     finite = np.where(np.isfinite(r), np.abs(r), 0.0)
     slack = (NDTRI_ERROR + 2.0 * EPS) * (finite + np.abs(t))
     shape = (*np.broadcast_shapes(r.shape[:-1], radii.shape[:-1]), radii.shape[-1])

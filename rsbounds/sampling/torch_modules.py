@@ -52,8 +52,7 @@ class TorchSampler:
     The forward pass always runs on one block, whose size depends on the input's size, the number
     of samples and the kind of device, never on ``batch``: see :mod:`rsbounds.sampling`. torch's own
     generator draws the noise in float32, from one seed for each block; the noisy input is cast to
-    the model's type. Counts are summed on the device, and reading them is the only
-    synchronisation, where the inputs are on the host.
+    the model's type. Counts are summed on the device, and only reading them waits for it.
 
     A certificate needs samples that are independent of each other. So the model must be in eval
     mode at every call, and once, at the first block of two rows or more, the scores of a row among
@@ -86,8 +85,7 @@ class TorchSampler:
         Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the grid of
         1/255: the certificate then holds for the program that runs, which rounds its input to the
         grid, and not only for its idealisation in real numbers. A scheme whose level follows the
-        input must be made with ``sound=True``. An ambiguous draw counts for no class. Costs a few
-        nanoseconds more for each number of the input.
+        input must be made with ``sound=True``. An ambiguous draw counts for no class.
 
     Raises
     ------
@@ -96,7 +94,7 @@ class TorchSampler:
         model's scores have the wrong shape, a part of the model is in training mode when called,
         or rows depend on each other or on chance.
     MemoryError
-        When even one sample, or the noise of one block, doesn't fit on the device.
+        When one sample, or the noise of one block, doesn't fit on the device.
 
     Warns
     -----
@@ -153,10 +151,8 @@ class TorchSampler:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
         for part in self._plain.modules():
             if part.training:
-                raise ValueError(
-                    f"the model must be in eval mode when it is sampled; its part "
-                    f"{type(part).__name__} is in training mode"
-                )
+                name = type(part).__name__
+                raise ValueError(f"the model must be in eval mode; its part {name} is training")
         single(x)
         x = self.centre(x)
         x = (torch_noise.whole(x) if self.sound_noise else x).to(self.device)

@@ -24,8 +24,7 @@ def gaussian(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """x + sigma Z with Z in float32 by torch's own generator and the exact level.
 
-    The sum is formed in float64, and rounded once, if ``x`` is in float64 or the level is not a
-    float32 number.
+    If ``x`` is in float64 or the level no float32 number, the sum is formed in float64.
     """
     level = noise_level(sigma)
     noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
@@ -145,8 +144,8 @@ def count_below(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """For each u the number of thresholds <= u, and whether u equals one of them.
 
-    The cells decide nearly all of them at once, and a search the rest. On a GPU that would mean to
-    wait for the number of the rest, so there, without cells, all are searched.
+    The cells decide nearly all, and a search the rest. On a GPU, where one would have to wait for
+    the number of the rest, there are no cells and all are searched.
     """
     if cells is None:
         count = torch.bucketize(u, thresholds, right=True)

@@ -22,11 +22,8 @@ class Noise(Protocol):
     shape, on the host. ``law`` names the noise.
     """
 
-    @property
-    def law(self) -> str: ...
-
-    @property
-    def shape(self) -> torch.Tensor: ...
+    law: Any
+    shape: Any
 
     def centre(self, x: torch.Tensor) -> torch.Tensor: ...
 
@@ -36,10 +33,7 @@ class Noise(Protocol):
 def shaped_sampler(
     noise: Noise, model: Any, num_classes: int | None, **options: Any
 ) -> TorchSampler:
-    """The sampler of this noise; ``options`` as for :class:`TorchSampler`.
-
-    With ``sound_noise`` inputs lie on the grid of 1/255, and x + noise is rounded to it.
-    """
+    """The sampler of this noise; ``options`` as for :class:`TorchSampler`."""
     if not isinstance(model, torch.nn.Module):
         raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
     kind = GridSampler if options.get("sound_noise") else ShapedSampler

@@ -10,13 +10,21 @@ Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from rsbounds._numerics.rounding import EPS, product, round_down
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
-from rsbounds.schemes._scheme import NORM, NORM_OPTION, POSITIVE, Domain, Given, Option, Scheme
+from rsbounds.schemes._scheme import (
+    NORM,
+    NORM_OPTION,
+    POSITIVE,
+    Domains,
+    Given,
+    Option,
+    Options,
+    Scheme,
+)
 
 NOISE_OPTION = Option(
     "--noise",
@@ -36,7 +44,7 @@ class Anisotropic(Scheme):
     name = "anisotropic"
     scope = FIXED_NOISE
     sound = True  # the level is the same number at every input
-    domains: ClassVar[Mapping[str, Domain]] = {"norm": NORM, "inner": POSITIVE}
+    domains: ClassVar[Domains] = {"norm": NORM, "inner": POSITIVE}
     help = "a noise level for each coordinate"
     options = (NOISE_OPTION, NORM_OPTION)
     inputs: ClassVar[tuple[Option, ...]] = (
@@ -51,14 +59,12 @@ class Anisotropic(Scheme):
         self.noise, self.law = noise, noise.law
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
-        """The sampler of a torch module under this noise."""
         if self.noise is None:
             raise ValueError(f"a scheme of method {self.name!r} needs the noise that made it")
         sampler: Sampler = self.noise.sampler(model, **options)
         return sampler
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        """Cohen's radius in the coordinates divided by the shape, times ``inner``."""
         from rsbounds import gaussian as theory
 
         return self._stretched(theory.radius(z_a, sigma, z_b, scores=True))
@@ -67,8 +73,7 @@ class Anisotropic(Scheme):
         return float(round_down(product(reach, self.parameters["inner"]), 2 * EPS))
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any], given: Given) -> Scheme:
-        """The scheme of --noise in the norm of --norm."""
+    def from_options(cls, options: Options, given: Given) -> Scheme:
         noise, description = given.noise("--noise", options["noise"])
         scheme: Scheme = noise.scheme(options["norm"], sound=given.sound)
         if scheme.name != cls.name:
@@ -77,10 +82,7 @@ class Anisotropic(Scheme):
         return scheme
 
     @classmethod
-    def evaluate(
-        cls, options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool
-    ) -> Any:
-        """``rsbounds radius anisotropic``."""
+    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
         from rsbounds import anisotropic as theory
 
         return theory.radius(p_a, options["sigma"], p_b, norm=options["norm"], scores=scores)
@@ -89,16 +91,7 @@ class Anisotropic(Scheme):
 def inner_radius(shape: Any, norm: float) -> float:
     """The largest l_p ball in the ellipsoid \\|delta/shape\\| <= 1, rounded down.
 
-    Parameters
-    ----------
-    shape : array_like, shape (d,)
-        The semi-axes, > 0.
-    norm : float
-        The p of the l_p norm, in [1, inf].
-
-    Returns
-    -------
-    float
+    ``shape`` has the semi-axes, shape (d,), > 0; ``norm`` is p, in [1, inf].
 
     Examples
     --------

@@ -1,13 +1,7 @@
-"""One fixed Gaussian noise for every input.
-
-References
-----------
-Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing, 2019.
-"""
+"""One fixed Gaussian noise for every input."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -18,9 +12,10 @@ from rsbounds.schemes._scheme import (
     NORM,
     NORM_OPTION,
     POSITIVE,
-    Domain,
+    Domains,
     Given,
     Option,
+    Options,
     Scheme,
     check_size,
 )
@@ -32,7 +27,7 @@ class Gaussian(Scheme):
     name = "gaussian"
     scope = FIXED_NOISE
     sound = True  # the level is the same number at every input
-    domains: ClassVar[Mapping[str, Domain]] = {
+    domains: ClassVar[Domains] = {
         "sigma": POSITIVE,
         "norm": NORM,
         "dim": DIMENSION._replace(required=False),
@@ -53,28 +48,22 @@ class Gaussian(Scheme):
     )
 
     def sigma(self, x: Any) -> float:
-        """The level, the same at every input."""
         if "dim" in self.parameters:
             check_size(x, self.parameters["dim"])
         return float(self.parameters["sigma"])
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        """Cohen's radius (see :meth:`Scheme.radius`)."""
         from rsbounds import gaussian as theory
 
         dim = self.parameters.get("dim")
         return float(theory.radius(z_a, sigma, z_b, norm=self.norm, dim=dim, scores=True))
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any], given: Given) -> Scheme:
-        """The scheme of --sigma and --norm."""
+    def from_options(cls, options: Options, given: Given) -> Scheme:
         return gaussian(options["sigma"], norm=options["norm"], dim=given.dim)
 
     @classmethod
-    def evaluate(
-        cls, options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool
-    ) -> Any:
-        """``rsbounds radius gaussian``."""
+    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
         from rsbounds import gaussian as theory
 
         own = {"norm": options["norm"], "dim": options["dim"]}
@@ -82,7 +71,7 @@ class Gaussian(Scheme):
 
 
 def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Scheme:
-    """One fixed Gaussian noise for every input (Cohen et al. 2019, Theorem 1).
+    """One fixed Gaussian noise for every input.
 
     Parameters
     ----------
@@ -93,10 +82,6 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
     dim : float, optional
         Dimension of the input, >= 1; needed where ``norm`` is above 2.
 
-    Returns
-    -------
-    Scheme
-
     Raises
     ------
     ValueError
@@ -105,7 +90,8 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
 
     References
     ----------
-    Cohen, Rosenfeld, Kolter 2019, Theorem 1.
+    Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing, 2019,
+    Theorem 1.
 
     Examples
     --------
@@ -123,15 +109,6 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
 
 def this_input(sigma: float) -> Scheme:
     """Gaussian smoothing of one level, with the scope of a level chosen for one input.
-
-    Parameters
-    ----------
-    sigma : float
-        As in :func:`gaussian`.
-
-    Returns
-    -------
-    Scheme
 
     Examples
     --------

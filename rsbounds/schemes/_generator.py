@@ -1,13 +1,7 @@
-"""Noise with a mean and a level on every axis that follow the input within proven bounds.
-
-References
-----------
-Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
-"""
+"""Noise with a mean and a level on every axis that follow the input within proven bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +16,7 @@ from rsbounds.schemes._scheme import (
     NOT_NEGATIVE,
     POSITIVE,
     SLACK,
-    Domain,
+    Domains,
 )
 
 
@@ -32,7 +26,7 @@ class Generator(Anisotropic):
     name = "generator"
     scope = PROVEN_MAPS
     sound = False
-    domains: ClassVar[Mapping[str, Domain]] = {
+    domains: ClassVar[Domains] = {
         "norm": NORM,
         "inner": POSITIVE,
         "lip": NOT_NEGATIVE,
@@ -47,7 +41,6 @@ class Generator(Anisotropic):
     inputs = ()
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        """The two-point radius with moving centres, in the norm (see :meth:`Scheme.radius`)."""
         from rsbounds import envelope
 
         own = self.parameters

@@ -1,44 +1,40 @@
-"""Noise levels given by a Lipschitz function with a positive floor.
-
-References
-----------
-Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
-"""
+"""Noise levels given by a Lipschitz function with a positive floor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rsbounds._numerics.checks import real
-from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.schemes._scheme import (
     DIM_OPTION,
     DIMENSION,
     LEVEL_OPTION,
     NOT_NEGATIVE,
     POSITIVE,
-    SIGMA_FUNCTION,
     SLACK,
-    Domain,
+    Domains,
+    EnvelopeScheme,
     Given,
     Option,
+    Options,
     Scheme,
-    envelope_radius,
     level_slack,
 )
+
+if TYPE_CHECKING:
+    from rsbounds.envelope import Envelope
 
 _LIP = Option("--lip", "upper bound of the Lipschitz constant of sigma(x)", default=None)
 _FLOOR = Option("--sigma-min", "lower bound of sigma(x)", default=None)
 
 
-class Lipschitz(Scheme):
+class Lipschitz(EnvelopeScheme):
     """A Lipschitz noise level with a floor; see :func:`lipschitz`."""
 
     name = "lipschitz"
-    scope = PROVEN_ENVELOPE
-    domains: ClassVar[Mapping[str, Domain]] = {
+    domains: ClassVar[Domains] = {
         "lip": NOT_NEGATIVE,
         "sigma_min": POSITIVE,
         "dim": DIMENSION,
@@ -47,7 +43,7 @@ class Lipschitz(Scheme):
     help = "Lipschitz sigma(x) with a floor"
     options = (
         Option(
-            SIGMA_FUNCTION,
+            "--sigma-function",
             "CALLABLE() maps a batch to sigma(x); a SigmaNetwork proves its own bounds",
             type=str,
             metavar="MODULE:CALLABLE",
@@ -70,17 +66,15 @@ class Lipschitz(Scheme):
         Option("--p-min", "floor of the scores, for --variant paper", default=None),
     )
 
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        """The two-point radius (see :meth:`Scheme.radius`)."""
-        from rsbounds import envelope
+    @classmethod
+    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
+        from rsbounds.envelope import LipschitzSigma
 
-        bounds = envelope.LipschitzSigma(self.parameters["lip"], self.parameters["sigma_min"])
-        return envelope_radius(self, bounds, z_a, sigma, z_b)
+        return LipschitzSigma(parameters["lip"], parameters["sigma_min"])
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any], given: Given) -> Scheme:
-        """The scheme of --sigma-function, with its own bounds or with --lip and --sigma-min."""
-        function, description = given.function(SIGMA_FUNCTION, options["sigma_function"])
+    def from_options(cls, options: Options, given: Given) -> Scheme:
+        function, description = given.function("--sigma-function", options["sigma_function"])
         bounds = {"--lip": options["lip"], "--sigma-min": options["sigma_min"]}
         scheme: Scheme
         if hasattr(function, "scheme"):  # a network that proves its own constant
@@ -105,15 +99,12 @@ class Lipschitz(Scheme):
         return scheme
 
     @classmethod
-    def evaluate(
-        cls, options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool
-    ) -> Any:
-        """``rsbounds radius lipschitz``."""
-        from rsbounds import lipschitz as theory
+    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
+        from rsbounds.lipschitz import radius
 
         own = {name: options[name] for name in ("lip", "sigma_min", "dim", "p_min")}
         own["method"] = options["variant"]
-        return theory.radius(p_a, options["sigma"], p_b=p_b, scores=scores, **own)
+        return radius(p_a, options["sigma"], p_b=p_b, scores=scores, **own)
 
 
 def lipschitz(
@@ -150,10 +141,6 @@ def lipschitz(
         That you have a proof of ``lip`` and ``sigma_min`` for the function that is run, as for a
         closed form: results then state the scope "sigma(x) with a proven envelope".
 
-    Returns
-    -------
-    Scheme
-
     Raises
     ------
     ValueError
@@ -173,11 +160,8 @@ def lipschitz(
     (0.5, 'sigma(x) with an asserted envelope')
     """
     floor = POSITIVE.one("sigma_min", sigma_min)
-    parameters: dict[str, Any] = {
-        "lip": float(real("lip", lip, 0, nan=False)),
-        "sigma_min": floor,
-        "dim": dim,
-    }
+    lip = float(real("lip", lip, 0, nan=False))
+    parameters: dict[str, Any] = {"lip": lip, "sigma_min": floor, "dim": dim}
     if rounding is not None:
         parameters["slack"] = level_slack(rounding, floor)
     return Lipschitz(parameters, level=sigma, proven=proven)

@@ -1,28 +1,25 @@
-"""Noise levels of which only the range is known.
-
-References
-----------
-Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
-"""
+"""Noise levels of which only the range is known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.schemes._scheme import (
     DIM_OPTION,
     DIMENSION,
     LEVEL_OPTION,
     POSITIVE,
-    SIGMA_FUNCTION,
-    Domain,
+    Domains,
+    EnvelopeScheme,
     Given,
     Option,
+    Options,
     Scheme,
-    envelope_radius,
 )
+
+if TYPE_CHECKING:
+    from rsbounds.envelope import Envelope
 
 _ENDS = (
     Option("--sigma-min", "lower bound of sigma(x)"),
@@ -30,21 +27,16 @@ _ENDS = (
 )
 
 
-class Range(Scheme):
+class Range(EnvelopeScheme):
     """A noise level between two bounds; see :func:`sigma_range`."""
 
     name = "range"
-    scope = PROVEN_ENVELOPE
     sound = True  # whatever number sigma(x) comes out as is compared with the bounds
-    domains: ClassVar[Mapping[str, Domain]] = {
-        "sigma_min": POSITIVE,
-        "sigma_max": POSITIVE,
-        "dim": DIMENSION,
-    }
+    domains: ClassVar[Domains] = {"sigma_min": POSITIVE, "sigma_max": POSITIVE, "dim": DIMENSION}
     help = "sigma(x) between two bounds"
     options = (
         Option(
-            SIGMA_FUNCTION,
+            "--sigma-function",
             "CALLABLE() maps a batch to sigma(x)",
             type=str,
             metavar="MODULE:CALLABLE",
@@ -53,30 +45,18 @@ class Range(Scheme):
     )
     inputs = (LEVEL_OPTION, *_ENDS, DIM_OPTION)
 
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        """The two-point radius between the bounds (see :meth:`Scheme.radius`)."""
-        from rsbounds import envelope
+    @classmethod
+    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
+        from rsbounds.envelope import SigmaRange
 
-        low, high = self.parameters["sigma_min"], self.parameters["sigma_max"]
-        return envelope_radius(self, envelope.SigmaRange(low, high), z_a, sigma, z_b)
+        return SigmaRange(parameters["sigma_min"], parameters["sigma_max"])
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any], given: Given) -> Scheme:
-        """The scheme of --sigma-function, --sigma-min and --sigma-max."""
-        function, description = given.function(SIGMA_FUNCTION, options["sigma_function"])
+    def from_options(cls, options: Options, given: Given) -> Scheme:
+        function, description = given.function("--sigma-function", options["sigma_function"])
         scheme = sigma_range(function, options["sigma_min"], options["sigma_max"], given.dim)
         scheme.parameters["sigma_function"] = description
         return scheme
-
-    @classmethod
-    def evaluate(
-        cls, options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool
-    ) -> Any:
-        """``rsbounds radius range``."""
-        from rsbounds import envelope
-
-        bounds = envelope.SigmaRange(options["sigma_min"], options["sigma_max"])
-        return envelope.radius(p_a, options["sigma"], bounds, options["dim"], p_b, scores=scores)
 
 
 def sigma_range(
@@ -104,10 +84,6 @@ def sigma_range(
         That you have a proof of the range for the function that is run, as where it is cut to it:
         results then state the scope "sigma(x) with a proven envelope".
 
-    Returns
-    -------
-    Scheme
-
     Raises
     ------
     ValueError
@@ -116,7 +92,8 @@ def sigma_range(
 
     References
     ----------
-    Sukenik, Kuvshinov, Günnemann, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
+    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing,
+    2022, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
 
     Examples
     --------

@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from rsbounds._numerics.checks import on_host, real
 from rsbounds._numerics.rounding import EPS, SMALLEST
-from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, PROVEN
+from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
+
+if TYPE_CHECKING:
+    from rsbounds.envelope import Envelope
+
+Options: TypeAlias = Mapping[str, Any]
 
 
 class Domain(NamedTuple):
-    """Where a parameter lies: low to high, and which ends belong to it."""
+    """Where a parameter lies, and which ends belong to it; whether it must be given."""
 
     low: float
     high: float
@@ -37,6 +42,7 @@ SLACK = Domain(0.0, math.inf, "left", required=False)
 DIMENSION = Domain(1.0, 1e8)
 NORM = Domain(1.0, math.inf, required=False)
 RADIUS = Domain(0.0, math.inf)
+Domains: TypeAlias = Mapping[str, Domain]
 
 
 @dataclass(frozen=True)
@@ -60,11 +66,13 @@ class Option:
 NORM_OPTION = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
 DIM_OPTION = Option("--dim", "dimension of the input")
 LEVEL_OPTION = Option("--sigma", "noise level at the input")
-SIGMA_FUNCTION = "--sigma-function"
 
 
 class Given(Protocol):
-    """What the command line knows of the inputs, and can load for a scheme."""
+    """What the command line knows of the inputs, and what it loads for a scheme.
+
+    Each thing that is loaded comes with its description for the manifest.
+    """
 
     dim: int
     sound: bool  # whether a sound scheme is asked for
@@ -74,18 +82,11 @@ class Given(Protocol):
         ...
 
     def function(self, option: str, spec: str) -> tuple[Any, Any]:
-        """What ``MODULE:CALLABLE`` builds, and its description for the manifest.
-
-        A function of one input; a ``SigmaNetwork`` as an object whose ``scheme(dim, sound=...)``
-        proves it. Nothing else has a ``scheme``.
-        """
+        """A function of one input; for a ``SigmaNetwork`` an object with its ``scheme`` method."""
         ...
 
     def noise(self, option: str, spec: str) -> tuple[Any, Any]:
-        """Noise of a shape that ``MODULE:CALLABLE`` builds, and its description.
-
-        An object whose ``scheme(norm, sound=...)`` rests on the proof of its own kind.
-        """
+        """Noise of a shape, whose ``scheme(norm, sound=...)`` rests on the proof of its kind."""
         ...
 
 
@@ -143,7 +144,7 @@ class Scheme:
     norm: float = 2.0
     law: str = ""
     sound: bool = False
-    domains: ClassVar[Mapping[str, Domain]] = {}
+    domains: ClassVar[Domains] = {}
     help: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
     inputs: ClassVar[tuple[Option, ...]] = ()
@@ -205,38 +206,58 @@ class Scheme:
     def check(cls, parameters: Mapping[str, Any]) -> None:
         """ValueError unless ``parameters`` hold every number that the radius is computed from."""
         for name, domain in cls.domains.items():
-            if name not in parameters:
-                if domain.required:
-                    raise ValueError(f"parameters.{name} is missing")
-                continue
-            value = parameters[name]
-            domain.one(f"parameters.{name}", value)
-            if np.ndim(value):
-                raise ValueError(f"parameters.{name} must be one number; got {value!r}")
+            if name in parameters:
+                value = parameters[name]
+                domain.one(f"parameters.{name}", value)
+                if np.ndim(value):
+                    raise ValueError(f"parameters.{name} must be one number; got {value!r}")
+            elif domain.required:
+                raise ValueError(f"parameters.{name} is missing")
 
     @classmethod
-    def from_parameters(
-        cls,
-        parameters: Mapping[str, Any],
-        *,
-        level: Callable[[Any], Any] | None = None,
-        proven: bool = False,
-    ) -> Self:
-        """The scheme of these parameters, such as those of a manifest, which are checked."""
+    def from_parameters(cls, parameters: Mapping[str, Any], **options: Any) -> Self:
+        """The scheme of parameters that are checked first, such as those of a manifest.
+
+        ``options`` are the other arguments of the class: ``level`` and ``proven``.
+        """
         cls.check(parameters)
-        return cls(parameters, level=level, proven=proven)
+        return cls(parameters, **options)
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any], given: Given) -> Scheme:
+    def from_options(cls, options: Options, given: Given) -> Scheme:
         """The scheme of the command line's options."""
         raise ValueError(f"method {cls.name} has no options to be made of")
 
     @classmethod
-    def evaluate(
-        cls, options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool
-    ) -> Any:
+    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
         """The radius of ``rsbounds radius``, from the values of ``inputs``."""
         raise ValueError(f"method {cls.name} has no radius of these inputs")
+
+
+class EnvelopeScheme(Scheme):
+    """A scheme whose radius follows from bounds of sigma(x), an envelope, by two points."""
+
+    scope = PROVEN_ENVELOPE
+
+    @classmethod
+    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
+        """The bounds that the parameters state."""
+        raise NotImplementedError(f"{cls.__name__} has no envelope")
+
+    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
+        from rsbounds.envelope import Widened, radius
+
+        bounds, slack = self.envelope(self.parameters), self.parameters.get("slack", 0.0)
+        if slack:  # computed levels may leave the envelope, by a factor exp(slack) at most
+            bounds = Widened(bounds, slack)
+        return float(radius(z_a, sigma, bounds, self.parameters["dim"], z_b, scores=True))
+
+    @classmethod
+    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
+        from rsbounds.envelope import radius
+
+        level, dim = options["sigma"], options["dim"]
+        return radius(p_a, level, cls.envelope(options), dim, p_b, scores=scores)
 
 
 def check_size(x: Any, dim: float) -> None:
@@ -260,11 +281,6 @@ def level_slack(rounding: float, floor: float) -> float:
     float
         -log(1 - 2 rounding/floor), rounded up: at the floor just enough for both errors.
 
-    Raises
-    ------
-    ValueError
-        A rounding that is not in [0, floor/4].
-
     References
     ----------
     The theory page on sound noise.
@@ -277,14 +293,3 @@ def level_slack(rounding: float, floor: float) -> float:
     """
     real("rounding", rounding, 0, floor / 4, nan=False)
     return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST
-
-
-def envelope_radius(
-    scheme: Scheme, envelope: Any, z_a: float, sigma: float, z_b: float | None
-) -> float:
-    """The radius under an envelope that two computed levels leave by exp(slack) at most."""
-    from rsbounds.envelope import Widened, radius
-
-    slack = scheme.parameters.get("slack", 0.0)
-    bounds = Widened(envelope, slack) if slack else envelope
-    return float(radius(z_a, sigma, bounds, scheme.parameters["dim"], z_b, scores=True))

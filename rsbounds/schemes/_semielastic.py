@@ -1,9 +1,4 @@
-"""Noise levels whose logarithm is Lipschitz: the distance to the nearest anchors.
-
-References
-----------
-Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
-"""
+"""Noise levels whose logarithm is Lipschitz: the distance to the nearest anchors."""
 
 from __future__ import annotations
 
@@ -16,21 +11,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rsbounds._numerics.checks import on_host, real
-from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.schemes._scheme import (
     DIM_OPTION,
     DIMENSION,
     LEVEL_OPTION,
     NOT_NEGATIVE,
     SLACK,
-    Domain,
+    Domains,
+    EnvelopeScheme,
     Given,
     Option,
+    Options,
     Scheme,
-    envelope_radius,
 )
 
 if TYPE_CHECKING:
+    from rsbounds.envelope import Envelope
     from rsbounds.semielastic import KNNSigma
 
 
@@ -44,16 +40,11 @@ def _shift(text: str) -> str | float:
 _RATE = Option("--rate", "rate of log sigma(x)")
 
 
-class SemiElastic(Scheme):
+class SemiElastic(EnvelopeScheme):
     """A noise level whose logarithm has a bounded rate; see :func:`semielastic`."""
 
     name = "semi-elastic"
-    scope = PROVEN_ENVELOPE
-    domains: ClassVar[Mapping[str, Domain]] = {
-        "rate": NOT_NEGATIVE,
-        "dim": DIMENSION,
-        "slack": SLACK,
-    }
+    domains: ClassVar[Domains] = {"rate": NOT_NEGATIVE, "dim": DIMENSION, "slack": SLACK}
     help = "log sigma(x) with a bounded rate"
     options = (
         Option("--sigma", "base level"),
@@ -79,16 +70,14 @@ class SemiElastic(Scheme):
             return super()._level_at(x)
         return self.knn.sigma(np.asarray(on_host("x", x)).reshape(1, -1))
 
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        """The two-point radius under the rate (see :meth:`Scheme.radius`)."""
+    @classmethod
+    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
         from rsbounds import envelope
 
-        bounds = envelope.SemiElastic(self.parameters["rate"])
-        return envelope_radius(self, bounds, z_a, sigma, z_b)
+        return envelope.SemiElastic(parameters["rate"])
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any], given: Given) -> Scheme:
-        """The scheme of --anchors, --sigma, --rate, --k and --shift."""
+    def from_options(cls, options: Options, given: Given) -> Scheme:
         from rsbounds.semielastic import KNNSigma
 
         anchors, digest = given.inputs(options["anchors"])
@@ -97,16 +86,6 @@ class SemiElastic(Scheme):
         scheme = semielastic(knn, given.dim, sound=given.sound)
         scheme.parameters |= {"sigma": sigma, "k": k, "shift": knn.shift, "anchors": digest}
         return scheme
-
-    @classmethod
-    def evaluate(
-        cls, options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool
-    ) -> Any:
-        """``rsbounds radius semi-elastic``."""
-        from rsbounds import semielastic as theory
-
-        level, rate, dim = (options[name] for name in ("sigma", "rate", "dim"))
-        return theory.radius(p_a, level, rate, dim, p_b, scores=scores)
 
 
 def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
@@ -124,10 +103,6 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
         For sound noise: the level is that at the input's point of the grid of 1/255, in [0, 1],
         and the radius is smaller by what the rounding of the level may do
         (:meth:`KNNSigma.slack`, the parameter ``slack``).
-
-    Returns
-    -------
-    Scheme
 
     Raises
     ------

@@ -102,17 +102,12 @@ class Smooth(torch.nn.Module):
     @sigma.setter
     def sigma(self, sigma: float | Scheme | FixedNoise | CertifiedNoise) -> None:
         if isinstance(sigma, FixedNoise | CertifiedNoise):
-            self._scheme = sigma.scheme(sound=self._sound)
+            self.scheme: Scheme = sigma.scheme(sound=self._sound)
         else:
-            self._scheme = sigma if isinstance(sigma, Scheme) else gaussian(sigma)
+            self.scheme = sigma if isinstance(sigma, Scheme) else gaussian(sigma)
         given = isinstance(sigma, Scheme | FixedNoise | CertifiedNoise)
-        self._sigma = sigma if given else self._scheme.parameters["sigma"]
+        self._sigma = sigma if given else self.scheme.parameters["sigma"]
         self._kept: tuple[torch.nn.Module, Any] | None = None  # may be a sampler of other noise
-
-    @property
-    def scheme(self) -> Scheme:
-        """The scheme that certifies."""
-        return self._scheme
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Mean class probabilities of each input of a batch under noise, shape (n, num_classes).
@@ -120,7 +115,7 @@ class Smooth(torch.nn.Module):
         Differentiable, with ``samples`` copies and torch's global generator: for training and
         attacks, not for certificates. Refused for noise with a level on every axis.
         """
-        if self._scheme.law:
+        if self.scheme.law:
             raise ValueError("soft votes need noise of one level at an input; got noise of a shape")
         levels = [self.scheme.sigma(_host(row)) for row in x]
         return soft_vote(self._scores, x, torch.tensor(levels).to(x), self.samples)
@@ -138,10 +133,6 @@ class Smooth(torch.nn.Module):
             Probability of error, in (0, 1).
         batch_size : int
             Samples held in memory at once, >= 1.
-
-        Returns
-        -------
-        int
         """
         sampler = self._sampler(batch_size, x)
         return procedure.predict(sampler, _host(x), self.scheme, n=n, alpha=alpha, **self._draw())
@@ -152,12 +143,7 @@ class Smooth(torch.nn.Module):
         """The class at one input and the radius within which it can't change.
 
         Parameters as in :meth:`predict`; n0 samples choose the class, n others bound its
-        probability.
-
-        Returns
-        -------
-        int, float
-            ``(ABSTAIN, 0.0)`` when the class does not lead at level 1 - alpha.
+        probability. ``(ABSTAIN, 0.0)`` when the class does not lead at level 1 - alpha.
         """
         result = self.certificate(x, n0, n, alpha, batch_size)
         return result.predict, result.radius
@@ -192,7 +178,7 @@ class Smooth(torch.nn.Module):
         device = torch.as_tensor(x).device if isinstance(model, _Function) else home(model)
         if self._kept is None or self._kept[0] is not model or self._kept[1].device != device:
             options = {"sound_noise": self._sound, "autocast": self._autocast, "device": device}
-            self._kept = model, self._scheme.sampler(model, num_classes=self.num_classes, **options)
+            self._kept = model, self.scheme.sampler(model, num_classes=self.num_classes, **options)
         sampler: Any = self._kept[1]
         sampler.batch = count("batch", batch_size, 1)
         return sampler

@@ -68,10 +68,6 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def dense(module: Any) -> float:
-    return spectral_norm(weight(module))
-
-
 def batch_norm(module: Any) -> float:
     """In eval mode: the largest |weight|/sqrt(running variance + eps)."""
     if module.running_var is None or module.running_mean is None:

@@ -3,12 +3,9 @@
 A running error analysis in the maximum norm, for all inputs with coordinates in [0, 1] at once:
 each layer maps a bound of its exact input's size and a bound of that input's error to the same two
 bounds of its output. A sum of n products is within gamma_n of the sum of their sizes, in any order
-and with any fused operations; torch convolves float64 numbers by such sums, on the CPU. Elementary
-functions are assumed to be within 4 units in the last place (torch calls SLEEF's, which claim 1).
-
-References
-----------
-N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, sections 3.1 and 3.5.
+and with any fused operations (Higham 2002, sections 3.1 and 3.5); torch convolves float64 numbers
+by such sums, on the CPU. Elementary functions are assumed to be within 4 units in the last place
+(torch calls SLEEF's, which claim 1).
 """
 
 from __future__ import annotations
@@ -164,6 +161,4 @@ def _scaled(factor: float, given: Range) -> Range:
 
 def _slope(module: nn.Module) -> float:
     """The supremum of an activation's slope."""
-    constants = activation(module)
-    assert constants is not None
-    return constants[0]
+    return (activation(module) or (math.nan,))[0]

@@ -26,19 +26,15 @@ def value_and_grad(
 ) -> Callable[[Array], tuple[Array, Array]]:
     """Turn a torch model into the function that :class:`rsbounds.lbrs.LocallyBiased` takes.
 
+    It maps x of shape (n, d), d the product of ``shape``, to values and gradients in float64.
+
     Parameters
     ----------
     model : torch.nn.Module
         Maps a batch (n, *shape) to g, shape (n,) or (n, 1), or to K functions, (n, K). Copied,
-        in float64 and eval mode; rows must not depend on each other.
+        in eval mode; rows must not depend on each other.
     shape : tuple of int
         Shape of one input.
-
-    Returns
-    -------
-    callable
-        Maps x of shape (n, d), d the product of ``shape``, to values and gradients, of shapes
-        (n,) and (n, d), or (n, K) and (n, K, d).
 
     Examples
     --------
@@ -86,18 +82,13 @@ def locally_biased(
     labels, alpha, norm, method
         As in :class:`rsbounds.lbrs.LocallyBiased`.
     lip_grad : optional
-        As there; by default proven by :func:`gradient_lipschitz_upper_bound` (times sqrt(2) for
-        differences of K functions, times the dimension for norm inf).
+        As there; by default :func:`gradient_lipschitz_upper_bound` (times sqrt(2) for differences
+        of K functions, times the dimension for norm inf), which refuses ReLU.
 
     Returns
     -------
     LocallyBiased
         Of inputs flattened to (n, d).
-
-    Raises
-    ------
-    ValueError
-        As there, and for a model without a proven bound, such as one with ReLU.
 
     Examples
     --------

@@ -33,14 +33,9 @@ class Scale(nn.Module):
 
 
 class Residual(nn.Module):
-    """shortcut(x) + branch(x), whose bound is the sum of the two bounds.
+    """shortcut(x) + branch(x), of one shape; its bound is the sum of the two bounds.
 
-    Parameters
-    ----------
-    branch : torch.nn.Module
-        Returns the shape that the shortcut returns; a call that would broadcast is refused.
-    shortcut : torch.nn.Module, optional
-        The identity by default.
+    The shortcut is the identity by default.
 
     Examples
     --------
@@ -88,12 +83,7 @@ class Concatenation(nn.Module):
 
 
 class GroupSort(nn.Module):
-    """Sort groups of channels (axis 1); its constant is 1 and it keeps norms of gradients.
-
-    Parameters
-    ----------
-    size : int
-        Channels of a group, >= 2, which divides the number of channels; 2 is MaxMin.
+    """Sort groups of ``size`` channels (axis 1); its constant is 1, and 2 channels are MaxMin.
 
     References
     ----------

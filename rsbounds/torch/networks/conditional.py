@@ -35,7 +35,7 @@ class NoiseConditional(nn.Module):
     low, high : float
         Range of levels, 0 < low < high; the network treats a level outside as the nearer end.
     width : int
-        Hidden units of the networks from log sigma to scales and shifts, >= 1.
+        Hidden units between log sigma and the scales and shifts, >= 1.
 
     References
     ----------
@@ -94,7 +94,7 @@ class NoiseConditional(nn.Module):
 
 
 class AtLevel(nn.Module):
-    """A noise-conditional network at one level, a classifier like any other."""
+    """A noise-conditional network at one level."""
 
     def __init__(self, network: NoiseConditional, sigma: float) -> None:
         super().__init__()

@@ -66,7 +66,6 @@ class NoiseGenerator(nn.Module):
         self.sigma_min = float(real("sigma_min", sigma_min, 0, closed="neither", nan=False))
 
     def forward(self, x: torch.Tensor) -> Maps:
-        """Means and levels of a batch, each of x's shape."""
         maps = self.net(x)
         check_shape("what net returns", maps, (len(x), 2 * x.shape[1], *x.shape[2:]))
         mean, raw = maps.chunk(2, dim=1)
@@ -82,12 +81,7 @@ class NoiseGenerator(nn.Module):
 class NoiseMaps(nn.Module):
     """Learned mean and level maps, the same for every input: scope "fixed noise".
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of one input.
-    sigma : float
-        The level to start from, > 0.
+    ``shape`` is that of one input, ``sigma`` the level to start from, > 0.
 
     Examples
     --------
@@ -184,8 +178,6 @@ def generator_loss(
         Maps a batch to means and levels: any class of this module.
     target : float
         Geometric mean of the levels to aim at, > 0, in the input's unit.
-    variance_weight, mean_weight : float
-        >= 0.
 
     References
     ----------
@@ -195,10 +187,8 @@ def generator_loss(
     --------
     >>> import torch
     >>> from rsbounds.torch import NoiseMaps, generator_loss
-    >>> maps, model = NoiseMaps((3,), 0.5), torch.nn.Linear(3, 2)
     >>> x, y = torch.zeros(4, 3), torch.zeros(4, dtype=torch.long)
-    >>> generator_loss(model, maps, x, y, target=0.5).shape
-    torch.Size([])
+    >>> loss = generator_loss(torch.nn.Linear(3, 2), NoiseMaps((3,), 0.5), x, y, target=0.5)
     """
     real("target", target, 0, closed="neither", nan=False)
     real("variance_weight", variance_weight, 0, nan=False)

@@ -31,7 +31,7 @@ from rsbounds.torch.networks.combine import Concatenation, Residual, Scale
 __all__ = ["gradient_lipschitz_upper_bound", "lipschitz_upper_bound"]
 
 _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
-    (nn.Linear,): _layers.dense,
+    (nn.Linear,): lambda layer: _layers.spectral_norm(weight(layer)),
     (*_layers.CONVOLUTIONS, *_layers.TRANSPOSES): convolution,
     _layers.AVERAGE: _layers.average_pool,
     _layers.ADAPTIVE: _layers.adaptive_average_pool,
@@ -66,8 +66,8 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
     Raises
     ------
     ValueError
-        A module that is in training mode, has hooks, or holds weights that are not finite; a
-        layer that has no proven bound here; bounds whose product leaves [2^-100, 2^500].
+        A module in training mode, with hooks, with weights that are not finite, or without a
+        proven bound here; bounds whose product leaves [2^-100, 2^500].
 
     References
     ----------
@@ -198,9 +198,10 @@ def _bounds(parts: list[nn.Module]) -> list[Fraction]:
         bounds.append(Fraction(lipschitz_upper_bound(part)))
         total *= bounds[-1]
         if total and not _SMALLEST <= total <= _LARGEST:
+            power = total.numerator.bit_length() - total.denominator.bit_length()
             raise ValueError(
-                f"the bounds up to {name(part)} multiply to {_power(total)}: floating-point "
-                "numbers under- or overflow there, and compute another function"
+                f"the bounds up to {name(part)} multiply to 2^{power}: floating-point numbers "
+                "under- or overflow there, and compute another function"
             )
     return bounds
 
@@ -219,10 +220,6 @@ def _round_up(value: Fraction | int) -> float:
     """The nearest float64 that is not below ``value``."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _power(value: Fraction) -> str:
-    return f"2^{value.numerator.bit_length() - value.denominator.bit_length()}"
 
 
 def _finite(bound: float, module: nn.Module) -> float:

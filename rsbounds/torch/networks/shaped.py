@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from rsbounds import anisotropic
 from rsbounds._numerics.checks import real
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.torch_modules import TorchSampler
@@ -31,12 +30,24 @@ __all__ = ["CertifiedNoise", "FixedNoise"]
 _TINY = float(np.finfo(np.float32).tiny)
 
 
+class _Noise:
+    def sampler(
+        self: Any, model: nn.Module, num_classes: int | None = None, **options: Any
+    ) -> TorchSampler:
+        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`.
+
+        With ``sound_noise`` inputs lie on the grid of 1/255 (where the noise follows the input, in
+        [0, 1]), x + noise is rounded to it, and the scheme must be made with ``sound=True``.
+        """
+        return shaped_sampler(self, model, num_classes, **options)
+
+
 @dataclass(frozen=True)
-class FixedNoise:
+class FixedNoise(_Noise):
     """Gaussian noise of one mean and one level on every axis.
 
     The scheme's level is the geometric mean of the levels as a float32 number; the level of each
-    axis is that number times the axis of :attr:`shape`, in float32 too, the product exact.
+    axis is exactly that number times the axis of :attr:`shape`, in float32 too.
 
     Parameters
     ----------
@@ -96,15 +107,6 @@ class FixedNoise:
         """The mean divided by the shape, at any x."""
         return self.mean.detach().cpu().double() / self.shape.double()
 
-    def sampler(
-        self, model: nn.Module, num_classes: int | None = None, **options: Any
-    ) -> TorchSampler:
-        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`.
-
-        With ``sound_noise`` inputs lie on the grid of 1/255, and x + noise is rounded to it.
-        """
-        return shaped_sampler(self, model, num_classes, **options)
-
     def scheme(self, norm: float = 2, *, sound: bool = True) -> Scheme:
         """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm.
 
@@ -120,20 +122,12 @@ class FixedNoise:
         check_shape("x", x, tuple(self.sigma.shape))
         return self.level
 
-    def log_volume(self, z_a: float) -> float:
-        """Logarithm of the volume of the certified ellipsoid for a normal score."""
-        levels = self.shape.double().numpy().ravel() * self.level
-        return float(anisotropic.log_volume(z_a, levels, scores=True))
 
-
-class CertifiedNoise:
+class CertifiedNoise(_Noise):
     """The noise of a ``CertifiedGenerator`` as it is now: later training doesn't move it.
 
-    Parameters
-    ----------
-    generator : CertifiedGenerator
-        Copied, in float64 and eval mode. Its ``level`` is a :class:`SigmaNetwork`, whose floor is
-        proven.
+    ``generator`` is copied, in float64 and eval mode; its ``level`` is a :class:`SigmaNetwork`,
+    whose floor is proven.
     """
 
     def __init__(self, generator: nn.Module) -> None:
@@ -141,18 +135,13 @@ class CertifiedNoise:
             raise ValueError(f"level must be a SigmaNetwork; got {type(level).__name__}")
         self._generator: Any = frozen(generator)
         settle(self._generator)
+        self.shape: Any = self._generator.shape
         self.law = _law(repr(self._generator), *self._generator.state_dict().values())
-
-    @property
-    def shape(self) -> torch.Tensor:
-        """The fixed shape of the generator."""
-        shape: torch.Tensor = self._generator.shape
-        return shape
 
     def centre(self, x: torch.Tensor) -> torch.Tensor:
         """x + mean, divided by the shape."""
-        u = x / self.shape
-        return u + self._mean(u)
+        u: torch.Tensor = x / self.shape
+        return u + self._mean(u)  # type: ignore[no-any-return]
 
     def offset(self, x: torch.Tensor) -> torch.Tensor:
         """The mean at the point of the grid, divided by the shape."""
@@ -162,16 +151,6 @@ class CertifiedNoise:
         mean: torch.Tensor = self._generator.mean(u[None].clone())  # it may work in place
         check_shape("what the mean map returns", mean, (1, *u.shape))
         return mean[0]
-
-    def sampler(
-        self, model: nn.Module, num_classes: int | None = None, **options: Any
-    ) -> TorchSampler:
-        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`.
-
-        With ``sound_noise`` inputs lie on the grid of 1/255 in [0, 1], and x + noise is rounded to
-        it; the scheme must be made with ``sound=True``.
-        """
-        return shaped_sampler(self, model, num_classes, **options)
 
     def scheme(self, norm: float = 2, *, sound: bool = False) -> Scheme:
         """The scheme of the envelope certificate with the proven bounds, in an l_p norm.

@@ -60,7 +60,7 @@ class SigmaNetwork(nn.Module):
         return level
 
     def lipschitz_upper_bound(self) -> float:
-        """The proven bound of this network's Lipschitz constant; it must be in eval mode."""
+        """The proven bound of this network's Lipschitz constant, in eval mode."""
         return lipschitz_upper_bound(self.h)
 
     @property
@@ -97,6 +97,8 @@ class SigmaNetwork(nn.Module):
 
         Levels and bound come from one copy in float64.
 
+        ValueError if ``h`` has no proven bound.
+
         Parameters
         ----------
         dim : float
@@ -104,11 +106,6 @@ class SigmaNetwork(nn.Module):
         sound : bool
             For sound noise: levels at the inputs' points of the grid of 1/255, in [0, 1], and
             radii that allow for :meth:`rounding`.
-
-        Raises
-        ------
-        ValueError
-            If there is no proven bound for ``h``, or an argument is out of its domain.
         """
         network = self.frozen()
         rounding = None

@@ -10,7 +10,7 @@ import torch
 
 from rsbounds._numerics.checks import choice
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.radius._tensors import Number, inside, result_type, round_down, tensor
+from rsbounds.torch.radius._closed import Number, inside, result_type, round_down, tensor
 
 Bounds = tuple[torch.Tensor, torch.Tensor]
 
@@ -51,11 +51,7 @@ def cascade(
     -------
     Tensor, shape (...)
         The radius, rounded down; 0 where ``cls`` is not what the list returns. But for sets it is
-        piecewise linear in sigma times the scores.
-
-    References
-    ----------
-    The theory page on composite certificates.
+        piecewise linear in sigma times the scores. See the theory page on composite certificates.
 
     Examples
     --------

@@ -1,11 +1,15 @@
-"""Radii in closed form: noise that is the same at every input."""
+"""Radii in closed form, of noise that is the same at every input; arguments as tensors."""
 
 from __future__ import annotations
 
+from functools import reduce
+
+import numpy as np
 import torch
 
 from rsbounds._numerics.checks import real
-from rsbounds.torch.radius._tensors import Number, inside, result_type, round_down, tensor
+
+Number = float | torch.Tensor
 
 _ERROR = 1e-14  # of torch's ndtri, relative
 
@@ -69,8 +73,7 @@ def anisotropic(
     Returns
     -------
     Tensor
-        Shape of ``p_a``, ``p_b`` and sigma[..., 0] broadcast; errors as in :func:`gaussian`, with
-        1e-12 in place of 1e-13.
+        Errors as in :func:`gaussian`, with 1e-12 in place of 1e-13.
 
     References
     ----------
@@ -113,3 +116,42 @@ def _score(name: str, p: Number, scores: bool, slack: float) -> torch.Tensor:
     z = torch.special.ndtri(inside(name, tensor(name, p), 0.0, 1.0, closed=True))
     moved: torch.Tensor = z + slack * z.abs()
     return moved
+
+
+def tensor(name: str, value: Number) -> torch.Tensor:
+    """A tensor or a number in double precision."""
+    if isinstance(value, torch.Tensor):
+        if value.is_complex():
+            raise ValueError(f"{name} must be real numbers; got {value.dtype}")
+        return value.double()
+    return torch.as_tensor(np.asarray(real(name, value)))
+
+
+def inside(
+    name: str, x: torch.Tensor, low: float, high: float = torch.inf, *, closed: bool = False
+) -> torch.Tensor:
+    """``x`` if all of it lies in the interval or is NaN, or ValueError."""
+    good = ((x >= low) & (x <= high)) if closed else ((x > low) & (x < high))
+    bad = ~(good | x.isnan())
+    if bad.any():
+        ends = f"[{low:g}, {high:g}]" if closed else f"({low:g}, {high:g})"
+        raise ValueError(
+            f"{name} must be in {ends}; got {int(bad.sum())} of {bad.numel()} values outside, "
+            f"the first {x[bad][0].item()}"
+        )
+    return x
+
+
+def result_type(*given: Number | None) -> torch.dtype:
+    """That of the tensors among the arguments, at least float32; double without any."""
+    types = [x.dtype for x in given if isinstance(x, torch.Tensor)]
+    return reduce(torch.promote_types, types, torch.float32) if types else torch.float64
+
+
+def round_down(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A double in another type, never above itself; gradients pass."""
+    near = exact.to(dtype)
+    with torch.no_grad():
+        below = near.nextafter(torch.full_like(near, -torch.inf))
+        step = torch.where(near.double() > exact, below - near, 0.0)
+    return near + step

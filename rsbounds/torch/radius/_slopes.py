@@ -48,15 +48,6 @@ class Move(NamedTuple):
     by_parameters: tuple[Array, ...]
 
 
-class Slopes(NamedTuple):
-    """Partial derivatives of a radius."""
-
-    z_a: Array
-    z_b: Array
-    sigma: Array
-    parameters: tuple[Array, ...]
-
-
 def semielastic_move(r: Array, sigma: Array, up: Mask, rate: Array) -> Move:
     side = np.where(up, 1.0, -1.0)
     ratio = np.exp(side * rate * r)
@@ -78,8 +69,8 @@ def lipschitz_move(r: Array, sigma: Array, up: Mask, lip: Array, floor: Array) -
 
 def slopes(
     r: Array, z_a: Array, z_b: Array, sigma: Array, dim: Array, up: Mask, move: Move
-) -> Slopes:
-    """The derivatives where 0 < r < inf; all arguments of one shape."""
+) -> list[Array]:
+    """Derivatives by z_a, z_b, sigma and the parameters, where 0 < r < inf; all of one shape."""
     side = np.where(up, 1.0, -1.0)
     alpha = r / sigma
     with np.errstate(divide="ignore"):
@@ -107,12 +98,9 @@ def slopes(
     by_sigma = -side * (weight * q0).sum(0)
     by_score = weight * sigma / slope
     total = by_distance + by_level * move.by_distance
-    return Slopes(
-        by_score[0] / total,
-        -by_score[1] / total,
-        -(by_level * move.by_sigma + by_sigma) / total,
-        tuple(-by_level * p / total for p in move.by_parameters),
-    )
+    by_parameters = (by_level * p for p in move.by_parameters)
+    each = (-by_score[0], by_score[1], by_level * move.by_sigma + by_sigma, *by_parameters)
+    return [-by / total for by in each]
 
 
 def _score_slope(u: Array, dim: Array, s: Array) -> Array:

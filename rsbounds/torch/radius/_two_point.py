@@ -13,8 +13,8 @@ from torch.autograd.function import once_differentiable
 from rsbounds._numerics.checks import real
 from rsbounds.envelope import LipschitzSigma, SemiElastic, branch_radii, radius
 from rsbounds.special import ndtri
+from rsbounds.torch.radius._closed import Number, result_type, round_down, tensor
 from rsbounds.torch.radius._slopes import lipschitz_move, semielastic_move, slopes
-from rsbounds.torch.radius._tensors import Number, result_type, round_down, tensor
 
 
 def semielastic(
@@ -74,20 +74,13 @@ def lipschitz(
 ) -> torch.Tensor:
     """:func:`rsbounds.lipschitz.radius`, method "exact": sigma(x) is Lipschitz and has a floor.
 
+    Other parameters and returns as in :func:`semielastic`.
+
     Parameters
     ----------
-    p_a, p_b, scores
-        As in :func:`rsbounds.torch.radius.gaussian`.
     sigma, lip, sigma_min : Tensor or float
         Level at the input (>= ``sigma_min``, but for a rounding of its type), Lipschitz constant
         of sigma, >= 0, and its floor, >= 0.
-    dim : float or array
-        Dimension of the input, in [1, 1e8].
-
-    Returns
-    -------
-    Tensor
-        As :func:`semielastic`.
 
     References
     ----------
@@ -179,18 +172,15 @@ def _derivatives(
     up = high <= low
     z_a = a if theory.scores else np.asarray(ndtri(a))
     z_b = -z_a if b is None else b if theory.scores else np.asarray(ndtri(b))
-    by = slopes(r[inside], z_a, z_b, level, n, up, theory.move(r[inside], level, up, *rest))
-    by_a: Any = by.z_a
-    by_b: Any = by.z_b
+    moved = theory.move(r[inside], level, up, *rest)
+    by_a, by_b, *others = slopes(r[inside], z_a, z_b, level, n, up, moved)
     if not theory.scores:  # dz/dp is 1 over the density
         with np.errstate(over="ignore"):
-            by_a, by_b = (
-                slope * (np.exp(z**2 / 2) * math.sqrt(2 * math.pi))
-                for slope, z in ((by_a, z_a), (by_b, z_b))
-            )
+            by_a *= np.exp(z_a**2 / 2) * math.sqrt(2 * math.pi)
+            by_b *= np.exp(z_b**2 / 2) * math.sqrt(2 * math.pi)
     if b is None:  # p_b = 1 - p_a falls as p_a rises
-        by_a, by_b = by_a - by_b, None
-    for place, slope in zip(result, (by_a, by_b, by.sigma, *by.parameters), strict=True):
+        by_a = by_a - by_b
+    for place, slope in zip(result, (by_a, by_b, *others), strict=True):
         if place is not None:
             place[inside] = slope
     return result

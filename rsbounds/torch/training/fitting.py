@@ -35,22 +35,15 @@ def fit(
         ``loss(*batch)`` with one batch of rows from each column; returns a number.
     columns : sequence of Tensor
         Of one length, such as inputs, labels and noise levels.
-    epochs, batch_size : int
-        >= 1.
-    rate : float
-        First learning rate, > 0.
+    epochs, batch_size, rate
+        >= 1, >= 1, and the first learning rate, > 0.
     seed : int
         Seed of order and noise, >= 0; torch's global generator is restored afterwards.
 
     Returns
     -------
     list of float
-        The mean loss of each epoch.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain, or the loss isn't finite.
+        The mean loss of each epoch; ValueError if one isn't finite.
 
     Examples
     --------
@@ -156,10 +149,9 @@ def pgd(
         Radius of the ball, >= 0, in the input's unit.
     norm : {2, inf}
         The ball's norm; steps go along the gradient over its l2 norm, or along its sign.
-    steps : int
-        >= 1.
-    step : float
-        Size of the first step as a part of the radius, > 0; it falls linearly to a tenth of that.
+    steps, step
+        Number of steps, >= 1, and the first one's share of the radius, > 0, which falls linearly
+        to a tenth of that.
     box : (float, float), optional
         Range of the input's values to stay in; x lies in it.
 

@@ -46,10 +46,9 @@ def average_radius_loss(
         as the size of the last weight where the layers before it are kept 1-Lipschitz.
     dim : float
         Dimension of the input.
-    samples : int
-        Noisy copies of each input, >= 1.
-    penalty : float
-        Weight of the sum of the spectral norms of the network's weights (kernels flattened), >= 0.
+    samples, penalty
+        Noisy copies of each input, >= 1, and the weight, >= 0, of the sum of the spectral norms of
+        the network's weights (kernels flattened).
     largest : float
         Normal score, > 0, beyond which nothing is gained: the samples of a certificate show at
         most that of (alpha/2)^(1/n), 3.2 for n = 10,000 and alpha = .001.
@@ -104,17 +103,14 @@ def data_dependent_sigma(
     Parameters
     ----------
     model : callable
-        Maps a batch to class scores (before softmax).
+        Maps a batch to class scores.
     x : Tensor
         One input.
     sigma : float
         The level to start from, > 0; the result is at least a thousandth of it.
-    steps, samples : int
-        >= 1.
-    rate : float
-        Step of sigma along the gradient, > 0.
-    seed : int
-        Seed of the noise.
+    steps, samples, rate, seed
+        Number of steps and of noisy copies, >= 1; step of sigma along the gradient, > 0; seed of
+        the noise.
 
     References
     ----------
@@ -125,8 +121,7 @@ def data_dependent_sigma(
     --------
     >>> import torch
     >>> from rsbounds.torch import data_dependent_sigma
-    >>> model = torch.nn.Linear(2, 2)
-    >>> data_dependent_sigma(model, torch.ones(2), 0.5, steps=3) > 0
+    >>> data_dependent_sigma(torch.nn.Linear(2, 2), torch.ones(2), 0.5, steps=3) > 0
     True
     """
     start = float(real("sigma", sigma, 0, closed="neither", nan=False))

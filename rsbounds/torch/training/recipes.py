@@ -266,7 +266,7 @@ def passed_on(
     samples: int = 64,
     batch: int = 1000,
 ) -> torch.Tensor:
-    """Which inputs a stage passes on: no class has sigma Phi^-1(share of votes) > threshold.
+    """A mask of the inputs that a stage passes on: no class has sigma Phi^-1(share) > threshold.
 
     The next stage sees nothing but ``x[mask]``: fine-tune its expert on that.
 
@@ -281,10 +281,6 @@ def passed_on(
         That of the stage's condition on scores, in the input's unit; 0 asks for a majority.
     samples, batch : int
         Votes for each input, and noisy copies classified at once, >= 1.
-
-    Returns
-    -------
-    Tensor of bool, shape (n,)
 
     Examples
     --------
@@ -327,11 +323,6 @@ def soft_labels(
         Such as those for which the plain network has no majority: :func:`passed_on`.
     keep : float
         Weight of the true class on hard inputs, besides its part of the uniform rest, in [0, 1].
-
-    Returns
-    -------
-    Tensor, shape (n, classes)
-        Rows that sum to 1.
 
     Examples
     --------

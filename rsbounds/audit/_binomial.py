@@ -1,62 +1,13 @@
-"""Proofs of Clopper-Pearson bounds in ball arithmetic (python-flint's Arb)."""
+"""Binomial tails and the incomplete beta function in ball arithmetic (python-flint's Arb)."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
-
-import numpy as np
-
-from rsbounds._numerics.checks import Array
 
 Arb = Any  # flint.arb: python-flint is loaded only where something is proved
 
 PRECISION = 192
-_TRIVIAL = {"p": 0.0, "q": 1.0, "z": -math.inf, "-z": math.inf}
 _BITS = 64  # of a sum, relative to its first term
-
-
-def prove(bound: Array, form: str, count: Any, n: Any, alpha: Any) -> Array:
-    """``bound`` with each element proved, moved outward where the proof needs it.
-
-    ``form`` says what an element v is: "p" a lower bound p = v, "q" its complement
-    p = 1 - v, "z" a lower score p = Phi(v), "-z" its negative p = Phi(-v). What is proved
-    is P(Bin(n, p) >= count) <= alpha.
-    """
-    try:
-        import flint
-    except ImportError:
-        raise ImportError(
-            "rigorous=True needs python-flint, which is not installed: pip install python-flint"
-        ) from None
-    result = np.array(bound, dtype=np.float64)
-    outward = -1.0 if form in ("p", "z") else 1.0
-    with flint.ctx.workprec(PRECISION):
-        for index in np.ndindex(result.shape):
-            known = int(count[index]), int(n[index])
-            level = flint.arb(float(alpha[index]))
-            step = outward * np.spacing(np.abs(result[index]))
-            while (v := float(result[index])) != _TRIVIAL[form]:
-                if tail(*known, *_probabilities(v, form)) <= level:
-                    break
-                result[index] += step
-                step *= 2.0
-    return result
-
-
-def _probabilities(value: float, form: str) -> tuple[Arb, Arb]:
-    from flint import arb
-
-    v = arb(value)
-    match form:
-        case "p":
-            return v, 1 - v
-        case "q":
-            return 1 - v, v
-        case "z":
-            return normal(v), normal(-v)
-        case _:
-            return normal(-v), normal(v)
 
 
 def normal(z: Arb) -> Arb:
