@@ -82,7 +82,7 @@ def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(tmp_path, monkeypat
     [
         (["--count", "0"], "count must be >= 1; got 0"),
         (["--count", "1001"], "count must be at most 1000; got 1001"),
-        (["--seed", "-1"], "--seed must be >= 0; got -1"),
+        (["--seed", "-1"], "seed must be >= 0; got -1"),
     ],
 )
 def test_demo_refuses_bad_arguments_in_one_line(tmp_path, capsys, argument, expected):
