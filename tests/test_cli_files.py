@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from result_table import manifest, outcomes, save, state, table
 
-from rsbounds.certificate import Certificate
+from rsbounds.certificate import ASSERTED_ENVELOPE, FIXED_NOISE, PROVEN_ENVELOPE, Certificate
 from rsbounds.cli import main
 from rsbounds.results import COLUMNS, Manifest, Row, read_rows, truncated
 
@@ -133,6 +133,11 @@ def torch_sigma():
             return 0.2 + 0.02 * batch.flatten(1).norm(dim=1, keepdim=True)
     return Sigma()
 """
+SCOPES = {
+    "gaussian": FIXED_NOISE,
+    "semi-elastic": PROVEN_ENVELOPE,
+    "lipschitz": ASSERTED_ENVELOPE,  # a constant that was typed
+}
 METHODS = {
     "gaussian": {},
     "semi-elastic": {"anchors": "anchors.npz", "rate": 0.05, "k": 5, "shift": 4},
@@ -151,7 +156,7 @@ def test_each_method_writes_what_verify_confirms_and_no_radius_above_it(work, ca
     certify(method)
     rows = read_rows(Path("out.tsv"))
     assert {row.method for row in rows} == {method}
-    assert len({row.scope for row in rows}) == 1
+    assert {row.scope for row in rows} == {SCOPES[method]}
     assert any(row.radius > 0.05 for row in rows)
     assert (len({row.sigma for row in rows}) > 1) == (method != "gaussian")
     assert main(["verify", "out.tsv"]) == 0
@@ -186,20 +191,20 @@ def test_torch_sigma_function_agrees_with_numpy(work):
 
 EDITS = {
     "p_a": (lambda p: math.nextafter(float(p) * (1 + 1e-9), 2), "p_a is"),
-    "count": (lambda c: int(c) - 40, "but the counts have"),
+    "count": (lambda c: int(c) - 40, "count is"),
     "n": (lambda n: int(n) + 1, "n is 1001, 1000 in the manifest"),
     "sigma": (lambda s: float(s) / 2, "sigma is 0.125, 0.25 in the manifest"),
     "z_a": (lambda z: float(z) + 1e-9, "on the unsafe side of what"),
     "z_b": (lambda z: float(z) - 1e-9, "z_b is"),
-    "bound": (lambda b: "anytime", "bound is 'anytime', 'clopper-pearson' in the manifest"),
-    "norm": (lambda n: 1.0, "norm is 1.0, 2.0 in the manifest"),
-    "void": (lambda v: int(v) + 1, "void is 1, which the counts"),
-    "select": (lambda c: "0:20,1:20", "void is 0, which the counts"),
+    "bound": (lambda b: "anytime", "bound is 'anytime', 'clopper-pearson'"),
+    "norm": (lambda n: 1.0, "norm is 1.0, 2.0"),
+    "void": (lambda v: int(v) + 1, "void is 1, 0"),
+    "select": (lambda c: "0:20,1:20", "void is 0, 10"),
     "counts": (lambda c: "0:500,1:500", "count is"),
     "scope": (lambda s: "memory-based", "scope is 'memory-based', 'fixed noise' in the manifest"),
     "method": (lambda s: "lipschitz", "method is 'lipschitz', 'gaussian' in the manifest"),
     "correct": (lambda c: 1 - int(c), "correct is"),
-    "predict": (lambda p: -1, "abstains with radius"),
+    "predict": (lambda p: -1, "predicts -1 with radius"),
     "radius": (lambda r: float(r) * 0.9, "below what the counts show"),
     "idx": (lambda i: int(i) + 1, "appears twice"),
 }
@@ -235,7 +240,7 @@ DAMAGE = [
     ({"n": 10**400}, "n must be whole numbers"),
     ({"target_radius": "far"}, "target_radius must be real numbers"),
     ({"method": "lipschitz"}, "parameters.lip is missing"),
-    ({"method": ["guess"]}, "method must be one of 'gaussian', 'semi-elastic'"),
+    ({"method": ["guess"]}, "method must be text; got ['guess']"),
     ({"scope": None}, "scope must be text; got None"),
 ]
 

@@ -155,7 +155,7 @@ def test_a_rule_is_certified_and_certified_again(work, capsys):
         Path(f"{name}.tsv").write_text("\n".join(lines) + "\n")
         capsys.readouterr()
         assert main(["verify", f"{name}.tsv"]) == 1
-        assert "above the truth" in capsys.readouterr().out
+        assert "more than the counts prove" in capsys.readouterr().out
     assert main(["recertify", "out.tsv", "--rule", "rule.json", "--out", "no.tsv"]) == 2
     assert "no file is of noise level 0.5" in capsys.readouterr().err
 

@@ -174,6 +174,9 @@ def _check(entries: Mapping[str, Any]) -> None:
     for name in _OBJECTS:
         if not isinstance(entries.get(name, {}), Mapping):
             raise ValueError(f"{name} must be an object; got {entries[name]!r}")
+    for name in ("method", "scope"):
+        if not isinstance(entries.get(name, ""), str):
+            raise ValueError(f"{name} must be text; got {entries[name]!r}")
     history = entries.get("history", [])
     if not isinstance(history, list) or not all(map(_is_step, history)):
         raise ValueError(f"history must be a list of objects; got {history!r}")

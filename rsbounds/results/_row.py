@@ -124,7 +124,7 @@ class Row:
         extra: Mapping[str, str] | None = None,
     ) -> Self:
         """The row of a certificate."""
-        own = {f.name: getattr(certificate, f.name) for f in fields(certificate)}
+        own = {f.name: getattr(certificate, f.name) for f in fields(Certificate)}
         own |= {name: _short(own[name]) for name in ("select", "counts")}
         time = str(timedelta(seconds=seconds))
         own["time"] = time if "." in time else f"{time}.000000"
