@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from result_table import manifest, outcomes, save, state, table
 
-from rsbounds.certificate import Certificate
+from rsbounds.certificate import ASSERTED_ENVELOPE, FIXED_NOISE, PROVEN_ENVELOPE, Certificate
 from rsbounds.cli import main
 from rsbounds.results import COLUMNS, Manifest, Row, read_rows, truncated
 
@@ -133,6 +133,11 @@ def torch_sigma():
             return 0.2 + 0.02 * batch.flatten(1).norm(dim=1, keepdim=True)
     return Sigma()
 """
+SCOPES = {
+    "gaussian": FIXED_NOISE,
+    "semi-elastic": PROVEN_ENVELOPE,
+    "lipschitz": ASSERTED_ENVELOPE,  # a constant that was typed
+}
 METHODS = {
     "gaussian": {},
     "semi-elastic": {"anchors": "anchors.npz", "rate": 0.05, "k": 5, "shift": 4},
@@ -151,7 +156,7 @@ def test_each_method_writes_what_verify_confirms_and_no_radius_above_it(work, ca
     certify(method)
     rows = read_rows(Path("out.tsv"))
     assert {row.method for row in rows} == {method}
-    assert len({row.scope for row in rows}) == 1
+    assert {row.scope for row in rows} == {SCOPES[method]}
     assert any(row.radius > 0.05 for row in rows)
     assert (len({row.sigma for row in rows}) > 1) == (method != "gaussian")
     assert main(["verify", "out.tsv"]) == 0

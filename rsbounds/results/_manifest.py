@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import number, real, whole
+from rsbounds._numerics.checks import number, share, whole
 from rsbounds.procedure import Procedure
 
 #: The format of the files that are written and read.
@@ -54,7 +53,7 @@ class Manifest:
     Examples
     --------
     >>> from rsbounds.results import Manifest
-    >>> Manifest(method="gaussian").places({0, 2}, 3)
+    >>> Manifest(data={"inputs": 3}).places({0, 2})
     ([1], [])
     """
 
@@ -118,44 +117,27 @@ class Manifest:
         """The same after a round trip through its file."""
         return self.of(json.loads(self.text()))
 
-    def level(self) -> float:
-        """The noise level of a run of method gaussian."""
-        name = "parameters.sigma"
-        value: Any = self.parameters.get("sigma")
-        return float(number(name, real(name, value, 0.0, closed="neither", nan=False)))
-
     def share(self) -> tuple[int, int]:
         """The i and N of the shard."""
-        return parts("shard", self.shard)
+        return share("shard", self.shard)
 
-    def indices(self, total: int | None = None) -> Iterator[int]:
-        """Indices of this shard's inputs, in order; ``total``: of that many inputs selected."""
-        rank, size = self.share()
-        count = self.data.get("inputs") if total is None else total
-        skip = int(self.data.get("skip", 1))
-        return (place * skip for place in range(rank, int(count or 0), size))
+    def indices(self) -> range:
+        """Indices of this shard's inputs."""
+        (rank, size), skip = self.share(), int(self.data.get("skip", 1))
+        return range(rank * skip, int(self.data.get("inputs", 0)) * skip, size * skip)
 
-    def places(self, done: set[int], total: int | None = None) -> tuple[list[int], list[int]]:
+    def places(self, done: set[int]) -> tuple[list[int], list[int]]:
         """Indices that are missing from ``done``, and those in it that don't belong there.
 
         Inputs that were left out because they can't be decoded are not missing.
         """
-        if total is None and "inputs" not in self.data:
-            return [], []
-        without = done | self.corrupt()
-        missing = [i for i in self.indices(total) if i not in without]
-        return missing, sorted(i for i in done if not self._selects(i, total))
+        own, without = self.indices(), done | self.corrupt()
+        return [i for i in own if i not in without], sorted(i for i in done if i not in own)
 
     def corrupt(self) -> set[int]:
         """Indices of the inputs that the history says were left out: they can't be decoded."""
         left = (entry for step in self.history for entry in step.get("corrupt", ()))
         return {entry["input"] for entry in left}
-
-    def _selects(self, index: int, total: int | None) -> bool:
-        rank, size = self.share()
-        count = self.data["inputs"] if total is None else total
-        place, rest = divmod(index, int(self.data.get("skip", 1)))
-        return not rest and 0 <= place < count and place % size == rank
 
     def differences(self, other: Manifest) -> dict[str, str]:
         """Entries that rows depend on and that ``other`` has otherwise: name -> in words.
@@ -187,19 +169,14 @@ def manifest_path(path: Path) -> Path:
     return path.with_name(path.name + ".manifest.json")
 
 
-def parts(name: str, text: Any) -> tuple[int, int]:
-    """The i and N of ``i/N``, or ValueError."""
-    found = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,18})", str(text))
-    if not found or not int(found[1]) < int(found[2]):
-        raise ValueError(f"{name} must be i/N with 0 <= i < N; got {text!r}")
-    return int(found[1]), int(found[2])
-
-
 def _check(entries: Mapping[str, Any]) -> None:
     """ValueError unless the entries have the types that every reader relies on."""
     for name in _OBJECTS:
         if not isinstance(entries.get(name, {}), Mapping):
             raise ValueError(f"{name} must be an object; got {entries[name]!r}")
+    for name in ("method", "scope"):
+        if not isinstance(entries.get(name, ""), str):
+            raise ValueError(f"{name} must be text; got {entries[name]!r}")
     history = entries.get("history", [])
     if not isinstance(history, list) or not all(map(_is_step, history)):
         raise ValueError(f"history must be a list of objects; got {history!r}")

@@ -84,22 +84,21 @@ class Results:
         notes = [self.note] if self.note else []
         missing, foreign = self._places()
         if missing:
-            done = len({row.idx for row in self.rows}) - len(foreign)
+            done, rate = len(self.rows) - len(foreign), self.rate()
             text = f"{done} of {done + len(missing)} rows"
-            if (rate := self.rate()) > 0:
+            if rate > 0:
                 left = timedelta(seconds=math.ceil(len(missing) / rate))
                 text += f", {rate:.3g} a second for one worker, {left} left for one"
             notes.append(f"{text}: {some(missing)} missing")
         if foreign:
             notes.append(f"{some(foreign)} do not belong to the run")
-        if self.manifest and (left_out := self.manifest.corrupt() - {r.idx for r in self.rows}):
-            notes.append(f"{len(left_out)} inputs left out: they can't be decoded")
+        if self.manifest and (corrupt := self.manifest.corrupt() - {row.idx for row in self.rows}):
+            notes.append(f"{len(corrupt)} inputs left out: they can't be decoded")
         return notes
 
     def _places(self) -> tuple[list[int], list[int]]:
-        if self.manifest is None:
-            return [], []
-        return self.manifest.places({row.idx for row in self.rows})
+        done = {row.idx for row in self.rows}
+        return self.manifest.places(done) if self.manifest else ([], [])
 
     def _share(self, total: Any) -> Array:
         total = np.asarray(total, dtype=np.float64)
@@ -118,9 +117,9 @@ def read(path: str | os.PathLike[str]) -> Results:
     Parameters
     ----------
     path : path-like
-        A TSV of the field (``idx label predict radius correct time``) or of
-        ``rsbounds certify``, with its manifest if one lies beside it. An empty file has no rows;
-        an unfinished last line of ours is left out, with a note.
+        A TSV of the field (``idx label predict radius correct time``, -1 for an abstention, as
+        Cohen, Rosenfeld and Kolter 2019 wrote it) or of ``rsbounds certify``, with its manifest
+        if one lies beside it. An unfinished last line of ours is left out, with a note.
 
     Returns
     -------
@@ -133,11 +132,6 @@ def read(path: str | os.PathLike[str]) -> Results:
         what was expected.
     OSError
         For a file that can't be read.
-
-    References
-    ----------
-    [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing, 2019:
-    the columns, and -1 for an abstention.
 
     Examples
     --------
@@ -158,9 +152,9 @@ def read(path: str | os.PathLike[str]) -> Results:
         return Results(name, (), "empty file", manifest)
     note = ""
     if not content.endswith(b"\n"):
-        if b"scope" in content.partition(b"\n")[0]:  # cut short, a scope may say more than it did
-            last = len(content.split(b"\n"))
-            note = f"line {last} is cut short: left out"
+        lines = content.split(b"\n")
+        if b"scope" in lines[0]:  # cut short, a scope may say more than it did
+            note = f"line {len(lines)} is cut short: left out"
         else:  # a file of the field, whose last line may lack its end
             content += b"\n"
     _, rows, numbers = parse(name, content)

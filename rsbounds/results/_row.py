@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any, Self
 
@@ -76,16 +76,8 @@ class Row:
         For which classifier the certificate holds; "" where the file has no such column.
     time : str
         How long it took, as h:mm:ss.
-    count, n, p_a, sigma, method
-        As in :class:`rsbounds.certificate.Certificate`.
-    bound, norm
-        The confidence bound, and the p of the radius's norm.
-    z_a, z_b : float
-        Normal scores of the bounds of the top class's and the runner-up's probabilities.
-    select, counts : tuple of int
-        Class counts of the samples of selection and of estimation, trailing zeros left out.
-    void : int
-        Samples that count for no class.
+    count, n, p_a, sigma, method, bound, norm, z_a, z_b, select, counts, void
+        As in :class:`rsbounds.certificate.Certificate`; counts without their trailing zeros.
     input : str
         Hash of the input and its label.
     extra : mapping
@@ -132,40 +124,22 @@ class Row:
         extra: Mapping[str, str] | None = None,
     ) -> Self:
         """The row of a certificate."""
+        own = {f.name: getattr(certificate, f.name) for f in fields(Certificate)}
+        own |= {name: _short(own[name]) for name in ("select", "counts")}
         time = str(timedelta(seconds=seconds))
-        return cls(
-            idx=idx,
-            label=label,
-            predict=certificate.predict,
-            radius=certificate.radius,
-            correct=certificate.predict == label,
-            scope=certificate.scope,
-            time=time if "." in time else f"{time}.000000",
-            count=certificate.count,
-            n=certificate.n,
-            p_a=certificate.p_a,
-            sigma=certificate.sigma,
-            method=certificate.method,
-            bound=certificate.bound,
-            norm=certificate.norm,
-            z_a=certificate.z_a,
-            z_b=certificate.z_b,
-            select=_short(certificate.select),
-            counts=_short(certificate.counts),
-            void=certificate.void,
-            input=input,
-            extra={} if extra is None else extra,
-        )
+        own["time"] = time if "." in time else f"{time}.000000"
+        correct = certificate.predict == label
+        return cls(idx=idx, label=label, correct=correct, input=input, extra=extra or {}, **own)
 
     @classmethod
     def parse(cls, line: str, columns: Sequence[str]) -> Self:
         """The row in a line of text under a header; says what was expected of a bad one."""
-        fields = line.split("\t")
-        if len(fields) != len(columns):
+        cells = line.split("\t")
+        if len(cells) != len(columns):
             raise ValueError(f"{len(columns)} fields separated by tabs")
         own: dict[str, Any] = {}
         extra = {}
-        for column, text in zip(columns, fields, strict=True):
+        for column, text in zip(columns, cells, strict=True):
             if column not in _COLUMNS:
                 extra[column] = text
                 continue
