@@ -105,11 +105,9 @@ def test_macer_by_hand():
     net, x, y = linear()
     torch.manual_seed(0)
     known: Any = {"samples": 20_000, "gamma": 1.5, "beta": 100.0}
-    loss = macer_loss(net, x, y, 0.5, weight=3.0, **known) - macer_loss(
-        net, x, y, 0.5, weight=0.0, **known
-    )
+    losses = [macer_loss(net, x, y, 0.5, weight=weight, **known).item() for weight in (3.0, 0.0)]
     # sigma/2 (1.5 - 2 |x|/sigma): .075 for x = .3, 0 for .4
-    assert loss.item() == pytest.approx(3.0 * 0.075 / 3, abs=0.02)
+    assert losses[0] - losses[1] == pytest.approx(3.0 * 0.075 / 3, abs=0.02)
 
 
 def test_consistency_of_copies_that_agree_is_entropy_alone():
@@ -161,10 +159,10 @@ def test_labels_for_hard_inputs():
 
 @pytest.mark.parametrize("loss", [macer_loss, consistency_loss])
 def test_losses_refuse_what_is_out_of_range(loss):
-    net, x, y = linear()
-    with pytest.raises(ValueError, match="sigma must be > 0; got 0"):
-        loss(net, x, y, 0.0)
-    with pytest.raises(ValueError, match="samples must be >="):
-        loss(net, x, y, 0.5, samples=0)
-    with pytest.raises(ValueError, match="weight must be in"):
-        loss(net, x, y, 0.5, weight=-1)
+    for sigma, options, message in (
+        (0.0, {}, "sigma must be > 0; got 0"),
+        (0.5, {"samples": 0}, "samples must be >="),
+        (0.5, {"weight": -1}, "weight must be in"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            loss(*linear(), sigma, **options)
