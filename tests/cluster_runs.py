@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 MODEL = """
 import os, pathlib, time
@@ -89,8 +88,8 @@ WAIT = 600.0  # seconds until a run is given up, on a machine with much else to 
 # methods of others, in the models' file: model and options
 OTHERS = [
     ("linear", "--method model:careful --method-args share=0.25"),
-    pytest.param("seeded", "--method model:noise", marks=pytest.mark.slow),
-    pytest.param("seeded", "--method model:levels", marks=pytest.mark.slow),
+    ("seeded", "--method model:noise"),
+    ("seeded", "--method model:levels"),
 ]
 
 
@@ -123,6 +122,13 @@ def run(
     options = {"capture_output": True, "text": True, "timeout": WAIT}
     env = environment() | (env or {})
     return subprocess.run(words(*more, **known), cwd=folder, env=env, **options)
+
+
+def done(*more: str, out: str = "out.tsv", **known: str) -> list[list[str]]:
+    """The rows of a run that ends well, but for their times."""
+    ended = run(*more, out=out, **known)
+    assert ended.returncode == 0, ended.stderr
+    return without_time(known["folder"] / out)
 
 
 @contextmanager

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from functools import cache
-from importlib.util import find_spec
+from collections.abc import Iterator
 from pathlib import Path
 
 import cluster_runs as runs
@@ -70,20 +68,3 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = runs.run(folder=folder)
     assert done.returncode == 0, done.stderr
     return folder / "out.tsv"
-
-
-@pytest.fixture(scope="session")
-def of_one_process(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[list[str]]]:
-    """Its rows but for their times, by a model and a method of others."""
-
-    @cache
-    def rows(model: str, method: str) -> list[list[str]]:
-        if model == "seeded" and find_spec("torch") is None:
-            pytest.skip("needs torch")
-        folder = tmp_path_factory.mktemp("others")
-        runs.prepare(folder)
-        done = runs.run(folder=folder, model=model, method=method)
-        assert done.returncode == 0, done.stderr
-        return runs.without_time(folder / "out.tsv")
-
-    return rows

@@ -11,7 +11,7 @@ from rsbounds.composite import Rule
 from rsbounds.schemes import Scheme
 from rsbounds.semielastic import KNNSigma
 
-def fixed(sigma=0.5):
+def fixed(sigma=0.25):
     return schemes.gaussian(sigma)
 
 class Stated(Scheme):

@@ -13,9 +13,8 @@ from mpmath import mp
 from scipy.special import ndtri
 
 from rsbounds import oracle
-from rsbounds.audit._balls import ball, bits
-from rsbounds.audit._binomial import PRECISION, beta, normal, tail
-from rsbounds.audit._bounds import proved
+from rsbounds.audit._balls import ball, bits, event
+from rsbounds.audit._bounds import PRECISION, beta, proved, tail
 from rsbounds.confidence import BOUNDS
 from rsbounds.oracle import certificates
 from rsbounds.special import ball_offset
@@ -45,13 +44,13 @@ def test_balls_hold_the_truth_and_are_narrow(dim: float, s: float, z: float) -> 
         return
     truth = oracle.ball_tails(u, dim, s, dps=25)
     with flint.ctx.workprec(bits(flint.arb(s))):
-        event = ball(*map(flint.arb, (u, dim, s)))
+        found = ball(*map(flint.arb, (u, dim, s)))
         with mp.workdps(60):
             lower, upper = around(mp.exp(truth.log_lower)), around(mp.exp(truth.log_upper))
-        assert event.p.overlaps(lower)
-        assert event.q.overlaps(upper)
-        assert min(event).rad() <= 1e-16 * min(event)
-        assert max(event).rad() <= 1e-16
+        assert found.p.overlaps(lower)
+        assert found.q.overlaps(upper)
+        assert min(found).rad() <= 1e-16 * min(found)
+        assert max(found).rad() <= 1e-16
 
 
 @pytest.mark.parametrize("dim", [3, 784])
@@ -81,7 +80,7 @@ def test_incomplete_beta_functions(n: int, share: float, below: float, half: boo
     z = float(ndtri(mean)) - below * math.sqrt(2 * mean * (1 - mean) / n)
     a, b = (2 * hits + 1, 2 * (n - hits) + 1) if half else (2 * hits, 2 * (n - hits) + 2)
     with flint.ctx.workprec(PRECISION), mp.workdps(60):
-        p, q = normal(flint.arb(z)), normal(flint.arb(-z))
+        p, q = event(flint.arb(z))
         found = beta(a, b, p, q) if half else tail(hits, n, p, q)
         truth = (
             mp.betainc(mp.mpf(a) / 2, mp.mpf(b) / 2, 0, mp.ncdf(z), regularized=True) if a else 1
@@ -94,7 +93,7 @@ def test_tails_of_many_samples() -> None:
     """Whatever the numbers, time is bounded; a bound of 1e12 samples takes a second or two."""
     with flint.ctx.workprec(PRECISION):
         for n, hits, z in ((10**12, 10**12, 8.0), (10**9, 5 * 10**8, -1e-4), (100, 99, 1e5)):
-            p, q = normal(flint.arb(z)), normal(flint.arb(-z))
+            p, q = event(flint.arb(z))
             assert tail(hits, n, p, q).rad() < 1e-16
 
 

@@ -143,7 +143,7 @@ def rows_of(draw: Any, method: str) -> tuple[dict[str, Any], float, float, float
     return parameters[method], sigma, z_a, z_b
 
 
-@pytest.mark.parametrize("method", _radii.METHODS)
+@pytest.mark.parametrize("method", _radii.COVERED)
 @settings(max_examples=40)
 @given(data=st.data())
 def test_what_the_kernels_certify_is_proved(method: str, data: Any) -> None:

@@ -1,6 +1,6 @@
 """Decision lists from counts: the oracle, what is drawn, the level by enumeration."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import product
 
 import numpy as np
@@ -45,7 +45,7 @@ def test_recomputed_by_the_oracle():
         n = int(rng.choice([50, 1000, 10_000]))
         _, select, counts = draw(rng, rule, 40, n)
         found = certify_counts(rule, select, counts, n, 0.01)
-        chosen = plan(rule, select, n, 0.01).to_dict()
+        chosen = asdict(plan(rule, select, n, 0.01))
         truth = oracle.composite_radius(rule.to_dict(), chosen, counts.tolist(), n, 0.01)
         assert found.radius <= truth
         assert found.radius >= truth - 1e-9

@@ -16,7 +16,6 @@ from rsbounds.confidence import (
     ScoreHistogram,
     lower_bound,
     soft_lower_bound,
-    soft_pair_bounds,
     soft_upper_bound,
 )
 
@@ -186,17 +185,6 @@ def test_never_above_clopper_pearson_on_decisions(case: tuple[int, int], alpha: 
         assert z == pytest.approx(lower_bound(n, n, alpha, scores=True), abs=1e-9)
 
 
-def test_pairs_are_capped() -> None:
-    a, b, c = histogram([0.75] * 900), histogram([0.25] * 900), histogram([0.0] * 900)
-    for method in METHODS:
-        p_a, p_b = soft_pair_bounds(a, [c, b], 0.01, method=method)
-        assert p_a == soft_lower_bound(a, 0.005, method=method)
-        assert p_b <= soft_upper_bound(b, 0.005, method=method)
-        assert p_a + p_b <= 1 + 2e-16
-        z_a, z_b = soft_pair_bounds(a, [c, b], 0.01, method=method, scores=True)
-        assert ndtr([z_a, z_b]) == pytest.approx([p_a, p_b])
-
-
 # --- the certificate from the distribution of the score ----------------------------------
 
 
@@ -285,7 +273,6 @@ def test_cdf_at_infinite_distance_and_noise() -> None:
         (lambda: soft_lower_bound(histogram([0.5]), np.nan), "alpha must be in"),
         (lambda: soft_upper_bound(histogram([0.5]), [0.1, 0.2]), "alpha must be a single number"),
         (lambda: soft_lower_bound(histogram([0.5]), 0.1, method="?"), "method must be one of"),
-        (lambda: soft_pair_bounds(histogram([0.5]), [], 0.01), "others must hold at least one"),
         (lambda: CDFCertificate([0.5, 0.25], [0.0, 0.0]), "thresholds must be one-dimensional"),
         (lambda: CDFCertificate([0.5], [1.0]).radius(0.0), "sigma must be in"),
         (lambda: CDFCertificate([0.5], [1.0]).radius(1.0, 1.0), "level must be in"),

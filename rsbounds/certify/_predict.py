@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify._input import check_noise, class_counts, level
+from rsbounds.certify._input import check_noise, class_counts, level, sampler_of
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, stream
@@ -43,6 +43,7 @@ def predict(
     0
     """
     procedure = Procedure(n=n, alpha=alpha, seed=seed)
+    sampler = sampler_of(sampler, scheme)
     check_noise(sampler, scheme)
     # A phase of its own: a prediction never looks at the samples of a certificate.
     generator = stream(procedure.seed, index, Phase.PREDICT)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rsbounds import composite
 from rsbounds.certificate import COMPOSITE, Certificate
-from rsbounds.certify._input import certify_input, class_counts, level
+from rsbounds.certify._input import certify_input, class_counts, level, sampler_of
 from rsbounds.procedure import Procedure
 from rsbounds.results import sparse_counts
 from rsbounds.sampling import Phase, Sampler, as_sampler, stream
@@ -100,15 +100,7 @@ def task(model: Any, scheme: Scheme | composite.Rule, procedure: Procedure) -> T
             model = [model] * len(scheme.sigmas)
         samplers = {id(expert): as_sampler(expert) for expert in model}
         return RuleTask([samplers[id(expert)] for expert in model], scheme, procedure)
-    if not isinstance(scheme, Scheme):
-        raise ValueError(
-            "scheme must be a Scheme or a Rule, such as rsbounds.schemes.gaussian(0.5); got "
-            f"{type(scheme).__name__} {scheme!r}"
-        )
-    sampler = as_sampler(model)
-    if sampler is not model:  # a model, which the scheme may sample under noise of its own
-        sampler = scheme.sampler(model)
-    return SchemeTask(sampler, scheme, procedure)
+    return SchemeTask(sampler_of(model, scheme), scheme, procedure)
 
 
 def further(certificate: composite.CompositeCertificate) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rsbounds import results
 from rsbounds._numerics.extras import need
+from rsbounds.cli import _options
 
 
 def add_parser(subparsers: Any) -> None:
@@ -32,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Train, certify, and show the results side by side."""
     for module in ("mlxtend", "torch"):
         need(module, "the demo")
+    _options.procedure(n=args.n, alpha=args.alpha, seed=args.seed)
     from rsbounds import demo
 
     args.out.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rsbounds import composite
 from rsbounds.cli import _runs
-from rsbounds.results import Results, Row, naming, table
+from rsbounds.results import Row, naming
 
 
 def add_parser(subparsers: Any) -> None:
@@ -43,22 +43,17 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("the files must share inputs; they have none in common")
     _one_data_set(args.files, rows)
     labels = np.array([each[0].label for each in rows])
-    width = max(2, labels.max() + 1, *(len(row.counts) for each in rows for row in each))
-    counts = [[[*row.counts, *[0] * (width - len(row.counts))] for row in each] for each in rows]
-    options = {"objective": args.objective, "items": args.items}
+    drawn = [[(row.select, row.counts) for row in each] for each in rows]
+    width = max(2, labels.max() + 1, *(len(c) for each in drawn for pair in each for c in pair))
+    dense = [[[[*c, *[0] * (width - len(c))] for c in pair] for pair in each] for each in drawn]
+    select, counts = np.moveaxis(np.array(dense), 2, 0)
+    procedure = next(iter(runs.values())).manifest.procedure
+    options = {"objective": args.objective, "items": args.items, "select": select}
+    options |= {"n": procedure.n, "alpha": procedure.alpha}
     fit = composite.fit(counts, labels, list(runs), **options)
     with naming(args.out):
         args.out.write_text(json.dumps(fit.rule.to_dict(), indent=2) + "\n", encoding="utf-8")
-    procedure = next(iter(runs.values())).manifest.procedure
-    rules = {"list": fit.rule, "constant": fit.constant}
-    if len(fit.rule.items) == 1:
-        del rules["list"]
-        print("no list is better than the best single level: the rule is that level")
-    certified = [
-        Results(name, tuple(_runs.listed(rule, own, procedure.n, procedure.alpha) for own in rows))
-        for name, rule in rules.items()
-    ]
-    print(table(certified))
+    print(fit)
     print(
         f"{args.out}: {len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify "
         "others"

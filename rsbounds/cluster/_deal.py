@@ -104,9 +104,7 @@ class Dealt:
                     if outcome.index in missing:
                         del missing[outcome.index]
                         yield outcome
-                rest = call.args[0][
-                    len(outcomes) :
-                ]  # begins with the one that failed
+                rest = call.args[0][len(outcomes) :]  # begins with the one that failed
                 left.extendleft(i for i in reversed(rest) if i in missing)
 
     def _start(self, worker: int, name: str, *args: Any) -> None:

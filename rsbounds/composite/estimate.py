@@ -88,8 +88,7 @@ def certify_counts(
 
     References
     ----------
-    R. L. Berger, Multiparameter hypothesis testing and acceptance sampling, Technometrics
-    24 (1982), for intersection-union tests; the theory page "Several levels at once".
+    R. L. Berger, Technometrics 24 (1982): intersection-union tests; "Several levels at once".
 
     Examples
     --------
@@ -120,12 +119,7 @@ def certify_counts(
 
 
 def estimate(
-    rule: Rule,
-    select: NDArray[np.int64],
-    chosen: Plan,
-    counts_of: CountsOf,
-    n: int,
-    alpha: float,
+    rule: Rule, select: NDArray[np.int64], chosen: Plan, counts_of: CountsOf, n: int, alpha: float
 ) -> CompositeCertificate:
     """The certificate, asking for a stage's counts only where the radius depends on them."""
     level = real("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
@@ -140,11 +134,9 @@ def estimate(
             break  # no later item can raise the radius
     radius, item, binding = best
     # where no item was reached, its stages may not have been drawn: take the first that was
-    deciding = (
-        next(q for q in rule.items[item] if q.exclusive)
-        if item >= 0
-        else Cond("score", next(iter(stages.used), 0))
-    )
+    deciding = Cond("score", next(iter(stages.used), 0))
+    if item >= 0:
+        deciding = next(q for q in rule.items[item] if q.exclusive)
     lower, upper = stages.pair(deciding, chosen.cls)
     counts, used = stages.counts(deciding.stage), tuple(stages.used)
     return CompositeCertificate(

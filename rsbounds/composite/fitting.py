@@ -125,7 +125,8 @@ def fit(
     """
     drawn, y, levels = _arguments(counts, labels, sigmas)
     chosen = drawn if select is None else _arguments(select, labels, sigmas, "select")[0]
-    total = drawn.sum(axis=-1, keepdims=True)
+    if (empty := (total := drawn.sum(axis=-1, keepdims=True)) == 0).any():
+        raise ValueError(f"counts must be above 0 in all; got {int(empty.sum())} empty")
     z = sc.ndtri((drawn + 0.5) / (total + 1.0))
     n = int(total.max()) if n is None else count("n", n, 1)
     choice("objective", objective, ("acr", "curve"))
@@ -212,6 +213,4 @@ def _arguments(
             f"labels must be {k.shape[0]} of {k.shape[2]} classes; got shape {y.shape}, "
             f"largest {y.max() if y.size else 'none'}"
         )
-    if not np.all(total := k.sum(axis=-1) > 0):
-        raise ValueError(f"{name} must be above 0 in all; got {int((~total).sum())} empty")
     return k, y, levels

@@ -21,9 +21,9 @@ _CELLS = 2**18  # numbers worked on at a time: they stay in the processor's cach
 def radius(rule: Rule, scores: Any, cls: Any) -> Any:
     """Distance within which a decision list keeps its class, from exact probabilities.
 
-    With f_i the least excess of item i's conditions for the class, and w_i the least, over
-    the other classes, of the largest shortfall of one of them, it is
-    max_j min(f_j, min over i < j of w_i).
+    It is max_j min(f_j, min over i < j of w_i), where f_i is the least excess of item i's
+    conditions for the class, and w_i the least, over the other classes, of the largest
+    shortfall of one of them. The theory page "Several levels at once" proves it.
 
     Parameters
     ----------
@@ -47,10 +47,6 @@ def radius(rule: Rule, scores: Any, cls: Any) -> Any:
     ------
     ValueError
         If the shapes do not fit the rule, or ``cls`` is not a class.
-
-    References
-    ----------
-    The theory page "Several levels at once", decision lists.
 
     Examples
     --------

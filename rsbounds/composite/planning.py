@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,10 +37,6 @@ class Plan:
     items: tuple[int, ...]
     references: tuple[tuple[int, ...], ...]
     blocking: tuple[tuple[int, ...], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as JSON can hold it, and as `rsbounds.oracle.composite_radius` takes it."""
-        return asdict(self)
 
 
 def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Plan:

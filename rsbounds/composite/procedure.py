@@ -13,7 +13,7 @@ from rsbounds.composite.estimate import CompositeCertificate, checked_stage, est
 from rsbounds.composite.planning import plan
 from rsbounds.composite.rule import Rule
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import Phase, Sampler, require_law, stream
+from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
 
 
 def certify(
@@ -68,7 +68,12 @@ def certify(
     (0, 1, True)
     """
     procedure, index = Procedure(n0, n, alpha, seed), count("index", index)
-    experts = [samplers] * len(rule.sigmas) if callable(samplers) else list(samplers)
+    if not isinstance(rule, Rule):
+        raise ValueError(f"rule must be a rsbounds.composite.Rule; got {type(rule).__name__}")
+    if isinstance(samplers, Sequence):
+        experts = [as_sampler(model) for model in samplers]
+    else:
+        experts = [as_sampler(samplers)] * len(rule.sigmas)
     if len(experts) != len(rule.sigmas):
         raise ValueError(f"samplers must be one or {len(rule.sigmas)}; got {len(experts)}")
     for sampler in experts:

@@ -36,12 +36,6 @@ class Cond:
     ------
     ValueError
         If an attribute is out of its domain.
-
-    Examples
-    --------
-    >>> from rsbounds.composite import Cond
-    >>> Cond("score", 0, -0.5).threshold
-    -0.5
     """
 
     kind: str
@@ -88,10 +82,6 @@ class Rule:
     ------
     ValueError
         If there are no levels or items, a stage doesn't exist, or an item isn't exclusive.
-
-    References
-    ----------
-    The theory page "Several levels at once".
 
     Examples
     --------

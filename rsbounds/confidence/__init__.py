@@ -18,7 +18,6 @@ from rsbounds.confidence.sequential import (
 )
 from rsbounds.confidence.soft import (
     soft_lower_bound,
-    soft_pair_bounds,
     soft_upper_bound,
 )
 
@@ -35,7 +34,6 @@ __all__ = [
     "pair_bounds",
     "randomized_lower_bound",
     "soft_lower_bound",
-    "soft_pair_bounds",
     "soft_upper_bound",
     "upper_bound",
 ]

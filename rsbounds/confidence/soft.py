@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from rsbounds._numerics.rounding import EPS, round_up
 from rsbounds._numerics.search import Accepted, bisect
 from rsbounds.confidence.counts import End, score
 from rsbounds.confidence.histogram import ScoreHistogram
-from rsbounds.confidence.pairs import capped_end, half
 
 _METHODS = ("chernoff", "maurer-pontil", "hoeffding", "betting")
 
@@ -36,7 +34,8 @@ def soft_lower_bound(
         "maurer-pontil": empirical Bernstein, better where the variance is far below
         mean (1 - mean). "betting": the p at which a mixture of constant bets has won
         1/alpha; adapts to the variance, and holds at every n at once, so that sampling
-        may stop on it.
+        may stop on it. For the top class and the runner-up together use
+        :data:`rsbounds.confidence.BOUNDS`, which has all of them but "hoeffding".
     scores : bool
         Return the normal score of the bound.
 
@@ -92,56 +91,6 @@ def soft_upper_bound(
     """
     result = soft_end(histogram.complement(), alpha, method)
     return (-result.z if scores else result.q)[()]
-
-
-def soft_pair_bounds(
-    top: ScoreHistogram,
-    others: Sequence[ScoreHistogram],
-    alpha: Any,
-    *,
-    method: str = "chernoff",
-    scores: bool = False,
-) -> tuple[Any, Any]:
-    """Joint bounds for the top class and the runner-up, at alpha/2 each.
-
-    Parameters
-    ----------
-    top : ScoreHistogram
-        Scores of the top class, chosen from other samples.
-    others : sequence of ScoreHistogram
-        Scores of every other class, where a class's scores sum to at most 1. The largest
-        of their upper bounds covers the true runner-up, whichever that is, so no union
-        over the classes is needed.
-    alpha, method, scores
-        As in `soft_lower_bound`.
-
-    Returns
-    -------
-    p_a, p_b : float
-        Lower bound for the top class and upper bound for the runner-up, capped at
-        1 - p_a; both hold together with probability at least 1 - alpha.
-
-    Raises
-    ------
-    ValueError
-        As `soft_lower_bound`; no other class.
-
-    Examples
-    --------
-    >>> from rsbounds.confidence import ScoreHistogram, soft_pair_bounds
-    >>> a, b, c = (ScoreHistogram() for _ in range(3))
-    >>> a.add([0.75] * 1000); b.add([0.25] * 1000); c.add([0.0] * 1000)
-    >>> p_a, p_b = soft_pair_bounds(a, [b, c], 0.001)
-    >>> print(f"{p_a:.4f} {p_b:.4f}")
-    0.6943 0.3057
-    """
-    if len(others) == 0:
-        raise ValueError("others must hold at least one histogram; got none")
-    level = half(_alpha(alpha))
-    lower = soft_end(top, level, method)
-    upper = min((soft_end(h.complement(), level, method) for h in others), key=lambda e: e.z)
-    z_b, p_b = capped_end(lower, upper)
-    return (lower.z[()], z_b[()]) if scores else (lower.p[()], p_b[()])
 
 
 def _alpha(alpha: Any) -> float:

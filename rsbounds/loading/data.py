@@ -74,6 +74,8 @@ def open_data(
     """
     if scale is not None and not 0 < scale < np.inf:
         raise ValueError(f"scale must be > 0; got {scale}")
+    if not isinstance(spec, str | os.PathLike):
+        raise ValueError(f"the data's name must be text or a path; got {type(spec).__name__}")
     text = os.fspath(spec)
     kind, colon, place = text.partition(":")
     if colon and kind == "imagefolder":

@@ -151,6 +151,8 @@ def load_model(
     [[2.0, 0.0]]
     >>> del sys.modules["mine"]
     """
+    if not isinstance(spec, str):
+        raise ValueError(f"the model's name must be text; got {type(spec).__name__}")
     prefix, _, name = spec.partition(":")
     if own_code := prefix not in _PREFIXES:
         prefix, name = "python", spec

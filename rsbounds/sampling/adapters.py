@@ -44,8 +44,9 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
             f"the model must be a torch module, a callable or a sampler; got {type(model).__name__}"
         )
     try:
-        ready = len(signature(model).parameters) >= 4
-    except (TypeError, ValueError):  # a builtin says nothing of its arguments
+        signature(model).bind(None, 1.0, 1, None)  # x, sigma, n, generator: a sampler
+        ready = True
+    except (TypeError, ValueError):  # ValueError: a builtin says nothing of its arguments
         ready = False
     accepted = ("batch",) if ready else ("batch", "sound_noise")
     for name, value in options.items():

@@ -158,6 +158,8 @@ class Scheme:
     ) -> None:
         if not isinstance(proven, bool):
             raise ValueError(f"proven must be True or False; got {proven!r}")
+        if level is not None and not callable(level):
+            raise ValueError(f"sigma must be a function of one input; got {level!r}")
         self.parameters = dict(parameters)
         self.norm = float(self.parameters.get("norm", 2.0) if "norm" in self.domains else self.norm)
         self.sound = self.sound or "slack" in self.parameters

@@ -125,6 +125,11 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     """
     from rsbounds.semielastic import KNNSigma
 
+    if not (hasattr(knn, "rate") and callable(getattr(knn, "sigma", None))):
+        raise ValueError(
+            "knn must be a rsbounds.semielastic.KNNSigma, or have a rate and a method sigma; "
+            f"got {type(knn).__name__}"
+        )
     knn = copy.copy(knn)  # a rate that is set later is not the one certified
     proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))
     parameters = {"rate": float(real("rate", knn.rate, 0, closed="left", nan=False)), "dim": dim}

@@ -141,7 +141,7 @@ class CertifiedNoise(_Noise):
     def centre(self, x: torch.Tensor) -> torch.Tensor:
         """x + mean, divided by the shape."""
         u: torch.Tensor = x / self.shape
-        return u + self._mean(u)  # type: ignore[no-any-return]
+        return u + self._mean(u)
 
     def offset(self, x: torch.Tensor) -> torch.Tensor:
         """The mean at the point of the grid, divided by the shape."""
