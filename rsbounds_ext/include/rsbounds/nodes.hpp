@@ -3,12 +3,11 @@
 //   T     = 2 [mu (q - atan q) + beta q v (2 + v)/(1 + v)^2]     = q v S(v),
 //   P = sum (mu/(n + 2) + beta (2 n + 5)) (-v)^n,  S = 2 sum (mu/(2 n + 3) + beta (n + 2)) (-v)^n.
 //
-// c2 < 350   `AnyNodes`: the functions of simd.hpp at half integers times the step of contour.hpp, to the
-// end. c2 >= 350  `TableNodes`: with a step of kappa/sqrt(c2), e^(-2 c2 v) is the same at every call, a
-// table. What is
-//            left of E is e^x, x = v^2 P; x and T are small where the table is not. So short polynomials do,
-//            with as many terms as leave out less than 1e-17, the table's entry included (`Orders`).
-//            16 nodes, or 12 from c2 = 2e4 on:
+// c2 < 350   AnyNodes: the functions of simd.hpp at half integers times the step of contour.hpp, to the end.
+// c2 >= 350  TableNodes: with a step of kappa/sqrt(c2), e^(-2 c2 v) is the same at every call, a table. What
+//            is left of E is e^x, x = v^2 P; x and T are small where the table is not. So short polynomials
+//            do, with the terms that count for 1e-17 beside the table's entry (Orders). 16 nodes, or 12 from
+//            c2 = 2e4 on:
 //              kappa            aliasing                        the first node left out
 //              77/256   e^-43 at 350, e^-52 at 2e4     e^-52 (integers), e^-49 (halves)
 //              43/128   e^-42 at 2e4, e^-44 at infinity     e^-38, e^-35

@@ -8,10 +8,9 @@
 // on, two or three below. The last step stays beside the exact root of the evaluation, not added to it, so
 // that D = 2 tau (mu + h (2 + tau)) and u (2 s + u) = N + D are solved in two doubles.
 //
-// Regimes of the root: tau <= -0.4 or so in log(1 + tau), as 1 + tau may underflow (`deep_root`); else in
-// tau. Error: that of the score over dz/du, plus little more than one rounding (docs: 1e-15 max(1, |z|) and 2
-// ulp). Source: R. Lugannani, S. Rice, Saddle point approximation for the distribution of the sum of
-// independent random variables, Adv. Appl. Prob. 12 (1980) 475.
+// Regimes of the root: for tau below about -0.4 in log(1 + tau), as 1 + tau may underflow (deep_root); else in
+// tau. Error: that of the score over dz/du, 1e-15 max(1, |z|), and two roundings of the result.
+// Source: Lugannani and Rice 1980; in full on the page above.
 #pragma once
 
 #include "ball.hpp"

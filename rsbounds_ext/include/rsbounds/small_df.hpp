@@ -144,7 +144,6 @@ struct Mixture {
         const double rest = power.hi * log_x.lo + power.lo * log_x.hi - low;
         return b.hi + (b.lo + a.lo + e.lo + l.lo + m.lo + rest);
     }
-    double score() const { return q < p ? -ndtri_exp(log_q) : ndtri_exp(log_p); }
 };
 
 inline Mixture ncx2_mixture(double x, double df, double nc) {
