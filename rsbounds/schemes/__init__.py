@@ -1,9 +1,8 @@
 """Smoothing schemes: the noise level at an input and the radius that scores earn there.
 
 A scheme is all that certification needs to know of a theory. Each file of this room holds one:
-name, scope, command-line options, construction from them, radius. Result files, the command
-line and reports look methods up in ``METHODS``; ``rsbounds.oracle.certificates`` evaluates each
-independently.
+name, scope, command-line options, construction from them, radius. Result files, the command line
+and reports look methods up in ``METHODS``; ``rsbounds.audit`` proves their radii independently.
 """
 
 from __future__ import annotations

@@ -52,22 +52,16 @@ class Gaussian(Scheme):
             check_size(x, self.parameters["dim"])
         return float(self.parameters["sigma"])
 
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        from rsbounds import gaussian as theory
-
-        dim = self.parameters.get("dim")
-        return float(theory.radius(z_a, sigma, z_b, norm=self.norm, dim=dim, scores=True))
-
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
         return gaussian(options["sigma"], norm=options["norm"], dim=given.dim)
 
     @classmethod
     def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
-        from rsbounds import gaussian as theory
+        from rsbounds.gaussian import radius
 
-        own = {"norm": options["norm"], "dim": options["dim"]}
-        return theory.radius(p_a, options["sigma"], p_b, scores=scores, **own)
+        norm, dim = options.get("norm", 2.0), options.get("dim")
+        return radius(p_a, options["sigma"], p_b, norm=norm, dim=dim, scores=scores)
 
 
 def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Scheme:

@@ -100,6 +100,8 @@ class Lipschitz(EnvelopeScheme):
 
     @classmethod
     def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
+        if "variant" not in options:  # the radius of result rows
+            return super().evaluate(options, p_a, p_b, scores)
         from rsbounds.lipschitz import radius
 
         own = {name: options[name] for name in ("lip", "sigma_min", "dim", "p_min")}

@@ -59,7 +59,6 @@ class Option:
 
     @property
     def name(self) -> str:
-        """The option as an attribute."""
         return self.flag.lstrip("-").replace("-", "_")
 
 
@@ -109,10 +108,9 @@ class Scheme:
 
     Attributes
     ----------
-    name : str
-        The method, as result files spell it.
-    scope : str
-        For which classifier its certificates hold, a key of ``rsbounds.certificate.SCOPES``.
+    name, scope : str
+        The method, and for which classifier its certificates hold, as result files spell them: the
+        scope is a key of ``rsbounds.certificate.SCOPES``.
     norm : float
         The p of the l_p norm that measures the radius.
     law : str
@@ -187,18 +185,13 @@ class Scheme:
         return self._level(x)
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        """The certified radius: a number >= 0, or inf.
+        """The certified radius at a noise level: a number >= 0, or inf.
 
-        Parameters
-        ----------
-        z_a : float
-            Normal score of a lower bound of the top class's probability.
-        sigma : float
-            The noise level at the input.
-        z_b : float, optional
-            Normal score of an upper bound of every other class's probability; by default -z_a.
+        ``z_a`` is the normal score of a lower bound of the top class's probability, ``z_b`` that
+        of an upper bound of every other class's; by default -z_a.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no radius")
+        parameters = {**self.parameters, "sigma": sigma}
+        return float(self.evaluate(parameters, z_a, z_b, scores=True))
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
         """The sampler of a model under the scheme's noise; options as for ``as_sampler``."""
@@ -232,8 +225,11 @@ class Scheme:
 
     @classmethod
     def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
-        """The radius of ``rsbounds radius``, from the values of ``inputs``."""
-        raise ValueError(f"method {cls.name} has no radius of these inputs")
+        """The radius at the level ``sigma`` of the parameters, or of ``rsbounds radius``'s options.
+
+        ``scores``: whether the bounds of the probabilities are given as normal scores.
+        """
+        raise NotImplementedError(f"{cls.__name__} has no radius")
 
 
 class EnvelopeScheme(Scheme):
@@ -246,20 +242,14 @@ class EnvelopeScheme(Scheme):
         """The bounds that the parameters state."""
         raise NotImplementedError(f"{cls.__name__} has no envelope")
 
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        from rsbounds.envelope import Widened, radius
-
-        bounds, slack = self.envelope(self.parameters), self.parameters.get("slack", 0.0)
-        if slack:  # computed levels may leave the envelope, by a factor exp(slack) at most
-            bounds = Widened(bounds, slack)
-        return float(radius(z_a, sigma, bounds, self.parameters["dim"], z_b, scores=True))
-
     @classmethod
     def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
-        from rsbounds.envelope import radius
+        from rsbounds.envelope import Widened, radius
 
-        level, dim = options["sigma"], options["dim"]
-        return radius(p_a, level, cls.envelope(options), dim, p_b, scores=scores)
+        bounds, slack = cls.envelope(options), options.get("slack", 0.0)
+        if slack:  # computed levels may leave the envelope, by a factor exp(slack) at most
+            bounds = Widened(bounds, slack)
+        return radius(p_a, options["sigma"], bounds, options["dim"], p_b, scores=scores)
 
 
 def check_size(x: Any, dim: float) -> None:
@@ -271,21 +261,8 @@ def check_size(x: Any, dim: float) -> None:
 def level_slack(rounding: float, floor: float) -> float:
     """What the logarithms of two computed levels may differ by beyond a Lipschitz envelope.
 
-    Parameters
-    ----------
-    rounding : float
-        A proven bound of the error of each level, in [0, floor/4].
-    floor : float
-        What every computed level is at least, > 0.
-
-    Returns
-    -------
-    float
-        -log(1 - 2 rounding/floor), rounded up: at the floor just enough for both errors.
-
-    References
-    ----------
-    The theory page on sound noise.
+    Where each level is at least ``floor`` > 0 and its error at most ``rounding``, in [0, floor/4],
+    that is -log(1 - 2 rounding/floor), rounded up: see the theory page on sound noise.
 
     Examples
     --------

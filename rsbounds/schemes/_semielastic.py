@@ -107,8 +107,7 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     Raises
     ------
     ValueError
-        When ``x`` has more than ``dim`` coordinates; with ``sound``, when it is off the grid or
-        outside [0, 1].
+        When ``x`` has more than ``dim`` coordinates; for sound noise, when it is off the grid.
 
     References
     ----------
