@@ -71,7 +71,7 @@ def test_a_slack_that_was_cut_from_the_manifest_or_raised_is_found(work, capsys)
     entries["parameters"]["slack"] = 1e-20
     place.write_text(json.dumps(entries))
     levels = ["verify", "out.tsv", "--data", "data.npz", "--anchors", "anchors.npz"]
-    one_line(capsys, levels, "slack was 1e-20 and is")
+    one_line(capsys, levels, "not what out.tsv was made with: slack was 1e-20 and is")
 
 
 def test_rows_are_drawn_again_with_the_noise_that_the_manifest_states(work, capsys):
