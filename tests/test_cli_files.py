@@ -274,6 +274,7 @@ def test_verify_refuses_what_it_cannot_read(finished, capsys):
 # --- rows and manifests
 
 
+@pytest.mark.slow
 @given(st.floats(0, 1e6) | st.floats(0, 1) | st.floats(1e-300, 1e-290))
 def test_written_numbers_are_never_above_and_read_back_exactly(value):
     text = truncated(value)

@@ -147,6 +147,7 @@ def generator():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "noise"), [("anisotropic", "maps"), ("generator", "generator")])
 def test_noise_of_a_shape_in_sound_noise(work, method, noise):
     package("torch")

@@ -69,6 +69,7 @@ def test_every_script_has_its_numbers_and_its_page():
 # --- in closed form
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_committed_numbers_are_those_of_the_script(script):
     names = load(script)

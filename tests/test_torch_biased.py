@@ -21,6 +21,7 @@ from rsbounds.torch import (
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
+@pytest.mark.slow
 def test_locally_biased_model_certifies_and_holds():
     x, y = (column[:300] for column in digits()[:2])
     torch.manual_seed(0)

@@ -102,12 +102,17 @@ class Smooth(torch.nn.Module):
     @sigma.setter
     def sigma(self, sigma: float | Scheme | FixedNoise | CertifiedNoise) -> None:
         if isinstance(sigma, FixedNoise | CertifiedNoise):
-            self.scheme: Scheme = sigma.scheme(sound=self._sound)
+            self._scheme: Scheme = sigma.scheme(sound=self._sound)
         else:
-            self.scheme = sigma if isinstance(sigma, Scheme) else gaussian(sigma)
+            self._scheme = sigma if isinstance(sigma, Scheme) else gaussian(sigma)
         given = isinstance(sigma, Scheme | FixedNoise | CertifiedNoise)
         self._sigma = sigma if given else self.scheme.parameters["sigma"]
         self._kept: tuple[torch.nn.Module, Any] | None = None  # may be a sampler of other noise
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme that ``sigma`` stands for."""
+        return self._scheme
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Mean class probabilities of each input of a batch under noise, shape (n, num_classes).
