@@ -179,7 +179,7 @@ def test_target_radius_is_confirmed_by_verify(work, capsys, method):
     place = next(row for row in rows if row.radius > 0).idx
     edit(place, "z_a", lambda z: float(z) / 40)
     assert main(["verify", "out.tsv"]) == 1
-    assert f"input {place}: radius is 0.1" in capsys.readouterr().out
+    assert f"input {place}: z_a is" in capsys.readouterr().out
 
 
 def test_torch_sigma_function_agrees_with_numpy(work):
