@@ -16,7 +16,7 @@ Progress = Callable[[int, int], object]
 Kernel = Callable[[Array, Array, Array, int, int], object]
 
 _LARGEST = 1e100  # squares of coordinates stay far from overflow
-_BLOCK = 2**24  # dot products held at a time: 128 MiB; with fewer rows BLAS loses 10 %
+_BLOCK = 2**24  # numbers held at a time: 128 MiB; with fewer rows of products BLAS loses 10 %
 
 
 class Anchors:
@@ -40,6 +40,11 @@ class Anchors:
             raise ValueError(f"x must have shape (..., {dim}) as the anchors do; got {x.shape}")
         return np.ascontiguousarray(x.reshape(-1, dim))
 
+    def parts(self) -> Iterator[slice]:
+        """Consecutive rows of the points, some ten million numbers at a time."""
+        step = max(_BLOCK // self.points.shape[1], 1)
+        return (slice(a, a + step) for a in range(0, len(self.points), step))
+
     def slacks(self, x: Array) -> Array:
         """For each row, twice the error of |x|^2 + squares - 2 dots, in any order of sums."""
         size = np.sqrt(np.einsum("nd,nd->n", x, x)) + self._largest
@@ -57,7 +62,7 @@ class Anchors:
         dots = x[a:b] @ points.T, minima the least of squares - 2 dots in each block of anchors.
         ``progress(done, total)`` is called after each block of dot products.
         """
-        from rsbounds._neighbours.sieve import BLOCK, block_minima
+        from rsbounds._neighbours.scans import BLOCK, block_minima
 
         def scan_piece(a: int, b: int, dots: Array) -> None:
             minima = np.empty((b - a, -(-len(self.points) // BLOCK)))

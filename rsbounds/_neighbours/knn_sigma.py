@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import Anchors, Progress
-from rsbounds._neighbours.rounding import level_error
 from rsbounds._numerics.checks import Array, Floats, choice, count, number, real
-from rsbounds._numerics.rounding import flag_nan
+from rsbounds._numerics.rounding import EPS, flag_nan
 
 
 class KNNSigma:
@@ -87,13 +86,9 @@ class KNNSigma:
             self.shift = number("shift", real("shift", shift, -1e300, 1e300))
 
     def distance(self, x: ArrayLike) -> Floats:
-        """Mean Euclidean distance to the k nearest anchors, for x of shape (..., d).
+        """Mean Euclidean distance to the k nearest anchors, for x as in :meth:`sigma`.
 
-        Returns
-        -------
-        Array
-            Shape (...), within 1e-13 of the true value (relative); NaN in, NaN out with the
-            invalid flag.
+        Within 1e-13 of the true value (relative); NaN in, NaN out with the invalid flag.
         """
         rows = self._anchors.queries(x)
         result: Floats = flag_nan(self._distances(rows)).reshape(np.shape(x)[:-1])[()]
@@ -123,22 +118,27 @@ class KNNSigma:
         numbers over 255 in float64, in any batch:
         \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\| + slack. About 1e-14 (1 + rate dist).
 
-        Returns
-        -------
-        float
-
         References
         ----------
         The theory page on sound noise.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from rsbounds.semielastic import KNNSigma
-        >>> KNNSigma(np.zeros((5, 784)), 0.5, 0.1, 5, 0.0).slack() < 1e-13
-        True
         """
-        return 2 * level_error(self._anchors.points, self.k, self.rate, self.shift)
+        from rsbounds._neighbours.scans import ERROR
+
+        # Of each level: the input's coordinates (2^-53 each), the mean distance (ERROR and k + 1
+        # roundings of at most the k-th least of the anchors' largest distances from [0, 1]^d),
+        # two operations up to the exponential's argument, the exponential and a product.
+        points = self._anchors.points
+        dim = points.shape[1]
+        squares = [
+            np.square(np.maximum(np.abs(points[part]), np.abs(1 - points[part]))).sum(1)
+            for part in self._anchors.parts()
+        ]
+        root = np.sqrt(dim) * (1 + EPS)
+        reaches = np.sqrt(np.concatenate(squares)) * (1 + (dim + 8) * EPS)
+        furthest = np.partition(reaches, self.k - 1)[self.k - 1] + EPS * root
+        argument = EPS / 2 * root + (ERROR + self.k * EPS) * furthest
+        argument += EPS * (furthest + abs(self.shift))
+        return 2 * float(self.rate * argument + 16 * EPS) * (1 + 1e-6)
 
     def _distances(
         self, rows: Array, *, leave_out: bool = False, progress: Progress | None = None
@@ -146,14 +146,12 @@ class KNNSigma:
         from rsbounds._neighbours.scans import knn_means
 
         anchors = self._anchors
-        out = np.full(len(rows), np.nan)
-
-        slacks = anchors.slacks(rows)
+        out, slacks = np.full(len(rows), np.nan), anchors.slacks(rows)
 
         def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
             skip = a if leave_out else -1
             points, squares = anchors.points, anchors.squares
-            knn_means(x, dots, points, squares, self.k, skip, minima, slacks[a:b], out[a:b])
+            knn_means(x, dots, minima, slacks[a:b], points, squares, self.k, skip, out[a:b])
 
         anchors.scan(rows, kernel, progress)
         return out

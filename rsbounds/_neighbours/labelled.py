@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rsbounds._neighbours.anchors import Anchors, Progress
 from rsbounds._numerics.checks import Array, choice, on_host, whole
-from rsbounds._numerics.rounding import flag_nan
-
-if TYPE_CHECKING:
-    from rsbounds._neighbours.sieve import Codes
+from rsbounds._numerics.rounding import EPS, flag_nan
 
 Labels = NDArray[np.int64]
 
 _DUAL = {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}
+_LEAST_STEP = 1e-290  # multiples of it keep their digits
+_SAMPLE = 2**21  # numbers that a centre is chosen from
+_MOST_CODED = 2**23  # coordinates: the sum of the differences of their codes has 32 bits
 
 
-class Starts(NamedTuple):
-    """For each row of x: its nearest anchor, and ``best``, the least margin of a few rivals.
+class Memory(NamedTuple):
+    """Labelled anchors, and bounds of their distances in the dual norm of exponent ``order``.
 
-    ``guard`` is the anchor with that margin. No rival whose squares - 2 dots is ``limit`` or
-    more has a margin below ``best``; its squared distance exceeds the nearest anchor's by
-    squares - 2 dots - ``floor`` at least.
+    |p - q|_* <= spreads_p + spreads_q, the distances to one centre. Where there are ``codes``
+    (a byte for each coordinate) also |p - q|_* <= step sum |code_p - code_q| + lost_p + lost_q.
     """
 
-    nearest: Labels
-    guard: Labels
-    best: Array
-    floor: Array
-    limit: Array
+    points: Array
+    squares: Array
+    labels: Labels
+    order: float
+    spreads: Array
+    codes: NDArray[np.uint8]
+    lost: Array
+    step: float
 
 
 class LabelledAnchors(Anchors):
@@ -48,25 +50,23 @@ class LabelledAnchors(Anchors):
             )
         if norm not in (1, 2, np.inf):
             raise ValueError(f"norm must be one of 1, 2, inf; got {norm!r}")
-        self._norm = float(norm)
+        self._order = _DUAL[float(norm)]
 
     def dual(self, vectors: Array) -> Array:
         """The dual norm along the last axis."""
-        # contiguous, so that numpy adds pairwise
-        vectors = np.ascontiguousarray(vectors)
-        result: Array = np.linalg.norm(vectors, ord=_DUAL[self._norm], axis=-1)
+        contiguous = np.ascontiguousarray(vectors)  # so that numpy adds pairwise
+        result: Array = np.linalg.norm(contiguous, ord=self._order, axis=-1)
         return result
 
     def nearest(self, rows: Array) -> Labels:
         """Label of the nearest anchor."""
         from rsbounds._neighbours import scans
 
-        index = np.zeros(len(rows), np.int64)
-        slacks = self.slacks(rows)
+        index, slacks = np.zeros(len(rows), np.int64), self.slacks(rows)
 
         def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
             scans.nearest_anchors(
-                x, dots, self.points, self.squares, minima, slacks[a:b], index[a:b]
+                x, dots, minima, slacks[a:b], self.points, self.squares, index[a:b]
             )
 
         self.scan(rows, kernel)
@@ -74,46 +74,46 @@ class LabelledAnchors(Anchors):
 
     def radius(self, x: ArrayLike, method: str, progress: Progress | None) -> tuple[Array, Labels]:
         """Neighbour radius, and label of the nearest anchor, at each x."""
-        from rsbounds._neighbours import scans, sieve
+        from rsbounds._neighbours import scans
 
         rows = self.queries(x)
         tight = choice("method", method, ("tight", "paper")) == "tight"
-        low, high, spreads, codes = self._geometry
-        points, squares, labels = self.points, self.squares, self.labels
-        slacks = self.slacks(rows)
-        nearest, guard = np.zeros((2, len(rows)), np.int64)
-        best, floor, limit = np.zeros((3, len(rows)))
-        starts = Starts(nearest, guard, best, floor, limit)
+        memory, slacks = self._memory, self.slacks(rows)
+        nearest, radii = np.zeros(len(rows), np.int64), np.zeros(len(rows))
 
         def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
-            slack, part = slacks[a:b], Starts._make(field[a:b] for field in starts)
-            memory = (points, squares, labels)
-            scans.begin(x, dots, *memory, low, high, self._norm, tight, minima, slack, part)
-            room = dots.size  # what is not written to takes no memory
-            found = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-            kept = sieve.sift(dots, squares, labels, spreads, codes, minima, part, *found)
-            row, rival, ratio = (values[:kept] for values in found)
-            order = np.lexsort((ratio, row))
-            scans.refine(
-                x, dots, *memory, self._norm, tight, minima, slack, part,
-                row[order], rival[order], ratio[order],
-            )  # fmt: skip
+            out = nearest[a:b], radii[a:b]
+            scans.neighbour_radii(x, dots, minima, slacks[a:b], memory, tight, *out)
 
         self.scan(rows, kernel, progress)
-        return flag_nan(best).reshape(np.shape(x)[:-1])[()], labels[nearest]
+        return flag_nan(radii).reshape(np.shape(x)[:-1])[()], self.labels[nearest]
 
     @cached_property
-    def _geometry(self) -> tuple[Array, Array, Array, Codes]:
-        """The box around the anchors, their dual distances to a centre, and their codes."""
-        from rsbounds._neighbours import scans, sieve
-
-        points = self.points
+    def _memory(self) -> Memory:
+        points, order = self.points, self._order
         low, high = points.min(axis=0), points.max(axis=0)
-        spread = np.empty(len(points))
-        if self._norm == np.inf:
-            centre, coded = sieve.middle(points)
-            codes = sieve.encode(points, low, high, centre, coded)
+        width = float((high - low).max())
+        step = max(width / 255, _LEAST_STEP)
+        coded = np.zeros(0, np.int64)
+        if order == 1:  # any centre and any choice of coordinates are sound: from a sample
+            sample = points[:: -(-points.size // _SAMPLE)]
+            centre = np.median(sample, axis=0)
+            sizes = np.abs(sample - centre).mean(axis=0)
+            coded = np.flatnonzero(sizes >= sizes.mean() / 2)[:_MOST_CODED]
         else:
-            centre, codes = points.mean(axis=0), sieve.NONE
-        scans.spreads(points, centre, self._norm, spread)
-        return low, high, spread, codes
+            centre = points.mean(axis=0) if order == 2 else (low + high) / 2
+        spreads, lost = np.empty((2, len(points)))
+        codes = np.empty((len(points), len(coded)), np.uint8)
+        for part in self.parts():
+            sides = points[part] - centre
+            spreads[part] = np.linalg.norm(sides, ord=order, axis=1)
+            if coded.size:
+                sides[:, coded] = points[part][:, coded] - low[coded]
+                codes[part] = np.minimum(sides[:, coded] / step, 255.0) + 0.5
+                sides[:, coded] -= step * codes[part]
+                lost[part] = np.abs(sides).sum(axis=1)
+        # each sum's own rounding, and that of its terms, computed at the width of the box
+        rounding = 2 * (points.shape[1] + 16) * EPS
+        spreads *= 1 + rounding
+        lost = lost * (1 + rounding) + rounding * max(width, step)
+        return Memory(points, self.squares, self.labels, order, spreads, codes, lost, step)
