@@ -1,10 +1,24 @@
 """Without PyTorch, its adapter and its tests are left out; the rest is tested all the same."""
 
+import os
 import signal
-from collections.abc import Iterator
 from importlib.util import find_spec
 
-import pytest
+import hypothesis
+
+# Everywhere the same examples, and no example fails because the machine has much else to do;
+# `pytest --hypothesis-profile=explore` draws new ones.
+hypothesis.settings.register_profile(
+    "explore", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile(
+    "rsbounds", hypothesis.settings.get_profile("explore"), derandomize=True, database=None
+)
+hypothesis.settings.load_profile("rsbounds")
+
+# the processes of pytest-xdist are as many as the cores: each takes one
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if find_spec("torch") is None:
     collect_ignore_glob = ["README.md", "rsbounds/torch/*", "rsbounds/demo.py", "tests/*torch*"]
@@ -13,12 +27,3 @@ if find_spec("torch") is None:
 # commands that a shell starts in the background ignore Ctrl-C, and so would those that tests start
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Sums, and so trained networks, may depend on the number of threads."""
-    from rsbounds import demo
-
-    with demo.one_thread():
-        yield

@@ -53,7 +53,7 @@ def layers(text: str) -> list[list[str]]:
 
     def height(name: str) -> int:
         if name not in level:
-            level[name] = 1 + max(map(height, below[name]))
+            level[name] = 1 + max(map(height, below[name]), default=0)
         return level[name]
 
     found: list[list[str]] = [[] for _ in range(1 + max(map(height, below)))]

@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _MODULES = (
     "anisotropic",
+    "audit",
     "certificate",
     "certify",
     "cluster",

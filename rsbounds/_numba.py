@@ -1,11 +1,11 @@
 """The special functions inside numba: ``rsbounds.special`` names work in ``@njit`` code.
 
-Each compiled scalar is registered under a named symbol, which makes kernels that call it
-cacheable. numba calls :func:`register` through its entry point before it compiles anything, and
-cached code imports this module as it is loaded.
+Each compiled scalar is registered under a named symbol, so that functions that call it can be
+cached. numba calls :func:`register` through its entry point before it compiles anything, and
+cached code imports this module when it is loaded.
 
-The names carry the version of the compiled interface, because a cached kernel that met another
-signature, or a symbol that is gone, would crash. When a signature changes or a function goes:
+The names carry the version of the compiled interface, because cached code that calls a symbol
+which is gone, or has another signature, would crash. When a signature changes or a function goes:
 raise INTERFACE, move this module to a new name, and leave in its place one that raises OSError,
 which numba takes for a missing cache file.
 """
@@ -36,7 +36,7 @@ for _name, (_address, _) in symbols.items():
 
 
 def _call(symbol: str) -> Callable[..., Any]:
-    """How numba types and builds a call of a C function of float64 arguments."""
+    """How numba types and compiles a call of a C function of float64 arguments."""
 
     def typed(*args: Any) -> Any:
         signature = types.float64(*([types.float64] * len(args)))
@@ -57,56 +57,24 @@ def _numbers(*args: Any) -> bool:
     return all(isinstance(a, (types.Integer, types.Float)) for a in args)
 
 
-# numba reads the number of arguments off a signature: each arity is written out
-def _unary(typed: Callable[..., Any]) -> Any:
-    call: Any = intrinsic(lambda context, a: typed(a))
-    return lambda a: (lambda a: call(float(a))) if _numbers(a) else None
-
-
-def _binary(typed: Callable[..., Any]) -> Any:
-    call: Any = intrinsic(lambda context, a, b: typed(a, b))
-    return lambda a, b: (lambda a, b: call(float(a), float(b))) if _numbers(a, b) else None
-
-
-def _ternary(typed: Callable[..., Any]) -> Any:
-    call: Any = intrinsic(lambda context, a, b, c: typed(a, b, c))
-
-    def choose(a: Any, b: Any, c: Any) -> Any:
-        if not _numbers(a, b, c):
-            return None
-        return lambda a, b, c: call(float(a), float(b), float(c))
-
-    return choose
-
-
-def _quaternary(typed: Callable[..., Any]) -> Any:
-    call: Any = intrinsic(lambda context, a, b, c, d: typed(a, b, c, d))
-
-    def choose(a: Any, b: Any, c: Any, d: Any) -> Any:
-        if not _numbers(a, b, c, d):
-            return None
-        return lambda a, b, c, d: call(float(a), float(b), float(c), float(d))
-
-    return choose
-
-
-_ARITIES = {1: _unary, 2: _binary, 3: _ternary, 4: _quaternary}
-
-
-def serve(function: Callable[..., Any], symbol: str, arity: int) -> None:
-    """Let ``function`` on scalars in ``@njit`` code call the C function of that symbol.
-
-    Raises
-    ------
-    ValueError
-        An arity that is not written out above.
-    """
-    if arity not in _ARITIES:
-        raise ValueError(
-            f"arity must be one of {', '.join(map(str, _ARITIES))} for a function that numba "
-            f"serves; got {arity} for {function.__name__}"
+def _serve(function: Callable[..., Any], symbol: str, arity: int) -> None:
+    """Let ``function`` of one scalar or three call that C function in ``@njit`` code."""
+    typed = _call(symbol)
+    # numba reads the number of arguments off a signature, so each is written out
+    if arity == 1:
+        unary: Any = intrinsic(lambda context, a: typed(a))
+        overload(function, strict=False)(
+            lambda a: (lambda a: unary(float(a))) if _numbers(a) else None
         )
-    overload(function, strict=False)(_ARITIES[arity](_call(symbol)))
+    else:
+        ternary: Any = intrinsic(lambda context, a, b, c: typed(a, b, c))
+
+        def choose(a: Any, b: Any, c: Any) -> Any:
+            if not _numbers(a, b, c):
+                return None
+            return lambda a, b, c: ternary(float(a), float(b), float(c))
+
+        overload(function, strict=False)(choose)
 
 
 @cache
@@ -114,4 +82,4 @@ def register() -> None:
     """Teach numba the functions of :mod:`rsbounds.special`; once for each process."""
     for name in special.__all__:
         if name in symbols:
-            serve(getattr(special, name), symbol(name), symbols[name][1])
+            _serve(getattr(special, name), symbol(name), symbols[name][1])

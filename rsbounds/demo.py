@@ -16,8 +16,9 @@ from torch import nn
 
 from rsbounds import datasets, schemes, semielastic
 from rsbounds._numerics.checks import whole
-from rsbounds.certify import certify_counts, certify_dataset
+from rsbounds.certify import certify_dataset, certify_evidence
 from rsbounds.composite import Cond, Rule
+from rsbounds.procedure import Procedure
 from rsbounds.results import Results, Row, write
 from rsbounds.schemes import Scheme
 from rsbounds.torch import TorchSampler, augment, fit
@@ -146,6 +147,7 @@ def run(
     """
     if whole("count", count, 1) > HELD_OUT:
         raise ValueError(f"count must be at most {HELD_OUT}; got {count}")
+    procedure = Procedure(n0, n, alpha, seed)
     start = time.perf_counter()
     x_train, y_train, x, y = digits(seed)
     x, y = x[:count], y[:count]
@@ -153,34 +155,32 @@ def run(
     sampler = TorchSampler(train(x_train, y_train, LEVELS, seed=seed), 10)
     levels = " and ".join(map(str, LEVELS))
     say(f"trained on {len(x_train)} digits under noise {levels}: {_seconds(start)}")
-    settings: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
-    model = {"spec": "rsbounds.demo:model"}
+    settings: dict[str, Any] = {**procedure.to_dict(), "describe": {"spec": "rsbounds.demo:model"}}
     files = []
     for name, scheme in schemes_of(x_train).items():
         start = time.perf_counter()
         file = out / f"{name}.tsv"
         file.unlink(missing_ok=True)
-        found = certify_dataset(sampler, (x, y), scheme, out=file, describe=model, **settings)
-        drawn = np.mean([_samples(row, n0) for row in found.rows])
+        results = certify_dataset(sampler, (x, y), scheme, out=file, **settings)
+        drawn = np.mean([_samples(row, n0) for row in results.rows])
         say(f"certified {count} digits, {name}: {drawn:.0f} samples each, {_seconds(start)}")
         if name == "runner-up":
-            files.append(_cohen(out / "cohen.tsv", found))
+            files.append(_cohen(out / "cohen.tsv", results))
             say("certified the same samples with Cohen's bound, cohen: no samples of its own")
         files.append(file)
     return files
 
 
-def _cohen(file: Path, found: Results) -> Path:
+def _cohen(file: Path, results: Results) -> Path:
     """The certificates of Cohen's procedure from the counts of another run."""
-    assert found.manifest is not None
-    manifest = replace(found.manifest, runner_up=False)
-    known = {key: getattr(manifest, key) for key in ("n0", "n", "alpha", "seed")}
+    assert results.manifest is not None
+    procedure = replace(results.manifest.procedure, runner_up=False)
+    manifest = replace(results.manifest, procedure=procedure)
     scheme = schemes.gaussian(SIGMA)
     rows = []
-    for row in found.rows:
-        again = certify_counts(
-            scheme, row.sigma, row.select, row.counts, index=row.idx, runner_up=False, **known
-        )
+    for row in results.rows:
+        evidence = row.select, row.counts
+        again = certify_evidence(scheme, row.sigma, *evidence, procedure, row.idx)
         rows.append(Row.of(row.idx, row.label, again, 0.0, input=row.input))
     write(file, manifest, rows)
     return file

@@ -5,7 +5,7 @@ This module alone loads ``scipy.stats``: ``import rsbounds`` doesn't.
 
 from __future__ import annotations
 
-from math import comb, factorial
+from math import perm
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,11 @@ _Ncx2: Any = type(stats.ncx2)  # its random variates and moments up to the fourt
 
 
 class ncx2_gen(_Ncx2):  # type: ignore[misc]
-    """A noncentral chi-square random variable: :data:`scipy.stats.ncx2` by accurate tails.
+    """A noncentral chi-square random variable: :data:`scipy.stats.ncx2` with accurate tails.
 
     It takes the place of SciPy's object: the same shape parameters, methods, frozen form,
-    ``loc`` and ``scale``. Distribution functions, their logarithms, density and quantiles are
-    those of :mod:`rsbounds.special`, with its error bounds; moments of every order are sums of
-    positive terms; random variates and ``fit`` are inherited.
+    ``loc`` and ``scale``. Distribution functions, density and quantiles are those of
+    :mod:`rsbounds.special`; random variates and ``fit`` are inherited.
 
     Parameters
     ----------
@@ -42,8 +41,7 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
     Returns
     -------
     Array
-        What SciPy's method of the same name returns. Outside the domain, NaN, as SciPy's
-        distributions do.
+        What SciPy's method of the same name returns, NaN outside the domain included.
 
     Raises
     ------
@@ -55,8 +53,8 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
     Notes
     -----
     The tails have the a-priori bounds of :func:`rsbounds.special.error_bound` at
-    (x - loc)/scale, which is exact at the default `loc` and `scale`. Moments have a relative
-    error of at most 1e-15 times their order, central moments that of SciPy's formulas.
+    (x - loc)/scale, which is exact at the default `loc` and `scale`. Moments are sums of positive
+    terms, to 1e-15 times their order; central moments have the error of SciPy's formulas.
 
     References
     ----------
@@ -74,7 +72,7 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
 
     def _argcheck(self, df: Any, nc: Any) -> Any:
         (low, high), (least, most) = DOMAIN["df"], DOMAIN["nc"]
-        return (df > 0) & (low <= df) & (df <= high) & (least <= nc) & (nc <= most)
+        return (low <= df) & (df <= high) & (least <= nc) & (nc <= most)
 
     def _pdf(self, x: Any, df: Any, nc: Any) -> Floats:
         return special.ncx2_pdf(x, df, nc)
@@ -103,14 +101,9 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
     def _munp(self, n: Any, df: Any, nc: Any) -> Any:
         """E X^n from the cumulants 2^(j-1) (j-1)! (df + j nc), all of them positive."""
         moments: list[Any] = [np.ones(np.broadcast_shapes(np.shape(df), np.shape(nc)))]
-        for order in range(1, int(n) + 1):
+        for k in range(int(n)):
             terms = (
-                comb(order - 1, j - 1)
-                * 2.0 ** (j - 1)
-                * factorial(j - 1)
-                * (df + j * nc)
-                * moments[order - j]
-                for j in range(1, order + 1)
+                perm(k, j) * 2.0**j * (df + (j + 1) * nc) * moments[k - j] for j in range(k + 1)
             )
             moments.append(sum(terms))
         return moments[-1]

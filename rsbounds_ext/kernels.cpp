@@ -1,8 +1,8 @@
-// The kernels that Python sees: one line each. Their names stand once more in kernels.pyi (for
-// type checkers) and, with their arguments, in kernels.pxd (for Cython); a test compares them.
+// The one table of kernels: ufuncs, numba symbols and Cython functions are made from it. Cython needs the
+// arguments declared once more, in kernels.pxd; a test compares the two.
 // Compiled for the baseline and once more for newer processors: module.cpp chooses.
 #include "module.hpp"
-#include "rsbounds/marcum.hpp"
+#include "rsbounds/api.hpp"
 
 #define KERNEL(name) rsb::module::entry(#name, rsb::api::name)
 
@@ -31,18 +31,6 @@ static rsb::module::Entry table[] = {
     KERNEL(marcum_logp),
     KERNEL(marcum_q_inv),
     KERNEL(marcum_p_inv),
-    KERNEL(rice_cdf),
-    KERNEL(rice_sf),
-    KERNEL(rice_logcdf),
-    KERNEL(rice_logsf),
-    KERNEL(skellam_cdf),
-    KERNEL(skellam_sf),
-    KERNEL(skellam_logcdf),
-    KERNEL(skellam_logsf),
-    KERNEL(ncx2_cdf_inv_nc),
-    KERNEL(ncx2_sf_inv_nc),
-    KERNEL(ncx2_cdf_inv_df),
-    KERNEL(ncx2_sf_inv_df),
     KERNEL(lipschitz_ratio),
     KERNEL(lipschitz_slope),
     KERNEL(worst_score),

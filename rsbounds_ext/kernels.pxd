@@ -25,18 +25,6 @@ cdef double marcum_logq(double m, double a, double b) noexcept nogil
 cdef double marcum_logp(double m, double a, double b) noexcept nogil
 cdef double marcum_q_inv(double q, double m, double a) noexcept nogil
 cdef double marcum_p_inv(double p, double m, double a) noexcept nogil
-cdef double rice_cdf(double x, double nu) noexcept nogil
-cdef double rice_sf(double x, double nu) noexcept nogil
-cdef double rice_logcdf(double x, double nu) noexcept nogil
-cdef double rice_logsf(double x, double nu) noexcept nogil
-cdef double skellam_cdf(double k, double mu1, double mu2) noexcept nogil
-cdef double skellam_sf(double k, double mu1, double mu2) noexcept nogil
-cdef double skellam_logcdf(double k, double mu1, double mu2) noexcept nogil
-cdef double skellam_logsf(double k, double mu1, double mu2) noexcept nogil
-cdef double ncx2_cdf_inv_nc(double x, double df, double p) noexcept nogil
-cdef double ncx2_sf_inv_nc(double x, double df, double p) noexcept nogil
-cdef double ncx2_cdf_inv_df(double x, double p, double nc) noexcept nogil
-cdef double ncx2_sf_inv_df(double x, double p, double nc) noexcept nogil
 cdef double lipschitz_ratio(double z, double dim) noexcept nogil
 cdef double lipschitz_slope(double z, double dim) noexcept nogil
 cdef double worst_score(double distance, double score, double sigma0, double sigma1, double dim) noexcept nogil

@@ -1,8 +1,12 @@
-// A Python module of scalar kernels from a table of C++ functions: for each entry a NumPy ufunc
-// (an attribute of its name), its address and arity in `symbols` (for numba), and a capsule in
-// `__pyx_capi__` (for Cython's cimport). The arity comes from the function pointer's type.
-// `scalar` and `evaluate` run a ufunc's loop on plain numbers, `within` and `natural` check them:
-// no arrays.
+// A Python module of scalar kernels from a table of C++ functions of doubles. Each entry becomes a NumPy
+// ufunc (an attribute of its name), its address and arity in `symbols` (for numba), and a capsule in
+// `__pyx_capi__` (for Cython's cimport). The arity is deduced from the function pointer's type.
+//
+// Most calls are made with plain numbers, and arrays of them would take longer than the kernels (a special
+// function .6 us, with arrays 19). So `scalar` and `evaluate` run a ufunc's loop on plain numbers, and `within`
+// and `natural` check them, without arrays.
+//
+// No std::string and the like: what the two copies of this code (module.cpp) share, the linker would merge.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -12,10 +16,10 @@
 #include <numpy/arrayscalars.h>
 #include <numpy/ufuncobject.h>
 
-#include <algorithm>
 #include <cfenv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -28,7 +32,7 @@ struct Entry {
     int arity;
     void* function;
     PyUFuncGenericFunction loop;
-    const char* signature;  // as Cython writes it
+    char signature[8 * max_arity + 9];  // "double (double, double)": a capsule's name is matched by Cython
 };
 
 template <class... A, std::size_t... I>
@@ -36,34 +40,27 @@ void loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void* 
           std::index_sequence<I...>) {
     const auto function = reinterpret_cast<double (*)(A...)>(data);
     constexpr std::size_t out = sizeof...(A);
-    for (npy_intp k = 0; k < dimensions[0]; ++k)
-        *reinterpret_cast<double*>(args[out] + k * steps[out]) =
-            function(*reinterpret_cast<const A*>(args[I] + k * steps[I])...);
-}
-
-template <std::size_t N>
-struct Signature {  // "double (double, double)" for N = 2
-    char text[8 + 8 * N + 1] = {};
-    constexpr Signature() {
-        const char first[] = "double (", next[] = "double, ";
-        for (std::size_t i = 0; i < 8; ++i) text[i] = first[i];
-        for (std::size_t i = 0; i < 8 * N; ++i) text[8 + i] = next[i % 8];
-        text[8 * N + 6] = ')';
-        text[8 * N + 7] = 0;
+    bool any_nan = false;
+    for (npy_intp k = 0; k < dimensions[0]; ++k) {
+        const double value = function(*reinterpret_cast<const A*>(args[I] + k * steps[I])...);
+        *reinterpret_cast<double*>(args[out] + k * steps[out]) = value;
+        any_nan |= value != value;
     }
-};
-template <std::size_t N>
-inline constexpr Signature<N> signature_of{};
+    if (any_nan) std::feraiseexcept(FE_INVALID);
+}
 
 template <class... A>
 Entry entry(const char* name, double (*function)(A...)) {
     constexpr std::size_t arity = sizeof...(A);
     static_assert(arity >= 1 && arity <= max_arity && (std::is_same_v<A, double> && ...));
-    return {name, int(arity), reinterpret_cast<void*>(function),
+    Entry e{name, int(arity), reinterpret_cast<void*>(function),
             [](char** args, const npy_intp* n, const npy_intp* steps, void* data) {
                 loop<A...>(args, n, steps, data, std::index_sequence_for<A...>{});
             },
-            signature_of<arity>.text};
+            "double (double"};
+    for (std::size_t i = 1; i < arity; ++i) std::strcat(e.signature, ", double");
+    std::strcat(e.signature, ")");
+    return e;
 }
 
 // Takes the reference to `value`; false with an exception set if anything failed.
@@ -74,10 +71,8 @@ inline bool put(PyObject* dict, const char* key, PyObject* value) {
 }
 
 inline bool add(PyObject* names, PyObject* symbols, PyObject* capsules, Entry& e) {
-    static const char types[max_arity + 1] = {
-        NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE,
-        NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE,
-        NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE};
+    static char types[max_arity + 1];
+    std::memset(types, NPY_DOUBLE, sizeof types);
     PyObject* ufunc = PyUFunc_FromFuncAndData(&e.loop, &e.function, types, 1, e.arity, 1,
                                               PyUFunc_None, e.name, nullptr, 0);
     const auto address = reinterpret_cast<std::uintptr_t>(e.function);
@@ -86,7 +81,7 @@ inline bool add(PyObject* names, PyObject* symbols, PyObject* capsules, Entry& e
            put(capsules, e.name, PyCapsule_New(e.function, e.signature, nullptr));
 }
 
-// float, np.float64 and those int that float64 holds exactly; subclasses may mean something else.
+// float, np.float64 and every int that float64 holds exactly; subclasses may mean something else.
 inline bool plain_number(PyObject* given, double& value) {
     if (PyFloat_CheckExact(given)) {
         value = PyFloat_AS_DOUBLE(given);
@@ -98,10 +93,10 @@ inline bool plain_number(PyObject* given, double& value) {
     }
     if (!PyLong_CheckExact(given)) return false;
     int overflow;
-    const long long whole = PyLong_AsLongLongAndOverflow(given, &overflow);
+    const long long integer = PyLong_AsLongLongAndOverflow(given, &overflow);
     constexpr long long exact = 1LL << 53;
-    value = double(whole);
-    return !overflow && -exact <= whole && whole <= exact;
+    value = double(integer);
+    return !overflow && -exact <= integer && integer <= exact;
 }
 
 inline PyObject* float64(double value) {
@@ -110,26 +105,25 @@ inline PyObject* float64(double value) {
     return result;
 }
 
-// The ufunc's loop over float64 alone, or -1.
+// The index of the ufunc's loop over float64 alone, or -1.
 inline int double_loop(const PyUFuncObject& ufunc, Py_ssize_t arity) {
     if (ufunc.nin != arity || ufunc.nout != 1 || ufunc.core_enabled) return -1;
-    for (int i = 0; i < ufunc.ntypes; ++i) {
-        const char* types = ufunc.types + i * (arity + 1);
-        if (std::all_of(types, types + arity + 1, [](char t) { return t == NPY_DOUBLE; })) return i;
-    }
+    char doubles[max_arity + 1];
+    std::memset(doubles, NPY_DOUBLE, sizeof doubles);
+    for (int i = 0; i < ufunc.ntypes; ++i)
+        if (std::memcmp(ufunc.types + i * (arity + 1), doubles, std::size_t(arity + 1)) == 0) return i;
     return -1;
 }
 
-// scalar(ufunc, *args): the np.float64 that ufunc(*args) is, found by the ufunc's own loop with
-// no array made and no flag reported; None where an argument is no plain number.
+// scalar(ufunc, *args): the np.float64 that ufunc(*args) is, by the ufunc's own loop with no array made
+// and no flag reported; None where an argument is not a plain number.
 inline PyObject* scalar(PyObject*, PyObject* const* given, Py_ssize_t n) {
     if (n < 2 || n > max_arity + 1 || Py_TYPE(given[0]) != &PyUFunc_Type)
-        return PyErr_Format(PyExc_TypeError, "scalar(ufunc, *args): a ufunc and 1 to %d numbers",
-                            max_arity);
+        return PyErr_Format(PyExc_TypeError, "scalar(ufunc, *args): a ufunc and 1 to %d numbers", max_arity);
     const auto* ufunc = reinterpret_cast<const PyUFuncObject*>(given[0]);
     const int loop = double_loop(*ufunc, n - 1);
     if (loop < 0)
-        return PyErr_Format(PyExc_TypeError, "%s is no ufunc of %d float64 numbers", ufunc->name,
+        return PyErr_Format(PyExc_TypeError, "%s is not a ufunc of %d float64 numbers", ufunc->name,
                             int(n - 1));
     double values[max_arity + 1];
     char* places[max_arity + 1];
@@ -175,14 +169,14 @@ inline PyObject* within(PyObject*, PyObject* const* given, Py_ssize_t n) {
 inline PyObject* natural(PyObject*, PyObject* const* given, Py_ssize_t n) {
     if (n != 2 || !PyLong_CheckExact(given[1]))
         return PyErr_Format(PyExc_TypeError, "natural(value, low)");
-    const bool held = Py_TYPE(given[0]) == &PyInt64ArrType_Type;
-    if (!held && !PyLong_CheckExact(given[0])) Py_RETURN_NONE;
-    int beyond = 0, unused;
+    const bool is_int64 = Py_TYPE(given[0]) == &PyInt64ArrType_Type;
+    if (!is_int64 && !PyLong_CheckExact(given[0])) Py_RETURN_NONE;
+    int overflow = 0, unused;
     const long long low = PyLong_AsLongLongAndOverflow(given[1], &unused);
-    const long long value = held ? PyArrayScalar_VAL(given[0], Int64)
-                                 : PyLong_AsLongLongAndOverflow(given[0], &beyond);
-    if (beyond || value < low) Py_RETURN_NONE;
-    if (held) return Py_NewRef(given[0]);
+    const long long value = is_int64 ? PyArrayScalar_VAL(given[0], Int64)
+                                     : PyLong_AsLongLongAndOverflow(given[0], &overflow);
+    if (overflow || value < low) Py_RETURN_NONE;
+    if (is_int64) return Py_NewRef(given[0]);
     PyObject* result = PyArrayScalar_New(Int64);
     if (result) PyArrayScalar_ASSIGN(result, Int64, value);
     return result;
@@ -199,13 +193,13 @@ template <std::size_t N>
 PyObject* build(PyModuleDef& definition, Entry (&table)[N]) {
     import_array1(nullptr);
     import_umath1(nullptr);
-    PyObject *module = PyModule_Create(&definition), *symbols = PyDict_New(), *capsules = PyDict_New();
     static PyMethodDef methods[] = {
         method("scalar", scalar, "scalar(ufunc, *args): ufunc(*args) of plain numbers, else None"),
         method("evaluate", evaluate, "evaluate(ufunc, *args): ufunc(*args), quick for numbers"),
         method("within", within, "within(value, low, high, closed): np.float64, else None"),
         method("natural", natural, "natural(value, low): np.int64, else None"),
         {nullptr, nullptr, 0, nullptr}};
+    PyObject *module = PyModule_Create(&definition), *symbols = PyDict_New(), *capsules = PyDict_New();
     bool good = module && symbols && capsules && PyModule_AddFunctions(module, methods) == 0;
     PyObject* names = good ? PyModule_GetDict(module) : nullptr;
     for (std::size_t i = 0; good && i < N; ++i) good = add(names, symbols, capsules, table[i]);

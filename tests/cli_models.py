@@ -10,6 +10,9 @@ import numpy as np
 from rsbounds.cli import main
 
 MODELS = """
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -38,12 +41,18 @@ def torch_linear():
     return model
 
 def slow():
-    import time
     model = linear()
     def call(batch):
-        time.sleep(0.01)
+        while waits():
+            time.sleep(0.01)
         return model(batch)
     return call
+
+def waits():  # once three rows are written, as long as there is a file "hold"
+    try:
+        return Path("hold").exists() and len(Path("out.tsv").read_bytes().splitlines()) > 3
+    except FileNotFoundError:
+        return False
 
 def one_score():
     return lambda batch: np.zeros(len(batch))
@@ -117,3 +126,18 @@ def one_line(capsys, argv: list[str], *said: str) -> None:
     assert err.count("\n") == 1, err
     for part in said:
         assert part in err
+
+
+def refused(capsys, argv: list[str], *said: str) -> None:
+    """The same, by the command or by its parser, before anything is written."""
+    capsys.readouterr()
+    try:
+        status = main(argv)
+    except SystemExit as stop:  # as argparse leaves
+        status = stop.code
+    captured = capsys.readouterr()
+    assert (status, captured.out) == (2, "")
+    assert captured.err.count("\n") == 1, captured.err
+    for part in said:
+        assert part in captured.err
+    assert not list(Path().glob("out*"))

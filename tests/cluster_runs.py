@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 MODEL = """
 import os, pathlib, time
@@ -21,12 +22,20 @@ weights = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
 def linear():
     return lambda batch: batch @ weights
 
-def slow():
+def held():
     pathlib.Path(f"pid-{os.getpid()}").touch()
     def call(batch):
-        time.sleep(0.02)
+        while waits():
+            time.sleep(0.01)
         return batch @ weights
     return call
+
+def waits():
+    try:
+        out = pathlib.Path("hold").read_text()
+        return len(pathlib.Path(out).read_bytes().splitlines()) > 3
+    except FileNotFoundError:
+        return False
 
 def unseeded():
     import torch
@@ -45,6 +54,16 @@ def murderous():
             os._exit(1)
         return here(batch)
     return call
+
+def careful(share):
+    from rsbounds.schemes import Scheme
+    class Careful(Scheme):
+        name = "careful"
+        def sigma(self, x):
+            return 0.5
+        def radius(self, z_a, sigma, z_b=None):
+            return max(share * sigma * z_a, 0.0)
+    return Careful({"share": share})
 
 def noise():
     import torch
@@ -65,11 +84,12 @@ def failing():
     return call
 """
 COUNT = 24
-# methods of others, in the models' file and of another package: model and options
+WAIT = 600.0  # seconds until a run is given up, on a machine with much else to do
+# methods of others, in the models' file: model and options
 OTHERS = [
-    ("linear", "--method careful --sigma 0.5 --share 0.25"),
-    pytest.param("seeded", "--method model:noise", marks=pytest.mark.slow),
-    pytest.param("seeded", "--method model:levels", marks=pytest.mark.slow),
+    ("linear", "--method model:careful --method-args share=0.25"),
+    ("seeded", "--method model:noise"),
+    ("seeded", "--method model:levels"),
 ]
 
 
@@ -91,7 +111,7 @@ def words(
 
 def environment() -> dict[str, str]:
     root = str(Path(__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (root, "site", os.environ.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "RAY"))}
     return kept | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
 
@@ -99,24 +119,46 @@ def environment() -> dict[str, str]:
 def run(
     *more: str, folder: Path, env: dict[str, str] | None = None, **known: str
 ) -> subprocess.CompletedProcess[str]:
-    options = {"capture_output": True, "text": True, "timeout": 180}
+    options = {"capture_output": True, "text": True, "timeout": WAIT}
     env = environment() | (env or {})
     return subprocess.run(words(*more, **known), cwd=folder, env=env, **options)
 
 
-def start(*more: str, folder: Path, **known: str) -> subprocess.Popen[bytes]:
+def done(*more: str, out: str = "out.tsv", **known: str) -> list[list[str]]:
+    """The rows of a run that ends well, but for their times."""
+    ended = run(*more, out=out, **known)
+    assert ended.returncode == 0, ended.stderr
+    return without_time(known["folder"] / out)
+
+
+@contextmanager
+def held(*more: str, folder: Path, out: str = "out.tsv") -> Iterator[subprocess.Popen[bytes]]:
+    """A run that has written three rows; its two workers wait for :func:`go_on`."""
     for file in folder.glob("pid-*"):
         file.unlink()
-    return subprocess.Popen(words(*more, **known), cwd=folder, env=environment())
+    (folder / "hold").write_text(out)
+    given = words(*more, out=out, model="held")
+    with subprocess.Popen(given, cwd=folder, env=environment()) as process:
+        try:
+            wait_for(process, lambda: len(workers(process, folder)) == 2)
+            path = folder / out
+            wait_for(process, lambda: path.exists() and path.read_bytes().count(b"\n") > 3)
+            yield process
+        finally:
+            go_on(folder)
+            process.kill()
 
 
-def wait_for_rows(process: subprocess.Popen[bytes], path: Path, count: int) -> None:
-    for _ in range(12_000):
-        if path.exists() and path.read_bytes().count(b"\n") > count:
-            return
-        assert process.poll() is None
+def go_on(folder: Path) -> None:
+    (folder / "hold").unlink(missing_ok=True)
+
+
+def wait_for(process: subprocess.Popen[bytes], event: Callable[[], bool]) -> None:
+    begun = time.monotonic()
+    while not event():
+        assert process.poll() is None, "the run ended before"
+        assert time.monotonic() - begun < WAIT, "nothing happened"
         time.sleep(0.01)
-    raise AssertionError("no rows in two minutes")
 
 
 def workers(process: subprocess.Popen[bytes], folder: Path) -> list[int]:
@@ -126,7 +168,8 @@ def workers(process: subprocess.Popen[bytes], folder: Path) -> list[int]:
 
 
 def gone(pid: int) -> bool:
-    for _ in range(3000):
+    begun = time.monotonic()
+    while time.monotonic() - begun < WAIT:
         try:
             os.kill(pid, 0)
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
@@ -139,6 +182,14 @@ def gone(pid: int) -> bool:
 
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
+
+
+def complaint(stderr: str) -> str:
+    """The one line of the command; Ray and the interpreter may add some of their own."""
+    assert "Traceback" not in stderr
+    lines = [line for line in stderr.splitlines() if line.startswith("rsbounds certify: ")]
+    (line,) = [line for line in lines if "first 10 inputs" not in line]
+    return line
 
 
 def without_time(path: Path) -> list[list[str]]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from functools import cache
-from importlib.util import find_spec
+from collections.abc import Iterator
 from pathlib import Path
 
-import anothers_method
 import cluster_runs as runs
 import mpmath
 import pytest
@@ -42,6 +39,15 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, certified: Path) -
     return prepare(tmp_path, monkeypatch)
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Sums, and so trained networks, may depend on the number of threads."""
+    from rsbounds import demo
+
+    with demo.one_thread():
+        yield
+
+
 @pytest.fixture(scope="module")
 def forty_digits() -> Iterator[None]:
     with mpmath.workdps(40):
@@ -62,21 +68,3 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = runs.run(folder=folder)
     assert done.returncode == 0, done.stderr
     return folder / "out.tsv"
-
-
-@pytest.fixture(scope="session")
-def of_one_process(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[list[str]]]:
-    """Its rows but for their times, by a model and a method of others."""
-
-    @cache
-    def rows(model: str, method: str) -> list[list[str]]:
-        if model == "seeded" and find_spec("torch") is None:
-            pytest.skip("needs torch")
-        folder = tmp_path_factory.mktemp("others")
-        runs.prepare(folder)
-        anothers_method.install(folder)
-        done = runs.run(folder=folder, model=model, method=method)
-        assert done.returncode == 0, done.stderr
-        return runs.without_time(folder / "out.tsv")
-
-    return rows

@@ -152,7 +152,7 @@ static Quad median_error(const Case& c, const rsb::Ratio& r, double claimed) {
 template <bool rough>
 rsb::Gain median_claim(const Case& c) {
     const rsb::MedianBall ball = rsb::median_ball(c.alpha, c.ratio(), c.up, c.dim);
-    if (!ball.known) return {rsb::nan, rsb::nan};
+    if (!ball.valid) return {rsb::nan, rsb::nan};
     return rough ? rsb::rough_gain(ball, c.b, c.up) : rsb::median_gain(ball, c.b, c.up, false);
 }
 

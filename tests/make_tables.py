@@ -1,11 +1,14 @@
-"""Write the reference tables of tests/tables from the oracle.
+"""Compute the reference tables of tests/tables again, from the oracle, at the inputs they hold.
 
-    python tests/make_tables.py [--jobs N] [NAME ...]
+    python tests/make_tables.py [--jobs N] [--stride N] [NAME ...]
 
-Every value is computed at two precisions that must agree to 25 digits; where the Poisson
-series is feasible the two runs of the ball and ncx2 tables use different methods (the series
-against the contour integral). A value v is stored as two float64 arrays, v = NAME_hi + NAME_lo.
-Inputs are exact doubles from a fixed seed. SHA256SUMS holds the checksums.
+A table has inputs, exact doubles, and values v = NAME_hi + NAME_lo, two doubles each. Every value
+is computed at two precisions that must agree to 25 digits; where the Poisson series is feasible the
+two runs of the ball and ncx2 tables use different methods (the series against the contour
+integral). The inputs were drawn once: dimensions from 1 to 1e7, distances from 0 to 1e8 and inf,
+scores in both tails to 1e8 in size, points beside every border between formulas, at mean and
+median, balls down to 1e-150; for the radii every envelope with and without a z_b of its own, and
+the settings that the theory pages print.
 """
 
 from __future__ import annotations
@@ -13,14 +16,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import table_points as points
 from mpmath import mp
 
 from rsbounds import oracle
@@ -44,9 +46,7 @@ def method(row: Row, x: float, dim: float, nc: float) -> str:
 def ball(row: Row, high: bool) -> Values:
     u, dim, s = row
     how = "contour" if high else method(row, (s + u) ** 2, dim, s * s)
-    dps = HIGH if high else LOW
-    tails = oracle.ball_tails(u, dim, s, dps=dps, method=how)
-    return [*tails, oracle.score(tails.log_lower, tails.log_upper, dps=dps)]
+    return [oracle.ball_score(u, dim, s, dps=HIGH if high else LOW, method=how)]
 
 
 def ncx2(row: Row, high: bool) -> Values:
@@ -71,12 +71,11 @@ def normal(row: Row, high: bool) -> Values:
 
 def radius(row: Row, high: bool) -> Values:
     kind, z_a, z_b, sigma, first, second, mean_lip, dim = row
-    envelopes = {
-        points.SEMI_ELASTIC: lambda: oracle.semi_elastic(sigma, first),
-        points.LIPSCHITZ: lambda: oracle.lipschitz_sigma(sigma, first, second),
-        points.RANGE: lambda: oracle.sigma_range(first, second),
-    }
-    envelope = envelopes[int(kind)]()
+    envelope = (
+        lambda: oracle.semi_elastic(sigma, first),
+        lambda: oracle.lipschitz_sigma(sigma, first, second),
+        lambda: oracle.sigma_range(first, second),
+    )[int(kind)]()
     dps = 36 if high else 29
     other = None if z_b == -z_a else z_b
     return [*oracle.envelope_branches(z_a, sigma, envelope, dim, other, mean_lip=mean_lip, dps=dps)]
@@ -93,34 +92,21 @@ def ratio(row: Row, high: bool) -> Values:
 def clopper_pearson(row: Row, high: bool) -> Values:
     count, n, alpha = int(row[0]), int(row[1]), row[2]
     dps = LOW if high else 30
-    return [
-        oracle.lower_complement(count, n, alpha, dps=dps),
-        oracle.lower_score(count, n, alpha, dps=dps),
-    ]
+    return [f(count, n, alpha, dps=dps) for f in (oracle.lower_complement, oracle.lower_score)]
 
 
 Maker = Callable[[Row, bool], Values]
 RADIUS = ["kind", "z_a", "z_b", "sigma", "first", "second", "mean_lip", "dim"]
-MAKERS: dict[str, tuple[Maker, Callable[[], Iterable[Row]], list[str], list[str]]] = {
-    "ball": (
-        ball,
-        points.ball,
-        ["u", "dim", "s"],
-        ["log_lower", "log_upper", "log_density", "score"],
-    ),
-    "ncx2": (ncx2, points.ncx2, ["x", "df", "nc"], ["logcdf", "logsf", "logpdf"]),
-    "offset": (offset, points.offset, ["z", "dim", "s"], ["u"]),
-    "quantile": (quantile, points.quantile, ["log_p", "df", "nc"], ["ppf", "isf"]),
-    "normal": (normal, points.normal, ["z", "log_p"], ["log_ndtr", "ndtri_exp"]),
-    "radius": (radius, points.radius, RADIUS, ["low", "high"]),
-    "xi": (xi, points.xi, ["distance", "z", "sigma0", "sigma1", "dim"], ["score"]),
-    "ratio": (ratio, points.ratio, ["z", "dim"], ["ratio", "slope"]),
-    "clopper_pearson": (
-        clopper_pearson,
-        points.clopper_pearson,
-        ["count", "n", "alpha"],
-        ["complement", "score"],
-    ),
+MAKERS: dict[str, tuple[Maker, list[str], list[str]]] = {
+    "ball": (ball, ["u", "dim", "s"], ["score"]),
+    "ncx2": (ncx2, ["x", "df", "nc"], ["logcdf", "logsf", "logpdf"]),
+    "offset": (offset, ["z", "dim", "s"], ["u"]),
+    "quantile": (quantile, ["log_p", "df", "nc"], ["ppf", "isf"]),
+    "normal": (normal, ["z", "log_p"], ["log_ndtr", "ndtri_exp"]),
+    "radius": (radius, RADIUS, ["low", "high"]),
+    "xi": (xi, ["distance", "z", "sigma0", "sigma1", "dim"], ["score"]),
+    "ratio": (ratio, ["z", "dim"], ["ratio", "slope"]),
+    "clopper_pearson": (clopper_pearson, ["count", "n", "alpha"], ["complement", "score"]),
 }
 
 
@@ -149,27 +135,17 @@ def entry(maker: Maker, row: Row) -> list[tuple[float, float]]:
 
 
 def write(name: str, jobs: int, stride: int) -> None:
-    maker, source, inputs, outputs = MAKERS[name]
-    rows = [tuple(map(float, row)) for row in source()][::stride]
+    maker, inputs, outputs = MAKERS[name]
+    path = TABLES / f"{name}.npz"
+    with np.load(path) as table:
+        arrays = {key: table[key][::stride] for key in inputs}
+    rows = [tuple(map(float, row)) for row in zip(*arrays.values(), strict=True)]
     with ProcessPoolExecutor(jobs) as pool:
         values = np.array(list(pool.map(partial(entry, maker), rows, chunksize=8)))
-    columns = np.array(rows).T
-    arrays = dict(zip(inputs, columns, strict=True))
     for k, key in enumerate(outputs):
         arrays[f"{key}_hi"], arrays[f"{key}_lo"] = values[:, k, 0], values[:, k, 1]
-    np.savez_compressed(TABLES / f"{name}.npz", **arrays)
+    np.savez_compressed(path, **arrays)
     print(f"{name}: {len(rows)} rows", flush=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(MAKERS)}; all by default")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--stride", type=int, default=1, help="every n-th row, for a trial")
-    args = parser.parse_args()
-    for name in args.names or MAKERS:
-        write(name, args.jobs, args.stride)
-        checksums()
 
 
 def checksums() -> None:
@@ -181,4 +157,11 @@ def checksums() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(MAKERS)}; all by default")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--stride", type=int, default=1, help="every n-th row alone, for a trial")
+    args = parser.parse_args()
+    for name in args.names or MAKERS:
+        write(name, args.jobs, args.stride)
+        checksums()

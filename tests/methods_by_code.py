@@ -11,11 +11,16 @@ from rsbounds.composite import Rule
 from rsbounds.schemes import Scheme
 from rsbounds.semielastic import KNNSigma
 
-def fixed(sigma=0.5):
+def fixed(sigma=0.25):
     return schemes.gaussian(sigma)
 
+class Stated(Scheme):
+    def __init__(self, name, parameters, sigma, radius=lambda *scores: 100.0):
+        self.name, self.sigma, self.radius = name, sigma, radius
+        super().__init__(parameters)
+
 def lies():
-    return Scheme("gaussian", "fixed noise", lambda x: 0.3, lambda *a: 100.0, {"sigma": 0.25})
+    return Stated("gaussian", {"sigma": 0.25}, lambda x: 0.3)
 
 def varying(x):
     return 0.2 + 0.05 * float(np.linalg.norm(x))
@@ -65,9 +70,11 @@ def anew():
     from rsbounds.torch import NoiseGenerator, small_cnn
     return NoiseGenerator(small_cnn(1), 0.1)
 
-def foreign(**more):
-    known = {"sigma": lambda x: 0.25, "radius": lambda s, sigma: sigma * s / 3, **more}
-    return Scheme("thirds", "fixed noise", **known)
+def third(z_a, sigma, z_b=None):
+    return max(sigma * z_a / 3, 0.0)
+
+def foreign(parameters={}, radius=third):
+    return Stated("thirds", parameters, lambda x: 0.25, radius)
 
 def changed():
     return foreign()
@@ -76,16 +83,16 @@ def unsaid(known=float("nan")):
     return foreign(parameters={"floor": known, "each": [1.0, known]})
 
 def nan_radius():
-    return foreign(radius=lambda s, sigma: float("nan"))
+    return foreign(radius=lambda *scores: float("nan"))
 
 def broken_radius():
-    return foreign(radius=lambda s, sigma: {}["no"])
+    return foreign(radius=lambda *scores: {}["no"])
 
 def unspeakable():
     return foreign(parameters={"model": object()})
 
 def asserted_twice():
-    return Scheme("generator", "sigma(x), mu(x) with proven bounds", varying, min, {})
+    return Stated("generator", {}, varying)
 
 def turned():
     from models import linear
@@ -95,8 +102,8 @@ def no_scheme():
     return 3
 
 def negative():
-    return Scheme("lipschitz", "", varying, min, {"lip": -1, "sigma_min": .2, "dim": 36})
+    return Stated("lipschitz", {"lip": -1, "sigma_min": .2, "dim": 36}, varying)
 
 def below():
-    return Scheme("lipschitz", "", lambda x: .1, min, {"lip": 1, "sigma_min": .2, "dim": 36})
+    return Stated("lipschitz", {"lip": 1, "sigma_min": .2, "dim": 36}, lambda x: .1)
 """

@@ -54,7 +54,7 @@ def grown(**changes: float) -> None:
     known = manifest()
     parameters = known["parameters"] | changes
     state(parameters=parameters)
-    radius = METHODS[known["method"]].of(parameters)
+    radius = METHODS[known["method"]].from_parameters(parameters).radius
     rows = table()
     for row in rows:
         if row["predict"] != "-1":

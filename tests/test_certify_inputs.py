@@ -68,8 +68,22 @@ def test_an_input_in_bfloat16_is_certified():
     assert found.predict == 0
 
 
+class Mine(Scheme):
+    name, scope = "mine", "fixed noise"
+
+    def __init__(self, sigma, radius):
+        super().__init__({})
+        self.level, self.reach = sigma, radius
+
+    def sigma(self, x):
+        return self.level
+
+    def radius(self, z_a, sigma, z_b=None):
+        return self.reach
+
+
 def mine(radius, sigma=0.5) -> Scheme:
-    return Scheme("mine", "fixed noise", lambda x: sigma, lambda z, s, z_b=None: radius)
+    return Mine(sigma, radius)
 
 
 @pytest.mark.parametrize("radius", [-9.0, np.nan, -np.inf, [1.0, 2.0], "far", None])

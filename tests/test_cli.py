@@ -1,7 +1,8 @@
-"""The command line as a whole; ``rsbounds radius`` and ``rsbounds pmin``."""
+"""The command line as a whole, and ``rsbounds radius``."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import rsbounds
+from rsbounds import gaussian
 from rsbounds.cli import main
+from rsbounds.confidence import lower_bound
 
 ROOT = Path(__file__).parent.parent
 
@@ -69,13 +72,16 @@ def test_radius_is_a_lower_bound_as_printed(capsys):
     assert Decimal(out.split()[0]) <= 2 * Decimal(sigma)
 
 
-@pytest.mark.parametrize("dim", ["1", "784", "150528"])
-def test_pmin_prints_the_floor(dim, capsys):
-    # R decreases on all of (0, 1), so the search ends at its floor
-    status, out, _ = run(f"pmin --dim {dim}", capsys)
-    assert status == 0
-    assert float(out.split()[0]) == pytest.approx(1e-300)
-    assert f"dim={float(dim)}" in out
+def test_counts_on_the_command_line(capsys):
+    argv = "radius gaussian --count 9900 --n 10000 --alpha .001 --sigma .5"
+    value = float(run(argv, capsys)[1].split()[0])
+    # Clopper-Pearson: beta.ppf(.001, 9900, 101) = 0.98655..., its normal score times sigma
+    assert 0.5 * 2.21 < value < 0.5 * 2.22
+    assert value == pytest.approx(gaussian.radius(lower_bound(9900, 10000, 0.001), 0.5), rel=1e-12)
+    assert float(json.loads(run(f"{argv} --json", capsys)[1])["radius"]) == value
+    argv = "radius gaussian --score inf --sigma 1 --norm inf --dim 9 --json"
+    found = json.loads(run(argv, capsys)[1], parse_constant=pytest.fail)
+    assert (found["radius"], found["norm"]) == ("inf", "inf")
 
 
 BAD = {
@@ -99,8 +105,10 @@ BAD = {
     "radius gaussian --p-a 0.6 --p-b 1e-400 --sigma 1": "would be rounded to 0",
     "radius gaussian --score 1e400 --sigma 1": "would be rounded to inf",
     "radius gaussian --score 1e9999999999999999999 --sigma 1": "would be rounded to inf",
-    "pmin --dim 0": "dim must be",
-    "pmin --dim nan": "dim must be",
+    "radius gaussian --p-a 0.9 --sigma 1 --sig 2": "unrecognized arguments: --sig 2",
+    "certify --model a:b --data c --out d --sgima 1": "did you mean --sigma?",
+    "report a.tsv --jsn": "did you mean --json?",
+    "merge a.tsv b.tsv --out c.tsv": "unrecognized arguments: --out c.tsv; see",
     "report none.tsv": "none.tsv: No such file or directory",
 }
 

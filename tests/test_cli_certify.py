@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from cli_models import MODELS, arguments, savez
 
+from rsbounds.certify import Progress
 from rsbounds.cli import main
 from rsbounds.cli.certify import _summary
 from rsbounds.results import COLUMNS, Results, Row, read, truncated
@@ -33,7 +34,7 @@ def run(*argv: str, **options: object) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     env = {**os.environ, "PYTHONPATH": path} | options.pop("env", {})
     return subprocess.run(
-        [*command(), *argv], capture_output=True, text=True, timeout=120, env=env, **options
+        [*command(), *argv], capture_output=True, text=True, timeout=600, env=env, **options
     )
 
 
@@ -95,7 +96,8 @@ def test_linear_classifier_is_never_certified_beyond_its_true_radius(work):
 @pytest.mark.parametrize("model", ["conv", "torch_linear", "linear"])
 def test_batch_does_not_change_the_rows(work, model):
     for batch in (7, 1000):
-        assert main(arguments(model=f"models:{model}", batch=batch, out=f"{batch}.tsv")) == 0
+        known = {"model": f"models:{model}", "batch": batch, "out": f"{batch}.tsv"}
+        assert main(arguments(**known, n=300, max=4)) == 0
     assert rows("7.tsv") == rows("1000.tsv")
 
 
@@ -109,12 +111,14 @@ def test_torch_and_numpy_certify_the_same_classifier_alike(work):
 
 
 def test_skip_and_max_choose_the_inputs(work):
-    assert main(arguments(skip=3, max=8)) == 0
+    assert main(arguments(skip=3, max="8", n="1e3", n0="5e1")) == 0
     assert [row["idx"] for row in rows("out.tsv")] == ["0", "3", "6"]
+    assert {row["n"] for row in rows("out.tsv")} == {"1000"}
 
 
 def test_kill_and_resume_gives_the_complete_set(work):
     assert main(arguments(model="models:slow", n=3000, out="whole.tsv")) == 0
+    Path("hold").touch()
     root = str(Path(__file__).parent.parent)
     with subprocess.Popen(
         [*command(), *arguments(model="models:slow", n=3000)],
@@ -124,6 +128,7 @@ def test_kill_and_resume_gives_the_complete_set(work):
             time.sleep(0.01)
             assert process.poll() is None
         process.send_signal(signal.SIGKILL)
+    Path("hold").unlink()
     before = rows("out.tsv")
     assert 3 <= len(before) < 12
     done = run(*arguments(model="models:slow", n=3000, batch=7))
@@ -235,8 +240,8 @@ def test_full_disk_loses_no_row(work):
 
 def test_file_without_manifest_is_left_alone(work, capsys):
     for notes, said in {
-        "my notes": "out.tsv is not a result file: expected a header that ends its line",
-        "my\nnotes\n": "out.tsv:1: expected a header that starts with idx label",
+        "my notes": "out.tsv:1: expected a header of distinct columns that starts with idx label",
+        "my\nnotes\n": "out.tsv:1: expected a header of distinct columns",
         "idx\tlabel\tpredict\tradius\tcorrect\n": "out.tsv has no manifest",
     }.items():
         Path("out.tsv").write_text(notes)
@@ -245,19 +250,12 @@ def test_file_without_manifest_is_left_alone(work, capsys):
         assert Path("out.tsv").read_text() == notes
 
 
-def test_interruption_keeps_the_rows(work, monkeypatch):
-    import rsbounds.certify._tasks as module
-
-    whole = module.certify_all
-
-    def stop(*args, indices, **options):
-        if 5 in indices:
-            raise KeyboardInterrupt
-        return whole(*args, indices=indices, **options)
-
-    monkeypatch.setattr(module, "certify_all", stop)
-    assert main(arguments()) == 130
-    assert len(rows("out.tsv")) == 5
+def test_interruption_keeps_the_rows(work):
+    (work / "models.py").write_text(
+        MODELS.replace('RuntimeError("device lost")', "KeyboardInterrupt")
+    )
+    assert main(arguments(model="models:late")) == 130
+    assert 0 < len(rows("out.tsv")) < 12
 
 
 def test_sound_noise_certifies_inputs_on_the_grid(work, capsys):
@@ -277,7 +275,7 @@ def test_sound_noise_certifies_inputs_on_the_grid(work, capsys):
 
 
 def test_target_radius_stops_early(work):
-    assert main(arguments(target_radius=0.1, n=100_000)) == 0
+    assert main(arguments(target_radius=0.1, n=20_000, max=6)) == 0
     found = rows("out.tsv")
     assert {row["radius"] for row in found} <= {"0.1", "0.0"}
     decided = [int(row["n"]) for row in found if row["radius"] == "0.1"]
@@ -327,3 +325,15 @@ def test_a_model_that_fails_halfway_keeps_the_rows(work, capsys):
     said = f"rsbounds certify: input {len(done)} failed: RuntimeError: device lost ("
     assert said in last.rpartition("\r")[2]
     assert 0 < len(done) < 12
+
+
+def test_a_resumed_run_counts_all_rows(work, capsys, monkeypatch):
+    monkeypatch.setattr("rsbounds.certify._progress.Tally.FIRST", 3)
+    assert main(arguments(max=5)) == 0
+    assert "certify: first 3 inputs: base accuracy" in capsys.readouterr().err
+    notes = []
+    step = Progress.step
+    monkeypatch.setattr(Progress, "step", lambda self: (step(self), notes.append(self.note)))
+    assert main(arguments()) == 0
+    assert "certify: next 3 inputs: base accuracy" in capsys.readouterr().err
+    assert notes[-1].startswith(f"accuracy {read('out.tsv').clean_accuracy():.3f}, ")

@@ -128,10 +128,10 @@ def test_a_denoiser_raises_what_is_certified_at_the_level_drawn(work):
 def test_the_rows_are_those_of_the_composition_in_python(work):
     from rsbounds import certify_dataset, schemes
     from rsbounds.loading import load_model, open_data
-    from rsbounds.loading.denoiser import denoised
+    from rsbounds.loading.denoiser import denoised, load_denoiser
 
     assert main(arguments(**WITH)) == 0
-    both = denoised(load_model("own:brittle"), "own:denoiser", 0.5)
+    both = denoised(load_model("own:brittle"), load_denoiser("own:denoiser"), 0.5)
     with open_data("squares.npz") as data:
         found = certify_dataset(both.model, data, schemes.gaussian(0.5), n0=50, n=500)
     assert [r.counts for r in found.rows] == [r.counts for r in rows()]
@@ -149,7 +149,7 @@ def test_another_range_has_another_level(work):
     """Pixels in 0 ... 255 with sigma = 127.5 are the same images with sigma = .5."""
     with np.load("squares.npz") as data:
         np.savez("wide.npz", x=255 * data["x"], y=data["y"])
-    wide = {**WITH, "data": "wide.npz", "sigma": 127.5, "input-range": "0,255"}
+    wide = {**WITH, "data": "wide.npz", "sigma": 127.5, "model_args": "input_range=(0,255)"}
     assert main(arguments(**WITH)) == 0
     assert main(arguments(**wide, out="wide.tsv")) == 0
     a, b = (manifest(name)["model"]["denoiser"] for name in ("out.tsv", "wide.tsv"))
@@ -168,12 +168,6 @@ def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
     one_line(capsys, arguments(**WITH, out="without.tsv"), "model.denoiser")
 
 
-def test_several_levels_have_a_timestep_each(work):
-    assert main(arguments(**{**WITH, "sigma": "0.25,0.5", "max": 2})) == 0
-    steps = [manifest(f"out-sigma{s}.tsv")["model"]["denoiser"]["timestep"] for s in (0.25, 0.5)]
-    assert steps[0] < steps[1]
-
-
 def test_a_rule_has_a_timestep_for_each_of_its_levels(work):
     item = [{"kind": "margin", "stage": k, "threshold": 0.0} for k in (0, 1)]
     rule = {"format": 1, "sigmas": [0.5, 0.25], "items": [item[:1], item[1:]]}
@@ -188,16 +182,9 @@ def test_a_rule_has_a_timestep_for_each_of_its_levels(work):
     assert main([*words, "--denoiser", "own:denoiser"]) == 0
 
 
-def test_config_dry_run_and_processes(work, capsys):
-    Path("run.toml").write_text('denoiser = "own:denoiser"\nmodel = "own:brittle"\n')
-    short = {k: v for k, v in BASE.items() if k != "model"} | {"model": None}
-    assert main([*arguments(**short, out="by-file.tsv"), "--config", "run.toml"]) == 0
+@pytest.mark.slow
+def test_processes_make_it_too(work):
     assert main(arguments(**WITH)) == 0
-    assert outcomes("by-file.tsv") == outcomes("out.tsv")
-    capsys.readouterr()
-    assert main([*arguments(**WITH, out="dry.tsv"), "--dry-run"]) == 0
-    assert "predicts" in capsys.readouterr().out
-    assert not Path("dry.tsv").exists()
     assert main(arguments(**WITH, out="dealt.tsv", processes=2)) == 0
     assert outcomes("dealt.tsv") == outcomes("out.tsv")
     assert manifest("dealt.tsv")["model"] == manifest("out.tsv")["model"]

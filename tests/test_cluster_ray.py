@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 
-import anothers_method
 import cluster_runs as runs
 import pytest
 
@@ -20,7 +19,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs ray"),
 ]
-RAY = ("--ray", "--workers", "2")
+RAY = ("--ray", "--processes", "2")
 
 
 @pytest.fixture
@@ -38,11 +37,12 @@ def free_address():
 
 def wait_for(address):
     host, _, port = address.partition(":")
-    for _ in range(600):
+    begun = time.monotonic()
+    while time.monotonic() - begun < runs.WAIT:
         with contextlib.suppress(OSError):
             return socket.create_connection((host, int(port))).close()
         time.sleep(0.1)
-    raise AssertionError("no head in a minute")
+    raise AssertionError("no head")
 
 
 TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef0123456789abcdef"}
@@ -61,42 +61,31 @@ def address():
             yield free
         finally:
             head.terminate()  # which ends its own processes
-            head.wait(timeout=60)
+            head.wait(timeout=runs.WAIT)
 
 
 def test_a_killed_worker_then_a_killed_writer_lose_nothing(work):
     whole = runs.without_time(work / "whole.tsv")
-    with runs.start(*RAY, folder=work, model="slow", out="a.tsv") as process:
-        runs.wait_for_rows(process, work / "a.tsv", 3)
+    with runs.held(*RAY, folder=work, out="a.tsv") as process:
         runs.kill(runs.workers(process, work)[0])
-        assert process.wait(timeout=180) == 0
+        runs.wait_for(process, lambda: len(runs.workers(process, work)) == 3)
+        runs.go_on(work)
+        assert process.wait(timeout=runs.WAIT) == 0
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
     assert runs.without_time(work / "a.tsv") == whole
-    with runs.start(*RAY, folder=work, model="slow", out="b.tsv") as process:
-        runs.wait_for_rows(process, work / "b.tsv", 3)
+    with runs.held(*RAY, folder=work, out="b.tsv") as process:
         runs.kill(process.pid)
-        process.wait(timeout=60)
+        process.wait(timeout=runs.WAIT)
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
     assert 3 <= len(runs.without_time(work / "b.tsv")) - 1 < runs.COUNT
-    done = runs.run(*RAY, folder=work, model="slow", out="b.tsv")
-    assert done.returncode == 0, done.stderr
-    assert runs.without_time(work / "b.tsv") == whole
+    assert runs.done(*RAY, folder=work, model="held", out="b.tsv") == whole
 
 
 def test_what_goes_wrong_in_an_actor_is_one_line(work, address):
     known = {"folder": work, "env": TOKEN, "model": "failing"}
     done = runs.run("--ray", address, *RAY[1:], **known)
     assert done.returncode == 2
-    (line,) = [one for one in done.stderr.splitlines() if "first 10 inputs" not in one]
-    assert "input 13 failed: RuntimeError: no such layer" in line
-
-
-def test_no_room_is_one_line(work):
-    words = ("--ray", "--gpus-per-worker", "64", "--device", "cuda")
-    done = runs.run(*words, folder=work)
-    assert done.returncode == 2
-    assert "has no room for a worker of 1 CPUs and 64 GPUs" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert "input 13 failed: RuntimeError: no such layer" in runs.complaint(done.stderr)
 
 
 def test_waiting_for_room_is_said(monkeypatch):
@@ -112,12 +101,12 @@ def test_waiting_for_room_is_said(monkeypatch):
     monkeypatch.setattr(_ray, "_connected", lambda address, cpus: Cluster())
     monkeypatch.setattr(_ray, "Actors", lambda ray, count, options, member: count)
     with pytest.warns(UserWarning, match=r"1 CPUs and 1 GPUs; got 4 and 0: the run waits"):
-        assert _ray.Ray(print, "head:6379", count=3, gpus=1)._begun(()) == 3
-    with pytest.raises(ValueError, match="--workers N waits until there is"):
-        _ray.Ray(print, "head:6379", gpus=1)._begun(())
+        assert _ray.Ray(print, "head:6379", count=3, gpus=1)._begun(None) == 3
+    with pytest.raises(ValueError, match="--processes N waits until there is"):
+        _ray.Ray(print, "head:6379", gpus=1)._begun(None)
     with pytest.raises(ValueError, match="has no room for a worker of 1 CPUs and 64 GPUs"):
-        _ray.Ray(print, "local", count=2, gpus=64)._begun(())  # this machine has all it will have
-    assert _ray.Ray(print, "head:6379")._begun(()) == 4
+        _ray.Ray(print, "local", count=2, gpus=64)._begun(None)  # this machine has all it will have
+    assert _ray.Ray(print, "head:6379")._begun(None) == 4
 
 
 def test_an_address_that_does_not_answer_is_one_line(work):
@@ -133,16 +122,10 @@ def test_an_address_that_does_not_answer_is_one_line(work):
 
 
 @pytest.mark.parametrize(("model", "method"), runs.OTHERS)
-def test_methods_of_others_reach_the_actors(tmp_path, address, of_one_process, model, method):
-    expected = of_one_process(model, method)
-    runs.prepare(tmp_path)
-    anothers_method.install(tmp_path)
-    # a package installed after a cluster began is not found there: that one gets its own
-    flags, env = (RAY, None) if "careful" in method else (("--ray", address, *RAY[1:]), TOKEN)
-    known = {"out": "ray.tsv", "model": model, "method": method}
-    done = runs.run(*flags, folder=tmp_path, env=env, **known)
-    assert done.returncode == 0, done.stderr
-    assert runs.without_time(tmp_path / "ray.tsv") == expected
+def test_methods_of_others_reach_the_actors(work, address, model, method):
+    known = {"folder": work, "model": model, "method": method, "env": TOKEN}
+    alone = runs.done("--threads", "1", out="a.tsv", **known)
+    assert runs.done("--ray", address, *RAY[1:], out="b.tsv", **known) == alone
 
 
 def test_a_cluster_with_a_token(work, address):
@@ -151,7 +134,7 @@ def test_a_cluster_with_a_token(work, address):
         ("a.tsv", TOKEN, 0),
         ("b.tsv", TOKEN | {"RAY_AUTH_TOKEN": "f" * 32}, 2),
     ):
-        done = runs.run("--ray", address, "--workers", "1", folder=work, env=token, out=out)
+        done = runs.run("--ray", address, "--processes", "1", folder=work, env=token, out=out)
         assert done.returncode == status, done.stderr
     assert runs.without_time(work / "a.tsv") == runs.without_time(work / "whole.tsv")
     assert "Traceback" not in done.stderr

@@ -1,6 +1,6 @@
 """Decision lists from counts: the oracle, what is drawn, the level by enumeration."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import product
 
 import numpy as np
@@ -9,10 +9,9 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import multinomial
 
 from rsbounds import oracle
-from rsbounds.certificate import ABSTAIN, ASSERTED_VALUES, COMPOSITE
-from rsbounds.composite import Cond, Rule, certify, certify_counts, plan, predict, radius
-from rsbounds.composite.components import Bounds
-from rsbounds.composite.estimate import estimate
+from rsbounds.certificate import ABSTAIN
+from rsbounds.composite import Cond, Rule, certify, certify_counts, plan, radius
+from rsbounds.composite.estimate import _Bounds, estimate
 from rsbounds.confidence import lower_bound, pair_bounds
 from rsbounds.sampling import ArraySampler, Phase, stream
 
@@ -41,41 +40,30 @@ def draw(rng, rule, n0, n, classes=3):
 
 def test_recomputed_by_the_oracle():
     rng, certified = np.random.default_rng(0), 0
-    for _ in range(60):
+    for _ in range(40):
         rule = RULES[rng.integers(len(RULES))]
         n = int(rng.choice([50, 1000, 10_000]))
         _, select, counts = draw(rng, rule, 40, n)
         found = certify_counts(rule, select, counts, n, 0.01)
-        chosen = plan(rule, select, n, 0.01).to_dict()
+        chosen = asdict(plan(rule, select, n, 0.01))
         truth = oracle.composite_radius(rule.to_dict(), chosen, counts.tolist(), n, 0.01)
         assert found.radius <= truth
         assert found.radius >= truth - 1e-9
         assert (found.predict == ABSTAIN) == (found.radius == 0)
         certified += found.radius > 0
-    assert certified > 15
+    assert certified > 10
 
 
 def test_one_level_is_the_pair_and_cohen():
     counts = [[830, 100, 60]]
     found = certify_counts(Rule([0.5], [[Cond("margin", 0)]]), counts, counts, 1000, 0.001)
     z_a, z_b = pair_bounds(830, 100, 1000, 0.001, scores=True)
-    assert (found.score, found.score_b) == (z_a, z_b)
+    assert (found.z_a, found.z_b) == (z_a, z_b)
     assert found.radius == pytest.approx(0.25 * (z_a - z_b), rel=1e-14)
     assert (found.p_a, found.count, found.n) == (pair_bounds(830, 100, 1000, 0.001)[0], 830, 1000)
     found = certify_counts(Rule([0.5], [[Cond("score", 0)]]), counts, counts, 1000, 0.001)
     assert found.radius == pytest.approx(0.5 * lower_bound(830, 1000, 0.001, scores=True))
-    assert found.score_b == -found.score
-
-
-def test_never_above_the_radius_of_the_truth_but_for_its_level():
-    """At alpha = 1e-6 none of these may err."""
-    rng = np.random.default_rng(3)
-    for _ in range(150):
-        rule = RULES[rng.integers(len(RULES))]
-        p, select, counts = draw(rng, rule, 50, 2000)
-        found = certify_counts(rule, select, counts, 2000, 1e-6)
-        if found.predict != ABSTAIN:
-            assert found.radius <= radius(rule, ndtri(p), found.predict)
+    assert found.z_b == -found.z_a
 
 
 class Recorder:
@@ -120,7 +108,6 @@ def test_confident_inputs_stop_after_the_first_level():
     assert (found.item, found.stages) == (1, (0, 1))
     assert found.binding.startswith("item 0 blocks class")
     assert found.sigma == 0.5
-    assert predict(sampler, None, CASCADE, n=5000) == 0
 
 
 def test_an_expert_for_each_level():
@@ -130,52 +117,6 @@ def test_an_expert_for_each_level():
     assert certify(samplers, [0.5, 0.0], rule, n=1000).predict == 1
     with pytest.raises(ValueError, match="samplers must be one or 2; got 3"):
         certify([*samplers, samplers[0]], [0.5, 0.0], rule, n=1000)
-
-
-def test_streams_meet_no_other():
-    generators = [stream(3, 4, phase) for phase in Phase]
-    generators += [stream(3, 4, phase, k) for phase in Phase for k in range(4)]
-    generators += [stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
-    generators += [stream(3, 2**32 * k + 4, Phase.ESTIMATE) for k in (1, 2)]
-    first = {int(g.integers(2**63)) for g in generators}
-    assert len(first) == len(generators)
-
-
-VALUED = Rule(
-    [1.0, 0.5],
-    [[Cond("margin", 0), Cond("value", 1, 0.2)], [Cond("score", 1), Cond("value", 0, -1.0)]],
-)
-
-
-def test_deterministic_values_take_no_samples_and_no_alpha():
-    rng, by_value = np.random.default_rng(8), 0
-    for _ in range(60):
-        _, select, counts = draw(rng, VALUED, 40, 1000)
-        values = rng.normal(0, 0.7, 2)
-        found = certify_counts(VALUED, select, counts, 1000, 0.01, values=values)
-        chosen = plan(VALUED, select, 1000, 0.01, values=values).to_dict()
-        truth = oracle.composite_radius(
-            VALUED.to_dict(), chosen, counts.tolist(), 1000, 0.01, values.tolist()
-        )
-        assert truth - 1e-9 <= found.radius <= truth
-        by_value += "value" in found.binding
-        if values[1] <= 0.2:  # no class fires at item 0, and nobody has to be asked
-            assert found.item != 0 or found.radius == 0
-    assert by_value > 5
-    with pytest.raises(ValueError, match=r"values must have 2 on the last axis; got \(1,\)"):
-        certify_counts(VALUED, select, counts, 1000, 0.01, values=[0.1])
-    with pytest.raises(ValueError, match="values must be in"):
-        certify_counts(VALUED, select, counts, 1000, 0.01, values=[0.1, np.nan])
-
-
-def test_a_value_alone_may_stop_an_item_without_its_samples():
-    rule = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("value", 0)], [Cond("margin", 1)]])
-    sampler = Recorder({1.0: [0.3, 0.3, 0.4], 0.5: [0.9, 0.05, 0.05]})
-    found = certify(sampler, None, rule, n=2000, values=[-5.0])
-    assert (found.item, found.stages) == (1, (1,))
-    assert found.scope == ASSERTED_VALUES  # their Lipschitz constants are the caller's word
-    rule = Rule([1.0, 0.5], [[Cond("margin", 0)], [Cond("margin", 1)]])
-    assert certify(sampler, None, rule, n=2000).scope == COMPOSITE
 
 
 # --- the level
@@ -192,7 +133,7 @@ def radii(rule, choose, n, alpha, classes):
     radius_of = np.empty((len(rows), len(rows)))
     for i, j in product(range(len(rows)), repeat=2):
         counts = rows[i], rows[j]
-        found = estimate(rule, select, choose, lambda k, c=counts: c[k], n, alpha, np.empty(0))
+        found = estimate(rule, select, choose, lambda k, c=counts: c[k], n, alpha)
         radius_of[i, j] = found.radius if found.predict != ABSTAIN else -np.inf
     return radius_of
 
@@ -206,7 +147,7 @@ def level(rule, p, n, found, cls=0):
 
 def test_level_of_the_whole_procedure():
     """Selection and estimation together: whatever the selection samples make it choose."""
-    n0, n, alpha = 4, 6, 0.2
+    n0, n, alpha = 3, 5, 0.2
     rule = Rule([1.0, 0.7], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
     first, rows = tables(n0, 2), tables(n, 2)
     shape = len(first), len(first), len(rows), len(rows)
@@ -223,29 +164,29 @@ def test_level_of_the_whole_procedure():
 
 
 TWO = Rule([1.0, 0.5], [[Cond("score", 0, 0.0)], [Cond("score", 1, 0.0)]])
-CASES = {
-    # both items within reach: the radius through either is near the other's
-    (0, 1): ([[0.7, 0.3], [0.85, 0.15]], [[0.5, 0.5], [0.6, 0.4]]),
-    (1,): ([[0.4, 0.6], [0.9, 0.1]],),
-    (0,): ([[0.7, 0.3], [0.5, 0.5]],),
-}
+NEAR = [[0.7, 0.3], [0.85, 0.15]], [[0.5, 0.5], [0.6, 0.4]]  # the radii through both items
+THREE = [[0.4, 0.3, 0.3], [0.5, 0.3, 0.2]], [[0.6, 0.2, 0.2], [0.4, 0.3, 0.3]]
 
 
-@pytest.mark.parametrize("items", CASES)
-@pytest.mark.parametrize("n", [10, 60])
-def test_level_of_lists_of_two_classes(items, n):
-    chosen = replace(plan(TWO, [[9, 1], [9, 1]]), cls=0, items=items)
-    found = radii(TWO, chosen, n, 0.1, 2)
-    for p in CASES[items]:
-        assert level(TWO, p, n, found) <= 0.1
-
-
-@pytest.mark.parametrize("items", [(0,), (1,), (0, 1)])
-def test_level_of_lists_with_margins_of_three_classes(items):
-    chosen = replace(plan(CASCADE, [[6, 2, 2], [6, 2, 2]]), cls=0, items=items)
-    found = radii(CASCADE, chosen, 7, 0.2, 3)
-    for p in ([[0.4, 0.3, 0.3], [0.5, 0.3, 0.2]], [[0.6, 0.2, 0.2], [0.4, 0.3, 0.3]]):
-        assert level(CASCADE, p, 7, found) <= 0.2
+@pytest.mark.parametrize(
+    ("rule", "items", "n", "truths"),
+    [
+        (TWO, (0, 1), 25, NEAR),
+        pytest.param(TWO, (0, 1), 60, NEAR, marks=pytest.mark.slow),
+        (TWO, (1,), 25, ([[0.4, 0.6], [0.9, 0.1]],)),
+        (TWO, (0,), 25, ([[0.7, 0.3], [0.5, 0.5]],)),
+        (CASCADE, (0,), 5, THREE),
+        (CASCADE, (1,), 5, THREE),
+        (CASCADE, (0, 1), 6, THREE),
+        pytest.param(CASCADE, (0, 1), 8, THREE, marks=pytest.mark.slow),
+    ],
+)
+def test_level_by_enumeration(rule, items, n, truths):
+    select = [[9, 1], [9, 1]] if rule is TWO else [[6, 2, 2], [6, 2, 2]]
+    chosen = replace(plan(rule, select), cls=0, items=items)
+    found = radii(rule, chosen, n, 0.1, len(select[0]))
+    for p in truths:
+        assert level(rule, p, n, found) <= 0.1
 
 
 def test_an_item_out_of_reach_takes_no_alpha():
@@ -257,9 +198,9 @@ def test_an_item_out_of_reach_takes_no_alpha():
 
 def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     """The invalid variant: every item at level alpha, then the best of them."""
-    n, alpha = 30, 0.1
+    n, alpha = 24, 0.1
     # just below values that the bounds take: each bound alone errs with probability alpha
-    z = lower_bound([28, 22], n, alpha, scores=True) * (1 - 1e-9)
+    z = lower_bound([22, 17], n, alpha, scores=True) * (1 - 1e-9)
     p = [[ndtr(v), ndtr(-v)] for v in z]
     # equal radii through both items, and nothing but their own conditions binds
     rule = Rule([1.0, 1.0], [[Cond("score", 0, z[0] - z[1])], [Cond("score", 1)]])
@@ -269,12 +210,10 @@ def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
         return level(rule, p, n, radii(rule, choose, n, alpha, 2))
 
     assert 0.5 * alpha < error(both) <= alpha
-    for j in (0, 1):
-        assert error(replace(both, items=(j,))) == pytest.approx(alpha, rel=1e-6)
-    halves = Bounds.__init__
-    monkeypatch.setattr(Bounds, "__init__", lambda self, c, m, a, v: halves(self, c, m, 2 * a, v))
+    halves = _Bounds.__init__
+    monkeypatch.setattr(_Bounds, "__init__", lambda self, c, m, a: halves(self, c, m, 2 * a))
     # two independent stages: 1 - (1 - alpha)^2
-    assert error(both) == pytest.approx(0.19, rel=1e-6)
+    assert error(both) == pytest.approx(0.19, rel=1e-3)
 
 
 # --- refusals
@@ -305,10 +244,9 @@ def test_more_classes_at_one_level_than_at_another():
 
 
 def test_no_two_blocks_of_an_input_hold_the_same_noise():
-    seeds: set[int] = set()
     streams = [stream(3, 4, phase, k) for phase in Phase for k in (0, 1, 63)]
-    for found in streams:
-        seeds |= set(found.seeds(500))
+    streams += [stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
+    seeds = {seed for each in streams for seed in each.seeds(500)}
     assert len(seeds) == 500 * len(streams)
     with pytest.raises(ValueError, match=r"stage must be in \[0, 64\); got 64"):
         stream(3, 4, Phase.SELECT, 64)

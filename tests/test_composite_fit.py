@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from rsbounds.composite import fit, radius
+from rsbounds.composite import certify_counts, fit, radius
+from rsbounds.confidence import lower_bound
 
 SURE, UNCLEAR = [[900, 50, 50], [950, 25, 25]], [[280, 380, 340], [800, 100, 100]]
 
 
-def random_counts(seed=0, inputs=150, classes=4):
+def random_counts(seed=0, inputs=30, classes=4):
     """The larger level knows less: more of its mass is spread evenly."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, inputs)
@@ -23,34 +24,58 @@ def random_counts(seed=0, inputs=150, classes=4):
     return np.swapaxes(counts, 0, 1), y
 
 
+def certified(rule, counts, labels, select=None, n=1000, alpha=0.001):
+    """Certified radii of the inputs, 0 where the class is wrong."""
+    select = counts if select is None else select
+    each = [certify_counts(rule, a, b, n, alpha) for a, b in zip(select, counts, strict=True)]
+    return np.array([c.radius * (c.predict == y) for c, y in zip(each, labels, strict=True)])
+
+
 @pytest.mark.parametrize("objective", ["acr", "curve"])
-def test_never_worse_than_the_best_constant_by_its_objective(objective):
+def test_reports_what_the_samples_certify(objective):
     counts, y = random_counts()
-    found = fit(counts, y, [1.5, 1.0, 0.5], objective=objective)
-    z = ndtri((counts + 0.5) / (counts.sum(axis=-1, keepdims=True) + 1))
-    assert found.acr == radius(found.rule, z, y).mean()
-    assert found.acr_constant == radius(found.constant, z, y).mean()
-    if objective == "acr":
-        assert found.acr >= found.acr_constant
-        others = [fit(counts, y, [1.5, 1.0, 0.5], items=m).acr for m in (1, 2)]
-        assert others[0] <= others[1] <= found.acr
+    select = np.stack([np.maximum(counts[i] // 10, 1) for i in range(len(counts))])
+    found = fit(counts, y, [1.5, 1.0, 0.5], objective=objective, select=select, alpha=0.01)
+    assert (found.n, found.alpha) == (1000, 0.01)
+    radii = certified(found.rule, counts, y, select, 1000, 0.01)
+    assert found.acr == radii.mean()
+    assert found.acr_constant == certified(found.constant, counts, y, select, alpha=0.01).mean()
+    assert found.accuracy[0] == (radii > 0).mean()
     assert np.all(np.diff(found.accuracy) <= 0)
+    assert found.radii[-1] >= radii.max()
+    # no more than n successes in n samples show, at whatever level
+    assert found.radii[-1] <= 1.5 * lower_bound(1000, 1000, 0.005, scores=True)
+    half = fit(counts, y, [1.5, 1.0, 0.5], objective=objective, n=2000)
+    assert half.rule == found.rule
+    assert half.n == 2000
+
+
+def test_the_list_is_the_best_by_plug_in_probabilities():
+    counts, y = random_counts()
+    z = ndtri((counts + 0.5) / (counts.sum(axis=-1, keepdims=True) + 1))
+    rules = [fit(counts, y, [1.5, 1.0, 0.5], items=m, gates=[0.2, 0.5]).rule for m in (1, 2, 3)]
+    worth = [radius(rule, z, y).mean() for rule in rules]
+    assert sorted(worth) == worth
 
 
 def test_a_gate_is_found_where_it_pays():
-    found = fit([SURE] * 50 + [UNCLEAR] * 50, [0] * 100, [1.0, 0.5])
+    found = fit([SURE] * 10 + [UNCLEAR] * 10, [0] * 20, [1.0, 0.5])
     assert [q.kind for q in found.rule.items[0]] == ["margin", "score"]
     assert found.accuracy[0] == 1.0
-    assert found.accuracy_constant[0] in (0.5, 1.0)
-    assert "certify on another split" in str(found)
+    assert found.acr > found.acr_constant
+    assert "certify others" in str(found)
     assert f"ACR  {found.acr:6.3f}" in str(found)
+    assert "no list did better" not in str(found)
+    alone = fit([SURE] * 5, [0] * 5, [1.0, 0.5])
+    assert alone.rule == alone.constant
+    assert "no list did better: the rule is the constant, sigma 1 alone" in str(alone)
 
 
 def test_order_of_the_levels_does_not_matter():
-    counts, y = random_counts(1, 60)
-    ahead = fit(counts, y, [1.5, 1.0, 0.5])
-    back = fit(counts[:, ::-1], y, [0.5, 1.0, 1.5])
-    assert ahead.acr == pytest.approx(back.acr, rel=1e-12)
+    counts, y = random_counts(1, 30)
+    ahead = fit(counts, y, [1.5, 1.0, 0.5], gates=[0.3])
+    back = fit(counts[:, ::-1], y, [0.5, 1.0, 1.5], gates=[0.3])
+    assert ahead.acr == back.acr
 
 
 @pytest.mark.parametrize(
@@ -58,6 +83,7 @@ def test_order_of_the_levels_does_not_matter():
     [
         ({"counts": np.ones((4, 3, 3))}, r"counts must have shape \(inputs, 2 levels"),
         ({"counts": np.zeros((4, 2, 3))}, "counts must be above 0 in all; got 8 empty"),
+        ({"select": np.ones((4, 1, 3))}, r"select must have shape \(inputs, 2 levels"),
         ({"labels": [0, 1, 2, 3]}, "labels must be 4 of 3 classes"),
         ({"labels": [0, 1]}, "labels must be 4 of 3 classes; got shape"),
         ({"sigmas": [1.0, 0.0]}, "sigmas must be in"),

@@ -1,8 +1,5 @@
 """Clopper-Pearson bounds: exact sums in interval arithmetic, coverage by enumeration."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from flint import arb, ctx
@@ -56,7 +53,7 @@ def random_case(rng: np.random.Generator, log_n: float) -> tuple[int, int, float
     return count, n, float(np.clip(rng.choice(alphas), 1e-60, 1 - 1e-9))
 
 
-@pytest.mark.parametrize(("log_n", "cases"), [(4, 800), (7, 300), (9.5, 40)])
+@pytest.mark.parametrize(("log_n", "cases"), [(4, 300), (7, 50), (9.5, 5)])
 def test_against_exact_sums(log_n: float, cases: int) -> None:
     rng = np.random.default_rng(int(10 * log_n))
     for _ in range(cases):
@@ -71,7 +68,7 @@ def test_against_exact_sums(log_n: float, cases: int) -> None:
 
 def test_scores_are_below_the_exact_score_and_close() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(300):
+    for _ in range(100):
         count, n, alpha = random_case(rng, 6)
         z = lower_bound(count, n, alpha, scores=True)
         assert at_least(count, n, normal(z), normal(-z)) <= alpha
@@ -80,8 +77,8 @@ def test_scores_are_below_the_exact_score_and_close() -> None:
         assert at_least(count, n, normal(inside), normal(-inside)) > alpha
 
 
-@pytest.mark.parametrize("n", [1, 2, 100, 10**5, 10**9, 10**12])
 @pytest.mark.parametrize("alpha", [1e-300, 1e-3, 0.5, 0.999])
+@pytest.mark.parametrize("n", [1, 100, 10**12])
 def test_closed_forms(n: int, alpha: float) -> None:
     assert lower_bound(0, n, alpha) == 0.0
     assert lower_bound(0, n, alpha, scores=True) == -np.inf
@@ -97,29 +94,24 @@ def test_closed_forms(n: int, alpha: float) -> None:
     assert normal(z) <= exact_p
 
 
-@pytest.mark.parametrize("alpha", [1e-20, 1e-300, 5e-324])
-def test_no_probability_above_one(alpha: float) -> None:
+def test_no_probability_above_one() -> None:
     """1 + 4e-16 before; and what is below 2e-308 is rounded down too."""
-    assert upper_bound(0, 1, alpha) == 1.0
-    assert lower_bound(1, 1, alpha) <= alpha
+    for alpha in (1e-20, 1e-300, 5e-324):
+        assert upper_bound(0, 1, alpha) == 1.0
+        assert lower_bound(1, 1, alpha) <= alpha
     one = map(np.atleast_1d, (0, 1, 0.5, np.nextafter(0.5, 0.0)))
     assert randomized_end(*one).q <= 1.0
 
 
-def test_largest_reachable_radius() -> None:
-    z = lower_bound(100_000, 100_000, 0.001, scores=True)
-    exact = 3.81145656338995189
-    assert z <= exact
-    assert z >= exact * (1 - 2e-14)
-
-
-def test_half_at_one_trial() -> None:
+def test_printed_values() -> None:
+    exact = 3.81145656338995189  # the largest radius of n = 1e5, alpha = .001
+    assert exact * (1 - 2e-14) <= lower_bound(100_000, 100_000, 0.001, scores=True) <= exact
     assert lower_bound(1, 1, 0.5) == pytest.approx(0.5, rel=2e-15)
     assert upper_bound(0, 1, 0.5, scores=True) == pytest.approx(0.0, abs=4e-15)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 30, 200])
-@pytest.mark.parametrize("alpha", [1e-6, 0.001, 0.05, 0.5, 0.9])
+@pytest.mark.parametrize("n", [1, 2, 7, 200])
+@pytest.mark.parametrize("alpha", [1e-6, 0.05, 0.9])
 def test_coverage_by_enumeration(n: int, alpha: float) -> None:
     counts = np.arange(n + 1)
     lower, upper = lower_bound(counts, n, alpha), upper_bound(counts, n, alpha)
@@ -154,7 +146,7 @@ counts_and_n = st.integers(1, 10**9).flatmap(lambda n: st.tuples(st.integers(0, 
 alphas = st.floats(1e-12, 1 - 1e-12)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(counts_and_n, alphas)
 def test_around_the_frequency(case: tuple[int, int], alpha: float) -> None:
     count, n = case
@@ -167,7 +159,7 @@ def test_around_the_frequency(case: tuple[int, int], alpha: float) -> None:
     assert upper_bound(n - count, n, alpha, scores=True) == -z
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(counts_and_n, alphas, st.integers(1, 10**6), st.floats(1.0001, 1e6))
 def test_monotone(case: tuple[int, int], alpha: float, more: int, factor: float) -> None:
     count, n = case
@@ -178,23 +170,20 @@ def test_monotone(case: tuple[int, int], alpha: float, more: int, factor: float)
     assert upper_bound(count, n, alpha / factor) >= upper_bound(count, n, alpha)
 
 
-@settings(deadline=None)
-@given(counts_and_n, st.floats(0, 1), alphas, st.booleans())
-def test_pair_is_capped(case: tuple[int, int], share: float, alpha: float, scores: bool) -> None:
+@settings(deadline=None, max_examples=50)
+@given(counts_and_n, st.floats(0, 1), alphas)
+def test_pair_is_capped(case: tuple[int, int], share: float, alpha: float) -> None:
     count_a, n = case
     count_b = int((n - count_a) * share)
-    a, b = pair_bounds(count_a, count_b, n, alpha, scores=scores)
-    assert a == lower_bound(count_a, n, alpha / 2, scores=scores)
-    assert b <= upper_bound(count_b, n, alpha / 2, scores=scores)
-    if scores:
-        assert b <= -a
-    else:
-        assert a + b <= 1 + 2e-15  # the closed form gives each side 6 ulps
+    a, b = pair_bounds(count_a, count_b, n, alpha, scores=True)
+    assert a == lower_bound(count_a, n, alpha / 2, scores=True)
+    assert b <= min(upper_bound(count_b, n, alpha / 2, scores=True), -a)
+    a, b = pair_bounds(count_a, count_b, n, alpha)
+    assert a + b <= 1 + 2e-15  # the closed form gives each side 6 ulps
 
 
 def test_shapes() -> None:
-    assert isinstance(lower_bound(3, 10, 0.05), np.float64)
-    assert isinstance(upper_bound(3, 10, 0.05, scores=True), np.float64)
+    assert isinstance(lower_bound(3.0, 10.0, 0.05), np.float64)
     assert all(isinstance(v, np.float64) for v in pair_bounds(3, 2, 10, 0.05))
     grid = lower_bound(np.arange(4)[:, None], 10, [0.01, 0.05])
     assert grid.shape == (4, 2)
@@ -202,61 +191,39 @@ def test_shapes() -> None:
     assert lower_bound(np.zeros((0,), dtype=int), 10, 0.05).shape == (0,)
     a, b = pair_bounds([3, 4], 2, 10, [[0.1], [0.2]])
     assert a.shape == b.shape == (2, 2)
-    assert lower_bound(3.0, 10.0, 0.05) == lower_bound(3, 10, 0.05)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((11, 10, 0.1), "count must be <= n; got 11 > 10"),
-        (([1, 11], 10, 0.1), "count must be <= n; got 11 > 10"),
         ((-1, 10, 0.1), "count must be >= 0"),
-        ((1.5, 10, 0.1), "count must be whole numbers"),
         ((np.nan, 10, 0.1), "count must be whole numbers"),
-        ((np.inf, 10, 0.1), "count must be whole numbers"),
         ((True, 10, 0.1), "count must be whole numbers"),
-        (("3", 10, 0.1), "count must be whole numbers"),
         ((0, 0, 0.1), "n must be >= 1"),
-        ((0, -3, 0.1), "n must be >= 1"),
-        ((0, 10.5, 0.1), "n must be whole numbers"),
         ((0, 2 * 10**12, 0.1), "n must be <= 1e"),
         ((1, 10, 0.0), "alpha must be in \\(0, 1\\)"),
-        ((1, 10, 1.0), "alpha must be in \\(0, 1\\)"),
         ((1, 10, np.nan), "alpha must be in \\(0, 1\\)"),
-        ((1, 10, [0.1, -0.1]), "alpha must be in \\(0, 1\\); got 1 of 2"),
-        ((1, 10, "small"), "alpha must be real"),
         (([1, 2, 3], 10, [0.1, 0.2]), "shapes must broadcast together"),
     ],
 )
-@pytest.mark.parametrize("bound", [lower_bound, upper_bound])
-def test_bad_input(bound, arguments, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        bound(*arguments)
+def test_bad_input(arguments, message: str) -> None:
+    for bound in (lower_bound, upper_bound):
+        with pytest.raises(ValueError, match=message):
+            bound(*arguments)
 
 
-def test_bad_pairs() -> None:
-    with pytest.raises(ValueError, match="count_b must be <= n"):
-        pair_bounds(0, 11, 10, 0.1)
-    with pytest.raises(ValueError, match="count_a must be >= 0"):
-        pair_bounds(-1, 1, 10, 0.1)
-    with pytest.raises(ValueError, match=r"count_a \+ count_b must be <= n"):
-        pair_bounds(6, 5, 10, 0.1)
-
-
-@pytest.mark.parametrize("scores", [False, True])
-@pytest.mark.parametrize("bound", [lower_bound, upper_bound])
-def test_rigorous_confirms_the_fast_bound(bound, scores: bool) -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(60):
-        count, n, alpha = random_case(rng, 9)
-        assert bound(count, n, alpha, scores=scores, rigorous=True) == bound(
-            count, n, alpha, scores=scores
-        )
-    for count in (0, 50):
-        assert bound(count, 50, 0.01, rigorous=True) == bound(count, 50, 0.01)
-    grid = bound([[0, 5], [9, 10]], 10, 0.05, scores=scores, rigorous=True)
-    assert grid.shape == (2, 2)
-    assert ctx.prec == 192  # the caller's precision is left as it was
+@pytest.mark.parametrize(
+    ("a", "b", "match"),
+    [
+        (0, 11, "count_b must be <= n"),
+        (-1, 1, "count_a must be >= 0"),
+        (6, 5, r"_a \+ count_b must"),
+    ],
+)
+def test_bad_pairs(a: int, b: int, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        pair_bounds(a, b, 10, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -283,42 +250,3 @@ def test_no_bound_from_a_tail_that_underflowed(count: int, n: int, alpha: float)
         count, n, alpha * 2.0, scores=True
     )
     assert lower_bound(count, n, 1e-200) > 0.0  # what it costs ends here
-
-
-def test_rigorous_accepts_a_trivial_bound() -> None:
-    for scores, trivial in ((False, 0.0), (True, -np.inf)):
-        assert lower_bound(671, 697, 5e-287, scores=scores, rigorous=True) == trivial
-
-
-@pytest.mark.parametrize(("form", "value"), [("p", 0.9), ("q", 0.1), ("z", 1.28), ("-z", -1.28)])
-def test_rigorous_moves_a_wrong_bound_outward(form: str, value: float) -> None:
-    from rsbounds.confidence._rigorous import prove
-
-    moved = float(prove(np.asarray(value), form, *map(np.asarray, (900, 1000, 0.01))))
-    assert (moved < value) == (form in ("p", "z"))
-    p = {"p": arb(moved), "q": 1 - arb(moved), "z": normal(moved), "-z": normal(-moved)}[form]
-    assert at_least(900, 1000, p, 1 - p) <= 0.01
-
-
-def test_rigorous_without_flint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "flint", None)
-    with pytest.raises(ImportError, match="rigorous=True needs python-flint"):
-        lower_bound(1, 2, 0.1, rigorous=True)
-
-
-def test_import_stays_light() -> None:
-    heavy = ["scipy.stats", "scipy.optimize", "torch", "numba", "matplotlib", "flint", "mpmath"]
-    code = f"import sys, rsbounds.confidence; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize("n", [10, 443, 10**5, 10**9])
-@pytest.mark.parametrize("alpha", [1e-9, 0.001, 0.9])
-def test_the_sum_used_here_against_arb_s_incomplete_beta(n: int, alpha: float) -> None:
-    for count in {1, 2, n // 3, n - n // 50, n - 2, n - 1}:
-        p = arb(float(lower_bound(count, n, alpha)))
-        exact = 1 - (1 - p).beta_lower(n - count + 1, count, regularized=True)
-        if count <= n - count:
-            exact = p.beta_lower(count, n - count + 1, regularized=True)
-        assert abs(at_least(count, n, p, 1 - p) - exact) <= 1e-20 * alpha

@@ -1,7 +1,7 @@
 """Soft scores: histograms, bounds on their mean, and the certificate from their law."""
 
 from itertools import product
-from math import comb, log, sqrt
+from math import comb, sqrt
 
 import mpmath as mp
 import numpy as np
@@ -16,8 +16,6 @@ from rsbounds.confidence import (
     ScoreHistogram,
     lower_bound,
     soft_lower_bound,
-    soft_pair_bounds,
-    soft_radius_estimate,
     soft_upper_bound,
 )
 
@@ -35,7 +33,7 @@ def histogram(scores, edges=None) -> ScoreHistogram:
 # --- the histogram -----------------------------------------------------------------------
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(unit)
 def test_scores_count_at_or_below_their_value(scores: np.ndarray) -> None:
     h = histogram(scores)
@@ -55,7 +53,7 @@ def test_cells_are_narrow_near_both_ends() -> None:
     assert np.array_equal(1 - e[::-1], e)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(unit, unit)
 def test_merge_is_the_same_as_one_histogram(first: np.ndarray, second: np.ndarray) -> None:
     merged = histogram(first).merge(histogram(second))
@@ -64,31 +62,6 @@ def test_merge_is_the_same_as_one_histogram(first: np.ndarray, second: np.ndarra
     assert again.n == first.size + second.size
     for t in (0.0, 0.25, 0.5, 1.0):
         assert again.at_least(t) == np.sum(first >= t) + np.sum(second >= t)
-
-
-def test_float32_scores_stay_below() -> None:
-    scores = np.nextafter(np.arange(1, 4096, dtype=np.float32) / 4096, np.float32(0))
-    down = np.repeat(ScoreHistogram().edges, histogram(scores).counts)
-    assert np.all(down <= scores.astype(np.float64))
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: histogram([0.5, 1.5]), "scores must be in"),
-        (lambda: histogram([np.nan]), "scores must be in"),
-        (lambda: ScoreHistogram(edges=[0.0, 0.5]), "edges must increase from 0 to 1"),
-        (lambda: ScoreHistogram(edges=[0.0, 0.5, 0.5, 1.0]), "edges must increase"),
-        (lambda: ScoreHistogram(edges=[0.0, 1e-20, 1.0]), "edges must have 1 - edges exact"),
-        (lambda: ScoreHistogram([1, 2], [0.0, 0.5, 1.0]), "counts must have shape"),
-        (lambda: ScoreHistogram([1, -2], [0.0, 1.0]), "counts must be >= 0"),
-        (lambda: ScoreHistogram().merge(ScoreHistogram(edges=[0, 1])), "must be equal"),
-        (lambda: ScoreHistogram().at_least(1 / 3), "threshold must be one of the edges"),
-    ],
-)
-def test_bad_histograms(make, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()
 
 
 # --- bounds on the mean ------------------------------------------------------------------
@@ -103,12 +76,13 @@ def outcomes(n: int):
             yield ScoreHistogram(counts, edges), counts, comb(n, a) * comb(n - a, b)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("alpha", [0.02, 0.3])
+@pytest.mark.parametrize(
+    ("method", "alpha"), [*((m, 0.3) for m in METHODS), ("chernoff", 0.02), ("betting", 0.02)]
+)
 def test_coverage_by_enumeration(method: str, alpha: float) -> None:
     laws = [(0.05, 0.15, 0.8), (0.3, 0.3, 0.4), (0.0, 0.9, 0.1), (0.7, 0.1, 0.2), (0.0, 0.02, 0.98)]
     below, above = np.zeros(len(laws)), np.zeros(len(laws))
-    for h, counts, ways in outcomes(15):
+    for h, counts, ways in outcomes(12):
         lower = soft_lower_bound(h, alpha, method=method)
         # The upper edge of the cell of 1/4 is 1: scores there are 1/4 for the lower bound
         # and 1 for the upper, so each bound is for the mean of its own law.
@@ -142,18 +116,18 @@ def log_mixture(h: ScoreHistogram, m: mp.mpf) -> mp.mpf:
 
 
 SAMPLES = {
-    "spread": np.random.default_rng(0).beta(20, 5, 3000),
-    "near one": np.random.default_rng(1).beta(99, 0.02, 20_000),
+    "spread": np.random.default_rng(0).beta(20, 5, 400),
+    "near one": np.random.default_rng(1).beta(99, 0.02, 1000),
     "binary": (np.random.default_rng(2).random(5000) < 0.97).astype(float),
     "constant": np.full(400, 0.75),
     "ones": np.ones(10_000),
     "two": np.array([0.25, 0.5]),
-    "low": np.random.default_rng(3).beta(0.5, 50, 2000),
+    "low": np.random.default_rng(3).beta(0.5, 50, 400),
 }
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("alpha", [1e-6, 0.001, 0.3])
+@pytest.mark.parametrize("alpha", [1e-6, pytest.param(0.3, marks=pytest.mark.slow)])
 def test_bounds_against_mpmath(name: str, alpha: float) -> None:
     h = histogram(SAMPLES[name])
     with mp.workdps(40):
@@ -182,7 +156,7 @@ def test_bounds_against_mpmath(name: str, alpha: float) -> None:
             assert inside >= mean or not reached(inside)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=20)
 @given(unit, alphas)
 def test_relations_between_methods(scores: np.ndarray, alpha: float) -> None:
     h = histogram(scores)
@@ -198,7 +172,7 @@ def test_relations_between_methods(scores: np.ndarray, alpha: float) -> None:
     assert soft_lower_bound(h, alpha) >= soft_lower_bound(h, alpha, method="hoeffding") - 1e-14
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @example((945450, 945450), 0.890625)  # a bound so near 1 that 50 halvings left 1e-9 of it
 @given(st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), alphas)
 def test_never_above_clopper_pearson_on_decisions(case: tuple[int, int], alpha: float) -> None:
@@ -211,81 +185,10 @@ def test_never_above_clopper_pearson_on_decisions(case: tuple[int, int], alpha: 
         assert z == pytest.approx(lower_bound(n, n, alpha, scores=True), abs=1e-9)
 
 
-def test_betting_and_bernstein_adapt_to_the_variance() -> None:
-    h = histogram(SAMPLES["spread"])
-    gap = {m: h.counts @ h.edges / h.n - soft_lower_bound(h, 0.001, method=m) for m in METHODS}
-    assert gap["betting"] < 0.6 * gap["chernoff"]
-    assert gap["maurer-pontil"] < 0.6 * gap["chernoff"]
-    assert gap["betting"] < gap["maurer-pontil"]
-
-
-def test_binary_betting_is_valid_at_every_time() -> None:
-    """P(some bound up to n = 40 exceeds p), exactly, by dynamic programming."""
-    alpha, p, error, alive = 0.2, 0.7, 0.0, np.ones(1)
-    for t in range(1, 41):
-        alive = np.append(alive * (1 - p), 0.0) + np.append(0.0, alive * p)
-        bounds = [
-            soft_lower_bound(ScoreHistogram([t - k, k], [0.0, 1.0]), alpha, method="betting")
-            for k in range(t + 1)
-        ]
-        wrong = np.array(bounds) > p
-        error += alive[wrong].sum()
-        alive[wrong] = 0.0
-    assert 0.05 * alpha <= error <= alpha
-
-
-def test_pairs() -> None:
-    a, b, c = histogram([0.75] * 900), histogram([0.25] * 900), histogram([0.0] * 900)
-    for method in METHODS:
-        p_a, p_b = soft_pair_bounds(a, [c, b], 0.01, method=method)
-        assert p_a == soft_lower_bound(a, 0.005, method=method)
-        assert p_b <= soft_upper_bound(b, 0.005, method=method)
-        assert p_a + p_b <= 1 + 2e-16
-        assert soft_pair_bounds(a, [b], 0.01, method=method) == (p_a, p_b)
-        z_a, z_b = soft_pair_bounds(a, [c, b], 0.01, method=method, scores=True)
-        assert ndtr(z_a) == pytest.approx(p_a)
-        assert ndtr(z_b) == pytest.approx(p_b)
-    with pytest.raises(ValueError, match="others must hold at least one"):
-        soft_pair_bounds(a, [], 0.01)
-
-
-def test_radius_estimate() -> None:
-    a, b = histogram([0.75] * 10), histogram([0.125] * 10)
-    exact = 0.125 * (ndtri(0.75) - ndtri(0.125))
-    assert soft_radius_estimate(a, b, 0.25) <= exact
-    assert soft_radius_estimate(a, b, 0.25) == pytest.approx(exact, abs=1e-3)
-    assert soft_radius_estimate(b, a, 0.25) == 0.0
-    assert np.isnan(soft_radius_estimate(a, b, np.nan))
-    assert soft_radius_estimate(a, b, [0.25, 0.5]).shape == (2,)
-    with pytest.raises(ValueError, match="sigma must be in"):
-        soft_radius_estimate(a, b, 0.0)
-    with pytest.raises(ValueError, match="histogram must hold at least 1"):
-        soft_radius_estimate(a, ScoreHistogram(), 0.25)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((ScoreHistogram(), 0.1, "chernoff"), "histogram must hold at least 1 score"),
-        ((histogram([0.5]), 0.1, "maurer-pontil"), "histogram must hold at least 2 scores"),
-        ((histogram([0.5]), 0.0, "chernoff"), "alpha must be in"),
-        ((histogram([0.5]), np.nan, "chernoff"), "alpha must be in"),
-        ((histogram([0.5]), [0.1, 0.2], "chernoff"), "alpha must be a single number"),
-        ((histogram([0.5]), 0.1, "bernstein"), "method must be one of"),
-    ],
-)
-def test_bad_bounds(arguments: tuple, message: str) -> None:
-    h, alpha, method = arguments
-    for bound in (soft_lower_bound, soft_upper_bound):
-        with pytest.raises(ValueError, match=message):
-            bound(h, alpha, method=method)
-
-
 # --- the certificate from the distribution of the score ----------------------------------
 
 
-@pytest.mark.parametrize("slope", [0.3, 1.0, 5.0])
-@pytest.mark.parametrize("x", [0.4, 1.5])
+@pytest.mark.parametrize(("slope", "x"), [(0.3, 1.5), (1.0, 0.4), (5.0, 0.4)])
 def test_cdf_certificate_of_a_known_score(slope: float, x: float) -> None:
     """score(x) = Phi(slope x): the bound is attained, but for the steps between thresholds."""
     sigma, k = 0.5, 256
@@ -308,7 +211,7 @@ def test_cdf_certificate_of_a_known_score(slope: float, x: float) -> None:
 def test_cdf_coverage_by_enumeration() -> None:
     alpha, thresholds, law = 0.1, [0.25, 1.0], (0.2, 0.3, 0.5)
     missed = 0.0
-    for h, counts, ways in outcomes(15):
+    for h, counts, ways in outcomes(12):
         certificate = CDFCertificate.from_histogram(h, alpha, thresholds)
         wrong = np.any(certificate.scores > ndtri([law[1] + law[2], law[2]]))
         missed += ways * np.prod(np.power(law, counts)) * wrong
@@ -319,12 +222,10 @@ def test_cdf_coverage_by_enumeration() -> None:
 def test_cdf_from_histogram() -> None:
     h = histogram(SAMPLES["spread"])
     certificate = CDFCertificate.from_histogram(h, 0.001)
-    k = certificate.thresholds.size
-    assert k == 64
-    expected = lower_bound(int(np.sum(SAMPLES["spread"] >= 0.5)), h.n, 0.001 / k, scores=True)
+    assert certificate.thresholds.size == 64
+    expected = lower_bound(int(np.sum(SAMPLES["spread"] >= 0.5)), h.n, 0.001 / 64, scores=True)
     assert certificate.scores[31] == expected
-    mean = certificate.lower_mean(0.0, 0.25)
-    assert mean < SAMPLES["spread"].mean()
+    assert certificate.lower_mean(0.0, 0.25) < SAMPLES["spread"].mean()
     # Scores that rarely fall below 1/2 certify far more than their mean alone does.
     assert certificate.radius(0.25) > 1.5 * 0.25 * soft_lower_bound(h, 0.001, scores=True)
     distances = np.linspace(0, 1, 11)
@@ -332,51 +233,17 @@ def test_cdf_from_histogram() -> None:
     assert certificate.lower_mean(distances[:, None], [0.25, 0.5]).shape == (11, 2)
     assert np.all(np.diff(certificate.radius(0.25, [0.3, 0.5, 0.7])) < 0)
     assert certificate.radius(0.25, 0.99) == 0.0
-    assert isinstance(certificate.radius(0.25), np.float64)
     assert np.isnan(certificate.radius(np.nan))
     assert np.isnan(certificate.lower_mean(np.nan, 0.25))
+    # a threshold of 1 is among the default's: scores of 1 gave a mean of at most 63/64
+    ones = CDFCertificate.from_histogram(histogram(np.ones(100_000)), 0.001)
+    assert ones.lower_mean(0.0, 1.0) > 0.9998
 
 
-def test_cdf_with_a_hard_decision_is_the_field_s_radius() -> None:
-    h = ScoreHistogram([10, 990], [0.0, 1.0])
-    certificate = CDFCertificate.from_histogram(h, 0.001, 1.0)
-    assert certificate.radius(0.5) == pytest.approx(
-        0.5 * lower_bound(990, 1000, 0.001, scores=True), rel=1e-11
-    )
-    assert certificate.radius(0.5) <= 0.5 * lower_bound(990, 1000, 0.001, scores=True)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: CDFCertificate([0.5, 0.25], [0.0, 0.0]), "thresholds must be one-dimensional"),
-        (lambda: CDFCertificate([0.0, 0.25], [0.0, 0.0]), "thresholds must be in"),
-        (lambda: CDFCertificate([0.5], [0.0, 1.0]), "scores must have shape"),
-        (lambda: CDFCertificate([0.5], [np.nan]), "scores must be in"),
-        (lambda: CDFCertificate([0.5], [1.0]).radius(0.0), "sigma must be in"),
-        (lambda: CDFCertificate([0.5], [1.0]).radius(1.0, 1.0), "level must be in"),
-        (lambda: CDFCertificate([0.5], [1.0]).lower_mean(-1.0, 1.0), "distance must be in"),
-        (lambda: CDFCertificate.from_histogram(histogram([1]), 1.0), "alpha must be in"),
-        (lambda: CDFCertificate.from_histogram(histogram([1]), 0.1, 1 / 3), "one of the edges"),
-    ],
-)
-def test_bad_certificates(make, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-def test_chernoff_of_all_ones_is_the_closed_form() -> None:
-    q = 1 - soft_lower_bound(histogram(np.ones(1000)), 0.001)
-    assert q == pytest.approx(-np.expm1(log(0.001) / 1000), rel=1e-9)
-
-
-def test_cdf_by_default_reaches_one() -> None:
-    """Without the threshold 1 scores of exactly 1 gave a mean of 63/64 at most."""
-    h = ScoreHistogram()
-    h.add(np.ones(100_000))
-    certificate = CDFCertificate.from_histogram(h, 0.001)
-    assert certificate.thresholds[-1] == 1.0
-    assert certificate.lower_mean(0.0, 1.0) > 0.9998
+def test_cdf_with_a_hard_decision_is_the_radius_of_the_field() -> None:
+    certificate = CDFCertificate.from_histogram(ScoreHistogram([10, 990], [0.0, 1.0]), 0.001, 1.0)
+    exact = 0.5 * lower_bound(990, 1000, 0.001, scores=True)
+    assert exact * (1 - 1e-11) <= certificate.radius(0.5) <= exact
 
 
 def test_cdf_at_infinite_distance_and_noise() -> None:
@@ -385,3 +252,33 @@ def test_cdf_at_infinite_distance_and_noise() -> None:
     assert certificate.lower_mean(np.inf, 1.0) == 0.0
     at_zero = certificate.lower_mean(0.0, 1.0)
     assert np.array_equal(certificate.lower_mean([0.0, 2.0], np.inf), [at_zero, at_zero])
+
+
+# --- what is refused ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: histogram([0.5, 1.5]), "scores must be in"),
+        (lambda: ScoreHistogram(edges=[0.0, 0.5, 0.5, 1.0]), "edges must increase from 0 to 1"),
+        (lambda: ScoreHistogram(edges=[0.0, 1e-20, 1.0]), "edges must have 1 - edges exact"),
+        (lambda: ScoreHistogram().merge(ScoreHistogram(edges=[0, 1])), "must be equal"),
+        (lambda: ScoreHistogram().at_least(1 / 3), "threshold must be one of the edges"),
+        (lambda: soft_lower_bound(ScoreHistogram(), 0.1), "histogram must hold at least 1 score"),
+        (
+            lambda: soft_upper_bound(histogram([0.5]), 0.1, method="maurer-pontil"),
+            "histogram must hold at least 2 scores",
+        ),
+        (lambda: soft_lower_bound(histogram([0.5]), np.nan), "alpha must be in"),
+        (lambda: soft_upper_bound(histogram([0.5]), [0.1, 0.2]), "alpha must be a single number"),
+        (lambda: soft_lower_bound(histogram([0.5]), 0.1, method="?"), "method must be one of"),
+        (lambda: CDFCertificate([0.5, 0.25], [0.0, 0.0]), "thresholds must be one-dimensional"),
+        (lambda: CDFCertificate([0.5], [1.0]).radius(0.0), "sigma must be in"),
+        (lambda: CDFCertificate([0.5], [1.0]).radius(1.0, 1.0), "level must be in"),
+        (lambda: CDFCertificate.from_histogram(histogram([1]), 0.1, 1 / 3), "one of the edges"),
+    ],
+)
+def test_bad_input_is_named(make, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()

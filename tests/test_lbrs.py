@@ -91,6 +91,7 @@ def far(draw):
     return x + offset, anchors + offset, labels
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)  # the first example compiles
 @given(
     st.one_of(lattice(), smooth(), far()),

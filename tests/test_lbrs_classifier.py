@@ -100,6 +100,7 @@ def test_attack_on_the_binary_classifier(seed, norm, method, alpha):
         assert (f.predict(row + perturbations(rng, dim, reach, norm)) == label).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(seeds, st.sampled_from(NORMS), st.sampled_from(["tight", "paper"]), st.floats(0, 2))
 def test_attack_on_the_multiclass_classifier(seed, norm, method, alpha):

@@ -8,6 +8,8 @@ from optional_packages import package
 
 from rsbounds.cli import main
 
+pytestmark = pytest.mark.slow  # needs the heavy packages
+
 
 @pytest.fixture
 def pictures(tmp_path, monkeypatch):

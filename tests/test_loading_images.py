@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from optional_packages import package
 
+from rsbounds._numerics import extras
 from rsbounds.loading import CorruptInput, Preprocess, as_data, images, open_data, prefetched
 from rsbounds.loading.folders import number_classes
 
@@ -175,12 +176,12 @@ def test_a_sequence_of_pillow_images():
         as_data([(Image.new("I;16", (5, 4)), 1)]).item(0)
 
 
-def test_pillow_is_asked_for_by_name(monkeypatch, folder):
-    def gone(name):
+def test_pillow_is_asked_for_by_its_extra(monkeypatch):
+    def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr("rsbounds.loading.packages.importlib", SimpleNamespace(import_module=gone))
-    with pytest.raises(ValueError, match="needs `pip install pillow`"):
+    monkeypatch.setattr(extras, "importlib", SimpleNamespace(import_module=missing))
+    with pytest.raises(ImportError, match=r'an image needs PIL: pip install "rsbounds\[images\]"'):
         images.decode(b"", None)
 
 

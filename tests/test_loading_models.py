@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from optional_packages import package
 
-from rsbounds.loading import Found, Preprocess, load_model, models, parse_arguments
+from rsbounds.loading import Found, load_model, models, parse_arguments
 
 OWN = """
 import numpy as np
@@ -174,30 +174,6 @@ def test_empty_ranges_are_refused(own, bad):
 
 
 # --- others' backends
-
-
-def test_a_backend_of_another_package(monkeypatch):
-    asked = []
-
-    def load(request):
-        asked.append(request)
-        return Found(lambda b: b, 0.5, 0.5, Preprocess(4, (4, 4)), ("a", "b"))
-
-    point = SimpleNamespace(name="mine", load=lambda: load)
-    monkeypatch.setattr(models, "entry_points", lambda group: [point] * (group == models.GROUP))
-    loaded = load_model("mine:thing:1", args={"mean": 0.0, "k": 1}, num_classes=2)
-    assert asked[0].name == "thing:1"
-    assert asked[0].args == {"k": 1}
-    np.testing.assert_array_equal(loaded.model(np.array([[1.0]])), [[2.0]])  # mean 0, std .5
-    assert loaded.labels == ("a", "b")
-    assert loaded.describe["preprocessing"]["crop"] == [4, 4]
-
-
-def test_number_of_classes_that_differs_is_refused(monkeypatch):
-    point = SimpleNamespace(name="mine", load=lambda: lambda r: Found(len, classes=3))
-    monkeypatch.setattr(models, "entry_points", lambda group: [point])
-    with pytest.raises(ValueError, match="num_classes is 2, but mine:x has 3 classes"):
-        load_model("mine:x", num_classes=2)
 
 
 # --- arguments

@@ -10,6 +10,8 @@ from optional_packages import package
 
 from rsbounds.loading import load_model
 
+pytestmark = pytest.mark.slow  # needs the heavy packages
+
 
 @pytest.fixture(scope="module")
 def picture():

@@ -37,9 +37,9 @@ def line(**changes: object) -> list[str]:
 
 def test_a_model_of_ones_own_gets_the_pictures_asked_for(work):
     """6 x 6 grey pixels, as the linear model of 36 numbers takes them."""
-    words = {"resize": 8, "crop": 6, "interpolation": "bicubic", "channels": 1}
+    words = {"resize": 8, "crop": 6, "channels": 1}
     assert main(line(**words)) == 0
-    want = Preprocess(8, (6, 6), "bicubic", 1)
+    want = Preprocess(8, (6, 6), channels=1)
     for said in (manifest()["data"]["preprocessing"], manifest()["model"]["preprocessing"]):
         assert want.description.items() <= said.items()
     assert main(["verify", "out.tsv", "--data", "imagefolder:d"]) == 0
@@ -74,7 +74,6 @@ def test_what_a_model_says_is_otherwise_only_where_asked(work):
         ({"resize": 0}, "expected N or H,W, at least 1; got '0'"),
         ({"crop": "1,2,3"}, "expected N or H,W, at least 1; got '1,2,3'"),
         ({"crop": "x"}, "expected N or H,W, at least 1; got 'x'"),
-        ({"interpolation": "best"}, "invalid choice: 'best'"),
         ({"data": "data.npz", "crop": 6}, "--crop is for pictures; --data data.npz holds arrays"),
     ],
 )

@@ -34,13 +34,6 @@ POINTS: dict[str, Any] = {
     **{f"ncx2_{t}_exp": -(10 ** RNG.uniform(-15, 6, 200)) for t in ("ppf", "isf")},
     **{f"marcum_{t}": 10 ** RNG.uniform(0, 6, 200) for t in ("q", "p", "logq", "logp")},
     **{f"marcum_{t}_inv": RNG.random(200) for t in ("q", "p")},
-    **{f"rice_{t}": 10 ** RNG.uniform(-3, 6, 200) for t in ("cdf", "sf", "logcdf", "logsf")},
-    **{f"skellam_{t}": RNG.integers(-99, 99, 200) for t in ("cdf", "sf", "logcdf", "logsf")},
-    **{
-        f"ncx2_{t}_inv_{of}": RNG.uniform(0, 3000, 200)
-        for t in ("cdf", "sf")
-        for of in ("nc", "df")
-    },
 }
 UNARY = {"log_ndtr", "ndtri", "ndtri_exp"}
 
@@ -56,13 +49,6 @@ def arguments(name: str) -> list[Any]:
     rng = np.random.default_rng(1)
     dim = 10 ** rng.uniform(0, 6, first.size)
     other = 10 ** rng.uniform(-3, 5, first.size) * (rng.random(first.size) < 0.95)
-    if name.startswith("rice_"):
-        return [first, dim]
-    if "_inv_" in name:  # a tail that some nc or df has
-        tail, _, of = name.partition("_inv_")
-        x = special.ncx2_ppf(first / 3000, dim, other)
-        p = getattr(special, tail)(x, dim, other)
-        return [x, dim, p] if of == "nc" else [x, p, other]
     return [first, dim, other]
 
 
@@ -93,37 +79,28 @@ def test_bit_equal_in_loops(name: str, parallel: bool) -> None:
     np.testing.assert_array_equal(loop(*args, np.empty(args[0].size)), function(*args))
 
 
-def test_integers_and_float32() -> None:
-    @njit
-    def call(u: Any, dim: Any, s: Any) -> Any:
-        return special.ball_score(u, dim, s)
+@njit
+def score(u: Any, dim: Any, s: Any) -> Any:
+    return special.ball_score(u, dim, s)
 
+
+def test_integers_and_float32() -> None:
     expected = special.ball_score(1.0, 784.0, 0.0)
-    assert call(1, 784, 0) == expected
-    assert call(np.int8(1), np.int32(784), np.uint16(0)) == expected
-    assert call(np.float32(1), np.uint8(200), 0) == special.ball_score(1.0, 200.0, 0.0)
+    assert score(1, 784, 0) == expected
+    assert score(np.float32(1), np.uint8(200), 0) == special.ball_score(1.0, 200.0, 0.0)
 
 
 def test_outside_the_domain_is_nan() -> None:
     """Compiled code has no ValueError to name the argument: it answers NaN."""
-
-    @njit
-    def call(u: Any, dim: Any, s: Any) -> Any:
-        return special.ball_score(u, dim, s)
-
     for bad in [(1.0, 0.5, 1.0), (1.0, 2e8, 1.0), (1.0, 3.0, -1.0), (np.nan, 3.0, 1.0)]:
-        assert np.isnan(call(*bad))
+        assert np.isnan(score(*bad))
 
 
 def test_arrays_are_not_taken_for_scalars() -> None:
     from numba.core.errors import TypingError
 
-    @njit
-    def call(u: Any) -> Any:
-        return special.ball_score(u, 784.0, 1.0)
-
     with pytest.raises(TypingError):
-        call(np.zeros(3))
+        score(np.zeros(3), 784.0, 1.0)
 
 
 # --- processes ---------------------------------------------------------------------------
@@ -171,7 +148,7 @@ def run(folder: Path, code: str) -> list[str]:
         text=True,
         cwd=folder,
         env=env,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
@@ -193,7 +170,6 @@ def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         "import numpy as np, kernel",
         "import rsbounds.special, numba, numpy as np, kernel",
-        "import numba, rsbounds, numpy as np, kernel",
         "import rsbounds_ext.kernels, numpy as np, kernel",
         "import rsbounds._numba as r, numpy as np, kernel; r.register(); r.register()",
     ],
@@ -209,12 +185,9 @@ WITHOUT_ENTRY_POINTS = "import numba.core.entrypoints as e; e._already_initializ
 
 @pytest.mark.slow
 def test_a_cached_kernel_finds_its_symbols_without_the_entry_point(cached: Path) -> None:
+    """As does one that calls another."""
     code = WITHOUT_ENTRY_POINTS + "import numpy as np, kernel" + REPORT
     assert run(cached, code) == [EXPECTED, EXPECTED, "1", "1"]
-
-
-@pytest.mark.slow
-def test_a_cached_kernel_that_calls_another_finds_them_too(cached: Path) -> None:
     code = """
     import sys, outer
     assert "rsbounds.special" not in sys.modules

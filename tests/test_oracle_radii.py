@@ -23,12 +23,10 @@ def test_without_slope_every_envelope_is_the_fixed_noise_radius() -> None:
     assert oracle.envelope_branch(-1.0, 0.25, envelope[0], 784) == 0
 
 
-XI = [
+XI = [  # dim, sigma0, sigma1, distance, 1 - p, printed
     (1, 1, ".8", ".5", ".1", ".175147954707881"),
-    (10, 1, ".95", ".7", ".01", ".046938206314045507"),
     (10, 1, "1.05", ".7", ".01", ".0641080193874159"),
     (784, ".25", ".245", ".3", ".01", ".183115087492133693"),
-    (784, ".25", ".255", ".3", ".01", ".190922887746893566"),
     (784, 1, ".999999", 1, ".01", ".0923620286386605787"),
     (196608, ".5", ".5001", 1, ".001", ".138720173860290678"),
 ]
@@ -56,14 +54,15 @@ def test_worst_case_by_integration_in_one_dimension() -> None:
     assert close(oracle.ndtr(score, dps=40), mass(half, a, sigma1), 1e-36)
 
 
-RADII = [  # dim, sigma, rate, 1 - p_a, low branch, high branch
-    (1, "1", ".5", ".1", "1.25645355111837924", "1.21661205896587639"),
-    (2, "1", ".5", ".1", "1.06858776901081732", ".941446878133668908"),
-    (784, ".25", ".01", ".01", ".578772330787014025", ".578750685928353039"),
-]
-
-
-@pytest.mark.parametrize(("dim", "sigma", "rate", "q", "low", "high"), RADII)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("dim", "sigma", "rate", "q", "low", "high"),
+    [
+        (1, "1", ".5", ".1", "1.25645355111837924", "1.21661205896587639"),
+        (2, "1", ".5", ".1", "1.06858776901081732", ".941446878133668908"),
+        (784, ".25", ".01", ".01", ".578772330787014025", ".578750685928353039"),
+    ],
+)
 def test_semi_elastic_radii(dim: int, sigma: str, rate: str, q: str, low: str, high: str) -> None:
     envelope = oracle.semi_elastic(sigma, rate)
     z_a = -oracle.ndtri(q, dps=40)
@@ -72,11 +71,9 @@ def test_semi_elastic_radii(dim: int, sigma: str, rate: str, q: str, low: str, h
     assert close(branches[1], high, 4e-18)
 
 
-RATIOS = [
+RATIOS = [  # dim, and the ratio at p = 1e-7, .5, .999
     (1, "2.72453660283483159", ".537263287591867322", ".148496098042175313"),
-    (10, "4.14884054178171109", "2.17438135957280771", "1.30539868828670317"),
     (784, "21.56147330601827", "19.7919754268644447", "18.7757425895654032"),
-    (3072, "40.9401651854963916", "39.1882921271285984", "38.1650955157673021"),
     (150528, "276.078186353984631", "274.342344931623208", "273.313236674080826"),
 ]
 
@@ -107,6 +104,7 @@ def test_lipschitz_radii_of_the_mnist_setting() -> None:
     assert close(largest, ".143676488238246653", 4e-18)
 
 
+@pytest.mark.slow
 def test_paper_integrated_exact_are_in_order() -> None:
     z = -oracle.ndtri("1e-7")
     for sigma, lip, paper_printed, printed, exact in [
@@ -123,15 +121,14 @@ def test_paper_integrated_exact_are_in_order() -> None:
 
 
 def test_integrated_radius_without_slope_is_the_fixed_noise_radius() -> None:
-    radius = oracle.integrated_radius(2.5, 0.5, lip=0, sigma_min=0.5, dim=784, z_b=-1.0)
+    radius = oracle.integrated_radius(2.5, 0.5, lip=0, sigma_min=0.5, dim=4, z_b=-1.0)
     assert close(radius, 0.5 * 3.5 / 2, 1e-19)
 
 
 def test_ratio_threshold() -> None:
-    printed = [".9678011129644028", ".9418172702020886", ".9229751419090014", ".9053886677354021"]
-    for q, expected in zip((".1", ".01", ".001", ".00007"), printed, strict=True):
-        assert close(oracle.ratio_threshold(-oracle.ndtri(q), 784), expected, 1e-15)
-    assert oracle.ratio_threshold(oracle.ndtri(".1"), 784) > 1
+    for q, printed in ((".1", ".9678011129644028"), (".00007", ".9053886677354021")):
+        assert close(oracle.ratio_threshold(-oracle.ndtri(q), 784), printed, 1e-15)
+    assert oracle.ratio_threshold(oracle.ndtri(".1"), 4) > 1
 
 
 def test_fixed_noise_radii() -> None:
@@ -147,6 +144,7 @@ def test_fixed_noise_radii() -> None:
     assert close(paper, mp.log(7) / 2, 1e-28)
 
 
+@pytest.mark.slow
 def test_renyi_radius() -> None:
     # Two equal levels: the spread vanishes and the largest value lies below the exact radius.
     z = oracle.ndtri(".99")
@@ -161,13 +159,14 @@ def test_renyi_radius() -> None:
     assert oracle.renyi_radius(z, 0.5, 0.6, 784) == 0
 
 
-def test_a_floor_that_is_all_but_zero():
+@pytest.mark.slow
+def test_a_floor_that_is_all_but_zero() -> None:
     """The secant steps left the bracket here: the low branch is at sigma's floor for most of it."""
     sigma, lip, floor = 0.2750291537980145, 1.8669661873264214, 2.750291537980145e-21
     bounds = oracle.lipschitz_sigma(sigma, lip, floor)
     z_a, z_b = 26.139126378309598, -31.065147262295767
     radii = oracle.envelope_branches(z_a, sigma, bounds, 2.0, z_b)
     shape = envelope.LipschitzSigma(lip, floor)
-    found = envelope.branch_radii(z_a, sigma, shape, 2.0, z_b, scores=True)
-    for value, truth in zip(found, radii, strict=True):
+    radii_of_ours = envelope.branch_radii(z_a, sigma, shape, 2.0, z_b, scores=True)
+    for value, truth in zip(radii_of_ours, radii, strict=True):
         assert 0 <= (truth - float(value)) / truth <= 1e-11

@@ -1,21 +1,21 @@
-"""The package as a whole: what may import what, what loads when, one version, two README blocks."""
+"""The package as a whole: what may import what, what loads when, versions, extras, the wheel."""
 
 from __future__ import annotations
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
-from build.env import DefaultIsolatedEnv
 
 import rsbounds
-from build import ProjectBuilder
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rsbounds"
@@ -36,21 +36,22 @@ ROOMS: dict[str, str] = {
     "envelope": "_numerics special",
     "semielastic": "_numerics special _neighbours envelope",
     "lipschitz": "_numerics special envelope",
-    "certificate": "_numerics confidence",
+    "certificate": "",
+    "procedure": "_numerics confidence",
     "sampling": "_numerics confidence",
-    "composite": "THEORIES certificate sampling",
-    "schemes": "THEORIES certificate sampling composite",
-    "certify": "THEORIES certificate sampling schemes composite results loading",
-    "results": "_numerics confidence certificate",
-    "report": "results",
-    "loading": "_numerics sampling",
-    "cluster": "_numerics certify",
+    "composite": "_numerics confidence certificate procedure sampling",
+    "schemes": "THEORIES certificate sampling",
+    "results": "_numerics confidence certificate procedure",
+    "loading": "_numerics",
+    "certify": "_numerics confidence certificate procedure sampling composite schemes results "
+    "loading",
+    "audit": "THEORIES certificate procedure sampling composite schemes results loading certify",
+    "cluster": "_numerics procedure certify",
     "torch": "THEORIES certificate sampling schemes certify",
     "datasets": "_numerics",
-    "bench": "_numerics special",
-    "demo": "THEORIES certificate sampling schemes composite certify results torch datasets",
-    "cli": "THEORIES certificate sampling schemes composite certify results loading cluster torch "
-    "oracle demo bench",
+    "demo": "THEORIES procedure composite schemes results certify torch datasets",
+    "cli": "THEORIES certificate procedure sampling composite schemes results loading certify "
+    "audit cluster torch demo",
     "_numba": "special",
     "__main__": "cli",
     "__init__": "",
@@ -59,15 +60,14 @@ THEORIES = (
     *("_numerics", "special", "confidence", "_neighbours", "gaussian", "anisotropic", "renyi"),
     *("lbrs", "envelope", "semielastic", "lipschitz"),
 )
-#: Imports that go up, inside a function: what a port knows of its adapters.
-UPWARD = {"sampling/adapters.py": {"torch"}}
 ALLOWED: dict[str, set[str]] = {
     room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
 }
 HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm", "mpmath", "flint"}
 HEAVY |= {"ray"}
 AT_HOME = {
-    "loading": {"torch"},  # classifier.py, imported when a model is a torch module
+    "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
+    "sampling": {"torch"},  # torch_modules.py, imported for a torch module
     "torch": {"torch", "tqdm"},
     "demo": {"torch"},
     "_neighbours": {"numba", "llvmlite"},
@@ -112,87 +112,101 @@ def rooms_imported(path: Path) -> set[str]:
     return {part[1] for part in parts if part[0] == "rsbounds" and len(part) > 1}
 
 
-def test_every_room_has_a_layer():
-    assert {room(path) for path in sources()} <= set(ROOMS)
-
-
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_only_go_down(path):
-    up = UPWARD.get(str(path.relative_to(PACKAGE)), set())
-    wrong = rooms_imported(path) - ALLOWED[room(path)] - {room(path), "__version__"} - up
-    assert not wrong, f"{path.relative_to(ROOT)} imports {sorted(wrong)} against the flow"
-    # on import nothing goes up, and nothing goes around this test as a string
-    assert not up & {name.split(".")[1] for name in imported(path, on_import=True) if "." in name}
-    if room(path) not in ("__init__", "cli"):  # they load lazily
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                named = re.fullmatch(r"rsbounds\.(\w+)", node.value)
-                lower = {room(path), *ALLOWED[room(path)], "models"}  # a group of entry points
-                assert not named or named[1] in lower, f"{path} names {node.value}"
-
-
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_heavy_packages_load_only_when_used(path):
-    names = imported(path, on_import=True)
-    assert not {name.split(".")[0] for name in names} & HEAVY - AT_HOME.get(room(path), set())
-    assert "scipy.stats" not in names or room(path) == "stats"
-
-
-def test_compiled_kernels_are_called_from_below_alone():
-    users = {
-        room(path) for path in sources() for n in imported(path) if n.startswith("rsbounds_ext")
-    }
+def test_imports_only_go_up_the_list():
+    assert {room(path) for path in sources()} == set(ROOMS)
+    order = list(ROOMS)
+    for own, may in ALLOWED.items():  # the list is in order, so there is no circle
+        assert all(order.index(other) < order.index(own) for other in may), own
+    for path in sources():
+        name, own = str(path.relative_to(PACKAGE)), room(path)
+        lower = ALLOWED[own] | {own, "__version__"}
+        assert rooms_imported(path) <= lower, f"{name} imports against the flow"
+        # nothing goes around this test as a string; those two load lazily
+        if own not in ("__init__", "cli"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    named = re.fullmatch(r"rsbounds\.(\w+)", node.value)
+                    assert not named or named[1] in lower | {"models"}, f"{name}: {node.value}"
+    users = {room(p) for p in sources() for n in imported(p) if n.startswith("rsbounds_ext")}
     assert users <= {*THEORIES, "_numba"}
+    oracle = {n.split(".")[0] for p in sources() if room(p) == "oracle" for n in imported(p)}
+    assert oracle - set(sys.stdlib_module_names) <= {"mpmath", "rsbounds"}
 
 
-def test_oracle_stands_on_mpmath_alone():
-    top = {n.split(".")[0] for p in sources() if room(p) == "oracle" for n in imported(p)}
-    outside = top - set(sys.stdlib_module_names)
-    assert outside <= {"mpmath", "rsbounds"}
+def test_heavy_packages_load_only_when_used():
+    for path in sources():
+        names = imported(path, on_import=True)
+        heavy = {name.split(".")[0] for name in names} & HEAVY - AT_HOME.get(room(path), set())
+        assert not heavy, f"{path.relative_to(ROOT)} imports {heavy}"
+        assert "scipy.stats" not in names or room(path) == "stats"
 
 
 def loaded_by(statement: str) -> set[str]:
     code = f"import sys; old = set(sys.modules)\n{statement}\n"
     code += "print(*sorted(set(sys.modules) - old))"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    return set(run.stdout.split())
+    words = [sys.executable, "-c", code]
+    return set(subprocess.check_output(words, text=True, cwd=ROOT).split())
 
 
 def test_import_is_light():
     loaded = loaded_by("import rsbounds")
     assert not {m for m in loaded if m.split(".")[0] in HEAVY | {"numpy", "scipy"}}
     assert len(loaded) <= 25
-
-
-@pytest.mark.parametrize("module", ["gaussian", "semielastic", "lipschitz", "certify", "report"])
-def test_modules_load_no_heavy_package(module):
-    loaded = loaded_by(f"import rsbounds.{module}")
-    assert not {m for m in loaded if m.split(".")[0] in HEAVY}
-    assert "scipy.stats" not in loaded
+    modules = ", ".join(f"rsbounds.{m}" for m in ("gaussian", "semielastic", "certify", "results"))
+    loaded = loaded_by(f"import {modules}")
+    assert not {m for m in loaded if m.split(".")[0] in HEAVY or m == "scipy.stats"}
 
 
 def test_modules_are_attributes_of_the_package():
     assert "special" in dir(rsbounds)
-    assert rsbounds.report.__name__ == "rsbounds.report"
+    assert rsbounds.results.__name__ == "rsbounds.results"
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         rsbounds.nope  # noqa: B018
+
+
+def test_the_architecture_page_shows_the_rooms():
+    page = ROOT / "docs" / "architecture.md"
+    text, draw = page.read_text(), runpy.run_path(str(page.with_suffix(".py")))
+    assert list(draw["rooms"](text)) == ["rsbounds_ext", *ROOMS]
+    assert draw["theories"](text) == list(THEORIES)
+    allowed = {name: set(may) for name, may in draw["allowed"](text).items()}
+    assert allowed == {"rsbounds_ext": set(), **ALLOWED}
+    assert page.with_suffix(".svg").read_text() == draw["drawing"](text)
 
 
 def test_version_is_written_once():
     version = rsbounds.__version__
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
-    assert not re.search(r'^version = "', (ROOT / "pyproject.toml").read_text(), re.M)
-    # these two tell readers, so they repeat it: they must agree
+    # these two tell readers, so they repeat it
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_extras_are_those_that_the_guide_and_the_messages_name():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    page = (ROOT / "docs" / "howto" / "five-minutes.md").read_text()
+    table = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", page, re.M))
+    assert set(table) == set(extras)
+    for extra in set(table) - {"docs", "test", "slow"}:
+        own = {re.sub(r"rsbounds\[(\w+)\]", r"`\1`", r).split(">=")[0] for r in extras[extra]}
+        assert set(table[extra].split(", ")) == own, extra
+    code = "\n".join(path.read_text() for path in sources())
+    named = set(re.findall(r"rsbounds\[(\w+)\]|\(extra: (\w+)\)", code))
+    assert {name for pair in named for name in pair if name} <= set(extras)
+    # whoever installs the extra slow has them all
+    within = {n for e in ("slow", "test") for r in extras[e] for n in re.findall(r"\[(.*)\]", r)}
+    assert set(extras) - set(",".join(within).split(",")) == {"slow", "plot", "torch"}
 
 
 @pytest.mark.slow
 def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
     if not (ROOT / ".git").exists():
         pytest.skip("builds from a clone")
+    pytest.importorskip("build")
+    from build import ProjectBuilder
+    from build.env import DefaultIsolatedEnv
+
     source = tmp_path / "source"
     subprocess.run(["git", "clone", "-q", str(ROOT), str(source)], check=True)
     with DefaultIsolatedEnv() as env:  # one for both, where the command builds one for each
@@ -231,53 +245,3 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
     file, score = run.stdout.split()
     assert Path(file).is_relative_to(target)
     assert float(score) == rsbounds.special.ball_score(1.0, 784, 5.0)
-
-
-def bash_blocks() -> list[str]:
-    return re.findall(r"^```bash\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
-
-
-def test_readme_opens_with_a_paragraph_and_two_bash_blocks():
-    readme = (ROOT / "README.md").read_text()
-    demo, test = bash_blocks()[:2]
-    assert "rsbounds demo" in demo
-    assert ".[test]" in test
-    assert "pytest" in test
-    before = readme.split("```bash\n")[0]
-    title, paragraph = [part for part in before.split("\n\n") if part.strip()]
-    assert title.startswith("# ")
-    assert not paragraph.startswith(("#", "-", "|"))
-    between = readme.split("```")[2]
-    assert not between.strip()
-
-
-def test_readme_s_row_is_that_of_its_counts():
-    from rsbounds import confidence, gaussian
-    from rsbounds.results import COLUMNS
-
-    (block,) = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
-    names, values = (re.split(r"  +", line) for line in block.splitlines())
-    row = dict(zip(names, values, strict=True))
-    assert set(row) <= set(COLUMNS)
-    # the runner-up of that digit had 442 votes
-    p_a, p_b = confidence.pair_bounds(int(row["count"]), 442, int(row["n"]), 0.001)
-    assert str(p_a).startswith(row["p_a"])
-    assert str(gaussian.radius(p_a, float(row["sigma"]), p_b)).startswith(row["radius"])
-    assert f"closer than {row['radius'].lstrip('0')} " in (ROOT / "README.md").read_text()
-
-
-def test_readme_links_lead_somewhere():
-    links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text())
-    missing = [link for link in links if not (ROOT / link).exists()]
-    assert not missing
-
-
-def test_ci_runs_the_readme_block():
-    # the script takes the block out of the README, so the two cannot differ
-    script = (ROOT / ".ci" / "run").read_text()
-    pick = re.search(r"awk '([^']+)' README\.md", script)
-    assert pick
-    run = subprocess.run(
-        ["awk", pick.group(1), "README.md"], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert run.stdout == bash_blocks()[1]

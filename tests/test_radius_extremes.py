@@ -15,6 +15,7 @@ from rsbounds.envelope import LipschitzSigma, SigmaRange
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 
+@pytest.mark.slow
 @given(st.floats(-300, 300), st.floats(0.51, 0.9999), st.floats(-3, 1), st.floats(0, 6))
 def test_radii_scale_with_the_unit_of_the_input(power, p, log_rate, log_dim):
     """At any sigma the radius is sigma times that at 1, to the roundings of the arguments."""

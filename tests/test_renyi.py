@@ -3,10 +3,11 @@
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
-from rsbounds import gaussian, renyi, semielastic
+from rsbounds import gaussian, oracle, renyi, semielastic
 from rsbounds.oracle import ball_tails, score
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
@@ -41,7 +42,11 @@ def supremum(p_a, p_b, sigma0, sigma1, dim):
     y = max(1 - (sigma0 / sigma1) ** 2, 0)
 
     def value(t):
-        return square(1 / (y + mp.exp(-t)), p_a, p_b, sigma0, sigma1, dim)
+        alpha = 1 / (y + mp.exp(-t))
+        found = square(alpha, p_a, p_b, sigma0, sigma1, dim)
+        # without the factors that fall to 0: else the ends of the range hide a narrow peak
+        variance = alpha * sigma0**2 + (1 - alpha) * sigma1**2
+        return found if found > 0 else found * max(alpha, 1) / variance
 
     grid = [mp.mpf(i) / 2 + mp.mpf("0.37") for i in range(-60, 80)]
     values = [value(w) for w in grid]
@@ -64,6 +69,8 @@ def supremum(p_a, p_b, sigma0, sigma1, dim):
 
 @settings(max_examples=100, deadline=None)
 @given(top, shares, ratios, dims)
+@example(1 - 1e-14, 1e-8, 0.196, 784.0)  # between two steps of a search that compares R^2 alone
+@example(1 - 1e-9, 1e-12, 0.156, 784.0)
 def test_radius_is_the_supremum(p_a, share, ratio, dim):
     p_b = (1 - p_a) * share
     sigma0, sigma1 = 0.5, 0.5 * (1 + ratio)
@@ -129,6 +136,24 @@ def test_never_above_the_exact_radius(dim, ratio, z_a):
     reach = renyi.radius(p_a, 1.0, ratio, dim)
     if reach > 0:
         assert exact_worst_score(float(reach), mp.mpf(z_a), 1.0, ratio, dim) < 0
+
+
+def test_a_peak_between_the_steps_of_the_search():
+    """It was 0: far out, where sigma_alpha falls to 0, R^2 = -1e-14 looked better."""
+    value = renyi.radius(1 - 1e-9, 0.5, 0.578, 784, 1e-21)
+    assert value == pytest.approx(1.1129763183, abs=1e-10)
+    truth = oracle.renyi_radius(ndtri(1 - 1e-9), 0.5, 0.578, 784, ndtri(1e-21))
+    assert value == pytest.approx(float(truth), rel=1e-9)  # the scores are rounded
+
+
+def test_products_below_the_normal_numbers_are_rounded_down():
+    """p_a - p_b of one unit in the last place: R^2 = 1.06e-319; 4.6e-160 came out."""
+    p_b = mp.mpf(1e-287)
+    share = (mp.mpf(np.nextafter(1e-287, 1)) - p_b) / (2 * p_b)
+    truth = mp.sqrt(2 * p_b) * share  # to first order in both; the order 0 is best
+    for factor in (1.0, 3.0, 0.1):
+        found = renyi.radius(np.nextafter(1e-287, 1), factor, factor, 1, 1e-287)
+        assert 0.999 * factor * truth < found <= factor * truth
 
 
 def test_special_values():

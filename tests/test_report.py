@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import sys
 from dataclasses import replace
@@ -15,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rsbounds import report
-from rsbounds.report import Results, Row
-from rsbounds.results import Manifest, summary
+from rsbounds.cli import main
+from rsbounds.procedure import Procedure
+from rsbounds.results import Manifest, Results, Row, default_radii, plot, read, summary, table
 
 FIELD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 OWN = "idx\tlabel\tpredict\tradius\tcorrect\ttime\tcount\tn\tp_a\tsigma\tmethod\tscope\n"
-WHOLE = "a whole number of at most 18 digits in column"
+INTEGER = "a whole number of at most 18 digits in column"
 LOCAL = "fixed noise at this input only"
 
 
@@ -83,25 +84,18 @@ def test_a_file_is_read_back_as_written(tmp_path_factory, rows):
     lines = (f"{r.idx}\t{r.label}\t{r.predict}\t{r.radius!r}\t{r.correct:d}\t1.5\n" for r in rows)
     path.write_text(FIELD + "".join(lines))
     written = tuple(replace(row, time="1.5") for row in rows)
-    assert report.read(path) == Results(str(path), written)
+    assert read(path) == Results(str(path), written)
 
 
 def test_files_of_the_field_are_read(write):
     """As Cohen's code writes them: radii of three digits, 0.0 for an abstention."""
     lines = "0\t3\t3\t1.12\t1\t0:00:12.5\n20\t8\t-1\t0.0\t0\t0:00:12.5\n"
-    lines += "40\t0\t8\t0.358\t0\t0:00:12.5\n60\t6\t6\t1.2e+02\t1\t1 day, 0:00:01\n"
-    found = report.read(write(FIELD + lines)).rows
-    assert [(r.idx, r.predict, r.radius, r.correct) for r in found] == [
-        (0, 3, 1.12, True),
-        (20, -1, 0.0, False),
-        (40, 8, 0.358, False),
-        (60, 6, 120.0, True),
-    ]
-
-
-def test_own_file_carries_its_scopes(write):
-    path = write(OWN + own(0, "fixed noise") + own(3, LOCAL) + own(6, "fixed noise"))
-    assert report.read(path).scopes() == ["fixed noise", LOCAL]
+    lines += "40\t0\t8\t0.358\t0\t0:00:12.5\n60\t6\t6\t1.2e+02\t1\t1 day, 0:00:01"
+    expected = [(0, 3, 1.12, True), (20, -1, 0.0, False), (40, 8, 0.358, False), (60, 6, 120, True)]
+    for end, text in (("\n", FIELD), ("", FIELD), ("\r\n\r\n", "\ufeff" + FIELD)):
+        text = (text + lines).replace("\n", "\r\n" if "\r" in end else "\n") + end
+        found = read(write(text)).rows
+        assert [(r.idx, r.predict, r.radius, r.correct) for r in found] == expected
 
 
 @pytest.mark.parametrize(
@@ -109,21 +103,18 @@ def test_own_file_carries_its_scopes(write):
     [
         ("1\t7\t7\t0.5\t1", "6 fields separated by tabs"),
         ("1 7 7 0.5 1 0:00:01", "6 fields separated by tabs"),
-        ("x\t7\t7\t0.5\t1\t0:00:01", f"{WHOLE} idx"),
-        ("9" * 5000 + "\t7\t7\t0.5\t1\t0:00:01", f"{WHOLE} idx"),
-        ("1\t7.5\t7\t0.5\t1\t0:00:01", f"{WHOLE} label"),
-        ("1\t0_7\t7\t0.5\t1\t0:00:01", f"{WHOLE} label"),
-        ("1\t7\t-\t0.5\t1\t0:00:01", f"{WHOLE} predict"),
-        ("1\t7\t\u0667\t0.5\t1\t0:00:01", f"{WHOLE} predict"),
+        ("x\t7\t7\t0.5\t1\t0:00:01", f"{INTEGER} idx"),
+        ("9" * 5000 + "\t7\t7\t0.5\t1\t0:00:01", f"{INTEGER} idx"),
+        ("1\t7.5\t7\t0.5\t1\t0:00:01", f"{INTEGER} label"),
+        ("1\t0_7\t7\t0.5\t1\t0:00:01", f"{INTEGER} label"),
+        ("1\t7\t\u0667\t0.5\t1\t0:00:01", f"{INTEGER} predict"),
         ("1\t7\t7\t1_0.5\t1\t0:00:01", "a number >= 0 in column radius"),
         ("1\t7\t7\t1e400\t1\t0:00:01", "a number >= 0 in column radius"),
         ("1\t7\t7\t0.5.1\t1\t0:00:01", "a number >= 0 in column radius"),
-        ("1\t7\t7\tbig\t1\t0:00:01", "a number >= 0 in column radius"),
         ("1\t7\t7\tnan\t1\t0:00:01", "a number >= 0 in column radius"),
         ("1\t7\t7\t-0.5\t1\t0:00:01", "a number >= 0 in column radius"),
         ("1\t7\t7\t0.5\tyes\t0:00:01", "0 or 1 in column correct"),
         ("0\t7\t7\t0.5\t1\t0:00:01", "each idx once, 0 is on line 2 too"),
-        ("1\t7\t-1\t5.0\t1\tx", "radius 0 and correct 0 where predict is -1"),
         ("1\t7\t-1\t5.0\t0\tx", "radius 0 and correct 0 where predict is -1"),
         ("1\t-1\t-1\t0.0\t1\tx", "radius 0 and correct 0 where predict is -1"),
         ("1\t7\t8\t0.5\t1\tx", "correct 1 where predict is the label, else 0"),
@@ -134,75 +125,51 @@ def test_malformed_line_names_file_line_and_expectation(write, line, expected):
     good = "0\t7\t7\t0.5\t1\t0:00:01\n"
     path = write(FIELD + good + line + "\n" + "2" + good[1:])
     with pytest.raises(ValueError, match="expected") as error:
-        report.read(path)
+        read(path)
     message = str(error.value)
     assert message.startswith(f"{path}:3: expected {expected}; got ")
     assert "\n" not in message
 
 
 @pytest.mark.parametrize(
-    "header", ["idx,label,predict,radius,correct\n", "\n", "hello", FIELD[:20]]
+    "header",
+    ["idx,label,predict,radius,correct\n", "\n", "hello", FIELD[:20], FIELD[:-1] + "\tn\tn"],
 )
 def test_wrong_header(write, header):
-    path = write(header)
-    with pytest.raises(ValueError, match=r"run\.tsv:1: expected a header that starts with idx"):
-        report.read(path)
+    with pytest.raises(ValueError, match=r"run\.tsv:1: expected a header of distinct columns"):
+        read(write(header))
 
 
 def test_binary_file(tmp_path):
     path = tmp_path / "run.png"
     path.write_bytes(b"\x89PNG\xff\xfe")
     with pytest.raises(ValueError, match="expected tab-separated text"):
-        report.read(path)
+        read(path)
 
 
 @given(st.integers(1, 62))
 def test_a_file_cut_anywhere_never_gains(tmp_path_factory, cut):
-    # Whatever is left of the last line, the rows read are whole rows of the full file.
-    text = OWN + own(0, LOCAL) + own(3, "fixed noise", radius=0.123456) + own(6, LOCAL)
+    # "fixed noise at this input only" cut after "noise" is not the scope "fixed noise"
+    text = OWN + own(0, LOCAL) + own(3, LOCAL, radius=0.123456)
     path = tmp_path_factory.mktemp("tsv") / "run.tsv"
     path.write_text(text)
-    full = report.read(path).rows
-    path.write_text(text[: len(OWN) + cut])
-    kept = report.read(path)
-    assert kept.rows == full[: len(kept.rows)]
-    whole = text[: len(OWN) + cut].count("\n") - 1
-    assert len(kept.rows) == whole or cut + 1 == len(own(0, LOCAL))
-
-
-@pytest.mark.parametrize("cut", [" at this input only\n", LOCAL + "\n"])
-def test_regression_scope_cut_to_a_better_one(write, cut):
-    # "fixed noise at this input only" cut after "noise" is not the scope "fixed noise".
-    path = write(OWN + own(0, LOCAL) + own(3, LOCAL).removesuffix(cut))
-    results = report.read(path)
-    assert len(results.rows) == 1
-    assert results.note == "line 3 is cut short: left out"
-
-
-def test_last_line_without_newline_counts_when_whole(write):
-    results = report.read(write(FIELD + "0\t7\t7\t0.5\t1\t0:00:01"))
-    assert len(results.rows) == 1
-    assert results.note == ""
-
-
-def test_windows_line_ends_and_byte_order_mark(write):
-    text = "\ufeff" + FIELD + "0\t7\t7\t0.5\t1\t0:00:01\n"
-    assert report.read(write(text.replace("\n", "\r\n"))).rows == (
-        Row(0, 7, 7, 0.5, True, time="0:00:01"),
-    )
+    full = read(path).rows
+    path.write_text(text[:-cut])
+    kept = read(path)
+    assert kept.rows == full[:1]
+    assert kept.note == "line 3 is cut short: left out"
 
 
 @pytest.mark.parametrize(("text", "note"), [("", "empty file"), (FIELD, "")])
 def test_no_rows(write, text, note):
-    results = report.read(write(text))
-    assert results.rows == ()
-    assert results.note == note
+    results = read(write(text))
+    assert (results.rows, results.note) == ((), note)
     assert math.isnan(results.clean_accuracy())
-    lines = report.table([results], [0.0, 1.0]).splitlines()
+    lines = table([results], [0.0, 1.0]).splitlines()
     assert lines[1].split() == ["run", *(["[1]"] if note else []), "all", "0", *"-----"]
     pytest.importorskip("matplotlib")
     with pytest.raises(ValueError, match="at least one row"):
-        report.plot([results], "unused.png")
+        plot([results], "unused.png")
 
 
 def test_table_marks_what_is_not_a_certificate_of_the_classifier(write):
@@ -213,7 +180,7 @@ def test_table_marks_what_is_not_a_certificate_of_the_classifier(write):
         write(OWN + own(0, "memory-based"), "memory.tsv"),
         write(FIELD + "0\t7\t7\t0.5\t1\t0:00:01\n", "field.tsv"),
     ]
-    text = report.table([report.read(path) for path in files], [0.0])
+    text = table([read(path) for path in files], [0.0])
     names = [line.split("  ")[0] for line in text.splitlines()[1:6]]
     assert names == ["fixed", "envelope", "local [1]", "memory [2]", "field [3] [4]"]
     notes = text.split("\n\n")[1].splitlines()
@@ -224,7 +191,8 @@ def test_table_marks_what_is_not_a_certificate_of_the_classifier(write):
 
 def under(name: str, alpha: float = 0.001, n: int = 1000, **more: Any) -> Results:
     row = Row(0, 1, 1, 0.5, True, "fixed noise", n=n, method="gaussian", **more)
-    return Results(name, (row,), manifest=Manifest(alpha=alpha, n=n))
+    manifest = Manifest(procedure=Procedure(alpha=alpha, n=n), data={"inputs": 1})
+    return Results(name, (row,), manifest=manifest)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +213,7 @@ def under(name: str, alpha: float = 0.001, n: int = 1000, **more: Any) -> Result
 )
 def test_table_marks_what_cannot_be_compared(files, notes):
     """Radii in l2 and l_inf, and of levels .001 and .01, stood side by side without a word."""
-    _, *said = report.table(files, [0.0]).split("\n\n")
+    _, *said = table(files, [0.0]).split("\n\n")
     found = said[0].splitlines() if said else []
     assert len(found) == len(notes)
     assert all(map(str.startswith, found, notes))
@@ -253,55 +221,70 @@ def test_table_marks_what_cannot_be_compared(files, notes):
         assert summary(file)["norm"] == f"{file.rows[0].norm:g}"
 
 
+def test_a_run_that_is_not_finished_says_how_far_it_is():
+    done = [Row(i, 1, 1, 0.5, True, "fixed noise", "0:00:02", n=9) for i in (0, 2, 3, 99)]
+    run = Results("run", tuple(done), manifest=Manifest(data={"inputs": 12}))
+    assert run.notes() == [
+        "3 of 12 rows, 0.5 a second for one worker, 0:00:18 left for one: "
+        "inputs 1, 4, 5, 6, 7 and 4 more missing",
+        "inputs 99 do not belong to the run",
+    ]
+    assert summary(run)["missing"] == [1, *range(4, 12)]
+    assert summary(run)["rate"] == 0.5
+    assert "[1] 3 of 12 rows" in table([run])
+    corrupt = Manifest(data={"inputs": 2}, history=[{"corrupt": [{"input": 1}]}])
+    run = Results("run", tuple(done[:1]), manifest=corrupt)
+    assert run.notes() == ["1 inputs left out: they can't be decoded"]
+
+
 def test_same_stem_in_two_folders_stays_apart(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "run.tsv").write_text(OWN + own(0, "fixed noise"))
-    files = [report.read(tmp_path / folder / "run.tsv") for folder in ("a", "b")]
-    lines = report.table(files, [0.0]).splitlines()
+    files = [read(tmp_path / folder / "run.tsv") for folder in ("a", "b")]
+    lines = table(files, [0.0]).splitlines()
     assert [line.split()[0] for line in lines[1:3]] == [f.name for f in files]
 
 
 def test_styles_say_the_same(write):
     path = write(OWN + own(0, "fixed noise", 0.99999) + own(1, "fixed noise", 0.3, label=2))
-    results = [report.read(path)]
-    text = report.table(results, [0.0, 0.25], classes=True)
-    markdown = report.table(results, [0.0, 0.25], classes=True, style="markdown")
+    results = [read(path)]
+    text = table(results, [0.0, 0.25], classes=True)
+    markdown = table(results, [0.0, 0.25], classes=True, style="markdown")
     cells = [[c.strip() for c in line.strip("|").split("|")] for line in markdown.splitlines()]
     assert [" ".join(row) for row in cells if row[0] != "---"] == [
         " ".join(line.split()) for line in text.splitlines()
     ]
-    table = list(
-        csv.DictReader(io.StringIO(report.table(results, [0.0, 0.25], style="csv", classes=True)))
+    found = list(
+        csv.DictReader(io.StringIO(table(results, [0.0, 0.25], style="csv", classes=True)))
     )
-    assert {row["rows of"] for row in table} >= {"all", "class 2", "class 7", "class spread"}
-    assert float(table[0]["ACR"]) == 0.99999 / 2
-    assert table[0]["scope"] == "fixed noise"
-    said = [table[0][name] for name in ("norm", "alpha", "n", "bound")]
-    assert said == ["2", "-", "1000", "clopper-pearson"]
-    assert table[0]["file"] == str(path)
+    assert {row["rows of"] for row in found} >= {"all", "class 2", "class 7", "class spread"}
+    assert float(found[0]["ACR"]) == 0.99999 / 2
+    names = ("scope", "norm", "alpha", "n", "bound", "file")
+    said = [found[0][name] for name in names]
+    assert said == ["fixed noise", "2", "-", "1000", "clopper-pearson", str(path)]
 
 
 def test_average_radius_is_cut_not_rounded_up():
     results = Results("run", (Row(0, 1, 1, 0.99999, True, "fixed noise"),))
-    assert "0.9999" in report.table([results])
-    assert "1.0000" not in report.table([results])
+    assert "0.9999" in table([results])
+    assert "1.0000" not in table([results])
 
 
 def test_infinite_radius():
     rows = (Row(0, 1, 1, math.inf, True, ""), Row(1, 2, 2, 0.5, True, ""))
     results = Results("run", rows)
     assert results.certified_accuracy([0.5, 0.6, math.inf]).tolist() == [1.0, 0.5, 0.5]
-    assert "inf" in report.table([results])
+    assert "inf" in table([results])
 
 
 def test_class_spread_and_deviation():
     rows = [Row(i, i % 2, 0, 1.0, i % 2 == 0, "") for i in range(4)]
     rows += [Row(4, 2, 2, 0.25, True, ""), Row(5, 2, -1, 0.0, False, "")]
     run = Results("run", tuple(rows))
-    assert "class" not in report.table([run], [0.5], style="csv")
-    table = report.table([run], [0.5], style="csv", classes=True)
-    values = {r["rows of"]: r for r in csv.DictReader(io.StringIO(table))}
+    assert "class" not in table([run], [0.5], style="csv")
+    text = table([run], [0.5], style="csv", classes=True)
+    values = {r["rows of"]: r for r in csv.DictReader(io.StringIO(text))}
     # certified at 0.5: class 0 all, class 1 none, class 2 none; right: 1, 0, 1/2
     assert float(values["class spread"]["r=0.5"]) == 1.0
     assert float(values["class std"]["r=0.5"]) == pytest.approx(math.sqrt(2) / 3, rel=1e-15)
@@ -311,54 +294,56 @@ def test_class_spread_and_deviation():
 @given(st.floats(1e-6, 1e6))
 def test_default_radii(largest):
     results = Results("run", (Row(0, 1, 1, largest, True, ""),))
-    radii = report.default_radii([results])
+    radii = default_radii([results])
     assert radii[0] == 0.0
     assert 2 <= len(radii) <= 8
     assert radii[-1] <= largest
     assert 2 * radii[-1] - radii[-2] > largest * (1 - 1e-12)  # one more step would pass it
 
 
-@pytest.mark.parametrize("radii", [[-0.1], [math.nan], ["a"]])
-def test_bad_radii(radii):
-    with pytest.raises(ValueError, match="radii must be"):
-        report.table([Results("run", ())], radii)
-
-
-def test_bad_style():
+def test_refusals():
+    for radii in ([-0.1], [math.nan], ["a"]):
+        with pytest.raises(ValueError, match="radii must be"):
+            table([Results("run", ())], radii)
     with pytest.raises(ValueError, match="style must be one of"):
-        report.table([Results("run", ())], style="html")
+        table([Results("run", ())], style="html")
 
 
-def test_plot_draws_the_exact_steps(tmp_path, monkeypatch):
-    figure = pytest.importorskip("matplotlib.figure")
-    made = []
-    original = figure.Figure.savefig
+# --- pictures
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures that are saved."""
+    figure, figures = pytest.importorskip("matplotlib.figure"), []
+    save = figure.Figure.savefig
     monkeypatch.setattr(
-        figure.Figure, "savefig", lambda self, *a, **k: (made.append(self), original(self, *a, **k))
+        figure.Figure, "savefig", lambda self, *a, **k: (figures.append(self), save(self, *a, **k))
     )
+    return figures
+
+
+def test_plot_draws_the_exact_steps(tmp_path, drawn):
     rows = (Row(0, 1, 1, 0.5, True, ""), Row(1, 1, 1, 1.0, True, ""), Row(2, 1, 2, 2.0, False, ""))
-    runs = [Results("a.tsv", rows), Results("b.tsv", rows[:1]), Results("empty.tsv", ())]
-    report.plot(runs, tmp_path / "curves.png")
+    runs = [Results("a.tsv", rows), Results("b.tsv", rows[:1], "x"), Results("empty.tsv", ())]
+    plot(runs, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-    axes = made[0].axes[0]
+    axes = drawn[0].axes[0]
     curve = axes.patches[0].get_data()
     assert curve.values.tolist() == [2 / 3, 1 / 3, 0.0]
     assert curve.edges.tolist() == [0.0, 0.5, 1.0, 2.1]
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert legend == ["a [1] (average 0.500)", "b [1] (average 0.500)"]
+    assert legend[:2] == ["a [1] (average 0.500)", "b [1] [2] (average 0.500)"]
 
 
-def test_plot_takes_the_best_of_comparable_runs_alone(tmp_path, monkeypatch):
-    figure, made = pytest.importorskip("matplotlib.figure"), []
-    monkeypatch.setattr(figure.Figure, "savefig", lambda self, *a, **k: made.append(self))
-
+def test_plot_takes_the_best_of_comparable_runs_alone(tmp_path, drawn):
     def best(*files):
-        report.plot(files, tmp_path / "curves.png")
-        legend = made[-1].axes[0].get_legend().get_texts()
+        plot(files, tmp_path / "curves.png")
+        legend = drawn[-1].axes[0].get_legend().get_texts()
         return [t.get_text() for t in legend if t.get_text().startswith("best")]
 
     one, two = under("one", sigma=0.25), under("two", sigma=0.5)
-    assert best(one, two) == ["best constant level at each radius"]
+    assert best(one, two) == ["best of 2 runs, gaussian"]
     assert best(one, under("two", sigma=0.25)) == []
     assert best(one, under("two", sigma=0.5, norm=math.inf)) == []
     local = [replace(f, rows=(replace(f.rows[0], scope=LOCAL),)) for f in (one, two)]
@@ -367,5 +352,32 @@ def test_plot_takes_the_best_of_comparable_runs_alone(tmp_path, monkeypatch):
 
 def test_plot_without_matplotlib_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ModuleNotFoundError, match="pip install matplotlib"):
-        report.plot([Results("run", (Row(0, 1, 1, 1.0, True, ""),))], "unused.png")
+    with pytest.raises(ImportError, match=r'pip install "rsbounds\[plot\]"'):
+        plot([Results("run", (Row(0, 1, 1, 1.0, True, ""),))], "unused.png")
+
+
+# --- the command
+
+
+def test_json_is_json_without_rows_and_at_infinity(write, capsys):
+    def found(text: str) -> Any:
+        assert main(["report", str(write(text)), "--json", "--radii", "1,inf"]) == 0
+        said = capsys.readouterr().out
+        return json.loads(said, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))[0]
+
+    assert found(FIELD)["clean"] is None
+    infinite = found(FIELD + "0\t1\t1\tinf\t1\tx\n1\t1\t1\t1.0\t1\tx\n")
+    assert (infinite["acr"], infinite["certified"]) == ("inf", {"1.0": 1.0, "inf": 0.5})
+
+
+@pytest.mark.parametrize("radius", [1e300, 1.7e308, 5e-324, 1e-300, math.inf])
+def test_radii_of_any_size_are_shown_in_few_characters(write, capsys, radius):
+    path = write(FIELD + "".join(f"{i}\t1\t1\t{radius / 3**i!r}\t1\tx\n" for i in range(3)))
+    for style in ("text", "markdown"):
+        assert main(["report", str(path), "--style", style]) == 0
+        assert max(map(len, capsys.readouterr().out.splitlines())) < 200
+    if radius in (1.7e308, 5e-324):
+        for module in ("plotly", "matplotlib"):
+            pytest.importorskip(module)
+        pictures = ["--html", f"{path}.html", "--plot", f"{path}.png"]
+        assert main(["report", str(path), *pictures]) == 0

@@ -1,15 +1,15 @@
-"""Rows go to the disk by a thread: only leaving waits for it, and a file ends where it failed."""
+"""A row is on the disk when it is written, and a file ends where writing it failed."""
 
 from __future__ import annotations
 
 import errno
 import os
-import threading
-import time
 
 import pytest
 
-from rsbounds.results import Manifest, Row, Writer, read
+from rsbounds.results import Manifest, Row, Writer, _file, merge, read, write
+
+MANIFEST = Manifest(data={"inputs": 100})
 
 
 def row(i: int) -> Row:
@@ -21,92 +21,104 @@ def path(tmp_path):
     return tmp_path / "run.tsv"
 
 
-MANIFEST = Manifest(data={"inputs": 100})
+def failing(number: int, *, only_folders: bool = False):
+    """An ``os.fsync`` that fails, of folders alone."""
+    flush = os.fsync
+
+    def fsync(descriptor):
+        if only_folders and not os.path.isdir(f"/proc/self/fd/{descriptor}"):
+            return flush(descriptor)
+        raise OSError(number, os.strerror(number))
+
+    return fsync
 
 
-def test_rows_written_while_the_disk_is_busy_go_there_together(path, monkeypatch):
-    sizes, go_on, whole = [], threading.Event(), os.fsync
-
-    def fsync(number):
-        if threading.current_thread().name == "rsbounds-disk":
-            go_on.wait(10)
-            sizes.append(os.fstat(number).st_size)
-        whole(number)
-
-    monkeypatch.setattr(os, "fsync", fsync)
+def fill(path, count: int = 100, change=lambda i: None) -> None:
     with Writer(path, MANIFEST) as writer:
-        for i in range(100):
+        for i in range(len(writer.rows), count):
+            change(i)
             writer.append(row(i))
-        assert len(read(path).rows) == 100  # whoever reads the file sees them already
-        assert not sizes
-        go_on.set()
-    assert len(sizes) <= 3
-    assert sizes[-1] == path.stat().st_size
-    assert not [t for t in threading.enumerate() if t.name == "rsbounds-disk"]
 
 
-def test_a_file_ends_with_what_reached_the_disk(path, monkeypatch):
-    kept, whole = [], os.fsync
+def test_each_row_is_flushed_before_the_next(path, monkeypatch):
+    sizes, flush = [], os.fsync
 
-    def fsync(number):
-        if threading.current_thread().name == "rsbounds-disk":
-            if len(kept) == 3:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            kept.append(os.fstat(number).st_size)
-        whole(number)
+    def fsync(descriptor):
+        flush(descriptor)
+        sizes.append(os.fstat(descriptor).st_size)
 
-    monkeypatch.setattr(os, "fsync", fsync)
-
-    def write() -> None:
-        with Writer(path, MANIFEST) as writer:
-            for i in range(100):
-                writer.append(row(i))
-                time.sleep(0.005)
-
-    with pytest.raises(OSError, match="No space left on device; the rows in it are kept"):
-        write()
-    assert path.stat().st_size == kept[-1]
-    monkeypatch.setattr(os, "fsync", whole)
     with Writer(path, MANIFEST) as writer:
-        assert len(writer.rows) < 100
-        for i in range(len(writer.rows), 100):
+        monkeypatch.setattr(os, "fsync", fsync)
+        for i in range(3):
             writer.append(row(i))
+            assert sizes[-1] == path.stat().st_size
+            assert len(read(path).rows) == i + 1
+        assert len(sizes) == 3
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_file_ends_with_what_reached_the_disk(path, monkeypatch, number):
+    def fail(i):
+        if i == 3:
+            monkeypatch.setattr(os, "fsync", failing(number))
+
+    with pytest.raises(OSError, match=rf"run\.tsv: {os.strerror(number)}; the rows in it are kept"):
+        fill(path, change=fail)
+    assert [one.idx for one in read(path).rows] == [0, 1, 2]
+    monkeypatch.undo()
+    fill(path)
     assert [one.idx for one in read(path).rows] == list(range(100))
 
 
-def test_leaving_waits_for_the_disk_and_says_that_it_failed(path, monkeypatch):
-    with Writer(path, MANIFEST) as writer:
-        writer.append(row(0))
-    before = path.read_bytes()
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF])
+def test_a_file_system_that_cannot_flush_is_written_all_the_same(path, monkeypatch, number):
+    monkeypatch.setattr(os, "fsync", failing(number))
+    fill(path, 3)
+    assert merge(path.with_name("all.tsv"), [path])[0] == 3
 
-    def fsync(number):
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr(os, "fsync", fsync)
-    writer = Writer(path, MANIFEST)
-    writer.append(row(1))
-    with pytest.raises(OSError, match=r"run\.tsv: Input/output error"):
-        writer.__exit__(None, None, None)
-    assert path.read_bytes() == before
+def test_a_folder_that_is_full_is_named(path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", failing(errno.ENOSPC, only_folders=True))
+    with pytest.raises(OSError, match=r"can't write .*run\.tsv\.manifest\.json: No space left"):
+        write(path, MANIFEST, [row(0)])
+    assert not list(path.parent.glob("*.new"))
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_file_system_without_locks_is_written_with_a_warning(path, monkeypatch, number):
+    def flock(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(_file.fcntl, "flock", flock)
+    with pytest.warns(RuntimeWarning, match=r"can't lock .*: no other process may write it"):
+        fill(path, 3)
+    assert len(read(path).rows) == 3
 
 
 def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(path, monkeypatch):
     """A run ended with status 0 and "150 rows" although nothing, or another file, was there."""
     monkeypatch.chdir(path.parent)
+    said = r"^run\.tsv was deleted or replaced while it was written"
 
-    def write(change) -> None:
+    def remove(i):
+        if i == 3:
+            path.unlink()
+
+    with pytest.raises(OSError, match=said):
+        fill(path.relative_to(path.parent), change=remove)
+    assert not path.exists()
+
+    def end(change) -> None:
         with Writer(path.relative_to(path.parent), MANIFEST) as writer:
             writer.append(row(1))
             writer.append(row(0))  # not in order: leaving writes the file anew
             change()
 
-    with pytest.raises(OSError, match=r"^run\.tsv was deleted or replaced while it was written"):
-        write(path.unlink)
-    assert not path.exists()
     other = path.with_name("other.tsv")
     other.write_text("another's")
-    with pytest.raises(OSError, match="deleted or replaced"):
-        write(lambda: other.replace(path))
+    for change in (path.unlink, lambda: other.replace(path)):
+        with pytest.raises(OSError, match=said):
+            end(change)
     assert path.read_text() == "another's"
 
 
@@ -123,31 +135,16 @@ def test_a_model_whose_code_changes_the_folder_writes_the_file_that_was_named(pa
     assert not list(folder.iterdir())
 
 
-def test_a_long_run_ends_soon_after_its_file_is_gone(path):
-    def write() -> int:
-        with Writer(path, MANIFEST) as writer:
-            for i in range(100):
-                if i == 3:
-                    path.unlink()
-                writer.append(row(i))
-                time.sleep(0.02)
-        return i
-
-    with pytest.raises(OSError, match="deleted or replaced"):
-        write()
-
-
 def test_a_file_replaced_between_opening_and_lock_is_not_written(path, monkeypatch):
     """Rows went to the file that a process which ended just then had replaced by its own."""
-    with Writer(path, MANIFEST) as writer:
-        writer.append(row(0))
-    whole = Writer._hold
+    fill(path, 1)
+    lock = Writer._lock
 
-    def hold(self):
+    def replaced(self):
         path.with_name("sorted").write_bytes(path.read_bytes())
         path.with_name("sorted").replace(path)
-        whole(self)
+        return lock(self)
 
-    monkeypatch.setattr(Writer, "_hold", hold)
+    monkeypatch.setattr(Writer, "_lock", replaced)
     with pytest.raises(OSError, match="replaced while it was opened"):
         Writer(path, MANIFEST)

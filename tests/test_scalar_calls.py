@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, INF, -INF, NAN, 5e-324, -1e300, 1e300, 784
 
 
 class Half(float):
-    """A float that is no plain one."""
+    """A subclass, which may mean something else."""
 
 
 def same(a: Any, b: Any) -> bool:
@@ -32,7 +33,7 @@ def same(a: Any, b: Any) -> bool:
     return bool((a != a and b != b) or a.tobytes() == b.tobytes())
 
 
-# --- scalar(ufunc, *args) --------------------------------------------------------------------
+# --- scalar, evaluate, within, natural ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", kernels.symbols)
@@ -56,39 +57,38 @@ def test_every_kernel_gives_the_bits_of_its_ufunc(name: str) -> None:
     assert finite  # so that not only NaNs were compared
 
 
-def test_ints_count_as_numbers_while_float64_holds_them() -> None:
+def test_plain_numbers_and_nothing_else() -> None:
     for n in (0, -5, 784, 2**53, -(2**53)):
         assert scalar(np.multiply, n, 1.0) == float(n)
-    for n in (2**53 + 1, -(2**53) - 1, 2**63, 10**400):
+    for n in (2**53 + 1, -(2**53) - 1, 2**63, 10**400):  # beyond what float64 holds exactly
         assert scalar(np.multiply, n, 1.0) is None
+    others = (True, None, "0.5", 0.5j, Half(0.5), Fraction(1, 2), np.float32(0.5), [0.5])
+    for value in (*others, np.longdouble(0.5), np.int64(1), np.array(0.5), np.ma.masked):
+        assert scalar(kernels.ndtri, value) is None
+        assert within(value, -INF, INF, "both") is None
+    for value in (True, 1.0, "1", None, np.int32(1), np.uint64(1), np.array(1)):
+        assert natural(value, 0) is None
+    for value in (1, np.int64(1)):
+        assert type(natural(value, 0)) is np.int64
+        assert natural(value, 2) is None
+    assert natural(2**63 - 1, -1) == 2**63 - 1
+    assert natural(2**63, -1) is None
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(True, None, "0.5", 0.5j, Half(0.5), Fraction(1, 2), np.float32(0.5), np.longdouble(0.5)),
-        *(np.int64(1), np.array(0.5), [0.5], np.ma.masked),
-    ],
-)
-def test_nothing_else_is_a_plain_number(value: Any) -> None:
-    assert scalar(kernels.ndtri, value) is None
-    assert scalar(kernels.log_ndtr, 1.0) is not None
-    assert within(value, -INF, INF, "both") is None
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
+@pytest.mark.parametrize("call", [scalar, evaluate])
+def test_only_ufuncs_of_float64_with_their_arguments(call: Callable[..., Any]) -> None:
+    for args in (
         *((), (1.0,), (kernels.ndtri,), (kernels.ndtri, 0.5, 0.5), (math.exp, 1.0)),
         *((np.matmul, 1.0, 1.0), (np.bitwise_or, 1.0, 1.0), (np.isnan, 1.0), (np.modf, 1.0)),
         (np.add, *17 * [1.0]),
-    ],
-)
-def test_only_ufuncs_of_float64_with_their_arguments(args: tuple[Any, ...]) -> None:
-    with pytest.raises(TypeError, match="ufunc"):
-        scalar(*args)
-    with pytest.raises(TypeError, match="ufunc"):
-        evaluate(*args)
+    ):
+        with pytest.raises(TypeError, match="ufunc"):
+            call(*args)
+    for args in ((), (1,), (1, 0.0), (1, 0, 0)):
+        with pytest.raises(TypeError, match="natural"):
+            natural(*args)
+        with pytest.raises(TypeError, match="within"):
+            within(*args)
 
 
 def test_no_flag_is_reported_then_or_later() -> None:
@@ -100,7 +100,7 @@ def test_no_flag_is_reported_then_or_later() -> None:
         assert np.float64(1.0) / np.float64(3.0) > 0
 
 
-def test_evaluate_is_the_ufunc_for_what_is_no_number() -> None:
+def test_evaluate_takes_arrays_too() -> None:
     x = np.array([0.25, 0.5])
     np.testing.assert_array_equal(evaluate(kernels.ndtri, x), kernels.ndtri(x))
     assert type(evaluate(kernels.ndtri, 0.25)) is np.float64
@@ -108,66 +108,39 @@ def test_evaluate_is_the_ufunc_for_what_is_no_number() -> None:
         evaluate(kernels.ndtri, "a")
 
 
-# --- within(value, low, high, closed) and the checks on it -----------------------------------
+# --- the checks and rounding on them ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("closed", ["both", "left", "right", "neither"])
-@pytest.mark.parametrize("value", [*SPECIAL, 2, -3])
 @pytest.mark.parametrize("bounds", [(-INF, INF), (0.0, 1.0), (0.0, INF), (-1, 784)])
-def test_a_number_passes_as_its_array_does(
-    closed: str, value: float, bounds: tuple[float, float]
-) -> None:
-    passed = within(value, *bounds, closed)
-    try:
-        (expected,) = checks.real("x", [value], *bounds, closed=closed, nan=False)
-    except ValueError:
-        assert passed is None
-        with pytest.raises(ValueError, match=r"^x must be in"):
-            checks.operand("x", value, *bounds, closed=closed, nan=False)
-    else:
-        assert type(passed) is np.float64
-        assert same(passed, expected)
-        number: Any = checks.operand("x", value, *bounds, closed=closed)
-        assert type(number) is np.float64
-        assert same(number, expected)
-        assert same(checks.real("x", value, *bounds, closed=closed), expected)
+def test_a_number_passes_as_its_array_does(closed: str, bounds: tuple[float, float]) -> None:
+    for value in (*SPECIAL, 2, -3):
+        passed = within(value, *bounds, closed)
+        try:
+            (expected,) = checks.real("x", [value], *bounds, closed=closed, nan=False)
+        except ValueError:
+            assert passed is None
+            with pytest.raises(ValueError, match=r"^x must be in"):
+                checks.operand("x", value, *bounds, closed=closed, nan=False)
+        else:
+            number: Any = checks.operand("x", value, *bounds, closed=closed)
+            assert type(passed) is type(number) is np.float64
+            assert same(passed, expected)
+            assert same(number, expected)
+            assert same(checks.real("x", value, *bounds, closed=closed), expected)
 
 
-@pytest.mark.parametrize("args", [(), (1.0, 0.0, 2.0), (1.0, 0.0, 2.0, None)])
-def test_within_wants_an_interval(args: tuple[Any, ...]) -> None:
-    with pytest.raises(TypeError, match="within"):
-        within(*args)
-
-
-@pytest.mark.parametrize("value", [True, 1.0, "1", None, np.int32(1), np.uint64(1), np.array(1)])
-def test_only_int_and_int64_are_natural(value: Any) -> None:
-    assert natural(value, 0) is None
-    for number in (1, np.int64(1)):
-        assert type(natural(number, 0)) is np.int64
-        assert natural(number, 2) is None
-    assert natural(2**63 - 1, -1) == 2**63 - 1
-    assert natural(2**63, -1) is None
-    for args in ((), (1,), (1, 0.0), (1, 0, 0)):
-        with pytest.raises(TypeError, match="natural"):
-            natural(*args)
-
-
-def test_a_whole_number_passes_as_its_array_does() -> None:
+def test_other_checks_of_a_number() -> None:
     for value in (3, np.int64(3)):
-        whole: Any = checks.whole("n", value)
-        assert type(whole) is np.int64
-        assert whole == 3
-    for negative in (-1, np.int64(-1)):
-        with pytest.raises(ValueError, match=r"^n must be >= 0; got -1"):
-            checks.whole("n", negative)
-    with pytest.raises(ValueError, match=r"^n must be <"):
-        checks.whole("n", 2**63)
-
-
-def test_either_and_every_are_numpys() -> None:
+        assert type(checks.whole("n", value)) is np.int64
+        assert checks.whole("n", value) == 3
+    for value, text in ((-1, ">= 0; got -1"), (np.int64(-1), ">= 0; got -1"), (2**63, "<")):
+        with pytest.raises(ValueError, match=f"^n must be {text}"):
+            checks.whole("n", value)
     for answer in (np.True_, np.False_, True, False, np.array([True, False]), np.array(True)):
         assert checks.every(answer) is bool(np.all(answer))
         np.testing.assert_array_equal(checks.either(answer, 1.0, 2.0), np.where(answer, 1.0, 2.0))
+    assert checks.real("seed", 3, 0, 10**18) == 3.0  # the end of a domain may be any number
 
 
 @pytest.mark.parametrize("rounded", [round_down, round_up])
@@ -202,30 +175,18 @@ RADII: dict[str, Callable[..., Any]] = {
     "range": lambda p, s, q, d: envelope.radius(p, s, envelope.SigmaRange(0.01, 50.0), d, q),
     "branch": lambda p, s, q, d: envelope.branch_radii(p, s, envelope.SemiElastic(0.1), d, q)[1],
 }
-POINTS = [
-    (p, s, q, d)
-    for p in (0.0, 1e-300, 0.3, 0.5, 0.5 + 2.0**-52, 0.7, 0.99, 1 - 2.0**-53, 1.0)
-    for s in (0.25, 40)
-    for q in (None, 0.0, 1e-250, 0.3, 0.6999999)
-    for d in (1, 784.0)
-]
 
 
 @pytest.mark.parametrize("name", RADII)
 def test_a_radius_of_numbers_is_that_of_arrays(name: str) -> None:
     radius, positive = RADII[name], 0
-    for p, s, q, d in POINTS:
-        value = radius(p, s, q, d)
+    ps = (0.0, 1e-300, 0.3, 0.5, 0.5 + 2.0**-52, 0.7, 0.99, 1 - 2.0**-53, 1.0)
+    for p, *others in product(ps, (0.25, 40), (None, 0.0, 0.3), (1, 784.0)):
+        value = radius(p, *others)
         assert type(value) is np.float64
-        (expected,) = radius([p], s, q, d)
-        assert same(value, expected), (p, s, q, d)
+        assert same(value, radius([p], *others)[0]), (p, others)
         positive += bool(value > 0)
     assert positive > 20
-
-
-@pytest.mark.parametrize("name", RADII)
-def test_a_radius_of_numbers_keeps_its_checks(name: str) -> None:
-    radius = RADII[name]
     for args in ((NAN, 0.25, None, 784), (0.9, NAN, None, 784), (0.9, 0.25, NAN, 784)):
         with pytest.warns(RuntimeWarning, match="invalid"):
             assert math.isnan(radius(*args))
@@ -250,26 +211,15 @@ def test_long_numbers_still_go_to_the_safe_side() -> None:
 @pytest.mark.parametrize("bound", [lower_bound, upper_bound])
 @pytest.mark.parametrize("scores", [False, True])
 def test_a_bound_of_one_count_is_that_of_arrays(bound: Callable[..., Any], scores: bool) -> None:
-    for n in (1, 2, 1000, 100_000, 10**12):
-        counts = sorted({0, 1, n // 3, n // 2, (9 * n) // 10, n - 1, n})
-        for alpha in (1e-80, 0.001, 0.3, 0.5, 0.9):
-            for count, expected in zip(counts, bound(counts, n, alpha, scores=scores), strict=True):
-                value = bound(count, n, alpha, scores=scores)
-                assert type(value) is np.float64
-                assert same(value, expected), (count, n, alpha)
-
-
-@pytest.mark.parametrize("bound", [lower_bound, upper_bound])
-def test_a_bound_reports_no_flag(bound: Callable[..., Any]) -> None:
-    with np.errstate(all="raise"):
-        for alpha in (1e-307, 1e-100, 0.001, 0.999):
-            for n in (1, 1000, 10**12):
-                counts = [0, 1, n // 2, n - 1, n]
-                many = bound(counts, n, alpha, scores=True)
-                assert [bound(count, n, alpha, scores=True) for count in counts] == list(many)
-
-
-# --- no array ----------------------------------------------------------------------------------
+    with np.errstate(all="raise"):  # and it reports no flag
+        for n in (1, 2, 1000, 100_000, 10**12):
+            counts = sorted({0, 1, n // 3, n // 2, (9 * n) // 10, n - 1, n})
+            for alpha in (1e-80, 0.001, 0.3, 0.5, 0.9):
+                many = bound(counts, n, alpha, scores=scores)
+                for count, expected in zip(counts, many, strict=True):
+                    value = bound(count, n, alpha, scores=scores)
+                    assert type(value) is np.float64
+                    assert same(value, expected), (count, n, alpha)
 
 
 @pytest.mark.parametrize(
@@ -294,22 +244,6 @@ def test_numbers_meet_no_array(call: Callable[[], Any], monkeypatch: pytest.Monk
         raise AssertionError("an array")
 
     expected = call()
-    for name in (
-        "array",
-        "where",
-        "all",
-        "any",
-        "broadcast",
-        "broadcast_arrays",
-        "ndim",
-    ):
+    for name in ("array", "where", "all", "any", "broadcast", "broadcast_arrays", "ndim"):
         monkeypatch.setattr(np, name, refused)
     assert call() == expected
-
-
-def test_an_end_of_a_domain_may_be_any_number():
-    from rsbounds._numerics.checks import real
-
-    assert real("seed", 3, 0, 10**18) == 3.0
-    with pytest.raises(ValueError, match=r"seed must be in \[0, 1e\+18\]; got -1"):
-        real("seed", -1, 0, 10**18)

@@ -32,7 +32,7 @@ def test_schemes_survive_pickling(method):
     scheme = SCHEMES[method]()
     copy = pickle.loads(pickle.dumps(scheme))
     x = np.array([0.4, -0.1, 0.2, 0.0])
-    assert (copy.method, copy.scope) == (method, scheme.scope)
+    assert (copy.name, copy.scope) == (method, scheme.scope)
     assert copy.parameters == scheme.parameters
     sigma = scheme.sigma(x)
     assert copy.sigma(x) == sigma
@@ -46,10 +46,6 @@ LEVEL = partial(level, 0.3)
     "stated",
     [
         lambda **how: schemes.lipschitz(LEVEL, 0.0, 0.3, 4, **how),  # false: it is 0.1
-        lambda **how: schemes.lipschitz(LEVEL, 0.0, 0.3, 4, method="integrated", **how),
-        lambda **how: schemes.lipschitz(
-            LEVEL, 0.0, 0.3, 4, method="paper", p_min=1e-6, classes=3, **how
-        ),
         lambda **how: schemes.lipschitz(LEVEL, 0.0, 0.3, 4, rounding=1e-13, **how),
         lambda **how: schemes.sigma_range(LEVEL, 0.3, 0.4, 4, **how),
     ],
@@ -66,8 +62,8 @@ def test_bounds_that_are_stated_are_asserted(stated):
 def test_no_method_gives_a_proof_away(name):
     """A scheme made of a method and parameters rests on what these say, and no more."""
     method = schemes.METHODS[name]
-    assert (method.scheme(LEVEL, {}).scope in PROVEN) is False
-    assert method.scheme(LEVEL, {}, proven=True).scope == method.scope
+    assert method({}, level=LEVEL).scope not in PROVEN
+    assert method({}, level=LEVEL, proven=True).scope == method.scope
 
 
 def test_the_rate_of_a_subclass_is_asserted():
@@ -118,27 +114,21 @@ def test_every_method_that_writes_rows_can_be_verified():
     assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)
 
 
-def test_a_method_is_found_by_name_alone():
-    assert schemes.find("range") is schemes.METHODS["range"]
-    with pytest.raises(ValueError, match="'gausian' is unknown; did you mean gaussian"):
-        schemes.find("gausian")
-
-
 def test_a_scheme_with_noise_of_its_own_is_sampled_by_it():
     """certify_dataset given a bare model asks the scheme; a sampler stays what it is."""
     from rsbounds import certify_dataset
 
     asked = []
 
-    def sampler(model, **options):
-        asked.append(model)
-        return lambda x, sigma, n, generator: np.array([n, 0])
+    class Own(schemes.Gaussian):
+        def sampler(self, model, **options):
+            asked.append(model)
+            return lambda x, sigma, n, generator: np.array([n, 0])
 
     def model(batch):
         raise AssertionError("it is the scheme's sampler that is called")
 
-    fixed = schemes.gaussian(0.5)
-    own = schemes.Scheme("gaussian", fixed.scope, fixed.sigma, fixed.radius, sampler=sampler)
+    own = Own({"sigma": 0.5})
     data = np.zeros((2, 3), np.float32), np.zeros(2, int)
     assert [r.count for r in certify_dataset(model, data, own, n=100).rows] == [100, 100]
     assert asked == [model]

@@ -20,7 +20,12 @@ import rsbounds_ext
 from rsbounds import special
 
 COMPILER, CMAKE = shutil.which("c++"), shutil.which("cmake")
-FLAGS = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wno-psabi", "-shared", "-fPIC"]
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+PORTABLE = os.environ.get("RSBOUNDS_PORTABLE", "") not in ("", "0")  # as the kernels were built
+FUSED = ["-mavx2", "-mfma"]
+LIKE = [["-march=native"], FUSED] if X86 and not PORTABLE else [[]]
+FLAGS = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wno-psabi", "-fPIC"]
+SOURCES = Path(__file__).parent.parent / "rsbounds_ext"
 SOURCE = """
 #include <rsbounds/api.hpp>
 extern "C" void evaluate(long n, const double* u, const double* dim, const double* s,
@@ -33,14 +38,11 @@ extern "C" void evaluate(long n, const double* u, const double* dim, const doubl
     }
 }
 """
-
-
-SOURCES = Path(__file__).parent.parent / "rsbounds_ext"
-X86 = platform.machine().lower() in ("x86_64", "amd64")
-PORTABLE = os.environ.get("RSBOUNDS_PORTABLE", "") not in ("", "0")  # as the kernels were built
-FUSED = ["-mavx2", "-mfma"]
-LIKE = [["-march=native"], FUSED] if X86 and not PORTABLE else [[]]
 Points = list[np.ndarray]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(COMPILER is None, reason="no C++ compiler"),
+]
 
 
 def evaluated(extra: list[str], folder: Path) -> tuple[Points, Points]:
@@ -49,50 +51,44 @@ def evaluated(extra: list[str], folder: Path) -> tuple[Points, Points]:
     source, library = folder / "evaluate.cpp", folder / "evaluate.so"
     source.write_text(SOURCE)
     include = f"-I{rsbounds_ext.get_include()}"
-    command = [COMPILER, *FLAGS, *extra, include, str(source), "-o", str(library)]
+    command = [COMPILER, *FLAGS, "-shared", *extra, include, str(source), "-o", str(library)]
     subprocess.run(command, check=True, capture_output=True)
 
     rng = np.random.default_rng(0)
     n = 20_000
     dim, s = 10 ** rng.uniform(0, 8, n), 10 ** rng.uniform(-3, 9, n)
     u = special.ball_offset(rng.uniform(-37, 37, n), dim, s)
-    found = [np.empty(n) for _ in range(3)]
-    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (u, dim, s, *found)]
+    theirs = [np.empty(n) for _ in range(3)]
+    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (u, dim, s, *theirs)]
     ctypes.CDLL(str(library)).evaluate(ctypes.c_long(n), *pointers)
 
     score = special.ball_score(u, dim, s)
     density = special.ncx2_logpdf((s + u) ** 2, dim, s * s)
-    return found, [score, special.ball_offset(score, dim, s), density]
+    return theirs, [score, special.ball_offset(score, dim, s), density]
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("extra", LIKE)
 def test_same_bits_with_the_same_instructions(extra: list[str], tmp_path: Path) -> None:
-    for ours, theirs in zip(*evaluated(extra, tmp_path), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for theirs, ours in zip(*evaluated(extra, tmp_path), strict=True):
+        np.testing.assert_array_equal(theirs, ours)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 def test_same_accuracy_with_others(tmp_path: Path) -> None:
     """Each is within 4e-16 of the truth, absolutely or relatively (`special.error_bound`)."""
-    for ours, theirs in zip(*evaluated(FUSED if X86 and PORTABLE else [], tmp_path), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=8e-16, atol=8e-16)
+    for theirs, ours in zip(*evaluated(FUSED if X86 and PORTABLE else [], tmp_path), strict=True):
+        np.testing.assert_allclose(theirs, ours, rtol=8e-16, atol=8e-16)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(COMPILER is None or not X86, reason="no C++ compiler, or one copy alone")
+@pytest.mark.skipif(not X86, reason="one copy alone")
 def test_the_linker_merges_nothing_of_the_two_copies(tmp_path: Path) -> None:
     """What both define must be in the namespace that differs, or a processor without AVX2 may be
     given code of the other copy."""
     assert COMPILER is not None
-    python = [f"-I{sysconfig.get_paths()['include']}", f"-I{np.get_include()}"]
+    includes = [sysconfig.get_paths()["include"], np.get_include(), rsbounds_ext.get_include()]
     defined = []
-    for name, extra in (("avx2", ["-mavx2", "-mfma", "-Drsb=rsb_avx2"]), ("baseline", [])):
+    for name, extra in (("avx2", [*FUSED, "-Drsb=rsb_avx2"]), ("baseline", [])):
         out = tmp_path / f"{name}.o"
-        include = f"-I{rsbounds_ext.get_include()}"
-        command = [COMPILER, *FLAGS[:-2], "-fPIC", "-c", *extra, include, *python]
+        command = [COMPILER, *FLAGS, "-c", *extra, *(f"-I{folder}" for folder in includes)]
         command += [str(SOURCES / "kernels.cpp"), "-o", str(out)]
         subprocess.run(command, check=True, capture_output=True)
         names = subprocess.run(["nm", out], check=True, capture_output=True, text=True).stdout
@@ -102,8 +98,7 @@ def test_the_linker_merges_nothing_of_the_two_copies(tmp_path: Path) -> None:
     assert not defined[0] & defined[1]
 
 
-@pytest.mark.skipif(COMPILER is None or CMAKE is None, reason="no C++ compiler or no CMake")
-@pytest.mark.skipif(not X86, reason="one copy alone")
+@pytest.mark.skipif(CMAKE is None or not X86, reason="no CMake, or one copy alone")
 @pytest.mark.parametrize(("switch", "copies"), [("1", 1), ("0", 2), ("", 2)])
 def test_the_switch_to_the_baselines_instructions(
     switch: str, copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -47,7 +47,7 @@ def limit(name: str, value: float, summed: bool) -> float:
     return float(special.error_bound(name, value, df=1.0 if contour else 0.5))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(x=X, df=DF, nc=NC)
 def test_tails_and_density_stay_within_their_bounds(x: float, df: float, nc: float) -> None:
     ratios = errors_over_bounds(x, df, nc)
@@ -184,51 +184,6 @@ def test_quantiles_far_from_zero_keep_their_digits(nc: float) -> None:
             assert b == pytest.approx(math.sqrt(nc) + z, rel=3e-16)
 
 
-@pytest.mark.parametrize("m", [5e-301, 1e-10, 0.1, 0.4999])
-def test_marcum_of_small_order(m: float) -> None:
-    for a in (0.0, 1e-3, 2.0, 30.0):
-        for b in (1e-200, 1e-3, 1.3, 5.1, 33.0):
-            with mp.workdps(60):
-                truth = oracle.ncx2_tails(mp.mpf(b) ** 2, 2 * m, mp.mpf(a) ** 2, dps=30)
-            for name, log in (("marcum_logp", truth.log_lower), ("marcum_logq", truth.log_upper)):
-                value = getattr(special, name)(m, a, b)
-                if log == min(truth.log_lower, truth.log_upper):
-                    assert abs(value - float(log)) <= limit(name, value, a * b < 8), (a, b)
-    for p in (1e-9, 0.4, 0.9):
-        b = special.marcum_p_inv(p, m, 2.0)
-        assert b == 0 or special.marcum_p(m, 2.0, b) == pytest.approx(p, rel=1e-13)
-        assert special.marcum_q_inv(p, m, 2.0) == pytest.approx(
-            np.sqrt(special.ncx2_isf(p, 2 * m, 4.0)), rel=1e-13
-        )
-
-
-@pytest.mark.parametrize("df", [1e-12, 1e-4, 0.2, 0.95])
-@pytest.mark.parametrize("nc", [0.0, 0.3, 8.0, 500.0])
-def test_the_parameter_that_has_a_tail(df: float, nc: float) -> None:
-    """Through the tail at the result: nc or df itself may hardly move it."""
-    for x in (0.02, 1.0, 30.0, 450.0):
-        for tail in ("cdf", "sf"):
-            function = getattr(special, f"ncx2_{tail}")
-            p = float(function(x, df, nc))
-            if not 1e-200 < p < 0.99:
-                continue
-            allowed = 80 * limit("ncx2_cdf", p, True)
-            found = getattr(special, f"ncx2_{tail}_inv_df")(x, p, nc)
-            assert function(x, found, nc) == pytest.approx(p, abs=allowed, rel=0)
-            found = getattr(special, f"ncx2_{tail}_inv_nc")(x, df, p)
-            assert function(x, df, found) == pytest.approx(p, abs=allowed, rel=0)
-
-
-def test_a_tiny_number_of_degrees_is_found() -> None:
-    for df in (1e-250, 1e-20, 1e-3):
-        p = special.ncx2_sf(2.0, df, 0.0)
-        assert special.ncx2_sf_inv_df(2.0, p, 0.0) == pytest.approx(df, rel=2e-14)
-    with np.errstate(invalid="ignore"):
-        assert np.isnan(
-            special.ncx2_cdf_inv_df(2.0, special.ncx2_cdf(2.0, 1e-300, 7.0) * 1.01, 7.0)
-        )
-
-
 @settings(deadline=None, max_examples=200)
 @given(x=st.floats(1e-3, 300), df=DF, nc=st.floats(0, 200))
 def test_monotone_in_every_argument(x: float, df: float, nc: float) -> None:
@@ -238,16 +193,3 @@ def test_monotone_in_every_argument(x: float, df: float, nc: float) -> None:
     assert special.ncx2_cdf(x, df * 1.01, nc) <= p + slack
     assert special.ncx2_cdf(x, df, nc * 1.01) <= p + slack
     assert p + special.ncx2_sf(x, df, nc) == pytest.approx(1, abs=1e-14)
-
-
-def test_found_failures() -> None:
-    """The low part of a^2 alone overflowed an exponential; nc was sought in equal steps."""
-    for m, a, b in ((1e-3, 55753098664067.94, 1.4e-98), (0.036, 5e-76, 2.1716206534446063e42)):
-        for name in ("marcum_q", "marcum_p", "marcum_logq", "marcum_logp"):
-            assert not np.isnan(getattr(special, name)(m, a, b))
-    for x, df, nc in (
-        (683.2322287804102, 4.774735139179098e-298, 4.979136660473786e-152),
-        (0.1397926480095111, 3.918874182483137e-295, 1.8871266498887054e-295),
-    ):
-        p = special.ncx2_sf(x, df, nc)
-        assert special.ncx2_sf_inv_nc(x, df, p) == pytest.approx(nc, rel=3e-12)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace as Of
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,24 +10,25 @@ import torch
 from torch.autograd import gradcheck
 
 import rsbounds
+from rsbounds import composite
+from rsbounds.composite import Cond, Rule
 from rsbounds.torch import radius
 
-
-def condition(kind: str, stage: int, threshold: float = 0.0, classes: Any = None) -> Any:
-    return Of(kind=kind, stage=stage, threshold=threshold, classes=classes)
-
-
-GATED = Of(
-    sigmas=(1.5, 1.0, 0.5),
-    items=(
-        (condition("margin", 0), condition("score", 0, -0.5)),
-        (condition("score", 1),),
-        (condition("margin", 2),),
-    ),
+GATED = Rule(
+    (1.5, 1.0, 0.5),
+    [[Cond("margin", 0), Cond("score", 0, -0.5)], [Cond("score", 1)], [Cond("margin", 2)]],
+)
+SETS = Rule(
+    (1.0, 0.5),
+    [
+        [Cond("margin", 0), Cond("set", 0, 0.1, (0, 2))],
+        [Cond("score", 1), Cond("set", 1, -0.3, (1, 2, 3))],
+        [Cond("margin", 1)],
+    ],
 )
 
 
-def decide(rule: Any, z: np.ndarray) -> int | None:
+def decide(rule: Rule, z: np.ndarray) -> int | None:
     """The class that a list returns, straight from its definition."""
     for item in rule.items:
         for c in range(z.shape[1]):
@@ -45,8 +45,7 @@ def decide(rule: Any, z: np.ndarray) -> int | None:
 
 def test_cascade_of_one_margin_or_one_score_is_gaussian():
     p = torch.tensor([[[0.7, 0.2, 0.1]]], dtype=torch.float64)
-    margin = Of(sigmas=(0.5,), items=((condition("margin", 0),),))
-    score = Of(sigmas=(0.5,), items=((condition("score", 0),),))
+    margin, score = (Rule([0.5], [[Cond(kind, 0)]]) for kind in ("margin", "score"))
     exact = rsbounds.gaussian.radius(0.7, 0.5, [0.2, 0.3])
     assert radius.cascade(margin, p, 0).item() == pytest.approx(exact[0], rel=1e-12)
     assert radius.cascade(score, p, 0).item() == pytest.approx(exact[1], rel=1e-12)
@@ -81,104 +80,71 @@ def test_no_move_of_the_scores_within_the_radius_changes_the_class():
     assert tight > 50  # a fifth beyond it, random corners flip many: the radius isn't idle
 
 
-def test_cascade_is_the_radius_of_the_composite_certificate():
-    composite = pytest.importorskip("rsbounds.composite")
-    items = [[composite.Cond(q.kind, q.stage, q.threshold) for q in item] for item in GATED.items]
-    rule = composite.Rule(GATED.sigmas, items)
-    p = np.random.default_rng(1).dirichlet([0.4] * 4, size=(100, 3))
+@pytest.mark.parametrize("rule", [GATED, SETS], ids=["gated", "sets"])
+def test_cascade_is_the_radius_of_the_composite_certificate(rule):
+    p = np.random.default_rng(1).dirichlet([0.4] * 4, size=(200, len(rule.sigmas)))
     z = rsbounds.special.ndtri(p)
+    last = Rule(rule.sigmas, rule.items[-1:])
     certified = 0
     for c in range(4):
         mine = radius.cascade(rule, torch.tensor(p), c).numpy()
-        theirs = np.array([float(composite.radius(rule, one, c)) for one in z])
-        assert np.all(mine <= theirs * (1 + 1e-11) + 1e-15)
-        np.testing.assert_allclose(mine, theirs, rtol=1e-11, atol=1e-12)
-        certified += (mine > 0).sum()
-    assert certified > 60
-
-
-def test_cascade_slopes():
-    generator = torch.Generator().manual_seed(3)
-    z = torch.randn(20, 3, 4, generator=generator, dtype=torch.float64, requires_grad=True)
-    sigmas = torch.tensor(GATED.sigmas, dtype=torch.float64, requires_grad=True)
-    label = torch.tensor([decide(GATED, one.detach().numpy()) or 0 for one in z])
-
-    def f(z: torch.Tensor, sigmas: torch.Tensor) -> torch.Tensor:
-        return radius.cascade(GATED, z, label, sigmas=sigmas, scores=True)
-
-    assert (f(z, sigmas) > 0).sum() > 10
-    assert gradcheck(f, (z, sigmas))
-    with pytest.raises(ValueError, match="p must have 3 stages, as the rule has; got 2"):
-        radius.cascade(GATED, z[:, :2], label, scores=True)
-    rule = Of(sigmas=(1.0,), items=((condition("score", 0, -1.0),),))
-    with pytest.raises(ValueError, match="each item must have a 'score' or 'margin'"):
-        radius.cascade(rule, z[:, :1], 0, scores=True)
-    refused = {
-        "classes must be given for kind 'set' alone": condition("score", 0, 0.0, (1, 2)),
-        "kind must be one of 'score', 'margin', 'set', 'value'; got 'vote'": condition("vote", 0),
-        "each item must have a 'score' or 'margin'": condition("set", 0, 0.0, (1, 2)),
-    }
-    for message, one in refused.items():
-        with pytest.raises(ValueError, match=message):
-            radius.cascade(Of(sigmas=(1.0,), items=((one,),)), z[:, :1], 0, scores=True)
-
-
-def mixed() -> Any:
-    """A set of classes and two values of the input beside scores and margins."""
-    return Of(
-        sigmas=(1.0, 0.5),
-        items=(
-            (condition("margin", 0), condition("set", 0, 0.1, (0, 2)), condition("value", 1, -0.2)),
-            (condition("score", 1), condition("set", 1, -0.3, (1, 2, 3)), condition("value", 0)),
-            (condition("margin", 1),),
-        ),
-    )
-
-
-def test_cascade_of_sets_and_values_is_the_radius_of_the_composite_certificate():
-    composite = pytest.importorskip("rsbounds.composite")
-    items = [
-        [composite.Cond(q.kind, q.stage, q.threshold, q.classes) for q in item]
-        for item in mixed().items
-    ]
-    rule = composite.Rule(mixed().sigmas, items)
-    rng = np.random.default_rng(2)
-    p, values = rng.dirichlet([0.4] * 4, size=(200, 2)), rng.normal(size=(200, 2))
-    z = rsbounds.special.ndtri(p)
-    plain = composite.Rule(rule.sigmas, items[2:])
-    certified = 0
-    for c in range(4):
-        mine = radius.cascade(rule, torch.tensor(p), c, values=torch.tensor(values)).numpy()
-        theirs = composite.radius(rule, z, c, values=values)
+        theirs = composite.radius(rule, z, c)
         assert np.all(mine <= theirs * (1 + 1e-11) + 1e-15)
         np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-11)
-        certified += ((mine > 0) & (theirs != composite.radius(plain, z, c))).sum()
-    assert certified > 40  # the sets and values matter
+        certified += ((mine > 0) & (theirs != composite.radius(last, z, c))).sum()
+    assert certified > 40  # the first items matter
 
 
-def test_slopes_of_sets_and_values():
-    generator = torch.Generator().manual_seed(4)
-    p = (2 * torch.randn(30, 2, 4, generator=generator, dtype=torch.float64)).softmax(-1)
-    z = torch.special.ndtri(p)
-    values = torch.randn(30, 2, generator=generator, dtype=torch.float64)
-    sigmas = torch.tensor(mixed().sigmas, dtype=torch.float64)
-    given = [v.requires_grad_() for v in (z, sigmas, values)]
-    label = z.detach()[:, 1].argmax(-1)
+@pytest.mark.parametrize("rule", [GATED, SETS], ids=["gated", "sets"])
+def test_cascade_slopes(rule):
+    generator = torch.Generator().manual_seed(3)
+    p = (2 * torch.randn(12, len(rule.sigmas), 4, generator=generator).double()).softmax(-1)
+    z = torch.special.ndtri(p).requires_grad_()
+    sigmas = torch.tensor(rule.sigmas, dtype=torch.float64, requires_grad=True)
+    label = z.detach()[:, -1].argmax(-1)
 
-    def f(z: torch.Tensor, sigmas: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        return radius.cascade(mixed(), z, label, sigmas=sigmas, scores=True, values=values)
+    def f(z: torch.Tensor, sigmas: torch.Tensor) -> torch.Tensor:
+        return radius.cascade(rule, z, label, sigmas=sigmas, scores=True)
 
-    found = f(*given)
-    assert gradcheck(f, given)
-    slopes = torch.autograd.grad(found.sum(), given)
-    assert (found > 0).sum() > 10
-    assert all((slope != 0).any() for slope in slopes)
-    whole = Of(sigmas=(1.0,), items=((condition("margin", 0), condition("set", 0, 0.0, range(4))),))
-    one = torch.tensor([[[0.7, 0.1, 0.1, 0.1]]], dtype=torch.float64, requires_grad=True)
-    radius.cascade(whole, one, 0).sum().backward()  # a set of probability 1 says nothing
-    assert one.grad.isfinite().all()
-    with pytest.raises(ValueError, match=r"values must have 2 on the last axis.*got None"):
-        radius.cascade(mixed(), z, 0, scores=True)
-    far = Of(sigmas=(1.0,), items=((condition("margin", 0), condition("set", 0, 0.0, (4,))),))
-    with pytest.raises(ValueError, match="classes must be below 4; got"):
-        radius.cascade(far, one, 0)
+    assert (f(z, sigmas) > 0).sum() > 4
+    assert gradcheck(f, (z, sigmas))
+
+
+def test_a_set_of_probability_1_has_no_slope():
+    rule = Rule([1.0], [[Cond("margin", 0), Cond("set", 0, 0.0, (0, 1, 2, 3))]])
+    p = torch.tensor([[[0.7, 0.1, 0.1, 0.1]]], dtype=torch.float64, requires_grad=True)
+    radius.cascade(rule, p, 0).sum().backward()
+    assert p.grad.isfinite().all()
+
+
+def test_rules_that_are_none_are_refused():
+    z = torch.zeros(1, 1, 3)
+    for message, *item in (
+        ("each item must have a 'score' or 'margin'", ("score", 0, -1.0, None)),
+        ("each item must have a 'score' or 'margin'", ("set", 0, 0.0, (1, 2))),
+        ("classes must be given for kind 'set' alone", ("score", 0, 0.0, (1, 2))),
+        ("kind must be one of 'score', 'margin', 'set'; got 'vote'", ("vote", 0, 0.0, None)),
+        ("classes must be below 3", ("margin", 0, 0.0, None), ("set", 0, 0.0, (4,))),
+    ):
+        names = ("kind", "stage", "threshold", "classes")
+        conditions = [Of(**dict(zip(names, each, strict=True))) for each in item]
+        with pytest.raises(ValueError, match=message):
+            radius.cascade(Of(sigmas=(1.0,), items=(conditions,)), z, 0, scores=True)
+    with pytest.raises(ValueError, match="p must have 3 stages, as the rule has; got 1"):
+        radius.cascade(GATED, z, 0, scores=True)
+
+
+def test_levels_of_a_rule_keep_their_precision():
+    """As float32 numbers .1 was .10000000149, and so was the radius at score 1."""
+    z = torch.tensor([[[1.0, -1.0]]], dtype=torch.float64)
+    result = radius.cascade(Rule([0.1], [[Cond("score", 0)]]), z, 0, scores=True).item()
+    assert 0.1 * (1 - 1e-12) < result <= 0.1
+
+
+def test_a_probability_of_zero_leaves_the_others_their_slack():
+    """The rounding of finite scores was forgotten where one was infinite."""
+    exact = rsbounds.oracle.ndtri(0.6) - rsbounds.oracle.ndtri(0.3)
+    for last in (1e-300, 0.0):
+        p = torch.tensor([[[0.6, 0.3, last]]], dtype=torch.float64)
+        result = radius.cascade(Rule([0.5], [[Cond("margin", 0)]]), p, 0).item()
+        assert exact * 0.5 / 2 - result > 3e-15

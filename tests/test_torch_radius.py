@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
 
 import rsbounds
+from rsbounds import oracle
 from rsbounds.torch import radius
 from rsbounds.torch.radius._slopes import _score_slope, bessel_defect
 
@@ -29,61 +32,46 @@ def differences(f: Callable[[float], Any], x: float) -> float:
     return (8 * (c - b) - (d - a)) / (12 * h)
 
 
-def check_slopes(f: Radius, library: Callable[..., Any], point: dict[str, float]) -> None:
+def check_slopes(f: Radius, library: Callable[..., Any], point: dict[str, float], **known) -> None:
     """f's gradient against differences of the library's radius, each in units of R/x."""
     given = dict(zip(point, double(*point.values()), strict=True))
-    r = f(**given)
-    assert r.item() == pytest.approx(float(library(**point)), rel=1e-15)
+    r = f(**given, **known)
+    assert r.item() == pytest.approx(float(library(**point, **known)), rel=1e-15)
     assert 0 < r.item() < math.inf
     r.backward()
     for name, x in point.items():
-        slope = differences(lambda v, name=name: library(**{**point, name: v}), x)
-        found = given[name].grad.item() * x / r.item()
-        assert found == pytest.approx(slope * x / r.item(), rel=2e-7, abs=2e-9), name
+        slope = differences(lambda v, name=name: library(**{**point, name: v}, **known), x)
+        result = given[name].grad.item() * x / r.item()
+        assert result == pytest.approx(slope * x / r.item(), rel=2e-7, abs=2e-9), name
 
 
-# normal scores, sigma, rate, dimension: tiny and huge radii, rates that hardly matter and rates
-# that rule certification out
-MAGNITUDES = [
-    (z, sigma, rate / sigma, dim)
-    for z in (1e-3, 0.5, 2.3, 6.0, 30.0)
-    for sigma in (0.25, 1e4)
-    for rate in (1e-9, 1e-4, 0.01, 0.3)
-    for dim in (1, 2, 3, 784, 150528)
-]
+semielastic = partial(check_slopes, radius.semielastic, rsbounds.semielastic.radius)
+lipschitz = partial(check_slopes, radius.lipschitz, rsbounds.lipschitz.radius)
+DIMS = pytest.mark.parametrize("dim", [1, 3, 784, 150528])
 
 
-@pytest.mark.parametrize(("z", "sigma", "rate", "dim"), MAGNITUDES)
-def test_semielastic_slopes(z, sigma, rate, dim):
-    def f(p_a: Any, sigma: Any, rate: Any) -> torch.Tensor:
-        return radius.semielastic(p_a, sigma, rate, dim, scores=True)
+@DIMS
+@pytest.mark.parametrize("sigma", [0.25, 1e4])
+def test_semielastic_slopes(sigma, dim):
+    """Tiny and huge radii, rates that hardly matter and rates that rule certification out."""
+    for z in (1e-3, 0.5, 2.3, 6.0, 30.0):
+        for rate in (1e-9, 1e-4, 0.01, 0.3):
+            point = {"p_a": z, "sigma": sigma, "rate": rate / sigma}
+            semielastic(point, dim=dim, scores=True)
 
-    def library(p_a: Any, sigma: Any, rate: Any) -> Any:
-        return rsbounds.semielastic.radius(p_a, sigma, rate, dim, scores=True)
 
-    check_slopes(f, library, {"p_a": z, "sigma": sigma, "rate": rate})
-
-
-@pytest.mark.parametrize("dim", [1, 3, 784, 150528])
+@DIMS
 @pytest.mark.parametrize(("p_a", "p_b"), [(0.4, 0.3), (0.9, 0.01), (0.99, 1e-9), (0.5001, 0.4)])
 def test_semielastic_slopes_with_a_runner_up(p_a, p_b, dim):
-    def f(**point: Any) -> torch.Tensor:
-        return radius.semielastic(dim=dim, **point)
-
-    def library(**point: Any) -> Any:
-        return rsbounds.semielastic.radius(dim=dim, **point)
-
     # near 1 differences over 3e-3 p_a tell little: there of scores alone
     point = {"p_a": p_a, "p_b": p_b, "sigma": 0.5, "rate": 0.02}
     if p_a < 0.8:
-        check_slopes(f, library, point)
+        semielastic(point, dim=dim)
     scores = {name: float(rsbounds.special.ndtri(point[name])) for name in ("p_a", "p_b")}
-    check_slopes(
-        lambda **x: f(**x, scores=True), lambda **x: library(**x, scores=True), {**point, **scores}
-    )
+    semielastic({**point, **scores}, dim=dim, scores=True)
 
 
-@pytest.mark.parametrize("dim", [1, 3, 784, 150528])
+@DIMS
 @pytest.mark.parametrize(
     ("z", "sigma", "lip", "floor"),
     [
@@ -96,13 +84,8 @@ def test_semielastic_slopes_with_a_runner_up(p_a, p_b, dim):
     ],
 )
 def test_lipschitz_slopes(z, sigma, lip, floor, dim):
-    def f(**point: Any) -> torch.Tensor:
-        return radius.lipschitz(**point, dim=dim, scores=True)
-
-    def library(**point: Any) -> Any:
-        return rsbounds.lipschitz.radius(**point, dim=dim, scores=True)
-
-    check_slopes(f, library, {"p_a": z, "sigma": sigma, "lip": lip, "sigma_min": floor})
+    point = {"p_a": z, "sigma": sigma, "lip": lip, "sigma_min": floor}
+    lipschitz(point, dim=dim, scores=True)
 
 
 @pytest.mark.parametrize(("z", "lip", "floor", "dim"), [(0.8, 1.0, 0.5, 1), (3.0, 0.2, 0.5, 3)])
@@ -113,14 +96,32 @@ def test_the_floor_has_a_slope_where_it_holds_sigma(z, lip, floor, dim):
     assert low < 0.99 * high
     assert 1 - lip * low < 0.99 * floor
 
-    def f(**point: Any) -> torch.Tensor:
-        return radius.lipschitz(**point, dim=dim, scores=True)
-
-    check_slopes(f, lambda **x: rsbounds.lipschitz.radius(**x, dim=dim, scores=True), point)
+    lipschitz(point, dim=dim, scores=True)
     at, constant = double(floor, lip)
-    f(**point | {"sigma_min": at, "lip": constant}).backward()
+    moved = point | {"sigma_min": at, "lip": constant}
+    radius.lipschitz(**moved, dim=dim, scores=True).backward()
     assert at.grad > 0
     assert constant.grad == 0
+
+
+@pytest.mark.parametrize(("dim", "p_b"), [(2, 1.8e-33), (3, 1e-40), (1, 1e-20), (10, 1e-100)])
+def test_slopes_where_the_ball_of_the_runner_up_is_tiny(dim, p_b):
+    """Its radius was the difference of two numbers alike to all digits: 16.01 in place of 17.10."""
+
+    point = {"p_a": 0.977, "sigma": 1.0, "sigma_min": 0.22, "p_b": p_b}
+    given = dict(zip(point, double(*point.values()), strict=True))
+    radius.lipschitz(**given, lip=0.3, dim=dim).backward()
+    for name, x in point.items():
+        scale = 1 - x if name == "p_a" else x
+
+        def at(t: float, name: str = name, x: float = x, scale: float = scale) -> Any:
+            return rsbounds.lipschitz.radius(
+                **{**point, name: x + (t - 1) * scale}, lip=0.3, dim=dim
+            )
+
+        assert given[name].grad.item() * scale == pytest.approx(differences(at, 1.0), rel=1e-8), (
+            name
+        )
 
 
 def test_gradcheck():
@@ -128,17 +129,16 @@ def test_gradcheck():
     z = torch.tensor([0.3, 1.0, 2.5], dtype=torch.float64, requires_grad=True)
     sigma = torch.tensor([[0.5], [1.5]], dtype=torch.float64, requires_grad=True)
     rate, lip, floor, z_b = double(0.05, 0.1, 0.4, -0.4)
-    # radii carry 12 digits, so differences over 1e-4 carry 8
-    known: dict[str, Any] = {"eps": 1e-4, "atol": 1e-6, "rtol": 1e-5}
 
-    def semielastic(z: Any, sigma: Any, rate: Any, z_b: Any) -> torch.Tensor:
-        return radius.semielastic(z, sigma, rate, 784, z_b, scores=True)
+    def of_rate(z: Any, sigma: Any, rate: Any, z_b: Any) -> torch.Tensor:
+        return radius.semielastic(z, sigma, rate, 784, p_b=z_b, scores=True)
 
-    def lipschitz(z: Any, sigma: Any, lip: Any, floor: Any) -> torch.Tensor:
+    def of_lip(z: Any, sigma: Any, lip: Any, floor: Any) -> torch.Tensor:
         return radius.lipschitz(z, sigma, lip=lip, sigma_min=floor, dim=3, scores=True)
 
-    assert gradcheck(semielastic, (z, sigma, rate, z_b), **known)
-    assert gradcheck(lipschitz, (z, sigma, lip, floor), **known)
+    for f, given in ((of_rate, (z, sigma, rate, z_b)), (of_lip, (z, sigma, lip, floor))):
+        # radii carry 12 digits, so differences over 1e-4 carry 8
+        assert gradcheck(f, given, eps=1e-4, atol=1e-6, rtol=1e-5)
 
 
 def test_first_order_only_where_the_second_is_not_known():
@@ -156,9 +156,10 @@ def test_closed_forms_to_second_order():
     p, p_b, sigma = double(0.9, 0.05, 0.5)
     levels = torch.tensor([0.5, 0.3, 1.1], dtype=torch.float64, requires_grad=True)
     for check in (gradcheck, gradgradcheck):
-        assert check(radius.gaussian, (p, sigma, p_b))
+        assert check(lambda p, sigma, b: radius.gaussian(p, sigma, p_b=b), (p, sigma, p_b))
         for norm in (1, 2, 3, math.inf):
-            assert check(lambda *x, norm=norm: radius.anisotropic(*x, norm=norm), (p, levels, p_b))
+            at = partial(radius.anisotropic, norm=norm)
+            assert check(lambda p, levels, b, at=at: at(p, levels, p_b=b), (p, levels, p_b))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -169,15 +170,12 @@ def test_values_are_lower_bounds_of_the_library_s(dtype):
     sigma = (4 * torch.rand(200, generator=generator, dtype=dtype)).exp()
     levels = (2 * torch.randn(200, 5, generator=generator, dtype=dtype)).exp()
     a, b, s, axes = (x.double().numpy() for x in (p, p_b, sigma, levels))
-    pairs = [
-        (radius.gaussian(p, sigma), rsbounds.gaussian.radius(a, s)),
-        (radius.gaussian(p, sigma, p_b), rsbounds.gaussian.radius(a, s, b)),
-        (radius.semielastic(p, sigma, 1e-3, 9, p_b), rsbounds.semielastic.radius(a, s, 1e-3, 9, b)),
-    ]
-    for norm in (2.0, 5.0, math.inf):
-        mine = radius.anisotropic(p, levels, p_b, norm=norm)
-        pairs.append((mine, rsbounds.anisotropic.radius(a, axes, b, norm=norm)))
-    for mine, theirs in pairs:
+    calls = [("gaussian", (s,), {}), ("semielastic", (s, 1e-3, 9), {})]
+    calls += [("anisotropic", (axes,), {"norm": norm}) for norm in (2.0, 5.0, math.inf)]
+    for name, (level, *rest), options in calls:
+        known = levels if level is axes else sigma
+        mine = getattr(radius, name)(p, known, *rest, p_b=p_b, **options)
+        theirs = getattr(rsbounds, name).radius(a, level, *rest, p_b=b, **options)
         assert mine.dtype == dtype
         # the library's own rounding takes 1e-11 of the radius; never more than that above it
         assert np.all(mine.double().numpy() <= theirs * (1 + 1e-11))
@@ -186,8 +184,6 @@ def test_values_are_lower_bounds_of_the_library_s(dtype):
 
 
 def test_gaussian_is_below_the_truth():
-    from rsbounds import oracle
-
     z = np.concatenate([np.linspace(1e-9, 38, 40), [1e3, 1e100]])
     for score in z:
         truth = oracle.gaussian_radius(float(score), 0.7)
@@ -208,6 +204,9 @@ def test_no_radius_no_slope():
     (one,) = torch.autograd.grad(radius.gaussian(p, sigma), p)
     assert one == 0
     assert radius.gaussian(torch.tensor(math.nan), 1.0).isnan()
+    z = torch.tensor([50.0, 1e4], dtype=torch.float64, requires_grad=True)
+    radius.semielastic(z, 0.5, 1e-6, 784, scores=True).sum().backward()  # no probability has these
+    assert torch.all((z.grad > 0.49) & (z.grad <= 0.5 + 1e-9))
     # rates of 0 and levels at the floor: Cohen
     r = radius.semielastic(0.99, sigma, double(0.0)[0], 784)
     (by_sigma,) = torch.autograd.grad(r, sigma)
@@ -225,31 +224,22 @@ def test_a_level_below_its_floor_by_a_rounding():
         radius.lipschitz(2.0, 0.449, lip=0.01, sigma_min=0.45, dim=784, scores=True)
 
 
-def test_scores_that_no_probability_has():
-    z = torch.tensor([50.0, 1e4], dtype=torch.float64, requires_grad=True)
-    radius.semielastic(z, 0.5, 1e-6, 784, scores=True).sum().backward()
-    assert torch.all((z.grad > 0.49) & (z.grad <= 0.5 + 1e-9))
-
-
 def test_refusals():
-    p = torch.tensor([0.5, 1.5])
-    with pytest.raises(ValueError, match=r"p_a must be in \[0, 1\]; got 1 of 2 .* first 1.5"):
-        radius.gaussian(p, 1.0)
-    with pytest.raises(ValueError, match="p_a must be in"):
-        radius.semielastic(p, 1.0, 0.1, 784)
-    with pytest.raises(ValueError, match=r"sigma must be in \(0, inf\)"):
-        radius.gaussian(0.9, torch.tensor(0.0))
-    with pytest.raises(ValueError, match=r"shapes must broadcast together; got p_a \(2,\), sigma"):
-        radius.semielastic(torch.ones(2), torch.ones(3), 0.1, 784)
-    with pytest.raises(ValueError, match="sigma must have the axes last"):
-        radius.anisotropic(0.9, torch.tensor(1.0))
-    with pytest.raises(ValueError, match="dim must be in"):
-        radius.semielastic(0.9, torch.tensor(1.0), 0.1, 0.5)
+    p, of = torch.tensor([0.5, 1.5]), radius.semielastic
+    for call, message in (
+        (lambda: radius.gaussian(p, 1.0), r"p_a must be in \[0, 1\]; got 1 of 2 .* first 1.5"),
+        (lambda: of(p, 1.0, 0.1, 784), "p_a must be in"),
+        (lambda: radius.gaussian(0.9, torch.tensor(0.0)), r"sigma must be in \(0, inf\)"),
+        (lambda: of(torch.ones(2), torch.ones(3), 0.1, 784), r"broadcast together; got p_a \(2,\)"),
+        (lambda: radius.anisotropic(0.9, torch.tensor(1.0)), "sigma must have the axes last"),
+        (lambda: of(0.9, torch.tensor(1.0), 0.1, 0.5), "dim must be in"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 @pytest.mark.parametrize("order", [-0.5, 0.0, 0.5, 20.0, 391.0, 75263.0])
 def test_bessel_against_mpmath(order):
-    mpmath = pytest.importorskip("mpmath")
     for t in (1e-30, 1e-3, 0.5, 30.0, 61.0, 1e3, 1e9):
         with mpmath.workdps(40):
             low, high = mpmath.besseli(order, t), mpmath.besseli(order + 1, t)
@@ -258,13 +248,10 @@ def test_bessel_against_mpmath(order):
         assert abs(found - defect) <= 2e-15
 
 
-@pytest.mark.parametrize("dim", [1.0, 3.0, 50.0, 784.0])
-@pytest.mark.parametrize("z", [-1e4, -300.0, -3.0, 1e-3, 30.0, 1e4])
+@pytest.mark.parametrize("dim", [1.0, 3.0, 784.0])
+@pytest.mark.parametrize("z", [-1e4, -3.0, 1e-3, 30.0, 1e4])
 def test_slopes_of_scores_against_densities(z, dim):
     """Quotients of densities down to e^(-5e7), where their exponents in float64 leave 8 digits."""
-    mpmath = pytest.importorskip("mpmath")
-    from rsbounds import oracle
-
     for s in (0.05, 30.0, 1e3, 1e6):
         u = float(rsbounds.special.ball_offset(z, dim, s))
         if not s + u > 0:

@@ -1,19 +1,24 @@
-"""The rounding of a sigma network: bounded for every kind of layer, against exact arithmetic."""
+"""Rounding of levels and means in sound noise: bounded for every layer, against exact numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from exact_layers import numbers, real
+from exact_layers import numbers, real, values
 from mpmath import mp
 from torch import nn
 from torch.nn.utils.parametrizations import spectral_norm
 from torch.nn.utils.parametrize import is_parametrized
 
 from rsbounds.certify import certify
+from rsbounds.oracle import certificates
+from rsbounds.sampling import grid_noise, stream
+from rsbounds.schemes import Generator
 from rsbounds.torch import (
+    CertifiedGenerator,
     Concatenation,
+    FixedNoise,
     GroupSort,
     Residual,
     Scale,
@@ -21,10 +26,9 @@ from rsbounds.torch import (
     Smooth,
     TorchSampler,
 )
-from rsbounds.torch.networks import _rounding, sigma
+from rsbounds.torch.networks._trust import settle
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-# --- networks
 
 
 def dense(*activation: nn.Module) -> nn.Sequential:
@@ -37,27 +41,19 @@ def pictures(*layers: nn.Module, features: int) -> nn.Sequential:
 
 
 def norm(channels: int) -> nn.BatchNorm2d:
-    found = nn.BatchNorm2d(channels)
-    for tensor in (found.running_mean, found.running_var, found.weight, found.bias):
+    layer = nn.BatchNorm2d(channels)
+    for tensor in (layer.running_mean, layer.running_var, layer.weight, layer.bias):
         tensor.data.uniform_(0.5, 3)
-    return found
+    return layer
 
 
-NETWORKS = {
+ELEMENTWISE = [
+    *(nn.ReLU(), nn.ReLU6(), nn.Hardtanh(-0.1, 0.3), nn.LeakyReLU(-1.5), nn.PReLU(), nn.ELU(2.0)),
+    *(nn.Tanh(), nn.Sigmoid(), nn.SiLU(), nn.GELU(), nn.Softplus(beta=2.0), GroupSort()),
+    *(Residual(nn.Sequential(nn.Tanh(), nn.Linear(8, 8))), Scale(-3.0)),
+]
+NETWORKS = {type(layer).__name__: lambda layer=layer: dense(layer) for layer in ELEMENTWISE} | {
     "linear": dense,
-    "relu": lambda: dense(nn.ReLU()),
-    "relu6": lambda: dense(nn.ReLU6()),
-    "hardtanh": lambda: dense(nn.Hardtanh(-0.1, 0.3)),
-    "leaky": lambda: dense(nn.LeakyReLU(-1.5)),
-    "prelu": lambda: dense(nn.PReLU()),
-    "elu": lambda: dense(nn.ELU(2.0)),
-    "tanh": lambda: dense(nn.Tanh()),
-    "sigmoid": lambda: dense(nn.Sigmoid()),
-    "silu": lambda: dense(nn.SiLU()),
-    "gelu": lambda: dense(nn.GELU()),
-    "softplus": lambda: dense(nn.Softplus(beta=2.0)),
-    "sort": lambda: dense(GroupSort()),
-    "scale": lambda: dense(Scale(-3.0), Scale(0.1)),
     "spectral": lambda: nn.Sequential(nn.Flatten(), spectral_norm(nn.Linear(9, 1))),
     "convolution": lambda: pictures(nn.Conv2d(1, 3, 2), nn.ReLU(), features=12),
     "padded": lambda: pictures(nn.Conv2d(1, 2, 3, padding=1), features=18),
@@ -66,28 +62,26 @@ NETWORKS = {
     "constant pad": lambda: pictures(nn.ConstantPad2d(1, -4.0), features=25),
     "average": lambda: pictures(nn.ConstantPad2d(1, 1.0), nn.AvgPool2d(5), features=1),
     "maximum": lambda: pictures(nn.Conv2d(1, 4, 2), nn.MaxPool2d(2), features=4),
-    "residual": lambda: dense(Residual(nn.Sequential(nn.Tanh(), nn.Linear(8, 8)))),
     "branches": lambda: nn.Sequential(
         nn.Flatten(), Concatenation(nn.Linear(9, 3), nn.Linear(9, 2)), nn.Linear(5, 1)
     ),
 }
 
 
-def network(kind: str, floor: float = 0.25) -> SigmaNetwork:
+def network(kind: str) -> SigmaNetwork:
     torch.manual_seed(len(kind))
-    h = NETWORKS[kind]().eval()
-    found = SigmaNetwork(h, floor).frozen()
-    _rounding.settle(found)
-    last = [m for m in found.h.modules() if isinstance(m, nn.Linear)][-1]
+    net = SigmaNetwork(NETWORKS[kind]().eval(), 0.25).frozen()
+    settle(net)
+    last = [m for m in net.h.modules() if isinstance(m, nn.Linear)][-1]
     last.bias.data.fill_(3.0)  # away from the floor, where errors can't be seen
-    return found
+    return net
 
 
 def error(net, whole, level=None):
     """Of the computed level, or of one given, at a point of the grid."""
     x = numbers(lambda v: mp.mpf(int(v)) / 255)(whole)
     truth = max(real(net.h, x).item(), mp.zero) + mp.mpf(net.sigma_min)
-    computed = sigma._level(net, whole / 255) if level is None else level
+    computed = net.level_at(whole / 255) if level is None else level
     return abs(mp.mpf(computed) - truth)
 
 
@@ -127,7 +121,7 @@ def test_bound_covers_sums_in_any_order():
     assert 1e-11 < lost < net.rounding() < 5e-9
 
 
-@pytest.mark.parametrize("kind", ["spectral", "convolution", "residual"])
+@pytest.mark.parametrize("kind", ["spectral", "convolution", "Residual"])
 def test_levels_of_a_sound_scheme_do_not_depend_on_what_is_evaluated_beside_them(kind):
     net = network(kind)
     scheme = net.scheme(9, sound=True)
@@ -140,25 +134,16 @@ def test_levels_of_a_sound_scheme_do_not_depend_on_what_is_evaluated_beside_them
     assert scheme.sigma(single) == scheme.sigma(torch.from_numpy(single)) == alone[0]
 
 
-def test_parametrised_weights_become_numbers_in_the_schemes_copy_alone():
+def test_a_sound_scheme_loses_little_and_leaves_the_network():
     net = SigmaNetwork(nn.Sequential(nn.Flatten(), spectral_norm(nn.Linear(9, 1))), 0.25)
-    scheme = net.scheme(9, sound=True)
-    kept = scheme.sigma.args[0].args[0]
-    assert not is_parametrized(kept.h[1])
-    assert is_parametrized(net.h[1])
-    net.eval()  # the copy shares its class with the original, which must go on to work
-    x = torch.rand(2, 9)
-    assert torch.allclose(kept(x.double()).float(), net(x))
-    assert 1 <= scheme.parameters["lip"] < 1.1
-
-
-def test_a_sound_scheme_loses_little():
-    net = network("relu")
     sound, plain = net.scheme(9, sound=True), net.scheme(9)
     assert 0 < sound.parameters["slack"] < 1e-11
     assert sound.parameters.keys() - plain.parameters.keys() == {"slack"}
-    ratio = sound.radius(2.0, 3.0) / plain.radius(2.0, 3.0)
-    assert 1 - 1e-9 < ratio <= 1 + 1e-11
+    assert 1 - 1e-9 < sound.radius(2.0, 3.0) / plain.radius(2.0, 3.0) <= 1 + 1e-11
+    # parametrised weights become numbers in the copy alone, which shares its class with the network
+    x = torch.rand(1, 9)
+    assert is_parametrized(net.eval().h[1])
+    assert net(x).item() == pytest.approx(net.frozen().level_at(x[0]), rel=1e-5)
 
 
 class Own(nn.Module):
@@ -169,52 +154,137 @@ class Own(nn.Module):
         return 1.0
 
 
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        (nn.AdaptiveAvgPool2d(1), "the rounding of the module AdaptiveAvgPool2d"),
-        (Own(), "the rounding of the module Own"),
-        (nn.LayerNorm(3), "no proven Lipschitz bound"),
-    ],
-)
-def test_layers_without_a_bound_are_refused(part, said):
-    net = SigmaNetwork(pictures(part, features=9 if not isinstance(part, nn.AdaptiveAvgPool2d)
-                                else 1).eval(), 0.25)  # fmt: skip
-    with pytest.raises(ValueError, match=said):
-        net.scheme(9, sound=True)
-
-
-def test_a_bound_beyond_a_quarter_of_the_floor_is_refused():
+def test_what_has_no_bound_is_refused():
+    for part, features, message in (
+        (nn.AdaptiveAvgPool2d(1), 1, "the rounding of the module AdaptiveAvgPool2d"),
+        (Own(), 9, "the rounding of the module Own"),
+        (nn.LayerNorm(3), 9, "no proven Lipschitz bound"),
+    ):
+        net = SigmaNetwork(pictures(part, features=features).eval(), 0.25)
+        with pytest.raises(ValueError, match=message):
+            net.scheme(9, sound=True)
+    # a bound beyond a quarter of the floor
     net = SigmaNetwork(nn.Sequential(nn.Flatten(), Scale(1e4), nn.Linear(9, 1)).eval(), 1e-12)
     with pytest.raises(ValueError, match="rounding"):
         net.scheme(9, sound=True)
 
 
-# --- what draws
+# what draws
 
 
 def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
     """The tables are made for the float64 number itself, whatever float32 makes of it."""
-    from rsbounds.sampling import grid_noise
-
     asked, tables = [], grid_noise.tables
     monkeypatch.setattr(grid_noise, "tables", lambda level: asked.append(level) or tables(level))
-    net = network("relu")
+    net = network("ReLU")
+    net.h[-1].bias.data.fill_(0.4)
     scheme = net.scheme(9, sound=True)
     model = nn.Sequential(nn.Flatten(), nn.Linear(9, 2))
-    sampler = TorchSampler(model, sound_noise=True)
     x = torch.tensor(np.random.default_rng(5).integers(0, 256, (1, 3, 3)) / 255).float()
-    found = certify(sampler, x, scheme, n0=10, n=100)
-    assert set(asked) == {found.sigma}
-    assert float(np.float32(found.sigma)) != found.sigma
-
-
-def test_smooth_in_sound_noise_wants_a_sound_scheme():
-    net = network("relu")
-    model = nn.Sequential(nn.Flatten(), nn.Linear(9, 2))
-    x = torch.zeros(1, 3, 3)
+    result = certify(TorchSampler(model, sound_noise=True), x, scheme, n0=10, n=100)
+    assert set(asked) == {result.sigma}
+    assert float(np.float32(result.sigma)) != result.sigma
     with pytest.raises(ValueError, match="sound=True; got one of method 'lipschitz' without"):
         Smooth(model, 2, net.scheme(9), sound_noise=True).certify(x, 10, 100, 0.01, 100)
-    scheme = net.scheme(9, sound=True)
     one, many = (Smooth(model, 2, scheme, sound_noise=True) for _ in range(2))
     assert one.certificate(x, 10, 900, 0.01, 1) == many.certificate(x, 10, 900, 0.01, 1000)
+
+
+# a mean and a level on every axis
+
+
+def in_sound_noise(noise, model, x, **known):
+    """The certificate at x for two batches: the same, from inputs on the grid; and without."""
+    seen = []
+    handle = model.register_forward_pre_hook(lambda _, args: seen.append(255 * args[0].clone()))
+    scheme = noise.scheme(sound=True)
+    one, many = (
+        certify(noise.sampler(model, sound_noise=True, batch=batch), x, scheme, **known)
+        for batch in (17, 10_000)
+    )
+    assert one == many
+    inputs = torch.cat(seen)
+    assert (inputs - inputs.round()).abs().max() < 1e-2
+    handle.remove()
+    assert Smooth(model, 2, noise, sound_noise=True).predict(x, 3000, 0.01, 999) == one.predict
+    plain = certify(noise.sampler(model), x, noise.scheme(), **known)
+    assert abs(plain.counts[0] - one.counts[0]) < 6 * (2 * known["n"] / 4) ** 0.5
+    return one
+
+
+def test_fixed_noise_of_a_shape_in_sound_noise():
+    model = nn.Linear(2, 2, bias=False)
+    model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
+    noise = FixedNoise(torch.tensor([0.1, 0.0]), torch.tensor([0.25, 1.0]))
+    x = torch.tensor([102.0, 0.0]) / 255
+    result = in_sound_noise(noise, model, x, n0=100, n=20_000, alpha=0.001)
+    # the axis that counts has level .25 and mean .1: the truth is .5 up to half a step of 1/255
+    assert result.predict == 0
+    assert 0.46 < result.radius < 0.5 + 0.5 / 255
+    sampler = noise.sampler(model, sound_noise=True)
+    far = FixedNoise(torch.tensor([1e8, 0.0]), torch.ones(2)).sampler(model, sound_noise=True)
+    for draw, at, message in (
+        (sampler, x + 1e-3, "grid of 1/255"),
+        (sampler, torch.zeros(3), r"must be of shape \(2,\); got \(3,\)"),
+        (far, x, "mean and level must be below"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            draw(at, 0.5, 10, stream(0, 0, 0))
+
+
+# a mean that follows the input
+
+
+def following() -> CertifiedGenerator:
+    torch.manual_seed(3)
+    mean = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), Scale(0.2))
+    level = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(0.05)), 0.3)
+    level.h[0].bias.data.fill_(2.0)
+    return CertifiedGenerator(mean.eval(), level.eval(), torch.tensor([0.3, 1.0, 1.5, 2.0]))
+
+
+def test_slack_and_shift_bound_the_rounding_of_a_generator():
+    noise = following().noise()
+    kept, scheme = noise._generator, noise.scheme(sound=True)
+    known = scheme.parameters
+    assert 0 < known["slack"] < 1e-12
+    assert 0 < known["shift"] < 1e-12
+    rng = np.random.default_rng(0)
+    worst = 0
+    with mp.workdps(40):
+        for _ in range(60):
+            whole = rng.integers(0, 256, 4)
+            u = numbers(lambda v: mp.mpf(int(v)) / 255)(whole) / values(kept.shape)
+            mean = noise.offset(whole / 255)
+            lost = mp.sqrt(mp.fsum((values(mean) - real(kept.mean, u)) ** 2))
+            assert lost <= known["shift"] / 2
+            level = scheme.sigma(whole / 255)
+            truth = max(real(kept.level.h, u).item(), mp.zero) + mp.mpf(kept.level.sigma_min)
+            assert abs(mp.log(level / truth)) <= known["slack"] / 2
+            worst = max(worst, lost)
+    assert worst > 0
+
+
+def test_shift_takes_from_the_radius_what_the_centres_may_move():
+    noise = following().noise()
+    known = {**noise.scheme(sound=True).parameters, "shift": 1e-3}
+    z, sigma, steps = 2.0, 0.4, 1 + known["mean_lip"]
+    reach = Generator(known).radius(z, sigma)
+    without = Generator({**known, "shift": 0.0}).radius(z, sigma)
+    assert reach == pytest.approx(without - known["inner"] * 1e-3 / steps, rel=1e-9)
+    assert certificates.excess("generator", known, sigma, reach, z) <= 0
+    assert certificates.excess("generator", known, sigma, reach * (1 + 1e-9), z) > 0
+    assert Generator({**known, "shift": 1e6}).radius(z, sigma) == 0
+
+
+def test_a_generator_in_sound_noise():
+    noise, model = following().noise(), nn.Linear(4, 2)
+    model.bias.data[0] = 10.0
+    x = torch.tensor([10.0, 200.0, 0.0, 255.0]) / 255
+    result = in_sound_noise(noise, model, x, n0=50, n=3000, alpha=0.001)
+    assert result.scope == "sigma(x), mu(x) with proven bounds"
+    sampler = noise.sampler(model, sound_noise=True)
+    with pytest.raises(ValueError, match="sound=True; got one of method 'generator' without"):
+        certify(sampler, x, noise.scheme(), n=10)
+    with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+        sampler(2 * x, 0.5, 10, stream(0, 0, 0))

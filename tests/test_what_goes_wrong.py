@@ -1,4 +1,4 @@
-"""What went wrong once with result files and reports: refused, told, or shown as it is."""
+"""What went wrong once with result files and reports: refused, or shown as it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cli_models import MODELS, arguments, models, one_line
 from optional_packages import package
 from result_table import RULE, state
 
-from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
+from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.cli import main
 from rsbounds.results import Manifest, read_rows
 
@@ -55,32 +55,24 @@ def default_changed() -> None:
 
 
 @pytest.mark.parametrize("change", [weights_file_replaced, helper_edited, default_changed])
-@pytest.mark.parametrize("count", [3, 12])
-def test_a_model_that_changed_behind_its_source_is_refused(work, capsys, change, count):
+def test_a_model_that_changed_behind_its_source_is_refused(work, capsys, change):
     np.save("w.npy", np.random.default_rng(0).standard_normal(36))
     Path("helper.py").write_text(HELPER)
     models(LOADS if change is weights_file_replaced else HELPED)
     sys.modules.pop("helper", None)
     assert main(arguments()) == 0
     lines = Path("out.tsv").read_text().splitlines(True)
-    Path("out.tsv").write_text("".join(lines[: 1 + count]))
+    Path("out.tsv").write_text("".join(lines[:4]))
     change()
     for module in ("models", "helper"):
         sys.modules.pop(module, None)
     one_line(capsys, arguments(), "probe.0 was", "--accept-change")
-    assert Path("out.tsv").read_text() == "".join(lines[: 1 + count])
+    assert Path("out.tsv").read_text() == "".join(lines[:4])
     assert main(arguments(accept_change="")) == 0
     history = Manifest.read(Path("out.tsv")).history
-    assert history[0]["rows"] == count
+    assert history[0]["rows"] == 3
     assert any(text.startswith("probe.0 was") for text in history[0]["changes"])
     sys.modules.pop("helper", None)
-
-
-def test_a_comment_in_the_source_is_no_other_model(work):
-    assert main(arguments(max=6)) == 0
-    models(MODELS + "\n# a comment\n")
-    assert main(arguments()) == 0
-    assert len(read_rows(Path("out.tsv"))) == 12
 
 
 def test_what_was_accepted_in_a_shard_is_kept_by_merge(work):
@@ -96,19 +88,14 @@ def test_what_was_accepted_in_a_shard_is_kept_by_merge(work):
 # --- is it all there?
 
 
-def test_status_counts_each_input_of_the_run_once(work, capsys):
-    assert main(arguments()) == 0
+def test_a_report_counts_each_input_of_the_run_once(finished, capsys):
     lines = Path("out.tsv").read_text().splitlines(True)
     Path("out.tsv").write_text("".join([*lines[:-1], lines[1]]))  # twice the first, not the last
-    capsys.readouterr()
-    assert main(["status", "out.tsv"]) == 1
-    assert "11 of 12 rows" in capsys.readouterr().out
+    one_line(capsys, ["report", "out.tsv"], "out.tsv:13: expected each idx once, 0 is on line 2")
     Path("out.tsv").write_text("".join(lines))
     state(data={"skip": 2, "max": -1, "inputs": 6})
-    assert main(["status", "out.tsv", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert (found["rows"], found["of"]) == (6, 6)
-    assert found["files"][0]["foreign"] == [1, 3, 5, 7, 9, 11]
+    assert main(["report", "out.tsv"]) == 0
+    assert "inputs 1, 3, 5, 7, 9 and 1 more do not belong to the run" in capsys.readouterr().out
 
 
 def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
@@ -122,9 +109,8 @@ def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
     assert Manifest.read(Path("all.tsv")).corrupt() == {2, 5}
     capsys.readouterr()
-    for command in ("status", "report"):
-        assert main([command, "all.tsv"]) == 0
-        assert "2 inputs left out: they can't be decoded" in capsys.readouterr().out
+    assert main(["report", "all.tsv"]) == 0
+    assert "2 inputs left out: they can't be decoded" in capsys.readouterr().out
     assert main(["verify", "all.tsv", "--data", "data.npz"]) == 0
 
 
@@ -146,17 +132,15 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("command", ["status", "report", "verify", "recertify", "merge", "certify"])
 @pytest.mark.parametrize("case", DAMAGED)
-def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys, command, case):
+def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys, case):
     entries, said = DAMAGED[case]
     state(**entries)
-    argv = {
-        "merge": ["merge", "all.tsv", "out.tsv"],
-        "recertify": ["recertify", "out.tsv", "--out", "new.tsv"],
-        "certify": arguments(),
-    }.get(command, [command, "out.tsv"])
-    one_line(capsys, argv, "out.tsv", said)
+    for argv in (
+        *(["report", "out.tsv"], ["verify", "out.tsv"], ["merge", "all.tsv", "out.tsv"]),
+        *(["recertify", "out.tsv", "--out", "new.tsv"], arguments()),
+    ):
+        one_line(capsys, argv, "out.tsv", said)
 
 
 @pytest.mark.parametrize("change", ["inputs", "labels"])
@@ -178,10 +162,11 @@ def test_a_rule_is_fitted_to_one_data_set(work, capsys, change):
 def test_a_rule_takes_runs_of_numbers_of_samples_fixed_in_advance(work, capsys, command):
     Path("rule.json").write_text(json.dumps(RULE))
     assert main(arguments(out="a.tsv")) == 0
-    assert main(arguments(out="b.tsv", sigma=0.5, target_radius=0.1)) == 0
+    assert main(arguments(sigma=0.5)) == 0
+    state(target_radius=0.1, bound="anytime")
     rule_option = ["--rule", "rule.json"] if command == "recertify" else []
-    argv = [command, "a.tsv", "b.tsv", "--out", "new.tsv", *rule_option]
-    one_line(capsys, argv, "b.tsv was sampled until a target radius was decided")
+    argv = [command, "a.tsv", "out.tsv", "--out", "new.tsv", *rule_option]
+    one_line(capsys, argv, "out.tsv was sampled until a target radius was decided")
     assert not Path("new.tsv").exists()
 
 
@@ -194,7 +179,7 @@ def test_a_run_without_its_level_is_one_line(finished, capsys, command, paramete
     state(parameters=parameters)
     rule_option = ["--rule", "rule.json"] if command == "recertify" else []
     argv = [command, "out.tsv", "--out", "new.tsv", *rule_option]
-    one_line(capsys, argv, "parameters.sigma must be")
+    one_line(capsys, argv, "parameters.sigma ")
 
 
 @pytest.mark.parametrize("depth", [100, 300, 900, 10**5])
@@ -203,9 +188,8 @@ def test_a_deeply_nested_manifest_is_no_traceback(work, capsys, depth):
     place = Path("out.tsv.manifest.json")
     nested = '{"a": ' * depth + "1" + "}" * depth
     place.write_text(place.read_text().replace('"model": {', f'"model": {{"deep": {nested}, ', 1))
-    for argv in (["status", "out.tsv"], ["report", "out.tsv"], ["merge", "all.tsv", "out.tsv"]):
-        Path("all.tsv").unlink(missing_ok=True)
-        assert main(argv) in (0, 2)
+    assert main(["report", "out.tsv"]) in (0, 2)
+    assert main(["merge", "all.tsv", "out.tsv"]) in (0, 2)
     one_line(capsys, arguments(max=1), "out.tsv")
 
 
@@ -223,15 +207,6 @@ def network():
     layers = torch.nn.Flatten(), torch.nn.Linear(36, 1), Scale(0.01)
     return SigmaNetwork(torch.nn.Sequential(*layers), 0.25)
 """
-
-
-def test_a_constant_that_was_typed_is_asserted_and_not_proven(work):
-    models(MODELS + LEVELS)
-    lipschitz = {"method": "lipschitz", "sigma": None, "sigma_function": "models:level"}
-    assert main(arguments(**lipschitz, lip=0.01, sigma_min=0.25, max=2)) == 0
-    assert {row.scope for row in read_rows(Path("out.tsv"))} == {ASSERTED_ENVELOPE}
-    assert "asserted" in Manifest.read(Path("out.tsv")).scope
-    assert main(["verify", "out.tsv"]) == 0
 
 
 def test_a_network_that_proves_its_constant_takes_no_other(work, capsys):

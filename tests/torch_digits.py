@@ -36,7 +36,7 @@ def noisy_loss(model: nn.Module, sigma: float = SIGMA):
 @cache
 def model() -> nn.Module:
     net = network()
-    fit(net, noisy_loss(net), digits()[:2], epochs=8, rate=1e-2)
+    fit(net, noisy_loss(net), digits()[:2], epochs=4, rate=1e-2)
     return net
 
 

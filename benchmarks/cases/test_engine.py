@@ -118,7 +118,7 @@ class Cast(nn.Module):
 @pytest.mark.benchmark(group="noise for 334 inputs, d = 784")
 @pytest.mark.parametrize("sound", [False, True], ids=["float", "sound"])
 def test_noise(benchmark, sound):
-    from rsbounds.torch import draw
+    from rsbounds.sampling import torch_noise as draw
 
     x = torch.arange(784) % 256 / 255
     torch.set_num_threads(1)

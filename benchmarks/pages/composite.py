@@ -26,7 +26,6 @@ from rsbounds.composite import Cond, Rule
 ALPHA = 0.001
 GATES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 SWEPT = (0.25, 0.35, 0.5)
-JOINT = 50  # images
 UNION = "union of the constants"
 HEAD = """# Bounds and decision lists from the same counts
 
@@ -130,16 +129,6 @@ class Bench:
         """The constant at the level of a rule's first item."""
         return self.constants[rule.items[0][0].stage]
 
-    def joint(self) -> str:
-        part = Case(*(v[:JOINT] for v in vars(self.case).values()))
-        bench = Bench(part)
-        pair, joint = bench.constants[1], bench.constant("", 1, bound="joint")
-        return (
-            f"The joint limit at sigma 1, on the first {JOINT} images alone: ACR {joint.acr:.3f} "
-            f"against {pair.acr:.3f} for the pair of bounds, accuracy {joint.accuracy(0):.3f} "
-            f"against {pair.accuracy(0):.3f}."
-        )
-
 
 def told(rule: Rule) -> str:
     """A rule in words."""
@@ -192,7 +181,7 @@ def section(case: Case) -> str:
     curve = [f"{max(r.accuracy(x) for r in bench.constants):.3f}" for x in RADII]
     body = [row.cells() for row in [*rows, *(row for _, row in fitted)]]
     main = ["certificate", *(f"> {r:g}" for r in RADII), "ACR", "samples"]
-    parts = [_table([main, *body, [UNION, *curve, "", ""]]), bench.joint()]
+    parts = [_table([main, *body, [UNION, *curve, "", ""]])]
     lists = [(row, bench.first(rule)) for rule, row in fitted if len(rule.items) > 1]
     for rule, row in fitted:
         if len(rule.items) == 1:

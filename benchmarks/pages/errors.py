@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from machine import machine
 from mpmath import mp
 from numpy.typing import NDArray
 
 from rsbounds import oracle, special
-from rsbounds.bench import machine
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "promised-accuracy.md"
 Array = NDArray[np.float64]

@@ -37,12 +37,13 @@ from imagenet_case import (
     sigma_network,
 )
 from imagenet_text import COLUMNS, HEAD, TAIL
+from machine import machine
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
+from theorem_3 import theorem_3 as paper
 
 import rsbounds
 from rsbounds import confidence, envelope, gaussian, semielastic
-from rsbounds.bench import machine
 from rsbounds.results import Row, read_rows
 
 P_MIN = 1e-6
@@ -115,7 +116,7 @@ def allowance(method: str, found: Results) -> float:
 
 def theorem_3(found: Results) -> Floats:
     """[B] Theorem 3 on the same counts, with the scores of Remark 2."""
-    radius = sigma_network().scheme(DIM, method="paper", p_min=P_MIN, classes=1000).radius
+    radius = paper(sigma_network().lip, FLOOR, DIM, P_MIN, 1000)
     return np.array([radius(z, s) if z > 0 else 0.0
                      for z, s in zip(found.score, found.sigma, strict=True)])  # fmt: skip
 

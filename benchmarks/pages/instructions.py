@@ -12,8 +12,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from machine import machine
+
 import rsbounds_ext
-from rsbounds.bench import machine
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "instructions.md"
 PROGRAM = """

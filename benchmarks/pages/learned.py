@@ -51,12 +51,13 @@ from learned_rows import (
     table,
 )
 from learned_text import HEAD, LISTS, PRICES, TAIL
+from machine import machine
 from torch import nn
 
 import rsbounds
 from rsbounds import datasets, schemes
 from rsbounds import torch as rst
-from rsbounds.bench import machine
+from rsbounds.certify import Memory, instance_sigma
 from rsbounds.composite import Rule
 from rsbounds.schemes import Scheme
 
@@ -155,13 +156,13 @@ def for_each_image(bench: Bench, net: nn.Module) -> str:
 
     def ascent(u: Tensor, index: int) -> Any:
         known: Any = {"steps": 50, "samples": 16, "rate": 1e-2, "seed": index}
-        return sampler, rst.this_input(rst.data_dependent_sigma(net, u, SIGMA, **known))
+        return sampler, schemes.this_input(rst.data_dependent_sigma(net, u, SIGMA, **known))
 
     def search(u: Tensor, index: int) -> Any:
-        return sampler, rst.this_input(rst.instance_sigma(sampler, u, LEVELS, n=200, index=index))
+        return sampler, schemes.this_input(instance_sigma(sampler, u, LEVELS, n=200, index=index))
 
     row = each(bench, "level by ascent", ascent)
-    memory = rst.Memory()
+    memory = Memory()
     held = bench.data.held.u.numpy()
     kept = [memory.correct(u, c) for u, c in zip(held, row.found, strict=True)]
     bench.add("level by ascent, with memory", kept, row.samples, row.seconds)

@@ -207,7 +207,7 @@ def gate(data: Data, net: nn.Module, sigma: float, how: str) -> nn.Module:
     if how == "soft labels":
         labels, found = training.soft_labels(y, CLASSES, hard), network()
     else:
-        labels, found = training.reject_labels(y, CLASSES, hard), network(classes=CLASSES + 1)
+        labels, found = torch.where(hard, CLASSES, y), network(classes=CLASSES + 1)
     fit(found, lambda u, y: gaussian(found, u, y, sigma), u, labels, epochs=2 * data.epochs)
     return found
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from learned_case import ANCHORS, COMPONENTS, LEVELS, PIXELS, under, with_levels
 from learned_rows import Bench, Row
+from theorem_3 import theorem_3
 from torch import nn
 
-from rsbounds import schemes
+from rsbounds import lipschitz, schemes
 from rsbounds import torch as rst
 from rsbounds.schemes import Scheme
 from rsbounds.semielastic import KNNSigma
@@ -59,10 +60,15 @@ def sigma_networks(bench: Bench) -> list[Price]:
         net, level = with_levels(bench.data, sigma, free=True)
         row = bench.under(f"sigma network, {sigma:g}", net, level.scheme(COMPONENTS))
         if sigma == SIGMA:
-            for method in ("integrated", "paper"):
-                more: Any = {"p_min": P_MIN, "classes": 10} if method == "paper" else {}
-                theory = level.scheme(COMPONENTS, method=method, **more)
-                bench.again(row, f"sigma network, {sigma:g}, {method}", theory.radius, keep=True)
+            known: Any = {"lip": level.lip, "sigma_min": level.sigma_min, "dim": COMPONENTS}
+
+            def integrated(z_a: float, sigma: float, z_b: float, known: Any = known) -> float:
+                more = {"p_b": z_b, "method": "integrated", "scores": True}
+                return float(lipschitz.radius(z_a, sigma, **known, **more))
+
+            paper = theorem_3(**known, p_min=P_MIN, classes=10)
+            for method, radius in {"integrated": integrated, "paper": paper}.items():
+                bench.again(row, f"sigma network, {sigma:g}, {method}", radius, keep=True)
 
         def at(dim: int, *, free: bool, level: rst.SigmaNetwork = level) -> Scheme:
             return schemes.lipschitz(_nowhere, 0.0 if free else level.lip, level.sigma_min, dim)

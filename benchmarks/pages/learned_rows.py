@@ -107,7 +107,7 @@ class Bench:
     def again(self, row: Row, name: str, radius: Callable[..., float], *, keep: bool) -> Row:
         """Another radius from the same evidence."""
         found = [
-            replace(c, radius=radius(c.score, c.sigma, c.score_b) if c.radius > 0 else 0.0)
+            replace(c, radius=radius(c.z_a, c.sigma, c.z_b) if c.radius > 0 else 0.0)
             for c in row.found
         ]
         return self.add(name, found, row.samples, row.seconds, keep=keep)

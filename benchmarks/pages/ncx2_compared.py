@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special
 import scipy.stats
+from machine import machine
 from mpmath import mp
 from ncx2_boost import boost, version
 
 from rsbounds import oracle, special
-from rsbounds.bench import machine
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "ncx2-compared.md"
 DF = (0.01, 0.5, 1.0, 2.0, 4.0, 50.0, 1000.0)
@@ -207,43 +207,6 @@ def boost_times(ask: Ask) -> list[list[float]]:
     return found
 
 
-# --- parameters ------------------------------------------------------------------------------
-
-
-def inverse_errors() -> dict[str, list[float]]:
-    """Relative error of the parameter to first order, from p of known (x, df, nc)."""
-    found: dict[str, list[float]] = {}
-    with np.errstate(all="ignore"):
-        for df in DF:
-            for nc in NC[1:]:
-                for p in (0.95, 0.5, 0.1, 1e-3, 1e-10):
-                    x = float(special.ncx2_ppf(p, df, nc))
-                    if x == 0:
-                        continue
-                    for name, of, value in (
-                        ("rsbounds, nc", "nc", special.ncx2_cdf_inv_nc(x, df, p)),
-                        ("SciPy, nc", "nc", scipy.special.chndtrinc(x, df, p)),
-                        ("rsbounds, df", "df", special.ncx2_cdf_inv_df(x, p, nc)),
-                        ("SciPy, df", "df", scipy.special.chndtridf(x, p, nc)),
-                    ):
-                        error = parameter_error(x, df, nc, p, of, float(value))
-                        found.setdefault(name, []).append(error)
-    return found
-
-
-def parameter_error(x: float, df: float, nc: float, p: float, of: str, value: float) -> float:
-    """(tail - p) over the tail's slope in the parameter, over the parameter."""
-    if not 0 < value < np.inf:
-        return np.nan
-    at = (df, value) if of == "nc" else (value, nc)
-    tail = oracle.ncx2_cdf(x, *at, dps=30)
-    step = 1e-9 * value
-    moved = (df, value + step) if of == "nc" else (value + step, nc)
-    with mp.workdps(30):
-        slope = (oracle.ncx2_cdf(x, *moved, dps=30) - tail) / (mp.mpf(moved[of == "nc"]) - value)
-        return float(abs((tail - mp.mpf(p)) / slope / value))
-
-
 # --- the page ------------------------------------------------------------------------------
 
 
@@ -310,16 +273,6 @@ def stalled() -> list[str]:
     return [text, "", *table(["p", "quantile", "relative error"], rows)]
 
 
-def inverse_rows(found: dict[str, list[float]]) -> list[list[str]]:
-    rows = []
-    for name, values in found.items():
-        e = np.array(values)
-        good = e[e <= WRONG]
-        bad = [f"{int(b.sum())}" for b in (np.isnan(e), e > WRONG)]
-        rows.append([name, f"{e.size}", *bad, f"{np.median(good):.0e}", f"{good.max():.0e}"])
-    return rows
-
-
 def main() -> None:
     points = grid()
     from rsbounds.stats import ncx2
@@ -362,12 +315,6 @@ def main() -> None:
             ),
             slower=", ".join(slower) or "nothing",
             stalled="\n".join(stalled()),
-            inverses="\n".join(
-                table(
-                    ["", "points", "NaN", f"wrong by > {WRONG:g}", "median of the rest", "largest"],
-                    inverse_rows(inverse_errors()),
-                )
-            ),
         )
     )
     PAGE.write_text(text)

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rsbounds.bench import machine
+from machine import machine
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases"
@@ -100,7 +100,8 @@ def measured() -> dict[str, list[dict[str, Any]]]:
     """The benchmarks by group."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "times.json")
-        options = ["-q", "-p", "no:cacheprovider", "--benchmark-enable", "--benchmark-disable-gc"]
+        options = ["-n", "0", "-q", "-p", "no:cacheprovider", "--benchmark-enable"]
+        options.append("--benchmark-disable-gc")
         words = [sys.executable, "-m", "pytest", str(CASES), *options, f"--benchmark-json={file}"]
         subprocess.run(words, check=True, env={**os.environ, **KEEP_MEMORY})
         groups: dict[str, list[dict[str, Any]]] = {}

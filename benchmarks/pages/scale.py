@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from machine import machine
 from scipy.special import ndtri
 
 from rsbounds import gaussian
-from rsbounds.bench import machine
-from rsbounds.certify import ArraySampler, certify_radius
+from rsbounds.certify import ArraySampler, Procedure, certify_radius
 from rsbounds.results import Manifest, Row, Writer, read_rows
 from rsbounds.schemes import gaussian as fixed
 
@@ -144,7 +144,9 @@ def driver(rows: int) -> tuple[float, float, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.tsv")
         start, early = time.perf_counter(), 0.0
-        with Writer(path, Manifest(method="gaussian", n=N)) as writer:
+        with Writer(
+            path, Manifest(method="gaussian", procedure=Procedure(n=N), data={"inputs": rows})
+        ) as writer:
             for i in range(rows):
                 if i == rows // 10:
                     early = resident()
@@ -153,46 +155,6 @@ def driver(rows: int) -> tuple[float, float, float, float]:
                 writer.append(Row(i, 2, 2, 0.5, True, "fixed noise", "0:00:33", **own, **counts))
         seconds = time.perf_counter() - start
         return rows / seconds, early, resident(), path.stat().st_size / rows
-
-
-# --- inputs of few samples
-
-
-def few(inputs: int = 192, rounds: int = 4) -> str:
-    """Milliseconds an input one by one and with shared forward passes, in turn."""
-    import torch
-
-    from rsbounds import certify_dataset
-    from rsbounds.torch import TorchSampler
-
-    class Alone(TorchSampler):
-        def room(self, x: Any, samples: int) -> int:
-            return 1
-
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    nn = torch.nn
-    hidden = nn.Sequential(nn.Flatten(), nn.Linear(784, 64), nn.ReLU(), nn.Linear(64, 10))
-    first = (nn.Conv2d(1, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU())
-    conv = nn.Sequential(*first, nn.Flatten(), nn.Linear(32 * 49, 10))
-    data = np.random.default_rng(0).random((inputs, 1, 28, 28), dtype=np.float32), [0] * inputs
-    lines = []
-    for name, net in (("one hidden layer", hidden), ("two convolutions", conv)):
-        for n in (10, 50):
-            took: dict[Any, list[float]] = {Alone: [], TorchSampler: []}
-            rows = []
-            for _ in range(rounds):
-                for make, times in took.items():
-                    with tempfile.TemporaryDirectory() as folder:
-                        start = time.perf_counter()
-                        out = Path(folder, "run.tsv")
-                        found = certify_dataset(make(net), data, fixed(0.25), n0=n, n=n, out=out)
-                        times.append(1e3 * (time.perf_counter() - start) / inputs)
-                    rows.append([(row.select, row.counts) for row in found.rows])
-            assert all(each == rows[0] for each in rows)
-            alone, shared = (min(times) for times in took.values())
-            lines.append([name, f"{n}", f"{alone:.2f}", f"{shared:.2f}", f"{alone / shared:.1f}"])
-    return table("network | n0 = n | one by one, ms | shared, ms | ratio", lines)
 
 
 # --- the page
@@ -242,8 +204,7 @@ def measured(rows: int) -> str:
     rate, early, late, size = driver(rows)
     return (
         f"{rows:,} rows: {rate:.0f} rows a second, {early:.1f} MB resident after a tenth of them "
-        f"and {late:.1f} MB after all, {size:.0f} bytes a row; {machine()}, on a disk, to which a "
-        "thread sees them through."
+        f"and {late:.1f} MB after all, {size:.0f} bytes a row; {machine()}, on a disk."
     )
 
 
@@ -258,15 +219,12 @@ def fill(text: str, name: str, content: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--driver", type=int, default=100_000, help="rows to append")
-    parser.add_argument("--few", action="store_true", help="time inputs of few samples too")
     options = parser.parse_args()
     rows = options.driver
     text = PAGE.read_text()
     parts = {"clusters": clusters(), "samples": samples(), "stops": stops()}
     if rows:
         parts["driver"] = measured(rows)
-    if options.few:
-        parts["few"] = few()
     for name, content in parts.items():
         text = fill(text, name, content)
     PAGE.write_text(text)

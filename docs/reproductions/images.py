@@ -71,7 +71,7 @@ def certified(data: Data, net: nn.Module, scheme: Any) -> list[Certificate]:
 def row(data: Data, found: list[Certificate], radius: Callable[[float, float], float]) -> list[Any]:
     """Accuracy, abstentions, average radius, spread over the classes, and all radii."""
     right = np.array([c.predict == y for c, y in zip(found, data.truth.tolist(), strict=True)])
-    radii = np.array([radius(c.score, c.sigma) if c.score > 0 else 0.0 for c in found]) * right
+    radii = np.array([radius(c.z_a, c.sigma) if c.z_a > 0 else 0.0 for c in found]) * right
     each = [right[data.truth.numpy() == k].mean() for k in np.unique(data.truth.numpy())]
     levels = [c.sigma for c in found]
     return [

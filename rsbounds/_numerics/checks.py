@@ -6,6 +6,7 @@ NaN can only pass where it is let through on purpose (NaN in, NaN out).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -212,3 +213,11 @@ def _short(value: Any) -> str:
     text = repr(value)
     text = text if len(text) <= 60 else text[:57] + "..."
     return f"{type(value).__name__} {text}"
+
+
+def share(name: str, text: Any) -> tuple[int, int]:
+    """The i and N of ``i/N``, 0 <= i < N, or ValueError."""
+    pair = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,18})", str(text))
+    if not pair or not int(pair[1]) < int(pair[2]):
+        raise ValueError(f"{name} must be i/N with 0 <= i < N; got {text!r}")
+    return int(pair[1]), int(pair[2])

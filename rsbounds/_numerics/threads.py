@@ -1,26 +1,32 @@
-"""Compiled ufuncs over large arrays: split over threads (NumPy releases the GIL)."""
+"""Compiled ufuncs over large arrays, split over threads; results computed ahead of their use."""
 
 from __future__ import annotations
 
 import os
 import platform
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rsbounds._numerics.checks import Floats
 from rsbounds_ext.kernels import scalar
 
+T = TypeVar("T")
+U = TypeVar("U")
+
 
 def apply(ufunc: Any, *args: Any, cost: float) -> Floats:
     """``ufunc(*args)`` without warnings; ``cost`` is one element's time in microseconds.
 
-    Work of more than a few milliseconds is cut into pieces, four for each core. Arguments that
-    have ways of their own with ufuncs, such as masked arrays, keep them and are not cut.
+    NumPy releases the GIL, so work of more than a few milliseconds is cut into pieces, four for
+    each core. Arguments that have ways of their own with ufuncs, such as masked arrays, keep them
+    and are not cut.
     """
     number = scalar(ufunc, *args)
     if number is not None:
@@ -71,3 +77,18 @@ def processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def ahead(function: Callable[[T], U], things: Iterable[T], most: int) -> Iterator[U]:
+    """``map(function, things)``, by a thread that keeps up to ``most`` results waiting."""
+    waiting: deque[Future[U]] = deque()
+    pool = ThreadPoolExecutor(1, "rsbounds-ahead")
+    try:
+        for thing in things:
+            waiting.append(pool.submit(function, thing))
+            if len(waiting) > most:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

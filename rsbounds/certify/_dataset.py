@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from rsbounds._numerics.checks import count, whole
-from rsbounds.certify._procedure import BOUND, check_level
-from rsbounds.certify._progress import Progress
-from rsbounds.certify._tally import Tally
+from rsbounds.certify._progress import Progress, Tally
 from rsbounds.certify._tasks import Counts, task
 from rsbounds.certify._work import Crew, Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
-from rsbounds.loading import as_data, check_labels, file_hash
+from rsbounds.loading import as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
-from rsbounds.results import Manifest, Results, Row, Writer, manifest_path, sparse_counts
+from rsbounds.procedure import Procedure
+from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
 from rsbounds.schemes import Scheme
 
 PROBES = 4  # inputs whose selection counts tell one model from another
@@ -35,8 +36,8 @@ def certify_dataset(
     n: int = 100_000,
     alpha: float = 0.001,
     seed: int = 0,
-    bound: str = BOUND,
-    runner_up: bool | None = None,
+    bound: str = "clopper-pearson",
+    runner_up: bool = True,
     target_radius: float | None = None,
     skip: int = 1,
     max: int = -1,
@@ -45,7 +46,6 @@ def certify_dataset(
     engine: Mapping[str, Any] | None = None,
     run: Mapping[str, Any] | None = None,
     accept_change: bool = False,
-    lock: bool = True,
     skip_corrupt: bool = False,
     notify: Callable[[str], object] | None = None,
 ) -> Results:
@@ -65,12 +65,8 @@ def certify_dataset(
         over several levels.
     out : path-like, optional
         The result file; its manifest is written beside it.
-    n0, n, alpha, seed, bound
-        As in :func:`certify`.
-    runner_up : bool, optional
-        As there; by default on, or as the file that is resumed has it.
-    target_radius : float, optional
-        Certify this radius or nothing, as :func:`certify_radius` does.
+    n0, n, alpha, seed, bound, runner_up, target_radius
+        As in :class:`Procedure`.
     skip, max : int
         Certify every ``skip``-th input, below index ``max`` (-1: all).
     shard : str
@@ -79,8 +75,6 @@ def certify_dataset(
         What the manifest says of the model, of the engine, and of what rows do not depend on.
     accept_change : bool
         Go on with a file although the model, an engine or a version changed, and record it.
-    lock : bool
-        As in :class:`rsbounds.results.Writer`.
     skip_corrupt : bool
         Leave out inputs that can't be decoded, and record them.
     notify : callable, optional
@@ -108,52 +102,51 @@ def certify_dataset(
     >>> [row.predict for row in found.rows], found.clean_accuracy()
     ([0, 1], 1.0)
     """
-    check_level(alpha, bound)
-    count("n0", n0, 1), count("n", n, 1), count("skip", skip, 1), whole("max", max, -1)
-    if out is not None and (BOUNDS[bound].difference_only or BOUNDS[bound].evidence != "counts"):
+    if out is not None:
+        _require_place(Path(out))
+    procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
+    count("skip", skip, 1), whole("max", max, -1)
+    if out is not None and BOUNDS[procedure.bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
-    _require_place(out)
     source = as_data(data)
-    runner_up = _settled(out, runner_up)
-    bound = bound if target_radius is None else "anytime"
-    numbers: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
-    numbers |= {"bound": bound, "runner_up": runner_up, "target_radius": target_radius}
-    elsewhere = isinstance(model, Crew)
-    job = task(_elsewhere if elsewhere else model, scheme, **numbers)
-    work: Work = Here(job, source, skip_corrupt)
-    if elsewhere:
-        work = model.begin(numbers, facts(job, source), skip_corrupt)
     selected = range(0, len(source) if max < 0 else min(max, len(source)), skip)
+    work: Work
+    if isinstance(model, Crew):
+        job = task(_elsewhere, scheme, procedure)
+        work = model.begin(procedure, facts(job, source), skip_corrupt)
+    else:
+        job = task(model, scheme, procedure)
+        work = Here(job, source, skip_corrupt)
     manifest = Manifest(
         model=dict(describe or {}),
         data={**source.identity, "skip": skip, "max": max, "inputs": len(selected)},
         method=job.method,
         scope=job.scope,
         parameters=dict(job.parameters),
-        engine=dict(engine or {}),
+        procedure=procedure,
         shard=shard,
-        versions=versions(),
-        run=dict(run or {}),
-        **numbers,
+        versions=_versions(),
     )
     indices = list(manifest.indices())
-    probe = selected[:: len(selected) // PROBES + 1]
-    probed = dict(_probed(work, probe, skip_corrupt))
-    classes = _classes(probed.values())
+    # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
+    # whether it is the model that a file was begun with.
+    probe = dict(_probed(work, selected[:: len(selected) // PROBES + 1], skip_corrupt))
+    classes = builtins.max(map(len, probe.values()), default=2**62)
     check_labels(source, classes, indices)
-    probes = {index: sparse_counts(counts) for index, counts in probed.items()}
-    machines = work.machines()  # asked for now that the model has run
+    machines = work.machines()
     manifest = replace(
         manifest,
-        probe=probes,
-        engine={**manifest.engine, **_arithmetic(machines)},
-        run={**manifest.run, "machines": machines},
+        probe={index: sparse_counts(counts) for index, counts in probe.items()},
+        engine={**(engine or {}), **_arithmetic(machines)},
+        run={**(run or {}), "machines": machines},
     )
+    corrupt: list[dict[str, Any]] = []
 
-    def rows(done: set[int]) -> Iterator[Row]:
+    def rows(before: Sequence[Row]) -> Iterator[Row]:
+        done = {row.idx for row in before}
         todo = [i for i in indices if i not in done]
         progress = Progress(len(indices), "input", len(indices) - len(todo))
-        tally = Tally(notify, progress)
+        tally = Tally(notify, progress, before)
         for outcome in progress.over(work.outcomes(todo, tally.wants_alone)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
@@ -166,17 +159,14 @@ def certify_dataset(
             tally.add(outcome.row, outcome.alone)
             yield outcome.row
 
-    corrupt: list[dict[str, Any]] = []
     if out is None:
-        return Results("", tuple(rows(set())), "", manifest)
+        return Results("", tuple(rows([])), "", manifest)
     path = Path(out)
-    manifest = _as_before(path, manifest, source)
-    options: dict[str, Any] = {"accept_change": accept_change, "lock": lock}
-    with Writer(path, manifest, further=job.further, **options) as writer:
+    with Writer(path, manifest, further=job.further, accept_change=accept_change) as writer:
         if not accept_change:
             _same_model(path, writer.rows, len(source), work)
         kept = list(writer.rows)
-        for row in rows({row.idx for row in kept}):
+        for row in rows(writer.rows):
             writer.append(row)
             kept.append(row)
         if corrupt:
@@ -184,23 +174,21 @@ def certify_dataset(
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 
-def _require_place(out: str | os.PathLike[str] | None) -> None:
+def _require_place(path: Path) -> None:
     """OSError now, rather than after the model has run, if no file can be there."""
-    if out is not None and Path(out).is_dir():
-        raise IsADirectoryError(21, "Is a directory", str(out))
-    if out is not None and not Path(out).parent.is_dir():
-        raise FileNotFoundError(2, "No such file or directory", str(out))
+    if path.is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(2, "No such file or directory", str(path))
 
 
-def versions() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     """Versions of the packages that rows may depend on."""
-    found = {}
+    versions = {}
     for name in ("rsbounds", "numpy", "scipy", "torch"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
 
 
 def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[tuple[str, Counts]]:
@@ -213,66 +201,32 @@ def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[
                 raise
 
 
-def _classes(probed: Iterable[Counts]) -> int:
-    """The number of the model's classes, as far as it is known."""
-    return max((len(counts) for counts in probed), default=2**62)
-
-
 def _elsewhere(x: Any, sigma: float, n: int, generator: Any) -> Any:
     raise TypeError("the model is with the workers")
 
 
 def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What rows depend on of the machines."""
-    found = [machine["tf32"] for machine in machines if "tf32" in machine]
-    if any(tf32 != found[0] for tf32 in found):
-        raise ValueError(f"workers must have the same settings of TF32; got {found}")
-    return {"tf32": found[0]} if found else {}
-
-
-def _settled(out: str | os.PathLike[str] | None, runner_up: bool | None) -> bool:
-    """Whether the runner-up is bounded: as asked, as in the file that is resumed, or yes."""
-    if runner_up is not None:
-        return runner_up
-    if out is not None and manifest_path(Path(out)).exists():
-        return Manifest.read(Path(out)).runner_up
-    return True
-
-
-def _as_before(path: Path, manifest: Manifest, source: Any) -> Manifest:
-    """The manifest in the terms of format 1, where such a file is resumed."""
-    if not manifest_path(path).exists():
-        return manifest
-    old = Manifest.read(path)
-    file = Path(str(source.name))
-    if old.format != 1 or "sha256" not in old.data or not file.is_file():
-        return manifest
-    own = {key: manifest.data[key] for key in ("skip", "max", "inputs")}
-    model = manifest.model
-    if isinstance(old.model, Mapping):
-        model = {key: model.get(key) for key in old.model}
-    engine = {key: manifest.engine.get(key) for key in old.engine}
-    versions = {key: manifest.versions.get(key) for key in old.versions}
-    data = {"sha256": file_hash(file), **own}
-    return replace(
-        manifest, data=data, model=model, engine=engine, versions=versions, probe={}, format=1
-    )
+    settings = [machine["tf32"] for machine in machines if "tf32" in machine]
+    if any(tf32 != settings[0] for tf32 in settings):
+        raise ValueError(f"workers must have the same settings of TF32; got {settings}")
+    return {"tf32": settings[0]} if settings else {}
 
 
 def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> None:
     """ValueError unless the model draws the counts of the most undecided row again."""
-    told = [row for row in rows if row.select and row.idx < inputs and not row.extra]
-    if not told:
+    drawn = [row for row in rows if row.select and row.idx < inputs and not row.extra]
+    if not drawn:
         return
-    row = min(told, key=lambda row: _lead(row.select))
+
+    def lead(row: Row) -> int:
+        first, second = sorted((*row.select, 0, 0))[-1:-3:-1]
+        return first - second
+
+    row = min(drawn, key=lead)
     before, again = sparse_counts(row.select), sparse_counts(work.select(row.idx))
     if again != before:
         raise ValueError(
             f"{path}: the model has changed: input {row.idx} drew the selection counts {before} "
             f"and now draws {again}; choose another output file, or --accept-change"
         )
-
-
-def _lead(counts: Sequence[int]) -> int:
-    first, second = sorted((*counts, 0, 0))[-1:-3:-1]
-    return first - second

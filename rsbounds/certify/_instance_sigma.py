@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import real, whole
+from rsbounds._numerics.checks import real
 from rsbounds.confidence import lower_bound
-from rsbounds.sampling import Phase, Sampler, stream
+from rsbounds.procedure import Procedure
+from rsbounds.sampling import Phase, Sampler, as_sampler, stream
 
 
 def instance_sigma(
@@ -25,6 +26,8 @@ def instance_sigma(
 ) -> float:
     """The level of a list whose certificate from a few samples is the largest at one input.
 
+    Use it with :func:`rsbounds.schemes.this_input`.
+
     Parameters
     ----------
     sampler, x, n0, n, alpha, seed, index
@@ -32,11 +35,6 @@ def instance_sigma(
         those that choose the level are spent.
     sigmas : sequence of float
         Levels to try, > 0; the first where none is certified.
-
-    Returns
-    -------
-    float
-        To be used with :func:`rsbounds.schemes.this_input`.
 
     References
     ----------
@@ -53,12 +51,12 @@ def instance_sigma(
     levels = real("sigmas", sigmas, 0, closed="neither", nan=False).ravel().tolist()
     if not levels:
         raise ValueError("sigmas must hold at least one level; got none")
-    whole("n0", n0, 1), whole("n", n, 1)
-    generator = stream(seed, index, Phase.SEARCH)
+    procedure, sampler = Procedure(n0, n, alpha, seed), as_sampler(sampler)
+    generator = stream(procedure.seed, index, Phase.SEARCH)
 
     def radius(sigma: float) -> float:
-        top = int(np.argmax(np.asarray(sampler(x, sigma, n0, generator))))
-        count = int(np.asarray(sampler(x, sigma, n, generator))[top])
-        return sigma * max(float(lower_bound(count, n, alpha, scores=True)), 0.0)
+        top = int(np.argmax(np.asarray(sampler(x, sigma, procedure.n0, generator))))
+        count = int(np.asarray(sampler(x, sigma, procedure.n, generator))[top])
+        return sigma * max(float(lower_bound(count, procedure.n, alpha, scores=True)), 0.0)
 
     return float(max(levels, key=radius))

@@ -28,13 +28,13 @@ class Memory:
     Examples
     --------
     >>> from dataclasses import replace
-    >>> from rsbounds.certificate import ANOTHERS, MEMORY, Certificate
+    >>> from rsbounds.certificate import Certificate
     >>> from rsbounds.certify import Memory
     >>> memory = Memory()
     >>> first = Certificate(0, 1.0, 2.0, 0.9, 990, 1000, 0.5, "gaussian", "")
     >>> other = replace(first, predict=1)
-    >>> found = [memory.correct(x, c) for x, c in (([0.0], first), ([1.5], other), ([0.5], other))]
-    >>> [(c.predict, round(c.radius, 6)) for c in found]
+    >>> each = [memory.correct(x, c) for x, c in (([0.0], first), ([1.5], other), ([0.5], other))]
+    >>> [(c.predict, round(c.radius, 6)) for c in each]
     [(0, 1.0), (1, 0.5), (0, 0.5)]
     """
 
@@ -42,20 +42,15 @@ class Memory:
         self._points: list[Any] = []
         self._kept: list[Certificate] = []
 
-    def correct(self, x: Any, found: Certificate) -> Certificate:
-        """The memory-based certificate of an input, given the one of its own noise.
+    def correct(self, x: Any, certificate: Certificate) -> Certificate:
+        """The memory-based certificate of an input; remembered where its radius is positive.
 
         Parameters
         ----------
         x : array_like or Tensor
             The input, of the same shape in every call.
-        found : Certificate
-            Its certificate, with an l2 radius.
-
-        Returns
-        -------
-        Certificate
-            With scope "memory-based"; remembered where its radius is positive.
+        certificate : Certificate
+            That of the input's own noise, with an l2 radius.
 
         Raises
         ------
@@ -63,12 +58,14 @@ class Memory:
             An input that isn't finite, or not of the first one's size; a certificate in another
             norm, or by another package's method, which no memory makes valid.
         """
-        if found.norm != 2:
-            raise ValueError(f"found must have an l2 radius: norm must be 2; got {found.norm}")
-        if found.scope == ANOTHERS:
-            raise ValueError(f"found must be valid for one input's noise; got scope {ANOTHERS!r}")
+        if certificate.norm != 2:
+            raise ValueError(f"certificate must have an l2 radius; got norm {certificate.norm}")
+        if certificate.scope == ANOTHERS:
+            raise ValueError(
+                f"certificate must be valid for one input's noise; got scope {ANOTHERS!r}"
+            )
         point = real("x", on_host("x", x), closed="neither", nan=False).ravel()
-        radius, inside = found.radius, False
+        radius, inside = certificate.radius, False
         if self._points:
             if point.size != self._points[0].size:
                 raise ValueError(f"x must have {self._points[0].size} numbers; got {point.size}")
@@ -78,12 +75,12 @@ class Memory:
             gap = distance - np.array([kept.radius for kept in self._kept])
             best = int(np.argmin(gap))
             if inside := bool(gap[best] - slack[best] < 0):
-                found, radius = self._kept[best], max(-gap[best] - slack[best], 0.0)
+                certificate, radius = self._kept[best], max(-gap[best] - slack[best], 0.0)
             else:
-                others = np.array([kept.predict for kept in self._kept]) != found.predict
+                others = np.array([kept.predict for kept in self._kept]) != certificate.predict
                 radius = float(np.min(gap - slack, where=others, initial=radius))
-        result = replace(found, radius=float(radius), scope=MEMORY)
-        if not inside and not found.abstained and radius > 0:
+        result = replace(certificate, radius=float(radius), scope=MEMORY)
+        if not inside and not certificate.abstained and radius > 0:
             self._points.append(point)
             self._kept.append(result)
         return result

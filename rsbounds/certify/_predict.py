@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import count, number, real
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify._procedure import check_noise, class_counts, level
+from rsbounds.certify._input import check_noise, class_counts, level, sampler_of
 from rsbounds.confidence import lower_bound
+from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
 
@@ -24,19 +24,10 @@ def predict(
     seed: int = 0,
     index: int = 0,
 ) -> int:
-    """The smoothed classifier's class at ``x``, or ``ABSTAIN``.
+    """The smoothed classifier's class at ``x``, or ``ABSTAIN``; arguments as in :func:`certify`.
 
     The class returned is wrong with probability at most alpha: the two-sided binomial test
     that the two most frequent classes are equally likely must reject.
-
-    Parameters
-    ----------
-    sampler, x, scheme, n, alpha, seed, index
-        As in :func:`certify`.
-
-    Returns
-    -------
-    int
 
     References
     ----------
@@ -51,10 +42,12 @@ def predict(
     >>> predict(ArraySampler(lambda b: b @ w.T), [0.5, 0.0], gaussian(0.5), n=100)
     0
     """
-    n = count("n", n, 1)
-    number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
+    procedure = Procedure(n=n, alpha=alpha, seed=seed)
+    sampler = sampler_of(sampler, scheme)
     check_noise(sampler, scheme)
-    counts = class_counts(sampler(x, level(scheme, x), n, stream(seed, index, Phase.PREDICT)))
+    # A phase of its own: a prediction never looks at the samples of a certificate.
+    generator = stream(procedure.seed, index, Phase.PREDICT)
+    counts = class_counts(sampler(x, level(scheme, x), procedure.n, generator))
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
     rejects = first > second and lower_bound(first, first + second, alpha / 2, scores=True) >= 0

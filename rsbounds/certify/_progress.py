@@ -1,13 +1,17 @@
-"""Signs of life of a long run: a bar on a terminal, else a line a minute."""
+"""Signs of life of a long run: a bar on a terminal, else a line a minute; running totals."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeVar
+
+from rsbounds.certificate import ABSTAIN
+from rsbounds.results import Row
 
 T = TypeVar("T")
 INTERVAL = 60.0  # seconds between lines
@@ -18,10 +22,8 @@ class Progress:
 
     Parameters
     ----------
-    total : int
-        How many there are in all.
-    done : int
-        How many were done before.
+    total, done : int
+        How many there are in all, and how many were done before.
     unit : str
         What they are called.
     """
@@ -29,7 +31,7 @@ class Progress:
     def __init__(self, total: int, unit: str, done: int = 0) -> None:
         self.total, self.done, self.unit = total, done, unit
         self.note = ""
-        self._start = self._said = time.monotonic()
+        self._start = self._printed = time.monotonic()
         self._before = done
         self._bar = self._terminal()
 
@@ -50,8 +52,8 @@ class Progress:
             if self.note:
                 self._bar.set_postfix_str(self.note, refresh=False)
             self._bar.update()
-        elif time.monotonic() - self._said >= INTERVAL:
-            self._said = time.monotonic()
+        elif time.monotonic() - self._printed >= INTERVAL:
+            self._printed = time.monotonic()
             with suppress(OSError):  # a full or closed log must not end the run
                 print(self.line(), file=sys.stderr, flush=True)
 
@@ -71,3 +73,51 @@ class Progress:
         except ImportError:
             return None
         return tqdm(initial=self.done, total=self.total, unit=self.unit)
+
+
+class Tally:
+    """Running accuracy, void samples, and the base accuracies after the first inputs."""
+
+    FIRST = 10
+
+    def __init__(
+        self, notify: Callable[[str], object] | None, progress: Progress, before: Sequence[Row]
+    ) -> None:
+        self._notify, self._progress = notify, progress
+        self._new, self._void = 0, False
+        self._rows, self._which = len(before), "next" if before else "first"
+        self._correct = sum(row.correct for row in before)
+        self._abstained = sum(row.predict == ABSTAIN for row in before)
+        self._clean = self._noisy = 0.0
+
+    def wants_alone(self) -> bool:
+        """Whether counts without noise are asked for: of the first inputs of this call."""
+        return self._notify is not None and self._new < self.FIRST
+
+    def add(self, row: Row, alone: Sequence[int] | None) -> None:
+        """One more row, and the counts of its input without noise."""
+        if row.void and not self._void:
+            warnings.warn(
+                f"input {row.idx}: {row.void} samples are void (their scores hold NaN) and "
+                "count for no class",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        first = self.wants_alone()
+        self._void |= row.void > 0
+        self._rows, self._new = self._rows + 1, self._new + 1
+        self._correct += row.correct
+        self._abstained += row.predict == ABSTAIN
+        share = f"accuracy {self._correct / self._rows:.3f}"
+        self._progress.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
+        if self._notify is None or not first or alone is None:
+            return
+        self._clean += row.label < len(alone) and alone[row.label] == 1
+        counted = row.counts[row.label] if row.label < len(row.counts) else 0
+        self._noisy += counted / row.n
+        if self._new == self.FIRST:
+            clean, noisy = self._clean / self.FIRST, self._noisy / self.FIRST
+            self._notify(
+                f"{self._which} {self.FIRST} inputs: base accuracy {clean:.3f} without noise, "
+                f"{noisy:.3f} under noise"
+            )

@@ -2,196 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
+
+import numpy as np
 
 from rsbounds import composite
 from rsbounds.certificate import COMPOSITE, Certificate
-from rsbounds.certify._procedure import BOUND, certify_all, class_counts, level
-from rsbounds.certify._sequential import certify_radius
+from rsbounds.certify._input import certify_input, class_counts, level, sampler_of
+from rsbounds.procedure import Procedure
 from rsbounds.results import sparse_counts
-from rsbounds.sampling import Phase, Sampler, Sharing, as_sampler, stream
+from rsbounds.sampling import Phase, Sampler, as_sampler, stream
 from rsbounds.schemes import Scheme
 
 Counts = Sequence[int]
-Found = tuple[Certificate, Mapping[str, str]]
+Certified = tuple[Certificate, Mapping[str, str]]  # with the row's further columns
 
 
-class Task(Protocol):
-    """Certifies one input after the other, and says what the manifest must hold of it."""
+@dataclass(frozen=True)
+class Task:
+    """Certifies inputs; ``further`` names the rows' columns beyond those of every file."""
 
-    @property
-    def method(self) -> str: ...
-    @property
-    def scope(self) -> str: ...
-    @property
-    def parameters(self) -> Mapping[str, Any]: ...
-    @property
-    def further(self) -> tuple[str, ...]:
-        """Columns beyond those of every file."""
-        ...
+    samplers: Sequence[Sampler]  # one, or an expert for each level of a rule
+    scheme: Scheme | composite.Rule
+    procedure: Procedure
+    method: str
+    scope: str
+    parameters: Mapping[str, Any]
+    further: tuple[str, ...] = ()
 
     def select(self, x: Any, index: int) -> Counts:
-        """The counts that choose the class: they tell one model from another."""
-        ...
+        """The counts that choose the class, at the first level: they tell models apart."""
+        stage = 0 if isinstance(self.scheme, composite.Rule) else None
+        generator = stream(self.procedure.seed, index, Phase.SELECT, stage)
+        return self._counts(x, self._level(x), self.procedure.n0, generator)
 
     def alone(self, x: Any) -> Counts:
         """Counts of one sample with hardly any noise."""
-        ...
+        return self._counts(x, self._level(x) / 64, 1, stream(0, 0, Phase.SEARCH))
 
-    def room(self, x: Any) -> int:
-        """How many inputs like ``x`` share their forward passes."""
-        ...
+    def certify(self, x: Any, index: int) -> Certified:
+        """The certificate, and the row's further columns."""
+        if isinstance(self.scheme, Scheme):
+            return certify_input(self.samplers[0], x, self.scheme, self.procedure, index), {}
+        numbers = {name: getattr(self.procedure, name) for name in ("n0", "n", "alpha", "seed")}
+        certificate = composite.certify(self.samplers, x, self.scheme, index=index, **numbers)
+        return certificate, further(certificate)
 
-    def certify(self, xs: Sequence[Any], indices: Sequence[int]) -> list[Found]:
-        """For each input the certificate, and the row's further columns."""
-        ...
+    def _level(self, x: Any) -> float:
+        return level(self.scheme, x) if isinstance(self.scheme, Scheme) else self.scheme.sigmas[0]
+
+    def _counts(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
+        return [int(c) for c in class_counts(self.samplers[0](x, sigma, n, generator))]
 
 
-def task(
-    model: Any,
-    scheme: Scheme | composite.Rule,
-    *,
-    n0: int,
-    n: int,
-    alpha: float,
-    seed: int,
-    bound: str,
-    runner_up: bool,
-    target_radius: float | None,
-) -> Task:
+def task(model: Any, scheme: Scheme | composite.Rule, procedure: Procedure) -> Task:
     """The task of a scheme with one model, or of a rule with one or an expert for each level."""
-    known: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "seed": seed}
     if isinstance(scheme, composite.Rule):
-        if target_radius is not None or bound != BOUND or not runner_up:
+        if procedure != Procedure(procedure.n0, procedure.n, procedure.alpha, procedure.seed):
             raise ValueError(
                 "a rule has its own bounds: target_radius, bound and runner_up are not for it"
             )
-        if scheme.values:
-            raise ValueError(
-                "a rule with conditions of kind 'value' needs values that no model gives: use "
-                "rsbounds.composite.certify"
-            )
-        several = isinstance(model, Sequence)
-        samplers = [as_sampler(m) for m in model] if several else as_sampler(model)
-        return _Composite(samplers, scheme, known)
-    if not isinstance(scheme, Scheme):
-        raise ValueError(
-            "scheme must be a Scheme or a Rule, such as rsbounds.schemes.gaussian(0.5); got "
-            f"{type(scheme).__name__} {scheme!r}"
-        )
-    sampler = as_sampler(model)
-    if scheme.sampler is not None and sampler is not model:
-        sampler = scheme.sampler(model)
-    known["runner_up"] = runner_up
-    if target_radius is not None:
-        alone = partial(certify_radius, target=target_radius, **known)
-        return _Single(sampler, scheme, partial(_in_turn, alone), n0, seed)
-    return _Single(sampler, scheme, partial(certify_all, bound=bound, **known), n0, seed, n0 + n)
+        experts = model if isinstance(model, Sequence) else [model]
+        samplers = [as_sampler(expert) for expert in experts]
+        samplers *= 1 if isinstance(model, Sequence) else len(scheme.sigmas)
+        columns = ("item", "binding", "stage_select", "stage_counts")
+        stated: dict[str, Any] = {"rule": scheme.to_dict()}
+        return Task(samplers, scheme, procedure, "composite", COMPOSITE, stated, columns)
+    samplers = [sampler_of(model, scheme)]
+    return Task(samplers, scheme, procedure, scheme.name, scheme.scope, scheme.parameters)
 
 
-def _in_turn(
-    alone: Callable[..., Certificate],
-    sampler: Sampler,
-    xs: Sequence[Any],
-    scheme: Scheme,
-    indices: Sequence[int],
-) -> list[Certificate]:
-    return [alone(sampler, x, scheme, index=i) for x, i in zip(xs, indices, strict=True)]
-
-
-@dataclass(frozen=True)
-class _Single:
-    sampler: Sampler
-    scheme: Scheme
-    procedure: Callable[..., list[Certificate]]
-    n0: int
-    seed: int
-    samples: int | None = None  # of each input, where their number is known
-    further: tuple[str, ...] = ()
-
-    @property
-    def method(self) -> str:
-        return self.scheme.method
-
-    @property
-    def scope(self) -> str:
-        return self.scheme.scope
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return self.scheme.parameters
-
-    def select(self, x: Any, index: int) -> Counts:
-        generator = stream(self.seed, index, Phase.SELECT)
-        return _whole(self.sampler(x, level(self.scheme, x), self.n0, generator))
-
-    def alone(self, x: Any) -> Counts:
-        sigma = level(self.scheme, x) / 64
-        return _whole(self.sampler(x, sigma, 1, stream(0, 0, Phase.SEARCH)))
-
-    @cached_property
-    def _sharing(self) -> Sharing | None:
-        return self.sampler if isinstance(self.sampler, Sharing) else None
-
-    def room(self, x: Any) -> int:
-        if self.samples is None or self._sharing is None:
-            return 1
-        return self._sharing.room(x, self.samples)
-
-    def certify(self, xs: Sequence[Any], indices: Sequence[int]) -> list[Found]:
-        found = self.procedure(self.sampler, xs, self.scheme, indices=indices)
-        return [(certificate, {}) for certificate in found]
-
-
-@dataclass(frozen=True)
-class _Composite:
-    samplers: Sampler | Sequence[Sampler]
-    rule: composite.Rule
-    known: Mapping[str, Any]
-    method: str = "composite"
-    scope: str = COMPOSITE
-    further: tuple[str, ...] = ("item", "binding", "stage_select", "stage_counts")
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {"rule": self.rule.to_dict()}
-
-    def select(self, x: Any, index: int) -> Counts:
-        generator = stream(self.known["seed"], index, Phase.SELECT, 0)
-        return _whole(self._first(x, self.rule.sigmas[0], self.known["n0"], generator))
-
-    def alone(self, x: Any) -> Counts:
-        return _whole(self._first(x, min(self.rule.sigmas) / 64, 1, stream(0, 0, Phase.SEARCH)))
-
-    @property
-    def _first(self) -> Sampler:
-        return self.samplers if callable(self.samplers) else self.samplers[0]
-
-    def room(self, x: Any) -> int:
-        return 1
-
-    def certify(self, xs: Sequence[Any], indices: Sequence[int]) -> list[Found]:
-        found = [
-            composite.certify(self.samplers, x, self.rule, index=i, **self.known)
-            for x, i in zip(xs, indices, strict=True)
-        ]
-        return [(certificate, further(certificate)) for certificate in found]
-
-
-def further(found: composite.CompositeCertificate) -> dict[str, str]:
+def further(certificate: composite.CompositeCertificate) -> dict[str, str]:
     """The further columns of a composite's row."""
+    counts = ("*" if c is None else sparse_counts(c) for c in certificate.stage_counts)
     return {
-        "item": str(found.item),
-        "binding": found.binding,
-        "stage_select": ";".join(map(sparse_counts, found.stage_select)),
-        "stage_counts": ";".join(
-            "*" if c is None else sparse_counts(c) for c in found.stage_counts
-        ),
+        "item": str(certificate.item),
+        "binding": certificate.binding,
+        "stage_select": ";".join(map(sparse_counts, certificate.stage_select)),
+        "stage_counts": ";".join(counts),
     }
-
-
-def _whole(sampled: Any) -> Counts:
-    return [int(c) for c in class_counts(sampled)]

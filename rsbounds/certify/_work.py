@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
 from typing import Any, Protocol, runtime_checkable
 
-from rsbounds.certify._machine import machine
-from rsbounds.certify._tasks import Counts, Found, Task, task
-from rsbounds.loading import Data, Item, as_data, guarded, prefetched
+from rsbounds._numerics.threads import processor
+from rsbounds.certify._tasks import Certified, Counts, Task, task
+from rsbounds.loading import Data, as_data, guarded, prefetched
+from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 
 #: Makes a worker's model, data and scheme where the worker is.
@@ -22,18 +24,9 @@ Build = Callable[[], tuple[Any, Any, Any]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one input.
+    """What came of the input at ``index``: its row, or the problem because of which it has none.
 
-    Attributes
-    ----------
-    index : int
-        Which one.
-    row : Row or None
-        Its row; None if it can't be decoded.
-    problem : str or None
-        Why there is none.
-    alone : sequence of int or None
-        Counts of one sample with hardly any noise, where they were asked for.
+    ``alone`` has the counts of one sample with hardly any noise, where they were asked for.
     """
 
     index: int
@@ -50,7 +43,7 @@ class Work(Protocol):
         ...
 
     def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
-        """One for each index, in any order; ``alone()``: whether the next is to be told."""
+        """One for each index, in any order; ``alone()``: whether the next has such counts."""
         ...
 
     def machines(self) -> Sequence[Mapping[str, Any]]:
@@ -62,13 +55,8 @@ class Work(Protocol):
 class Crew(Protocol):
     """Workers elsewhere, in place of a model."""
 
-    def begin(
-        self, known: Mapping[str, Any], expected: Mapping[str, Any], skip_corrupt: bool
-    ) -> Work:
-        """The work of one call, under its numbers, made where the workers are.
-
-        A worker that doesn't find ``expected`` of method and data refuses.
-        """
+    def begin(self, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool) -> Work:
+        """The work of one call; workers refuse where their method or data aren't ``expected``."""
         ...
 
 
@@ -80,17 +68,17 @@ class Here:
 
     @classmethod
     def built(
-        cls, build: Build, known: Mapping[str, Any], expected: Mapping[str, Any], skip_corrupt: bool
+        cls, build: Build, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool
     ) -> Here:
         """A worker's own."""
         model, data, scheme = build()
         source = as_data(data)
-        job = task(model, scheme, **known)
-        for name, found in facts(job, source).items():
-            if found != expected[name]:
+        job = task(model, scheme, procedure)
+        for name, value in facts(job, source).items():
+            if value != expected[name]:
                 raise ValueError(
-                    f"a worker on {machine()['host']} must have the same {name} as the process "
-                    f"that writes; got {found} in place of {expected[name]}"
+                    f"a worker on {platform.node()} must have the same {name} as the process "
+                    f"that writes; got {value} in place of {expected[name]}"
                 )
         return cls(job, source, skip_corrupt)
 
@@ -100,70 +88,33 @@ class Here:
         return counts
 
     def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
-        items = prefetched(self._source, indices, skip_corrupt=self._skip_corrupt)
-        for group in grouped(items, self._job.room):
-            if group[0].x is None:
-                yield Outcome(group[0].index, None, group[0].problem)
+        for item in prefetched(self._source, indices, skip_corrupt=self._skip_corrupt):
+            if item.x is None:
+                yield Outcome(item.index, None, item.problem)
                 continue
-            for item, (found, further), seconds in self._certified(group):
-                digest = (item.digest or "-")[:16]
-                row = Row.of(item.index, item.label, found, seconds, input=digest, extra=further)
-                told = None
-                if found.n and alone():
-                    told = guarded(f"input {item.index}", partial(self._job.alone, item.x))
-                yield Outcome(item.index, row, alone=told)
-
-    def _certified(self, group: Sequence[Item]) -> Iterator[tuple[Item, Found, float]]:
-        """Each input with what was found and its share of the time.
-
-        Several in one forward pass; should that fail, one after the other, which also says at
-        which input.
-        """
-        start = time.perf_counter()
-        if len(group) > 1:
-            found: list[Found] = []
-            with suppress(Exception):
-                found = self._job.certify([item.x for item in group], [i.index for i in group])
-            if found:
-                seconds = (time.perf_counter() - start) / len(group)
-                yield from zip(group, found, repeat(seconds))
-                return
-        for item in group:
-            start = time.perf_counter()
-            certified = partial(self._job.certify, [item.x], [item.index])
-            (one,) = guarded(f"input {item.index}", certified)
-            yield item, one, time.perf_counter() - start
+            name, start = f"input {item.index}", time.perf_counter()
+            certified: Certified = guarded(name, partial(self._job.certify, item.x, item.index))
+            seconds, (certificate, extra) = time.perf_counter() - start, certified
+            digest = (item.digest or "-")[:16]
+            row = Row.of(item.index, item.label, certificate, seconds, input=digest, extra=extra)
+            counts = None
+            if certificate.n and alone():
+                counts = guarded(name, partial(self._job.alone, item.x))
+            yield Outcome(item.index, row, alone=counts)
 
     def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:
         """What comes of inputs up to the first that fails; if that is the first, its error."""
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
         try:
             for outcome in self.outcomes(indices, lambda: alone):
-                found.append(outcome)
+                outcomes.append(outcome)
         except ValueError:
-            if not found:
+            if not outcomes:
                 raise
-        return found
+        return outcomes
 
     def machines(self) -> Sequence[Mapping[str, Any]]:
         return [machine()]
-
-
-def grouped(items: Iterable[Item], room: Callable[[Any], int]) -> Iterator[Sequence[Item]]:
-    """Inputs of one shape that follow each other, as many together as there is room for.
-
-    Fewer than that come one by one: forward passes then have two shapes, and no more.
-    """
-    group: list[Item] = []
-    for item in items:
-        if group and (item.x is None or group[0].x is None or group[0].x.shape != item.x.shape):
-            yield from ([one] for one in group)
-            group = []
-        group.append(item)
-        if item.x is None or len(group) >= room(item.x):
-            yield group
-            group = []
-    yield from ([one] for one in group)
 
 
 def facts(job: Task, source: Data) -> dict[str, str]:
@@ -171,4 +122,23 @@ def facts(job: Task, source: Data) -> dict[str, str]:
     return {
         "method": json.dumps([job.method, dict(job.parameters)], sort_keys=True),
         "data": json.dumps(dict(source.identity), sort_keys=True),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """This machine, as a manifest records it: where PyTorch uses a GPU, with its arithmetic."""
+    entries = {"host": platform.node(), "cpu": processor(), "cores": os.cpu_count()}
+    torch = sys.modules.get("torch")  # it isn't loaded for this
+    if torch is None:
+        return entries
+    entries["threads"] = torch.get_num_threads()
+    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
+        return entries
+    cudnn, tf32 = torch.backends.cudnn, torch.backends.cuda.matmul.allow_tf32
+    settings = {name: getattr(cudnn, name) for name in ("benchmark", "deterministic")}
+    return entries | {
+        "gpu": torch.cuda.get_device_name(),
+        "cuda": torch.version.cuda,
+        "cudnn": {"version": cudnn.version(), **settings},
+        "tf32": {"matmul": tf32, "cudnn": cudnn.allow_tf32},  # rows depend on it
     }

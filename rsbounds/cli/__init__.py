@@ -14,51 +14,60 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import rsbounds
 
-_COMMANDS = (
-    *("demo", "certify", "report", "merge", "status", "verify", "recertify", "fit-rule"),
-    *("radius", "pmin", "bench", "completion"),
-)
+_COMMANDS = ("demo", "certify", "report", "merge", "verify", "recertify", "fit-rule", "radius")
+
+#: What bad input raises; the last two only of numbers and nestings nobody thought of.
+_ERRORS = (ValueError, OSError, MemoryError, ImportError, ArithmeticError, RecursionError)
 
 
-#: What bad input comes to; the last two only of numbers and nestings nobody thought of.
-_SAID = (ValueError, OSError, MemoryError, ImportError, ArithmeticError, RecursionError)
+class Parser(argparse.ArgumentParser):
+    """A parser that takes no abbreviations and answers a misspelt option with the nearest."""
 
+    #: Called with the words of a command line; what it returns is parsed in their place.
+    prepare: Callable[[list[str]], list[str]] | None = None
 
-class _Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "allow_abbrev": False})
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, after ``prepare``."""
+        if self.prepare is not None:
+            args = self.prepare(list(args))
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         unknown = re.findall(r"(--[\w-]+)", message) if "unrecognized" in message else []
-        flags = self._flags()
-        lost = [u for u in unknown if u not in flags]  # the others are flags of other commands
-        near = [m for u in lost for m in difflib.get_close_matches(u, flags, 1)]
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        flags = self.flags()
+        # an option that another command has is not misspelt
+        near = [difflib.get_close_matches(u, flags, 1) for u in unknown if u not in flags]
+        hint = ", ".join(match for matches in near for match in matches)
+        hint = f"; did you mean {hint}?" if hint else ""
         self.exit(2, f"{self.prog}: {message}{hint}; see {self.prog} --help\n")
 
-    def _flags(self) -> list[str]:
+    def flags(self) -> list[str]:
         """The long options of this parser and of its commands."""
         flags = []
         for action in self._actions:
             flags += [flag for flag in action.option_strings if flag.startswith("--")]
             if isinstance(action, argparse._SubParsersAction):
-                for parser in action.choices.values():
-                    flags += parser._flags()
+                for command in action.choices.values():
+                    flags += command.flags()
         return flags
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The parser of all commands."""
-    made = _Parser(prog="rsbounds", description=rsbounds.__doc__)
-    made.add_argument("--version", action="version", version=f"rsbounds {rsbounds.__version__}")
-    subparsers = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    top = Parser(prog="rsbounds", description=rsbounds.__doc__)
+    top.add_argument("--version", action="version", version=f"rsbounds {rsbounds.__version__}")
+    subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in _COMMANDS:
         importlib.import_module(f"rsbounds.cli.{name.replace('-', '_')}").add_parser(subparsers)
-    for command in subparsers.choices.values():
-        command.add_argument("--traceback", action="store_true", help="show where an error arose")
-    return made
+    return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,8 +81,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0 done, 1 findings of ``verify`` or missing rows in ``status``, 2 bad input,
-        130 interrupted.
+        Exit status: 0 done, 1 findings of ``verify``, 2 bad input, 130 interrupted.
+
+    Notes
+    -----
+    With ``RSBOUNDS_TRACEBACK`` set in the environment, an error shows where it arose.
 
     Examples
     --------
@@ -84,7 +96,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _open_standard_streams()
     command = "rsbounds"
-    shown = False
 
     def say(message: object) -> None:
         print(f"{command}: {message}", file=sys.stderr)
@@ -96,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.showwarning = show
         try:
             args = parser().parse_args(argv)
-            command, shown = f"rsbounds {args.command}", args.traceback
+            command = f"rsbounds {args.command}"
             status: int = args.func(args)
             sys.stdout.flush()
         except BrokenPipeError:  # whoever read our output has seen enough
@@ -105,8 +116,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             say("interrupted; what is written is kept, run it again to go on")
             return 130
-        except _SAID as error:
-            if shown:
+        except _ERRORS as error:
+            if os.environ.get("RSBOUNDS_TRACEBACK"):
                 traceback.print_exc()
             if _is_full(error):  # what is left of it must not fail again when we leave
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +15,58 @@ from rsbounds import loading
 from rsbounds.cli import _engine, _options, _user_scheme
 from rsbounds.composite import Rule
 from rsbounds.loading import Data, Loaded
-from rsbounds.schemes import METHODS, Scheme, find, registered
+from rsbounds.schemes import Scheme
+
+
+@dataclass
+class Parts:
+    """Data and scheme, and the classifier that is smoothed at each noise level."""
+
+    data: Data
+    scheme: Scheme | Rule
+    stages: list[Loaded]
+    describe: dict[str, Any]  # what the manifest says of the model
+
+
+def parts(args: argparse.Namespace, options: dict[str, Any]) -> Parts:
+    """What the command line names, loaded."""
+    loaded = _engine.load(args)
+    data = _engine.open_data(args, loaded)
+    try:
+        if not len(data):
+            raise ValueError(f"{args.data}: the data must have at least one input; got none")
+        made = scheme(args, options, data)
+        stages = classifiers(args, loaded, made)
+        return Parts(data, made, stages, described(args, loaded, stages))
+    except BaseException:
+        data.close()
+        raise
 
 
 def built(
     args: argparse.Namespace, options: dict[str, Any], describe: dict[str, Any]
 ) -> tuple[Any, Data, Scheme | Rule]:
     """A worker's model, data and scheme: those of the command line."""
-    loaded = _engine.load(args)
-    data = _engine.open_data(args, loaded)
-    found = scheme(args, options, data)
-    stages = classifiers(args, loaded, found)
-    if (own := described(args, loaded, stages)) != describe:
+    own = parts(args, options)
+    if own.describe != describe:
         raise ValueError(
             f"--model {args.model} must be the same wherever it is made; the process that writes "
-            f"found {describe}, a worker {own}"
+            f"made {describe}, a worker {own.describe}"
         )
-    return model(args, stages, data, found), data, found
+    return model(args, own.stages, own.data, own.scheme), own.data, own.scheme
+
+
+def model(args: argparse.Namespace, stages: list[Loaded], data: Data, scheme: Scheme | Rule) -> Any:
+    """The sampler of all levels, or a list with that of each."""
+    if not isinstance(scheme, Rule):
+        x = _engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True))
+        return _engine.sampler(args, stages[0], data, scheme.sigma(x), scheme.sampler)
+    made: dict[int, Any] = {}
+    for stage, sigma in zip(stages, scheme.sigmas, strict=True):
+        if id(stage.model) not in made:  # one for all levels, or an expert of its own
+            made[id(stage.model)] = _engine.sampler(args, stage, data, sigma)
+    samplers = [made[id(stage.model)] for stage in stages]
+    return samplers if len(made) > 1 else samplers[0]
 
 
 def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Scheme | Rule:
@@ -42,111 +75,75 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
         return read_rule(args.rule)
     shape = _engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True)).shape
     given = Given(shape, args.sound_noise)
-    found: Scheme | Rule
+    made: Scheme | Rule
     if _options.is_code(args.method):
-        found = by_code(args.method, args.method_args, given.dim, given.sound)
+        made = by_code(args.method, args.method_args, given.dim, given.sound)
     else:
-        method = find(args.method)
-        assert method.build is not None
-        if method.name in METHODS:
-            found = method.build(options, given)
-        else:
-            found = _anothers(
-                args.method, partial(method.build, options, given), options, given.dim
-            )
-    fixed = isinstance(found, Rule) or found.method == "gaussian"
-    if args.sound_noise and isinstance(found, Scheme) and not found.sound:
+        made = _options.method(args.method).from_options(options, given)
+    if isinstance(made, Rule):
+        return made
+    if args.sound_noise and not made.sound:
         raise ValueError(
             "--sound-noise needs a scheme whose radius allows for the rounding of sigma(x); that "
             f"of --method {args.method} does not"
         )
-    if args.model_for and not isinstance(found, Rule):
+    if args.model_for:
         raise ValueError("--model-for goes with --method composite")
-    if args.denoiser is not None and not fixed:
+    if args.denoiser is not None and made.name != "gaussian":
         raise ValueError(no_denoiser(args.method))
-    return found
+    return made
 
 
 def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
     """What ``--method MODULE:CALLABLE`` with its ``--method-args`` returns."""
-    known = loading.parse_arguments(arguments) if arguments else {}
-    made = loading.call("--method", spec, **known)
-    code: dict[str, Any] = {**loading.fingerprint(spec, made), "args": known}
+    own = loading.parse_arguments(arguments) if arguments else {}
+    made = loading.call("--method", spec, **own)
+    code: dict[str, Any] = {**loading.fingerprint(spec, made), "args": own}
     return _user_scheme.scheme(f"--method {spec}", made, code, dim, sound)
 
 
 def no_denoiser(method: str) -> str:
-    """Why there is none in front of this method's classifier."""
+    """Explain why a denoiser cannot be used with this method."""
     return (
         "--denoiser has one timestep, that of a fixed noise level: it goes with --method gaussian "
         f"or composite; got {method}"
     )
 
 
-def _anothers(
-    name: str, build: Callable[[], Any], options: dict[str, Any], dim: int
-) -> Scheme | Rule:
-    """What the method that another package registers builds."""
-    what, point = f"--method {name}", registered()[name]
-    made = loading.guarded(what, build)
-    if isinstance(made, Scheme) and made.method == name:  # as recertify will
-        made = replace(made, radius=_user_scheme.radius(what, find(name), made.parameters))
-    code = {"entry_point": point.value, "options": {k: str(v) for k, v in options.items()}}
-    if point.dist is not None:
-        code |= {"package": point.dist.name, "version": point.dist.version}
-    return _user_scheme.scheme(what, made, code, dim, sound=False)
-
-
-def classifiers(args: argparse.Namespace, loaded: Loaded, found: Scheme | Rule) -> list[Loaded]:
+def classifiers(args: argparse.Namespace, loaded: Loaded, made: Scheme | Rule) -> list[Loaded]:
     """What is smoothed at each noise level: the model or an expert, behind the denoiser."""
-    if not isinstance(found, Rule):
-        sigma = found.parameters["sigma"] if args.denoiser is not None else 1.0
+    if not isinstance(made, Rule):
+        sigma = made.parameters["sigma"] if args.denoiser is not None else 1.0
         return _engine.denoised(args, [(loaded, sigma)])
-    own = {}
+    experts = {}
     for text in args.model_for:
         level, _, spec = text.partition("=")
         try:
             sigma = float(level)
         except ValueError:
             sigma = math.nan
-        if sigma not in found.sigmas or not spec:
-            levels = ", ".join(map(str, found.sigmas))
+        if sigma not in made.sigmas or not spec:
+            levels = ", ".join(map(str, made.sigmas))
             raise ValueError(
                 f"--model-for must be SIGMA=MODEL with SIGMA one of {levels}; got {text!r}"
             )
-        own[sigma] = _engine.load(argparse.Namespace(**{**vars(args), "model": spec}))
-    return _engine.denoised(args, [(own.get(s, loaded), s) for s in found.sigmas])
+        experts[sigma] = _engine.load(argparse.Namespace(**{**vars(args), "model": spec}))
+    return _engine.denoised(args, [(experts.get(s, loaded), s) for s in made.sigmas])
 
 
-def described(args: argparse.Namespace, loaded: Loaded, stages: Sequence[Loaded]) -> dict[str, Any]:
+def described(args: argparse.Namespace, loaded: Loaded, stages: list[Loaded]) -> dict[str, Any]:
     """What the manifest says of the model."""
-    found = dict(loaded.describe)
+    entries = dict(loaded.describe)
     if args.model_for:
-        found["for"] = args.model_for
+        entries["for"] = args.model_for
         # the probe, which is of the first level alone, would not tell another expert
-        found["experts"] = [
+        entries["experts"] = [
             stage.describe["parameters"] or stage.describe["source"] for stage in stages
         ]
     if args.denoiser is not None:
         each = [stage.describe["denoiser"] for stage in stages]
-        found["denoiser"] = each if len(each) > 1 else each[0]
-    return found
-
-
-def model(
-    args: argparse.Namespace, stages: Sequence[Loaded], data: Data, found: Scheme | Rule
-) -> Any:
-    """The sampler of all levels, or a list with that of each."""
-    if not isinstance(found, Rule):
-        sigma = found.sigma(_engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True)))
-        return _engine.sampler(args, stages[0], data, sigma, found.sampler)
-    made: dict[int, Any] = {}
-    for stage, sigma in zip(stages, found.sigmas, strict=True):
-        if id(stage.model) not in made:  # one for all levels, or an expert of its own
-            made[id(stage.model)] = _engine.sampler(args, stage, data, sigma)
-    if len(made) == 1:
-        return next(iter(made.values()))
-    return [made[id(stage.model)] for stage in stages]
+        entries["denoiser"] = each if len(each) > 1 else each[0]
+    return entries
 
 
 def read_rule(path: Path) -> Rule:
@@ -157,20 +154,8 @@ def read_rule(path: Path) -> Rule:
         raise ValueError(f"{path} is not a rule: {error}") from None
 
 
-class _Proven:
-    """A network by the proof of its own kind, whatever a subclass or the instance puts for it."""
-
-    def __init__(self, network: Any) -> None:
-        self._network = network
-
-    def scheme(self, dim: float, *, sound: bool) -> Scheme:
-        from rsbounds.torch import SigmaNetwork
-
-        return SigmaNetwork.scheme(self._network, dim, sound=sound)
-
-
 class Given:
-    """What a method may ask for."""
+    """What a method may ask for (:class:`rsbounds.schemes.Given`)."""
 
     def __init__(self, shape: tuple[int, ...], sound: bool) -> None:
         self.dim = math.prod(shape)
@@ -199,7 +184,6 @@ class Given:
 
         if isinstance(function, SigmaNetwork):
             return _Proven(function), description
-
         function.eval().to("cpu")
 
         def sigma(x: Any) -> Any:
@@ -211,10 +195,22 @@ class Given:
     def noise(self, option: str, spec: str) -> tuple[Any, Any]:
         """Noise of a shape, by the proof of its own kind."""
         made = loading.call(option, spec)
-        found = _user_scheme.noise(made)
-        if found is None:
+        shaped = _user_scheme.noise(made)
+        if shaped is None:
             raise ValueError(
                 f"{option} {spec} must return NoiseMaps, FixedNoise or a CertifiedGenerator; "
                 f"got {type(made).__name__}"
             )
-        return found, loading.fingerprint(spec, made)
+        return shaped, loading.fingerprint(spec, made)
+
+
+class _Proven:
+    """A network by the proof of its own kind, whatever a subclass or the instance puts for it."""
+
+    def __init__(self, network: Any) -> None:
+        self._network = network
+
+    def scheme(self, dim: float, *, sound: bool) -> Scheme:
+        from rsbounds.torch import SigmaNetwork
+
+        return SigmaNetwork.scheme(self._network, dim, sound=sound)

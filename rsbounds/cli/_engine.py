@@ -15,53 +15,62 @@ import numpy as np
 from rsbounds import loading
 from rsbounds.certify import class_counts
 from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess, guarded
-from rsbounds.loading.images import INTERPOLATIONS
 from rsbounds.sampling import Sampler, as_sampler
 
-ENGINE = ("device", "autocast", "channels_last", "compile", "sound_noise")
+ENGINE = ("device", "autocast", "compile", "sound_noise")
 
 
-def add_model(parser: argparse.ArgumentParser, *, required: bool) -> None:
+def add_model(parser: Any, *, required: bool) -> None:
     """The model's options."""
-    add = parser.add_argument_group("model").add_argument
+    add = parser.add_argument
     add(
         "--model",
         required=required,
         metavar="MODEL",
-        help="MODULE:CALLABLE, path/to/file.py:CALLABLE, timm:NAME, torchvision:NAME, "
-        "hf:ID_OR_DIRECTORY or onnx:FILE",
+        help="timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, MODULE:CALLABLE or "
+        "path/to/file.py:CALLABLE",
     )
-    add("--model-args", metavar="K=V,...", help="arguments of the model's constructor")
+    add("--model-args", metavar="K=V,...", help="arguments of its constructor; input_range=(0,255) "
+        "for other pixels than 0 ... 1")  # fmt: skip
     add("--checkpoint", metavar="FILE", type=Path, help="weights: safetensors, or torch tensors")
-    add("--num-classes", type=int, metavar="C", help="number of classes")
-    add("--input-range", metavar="LOW,HIGH", help="range the noise lives in (0,1)")
-    add(
-        "--denoiser",
-        metavar="DENOISER",
-        help="put a denoiser in front of the model: MODULE:CALLABLE, path/to/file.py:CALLABLE, or "
-        "hf:ID_OR_DIRECTORY of diffusers; for fixed noise, at the timestep of its level",
-    )
+    add("--denoiser", metavar="DENOISER", help="put a denoiser in front: MODULE:CALLABLE, "
+        "path/to/file.py:CALLABLE, hf:ID_OR_DIRECTORY")  # fmt: skip
     add("--download", action="store_true", help="fetch weights and data that are not on disk")
-    add("--trust-remote-code", action="store_true", help="run code that comes with a hf: model")
 
 
-def add_data(parser: argparse.ArgumentParser, *, required: bool | None = None) -> None:
-    """The data's options; ``required`` None: --data stands elsewhere."""
-    add = parser.add_argument_group("data").add_argument
-    if required is not None:
-        add(
-            "--data",
-            required=required,
-            metavar="DATA",
-            help="FILE.npz (x, y), FILE.npy with FILE.labels.npy, imagefolder:DIR, "
-            "hf:ID_OR_DIRECTORY[:SPLIT], MODULE:CALLABLE or path/to/file.py:CALLABLE",
-        )
-    add("--scale", type=float, help="what stored numbers are divided by, such as 255")
-    add("--split", help="of a hf: data set")
+def add_data(parser: Any, *, required: bool, help: str = "") -> None:
+    """The data's options."""
+    add = parser.add_argument
+    add(
+        "--data",
+        required=required,
+        metavar="DATA",
+        help=f"{help}FILE.npz (x, y), FILE.npy with FILE.labels.npy, imagefolder:DIR, "
+        "hf:ID_OR_DIRECTORY[:SPLIT], MODULE:CALLABLE or path/to/file.py:CALLABLE",
+    )
+    add("--scale", type=float, help="divide stored numbers by this, such as 255")
     add("--resize", type=_size, metavar="N|H,W", help="pictures: the shorter side, or both sides")
-    add("--crop", type=_size, metavar="N|H,W", help="pictures: what is kept, from the middle")
-    add("--interpolation", choices=INTERPOLATIONS, help="pictures: Pillow's filter for --resize")
-    add("--channels", choices=("1", "3"), help="pictures: 1 grey, 3 colour")
+    add("--crop", type=_size, metavar="N|H,W", help="pictures: keep this much from the middle")
+    add("--channels", type=int, choices=(1, 3), help="pictures: 1 grey, 3 colour")
+
+
+def add_engine(parser: Any) -> None:
+    """The options of the forward passes."""
+    add = parser.add_argument
+    add("--batch", type=int, default=1000, help="noisy samples in a forward pass of torch (1000)")
+    add("--autocast", choices=("bfloat16", "float16"), metavar="TYPE", help="mixed precision: "
+        "bfloat16 or float16")  # fmt: skip
+    add("--compile", action="store_true", help="torch.compile")
+
+
+def add_sound_noise(parser: Any) -> None:
+    """Whether the noise is drawn exactly."""
+    parser.add_argument(
+        "--sound-noise",
+        action="store_true",
+        help="exact noise on the grid of 1/255: certificates hold for the program, not only in "
+        "real arithmetic",
+    )
 
 
 def _size(text: str) -> int | tuple[int, int]:
@@ -75,61 +84,17 @@ def _size(text: str) -> int | tuple[int, int]:
     return sides if len(sides) == 2 else sides[0]
 
 
-def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
-    """What pictures go through, as far as the command line says it."""
-    said = {name: getattr(args, name) for name in ("resize", "crop", "interpolation", "channels")}
-    if isinstance(said["crop"], int):
-        said["crop"] = (said["crop"], said["crop"])
-    if said["channels"] is not None:
-        said["channels"] = int(said["channels"])
-    return {name: value for name, value in said.items() if value is not None}
-
-
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """The options of the forward passes."""
-    add = parser.add_argument_group("engine").add_argument
-    add(
-        "--batch",
-        type=int,
-        default=1000,
-        help="noisy samples a torch module is given at once (1000); others get blocks of at "
-        "most 4096, of 2^18 numbers",
-    )
-    add("--device", default=None, help="where a torch model runs: cpu, cuda, cuda:1 (cpu)")
-    add("--autocast", choices=("bfloat16", "float16"), help="mixed precision")
-    add("--channels-last", action="store_true", help="channels-last memory layout")
-    add("--compile", action="store_true", help="torch.compile")
-    add(
-        "--sound-noise",
-        action="store_true",
-        help="whole-numbered noise drawn exactly, for inputs on the grid of 1/255, and sigma(x) "
-        "with a bound of its rounding: the certificate holds for the program and not only for "
-        "real arithmetic",
-    )
-
-
 def load(args: argparse.Namespace) -> Loaded:
     """The model of the command line."""
+    own, span = _arguments(args)
     return loading.load_model(
         args.model,
-        args=loading.parse_arguments(args.model_args) if args.model_args else None,
+        args=own or None,
         checkpoint=args.checkpoint,
-        num_classes=args.num_classes,
         download=args.download,
-        input_range=_range(args),
+        input_range=span,
         preprocess=_preprocess(args),
-        allow_remote_code=args.trust_remote_code,
     )
-
-
-def _range(args: argparse.Namespace) -> tuple[float, float] | None:
-    if args.input_range is None:
-        return None
-    try:
-        low, high = map(float, args.input_range.split(","))
-    except ValueError:
-        raise ValueError(f"--input-range must be LOW,HIGH; got {args.input_range!r}") from None
-    return low, high
 
 
 def denoised(args: argparse.Namespace, models: Sequence[tuple[Loaded, float]]) -> list[Loaded]:
@@ -139,20 +104,40 @@ def denoised(args: argparse.Namespace, models: Sequence[tuple[Loaded, float]]) -
     from rsbounds.loading.denoiser import denoised, load_denoiser
 
     parts = load_denoiser(args.denoiser, download=args.download)
-    span = _range(args) or (0.0, 1.0)
+    span = _arguments(args)[1] or (0.0, 1.0)
     return [denoised(loaded, parts, sigma, input_range=span) for loaded, sigma in models]
+
+
+def _arguments(args: argparse.Namespace) -> tuple[dict[str, Any], tuple[float, float] | None]:
+    """The arguments of the model's constructor, and the range of its inputs among them."""
+    own = loading.parse_arguments(args.model_args) if args.model_args else {}
+    span = own.pop("input_range", None)
+    if span is None:
+        return own, None
+    try:
+        low, high = map(float, span)
+    except (TypeError, ValueError):
+        raise ValueError(f"input_range must be (LOW,HIGH); got {span!r}") from None
+    return own, (low, high)
+
+
+def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
+    """What pictures go through, as far as the command line says it."""
+    crop = (args.crop, args.crop) if isinstance(args.crop, int) else args.crop
+    stated = {"resize": args.resize, "crop": crop, "channels": args.channels}
+    return {name: value for name, value in stated.items() if value is not None}
 
 
 def open_data(args: argparse.Namespace, loaded: Loaded | None) -> Data:
     """The data of the command line, as the model wants its images."""
-    said = _preprocess(args)
-    preprocess = loaded.preprocess if loaded else Preprocess(**said) if said else None
+    stated = _preprocess(args)
+    preprocess = loaded.preprocess if loaded else Preprocess(**stated) if stated else None
     labels = loaded.labels if loaded else None
-    known = {"scale": args.scale, "split": args.split, "download": args.download}
-    data = loading.open_data(args.data, preprocess=preprocess, labels=labels, **known)
-    if said and "preprocessing" not in data.identity:
+    options = {"scale": args.scale, "download": args.download}
+    data = loading.open_data(args.data, preprocess=preprocess, labels=labels, **options)
+    if stated and "preprocessing" not in data.identity:
         data.close()
-        raise ValueError(f"--{next(iter(said))} is for pictures; --data {args.data} holds arrays")
+        raise ValueError(f"--{next(iter(stated))} is for pictures; --data {args.data} holds arrays")
     return data
 
 
@@ -167,26 +152,32 @@ def sampler(
     loaded: Loaded,
     data: Data,
     sigma: float,
-    of: Callable[..., Sampler] | None = None,
+    of: Callable[..., Sampler] = as_sampler,
 ) -> Sampler:
     """The sampler, tried on the first input: its classes are checked against the labels.
 
-    ``of(model, **options)`` makes it where the noise has a shape.
+    ``of(model, **options)`` makes it, such as a scheme's own where the noise has a shape.
     """
     options: dict[str, Any] = {"batch": args.batch, "device": _device(args.device or "cpu")}
     options |= {key: getattr(args, key) for key in ENGINE[1:]}
-    make = as_sampler if of is None else of
-    made = _made(args, make, loaded.model, options | {"compile": False})
+
+    def make(**changes: Any) -> Sampler:
+        try:
+            return of(loaded.model, **options | changes)
+        except (RuntimeError, AssertionError) as error:
+            raise ValueError(f"--device {args.device} can't be used: {error}") from error
+
+    plain = make(compile=False)
     x = first(data, skip_corrupt=getattr(args, "skip_corrupt", True))
     try:
-        tried = class_counts(made(x, sigma, 16, np.random.default_rng(0)))
+        counts = class_counts(plain(x, sigma, 16, np.random.default_rng(0)))
     except (Exception, SystemExit) as error:
         guarded(f"--model {args.model}", partial(_again, error))
         raise
-    if not tried.sum():
+    if not counts.sum():
         raise ValueError(f"--model {args.model} must return numbers; got NaN for the first input")
-    loading.check_labels(data, len(tried))
-    return _made(args, make, loaded.model, options) if args.compile else made
+    loading.check_labels(data, len(counts))
+    return make() if args.compile else plain
 
 
 def first(data: Data, *, skip_corrupt: bool) -> Any:
@@ -199,15 +190,6 @@ def first(data: Data, *, skip_corrupt: bool) -> Any:
 
 def _again(error: BaseException) -> None:
     raise error
-
-
-def _made(
-    args: argparse.Namespace, make: Callable[..., Sampler], model: Any, options: dict[str, Any]
-) -> Sampler:
-    try:
-        return make(model, **options)
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"--device {args.device} can't be used: {error}") from error
 
 
 def _device(name: str) -> str:

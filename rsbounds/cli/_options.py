@@ -3,54 +3,70 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rsbounds._numerics.checks import real
 from rsbounds.confidence import BOUNDS
-from rsbounds.schemes import METHODS, Method, Option, find, registered
+from rsbounds.procedure import Procedure
+from rsbounds.schemes import METHODS, Option, Scheme
 
 #: Methods that the command line can construct.
-BUILT: Mapping[str, Method] = {m.name: m for m in METHODS.values() if m.build is not None}
+BUILT: Mapping[str, type[Scheme]] = {m.name: m for m in METHODS.values() if m.options}
 
 #: Bounds whose rows a file can hold and ``verify`` can check.
-COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts" and not b.difference_only)
+COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
+
+#: Options of ``--method composite`` and of code, with what argparse needs to know.
+_FURTHER: Mapping[str, dict[str, Any]] = {
+    "--rule": {"metavar": "RULE.json", "type": Path, "help": "the decision list"},
+    "--model-for": {
+        "nargs": "+",
+        "metavar": "SIGMA=MODEL",
+        "default": [],
+        "help": "experts for levels of the rule, in place of --model",
+    },
+    "--method-args": {"metavar": "K=V,...", "help": "arguments of CALLABLE"},
+}
 
 
 def add(parser: Any, option: Option, *, required: bool = False) -> None:
-    """One argument; its default is kept apart, so that what was given can be told."""
-    known: dict[str, Any] = {"type": option.type, "help": option.help}
+    """Add one option; its default is kept apart: was it given?"""
+    settings: dict[str, Any] = {"type": option.type, "help": option.help}
     for name in ("metavar", "choices", "nargs"):
         if (value := getattr(option, name)) is not None:
-            known[name] = value
-    parser.add_argument(option.flag, required=required, default=None, **known)
+            settings[name] = value
+    parser.add_argument(option.flag, required=required, default=None, **settings)
 
 
-def distinct(options: Iterable[Option]) -> list[Option]:
-    """One of each flag, in the order met."""
-    return list({option.flag: option for option in reversed(list(options))}.values())[::-1]
+def add_methods(parser: Any, levels: Callable[[str], Any]) -> None:
+    """Add the options of all methods; ``levels`` reads several noise levels."""
+    for option in of_all():
+        if option.flag == "--sigma":
+            option = replace(option, type=levels, metavar="SIGMA,...")
+        add(parser, option)
+    for flag, settings in _FURTHER.items():
+        parser.add_argument(flag, **settings)
 
 
-def extend(parser: argparse.ArgumentParser, name: str) -> None:
-    """Take the options of a method that another package registers."""
-    if name in METHODS or is_code(name) or name not in registered():
-        return  # of an unknown one the command says so
-    shared = {option.flag for method in BUILT.values() for option in method.options}
-    for option in find(name).options:
-        if option.flag not in parser._option_string_actions:
-            add(parser, option)
-        elif option.flag not in shared:
-            raise ValueError(f"--method {name}: its option {option.flag} is {parser.prog}'s own")
-
-
-def add_lock(parser: argparse.ArgumentParser) -> None:
-    """Whether a file that is written is locked."""
-    parser.add_argument(
-        "--lock",
-        choices=("flock", "none"),
-        default="flock",
-        help="none: on a file system without locks, if no other process writes the file",
-    )
+def show(parser: argparse.ArgumentParser, name: str | None) -> None:
+    """Let the help show the options of this method and no other's; None: the noise level."""
+    further = {flag: settings["help"] for flag, settings in _FURTHER.items()}
+    if is_code(name):
+        shown = [*further][1:]
+    elif name == "composite":
+        shown = [*further][:2]
+    else:
+        own = METHODS[name or "gaussian"].options if (name or "gaussian") in METHODS else ()
+        texts = {option.flag: option.help for option in own}
+        shown = ["--sigma"] if name is None else [*texts]
+        further |= texts
+    for flag in (*(option.flag for option in of_all()), *_FURTHER):
+        text = further[flag] if flag in shown else argparse.SUPPRESS
+        parser._option_string_actions[flag].help = text
 
 
 def flag(name: str) -> str:
@@ -58,30 +74,48 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def is_code(name: str) -> bool:
+def is_code(name: str | None) -> bool:
     """Whether a method is given by MODULE:CALLABLE."""
-    return ":" in name
+    return ":" in (name or "")
+
+
+def method(name: str) -> type[Scheme]:
+    """The method of that name; ValueError with near matches if there is none."""
+    if name in METHODS:
+        return METHODS[name]
+    near = difflib.get_close_matches(name, METHODS, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(METHODS)}"
+    raise ValueError(f"the method {name!r} is unknown; {hint}")
+
+
+def procedure(**numbers: Any) -> Procedure:
+    """The numbers of a certificate; errors name the options."""
+    try:
+        return Procedure(**numbers)
+    except ValueError as error:
+        raise ValueError(flag(str(error))) from None
+
+
+def of_method(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of ``args.method`` with their defaults; ValueError for those of others."""
+    name, own = args.method, {}
+    if not is_code(name) and name != "composite":
+        own = {option.name: option for option in method(name).options}
+    for other in of_all():
+        if getattr(args, other.name) is not None and other.name not in own:
+            raise ValueError(f"{other.flag} has no meaning for --method {name}")
+    if (args.rule is not None) != (name == "composite"):
+        raise ValueError("--rule goes with --method composite, which needs it")
+    if args.model_for and not is_code(name) and name != "composite":
+        raise ValueError("--model-for goes with --method composite")
+    check_code(args)
+    return settled(args, own.values(), lambda flag: f"--method {name} needs {flag}")
 
 
 def check_code(args: argparse.Namespace) -> None:
     """ValueError for arguments of a callable where no code is given."""
-    if args.method_args is not None and not is_code(args.method or ""):
+    if args.method_args is not None and not is_code(args.method):
         raise ValueError("--method-args goes with --method MODULE:CALLABLE")
-
-
-def of_method(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of ``args.method`` with their defaults, or ValueError."""
-    options: tuple[Option, ...] = ()
-    if args.method != "composite" and not is_code(args.method):
-        method = find(args.method)
-        if method.build is None:
-            raise ValueError(f"--method {method.name} is for recertify; certify with lipschitz")
-        options = method.options
-    own = {option.name: option for option in options}
-    for other in distinct(option for m in BUILT.values() for option in m.options):
-        if getattr(args, other.name) is not None and other.name not in own:
-            raise ValueError(f"{other.flag} has no meaning for --method {args.method}")
-    return settled(args, own.values(), lambda flag: f"--method {args.method} needs {flag}")
 
 
 def settled(
@@ -97,3 +131,9 @@ def settled(
         if option.name == "sigma" and option.nargs is None:
             real(option.flag, values["sigma"], 0, closed="neither", nan=False)
     return values
+
+
+def of_all() -> list[Option]:
+    """The options of all methods, one of each flag."""
+    every = [option for scheme in BUILT.values() for option in scheme.options]
+    return list({option.flag: option for option in reversed(every)}.values())[::-1]

@@ -1,4 +1,4 @@
-"""Runs that commands read: refused where their counts earn nothing, and their inputs named."""
+"""Runs whose counts commands use again: refused where they earn nothing by a new bound."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from rsbounds import composite
 from rsbounds.certificate import FIXED_NOISE
+from rsbounds.certify import further
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, read_rows
+from rsbounds.schemes import Gaussian
 
 
 class Run(NamedTuple):
@@ -28,25 +31,16 @@ def read(path: Path) -> Run:
         For a file of any other, whose counts earn nothing by a bound for so many samples.
     """
     manifest = Manifest.read(path)
-    rows = read_rows(path)
-    if manifest.format == 1:
-        raise ValueError(f"{path} keeps one count a row: its full counts are not known")
     if manifest.method == "composite":
         raise ValueError(
             f"{path} is of a composite: certify the runs of its levels again, with --rule"
         )
-    if manifest.target_radius is not None:
+    if manifest.procedure.target_radius is not None:
         raise ValueError(
             f"{path} was sampled until a target radius was decided: a bound for a number "
             "of samples fixed in advance would have no level on its counts"
         )
-    return Run(path, manifest, rows)
-
-
-def some(indices: Sequence[int]) -> str:
-    """The first of many inputs, in words."""
-    first = ", ".join(map(str, indices[:5]))
-    return f"inputs {first}" + (f" and {len(indices) - 5} more" if len(indices) > 5 else "")
+    return Run(path, manifest, read_rows(path))
 
 
 def by_level(paths: Iterable[Path]) -> dict[float, Run]:
@@ -60,14 +54,34 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
     runs: dict[float, Run] = {}
     for path in paths:
         run = read(path)
-        manifest = run.manifest
-        if manifest.method != "gaussian":
-            raise ValueError(
-                f"{path} is of method {shown(manifest.method)}: a rule needs fixed noise"
-            )
-        if manifest.scope != FIXED_NOISE:  # a list's scope would say nothing of it
-            raise ValueError(f"{path} is of scope {manifest.scope!r}: a rule needs {FIXED_NOISE!r}")
-        if manifest.level() in runs:
-            raise ValueError(f"{path} is the second file of noise level {manifest.level()}")
-        runs[manifest.level()] = run
+        method, scope = run.manifest.method, run.manifest.scope
+        if method != "gaussian":
+            raise ValueError(f"{path} is of method {shown(method)}: a rule needs fixed noise")
+        if scope != FIXED_NOISE:  # the list's own scope would hide it
+            raise ValueError(f"{path} is of scope {scope!r}: a rule needs {FIXED_NOISE!r}")
+        Gaussian.check(run.manifest.parameters)
+        level = float(run.manifest.parameters["sigma"])
+        if level in runs:
+            raise ValueError(f"{path} is the second file of noise level {level}")
+        runs[level] = run
     return runs
+
+
+def common(runs: Iterable[Run]) -> list[list[Row]]:
+    """The rows of each input that all runs have, in the order of the inputs."""
+    tables = [{row.idx: row for row in run.rows} for run in runs]
+    return [[table[i] for table in tables] for i in sorted(set.intersection(*map(set, tables)))]
+
+
+def listed(rule: composite.Rule, rows: Sequence[Row], n: int, alpha: float) -> Row:
+    """The row of a decision list from the rows of one input at its levels."""
+    width = max([rule.least_classes, *(len(c) for row in rows for c in (row.select, row.counts))])
+
+    def dense(counts: Sequence[int]) -> list[int]:
+        return [*counts, *[0] * (width - len(counts))]
+
+    select, counts = [dense(row.select) for row in rows], [dense(row.counts) for row in rows]
+    certificate = composite.certify_counts(rule, select, counts, n, alpha)
+    seconds, extra = sum(row.seconds for row in rows), further(certificate)
+    first = rows[0]
+    return Row.of(first.idx, first.label, certificate, seconds, input=first.input, extra=extra)

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from rsbounds.certificate import ANOTHERS, THIS_INPUT
+from rsbounds.certificate import THIS_INPUT
 from rsbounds.composite import Rule
 from rsbounds.loading import guarded
-from rsbounds.schemes import METHODS, Method, Scheme, gaussian, semielastic
+from rsbounds.sampling import Sampler
+from rsbounds.schemes import METHODS, Scheme, gaussian, semielastic
 from rsbounds.schemes._scheme import NORM, POSITIVE, RADIUS
 
 _SHAPED = ("anisotropic", "generator")
@@ -44,12 +43,15 @@ def scheme(
     """
     if isinstance(made, Rule):
         return made
-    found = _of(what, made, dim, sound)
+    scheme = _stated(what, made, dim) if isinstance(made, Scheme) else _proven(made, dim, sound)
+    if scheme is None:
+        raise ValueError(f"{what} must return {_KINDS}; got {type(made).__name__}")
     try:
-        parameters = json.loads(json.dumps({**found.parameters, "code": dict(description)}))
+        parameters = json.loads(json.dumps({**scheme.parameters, "code": dict(description)}))
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{what}: its parameters can't stand in a manifest: {error}") from None
-    return replace(found, parameters=parameters)
+    scheme.parameters = parameters
+    return scheme
 
 
 def noise(made: Any) -> Any:
@@ -64,93 +66,77 @@ def noise(made: Any) -> Any:
     return None
 
 
-def _of(what: str, made: Any, dim: int, sound: bool) -> Scheme:
+def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
+    """The scheme of an object that proves its bounds; None for anything else."""
     from rsbounds.semielastic import KNNSigma
 
-    if isinstance(made, Scheme):
-        return _stated(what, made, dim)
     if type(made) is KNNSigma:
-        points = made._anchors.points
-        own: dict[str, Any] = {"sigma": made.sigma_base, "k": made.k, "shift": made.shift}
-        own["anchors"] = hashlib.sha256(points.tobytes()).hexdigest()
-        found = semielastic(made, dim, sound=sound)
-        return replace(found, parameters={**found.parameters, **own})
-    shaped = noise(made)
-    if shaped is not None:
-        shape_scheme: Scheme = shaped.scheme(sound=sound)
-        return shape_scheme
-    if "torch" in sys.modules:
+        anchors = hashlib.sha256(made._anchors.points.tobytes()).hexdigest()
+        own = {"sigma": made.sigma_base, "k": made.k, "shift": made.shift, "anchors": anchors}
+        neighbours = semielastic(made, dim, sound=sound)
+        neighbours.parameters |= own
+        return neighbours
+    scheme: Scheme | None = None
+    if (shaped := noise(made)) is not None:
+        scheme = shaped.scheme(sound=sound)
+    elif "torch" in sys.modules:
         from rsbounds.torch import NoiseGenerator, SigmaNetwork
 
         if type(made) is SigmaNetwork:
             return SigmaNetwork.scheme(made, dim, sound=sound)
         if isinstance(made, NoiseGenerator):
             raise ValueError(
-                f"{what} returns a NoiseGenerator, which chooses its noise anew at every input and "
-                "certifies none: a CertifiedGenerator does"
+                "a NoiseGenerator chooses its noise anew at every input and certifies none: a "
+                "CertifiedGenerator does"
             )
-    raise ValueError(f"{what} must return {_KINDS}; got {type(made).__name__}")
+    return scheme
 
 
 def _stated(what: str, made: Scheme, dim: int) -> Scheme:
     """A scheme as it was stated: of a method of ours, or of another's."""
-    method = METHODS.get(made.method)
+    method = METHODS.get(made.name)
     if method is None:
-        if not (isinstance(made.method, str) and made.method.isprintable() and made.method):
-            raise ValueError(f"{what}: the method must be a name; got {made.method!r}")
-        return replace(
-            made,
-            scope=ANOTHERS,
-            sigma=partial(_level, what, made.sigma, {}),
-            radius=partial(_radius, what, made.radius),
-            norm=NORM.one(f"{what}: norm", made.norm),
-        )
-    if made.method in _SHAPED:
+        if not (isinstance(made.name, str) and made.name.isprintable() and made.name):
+            raise ValueError(f"{what}: the method must be a name; got {made.name!r}")
+        return AnothersScheme(what, made)
+    if made.name in _SHAPED:
         raise ValueError(f"{what} must return the noise itself, not its scheme: {_KINDS}")
-    if made.method == "composite":
+    if made.name == "composite":
         raise ValueError(f"{what} must return the Rule, not a Scheme of method composite")
-    if made.sampler is not None:
-        raise ValueError(f"{what}: a scheme of method {made.method} has no sampler of its own")
-    known = {}
-    for name, domain in method.parameters.items():
-        if name in made.parameters or name in method.required:
-            given: Any = made.parameters.get(name)
-            known[name] = domain.one(f"{what}: {name}", given)
-    if "dim" in known and not known["dim"] >= dim:
-        raise ValueError(f"{what}: dim must be at least {dim}, as --data; got {known['dim']}")
-    if made.method == "gaussian":
-        fixed = gaussian(known["sigma"], norm=known.get("norm", 2.0), dim=dim)
-        return replace(fixed, scope=THIS_INPUT) if made.scope == THIS_INPUT else fixed
-    level = partial(_level, what, made.sigma, known)
-    found = method.scheme(level, {**made.parameters, **known})
-    return replace(found, scope=THIS_INPUT) if made.scope == THIS_INPUT else found
+    # Only the parameters are taken, and sigma(x) checked against them: the radius is the method's.
+    try:
+        scheme = method.from_parameters(made.parameters, level=AnothersScheme(what, made).sigma)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+    own = scheme.parameters
+    if not (size := own.get("dim", dim)) >= dim:
+        raise ValueError(f"{what}: dim must be at least {dim}, as --data; got {size}")
+    if made.name == "gaussian":
+        scheme = gaussian(own["sigma"], norm=own.get("norm", 2.0), dim=dim)
+    if made.scope == THIS_INPUT:
+        scheme.scope = THIS_INPUT
+    return scheme
 
 
-def radius(what: str, method: Method, parameters: Mapping[str, Any]) -> Callable[..., float]:
-    """The radius of another package's method as a function of evidence and parameters alone."""
-    if lacking := sorted(method.required - parameters.keys()):
-        raise ValueError(f"{what}: its parameters lack {', '.join(lacking)}")
-    return partial(_radius, what, method.of(parameters))
+class AnothersScheme(Scheme):
+    """A scheme of others' code: its errors and wrong answers become one-line messages."""
 
+    def __init__(self, what: str, made: Scheme) -> None:
+        self._what, self._made = what, made
+        self.name, self.law, self.sound = made.name, made.law, made.sound
+        super().__init__(made.parameters)
+        self.norm = NORM.one(f"{what}: norm", made.norm)
 
-# module-level functions, so that a scheme can be sent to another process
+    def sigma(self, x: Any) -> float:
+        """Its noise level."""
+        name = f"{self._what}: sigma(x)"
+        return POSITIVE.one(name, guarded(name, partial(self._made.sigma, x)))
 
+    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
+        """Its radius."""
+        name = f"{self._what}: the radius"
+        return RADIUS.one(name, guarded(name, partial(self._made.radius, z_a, sigma, z_b)))
 
-def _level(what: str, sigma: Callable[[Any], Any], known: Mapping[str, float], x: Any) -> float:
-    low, high = known.get("sigma_min", 0.0), known.get("sigma_max", math.inf)
-    said = guarded(f"{what}: sigma(x)", partial(sigma, x))
-    found = POSITIVE.one(f"{what}: sigma(x)", said)
-    if not low <= found <= high:
-        raise ValueError(f"{what}: sigma(x) must be in [{low}, {high}]; got {found}")
-    return found
-
-
-def _radius(
-    what: str,
-    radius: Callable[..., Any],
-    score: float,
-    sigma: float,
-    score_b: float | None = None,
-) -> float:
-    said = guarded(f"{what}: the radius", partial(radius, score, sigma, score_b))
-    return RADIUS.one(f"{what}: the radius", said)
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        """Its sampler."""
+        return self._made.sampler(model, **options)

@@ -22,7 +22,8 @@ def add_parser(subparsers: Any) -> None:
         help="fit a decision list to runs at several noise levels",
         description="Choose a decision list over the noise levels of several runs of the same "
         "inputs, a calibration split, and write it as JSON for certify --method composite and "
-        "recertify --rule. These inputs chose the rule: certify others.",
+        "recertify --rule. Prints what the samples of these runs certify by the list and by the "
+        "best single level. These inputs chose the rule: certify others.",
     )
     add = parser.add_argument
     add("files", metavar="RUN.tsv", type=Path, nargs="+", help="one run for each noise level")
@@ -33,25 +34,30 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the rule and print its curve."""
+    """Write the rule and print what it certifies."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
     runs = _runs.by_level(args.files)
-    tables = [{row.idx: row for row in run.rows} for run in runs.values()]
-    common = sorted(set.intersection(*map(set, tables)))
-    if not common:
+    rows = _runs.common(runs.values())
+    if not rows:
         raise ValueError("the files must share inputs; they have none in common")
-    rows = [[table[i] for table in tables] for i in common]
     _one_data_set(args.files, rows)
     labels = np.array([each[0].label for each in rows])
-    width = max(2, labels.max() + 1, *(len(row.counts) for each in rows for row in each))
-    counts = [[[*row.counts, *[0] * (width - len(row.counts))] for row in each] for each in rows]
-    known = {"objective": args.objective, "items": args.items}
-    found = composite.fit(counts, labels, list(runs), **known)
+    drawn = [[(row.select, row.counts) for row in each] for each in rows]
+    width = max(2, labels.max() + 1, *(len(c) for each in drawn for pair in each for c in pair))
+    dense = [[[[*c, *[0] * (width - len(c))] for c in pair] for pair in each] for each in drawn]
+    select, counts = np.moveaxis(np.array(dense), 2, 0)
+    procedure = next(iter(runs.values())).manifest.procedure
+    options = {"objective": args.objective, "items": args.items, "select": select}
+    options |= {"n": procedure.n, "alpha": procedure.alpha}
+    fit = composite.fit(counts, labels, list(runs), **options)
     with naming(args.out):
-        args.out.write_text(json.dumps(found.rule.to_dict(), indent=2) + "\n", encoding="utf-8")
-    print(found)
-    print(f"{args.out}: {len(found.rule.items)} items, from {len(common)} inputs")
+        args.out.write_text(json.dumps(fit.rule.to_dict(), indent=2) + "\n", encoding="utf-8")
+    print(fit)
+    print(
+        f"{args.out}: {len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify "
+        "others"
+    )
     return 0
 
 

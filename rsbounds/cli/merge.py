@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rsbounds.cli import _options, _runs
-from rsbounds.results import merge
+from rsbounds.results import merge, some
 
 
 def add_parser(subparsers: Any) -> None:
@@ -22,17 +21,16 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("out", metavar="OUT.tsv", type=Path)
     parser.add_argument("files", metavar="IN.tsv", type=Path, nargs="+")
-    _options.add_lock(parser)
     parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Join the files."""
-    rows, missing = merge(args.out, args.files, lock=args.lock == "flock")
+    rows, missing = merge(args.out, args.files)
     print(f"{args.out}: {rows} rows from {len(args.files)} files")
     if missing:
         print(
-            f"rsbounds merge: {rows} of {rows + len(missing)} rows: {_runs.some(missing)} missing",
+            f"rsbounds merge: {rows} of {rows + len(missing)} rows: {some(missing)} missing",
             file=sys.stderr,
         )
     return 0

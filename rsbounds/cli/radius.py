@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,42 +25,70 @@ def add_parser(subparsers: Any) -> None:
         description="Print one certified radius, cut off and never rounded up, and its inputs.",
     )
     methods = parser.add_subparsers(dest="method", required=True, metavar="METHOD")
-    for method in METHODS.values():
-        if not method.inputs:
-            continue
-        text = f"Certified radius: {method.help}."
-        own = methods.add_parser(method.name, help=method.help, description=text)
-        _evidence(own)
-        for option in method.inputs:
-            _options.add(own, option, required=option.default is ...)
-        own.add_argument("--json", action="store_true", help="print a JSON object")
-        own.set_defaults(func=run)
+    for scheme in METHODS.values():
+        if scheme.inputs:
+            text = f"Certified radius: {scheme.help}."
+            own = methods.add_parser(scheme.name, help=scheme.help, description=text)
+            _evidence(own)
+            for option in scheme.inputs:
+                _options.add(own, option, required=option.default is ...)
+            own.add_argument("--json", action="store_true", help="print a JSON object")
+            own.set_defaults(func=run)
+
+
+def _evidence(parser: argparse.ArgumentParser) -> None:
+    top = parser.add_mutually_exclusive_group(required=True)
+    add = top.add_argument
+    add("--p-a", type=partial(_number, 1.0), help="lower bound of the top class's probability")
+    text = "the same as a normal score, for those near 1"
+    add("--score", type=partial(_number, math.inf), help=text)
+    add("--count", type=int, help="samples that fell on the top class, of --n")
+    add = parser.add_argument
+    add("--p-b", type=partial(_number, 0.0), help="upper bound of the runner-up's (1 - p_a)")
+    add("--count-b", type=int, help="samples that fell on the runner-up (all the rest)")
+    add("--n", type=int, help="samples drawn, with --count")
+    add("--alpha", type=float, help="probability of error, with --count")
+
+
+def _number(certain: float, text: str) -> float:
+    """A float that is ``certain`` only where the text says so: rounding must not make it so."""
+    try:
+        value = float(text)
+        rounded = value == certain and Decimal(text) != Decimal(value)
+    except InvalidOperation:  # an exponent beyond those of Decimal
+        rounded = True
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"invalid float value: {text!r}") from None
+    if rounded:
+        raise argparse.ArgumentTypeError(
+            f"{text} would be rounded to {certain:g}, which is certainty"
+        )
+    return value
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the radius and its inputs."""
-    method = METHODS[args.method]
-    assert method.evaluate is not None
+    scheme = METHODS[args.method]
     if args.p_b is not None and args.p_a is None:
         raise ValueError("--p-b goes with --p-a, not with --score or --count")
-    for name, given in vars(args).items():
-        if isinstance(given, float | list) and np.isnan(given).any():
+    for name, value in vars(args).items():
+        if isinstance(value, float | list) and np.isnan(value).any():
             raise ValueError(f"{_options.flag(name)} must be a number; got nan")
-    z_a, z_b, scores = _scores(args)
-    options = _options.settled(args, method.inputs, lambda flag: f"{flag} is missing")
-    value = float(method.evaluate(options, z_a, z_b, scores))
-    hidden = {"command", "func", "method", "json", "traceback"}
+    a, b, scores = _bounds(args)
+    options = _options.settled(args, scheme.inputs, lambda flag: f"{flag} is missing")
+    radius = truncated(float(scheme.evaluate(options, a, b, scores)))
+    hidden = {"command", "func", "method", "json"}
     stated = {k: v for k, v in vars(args).items() if k not in hidden and v is not None}
     stated |= {k: v for k, v in options.items() if v is not None}
     if args.json:
-        known = {name: plain(value) for name, value in stated.items()}
-        print(json.dumps({"radius": truncated(value), "method": args.method, **known}))
+        entries = {name: plain(value) for name, value in stated.items()}
+        print(json.dumps({"radius": radius, "method": args.method, **entries}))
     else:
-        print(truncated(value), args.method, *(f"{k}={v}" for k, v in stated.items()))
+        print(radius, args.method, *(f"{k}={v}" for k, v in stated.items()))
     return 0
 
 
-def _scores(args: argparse.Namespace) -> tuple[Any, Any, bool]:
+def _bounds(args: argparse.Namespace) -> tuple[Any, Any, bool]:
     """What the evidence says of p_a and p_b, and whether as scores."""
     counted = {"--n": args.n, "--alpha": args.alpha}
     if args.count is None:
@@ -73,41 +101,4 @@ def _scores(args: argparse.Namespace) -> tuple[Any, Any, bool]:
             raise ValueError(f"--count needs {flag}")
     if args.count_b is None:
         return lower_bound(args.count, args.n, args.alpha, scores=True), None, True
-    pair = pair_bounds(args.count, args.count_b, args.n, args.alpha, scores=True)
-    return *pair, True
-
-
-def _evidence(parser: argparse.ArgumentParser) -> None:
-    top = parser.add_mutually_exclusive_group(required=True)
-    top.add_argument(
-        "--p-a", type=_probability(1.0), help="lower bound of the top class's probability"
-    )
-    top.add_argument(
-        "--score", type=_probability(math.inf), help="the same as a normal score, for those near 1"
-    )
-    top.add_argument("--count", type=int, help="samples that fell on the top class, of --n")
-    add = parser.add_argument
-    add("--p-b", type=_probability(0.0), help="upper bound of the runner-up's (1 - p_a)")
-    add("--count-b", type=int, help="samples that fell on the runner-up (all the rest)")
-    add("--n", type=int, help="samples drawn, with --count")
-    add("--alpha", type=float, help="probability of error, with --count")
-
-
-def _probability(certain: float) -> Callable[[str], float]:
-    """Parser of a float that is ``certain`` only where the text says so."""
-
-    def parse(text: str) -> float:
-        try:
-            value = float(text)
-            rounded = value == certain and Decimal(text) != Decimal(value)
-        except InvalidOperation:  # an exponent beyond those of Decimal
-            rounded = True
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"invalid float value: {text!r}") from None
-        if rounded:
-            raise argparse.ArgumentTypeError(
-                f"{text} would be rounded to {certain:g}, which is certainty"
-            )
-        return value
-
-    return parse
+    return *pair_bounds(args.count, args.count_b, args.n, args.alpha, scores=True), True

@@ -17,7 +17,8 @@ def add_parser(subparsers: Any) -> None:
         help="certified accuracy of certification files, side by side",
         description="Accuracy of the smoothed classifier, abstention, average certified radius "
         "(ACR) and certified accuracy of certification files: those of rsbounds certify or any "
-        "with the columns idx label predict radius correct.",
+        "with the columns idx label predict radius correct. A file whose run is not finished has a "
+        "note of how far it is.",
     )
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE.tsv")
@@ -39,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
         print(results.table(files, args.radii, style=args.style, classes=args.classes))
     if args.style == "csv" or args.json:
         for file in files:
-            if file.note:
-                print(f"{file.name}: {file.note}", file=sys.stderr)
+            for note in file.notes():
+                print(f"{file.name}: {note}", file=sys.stderr)
     if args.plot is not None:
         results.plot(files, args.plot)
     if args.html is not None:

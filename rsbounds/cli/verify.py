@@ -1,37 +1,25 @@
-"""``rsbounds verify``: every claim of a result file against oracle, data and model."""
+"""``rsbounds verify``: is this result file true?"""
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
-from functools import partial
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from random import Random
 from typing import Any
 
-import numpy as np
-
-from rsbounds._numerics.checks import count
-from rsbounds.certify import Progress
-from rsbounds.cli import (
-    _audit,
-    _engine,
-    _given_noise,
-    _options,
-    _redrawn,
-    _rigorous,
-    _runs,
-    _sigma_bound,
-)
-from rsbounds.cli._sigma_bound import Finding, Numbered
+from rsbounds import audit
+from rsbounds.certificate import ASSERTED_ENVELOPE
+from rsbounds.cli import _build, _engine, _options
+from rsbounds.composite import Rule
+from rsbounds.loading import Data, Loaded
 from rsbounds.loading.callables import shown
-from rsbounds.loading.rows import CorruptInput, Data, Item
-from rsbounds.results import Manifest, Row, read_rows
+from rsbounds.results import Manifest
 from rsbounds.schemes import METHODS, Scheme
+
+_NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
 
 
 def add_parser(subparsers: Any) -> None:
@@ -39,241 +27,188 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "verify",
         help="check every claim of a result file",
-        description="Compute every bound and radius again from the counts and the manifest, in "
-        "mpmath and not by the code that wrote them, and report rows above the truth, rows that "
-        "don't fit the manifest, duplicates and missing rows; with --data also what doesn't fit "
-        "the data and levels that refute the bound of sigma(x), with --anchors, --sigma-function "
-        "or --noise levels and bounds that aren't those of the inputs, with --rerun what the model "
-        "doesn't draw again. What nothing was given for is taken as stated, and said to be. Exit "
-        "status 1 on a finding (extra: verify).",
+        description="Prove every bound and radius of a result file from its counts and its "
+        "manifest, in ball arithmetic and not by the code that wrote them. Report rows that can't "
+        "be proved or don't fit the manifest, duplicates and missing rows; with --data also what "
+        "doesn't fit the data and levels that refute the bound of sigma(x), with --anchors, "
+        "--sigma-function or --noise levels and bounds that aren't those of the inputs, with "
+        "--rerun what the model doesn't draw again. The answer names what it took as stated. "
+        "Exit status 1 on a finding (extra: verify).",
     )
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)
-    add("--data", metavar="DATA", help="check labels, indices and hashes against the data")
     add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
     add("--model-for", nargs="+", metavar="SIGMA=MODEL", default=[], help="for --rerun: experts")
-    add("--sample", type=int, metavar="K", help="compute only K random rows again")
-    add("--rigorous", action="store_true", help="prove every bound and radius in ball arithmetic")
+    add("--sample", type=int, metavar="K", help="prove only K random rows")
+    add("--draw-seed", type=int, metavar="S", help="choose the rows of an earlier answer again")
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
     _engine.add_model(parser, required=False)
-    _engine.add_data(parser)
+    _engine.add_data(parser, required=False, help="compare labels and hashes with the data: ")
     _engine.add_engine(parser)
-    _given_noise.add(parser)
+    _engine.add_sound_noise(parser)
+    add("--device", help="where a torch model runs (cpu)")
+    group = parser.add_argument_group(
+        "noise levels (with --data)",
+        "compared with sigma(x) at each input, and with the bounds that radii rest on; pictures "
+        "that the model's own steps resize or crop need --rerun and --model too",
+    )
+    for option in _options.of_all():
+        if option.name in _NOISE:
+            _options.add(group, option)
     parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what is wrong."""
-    try:
-        import mpmath  # noqa: F401
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "verify needs mpmath; install it with: pip install mpmath"
-        ) from None
-    for name in ("rerun", "sample"):
-        if getattr(args, name) is not None:
-            count(f"--{name}", getattr(args, name), 1)
+    _check(args)
+    options = {"sample": args.sample, "jobs": args.jobs, "seed": args.draw_seed}
+    with ExitStack() as stack:
+        if args.data is not None:
+            manifest = Manifest.read(args.file)
+            loaded = _engine.load(args) if args.model is not None else None
+            data = stack.enter_context(_engine.open_data(args, loaded))
+            options |= {"data": data, "scheme": _scheme(args, manifest, data)}
+            if loaded is not None:
+                model = _model(args, loaded, data, manifest, options["scheme"])
+                options |= {"rerun": args.rerun, "model": model}
+        result = audit.verify(args.file, **options)
+    if args.json:
+        print(json.dumps(_object(args, result)))
+    else:
+        for line in _lines(args, result):
+            print(f"{args.file}{line}")
+    return int(bool(result.findings))
+
+
+def _check(args: argparse.Namespace) -> None:
+    """ValueError for options that don't go together."""
     if args.rerun is not None and (args.model is None or args.data is None):
         raise ValueError("--rerun needs --model and --data")
     for name in ("model", "denoiser", "model_for"):
         if args.rerun is None and getattr(args, name):
             raise ValueError(f"{_options.flag(name)} goes with --rerun")
-    manifest = Manifest.read(args.file)
-    if isinstance(manifest.method, str) and manifest.method not in METHODS:
-        raise ValueError(
-            f"{args.file} is of method {shown(manifest.method)!r}, which rsbounds has no oracle "
-            "for: nothing in it can be verified"
+    for name in _given(args):
+        if args.data is None:
+            raise ValueError(f"{_options.flag(name)} needs --data")
+
+
+def _object(args: argparse.Namespace, result: audit.Audit) -> dict[str, Any]:
+    """The answer of --json."""
+    findings = [
+        {"line": f.line, "input": f.index, "kind": f.kind, "finding": f.text}
+        for f in result.findings
+    ]
+    answer = {"file": str(args.file), "rows": result.rows, "findings": findings}
+    answer |= {"stated": result.stated, "seed": result.seed}
+    return answer | ({"corrupt": result.corrupt} if result.corrupt else {})
+
+
+def _lines(args: argparse.Namespace, result: audit.Audit) -> list[str]:
+    """The answer for people, less the name of the file."""
+    lines = []
+    for f in result.findings:
+        place = "" if f.index is None else f" input {f.index}:"
+        lines.append(f":{'' if f.line is None else f'{f.line}:'}{place} {shown(f.text)}")
+    if result.corrupt and args.data is None:
+        many = len(result.corrupt)
+        lines.append(f": {many} inputs are said to be corrupt: --data checks whether they are")
+    if result.stated:
+        lines.append(f": {_taken(result.stated, args, Manifest.read(args.file))}")
+    if result.drawn:
+        lines.append(
+            f": {result.drawn} of {result.rows} rows drawn again (--draw-seed {result.seed}): of a "
+            f"tenth that is forged all are missed with probability {_missed(result):.2g}"
         )
-    try:
-        _audit.check_manifest(manifest)
-    except ValueError as error:
-        raise ValueError(f"the manifest of {args.file} is damaged: {error}") from None
-    _given_noise.check(args, manifest)
-    if args.rigorous:
-        _rigorous.check(manifest)
-    rows = list(enumerate(_rows(args.file), start=2))
-    found = [*_structure(rows, manifest), *_sigma_bound.without_data(rows, manifest)]
-    chosen = _chosen(args, rows)
-    found += _computed(args, chosen, manifest)
-    stated = _given_noise.stated(None, manifest, as_seen=False)
-    if args.data is not None:
-        against, stated = _against_data(args, rows, manifest)
-        found += against
-    proved = {line for line, _ in chosen} - {a for a, _, b in found if b.startswith("not proved")}
-    extent = (len(proved), len(chosen)) if args.rigorous else None
-    return _report(args, found, [row for _, row in rows], manifest, extent, stated)
+    some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
+    found = len(result.findings)
+    lines.append(f": {result.rows} rows{some}, {found or 'no'} finding{'s' * (found != 1)}")
+    return lines
 
 
-def _rows(path: Path) -> list[Row]:
-    if not path.stat().st_size:
-        return []
-    return read_rows(path)
+def _missed(result: audit.Audit) -> float:
+    """The probability that none of a tenth of the rows, at least one, is among those drawn."""
+    forged = -(-result.rows // 10)
+    return math.comb(result.rows - forged, result.drawn) / math.comb(result.rows, result.drawn)
 
 
-def _report(
-    args: argparse.Namespace,
-    found: list[Finding],
-    rows: list[Row],
-    manifest: Manifest,
-    proved: tuple[int, int] | None,
-    stated: list[str],
-) -> int:
-    whole_file = _whole(rows, manifest)
-    total = len(found) + len(whole_file)
-    if args.json:
-        each = [{"line": a, "input": b, "finding": c} for a, b, c in sorted(found)]
-        each += [{"line": None, "input": None, "finding": text} for text in whole_file]
-        said = {"file": str(args.file), "rows": len(rows), "findings": each, "stated": stated}
-        if manifest.corrupt():
-            said["corrupt"] = sorted(manifest.corrupt())
-        print(json.dumps(said if proved is None else said | {"proved": proved[0]}))
-        return int(total > 0)
-    for line, index, text in sorted(found):
-        print(f"{args.file}:{line}: input {index}: {text}")
-    for text in whole_file:
-        print(f"{args.file}: {text}")
-    if proved is not None:
-        print(f"{args.file}: {proved[0]} of {proved[1]} rows proved")
-    left = len(manifest.corrupt())
-    if left and args.data is None:
-        print(f"{args.file}: {left} inputs are said to be corrupt: --data checks whether they are")
-    if stated:
-        print(f"{args.file}: {_given_noise.line(stated, args, manifest)}")
-    computed = (
-        f" ({args.sample} of them computed)" if (args.sample or len(rows)) < len(rows) else ""
+def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest) -> str:
+    """What is taken as stated, and which options would compare it."""
+    lacking = [name for name in ("data", *_own(manifest)) if getattr(args, name) is None]
+    flags = " with ".join(map(_options.flag, lacking))
+    could = {"dim", "sigma"}
+    if manifest.scope != ASSERTED_ENVELOPE:
+        could |= METHODS[manifest.method].domains.keys()
+    compared = tuple(name for name in names if name in could)
+    text = f"taken as stated, not verified: {_named(names)}"
+    if not (compared and flags):
+        return text
+    them = "them" if len(names) > 1 else "it"
+    return f"{text} ({flags} compares {them if compared == names else _named(compared)})"
+
+
+def _named(names: tuple[str, ...]) -> str:
+    return ", ".join("each row's sigma" if name == "sigma" else name for name in names)
+
+
+def _own(manifest: Manifest) -> list[str]:
+    """The options that the noise levels of the file's method depend on."""
+    return [o.name for o in METHODS[manifest.method].options if o.name in _NOISE]
+
+
+def _given(args: argparse.Namespace) -> list[str]:
+    return [name for name in _NOISE if getattr(args, name) is not None]
+
+
+def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme | None:
+    """The noise of the command line, made with the manifest's other options; None without."""
+    if not _given(args) or manifest.method not in METHODS:
+        return None
+    for name in set(_given(args)) - set(_own(manifest)):
+        flag = _options.flag(name)
+        raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
+    method, flags = METHODS[manifest.method], " and ".join(map(_options.flag, _own(manifest)))
+    known = {**manifest.parameters, **{name: getattr(args, name) for name in _NOISE}}
+    given = _build.Given(
+        _engine.first(data, skip_corrupt=True).shape, "slack" in manifest.parameters
     )
-    print(f"{args.file}: {len(rows)} rows{computed}, {total or 'no'} finding{'s' * (total != 1)}")
-    return int(total > 0)
+    if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
+        known |= {"lip": None, "sigma_min": None}  # the network proves its own
+        if not hasattr(given.function(flags, args.sigma_function)[0], "scheme"):
+            raise ValueError(
+                f"scope is {manifest.scope!r} in {args.file}: {flags} proves no bounds"
+            )
+    lacking = [o.name for o in method.options if o.default is ... and known.get(o.name) is None]
+    if lacking:
+        raise ValueError(
+            f"{flags} can't be compared: {args.file} doesn't say its {', '.join(lacking)}"
+        )
+    options = {option.name: known.get(option.name, option.default) for option in method.options}
+    return method.from_options(options, given)
 
 
-def _whole(rows: list[Row], manifest: Manifest) -> list[str]:
-    """What is wrong with the file as a whole."""
-    if not rows:
-        return ["has no rows"]
-    missing = manifest.places({row.idx for row in rows})[0]
-    if missing:
-        return [f"{len(rows)} of {len(rows) + len(missing)} rows: {_runs.some(missing)} missing"]
-    return []
-
-
-def _structure(rows: list[Numbered], manifest: Manifest) -> Iterator[Finding]:
-    """Duplicates and strangers."""
-    seen: set[int] = set()
-    rank, size = manifest.share()
-    skip, top = int(manifest.data.get("skip", 1)), int(manifest.data.get("max", -1))
-    total = manifest.data.get("inputs")
-    for line, row in rows:
-        if row.idx in seen:
-            yield line, row.idx, "appears twice"
-        seen.add(row.idx)
-        place, rest = divmod(row.idx, skip)
-        beyond = total is not None and place >= total
-        if rest or place % size != rank or 0 <= top <= row.idx or beyond:
-            yield line, row.idx, "is not one of the inputs the manifest names"
-
-
-def _chosen(args: argparse.Namespace, rows: list[Numbered]) -> list[Numbered]:
-    if args.sample is not None and args.sample < len(rows):
-        return Random(0).sample(rows, args.sample)
-    return rows
-
-
-def _computed(args: argparse.Namespace, rows: list[Numbered], manifest: Manifest) -> list[Finding]:
-    """The rows computed again."""
-    progress = Progress(len(rows), "row")
-    check = partial(_row, str(args.file), manifest, args.rigorous)
-    found: list[Finding] = []
-    if args.jobs > 1:
-        with ProcessPoolExecutor(args.jobs) as pool:
-            for said in progress.over(pool.map(check, rows, chunksize=8)):
-                found += said
+def _model(
+    args: argparse.Namespace, loaded: Loaded, data: Data, manifest: Manifest, noise: Scheme | None
+) -> Any:
+    """The sampler of the command line; ValueError unless it has all that the run had."""
+    model = manifest.model if isinstance(manifest.model, Mapping) else {}
+    for name, had in (
+        ("noise", manifest.method in ("anisotropic", "generator")),
+        ("denoiser", "denoiser" in model),
+        ("model_for", "for" in model),
+        # a run from Python says nothing of its sampler
+        ("sound_noise", manifest.engine.get("sound_noise", args.sound_noise)),
+    ):
+        if bool(getattr(args, name)) != bool(had):
+            needs = "needs" if had else "takes no"
+            raise ValueError(f"--rerun {needs} {_options.flag(name)}, as {args.file} had")
+    parameters = manifest.parameters
+    scheme: Scheme | Rule
+    if manifest.method == "composite":
+        scheme = Rule.from_dict(parameters["rule"])
+    elif noise is not None:
+        scheme = noise
     else:
-        for said in progress.over(map(check, rows)):
-            found += said
-    return found
-
-
-def _row(file: str, manifest: Manifest, rigorous: bool, numbered: Numbered) -> list[Finding]:
-    from mpmath import mp
-
-    line, row = numbered
-    try:
-        with mp.workdps(_audit.DIGITS + 10):
-            said = list(_audit.findings(row, manifest))
-            if rigorous:
-                said += _rigorous.findings(row, manifest)
-            return [(line, row.idx, text) for text in said]
-    except (ValueError, ArithmeticError, TypeError) as error:  # numbers beyond all measure
-        raise ValueError(f"{file}:{line}: the oracle can't tell: {error}") from error
-
-
-def _left_out(manifest: Manifest, total: int) -> Iterator[Finding]:
-    """Inputs that the data have and the manifest's number of them leaves out."""
-    told = manifest.data.get("inputs")
-    skip, top = int(manifest.data.get("skip", 1)), int(manifest.data.get("max", -1))
-    selected = len(range(0, total if top < 0 else min(top, total), skip))
-    if told is not None and told < selected:
-        text = f"is left out: the manifest names {told} inputs, {selected} are selected of the data"
-        yield 0, told * skip, text
-
-
-def _larger(manifest: Manifest, x: Any) -> Iterator[str]:
-    """Whether an input has more numbers than the dimension that the radii are for."""
-    dim = manifest.parameters.get("dim") if "dim" in METHODS[manifest.method].parameters else None
-    if dim is not None and x is not None and np.size(x) > dim:
-        yield f"has {np.size(x)} numbers, dim is {dim} in the manifest"
-
-
-def _against_data(
-    args: argparse.Namespace, rows: list[Numbered], manifest: Manifest
-) -> tuple[list[Finding], list[str]]:
-    """Labels, hashes, levels and, for some rows, counts; and what is left as it is stated."""
-    loaded = _engine.load(args) if args.model is not None else None
-    with _engine.open_data(args, loaded) as data:
-        scheme = _given_noise.scheme(args, manifest, data)
-        as_seen = loaded is not None or "preprocessing" not in data.identity
-        pairs = _sigma_bound.Pairs(rows if as_seen else [], manifest)
-        stated = _given_noise.stated(scheme, manifest, as_seen)
-        found = [*_left_out(manifest, len(data)), *_readable(manifest, data)]
-        inside = [(line, row) for line, row in rows if row.idx < len(data)]
-        for line, row in rows:
-            if not row.idx < len(data):
-                found.append((line, row.idx, f"the data have {len(data)} inputs"))
-                continue
-            item = data.item(row.idx)
-            texts = _at_input(row, item, manifest, scheme, as_seen)
-            found += ((line, row.idx, text) for text in texts)
-            pairs.add(line, row, item.x)
-        found += pairs.findings()
-        if loaded is None or not inside:
-            return found, stated
-        redraw = _redrawn.redraw(args, loaded, data, manifest, inside[0][1].sigma, scheme)
-        chosen = Random(manifest.seed + 1).sample(inside, min(args.rerun, len(inside)))
-        for line, row in chosen:
-            found += ((line, row.idx, text) for text in redraw(data.input(row.idx), row))
-    print(f"{args.file}: {len(chosen)} rows drawn again", file=sys.stderr)
-    return found, stated
-
-
-def _at_input(
-    row: Row, item: Item, manifest: Manifest, scheme: Scheme | None, as_seen: bool
-) -> Iterator[str]:
-    """What contradicts one input of the data."""
-    if row.label != item.label:
-        yield f"label is {row.label}, {item.label} in the data"
-    digest = (item.digest or "-")[:16]
-    if row.input not in ("-", digest):
-        yield f"input is {row.input}, {digest} in the data"
-    if scheme is not None:
-        yield from _given_noise.findings(scheme, row, item.x)
-    if as_seen:
-        yield from _larger(manifest, item.x)
-
-
-def _readable(manifest: Manifest, data: Data) -> Iterator[Finding]:
-    """Inputs that were left out as corrupt, and aren't."""
-    for index in sorted(manifest.corrupt()):
-        with suppress(CorruptInput, IndexError):
-            data.item(index)
-            yield 0, index, "is left out as corrupt, but can be decoded"
+        level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
+        scheme = METHODS[manifest.method].from_parameters(parameters, level=lambda _: level)
+    return _build.model(args, _build.classifiers(args, loaded, scheme), data, scheme)

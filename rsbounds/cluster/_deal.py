@@ -19,13 +19,7 @@ class LostWorker(Exception):
 
 
 class Executor(Protocol):
-    """Workers that can be called; a lost one is replaced under its number.
-
-    Attributes
-    ----------
-    count : int
-        How many there are, those that are still to come with them.
-    """
+    """Workers that can be called, ``count`` of them; a lost one is replaced under its number."""
 
     count: int
 
@@ -71,8 +65,8 @@ class Dealt:
 
     def machines(self) -> Sequence[Mapping[str, Any]]:
         distinct: list[Mapping[str, Any]] = []
-        for found in self._machines.values():
-            distinct += [one for one in found if one not in distinct]
+        for machines in self._machines.values():
+            distinct += [machine for machine in machines if machine not in distinct]
         return distinct
 
     def select(self, index: int) -> Counts:
@@ -90,27 +84,27 @@ class Dealt:
         size = 1
         while missing:
             while (worker := self._free()) is not None:
-                told = alone()
+                wanted = alone()
                 if left:
-                    most = 1 if told else min(size, len(left) // (2 * self._executor.count))
+                    most = 1 if wanted else min(size, len(left) // (2 * self._executor.count))
                     handed = tuple(left.popleft() for _ in range(max(most, 1)))
-                    self._start(worker, "several", handed, told)
+                    self._start(worker, "several", handed, wanted)
                     continue
-                held = self._held(worker)
-                again = next((i for i in missing if i not in repeated and i not in held), None)
-                if held or again is None:
+                own = self._held(worker)
+                again = next((i for i in missing if i not in repeated and i not in own), None)
+                if own or again is None:
                     break
                 repeated.add(again)
-                self._start(worker, "several", (again,), told)
-            for call, found in self._ended():
+                self._start(worker, "several", (again,), wanted)
+            for call, outcomes in self._ended():
                 if call.name != "several":
                     continue
-                size = _handful(found)
-                for outcome in found:
+                size = _handful(outcomes)
+                for outcome in outcomes:
                     if outcome.index in missing:
                         del missing[outcome.index]
                         yield outcome
-                rest = call.args[0][len(found) :]  # begins with the one that failed, and says why
+                rest = call.args[0][len(outcomes) :]  # begins with the one that failed
                 left.extendleft(i for i in reversed(rest) if i in missing)
 
     def _start(self, worker: int, name: str, *args: Any) -> None:
@@ -119,9 +113,8 @@ class Dealt:
 
     def _held(self, worker: int) -> list[int]:
         """Inputs that a worker has."""
-        calls = self._running.values()
-        own = (c.args[0] for c in calls if c.worker == worker and c.name == "several")
-        return [index for indices in own for index in indices]
+        calls = [c for c in self._running.values() if c.worker == worker and c.name == "several"]
+        return [index for call in calls for index in call.args[0]]
 
     def _free(self) -> int | None:
         """The worker with the least to do, unless that is enough."""
@@ -155,9 +148,9 @@ class Dealt:
             yield call, value
 
 
-def _handful(found: Sequence[Outcome]) -> int:
-    """How many inputs a call is given, by what those of one took."""
-    took = [outcome.row.seconds for outcome in found if outcome.row is not None]
+def _handful(outcomes: Sequence[Outcome]) -> int:
+    """How many inputs a call is given, by the time that those of the last one took."""
+    took = [outcome.row.seconds for outcome in outcomes if outcome.row is not None]
     if not took:
         return 1
     return int(min(HANDFUL, SECONDS / max(sum(took) / len(took), SECONDS / HANDFUL)))

@@ -35,11 +35,6 @@ class Processes(Workers):
         Threads of each for the forward passes, >= 1; by default this machine's cores divided.
         A network's sums on a CPU may depend on it in their last bit.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain.
-
     Examples
     --------
     >>> from rsbounds.cluster import Processes
@@ -58,21 +53,21 @@ class Processes(Workers):
     ) -> None:
         super().__init__(build)
         self.count = whole_count("count", len(devices) or 1 if count is None else count, 1)
-        cores = os.cpu_count() or 1
-        own = max(cores // self.count, 1) if threads is None else threads
-        known = {"OMP_NUM_THREADS": str(whole_count("threads", own, 1))}
+        share = max((os.cpu_count() or 1) // self.count, 1)
+        threads = whole_count("threads", share if threads is None else threads, 1)
         names = _visible(devices, os.environ.get("CUDA_VISIBLE_DEVICES"))
         gpus = [{"CUDA_VISIBLE_DEVICES": name} for name in names] or [{}]
-        self._environments = [known | gpus[i % len(gpus)] for i in range(self.count)]
+        common = {"OMP_NUM_THREADS": str(threads)}
+        self._environments = [common | gpus[i % len(gpus)] for i in range(self.count)]
 
-    def _begun(self, member: tuple[Any, ...]) -> Pools:
+    def _begun(self, member: Member) -> Pools:
         return Pools(self._environments, member)
 
 
 class Pools:
     """The :class:`Executor` of processes: a pool of one each, so that one's death is its own."""
 
-    def __init__(self, environments: Sequence[Mapping[str, str]], member: tuple[Any, ...]) -> None:
+    def __init__(self, environments: Sequence[Mapping[str, str]], member: Member) -> None:
         self.count = len(environments)
         self._environments, self._member = environments, member
         self._pools: dict[int, ProcessPoolExecutor] = {}
@@ -106,14 +101,14 @@ class Pools:
         self._alive.close()
 
 
-_member: Member
+_member: Member  # of a worker's process
 
 
-def _begin(alive: Connection, member: tuple[Any, ...]) -> None:
+def _begin(alive: Connection, member: Member) -> None:
     global _member
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the writing process's to answer
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
-    _member = Member(*member)
+    _member = member
 
 
 def _do(name: str, *args: Any) -> Any:
@@ -128,24 +123,25 @@ def _end_with(alive: Connection) -> None:
 
 def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
     """The names of devices, those that are places in ``CUDA_VISIBLE_DEVICES`` looked up."""
-    held = visible.split(",") if visible else None
-    found = []
+    places = visible.split(",") if visible else None
+    names = []
     for device in devices:
         if not device or "," in device:
             raise ValueError(f"devices must be numbers or names of GPUs; got {device!r}")
-        if held is not None and device.isdecimal():
-            if int(device) >= len(held):
+        if places is not None and device.isdecimal():
+            if int(device) >= len(places):
                 raise ValueError(
                     f"devices must be below the number of GPUs in CUDA_VISIBLE_DEVICES, "
-                    f"{len(held)}; got {device}"
+                    f"{len(places)}; got {device}"
                 )
-            device = held[int(device)]
-        found.append(device)
-    return found
+            device = places[int(device)]
+        names.append(device)
+    return names
 
 
 @contextmanager
 def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    """A process inherits these: libraries read them when they are loaded, before our code runs."""
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:

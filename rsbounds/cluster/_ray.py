@@ -40,11 +40,6 @@ class Ray(Workers):
     threads : int
         CPUs of each, and threads of its forward passes, >= 1.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain.
-
     Examples
     --------
     >>> from rsbounds.cluster import Ray
@@ -67,14 +62,14 @@ class Ray(Workers):
         self._gpus = float(real("gpus", gpus, 0, nan=False))
         self._threads = whole_count("threads", threads, 1)
 
-    def _begun(self, member: tuple[Any, ...]) -> Actors:
+    def _begun(self, member: Member) -> Actors:
         ray = _connected(self._address, (self._count or 1) * self._threads)
         try:
             room = _room(ray, self._gpus, self._threads)
             if room < 1:
                 lacking = _lacking(ray, self._gpus, self._threads)
                 if self._count is None or self._address == "local":
-                    raise ValueError(f"{lacking}; on a cluster, --workers N waits until there is")
+                    raise ValueError(f"{lacking}; on a cluster, --processes N waits until there is")
                 warnings.warn(f"{lacking}: the run waits until there is", stacklevel=2)
             count = self._count or room
             options = {"num_cpus": self._threads, "num_gpus": self._gpus}
@@ -87,10 +82,10 @@ class Ray(Workers):
 class Actors:
     """The :class:`Executor` of actors."""
 
-    def __init__(self, ray: Any, count: int, options: dict[str, Any], member: Any) -> None:
+    def __init__(self, ray: Any, count: int, options: dict[str, Any], member: Member) -> None:
         self.count, self._ray = count, ray
         made = ray.remote(Actor).options(max_restarts=-1, max_task_retries=RETRIES, **options)
-        self._actors = [made.remote(*member) for _ in range(count)]
+        self._actors = [made.remote(member) for _ in range(count)]
 
     def call(self, worker: int, name: str, *args: Any) -> Any:
         return self._actors[worker].do.remote(name, *args)
@@ -112,14 +107,17 @@ class Actors:
         self._ray.shutdown()  # which ends this run's actors
 
 
-class Actor(Member):
+class Actor:
     """A worker with the GPUs that Ray gives it."""
 
-    def __init__(self, *member: Any) -> None:
+    def __init__(self, member: Member) -> None:
         ray: Any = importlib.import_module("ray")
         if gpus := ray.get_gpu_ids():
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, gpus))
-        super().__init__(*member)
+        self._member = member
+
+    def do(self, name: str, *args: Any) -> Any:
+        return self._member.do(name, *args)
 
 
 def _connected(address: str, cpus: int) -> Any:
@@ -140,9 +138,9 @@ def _connected(address: str, cpus: int) -> Any:
         ray.init(address=address, **quiet)
     except Exception as error:
         ray.shutdown()
-        said = str(error).strip().partition("\n")[0]
+        first, _, _ = str(error).strip().partition("\n")
         raise ValueError(
-            f"the Ray cluster at {address} can't be used: {said}; if it asks for a token, set "
+            f"the Ray cluster at {address} can't be used: {first}; if it asks for a token, set "
             "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
         ) from None
     return ray
@@ -166,16 +164,14 @@ def _answers(address: str) -> None:
 
 def _room(ray: Any, gpus: float, cpus: int) -> int:
     """How many actors the cluster has room for."""
-    held = ray.cluster_resources()
-    room = held.get("CPU", 0) // cpus
-    if gpus:
-        room = min(room, held.get("GPU", 0) // gpus)
-    return int(room)
+    resources = ray.cluster_resources()
+    room = resources.get("CPU", 0) // cpus
+    return int(min(room, resources.get("GPU", 0) // gpus) if gpus else room)
 
 
 def _lacking(ray: Any, gpus: float, cpus: int) -> str:
-    held = ray.cluster_resources()
+    resources = ray.cluster_resources()
     return (
         f"the Ray cluster has no room for a worker of {cpus} CPUs and {gpus:g} GPUs; got "
-        f"{held.get('CPU', 0):g} and {held.get('GPU', 0):g}"
+        f"{resources.get('CPU', 0):g} and {resources.get('GPU', 0):g}"
     )

@@ -9,13 +9,14 @@ from typing import Any, Self
 
 from rsbounds.certify import Build, Here, Work
 from rsbounds.cluster._deal import Dealt, Executor
+from rsbounds.procedure import Procedure
 
 
 class Member:
     """A worker's side: the model is made at the first call, so that its errors are answers."""
 
-    def __init__(self, directory: str, *recipe: Any) -> None:
-        self._directory, self._recipe = directory, recipe
+    def __init__(self, *recipe: Any) -> None:
+        self._directory, self._recipe = os.getcwd(), recipe
         self._here: Here | None = None
 
     def do(self, name: str, *args: Any) -> Any:
@@ -42,16 +43,13 @@ class Workers(ABC):
         self._executor: Executor | None = None
 
     @abstractmethod
-    def _begun(self, member: tuple[Any, ...]) -> Executor:
-        """The workers, each with the arguments of its :class:`Member`."""
+    def _begun(self, member: Member) -> Executor:
+        """The workers, each with a copy of the member."""
 
-    def begin(
-        self, known: Mapping[str, Any], expected: Mapping[str, Any], skip_corrupt: bool
-    ) -> Work:
-        """Start them anew, for one call's numbers."""
+    def begin(self, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool) -> Work:
+        """Start them anew, for one call's procedure."""
         self.close()
-        member = (os.getcwd(), self._build, known, expected, skip_corrupt)
-        self._executor = self._begun(member)
+        self._executor = self._begun(Member(self._build, procedure, expected, skip_corrupt))
         return Dealt(self._executor)
 
     def close(self) -> None:

@@ -1,16 +1,14 @@
 """Certificates of several smoothed classifiers together.
 
 `rule`: decision lists; `geometry`: their radius from exact probabilities; `planning`,
-`components`, `estimate`: from counts, with its level; `procedure`: from samples; `fitting`: a
-list for a model; `potential`: other rules over the same coordinates.
+`estimate`: from counts, with its level; `procedure`: from samples; `fitting`: for a model.
 """
 
 from rsbounds.composite.estimate import CompositeCertificate, certify_counts
 from rsbounds.composite.fitting import Fit, fit
-from rsbounds.composite.geometry import classify, radius
+from rsbounds.composite.geometry import classify, radius, route_radius
 from rsbounds.composite.planning import Plan, plan
-from rsbounds.composite.potential import filtered_radius, potential_radius, route_radius
-from rsbounds.composite.procedure import certify, predict
+from rsbounds.composite.procedure import certify
 from rsbounds.composite.rule import Cond, Rule
 
 __all__ = [
@@ -22,11 +20,8 @@ __all__ = [
     "certify",
     "certify_counts",
     "classify",
-    "filtered_radius",
     "fit",
     "plan",
-    "potential_radius",
-    "predict",
     "radius",
     "route_radius",
 ]

@@ -7,7 +7,7 @@ these bounds has level alpha. Only the choice among items needs a union.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, count, number, real, whole
-from rsbounds.certificate import ABSTAIN, ASSERTED_VALUES, COMPOSITE, Certificate
-from rsbounds.composite.components import Bounds, CountsOf, blocks, fires
-from rsbounds.composite.geometry import checked_values
+from rsbounds._numerics.rounding import EPS, product
+from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
+from rsbounds.composite.geometry import less
 from rsbounds.composite.planning import Plan, checked_counts, plan
 from rsbounds.composite.rule import Cond, Rule
+from rsbounds.confidence.counts import End, arguments, end
+from rsbounds.confidence.pairs import half
+
+#: Counts of one stage's classes, drawn where they are asked for.
+CountsOf = Callable[[int], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class CompositeCertificate(Certificate):
     ----------
     item : int
         The item that decides: the radius is the one certified through it; -1 where the
-        items before them all that might have can't be shown not to fire.
+        items before all of those that might decide can't be shown not to fire.
     binding : str
         The component that sets the radius, such as "item 0 blocks class 3: score, stage 0".
     stages : tuple of int
@@ -53,7 +58,7 @@ class CompositeCertificate(Certificate):
 
 
 def certify_counts(
-    rule: Rule, select: Any, counts: Sequence[Any], n: int, alpha: float, *, values: Any = ()
+    rule: Rule, select: Any, counts: Sequence[Any], n: int, alpha: float
 ) -> CompositeCertificate:
     """The certificate of a decision list that class counts support.
 
@@ -70,14 +75,11 @@ def certify_counts(
         Samples drawn at each level.
     alpha : float
         Probability that the certificate is wrong, in (0, 1), in total.
-    values : array_like of float, shape (V,)
-        For "value" conditions, as in :func:`radius`. That they are 1-Lipschitz nothing here can
-        check: the scope says that it was asserted.
 
     Returns
     -------
     CompositeCertificate
-        Later stages than the radius can depend on are not used, and count for no samples.
+        Stages that the radius cannot depend on are not used, and count for no samples.
 
     Raises
     ------
@@ -86,8 +88,7 @@ def certify_counts(
 
     References
     ----------
-    R. L. Berger, Multiparameter hypothesis testing and acceptance sampling, Technometrics
-    24 (1982), for intersection-union tests; the theory page "Several levels at once".
+    R. L. Berger, Technometrics 24 (1982): intersection-union tests; "Several levels at once".
 
     Examples
     --------
@@ -100,84 +101,159 @@ def certify_counts(
     >>> c.predict, c.item, c.samples, c.binding
     (2, 0, 5200, 'item 0 fires: score, stage 0')
     """
-    chosen, fixed = plan(rule, select, n, alpha, values=values), checked_values(rule, values)
-    selected = checked_counts("select", rule, select)
+    chosen, selected = plan(rule, select, n, alpha), checked_counts("select", rule, select)
     n, classes = count("n", n, 1), selected.shape[-1]
     if len(counts) != len(rule.sigmas):
         raise ValueError(f"counts must be of {len(rule.sigmas)} stages; got {len(counts)}")
+    checked = [
+        None if c is None else checked_stage(f"counts[{k}]", c, classes, n)
+        for k, c in enumerate(counts)
+    ]
 
     def counts_of(stage: int) -> NDArray[np.int64]:
-        if counts[stage] is None:
+        if (given := checked[stage]) is None:
             raise ValueError(f"counts must hold stage {stage}, which the rule needs; got None")
-        return checked_stage(f"counts[{stage}]", counts[stage], classes, n)
+        return given
 
-    for stage in (k for k, c in enumerate(counts) if c is not None):
-        counts_of(stage)
-    return estimate(rule, selected, chosen, counts_of, n, alpha, fixed)
+    return estimate(rule, selected, chosen, counts_of, n, alpha)
 
 
 def estimate(
-    rule: Rule,
-    select: NDArray[np.int64],
-    chosen: Plan,
-    counts_of: CountsOf,
-    n: int,
-    alpha: float,
-    values: Array,
+    rule: Rule, select: NDArray[np.int64], chosen: Plan, counts_of: CountsOf, n: int, alpha: float
 ) -> CompositeCertificate:
     """The certificate, asking for a stage's counts only where the radius depends on them."""
     level = real("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
-    stages = Bounds(counts_of, n, level / len(chosen.items), values)
+    stages = _Bounds(counts_of, n, level / len(chosen.items))
     best, before = (-np.inf, -1, ""), (np.inf, "")
     for i in range(max(chosen.items) + 1):
         if i in chosen.items:
-            radius, binding = min(fires(rule, i, chosen, stages), before)
-            best = max(best, (radius, i, binding), key=lambda found: found[0])
-        before = min(before, blocks(rule, i, chosen, stages)) if i < max(chosen.items) else before
+            radius, binding = min(_fires(rule, i, chosen, stages), before)
+            best = max(best, (radius, i, binding), key=lambda through: through[0])
+        before = min(before, _blocks(rule, i, chosen, stages)) if i < max(chosen.items) else before
         if before[0] <= max(best[0], 0.0):
-            break
-    radius, item_index, binding = best
-    # where no item was reached its stages may not have been drawn: the first that was
-    deciding = (
-        next(q for q in rule.items[item_index] if q.exclusive)
-        if item_index >= 0
-        else Cond("score", next(iter(stages.used), 0))
-    )
+            break  # no later item can raise the radius
+    radius, item, binding = best
+    # where no item was reached, its stages may not have been drawn: take the first that was
+    deciding = Cond("score", next(iter(stages.used), 0))
+    if item >= 0:
+        deciding = next(q for q in rule.items[item] if q.exclusive)
     lower, upper = stages.pair(deciding, chosen.cls)
-    counts = stages.counts(deciding.stage)
-    used = tuple(stages.used)
-    certified = radius > 0
+    counts, used = stages.counts(deciding.stage), tuple(stages.used)
     return CompositeCertificate(
-        predict=chosen.cls if certified else ABSTAIN,
+        predict=chosen.cls if radius > 0 else ABSTAIN,
         radius=float(max(radius, 0.0)),
-        score=float(lower.z),
+        z_a=float(lower.z),
         p_a=float(lower.p),
         count=int(counts[chosen.cls]),
         n=n,
         sigma=rule.sigmas[deciding.stage],
         method="composite",
-        scope=ASSERTED_VALUES if rule.values else COMPOSITE,
-        score_b=float(upper),
+        scope=COMPOSITE,
+        z_b=float(upper),
         select=tuple(select[deciding.stage].tolist()),
         counts=tuple(counts.tolist()),
         void=int(n - counts.sum()),
-        item=item_index,
+        item=item,
         binding=binding or "no item certifies the class",
         stages=used,
         samples=int(select.sum()) + n * len(used),
         stage_select=tuple(tuple(row) for row in select.tolist()),
         stage_counts=tuple(
-            tuple(stages.used[k].tolist()) if k in stages.used else None
-            for k in range(len(rule.sigmas))
+            tuple(stages.used[k].tolist()) if k in used else None for k in range(len(rule.sigmas))
         ),
     )
 
 
 def checked_stage(name: str, counts: Any, classes: int, n: int) -> NDArray[np.int64]:
     """Class counts of one stage, or ValueError."""
-    found = whole(name, np.asarray(counts))
-    if found.shape != (classes,):
-        raise ValueError(f"{name} must be counts of {classes} classes; got shape {found.shape}")
-    if int(found.sum()) > n:
-        raise ValueError(f"{name} must sum to at most n = {n}; got {found.sum()}")
-    return found
+    result = whole(name, np.asarray(counts))
+    if result.shape != (classes,):
+        raise ValueError(f"{name} must be counts of {classes} classes; got shape {result.shape}")
+    if int(result.sum()) > n:
+        raise ValueError(f"{name} must sum to at most n = {n}; got {result.sum()}")
+    return result
+
+
+class _Bounds:
+    """Clopper-Pearson bounds of the stages at one level, each solved once."""
+
+    def __init__(self, counts_of: CountsOf, n: int, level: Array) -> None:
+        self.used: dict[int, NDArray[np.int64]] = {}
+        self._counts_of, self._n = counts_of, n
+        self._levels = {False: level, True: half(level)}
+        self._solved: dict[tuple[int, bool, bool], End] = {}
+
+    def counts(self, stage: int) -> NDArray[np.int64]:
+        if stage not in self.used:
+            self.used[stage] = self._counts_of(stage)
+        return self.used[stage]
+
+    def lower(self, stage: int, halved: bool = False, *, failures: bool = False) -> End:
+        """Lower ends of all classes' probabilities, or of those of their complements."""
+        key = (stage, halved, failures)
+        if key not in self._solved:
+            counts = self.counts(stage)
+            counts = self._n - counts if failures else counts
+            self._solved[key] = end(*arguments(counts, self._n, self._levels[halved]))
+        return self._solved[key]
+
+    def upper(self, stage: int, halved: bool = False) -> Array:
+        """Scores of upper bounds of all classes' probabilities."""
+        return -self.lower(stage, halved, failures=True).z
+
+    def of_set(self, q: Cond, above: bool) -> float:
+        """Score of a lower or, ``above``, an upper bound of a set's probability."""
+        hits = self.counts(q.stage)[list(q.classes or ())].sum()
+        bound = end(*arguments(self._n - hits if above else hits, self._n, self._levels[False]))
+        return float(-bound.z if above else bound.z)
+
+    def pair(self, q: Cond, cls: int) -> tuple[End, float]:
+        """Lower end of a class and the score of an upper bound of every other one."""
+        margin = q.kind == "margin"
+        lower = End(*(v[cls] for v in self.lower(q.stage, margin)))
+        if not margin:
+            return lower, -float(lower.z)
+        others = np.delete(self.upper(q.stage, True), cls).max()
+        return lower, float(min(others, -lower.z))
+
+
+def _fires(rule: Rule, i: int, chosen: Plan, stages: _Bounds) -> tuple[float, str]:
+    """Lower bound of the least excess of the item's conditions, and which it is."""
+    excess = []
+    for q in rule.items[i]:
+        if q.kind == "set":
+            z: Any = stages.of_set(q, above=False)
+        else:
+            lower, upper = stages.pair(q, chosen.cls)
+            z = less(lower.z, upper) / 2.0 if q.kind == "margin" else lower.z
+        value = less(_down(rule.sigmas[q.stage], z), q.threshold)
+        excess.append((float(value), f"item {i} fires: {q.kind}, stage {q.stage}"))
+    return min(excess)
+
+
+def _blocks(rule: Rule, i: int, chosen: Plan, stages: _Bounds) -> tuple[float, str]:
+    """Lower bound of the least shortfall, over the other classes, of their conditions."""
+    blocking, least = np.array(chosen.blocking[i]), (np.inf, "")
+    for index, q in enumerate(rule.items[i]):
+        classes = np.flatnonzero((blocking == index) & (np.arange(len(blocking)) != chosen.cls))
+        if not classes.size:
+            continue
+        if q.kind == "score":
+            z = stages.upper(q.stage)[classes]
+        elif q.kind == "margin":  # (r_b - r_a)/2, a any other class, bounds b's from above
+            reference = np.array(chosen.references[q.stage])[classes]
+            lower = stages.lower(q.stage, True).z[reference]
+            z = -less(lower, np.minimum(stages.upper(q.stage, True)[classes], -lower)) / 2.0
+        else:
+            z = np.full(classes.shape, stages.of_set(q, above=True))
+        shortfall = less(q.threshold, -_down(rule.sigmas[q.stage], -z))
+        worst = int(shortfall.argmin())
+        name = f"item {i} blocks class {classes[worst]}: {q.kind}, stage {q.stage}"
+        least = min(least, (float(shortfall[worst]), name))
+    return least
+
+
+def _down(sigma: float, z: Any) -> Array:
+    """sigma z, rounded down."""
+    value = product(sigma, z)
+    return np.asarray(value - EPS * np.where(np.isfinite(value), np.abs(value), 0.0))

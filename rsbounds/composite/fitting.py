@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, choice, count, real, whole
+from rsbounds.composite.estimate import certify_counts
 from rsbounds.composite.geometry import radius
 from rsbounds.composite.rule import Cond, Rule
 
@@ -22,20 +23,20 @@ _STEPS = 25  # radii of the curve
 
 @dataclass(frozen=True)
 class Fit:
-    """A rule and what it reaches on the calibration split.
+    """A rule and what n samples a level certify with it on the calibration split.
 
     Attributes
     ----------
-    rule : Rule
-        The best list.
-    constant : Rule
-        The best single level.
+    rule, constant : Rule
+        The best list and the best single level; the same where no list does better.
     radii : ndarray, shape (steps,)
         Radii of the curves.
     accuracy, accuracy_constant : ndarray, shape (steps,)
-        Certified accuracies of the two at these radii, from plug-in probabilities.
+        Share of the inputs that each of the two classifies rightly and certifies to these radii.
     acr, acr_constant : float
         Average certified radii.
+    n, alpha : int, float
+        Samples at each level and probability of error of these certificates.
     """
 
     rule: Rule
@@ -45,16 +46,21 @@ class Fit:
     accuracy_constant: Array
     acr: float
     acr_constant: float
+    n: int
+    alpha: float
 
     def __str__(self) -> str:
         lines = [
-            "calibration split, plug-in probabilities; certify on another split: these inputs "
-            "chose the rule",
+            f"certified on the calibration split, n = {self.n} a level, alpha = {self.alpha:g}; "
+            "these inputs chose the rule: certify others",
             "  radius    list  constant",
         ]
         for row in zip(self.radii, self.accuracy, self.accuracy_constant, strict=True):
             lines.append("{:8.3f}  {:6.3f}  {:8.3f}".format(*row))
         lines.append(f"     ACR  {self.acr:6.3f}  {self.acr_constant:8.3f}")
+        if self.rule == self.constant:
+            sigma = self.constant.sigmas[self.constant.items[0][0].stage]
+            lines.append(f"no list did better: the rule is the constant, sigma {sigma:g} alone")
         return "\n".join(lines)
 
 
@@ -66,11 +72,15 @@ def fit(
     objective: str = "acr",
     items: int = 3,
     gates: Sequence[float] = GATES,
+    select: Any = None,
+    n: int | None = None,
+    alpha: float = 0.001,
 ) -> Fit:
     """The decision list that does best on a calibration split.
 
     Tried are every level alone; a gate {margin > 0, score > -s} at one level and the argmax
-    at a smaller one; and between the two a majority or another gate.
+    at a smaller one; and between the two a majority or another gate. They are compared by
+    plug-in probabilities; what is reported of the best is certified.
 
     Parameters
     ----------
@@ -88,6 +98,12 @@ def fit(
         Longest list tried, 1 to 3: longer ones gained nothing where we tried them.
     gates : sequence of float
         Thresholds s that are tried, in sigmas, >= 0.
+    select : array_like of int, shape (N, K, C), optional
+        Counts of the samples that choose class and items in the certificates that are
+        reported; by default ``counts``, which is slightly better than new samples would be.
+    n, alpha : int, float
+        Samples drawn at each level, by default the largest sum of ``counts``, and probability
+        of error of these certificates.
 
     Returns
     -------
@@ -101,44 +117,55 @@ def fit(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from rsbounds.composite import fit
-    >>> rng = np.random.default_rng(0)
     >>> sure, unclear = [[900, 50, 50], [950, 25, 25]], [[280, 380, 340], [800, 100, 100]]
-    >>> found = fit([sure] * 50 + [unclear] * 50, [0] * 100, [1.0, 0.5])
-    >>> len(found.rule.items), found.acr > found.acr_constant
+    >>> best = fit([sure] * 50 + [unclear] * 50, [0] * 100, [1.0, 0.5])
+    >>> len(best.rule.items), best.acr > best.acr_constant
     (2, True)
     """
-    z, y, levels = _arguments(counts, labels, sigmas)
+    drawn, y, levels = _arguments(counts, labels, sigmas)
+    chosen = drawn if select is None else _arguments(select, labels, sigmas, "select")[0]
+    if (empty := (total := drawn.sum(axis=-1, keepdims=True)) == 0).any():
+        raise ValueError(f"counts must be above 0 in all; got {int(empty.sum())} empty")
+    z = sc.ndtri((drawn + 0.5) / (total + 1.0))
+    n = int(total.max()) if n is None else count("n", n, 1)
     choice("objective", objective, ("acr", "curve"))
     if (longest := count("items", items, 1)) > 3:
         raise ValueError(f"items must be at most 3; got {longest}")
     s = real("gates", gates, 0.0, closed="left", nan=False).ravel().tolist()
     constants = [Rule(sigmas, [[Cond("margin", k)]]) for k in range(len(levels))]
     alone = np.stack([radius(rule, z, y) for rule in constants])
-    reach = float(alone.max())
-    grid = np.linspace(0.0, reach if reach > 0 else 1.0, _STEPS)
+    grid = _grid(alone)
     union = np.stack([_curve(r, grid) for r in alone]).max(axis=0)
-    told = union >= 0.05
+    common = union >= 0.05
 
     def worth(radii: Array) -> float:
-        if objective == "acr" or not told.any():
+        if objective == "acr" or not common.any():
             return float(radii.mean())
-        return float((_curve(radii, grid)[told] / union[told]).mean())
+        return float((_curve(radii, grid)[common] / union[common]).mean())
 
     first = max(range(len(constants)), key=lambda k: worth(alone[k]))
-    best = (worth(alone[first]), constants[first], alone[first])
+    best = (worth(alone[first]), constants[first])
     for rule in _lists(levels, s, longest):
-        radii = radius(rule, z, y)
-        best = max(best, (worth(radii), rule, radii), key=lambda found: found[0])
+        best = max(best, (worth(radius(rule, z, y)), rule), key=lambda scored: scored[0])
+
+    def certified(rule: Rule) -> Array:
+        cases = zip(chosen, drawn, strict=True)
+        each = [certify_counts(rule, first, other, n, alpha) for first, other in cases]
+        return np.where([c.predict for c in each] == y, [c.radius for c in each], 0.0)
+
+    of_list, of_constant = certified(best[1]), certified(constants[first])
+    grid = _grid(np.stack([of_list, of_constant]))
     return Fit(
         rule=best[1],
         constant=constants[first],
         radii=grid,
-        accuracy=_curve(best[2], grid),
-        accuracy_constant=_curve(alone[first], grid),
-        acr=float(best[2].mean()),
-        acr_constant=float(alone[first].mean()),
+        accuracy=_curve(of_list, grid),
+        accuracy_constant=_curve(of_constant, grid),
+        acr=float(of_list.mean()),
+        acr_constant=float(of_constant.mean()),
+        n=n,
+        alpha=float(alpha),
     )
 
 
@@ -160,6 +187,11 @@ def _lists(levels: list[float], gates: list[float], longest: int) -> Iterator[Ru
                     yield Rule(levels, [gated(stages[0], s), gated(stages[1], t), last])
 
 
+def _grid(radii: Array) -> Array:
+    reach = float(radii.max())
+    return np.linspace(0.0, reach if reach > 0 else 1.0, _STEPS)
+
+
 def _curve(radii: Array, grid: Array) -> Array:
     """Share of the inputs whose radius is positive and at least that of the grid."""
     certified = (radii[:, None] >= grid) & (radii[:, None] > 0)
@@ -167,13 +199,13 @@ def _curve(radii: Array, grid: Array) -> Array:
 
 
 def _arguments(
-    counts: Any, labels: Any, sigmas: Sequence[float]
-) -> tuple[Array, NDArray[np.int64], list[float]]:
-    k, y = whole("counts", counts), whole("labels", labels)
+    counts: Any, labels: Any, sigmas: Sequence[float], name: str = "counts"
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[float]]:
+    k, y = whole(name, counts), whole("labels", labels)
     levels = real("sigmas", sigmas, 0.0, closed="neither", nan=False).ravel().tolist()
     if k.ndim != 3 or k.shape[1] != len(levels) or k.shape[2] < 2 or not len(k):
         raise ValueError(
-            f"counts must have shape (inputs, {len(levels)} levels, two classes or more); "
+            f"{name} must have shape (inputs, {len(levels)} levels, two classes or more); "
             f"got {k.shape}"
         )
     if y.shape != k.shape[:1] or not np.all(y < k.shape[2]):
@@ -181,7 +213,4 @@ def _arguments(
             f"labels must be {k.shape[0]} of {k.shape[2]} classes; got shape {y.shape}, "
             f"largest {y.max() if y.size else 'none'}"
         )
-    total = k.sum(axis=-1, keepdims=True)
-    if not np.all(total > 0):
-        raise ValueError(f"counts must be above 0 in all; got {int((total == 0).sum())} empty")
-    return sc.ndtri((k + 0.5) / (total + 1.0)), y, levels
+    return k, y, levels

@@ -1,7 +1,8 @@
-"""The radius of a decision list where the class probabilities are known."""
+"""The radius of a decision list, or of routes, where the class probabilities are known."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,19 @@ from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, real, whole
 from rsbounds._numerics.rounding import EPS, flag_nan, product
+from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.certificate import ABSTAIN
 from rsbounds.composite.rule import Cond, Rule
 
 _CELLS = 2**18  # numbers worked on at a time: they stay in the processor's cache
 
 
-def radius(rule: Rule, scores: Any, cls: Any, *, values: Any = ()) -> Any:
+def radius(rule: Rule, scores: Any, cls: Any) -> Any:
     """Distance within which a decision list keeps its class, from exact probabilities.
 
-    With f_i the least excess of item i's conditions for the class, and w_i the least, over
-    the other classes, of the largest shortfall of one of them, it is
-    max_j min(f_j, min over i < j of w_i).
+    It is max_j min(f_j, min over i < j of w_i), where f_i is the least excess of item i's
+    conditions for the class, and w_i the least, over the other classes, of the largest
+    shortfall of one of them. The theory page "Several levels at once" proves it.
 
     Parameters
     ----------
@@ -32,9 +34,6 @@ def radius(rule: Rule, scores: Any, cls: Any, *, values: Any = ()) -> Any:
         those of a level sum to at most 1.
     cls : array_like of int, shape (...)
         The class to be certified, in [0, C).
-    values : array_like of float, shape (..., V)
-        For "value" conditions: deterministic functions of the input, each over its l2
-        Lipschitz constant.
 
     Returns
     -------
@@ -49,10 +48,6 @@ def radius(rule: Rule, scores: Any, cls: Any, *, values: Any = ()) -> Any:
     ValueError
         If the shapes do not fit the rule, or ``cls`` is not a class.
 
-    References
-    ----------
-    The theory page "Several levels at once", decision lists.
-
     Examples
     --------
     >>> from rsbounds.composite import Cond, Rule, radius
@@ -62,21 +57,13 @@ def radius(rule: Rule, scores: Any, cls: Any, *, values: Any = ()) -> Any:
     >>> print(*(f"{r:.4f}" for r in radius(rule, [confident, unclear], [0, 0])))
     1.7500 0.3000
     """
-    z, classes, fixed = _arguments(rule, scores, cls, values)
-    return _in_blocks(lambda *part: flag_nan(_radius(rule, *part)), z, classes, fixed)[()]
+    return _in_blocks(lambda *part: flag_nan(_radius(rule, *part)), *_arguments(rule, scores, cls))
 
 
-def classify(rule: Rule, scores: Any, *, values: Any = ()) -> Any:
+def classify(rule: Rule, scores: Any) -> Any:
     """The class that a decision list returns, from exact probabilities; ABSTAIN (-1) if none.
 
-    Parameters
-    ----------
-    rule, scores, values
-        As in :func:`radius`, without NaN.
-
-    Returns
-    -------
-    int or ndarray of int, shape (...)
+    Parameters as in :func:`radius`, without NaN; int or ndarray of int, shape (...).
 
     Examples
     --------
@@ -85,35 +72,91 @@ def classify(rule: Rule, scores: Any, *, values: Any = ()) -> Any:
     >>> classify(rule, [[[0.1, -0.1]], [[-0.2, -0.3]]]).tolist()
     [0, -1]
     """
-    z, classes, fixed = _arguments(rule, real("scores", scores, nan=False), 0, values)
-    return _in_blocks(lambda a, _, v: _classify(rule, a, v), z, classes, fixed)[()]
+    arguments = _arguments(rule, real("scores", scores, nan=False), 0)
+    return _in_blocks(lambda z, _: _classify(rule, z), *arguments)
 
 
-def list_radius(fires: Array, blocks: Array) -> Array:
-    """max_j min(f_j, min over i < j of w_i), the items on the last axis."""
-    before = np.full(fires.shape[:-1], np.inf)
-    best = np.full(fires.shape[:-1], -np.inf)
-    for i in range(fires.shape[-1]):
-        best = np.maximum(best, np.minimum(fires[..., i], before))
-        before = np.minimum(before, blocks[..., i])
-    return best
+def route_radius(scores: Any, sigma: Any, radii: Any, quantile: Any = 0.5) -> Any:
+    """Distance within which a class keeps, whatever route a quantile of routes then takes.
+
+    The router votes on ordered routes under its own noise; the route taken is the first k
+    with p_(route <= k) > quantile. Route k comes within reach at the distance
+    max(t - r_k, r_(k-1) - t), with r_k the coordinate of p_(route <= k) and
+    t = sigma Phi^-1(quantile); only routes within reach must certify the class:
+    min over k of max(reach of k, radius of k).
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (..., K - 1)
+        Normal scores of p_(route <= k) for all routes but the last (whose is 1),
+        non-decreasing.
+    sigma : array_like of float, shape (...)
+        The router's noise level, > 0 and finite.
+    radii : array_like of float, shape (..., K)
+        Radius of the class on each route, >= 0 (0: the route returns another class).
+    quantile : float
+        In (0, 1).
+
+    Returns
+    -------
+    float or ndarray, shape (...)
+        A lower bound, within 1e-14 of the largest coordinate; at least 0.0.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain, the scores decrease, or there is not one
+        route more than scores.
+
+    Examples
+    --------
+    The route that is taken has radius 0.8, its neighbour none:
+
+    >>> from rsbounds.composite import route_radius
+    >>> print(f"{route_radius([1.5], 0.5, [0.8, 0.0]):.6f}")
+    0.750000
+    """
+    z, radii = real("scores", scores), real("radii", radii, 0.0)
+    sigma = real("sigma", sigma, 0.0, closed="neither")
+    quantile = real("quantile", quantile, 0.0, 1.0, closed="neither", nan=False)
+    if z.ndim < 1 or radii.ndim < 1 or radii.shape[-1] != z.shape[-1] + 1:
+        raise ValueError(
+            f"radii must have one route more than scores on the last axis; got {radii.shape} "
+            f"and {z.shape}"
+        )
+    if not np.all((z[..., 1:] >= z[..., :-1]) | np.isnan(z[..., 1:]) | np.isnan(z[..., :-1])):
+        raise ValueError("scores must be non-decreasing on the last axis; got others")
+    r, t = product(sigma[..., None], z), product(sigma, sc.ndtri(quantile))[..., None]
+    finite = np.where(np.isfinite(r), np.abs(r), 0.0)
+    slack = (NDTRI_ERROR + 2.0 * EPS) * (finite + np.abs(t))
+    shape = (*np.broadcast_shapes(r.shape[:-1], radii.shape[:-1]), radii.shape[-1])
+    reach = np.full(shape, -np.inf)
+    reach[..., :-1] = t - r - slack
+    reach[..., 1:] = np.maximum(reach[..., 1:], r - t - slack)
+    return flag_nan(np.maximum(np.maximum(reach, radii).min(axis=-1), 0.0))[()]
+
+
+def through_items(fires: Array, blocks: Array) -> Array:
+    """The radius through each item j: min(f_j, min over i < j of w_i), on the last axis."""
+    first = np.full((*fires.shape[:-1], 1), np.inf)
+    before = np.minimum.accumulate(np.concatenate([first, blocks[..., :-1]], axis=-1), axis=-1)
+    return np.minimum(fires, before)
 
 
 def item_terms(
-    rule: Rule, own: Array, cls: NDArray[np.int64], values: Array, others: Array | None = None
+    rule: Rule, own: Array, cls: NDArray[np.int64], others: Array | None = None
 ) -> tuple[Array, Array]:
     """(f, w), shape (cases, items): how far the items are from failing and from firing.
 
     ``own`` has the scores of the class whose coordinate it is, ``others`` (the same by
-    default) those it is compared with in a margin; both of shape (cases, K, C), ``values``
-    of shape (cases, V).
+    default) those it is compared with in a margin; both of shape (cases, K, C).
     """
     rows = np.arange(len(own))
     fires, blocks = [], []
     for item in rule.items:
         f, w = np.full(len(own), np.inf), np.full((len(own), own.shape[-1]), -np.inf)
         for q in item:
-            low, high = coordinate(rule, q, own, own if others is None else others, values)
+            low, high = coordinate(rule, q, own, own if others is None else others)
             f = np.minimum(f, less(low, q.threshold)[rows, cls])
             w = np.maximum(w, less(q.threshold, high))
         w[rows, cls] = np.inf
@@ -122,13 +165,8 @@ def item_terms(
     return np.stack(fires, axis=-1), np.stack(blocks, axis=-1)
 
 
-def coordinate(
-    rule: Rule, q: Cond, own: Array, others: Array, values: Array
-) -> tuple[Array, Array]:
+def coordinate(rule: Rule, q: Cond, own: Array, others: Array) -> tuple[Array, Array]:
     """The condition's coordinate for each class, rounded down and up."""
-    if q.kind == "value":
-        value = np.broadcast_to(values[..., q.stage, None], (*own.shape[:-2], own.shape[-1]))
-        return value, value
     sigma, z = rule.sigmas[q.stage], own[..., q.stage, :]
     if q.kind == "set":
         return _set_value(sigma, z, q.classes or ())
@@ -174,36 +212,23 @@ def _largest_other(z: Array) -> Array:
     return result
 
 
-def _radius(rule: Rule, z: Array, cls: NDArray[np.int64], values: Array) -> Array:
+def _radius(rule: Rule, z: Array, cls: NDArray[np.int64]) -> Array:
     with np.errstate(invalid="ignore"):
-        result = np.maximum(list_radius(*item_terms(rule, z, cls, values)), 0.0)
+        result = np.maximum(through_items(*item_terms(rule, z, cls)).max(axis=-1), 0.0)
     return np.where(np.isnan(z).any(axis=(-2, -1)), np.nan, result)
 
 
-def _classify(rule: Rule, z: Array, values: Array) -> NDArray[np.int64]:
-    found = np.full(len(z), ABSTAIN)
+def _classify(rule: Rule, z: Array) -> NDArray[np.int64]:
+    result = np.full(len(z), ABSTAIN)
     for item in rule.items:
         holds = np.full((len(z), z.shape[-1]), True)
         for q in item:
-            holds &= coordinate(rule, q, z, z, values)[0] > q.threshold
-        found = np.where((found == ABSTAIN) & holds.any(axis=-1), holds.argmax(axis=-1), found)
-    return found
+            holds &= coordinate(rule, q, z, z)[0] > q.threshold
+        result = np.where((result == ABSTAIN) & holds.any(axis=-1), holds.argmax(axis=-1), result)
+    return result
 
 
-def checked_values(rule: Rule, values: Any, shape: tuple[int, ...] = ()) -> Array:
-    """The deterministic values, shape (*shape, V), or ValueError."""
-    found = real("values", values, closed="neither", nan=False)
-    if found.ndim < 1 or found.shape[-1] < rule.values:
-        raise ValueError(f"values must have {rule.values} on the last axis; got {found.shape}")
-    try:
-        return np.broadcast_to(found, (*shape, found.shape[-1]))
-    except ValueError:
-        raise ValueError(f"values must have shape {shape} and V; got {found.shape}") from None
-
-
-def _arguments(
-    rule: Rule, scores: Any, cls: Any, values: Any
-) -> tuple[Array, NDArray[np.int64], Array]:
+def _arguments(rule: Rule, scores: Any, cls: Any) -> tuple[Array, NDArray[np.int64]]:
     z, classes = real("scores", scores), whole("cls", cls)
     least = rule.least_classes
     if z.ndim < 2 or z.shape[-2] != len(rule.sigmas) or z.shape[-1] < least:
@@ -214,16 +239,14 @@ def _arguments(
     if not np.all(classes < z.shape[-1]):
         raise ValueError(f"cls must be one of {z.shape[-1]} classes; got {classes.max()}")
     try:
-        classes = np.broadcast_to(classes, z.shape[:-2])
+        return z, np.broadcast_to(classes, z.shape[:-2])
     except ValueError:
         raise ValueError(f"cls must have shape {z.shape[:-2]}; got {classes.shape}") from None
-    return z, classes, checked_values(rule, values, z.shape[:-2])
 
 
-def _in_blocks(function: Any, z: Array, classes: NDArray[np.int64], values: Array) -> Any:
+def _in_blocks(function: Callable[..., Any], z: Array, classes: NDArray[np.int64]) -> Any:
     flat, labels = z.reshape(-1, *z.shape[-2:]), classes.reshape(-1)
-    fixed = values.reshape(len(labels), values.shape[-1])
     step = max(1, _CELLS // (flat.shape[-2] * flat.shape[-1]))
     parts = [slice(i, i + step) for i in range(0, max(len(flat), 1), step)]
-    pieces = [function(flat[part], labels[part], fixed[part]) for part in parts]
-    return np.concatenate(pieces).reshape(classes.shape)
+    pieces = [function(flat[part], labels[part]) for part in parts]
+    return np.concatenate(pieces).reshape(classes.shape)[()]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, whole
-from rsbounds.composite.geometry import checked_values, coordinate, item_terms, list_radius
-from rsbounds.composite.rule import Cond, Rule
+from rsbounds._numerics.checks import whole
+from rsbounds.composite.geometry import coordinate, item_terms, through_items
+from rsbounds.composite.rule import Rule
 from rsbounds.confidence.counts import clopper_pearson, lower_bound, score
 
 OPTIMISM = 0.05  # error probability of the bounds that choose the items, for each class
@@ -39,14 +38,8 @@ class Plan:
     references: tuple[tuple[int, ...], ...]
     blocking: tuple[tuple[int, ...], ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as JSON can hold it, and as `rsbounds.oracle.composite_radius` takes it."""
-        return asdict(self)
 
-
-def plan(
-    rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001, *, values: Any = ()
-) -> Plan:
+def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Plan:
     """Choose class, items, references and blocking conditions from the selection counts.
 
     Parameters
@@ -56,8 +49,6 @@ def plan(
     n, alpha : int, float
         Samples that will estimate at each level, and the probability of error: an item that needs
         a larger score than n of n can show would only take its part of alpha.
-    values : array_like of float, shape (V,)
-        For "value" conditions, as in :func:`radius`.
 
     Returns
     -------
@@ -79,63 +70,45 @@ def plan(
     >>> chosen.cls, chosen.items
     (0, (1,))
     """
-    counts, fixed = checked_counts("select", rule, select), checked_values(rule, values)
+    counts = checked_counts("select", rule, select)
     drawn = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     z = sc.ndtri((counts + 0.5) / (drawn + 1.0))
     # a class fires only where it leads a stage, so the leaders are the candidates
     candidates = np.unique(z.argmax(axis=-1))
     same = np.broadcast_to(z, (len(candidates), *z.shape))
-    known = np.broadcast_to(fixed, (len(candidates), len(fixed)))
-    fires, blocks = item_terms(rule, same, candidates, known)
-    winner = int(list_radius(fires, blocks).argmax())
-    cls = int(candidates[winner])
-    through = _through(fires[winner], blocks[winner])
+    through = through_items(*item_terms(rule, same, candidates))
+    winner = int(through.max(axis=-1).argmax())
+    cls, through = int(candidates[winner]), through[winner]
     total = np.broadcast_to(drawn, counts.shape)
     level = np.full(counts.shape, OPTIMISM)
     reach = float(lower_bound(n, n, alpha, scores=True))
     low = np.maximum(score(*clopper_pearson(counts, total, level)), -reach)[None]
     high = np.minimum(-score(*clopper_pearson(total - counts, total, level)), reach)[None]
-    hopeful = _through(
-        item_terms(rule, high, np.array([cls]), known[:1], low)[0][0],
-        item_terms(rule, low, np.array([cls]), known[:1], high)[1][0],
+    hopeful = through_items(
+        item_terms(rule, high, np.array([cls]), low)[0][0],
+        item_terms(rule, low, np.array([cls]), high)[1][0],
     )
     best = int(through.argmax())
     able = [j for j, r in enumerate(hopeful) if j == best or r > max(through[best], 0.0)]
-    blocking = [_blocking(rule, item, z, fixed) for item in rule.items]
-    return Plan(cls, tuple(able), _references(z), tuple(blocking))
-
-
-def _through(fires: Array, blocks: Array) -> Array:
-    """The radius through each item."""
-    before = np.minimum.accumulate(np.append(np.inf, blocks[:-1]))
-    return np.minimum(fires, before)
-
-
-def _references(z: Array) -> tuple[tuple[int, ...], ...]:
-    """For each stage and class the other class that leads."""
+    # the other class that leads, and the condition that each class misses by most
     order = np.argsort(-z, axis=-1, kind="stable")
-    first, second = order[:, :1], order[:, 1:2]
-    lead = np.where(np.arange(z.shape[-1]) == first, second, first)
-    return tuple(tuple(row) for row in lead.tolist())
-
-
-def _blocking(rule: Rule, item: Sequence[Cond], z: Array, values: Array) -> tuple[int, ...]:
-    """For each class the condition that it misses by most."""
-    short = [q.threshold - coordinate(rule, q, z, z, values)[0] for q in item]
-    return tuple(np.argmax(short, axis=0).tolist())
+    lead = np.where(np.arange(z.shape[-1]) == order[:, :1], order[:, 1:2], order[:, :1])
+    short = [[q.threshold - coordinate(rule, q, z, z)[0] for q in item] for item in rule.items]
+    blocking = [np.argmax(item, axis=0).tolist() for item in short]
+    return Plan(cls, tuple(able), tuple(map(tuple, lead.tolist())), tuple(map(tuple, blocking)))
 
 
 def checked_counts(name: str, rule: Rule, counts: Any) -> NDArray[np.int64]:
     """Class counts of all stages, or ValueError."""
     try:
-        found = whole(name, np.asarray(counts))
+        result = whole(name, np.asarray(counts))
     except ValueError as error:
         if "inhomogeneous" not in str(error):
             raise
         raise ValueError(f"{name} must have as many classes at every stage; got others") from None
     stages, least = len(rule.sigmas), rule.least_classes
-    if found.ndim != 2 or found.shape[0] != stages or found.shape[1] < least:
+    if result.ndim != 2 or result.shape[0] != stages or result.shape[1] < least:
         raise ValueError(
-            f"{name} must have shape ({stages} levels, {least} classes or more); got {found.shape}"
+            f"{name} must have shape ({stages} levels, {least} classes or more); got {result.shape}"
         )
-    return found
+    return result

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count, number, real
+from rsbounds._numerics.checks import count
 from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate
-from rsbounds.composite.geometry import checked_values
 from rsbounds.composite.planning import plan
 from rsbounds.composite.rule import Rule
-from rsbounds.sampling import Phase, Sampler, require_law, stream
+from rsbounds.procedure import Procedure
+from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
 
 
 def certify(
@@ -26,7 +26,6 @@ def certify(
     alpha: float = 0.001,
     seed: int = 0,
     index: int = 0,
-    values: Any = (),
 ) -> CompositeCertificate:
     """Certify one input of a decision list over several noise levels.
 
@@ -41,15 +40,10 @@ def certify(
         One input, in whatever form the samplers take.
     rule : Rule
         K noise levels.
-    n0, n : int
-        Numbers of samples of one level for selection and estimation, >= 1.
-    alpha : float
-        Probability that the certificate is wrong, in (0, 1), in total.
-    seed, index : int
-        Name the random samples, >= 0; give each input its own ``index``.
-    values : array_like of float, shape (V,)
-        For "value" conditions: deterministic functions at ``x``, each over its l2 Lipschitz
-        constant.
+    n0, n, alpha, seed : int, int, float, int
+        As in `rsbounds.certify.Procedure`: samples of one level, and alpha in total.
+    index : int
+        Names the random samples together with ``seed``: give each input its own.
 
     Returns
     -------
@@ -73,90 +67,29 @@ def certify(
     >>> c.predict, c.item, 0.7 < c.radius < 0.75  # the truth is 0.75
     (0, 1, True)
     """
-    phases = (Phase.SELECT, Phase.ESTIMATE)
-    return _run(samplers, x, rule, n0, n, alpha, seed, index, values, phases)
-
-
-def predict(
-    samplers: Sampler | Sequence[Sampler],
-    x: Any,
-    rule: Rule,
-    *,
-    n0: int = 100,
-    n: int = 100_000,
-    alpha: float = 0.001,
-    seed: int = 0,
-    index: int = 0,
-    values: Any = (),
-) -> int:
-    """The decision list's class at ``x``, or ``ABSTAIN`` (-1).
-
-    A class is returned where a positive radius is certified for it, from samples of its
-    own: it is wrong with probability at most alpha.
-
-    Parameters
-    ----------
-    samplers, x, rule, n0, n, alpha, seed, index, values
-        As in :func:`certify`.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        As :func:`certify`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rsbounds.composite import Cond, Rule, predict
-    >>> from rsbounds.sampling import ArraySampler
-    >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
-    >>> rule = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
-    >>> predict(ArraySampler(lambda b: b @ w.T), [0.75, 0.0], rule, n=1000)
-    0
-    """
-    phases = (Phase.SEARCH, Phase.PREDICT)
-    return _run(samplers, x, rule, n0, n, alpha, seed, index, values, phases).predict
-
-
-def _run(
-    samplers: Sampler | Sequence[Sampler],
-    x: Any,
-    rule: Rule,
-    n0: int,
-    n: int,
-    alpha: float,
-    seed: int,
-    index: int,
-    values: Any,
-    phases: tuple[Phase, Phase],
-) -> CompositeCertificate:
-    n0, n, seed, index = (
-        count("n0", n0, 1),
-        count("n", n, 1),
-        count("seed", seed),
-        count("index", index),
-    )
-    number("alpha", real("alpha", alpha, 0, 1, closed="neither", nan=False))
-    each = [samplers] * len(rule.sigmas) if callable(samplers) else list(samplers)
-    if len(each) != len(rule.sigmas):
-        raise ValueError(f"samplers must be one or {len(rule.sigmas)}; got {len(each)}")
-    for sampler in each:
+    procedure, index = Procedure(n0, n, alpha, seed), count("index", index)
+    if not isinstance(rule, Rule):
+        raise ValueError(f"rule must be a rsbounds.composite.Rule; got {type(rule).__name__}")
+    if isinstance(samplers, Sequence):
+        experts = [as_sampler(model) for model in samplers]
+    else:
+        experts = [as_sampler(samplers)] * len(rule.sigmas)
+    if len(experts) != len(rule.sigmas):
+        raise ValueError(f"samplers must be one or {len(rule.sigmas)}; got {len(experts)}")
+    for sampler in experts:
         require_law(sampler, "")
 
-    def drawn(stage: int, many: int, phase: Phase) -> Any:
-        generator = stream(seed, index, phase, stage)
-        return np.asarray(each[stage](x, rule.sigmas[stage], many, generator))
+    def drawn(stage: int, samples: int, phase: Phase) -> NDArray[Any]:
+        generator = stream(procedure.seed, index, phase, stage)
+        return np.asarray(experts[stage](x, rule.sigmas[stage], samples, generator))
 
-    first = [drawn(k, n0, phases[0]) for k in range(len(each))]
+    first = [drawn(k, procedure.n0, Phase.SELECT) for k in range(len(experts))]
     classes = first[0].size
-    select = np.stack([checked_stage(f"stage {k}", c, classes, n0) for k, c in enumerate(first)])
+    checked = [checked_stage(f"stage {k}", c, classes, procedure.n0) for k, c in enumerate(first)]
+    select, n = np.stack(checked), procedure.n
 
     def counts_of(stage: int) -> NDArray[np.int64]:
-        return checked_stage(f"stage {stage}", drawn(stage, n, phases[1]), classes, n)
+        return checked_stage(f"stage {stage}", drawn(stage, n, Phase.ESTIMATE), classes, n)
 
-    chosen, fixed = plan(rule, select, n, alpha, values=values), checked_values(rule, values)
-    return estimate(rule, select, chosen, counts_of, n, alpha, fixed)
+    chosen = plan(rule, select, n, procedure.alpha)
+    return estimate(rule, select, chosen, counts_of, n, procedure.alpha)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import choice, count, number, real, whole
 
-KINDS = ("score", "margin", "set", "value")
+KINDS = ("score", "margin", "set")
 FORMAT = 1
 
 
@@ -19,16 +19,14 @@ class Cond:
     With r_c = sigma Phi^-1(p_c) for the probability p_c of class c under the stage's noise,
     the coordinate is r_c ("score"), the margin (r_c - max_b r_b)/2 over the other classes
     ("margin"), or r_S for the probability of a set S of classes, the same for each class
-    ("set"). A deterministic function of the input over its Lipschitz constant is one too
-    ("value"); it takes no samples and no alpha. None of them changes by more than the
-    distance that the input moves.
+    ("set"). None of them changes by more than the distance that the input moves.
 
     Attributes
     ----------
-    kind : {"score", "margin", "set", "value"}
+    kind : {"score", "margin", "set"}
         The coordinate.
     stage : int
-        Which noise level, for "value" which of the values, >= 0.
+        Which noise level, >= 0.
     threshold : float
         In the input's unit (sigma times a score), finite.
     classes : tuple of int, optional
@@ -38,12 +36,6 @@ class Cond:
     ------
     ValueError
         If an attribute is out of its domain.
-
-    Examples
-    --------
-    >>> from rsbounds.composite import Cond
-    >>> Cond("score", 0, -0.5).threshold
-    -0.5
     """
 
     kind: str
@@ -68,7 +60,7 @@ class Cond:
     @property
     def exclusive(self) -> bool:
         """Whether it can hold for one class at most."""
-        return self.kind in ("score", "margin") and self.threshold >= 0.0
+        return self.kind != "set" and self.threshold >= 0.0
 
 
 @dataclass(frozen=True)
@@ -90,10 +82,6 @@ class Rule:
     ------
     ValueError
         If there are no levels or items, a stage doesn't exist, or an item isn't exclusive.
-
-    References
-    ----------
-    The theory page "Several levels at once".
 
     Examples
     --------
@@ -119,7 +107,7 @@ class Rule:
         for i, item in enumerate(items):
             if wrong := [q for q in item if not isinstance(q, Cond)]:
                 raise ValueError(f"items[{i}] must hold conditions; got {wrong[0]!r}")
-            if beyond := [q.stage for q in item if q.kind != "value" and q.stage >= sigmas.size]:
+            if beyond := [q.stage for q in item if q.stage >= sigmas.size]:
                 raise ValueError(
                     f"items[{i}]: stage must be one of {sigmas.size} levels; got {beyond[0]}"
                 )
@@ -137,13 +125,6 @@ class Rule:
         sets = [q.classes for item in self.items for q in item if q.classes]
         return max((max(classes) + 1 for classes in sets), default=2)
 
-    @property
-    def values(self) -> int:
-        """The number of deterministic values that it needs."""
-        return max(
-            (q.stage + 1 for item in self.items for q in item if q.kind == "value"), default=0
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """The rule as JSON can hold it."""
 
@@ -157,10 +138,10 @@ class Rule:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Rule:
         """The rule that :meth:`to_dict` wrote, or ValueError."""
-        known = {"format", "sigmas", "items"}
-        if not isinstance(data, Mapping) or set(data) != known or data["format"] != FORMAT:
+        keys = {"format", "sigmas", "items"}
+        if not isinstance(data, Mapping) or set(data) != keys or data["format"] != FORMAT:
             raise ValueError(
-                f"a rule must be an object with {sorted(known)}, format {FORMAT}; got {data!r:.80}"
+                f"a rule must be an object with {sorted(keys)}, format {FORMAT}; got {data!r:.80}"
             )
         try:
             items = [[Cond(**q) for q in item] for item in data["items"]]

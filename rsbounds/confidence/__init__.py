@@ -9,7 +9,7 @@ from rsbounds.confidence.bounds import BOUNDS, Bound, Pair
 from rsbounds.confidence.cdf import CDFCertificate
 from rsbounds.confidence.counts import lower_bound, upper_bound
 from rsbounds.confidence.histogram import ScoreHistogram
-from rsbounds.confidence.pairs import anytime_pair_bounds, pair_bounds
+from rsbounds.confidence.pairs import pair_bounds
 from rsbounds.confidence.randomized import randomized_lower_bound
 from rsbounds.confidence.sequential import (
     SequentialTest,
@@ -18,8 +18,6 @@ from rsbounds.confidence.sequential import (
 )
 from rsbounds.confidence.soft import (
     soft_lower_bound,
-    soft_pair_bounds,
-    soft_radius_estimate,
     soft_upper_bound,
 )
 
@@ -31,14 +29,11 @@ __all__ = [
     "ScoreHistogram",
     "SequentialTest",
     "anytime_lower_bound",
-    "anytime_pair_bounds",
     "anytime_upper_bound",
     "lower_bound",
     "pair_bounds",
     "randomized_lower_bound",
     "soft_lower_bound",
-    "soft_pair_bounds",
-    "soft_radius_estimate",
     "soft_upper_bound",
     "upper_bound",
 ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import Array, count, number, operand, real, whole
 from rsbounds.confidence.counts import End, arguments, end
 from rsbounds.confidence.histogram import ScoreHistogram
-from rsbounds.confidence.pairs import capped_end, half, joint_end
+from rsbounds.confidence.pairs import capped_end, half
 from rsbounds.confidence.randomized import randomized_end
-from rsbounds.confidence.sequential import anytime_arguments, anytime_end
+from rsbounds.confidence.sequential import anytime_end, anytime_level
 from rsbounds.confidence.soft import soft_end
+
+#: (successes or histogram, n, alpha, u) -> the lower end
+Lower = Callable[[Any, NDArray[Any], Array, float | None], End]
 
 
 class Pair(NamedTuple):
@@ -38,28 +41,21 @@ class Pair(NamedTuple):
     p_b: float
 
 
-class Bound(Protocol):
+@dataclass(frozen=True)
+class Bound:
     """From the evidence that one input's samples left to bounds on its probabilities.
 
     Attributes
     ----------
     name : str
         Its name in result files, the key in `BOUNDS`.
-    evidence : str
+    evidence : {"counts", "scores"}
         "counts": counts of the classes. "scores": one `ScoreHistogram` for each class.
-    difference_only : bool
-        Whether, with a runner-up, the pair bounds z_a - z_b alone and not each of the two:
-        it may then stand in the radius of a Gaussian, (sigma/2)(z_a - z_b), and in no other.
     """
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def evidence(self) -> str: ...
-
-    @property
-    def difference_only(self) -> bool: ...
+    name: str
+    evidence: Literal["counts", "scores"]
+    lower: Lower
 
     def pair(
         self,
@@ -91,111 +87,50 @@ class Bound(Protocol):
         u : float, optional
             For "randomized" alone: a uniform number in (0, 1], such as
             ``1 - generator.random()``, fixed before the counts are seen, another for each
-            input. The other bounds take no notice of it.
+            input. The other bounds ignore it.
 
         Raises
         ------
         ValueError
             If an argument is outside its domain.
         """
-        ...
-
-
-@dataclass(frozen=True)
-class _Counts:
-    """A bound from counts; ``lower`` maps (count, n, alpha, u) to the lower end."""
-
-    name: str
-    lower: Callable[[NDArray[Any], NDArray[Any], Array, float | None], End]
-    evidence: ClassVar[str] = "counts"
-    difference_only: ClassVar[bool] = False
-
-    def pair(
-        self,
-        evidence: Any,
-        top: int,
-        n: int,
-        alpha: float,
-        *,
-        runner_up: bool,
-        u: float | None = None,
-    ) -> Pair:
-        counts, top, n = checked_counts(evidence, top, n)
+        split = _successes if self.evidence == "counts" else _histograms
+        hits, misses, total = split(evidence, top, n)
         level = operand("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
-        a, total = counts[top], whole("n", n)
         if not runner_up:
-            return _single(self.lower(a, total, level, u))
-        b, level = np.delete(counts, top).max(), half(level)
-        return _two(self.lower(a, total, level, u), self.lower(total - b, total, level, _other(u)))
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """A bound on the means of scores in [0, 1]."""
-
-    name: str
-    evidence: ClassVar[str] = "scores"
-    difference_only: ClassVar[bool] = False
-
-    def pair(
-        self,
-        evidence: Any,
-        top: int,
-        n: int,
-        alpha: float,
-        *,
-        runner_up: bool,
-        u: float | None = None,
-    ) -> Pair:
-        top, n = _top(top, len(evidence)), count("n", n, 1)
-        if bad := [h.n for h in evidence if h.n != n]:
-            raise ValueError(f"evidence must hold histograms of n = {n} scores; got {bad[0]}")
-        level = operand("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
-        lower = partial(soft_end, method=self.name)
-        if not runner_up:
-            return _single(lower(evidence[top], level))
+            z, p, q = (float(v) for v in self.lower(hits, total, level, u))
+            return Pair(z, -z, p, q)
         level = half(level)
-        others: list[ScoreHistogram] = [h for c, h in enumerate(evidence) if c != top]
-        uppers = [lower(h.complement(), level) for h in others]
-        return _two(lower(evidence[top], level), min(uppers, key=lambda found: float(found.z)))
+        lower = self.lower(hits, total, level, u)
+        # the largest upper bound covers the runner-up, whichever class it is
+        uppers = [self.lower(other, total, level, _opposite(u)) for other in misses]
+        z_b, p_b = capped_end(lower, min(uppers, key=lambda upper: float(upper.z)))
+        return Pair(float(lower.z), float(z_b), float(lower.p), float(p_b))
 
 
-@dataclass(frozen=True)
-class _Joint:
-    """Buehler's limit of the difference; Clopper-Pearson's bound where there is no runner-up."""
-
-    name: ClassVar[str] = "joint"
-    evidence: ClassVar[str] = "counts"
-    difference_only: ClassVar[bool] = True
-
-    def pair(
-        self,
-        evidence: Any,
-        top: int,
-        n: int,
-        alpha: float,
-        *,
-        runner_up: bool,
-        u: float | None = None,
-    ) -> Pair:
-        if not runner_up:
-            return BOUNDS["clopper-pearson"].pair(evidence, top, n, alpha, runner_up=False)
-        counts, top, n = checked_counts(evidence, top, n)
-        level = operand("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
-        return _single(joint_end(counts[top], np.delete(counts, top).max(), np.asarray(n), level))
-
-
-def checked_counts(evidence: Any, top: int, n: int) -> tuple[NDArray[np.int64], int, int]:
-    """The counts of one input's classes, the class and the number of samples, checked."""
+def _successes(evidence: Any, top: int, n: int) -> tuple[Any, Iterable[Any], NDArray[np.int64]]:
+    """The top class's count, the failures of the largest other one, and n."""
     counts, n = whole("evidence", evidence), count("n", n, 1)
     if counts.ndim != 1 or counts.size < 2:
         raise ValueError(f"evidence must be the counts of two classes or more; got {counts.shape}")
     if int(counts.sum()) > n:
         raise ValueError(f"evidence must sum to at most n = {n}; got {counts.sum()}")
-    return counts, _top(top, counts.size), n
+    top, total = _checked_top(top, counts.size), whole("n", n)
+    return counts[top], [total - np.delete(counts, top).max()], total
 
 
-def _top(top: int, classes: int) -> int:
+def _histograms(
+    evidence: Sequence[ScoreHistogram], top: int, n: int
+) -> tuple[Any, Iterable[Any], NDArray[np.int64]]:
+    """The top class's histogram, those of 1 - score of the others, and n."""
+    top, n = _checked_top(top, len(evidence)), count("n", n, 1)
+    if bad := [h.n for h in evidence if h.n != n]:
+        raise ValueError(f"evidence must hold histograms of n = {n} scores; got {bad[0]}")
+    others = (h.complement() for c, h in enumerate(evidence) if c != top)
+    return evidence[top], others, whole("n", n)
+
+
+def _checked_top(top: int, classes: int) -> int:
     if classes < 2:
         raise ValueError(f"evidence must be of two classes or more; got {classes}")
     top = count("top", top)
@@ -204,33 +139,8 @@ def _top(top: int, classes: int) -> int:
     return top
 
 
-def _single(lower: End) -> Pair:
-    z, p, q = (float(v) for v in lower)
-    return Pair(z, -z, p, q)
-
-
-def _two(lower: End, upper: End) -> Pair:
-    z_b, p_b = capped_end(lower, upper)
-    return Pair(float(lower.z), float(z_b), float(lower.p), float(p_b))
-
-
-def _clopper_pearson(k: NDArray[Any], n: NDArray[Any], alpha: Array, u: float | None) -> End:
-    return end(*arguments(k, n, alpha))
-
-
-def _anytime(k: NDArray[Any], n: NDArray[Any], alpha: Array, u: float | None) -> End:
-    return anytime_end(*anytime_arguments(k, n, alpha))
-
-
-def _randomized(k: NDArray[Any], n: NDArray[Any], alpha: Array, u: float | None) -> End:
-    if u is None:
-        raise ValueError("u must be a uniform number in (0, 1] for a randomized bound; got None")
-    uniform = real("u", number("u", u), 0.0, 1.0, closed="right", nan=False)
-    return randomized_end(*arguments(k, n, alpha), uniform)
-
-
-def _other(u: float | None) -> float | None:
-    """A second number for the other end: uniform on the multiples of 2^-53 if u is.
+def _opposite(u: float | None) -> float | None:
+    """The number for the other end: uniform on the multiples of 2^-53 if u is.
 
     The level needs no independence. Each end errs with probability at most alpha/2 as its
     own number is uniform and independent of the counts, and the sum of the two bounds the
@@ -241,16 +151,36 @@ def _other(u: float | None) -> float | None:
     return None if u is None else 1.0 - u + 2.0**-53
 
 
+def _clopper_pearson(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
+    return end(*arguments(k, n, alpha))
+
+
+def _anytime(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
+    anytime_level(alpha)
+    return anytime_end(*arguments(k, n, alpha))
+
+
+def _randomized(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
+    if u is None:
+        raise ValueError("u must be a uniform number in (0, 1] for a randomized bound; got None")
+    uniform = real("u", number("u", u), 0.0, 1.0, closed="right", nan=False)
+    return randomized_end(*arguments(k, n, alpha), uniform)
+
+
+def _soft(h: ScoreHistogram, n: Any, alpha: Array, u: float | None, *, method: str) -> End:
+    return soft_end(h, alpha, method)
+
+
 #: The bounds by name. "hoeffding" isn't here: "chernoff" is never below it.
 BOUNDS: dict[str, Bound] = {
     bound.name: bound
     for bound in (
-        _Counts("clopper-pearson", _clopper_pearson),
-        _Counts("randomized", _randomized),
-        _Counts("anytime", _anytime),
-        _Joint(),
-        _Scores("chernoff"),
-        _Scores("maurer-pontil"),
-        _Scores("betting"),
+        Bound("clopper-pearson", "counts", _clopper_pearson),
+        Bound("randomized", "counts", _randomized),
+        Bound("anytime", "counts", _anytime),
+        *(
+            Bound(name, "scores", partial(_soft, method=name))
+            for name in ("chernoff", "maurer-pontil", "betting")
+        ),
     )
 }

@@ -31,8 +31,8 @@ def randomized_lower_bound(
 
     The p with P(X > count) + U P(X = count) = alpha for X ~ Bin(n, p) and one uniform U
     for each element, drawn from ``seed``. It lies between the Clopper-Pearson bounds for
-    ``count`` and for ``count + 1``, and its error is exactly alpha where that of
-    Clopper-Pearson is less.
+    ``count`` and for ``count + 1``, and errs with probability exactly alpha, where
+    Clopper-Pearson errs less often.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def randomized_lower_bound(
     Returns
     -------
     float or ndarray
-        A value that is at most the exact bound, and at least the Clopper-Pearson bound.
+        At most the exact bound, and at least the Clopper-Pearson bound.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def randomized_lower_bound(
     """
     count, n, alpha = arguments(count, n, alpha)
     u = 1.0 - np.asarray(np.random.default_rng(seed).random(count.shape))
-    found = randomized_end(count, n, alpha, u)
-    return (found.z if scores else found.p)[()]
+    result = randomized_end(count, n, alpha, u)
+    return (result.z if scores else result.p)[()]
 
 
 def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array) -> End:
@@ -106,6 +106,8 @@ def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array)
         return np.asarray(np.where(small, target - mixed, mixed - target) >= error)
 
     p_next, q_next = clopper_pearson(count[inner] + 1, n[inner], a)
+    # for an alpha below 1e-100 the next count's bound may be 0: then stay at this one's
+    p_next, q_next = np.maximum(p_next, p[inner]), np.minimum(q_next, q[inner])
     safe, other = np.where(in_p, p[inner], q[inner]), np.where(in_p, p_next, q_next)
     x = bisect(safe, other, accepted, steps=45)
     p[inner], q[inner] = both(x, in_p)

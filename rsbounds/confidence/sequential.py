@@ -95,7 +95,8 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
 
     The largest p0 such that the test of `SequentialTest` rejects p <= p0. With probability
     at least 1 - alpha it is below the truth after every trial, so sampling may stop when
-    it is good enough, for instance within eps of `anytime_upper_bound`.
+    it is good enough, for instance within eps of `anytime_upper_bound` (for an interval give
+    alpha/2 to each). References as for `SequentialTest`.
 
     Parameters
     ----------
@@ -111,17 +112,13 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     Returns
     -------
     float or ndarray
-        A value that is at most the exact bound, its score within 1e-9 of the exact one up
-        to 1e7 trials; 0 (score -inf) for no hits.
+        At most the exact bound, its score within 1e-9 of the exact one up to 1e7 trials;
+        0 (score -inf) for no hits.
 
     Raises
     ------
     ValueError
         If an argument is outside its domain or the shapes do not broadcast.
-
-    References
-    ----------
-    As for `SequentialTest`.
 
     Notes
     -----
@@ -135,34 +132,16 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     >>> print(f"{anytime_lower_bound(990, 1000, 0.001):.6f}")
     0.971248
     """
-    found = anytime_end(*anytime_arguments(hits, trials, alpha))
-    return (found.z if scores else found.p)[()]
+    anytime_level(alpha)
+    result = anytime_end(*arguments(hits, trials, alpha, "hits", "trials"))
+    return (result.z if scores else result.p)[()]
 
 
 def anytime_upper_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = False) -> Any:
     """Upper bound on a success probability that holds at all sample sizes at once.
 
-    As `anytime_lower_bound`, for the failures. For an interval give alpha/2 to each.
-
-    Parameters
-    ----------
-    hits, trials, alpha, scores
-        As in `anytime_lower_bound`.
-
-    Returns
-    -------
-    float or ndarray
-        A value that is at least the exact bound, its score as near as there; 1 (score inf)
-        where every trial was a hit.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its domain or the shapes do not broadcast.
-
-    References
-    ----------
-    As for `SequentialTest`.
+    It is 1 minus the `anytime_lower_bound` of the misses, rounded up; parameters, accuracy
+    and errors as there.
 
     Examples
     --------
@@ -170,23 +149,24 @@ def anytime_upper_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     >>> print(f"{anytime_upper_bound(10, 1000, 0.001):.6f}")
     0.028752
     """
-    hits, trials, alpha = anytime_arguments(hits, trials, alpha)
-    found = anytime_end(trials - hits, trials, alpha)
-    return (-found.z if scores else found.q)[()]
+    anytime_level(alpha)
+    hits, trials, alpha = arguments(hits, trials, alpha, "hits", "trials")
+    result = anytime_end(trials - hits, trials, alpha)
+    return (-result.z if scores else result.q)[()]
+
+
+def anytime_level(alpha: Any) -> None:
+    """ValueError where alpha is above 1/2: the p0 that are rejected might be no interval."""
+    real("alpha", alpha, 0.0, 0.5, closed="right", nan=False)
 
 
 def anytime_end(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> End:
     """The anytime lower bound in all its forms, solved once."""
     z = _bound(hits, trials, alpha)
-    return End(z, *probability(z))
-
-
-def anytime_arguments(
-    hits: Any, trials: Any, alpha: Any, name: str = "hits"
-) -> tuple[Any, Any, Any]:
-    """The three, checked and broadcast."""
-    real("alpha", alpha, 0.0, 0.5, closed="right", nan=False)
-    return arguments(hits, trials, alpha, name, "trials")
+    # SciPy's ndtr is within 2e-13
+    in_p = z < 0.0
+    x = np.where(in_p, round_down(sc.ndtr(z), 4e-13), round_up(sc.ndtr(-z), 4e-13))
+    return End(z, *both(x, in_p))
 
 
 def _bound(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> Array:
@@ -261,10 +241,3 @@ def _stirling(x: Array) -> Array:
     for term in (-1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
         series = term + y * series
     return series / x
-
-
-def probability(z: Array) -> tuple[Array, Array]:
-    """(p, q) = Phi(z) and Phi(-z), rounded down and up; SciPy's ndtr is within 2e-13."""
-    in_p = z < 0.0
-    x = np.where(in_p, round_down(sc.ndtr(z), 4e-13), round_up(sc.ndtr(-z), 4e-13))
-    return both(x, in_p)

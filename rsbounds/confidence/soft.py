@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, choice, real
+from rsbounds._numerics.checks import Array, choice, operand
 from rsbounds._numerics.rounding import EPS, round_up
-from rsbounds._numerics.scores import ndtri
 from rsbounds._numerics.search import Accepted, bisect
 from rsbounds.confidence.counts import End, score
 from rsbounds.confidence.histogram import ScoreHistogram
-from rsbounds.confidence.pairs import capped_end, half
 
 _METHODS = ("chernoff", "maurer-pontil", "hoeffding", "betting")
 
@@ -37,15 +34,16 @@ def soft_lower_bound(
         "maurer-pontil": empirical Bernstein, better where the variance is far below
         mean (1 - mean). "betting": the p at which a mixture of constant bets has won
         1/alpha; adapts to the variance, and holds at every n at once, so that sampling
-        may stop on it.
+        may stop on it. For the top class and the runner-up together use
+        :data:`rsbounds.confidence.BOUNDS`, which has all of them but "hoeffding".
     scores : bool
         Return the normal score of the bound.
 
     Returns
     -------
     float
-        A value that is at most the exact bound for the scores: they are rounded down to
-        their cells' edges and the arithmetic is rounded down (1e-9 relative in 1 - p).
+        At most the exact bound for the scores: they are rounded down to their cells' edges
+        and the arithmetic is rounded down (1e-9 relative in 1 - p).
 
     Raises
     ------
@@ -71,35 +69,17 @@ def soft_lower_bound(
     hoeffding     0.8475
     betting       0.8967
     """
-    found = soft_end(histogram, alpha, method)
-    return (found.z if scores else found.p)[()]
+    result = soft_end(histogram, alpha, method)
+    return (result.z if scores else result.p)[()]
 
 
 def soft_upper_bound(
     histogram: ScoreHistogram, alpha: Any, *, method: str = "chernoff", scores: bool = False
 ) -> Any:
-    """Upper confidence bound on the mean of a score in [0, 1].
+    """Upper confidence bound on the mean of a score in [0, 1], rounded up.
 
-    One minus the lower bound for 1 - score.
-
-    Parameters
-    ----------
-    histogram, alpha, method, scores
-        As in `soft_lower_bound`.
-
-    Returns
-    -------
-    float
-        A value that is at least the exact bound, as near to it as there.
-
-    Raises
-    ------
-    ValueError
-        As `soft_lower_bound`.
-
-    References
-    ----------
-    As for `soft_lower_bound`.
+    It is 1 minus the `soft_lower_bound` for 1 - score; parameters, accuracy, errors and
+    references as there.
 
     Examples
     --------
@@ -109,111 +89,15 @@ def soft_upper_bound(
     >>> print(f"{soft_upper_bound(h, 0.001):.6f}")
     0.006884
     """
-    found = soft_end(histogram.complement(), alpha, method)
-    return (-found.z if scores else found.q)[()]
-
-
-def soft_pair_bounds(
-    top: ScoreHistogram,
-    others: Sequence[ScoreHistogram],
-    alpha: Any,
-    *,
-    method: str = "chernoff",
-    scores: bool = False,
-) -> tuple[Any, Any]:
-    """Joint bounds for the top class and the runner-up, at alpha/2 each.
-
-    Parameters
-    ----------
-    top : ScoreHistogram
-        Scores of the top class, chosen from other samples.
-    others : sequence of ScoreHistogram
-        Scores of every other class, where a class's scores sum to at most 1. The largest
-        of their upper bounds covers the true runner-up, whichever that is, so no union
-        over the classes is needed.
-    alpha, method, scores
-        As in `soft_lower_bound`.
-
-    Returns
-    -------
-    p_a, p_b : float
-        Lower bound for the top class and upper bound for the runner-up, capped at
-        1 - p_a; both hold together with probability at least 1 - alpha.
-
-    Raises
-    ------
-    ValueError
-        As `soft_lower_bound`, whose references these are too; no other class.
-
-    Examples
-    --------
-    >>> from rsbounds.confidence import ScoreHistogram, soft_pair_bounds
-    >>> a, b, c = (ScoreHistogram() for _ in range(3))
-    >>> a.add([0.75] * 1000); b.add([0.25] * 1000); c.add([0.0] * 1000)
-    >>> p_a, p_b = soft_pair_bounds(a, [b, c], 0.001)
-    >>> print(f"{p_a:.4f} {p_b:.4f}")
-    0.6943 0.3057
-    """
-    if len(others) == 0:
-        raise ValueError("others must hold at least one histogram; got none")
-    level = half(_alpha(alpha))
-    lower = soft_end(top, level, method)
-    upper = min((soft_end(h.complement(), level, method) for h in others), key=lambda e: e.z)
-    z_b, p_b = capped_end(lower, upper)
-    return (lower.z[()], z_b[()]) if scores else (lower.p[()], p_b[()])
-
-
-def soft_radius_estimate(top: ScoreHistogram, other: ScoreHistogram, sigma: Any) -> Any:
-    """Plug-in estimate of the radius of soft smoothing: **not** a certificate.
-
-    sigma/2 (Phi^-1(mean_a) - Phi^-1(mean_b)) from the sample means as used
-    to train and to compare models. For a certificate of the soft smoothed classifier put
-    `soft_pair_bounds` into `rsbounds.gaussian.radius` instead.
-
-    Parameters
-    ----------
-    top, other : ScoreHistogram
-        Scores of the top class and of the runner-up, at least one each.
-    sigma : array_like of float
-        Standard deviation of the noise, in the units of the input, > 0.
-
-    Returns
-    -------
-    float or ndarray
-        The estimate, at least 0; inf if the top scores are all 1.
-
-    Raises
-    ------
-    ValueError
-        An empty histogram, sigma not above 0.
-
-    References
-    ----------
-    R. Zhai et al., MACER: attack-free and scalable robust training via maximizing
-    certified radius, ICLR 2020, Theorem 2.
-
-    Examples
-    --------
-    >>> from rsbounds.confidence import ScoreHistogram, soft_radius_estimate
-    >>> a, b = ScoreHistogram(), ScoreHistogram()
-    >>> a.add([0.75] * 10); b.add([0.125] * 10)
-    >>> print(f"{soft_radius_estimate(a, b, 0.25):.4f}")
-    0.2280
-    """
-    sigma = real("sigma", sigma, 0.0, closed="right")
-    z_a, z_b = -_score(_deficit(top)), _score(_deficit(other.complement()))
-    return np.maximum(0.5 * sigma * (z_a - z_b), 0.0)[()]
-
-
-def _score(p: float) -> float:
-    return float(ndtri(np.asarray(p)))
+    result = soft_end(histogram.complement(), alpha, method)
+    return (-result.z if scores else result.q)[()]
 
 
 def _alpha(alpha: Any) -> float:
-    array = real("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
-    if array.ndim:
-        raise ValueError(f"alpha must be a single number; got shape {array.shape}")
-    return float(array)
+    value = operand("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
+    if value.ndim:
+        raise ValueError(f"alpha must be a single number; got shape {value.shape}")
+    return float(value)
 
 
 def soft_end(histogram: ScoreHistogram, alpha: Any, method: str) -> End:

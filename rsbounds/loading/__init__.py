@@ -1,6 +1,7 @@
 """What a command is given: a model, data, a share of the inputs."""
 
 # "X as X": for other rooms of the package; what users call is in __all__
+from rsbounds.loading.archives import inputs
 from rsbounds.loading.callables import build, fingerprint
 from rsbounds.loading.callables import call as call
 from rsbounds.loading.callables import guarded as guarded
@@ -12,7 +13,6 @@ from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import Found, Loaded, Request, load_model, parse_arguments
 from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.loading.shares import share as share
-from rsbounds.loading.whole_arrays import inputs, labelled_inputs
 
 __all__ = [
     "CorruptInput",
@@ -28,7 +28,6 @@ __all__ = [
     "file_hash",
     "fingerprint",
     "inputs",
-    "labelled_inputs",
     "load_model",
     "load_weights",
     "open_data",

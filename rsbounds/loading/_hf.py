@@ -30,7 +30,9 @@ def load(request: Request) -> Found:
     }
     config = json.loads(place.read_text())
     if "auto_map" in config and not request.allow_remote_code:
-        raise ValueError(f"{where} runs code of its own, which needs --trust-remote-code")
+        raise ValueError(
+            f"{where} runs code of its own, which --model-args trust_remote_code=True allows"
+        )
     auto = transformers.AutoModelForImageClassification
     if request.checkpoint is None:
         model = guarded(

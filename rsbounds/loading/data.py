@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import queue
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rsbounds._numerics import threads
 from rsbounds._numerics.checks import count
+from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, shown
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.rows import CorruptInput, Data, Item
@@ -74,6 +74,8 @@ def open_data(
     """
     if scale is not None and not 0 < scale < np.inf:
         raise ValueError(f"scale must be > 0; got {scale}")
+    if not isinstance(spec, str | os.PathLike):
+        raise ValueError(f"the data's name must be text or a path; got {type(spec).__name__}")
     text = os.fspath(spec)
     kind, colon, place = text.partition(":")
     if colon and kind == "imagefolder":
@@ -85,9 +87,7 @@ def open_data(
 
         return HfData(place, split, preprocess, labels, scale, download=download)
     if text.endswith((".npz", ".npy")):
-        from rsbounds.loading.archives import NpyData, NpzData
-
-        return (NpzData if text.endswith(".npz") else NpyData)(Path(text), scale)
+        return ArrayData(Path(text), scale)
     if Path(text).is_dir():
         raise ValueError(f"{shown(text)} is a directory: say imagefolder:{shown(text)} or hf:...")
     if ":" not in text:
@@ -143,11 +143,8 @@ def check_labels(data: Data, classes: int, indices: Iterable[int] | None = None)
         )
 
 
-_AHEAD = 2**22  # bytes of items that wait
-
-
 def prefetched(
-    data: Data, indices: Iterable[int], *, ahead: int | None = None, skip_corrupt: bool = False
+    data: Data, indices: Iterable[int], *, ahead: int = 16, skip_corrupt: bool = False
 ) -> Iterator[Item]:
     """The items at ``indices`` in their order, read by a thread that stays ahead.
 
@@ -157,8 +154,8 @@ def prefetched(
         Where to read.
     indices : iterable of int
         Which inputs.
-    ahead : int, optional
-        Items that wait at most, >= 1; by default as many as 4 MiB hold, from 4 to 64.
+    ahead : int
+        How many items may wait, >= 1.
     skip_corrupt : bool
         Yield an input that can't be decoded with ``x = None`` and ``problem``, in place of
         raising.
@@ -166,24 +163,12 @@ def prefetched(
     Yields
     ------
     Item
-        In the order of ``indices``.
 
     Raises
     ------
     CorruptInput
         At an input that can't be decoded, unless ``skip_corrupt``.
     """
-    ready: queue.Queue[Item | BaseException | None] = queue.Queue(
-        4 if ahead is None else count("ahead", ahead, 1)
-    )
-    stop = threading.Event()
-
-    def put(item: Item | BaseException | None) -> None:
-        while not stop.is_set():
-            try:
-                return ready.put(item, timeout=0.1)
-            except queue.Full:
-                continue
 
     def read(i: int) -> Item:
         try:
@@ -193,26 +178,4 @@ def prefetched(
                 raise
             return Item(i, None, data.label(i), None, str(error))
 
-    def work() -> None:
-        try:
-            for i in indices:
-                if stop.is_set():
-                    return
-                item = read(i)
-                if ahead is None and item.x is not None:
-                    ready.maxsize = min(max(_AHEAD // max(item.x.nbytes, 1), 4), 64)
-                put(item)
-            put(None)
-        except BaseException as error:  # raised again where the items are taken
-            put(error)
-
-    thread = threading.Thread(target=work, name="rsbounds-prefetch", daemon=True)
-    thread.start()
-    try:
-        while (item := ready.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        stop.set()
-        thread.join()
+    yield from threads.ahead(read, indices, count("ahead", ahead, 1))

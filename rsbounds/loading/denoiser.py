@@ -16,7 +16,6 @@ N. Carlini et al., (Certified!!) adversarial robustness for free!, ICLR 2023.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ import torch
 from torch import nn
 
 from rsbounds._numerics.checks import choice, real
+from rsbounds.loading._hf import located
 from rsbounds.loading.arrays import logits
 from rsbounds.loading.callables import call, fingerprint, guarded, shown
 from rsbounds.loading.hashes import is_torch, parameters_hash
@@ -123,20 +123,10 @@ class Denoised(nn.Module):
 
 
 def timestep(alphas_cumprod: Any, level: float) -> int:
-    """The timestep whose noise level sqrt((1 - alpha)/alpha) is nearest to ``level``, in the
-    logarithm.
+    """The timestep whose noise level sqrt((1 - alpha)/alpha) has the logarithm nearest ``level``'s.
 
-    Parameters
-    ----------
-    alphas_cumprod : array of shape (timesteps,)
-        The schedule, falling.
-    level : float
-        For images in [-1, 1], > 0.
-
-    Raises
-    ------
-    ValueError
-        If ``level`` lies outside the schedule's levels by more than one of its steps.
+    ``level`` is for images in [-1, 1]; ValueError where it lies outside the schedule's levels by
+    more than one of its steps.
 
     Examples
     --------
@@ -159,14 +149,9 @@ def timestep(alphas_cumprod: Any, level: float) -> int:
 
 @dataclass(frozen=True)
 class Denoiser:
-    """A denoiser before its noise level is known.
+    """A denoiser before its noise level is known, as :class:`Denoised` takes it.
 
-    Attributes
-    ----------
-    net, alphas_cumprod, prediction
-        As :class:`Denoised` takes them.
-    describe : dict
-        For the manifest: spec, source (hash), parameters (hash), prediction.
+    ``describe`` is for the manifest: spec, source (hash), parameters (hash), prediction.
     """
 
     net: Any
@@ -176,7 +161,7 @@ class Denoiser:
 
 
 def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
-    """The denoiser of that name.
+    """The denoiser of that name; ValueError if it can't be built, or is not on disk.
 
     Parameters
     ----------
@@ -186,15 +171,6 @@ def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
         alphas_cumprod) or (denoiser, alphas_cumprod, prediction) as :class:`Denoised` takes them.
     download : bool
         Whether a pipeline that is not on disk may be fetched.
-
-    Returns
-    -------
-    Denoiser
-
-    Raises
-    ------
-    ValueError
-        If it can't be built, or is not on disk.
     """
     kind, _, place = spec.partition(":")
     if kind == "hf":
@@ -214,51 +190,28 @@ def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
 
 def denoised(
     loaded: Loaded,
-    spec: str | Denoiser,
+    denoiser: Denoiser,
     sigma: float,
     *,
     input_range: tuple[float, float] = (0.0, 1.0),
-    download: bool = False,
 ) -> Loaded:
-    """``loaded`` with a denoiser in front.
+    """A torch classifier with a denoiser in front, at the timestep of ``sigma``.
 
-    Parameters
-    ----------
-    loaded : Loaded
-        A torch classifier.
-    spec : str or Denoiser
-        As in :func:`load_denoiser`, or what that returned.
-    sigma : float
-        Noise level on the input's own range, > 0.
-    input_range : (float, float)
-        The range of the inputs.
-    download : bool
-        Whether a pipeline that is not on disk may be fetched.
-
-    Returns
-    -------
-    Loaded
-        The composition; ``describe["denoiser"]`` has its hash, timestep and levels.
-
-    Raises
-    ------
-    ValueError
-        If the classifier is no torch module, the denoiser can't be built, or its schedule has no
-        such level.
+    Its ``describe["denoiser"]`` has the denoiser's hash, timestep and level. ``input_range`` is
+    the range of the inputs, in which sigma is measured.
     """
     if not is_torch(loaded.model):
         raise ValueError("a denoiser needs a torch classifier; this model is none")
-    parts = load_denoiser(spec, download=download) if isinstance(spec, str) else spec
     model = Denoised(
-        parts.net,
+        denoiser.net,
         loaded.model,
-        parts.alphas_cumprod,
+        denoiser.alphas_cumprod,
         sigma,
-        prediction=parts.prediction,
+        prediction=denoiser.prediction,
         input_range=input_range,
     )
     levels = {"timestep": model.timestep, "timestep_sigma": model.timestep_sigma}
-    describe = {**loaded.describe, "denoiser": {**parts.describe, **levels}}
+    describe = {**loaded.describe, "denoiser": {**denoiser.describe, **levels}}
     return replace(loaded, model=model.eval(), describe=describe)
 
 
@@ -266,15 +219,8 @@ def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
     """The network, schedule and prediction of a diffusers directory."""
     where = f"--denoiser hf:{shown(place)}"
     diffusers = need("diffusers", where)
+    located(where, place, "unet/config.json", download=download)
     settings: dict[str, Any] = {"local_files_only": not download}
-    if not Path(place).is_dir() and not download:
-        hub = need("huggingface_hub", where)
-        if hub.try_to_load_from_cache(place, "model_index.json") is None:
-            raise ValueError(
-                f"{where} is no directory and not on disk (looked in "
-                f"{shown(hub.constants.HF_HUB_CACHE)}); fetch it with `hf download {shown(place)}`"
-                ", or let this command do so with --download"
-            )
     net = guarded(
         where,
         lambda: diffusers.UNet2DModel.from_pretrained(

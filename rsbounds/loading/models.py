@@ -6,11 +6,9 @@ import ast
 import difflib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
@@ -22,13 +20,7 @@ from rsbounds.loading.callables import shown
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
 from rsbounds.loading.images import Preprocess
 
-GROUP = "rsbounds.models"
-_OWN = {
-    "timm": "rsbounds.loading._timm:load",
-    "torchvision": "rsbounds.loading._torchvision:load",
-    "hf": "rsbounds.loading._hf:load",
-    "onnx": "rsbounds.loading._onnx:load",
-}
+_PREFIXES = ("hf", "onnx", "timm", "torchvision")
 
 
 @dataclass(frozen=True)
@@ -115,12 +107,10 @@ def load_model(
     ----------
     spec : str
         ``timm:NAME``, ``torchvision:NAME``, ``hf:ID_OR_DIRECTORY``, ``onnx:FILE``,
-        ``MODULE:CALLABLE``, ``path/to/file.py:CALLABLE``, or a prefix that another package
-        registers as an entry point of the group "rsbounds.models" (a function from
-        :class:`Request` to :class:`Found`).
+        ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
     args : mapping, optional
-        Arguments of the model's constructor; ``mean`` and ``std`` replace the normalisation of
-        a named model.
+        Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
+        normalisation; ``num_classes`` and ``trust_remote_code`` are the options below.
     checkpoint : path, optional
         Weights: safetensors, or torch's with tensors alone.
     num_classes : int, optional
@@ -161,29 +151,39 @@ def load_model(
     [[2.0, 0.0]]
     >>> del sys.modules["mine"]
     """
+    if not isinstance(spec, str):
+        raise ValueError(f"the model's name must be text; got {type(spec).__name__}")
     prefix, _, name = spec.partition(":")
-    backends = _backends()
-    if own_code := prefix not in backends:
-        prefix, name = "python", _own_code(spec, backends)
+    if own_code := prefix not in _PREFIXES:
+        prefix, name = "python", spec
+        if not all(spec.rpartition(":")):
+            raise ValueError(
+                f"the model must be {', '.join(f'{b}:NAME' for b in _PREFIXES)}, "
+                f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
+            )
+    options = dict(args or {})
+    if not own_code:
+        num_classes = options.pop("num_classes", num_classes)
+        allow_remote_code = options.pop("trust_remote_code", allow_remote_code) is True
     if num_classes is not None:
         num_classes = count("num_classes", num_classes, 2)
-    options = dict(args or {})
     named = () if own_code else ("mean", "std")
     norm = {key: options.pop(key) for key in named if key in options}
-    backend = _import("rsbounds.loading._python:load") if own_code else backends[prefix]()
+    backend = import_module(f"rsbounds.loading._{prefix}")
     request = Request(name, options, checkpoint, num_classes, download, allow_remote_code)
     try:
-        found = backend(request)
+        model = backend.load(request)
     except ValueError as error:
-        lost = error.__cause__
-        near = difflib.get_close_matches(prefix := spec.partition(":")[0], list(backends), 1)
-        if own_code and isinstance(lost, ModuleNotFoundError) and lost.name == prefix and near:
+        missing = error.__cause__
+        module = spec.partition(":")[0]
+        near = difflib.get_close_matches(module, _PREFIXES, 1)
+        if isinstance(missing, ModuleNotFoundError) and missing.name == module and near:
             raise ValueError(f"{shown(error)}; did you mean {near[0]}:?") from error
         raise
     if preprocess:
-        own = found.preprocess or Preprocess()
-        found = replace(found, preprocess=replace(own, **preprocess))
-    return _finish(spec, found, norm, args or {}, checkpoint, num_classes, input_range)
+        own = model.preprocess or Preprocess()
+        model = replace(model, preprocess=replace(own, **preprocess))
+    return _finish(spec, model, norm, args or {}, checkpoint, num_classes, input_range)
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
@@ -283,23 +283,3 @@ def _affine(
     shift, spread = np.broadcast_arrays(low + (high - low) * centre, (high - low) * spread)
     shape = (-1, 1, 1) if shift.ndim else ()
     return shift.reshape(shape).astype(np.float32), spread.reshape(shape).astype(np.float32)
-
-
-def _backends() -> dict[str, Callable[[], Any]]:
-    """Prefix -> what imports its backend; rsbounds' own names can't be taken."""
-    others = {point.name: point.load for point in entry_points(group=GROUP)}
-    return {**others, **{name: partial(_import, target) for name, target in _OWN.items()}}
-
-
-def _import(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    return getattr(import_module(module), attribute)
-
-
-def _own_code(spec: str, backends: Mapping[str, Any]) -> str:
-    if not all(spec.rpartition(":")):
-        raise ValueError(
-            f"the model must be {', '.join(f'{b}:NAME' for b in sorted(backends))}, "
-            f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
-        )
-    return spec

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+
+from rsbounds._numerics import checks
 
 _RANKS = (("torchrun", "RANK", "WORLD_SIZE"), ("SLURM", "SLURM_PROCID", "SLURM_NTASKS"))
 
@@ -22,7 +23,7 @@ def share(text: str | None) -> tuple[int, int, str]:
         If the text or the environment doesn't say a share.
     """
     if text is not None:
-        return *parts("--shard", text), "--shard"
+        return *checks.share("--shard", text), "--shard"
     found = [one for one in (_element(os.environ), _rank(os.environ)) if one is not None]
     rank, size = 0, 1
     for i, n, _ in found:
@@ -31,19 +32,11 @@ def share(text: str | None) -> tuple[int, int, str]:
     return rank, size, " in ".join(reversed(origins)) or "default"
 
 
-def parts(name: str, text: Any) -> tuple[int, int]:
-    """The i and N of ``i/N``, or ValueError."""
-    found = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,18})", str(text))
-    if not found or not int(found[1]) < int(found[2]):
-        raise ValueError(f"{name} must be i/N with 0 <= i < N; got {text!r}")
-    return int(found[1]), int(found[2])
-
-
 def _rank(environ: Mapping[str, str]) -> tuple[int, int, str] | None:
     for origin, rank, size in _RANKS:
         if rank in environ and size in environ:
             text = f"{environ[rank]}/{environ[size]}"
-            return *parts(f"{rank}/{size} in the environment", text), origin
+            return *checks.share(f"{rank}/{size} in the environment", text), origin
     return None
 
 

@@ -27,7 +27,14 @@ from __future__ import annotations
 
 from rsbounds.oracle._ball import Tails, ball_tails, ncx2_tails
 from rsbounds.oracle._composite import composite_radius, list_radius
-from rsbounds.oracle._confidence import lower_complement, lower_score, upper_bound, upper_score
+from rsbounds.oracle._confidence import (
+    log_wealth,
+    lower_complement,
+    lower_score,
+    pair_scores,
+    upper_bound,
+    upper_score,
+)
 from rsbounds.oracle._envelope import (
     Envelope,
     envelope_branch,
@@ -39,8 +46,12 @@ from rsbounds.oracle._envelope import (
     worst_score,
 )
 from rsbounds.oracle._fixed import anisotropic_radius, gaussian_radius, laplace_radius
-from rsbounds.oracle._lipschitz import integrated_radius, lipschitz_constant, lipschitz_ratio
-from rsbounds.oracle._lipschitz_base import base_radius
+from rsbounds.oracle._lipschitz import (
+    base_radius,
+    integrated_radius,
+    lipschitz_constant,
+    lipschitz_ratio,
+)
 from rsbounds.oracle._ncx2 import (
     ball_offset,
     ball_score,
@@ -56,9 +67,7 @@ from rsbounds.oracle._ncx2 import (
     ncx2_sf,
 )
 from rsbounds.oracle._normal import log_ndtr, ndtr, ndtri, ndtri_exp, score
-from rsbounds.oracle._pair import pair_scores
 from rsbounds.oracle._renyi import renyi_radius
-from rsbounds.oracle._sequential import log_wealth
 
 __all__ = [
     "Envelope",

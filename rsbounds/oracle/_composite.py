@@ -11,9 +11,8 @@ from typing import Any
 
 from mpmath import mp
 
-from rsbounds.oracle._confidence import lower_score, upper_score
+from rsbounds.oracle._confidence import lower_score, pair_scores, upper_score
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
-from rsbounds.oracle._pair import pair_scores
 
 Condition = Mapping[str, Any]
 
@@ -22,26 +21,22 @@ def list_radius(
     rule: Mapping[str, Any],
     scores: Sequence[Sequence[Real]],
     cls: int,
-    values: Sequence[Real] = (),
     *,
     dps: int = 30,
 ) -> Mpf:
-    """The radius of a class from exact class probabilities, their scores in rows by level.
-
-    ``values`` has the deterministic functions' values over their Lipschitz constants.
-    """
+    """The radius of a class from exact class probabilities, their scores in rows by level."""
     with mp.workdps(dps + GUARD):
         z = [[exact(v) for v in row] for row in scores]
 
         def value(q: Condition, c: int) -> Mpf:
-            if q["kind"] == "value":
-                return exact(values[q["stage"]])
             sigma, row = exact(rule["sigmas"][q["stage"]]), z[q["stage"]]
             if q["kind"] == "score":
                 return sigma * row[c]
             if q["kind"] == "margin":
                 return sigma * (row[c] - max(v for b, v in enumerate(row) if b != c)) / 2
-            return sigma * ndtri(sum(ndtr(row[c], dps=dps) for c in q["classes"]), dps=dps)
+            # scores are rounded, so that the probabilities of nearly all classes may exceed 1
+            p = min(sum(ndtr(row[c], dps=dps) for c in q["classes"]), mp.one)
+            return sigma * ndtri(p, dps=dps)
 
         best, before = mp.zero, mp.inf
         for item in rule["items"]:
@@ -59,7 +54,6 @@ def composite_radius(
     counts: Sequence[Sequence[int] | None],
     n: int,
     alpha: Real,
-    values: Sequence[Real] = (),
     *,
     dps: int = 20,
 ) -> Mpf:
@@ -71,48 +65,31 @@ def composite_radius(
     with mp.workdps(dps + GUARD):
         cls, level = plan["cls"], exact(alpha) / len(plan["items"])
 
-        def row(q: Condition) -> Sequence[int]:
-            found = counts[q["stage"]]
-            if found is None:
+        def beyond(q: Condition, c: int, side: int) -> Mpf:
+            """A lower (side 1) or upper (-1) bound of the coordinate of c, less the threshold."""
+            k = counts[q["stage"]]
+            if k is None:
                 raise ValueError(f"counts must hold stage {q['stage']}; got None")
-            return found
-
-        def fires(q: Condition) -> Mpf:
-            if q["kind"] == "value":
-                return exact(values[q["stage"]]) - exact(q["threshold"])
-            k = row(q)
-            if q["kind"] == "score":
-                z = lower_score(k[cls], n, level, dps=dps)
-            elif q["kind"] == "margin":
-                rival = max(v for b, v in enumerate(k) if b != cls)
-                low, high = pair_scores(k[cls], rival, n, level, dps=dps)
-                z = (low - high) / 2
+            if q["kind"] == "margin":
+                if side > 0:
+                    pair = k[c], max(v for b, v in enumerate(k) if b != c)
+                else:
+                    pair = k[plan["references"][q["stage"]][c]], k[c]
+                low, high = pair_scores(*pair, n, level, dps=dps)
+                z = side * (low - high) / 2
             else:
-                z = lower_score(sum(k[c] for c in q["classes"]), n, level, dps=dps)
+                count = k[c] if q["kind"] == "score" else sum(k[b] for b in q["classes"])
+                z = (lower_score if side > 0 else upper_score)(count, n, level, dps=dps)
             return exact(rule["sigmas"][q["stage"]]) * z - exact(q["threshold"])
-
-        def blocks(q: Condition, b: int) -> Mpf:
-            if q["kind"] == "value":
-                return exact(q["threshold"]) - exact(values[q["stage"]])
-            k = row(q)
-            if q["kind"] == "score":
-                z = upper_score(k[b], n, level, dps=dps)
-            elif q["kind"] == "margin":
-                lead = plan["references"][q["stage"]][b]
-                low, high = pair_scores(k[lead], k[b], n, level, dps=dps)
-                z = (high - low) / 2
-            else:
-                z = upper_score(sum(k[c] for c in q["classes"]), n, level, dps=dps)
-            return exact(q["threshold"]) - exact(rule["sigmas"][q["stage"]]) * z
 
         best, before = mp.zero, mp.inf
         for i in range(max(plan["items"]) + 1):
             item, choice = rule["items"][i], plan["blocking"][i]
             if i in plan["items"]:
-                best = max(best, min([before, *(fires(q) for q in item)]))
+                best = max(best, min([before, *(beyond(q, cls, 1) for q in item)]))
             if i < max(plan["items"]):
                 others = [b for b in range(len(choice)) if b != cls]
-                before = min([before, *(blocks(item[choice[b]], b) for b in others)])
+                before = min([before, *(-beyond(item[choice[b]], b, -1) for b in others)])
             if before <= best:  # no later item can raise it
                 break
         return +best

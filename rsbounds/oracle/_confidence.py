@@ -1,19 +1,30 @@
-"""Clopper-Pearson bounds from exact binomial tails, in the small complement."""
+"""Bounds on probabilities from counts: exact binomial tails, and the wealth of a bet."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from mpmath import mp
 
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, log_complement, ndtri_exp
+from rsbounds.oracle._normal import (
+    GUARD,
+    Mpf,
+    Real,
+    exact,
+    log_complement,
+    log_ndtr,
+    ndtr,
+    ndtri_exp,
+    rounded,
+)
 
 
 def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
-    """1 - p for the lower bound p: P(Binomial(n, p) >= count) = alpha."""
+    """1 - p for the lower bound p: P(Binomial(n, p) >= count) = alpha (Clopper and Pearson)."""
     with mp.workdps(dps + GUARD):
         log_q, _ = _log_bound(count, n, exact(alpha), dps)
         value = mp.exp(log_q)
-    with mp.workdps(dps):
-        return +value
+    return rounded(value, dps)
 
 
 def lower_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
@@ -36,6 +47,16 @@ def upper_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
         return -lower_score(n - count, n, alpha, dps=dps)
 
 
+def pair_scores(
+    count_a: int, count_b: int, n: int, alpha: Real, *, dps: int = 30
+) -> tuple[Mpf, Mpf]:
+    """Scores of the lower bound for A and the upper for B, at alpha/2 each, B's capped."""
+    with mp.workdps(dps + GUARD):
+        half = exact(alpha) / 2
+    z_a = lower_score(count_a, n, half, dps=dps)
+    return z_a, min(upper_score(count_b, n, half, dps=dps), -z_a)
+
+
 def _log_bound(count: int, n: int, alpha: Mpf, dps: int) -> tuple[Mpf, Mpf]:
     """log(1 - p) and log p for the lower bound p."""
     if not (0 <= count <= n and 0 < alpha < 1):
@@ -50,8 +71,11 @@ def _log_bound(count: int, n: int, alpha: Mpf, dps: int) -> tuple[Mpf, Mpf]:
     digits, settled = 15, False
     for _ in range(100):
         with mp.workdps(digits + GUARD):
-            excess, slope = _log_tail(count, n, log_odds)
-            step = (mp.log(alpha) - excess) / slope
+            odds = mp.exp(log_odds)
+            total = _tail_over_first(count, n, odds, mp.prec)
+            log_first = log_mass(count, n, -mp.log1p(1 / odds), -mp.log1p(odds))
+            slope = count / (1 + odds) / total
+            step = (mp.log(alpha) - log_first - mp.log(total)) / slope
         log_odds += step
         if abs(step) < mp.mpf(10) ** (-digits // 2):
             if settled:
@@ -61,28 +85,109 @@ def _log_bound(count: int, n: int, alpha: Mpf, dps: int) -> tuple[Mpf, Mpf]:
     raise ArithmeticError(f"no convergence at {count}, {n}, {alpha}")
 
 
-def _log_tail(count: int, n: int, log_odds: Mpf) -> tuple[Mpf, Mpf]:
-    """log P(Binomial(n, p) >= count) and its derivative in the log odds of p."""
-    odds = mp.exp(log_odds)
-    total = tail_sum(count, n, odds, mp.prec)
+def log_mass(count: int, n: int, log_p: Mpf, log_q: Mpf) -> Mpf:
+    """log P(Binomial(n, p) = count)."""
     log_choose = mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
-    log_first = log_choose + count * log_odds - n * mp.log1p(odds)
-    return log_first + mp.log(total), count / (1 + odds) / total
+    return log_choose + count * log_p + (n - count) * log_q
 
 
-def tail_sum(count: int, n: int, odds: Mpf, bits: int) -> Mpf:
+def log_tail(count: int, n: int, z: Mpf, dps: int) -> Mpf:
+    """log P(Binomial(n, Phi(z)) >= count), count > 0."""
+    p, q = ndtr(z, dps=dps + GUARD), ndtr(-z, dps=dps + GUARD)
+    total = _tail_over_first(count, n, p / q, 3 * dps + 10)
+    return log_mass(count, n, mp.log(p), mp.log(q)) + mp.log(total)
+
+
+def _tail_over_first(count: int, n: int, odds: Mpf, bits: int) -> Mpf:
     """P(Binomial(n, p) >= count) over P(Binomial(n, p) = count), for p/(1 - p) = odds.
 
-    One sum of terms of one sign, in whole numbers of fixed point, until a term is below
-    2^-bits of it.
+    One sum of terms of one sign, in fixed-point integers, until a term is below 2^-bits of it.
     """
     point = int(mp.prec) + max(0, int(-mp.log(odds, 2))) + n.bit_length()
     scaled = int(mp.floor(odds * mp.mpf(2) ** point))
-    one = 1 << point
-    term = total = one
+    term = total = 1 << point
     for j in range(count, n):
         term = (term * scaled >> point) * (n - j) // (j + 1)
         total += term
         if term << bits < total and scaled * (n - j) < (j + 1) << point:
             break
-    return mp.mpf(total) / one
+    return mp.ldexp(total, -point)
+
+
+def log_wealth(hits: int, trials: int, z0: Real, *, dps: int = 30) -> Mpf:
+    """Log wealth of the Krichevsky-Trofimov bet against p <= p0 = Phi(z0).
+
+    The likelihood ratio against p0, averaged over the Beta(1/2, 1/2) law restricted to
+    p > p0: numerator and normalisation are integrals from p0 to 1.
+    """
+    with mp.workdps(dps + GUARD):
+        p0, q0 = ndtr(z0, dps=dps + GUARD), ndtr(-exact(z0), dps=dps + GUARD)
+        half, misses = mp.mpf(0.5), trials - hits
+        value = (
+            mp.log(_beta_below(misses + half, hits + half, q0, p0))
+            - mp.log(_beta_below(half, half, q0, p0))
+            - hits * mp.log(p0)
+            - misses * mp.log(q0)
+        )
+    return rounded(value, dps)
+
+
+def _beta_below(a: Mpf, b: Mpf, x: Mpf, y: Mpf) -> Mpf:
+    """The incomplete beta function from 0 to x = 1 - y, by a series of positive terms."""
+    if x > a / (a + b):  # the terms would grow first, and the rest is the smaller part
+        return mp.beta(a, b) - _beta_below(b, a, y, x)
+    term = total = mp.one
+    j = 0
+    while term > mp.eps * total * y:
+        term *= (a + b + j) / (a + 1 + j) * x
+        total += term
+        j += 1
+    return x**a * y**b / a * total
+
+
+def bound_excess(
+    bound: str, count: int, n: int, z: Real, alpha: Real, u: Real | None = None, *, dps: int = 20
+) -> Mpf:
+    """A number that is positive exactly where z is above the lower bound's score at level alpha.
+
+    ``bound`` is a key of ``BOUNDS``, z the score of a claimed lower bound after ``count``
+    successes in n trials, u the uniform number of a randomized bound.
+    """
+    with mp.workdps(dps + GUARD):
+        return BOUNDS[bound](count, n, exact(z), exact(alpha), u, dps)
+
+
+def _clopper_pearson(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+    if count == 0 or z == mp.inf:
+        return -mp.log(alpha)  # probability 1
+    if z == -mp.inf:
+        return -mp.inf
+    return log_tail(count, n, z, dps) - mp.log(alpha)
+
+
+def _randomized(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+    """P(X > count) + u P(X = count) against alpha; never above what n + 1 of n + 1 would give."""
+    if u is None:
+        raise ValueError("a randomized bound needs its number u")
+    if z == -mp.inf:
+        return -mp.inf
+    log_p, log_q = log_ndtr(z, dps=dps + GUARD), log_ndtr(-z, dps=dps + GUARD)
+    weight = exact(u) * mp.exp(log_mass(count, n, log_p, log_q))
+    if count == n:
+        return max(mp.log(weight), (n + 1) * log_p) - mp.log(alpha)
+    above = alpha * mp.exp(_clopper_pearson(count + 1, n, z, alpha, None, dps))
+    return mp.log(above + weight) - mp.log(alpha)
+
+
+def _anytime(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+    if z == -mp.inf:
+        return -mp.inf
+    return -mp.log(alpha) - log_wealth(count, n, z, dps=dps)
+
+
+#: The evaluation of each confidence bound on counts that rows can name.
+BOUNDS: Mapping[str, Callable[[int, int, Mpf, Mpf, Real | None, int], Mpf]] = {
+    "clopper-pearson": _clopper_pearson,
+    "randomized": _randomized,
+    "anytime": _anytime,
+}

@@ -8,7 +8,7 @@ from mpmath import mp
 
 from rsbounds.oracle._ball import ncx2_tails
 from rsbounds.oracle._ncx2 import log_radius
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, score
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, rounded, score
 
 Envelope = tuple[Callable[[Mpf], Mpf], Callable[[Mpf], Mpf]]
 
@@ -89,8 +89,7 @@ def envelope_branch(
         if gap <= 0 or excess(mp.zero, dps) >= 0:
             return mp.zero
         radius = _root(excess, exact(sigma) * gap / 2 / (1 + exact(mean_lip)), dps)
-    with mp.workdps(dps):
-        return +radius
+    return rounded(radius, dps)
 
 
 def envelope_branches(
@@ -172,5 +171,4 @@ def ratio_threshold(z_a: Real, dim: Real, *, dps: int = 30) -> Mpf:
         log_rho = log_radius(-exact(z_a), dim, mp.zero, dps)
         log_median = log_radius(mp.zero, dim, mp.zero, dps)
         value = mp.exp(log_rho - log_median)
-    with mp.workdps(dps):
-        return +value
+    return rounded(value, dps)

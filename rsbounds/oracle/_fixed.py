@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mpmath import mp
 
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, rounded
 
 
 def gaussian_radius(
@@ -32,8 +32,7 @@ def anisotropic_radius(
             power = mp.mpf(2) if mp.isinf(norm) else 2 * exact(norm) / (exact(norm) - 2)
             width = mp.fsum(v**-power for v in sigmas) ** (-1 / power)
         radius = _half_gap(z_a, z_b) * width
-    with mp.workdps(dps):
-        return +radius
+    return rounded(radius, dps)
 
 
 def laplace_radius(
@@ -48,8 +47,7 @@ def laplace_radius(
         else:
             budget = (_laplace_quantile(exact(z_a), dps) - _laplace_quantile(z_b, dps)) / 2
         radius = exact(scale) * max(budget, mp.zero)
-    with mp.workdps(dps):
-        return +radius
+    return rounded(radius, dps)
 
 
 def _laplace_quantile(z: Mpf, dps: int) -> Mpf:

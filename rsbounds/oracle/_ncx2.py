@@ -5,7 +5,7 @@ from __future__ import annotations
 from mpmath import mp
 
 from rsbounds.oracle._ball import Tails, ball_tails, ncx2_tails, saddle_point
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtri_exp, score
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtri_exp, rounded, score
 
 
 def ball_score(u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None) -> Mpf:
@@ -24,8 +24,7 @@ def ball_offset(z: Real, dim: Real, s: Real, *, dps: int = 30) -> Mpf:
             return z
         with mp.extradps(int(mp.log10(1 + s))):
             u = mp.exp(log_radius(z, dim, s, dps)) - s
-    with mp.workdps(dps):
-        return +u
+    return rounded(u, dps)
 
 
 def ncx2_logcdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
@@ -89,8 +88,7 @@ def _exp(log_value: Mpf, dps: int) -> Mpf:
 def _quantile(z: Mpf, df: Real, nc: Real, dps: int) -> Mpf:
     with mp.workdps(dps + GUARD):
         x = mp.exp(2 * log_radius(z, exact(df), mp.sqrt(exact(nc)), dps))
-    with mp.workdps(dps):
-        return +x
+    return rounded(x, dps)
 
 
 def log_radius(z: Mpf, dim: Mpf, s: Mpf, dps: int) -> Mpf:

@@ -18,6 +18,12 @@ def exact(value: Real) -> Mpf:
     return mp.mpf(value) if isinstance(value, str) else mp.mpmathify(value)
 
 
+def rounded(value: Mpf, dps: int) -> Mpf:
+    """``value`` to ``dps`` digits, whatever the precision of the moment."""
+    with mp.workdps(dps):
+        return +value
+
+
 def log_complement(log_p: Mpf) -> Mpf:
     """log(1 - e^log_p) for log_p <= 0."""
     if log_p == 0:
@@ -29,16 +35,14 @@ def ndtr(z: Real, *, dps: int = 30) -> Mpf:
     """Phi(z), to ``dps`` digits also where it is tiny."""
     with mp.workdps(dps + GUARD):
         p = mp.erfc(-exact(z) / mp.sqrt(2)) / 2
-    with mp.workdps(dps):
-        return +p
+    return rounded(p, dps)
 
 
 def log_ndtr(z: Real, *, dps: int = 30) -> Mpf:
     """log Phi(z)."""
     with mp.workdps(dps + GUARD):
         value = _log_ndtr(exact(z))
-    with mp.workdps(dps):
-        return +value
+    return rounded(value, dps)
 
 
 def ndtri(p: Real, *, dps: int = 30) -> Mpf:
@@ -46,8 +50,7 @@ def ndtri(p: Real, *, dps: int = 30) -> Mpf:
     with mp.workdps(dps + GUARD):
         p = exact(p)
         z = -mp.inf if p == 0 else ndtri_exp(mp.log(p) if p < 0.5 else mp.log1p(p - 1), dps=dps)
-    with mp.workdps(dps):
-        return +z
+    return rounded(z, dps)
 
 
 def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
@@ -57,8 +60,7 @@ def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
         if not log_p <= 0:
             raise ValueError(f"log_p must be <= 0; got {log_p}")
         z = _solve(log_p) if log_p < -mp.log(2) else -_solve(log_complement(log_p))
-    with mp.workdps(dps):
-        return +z
+    return rounded(z, dps)
 
 
 def score(log_lower: Mpf, log_upper: Mpf, *, dps: int) -> Mpf:

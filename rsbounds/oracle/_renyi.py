@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mpmath import mp
 
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, rounded
 
 
 def renyi_radius(
@@ -23,12 +23,16 @@ def renyi_radius(
 
         def square(t: Mpf) -> Mpf:
             order = mp.exp(t) if mp.isinf(top) else top / (1 + mp.exp(-t))
-            return renyi_square(order, z_a, sigma0, sigma1, exact(dim), z_b)
+            value = renyi_square(order, z_a, sigma0, sigma1, exact(dim), z_b)
+            if value > 0:
+                return value
+            # Nothing certifies here. Without its factors, which tend to 0 at the ends of the range,
+            # a negative value leads to a peak that is narrower than a step of the grid.
+            return value * max(order, 1) / (order * sigma0**2 + (1 - order) * sigma1**2)
 
         best = _maximum(square, dps)
         radius = mp.sqrt(best) if best > 0 else mp.zero
-    with mp.workdps(dps):
-        return +radius
+    return rounded(radius, dps)
 
 
 def renyi_square(order: Mpf, z_a: Mpf, sigma0: Mpf, sigma1: Mpf, dim: Mpf, z_b: Mpf) -> Mpf:

@@ -9,7 +9,8 @@ log-concave in k, which bounds what is left out at either end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Iterator
 
 from mpmath import mp
 
@@ -21,14 +22,14 @@ def mixture(x: Mpf, mu: Mpf, nc: Mpf) -> tuple[Mpf, Mpf, Mpf]:
 
     The tail beyond the mean is summed first; where it is small, the other is its complement.
     """
-    y, h = x / 2, nc / 2
-    if y < h:
-        lower = _lower(y, mu, h)
-        upper = 1 - lower if lower < 0.1 else _upper(y, mu, h)
+    at = x / 2, mu, nc / 2
+    if x < nc:
+        lower = _total(_lower(*at))
+        upper = 1 - lower if lower < 0.1 else _total(_upper(*at))
     else:
-        upper = _upper(y, mu, h)
-        lower = 1 - upper if upper < 0.1 else _lower(y, mu, h)
-    return lower, upper, _density(y, mu, h)
+        upper = _total(_upper(*at))
+        lower = 1 - upper if upper < 0.1 else _total(_lower(*at))
+    return lower, upper, _total(_density(*at)) / 2
 
 
 def terms(x: float, dim: float, nc: float, dps: int = 60) -> float:
@@ -41,55 +42,52 @@ def terms(x: float, dim: float, nc: float, dps: int = 60) -> float:
     return max(ends) - min(ends) + 30 * math.sqrt(dps * (1 + max(h, peak, y / 100)))
 
 
-def _lower(y: Mpf, mu: Mpf, h: Mpf) -> Mpf:
+Terms = Iterator[tuple[Mpf, Mpf]]  # positive terms, each with a bound on all ratios from it on
+
+
+def _total(terms: Terms) -> Mpf:
+    """The sum, until what is left out is negligible."""
+    total = mp.zero
+    for term, ratio in terms:
+        total += term
+        if ratio < 1 and term * ratio < mp.eps / 100 * total * (1 - ratio):
+            return total
+    raise AssertionError("the terms never end")
+
+
+def _lower(y: Mpf, mu: Mpf, h: Mpf) -> Terms:
     k = _start(y, mu, h, upper=False)
-    tiny = mp.eps / 100
     weight, gamma = _poisson(k, h), _poisson(mu + k, y)
     cdf = weight
-    tail = mp.zero
     while True:
-        term = gamma * cdf
-        tail += term
         k += 1
         weight *= h / k
         # W_{k+1}/W_k <= 1 + w_{k+1}/W_k, and the ratios of the terms decrease.
-        ratio = y / (mu + k) * (1 + weight / cdf)
-        if ratio < 1 and term * ratio < tiny * tail * (1 - ratio):
-            return tail
+        yield gamma * cdf, y / (mu + k) * (1 + weight / cdf)
         cdf += weight
         gamma *= y / (mu + k)
 
 
-def _density(y: Mpf, mu: Mpf, h: Mpf) -> Mpf:
-    """Of X: the sum of w_k g_{mu+k-1} over k, halved."""
-    k = _start(y, mu, h, upper=False)
-    term = _poisson(k, h) * _poisson(mu + k, y) * (mu + k) / y
-    density = mp.zero
-    while True:
-        density += term
-        ratio = h * y / ((k + 1) * (mu + k))
-        if ratio < 1 and term * ratio < mp.eps / 100 * density * (1 - ratio):
-            return density / 2
-        term *= ratio
-        k += 1
-
-
-def _upper(y: Mpf, mu: Mpf, h: Mpf) -> Mpf:
+def _upper(y: Mpf, mu: Mpf, h: Mpf) -> Terms:
     k = _start(y, mu, h, upper=True)
-    tiny = mp.eps / 100
-    weight, gamma = _poisson(k, h), _poisson(mu + k, y)
-    q = gamma_q(mu + k, y)
-    tail = mp.zero
+    weight, gamma, q = _poisson(k, h), _poisson(mu + k, y), gamma_q(mu + k, y)
     while True:
-        term = weight * q
-        tail += term
         k += 1
-        ratio = h / k * (1 + gamma / q)
-        if ratio < 1 and term * ratio < tiny * tail * (1 - ratio):
-            return tail
+        yield weight * q, h / k * (1 + gamma / q)
         weight *= h / k
         q += gamma
         gamma *= y / (mu + k)
+
+
+def _density(y: Mpf, mu: Mpf, h: Mpf) -> Terms:
+    """Of y: the sum of w_k g_{mu+k-1}."""
+    k = _start(y, mu, h, upper=False)
+    term = _poisson(k, h) * _poisson(mu + k, y) * (mu + k) / y
+    while True:
+        ratio = h * y / ((k + 1) * (mu + k))
+        yield term, ratio
+        term *= ratio
+        k += 1
 
 
 def gamma_q(a: Mpf, y: Mpf) -> Mpf:
@@ -141,15 +139,5 @@ def _start(y: Mpf, mu: Mpf, h: Mpf, *, upper: bool) -> int:
             return weight + (gamma if peak > h else 0.0)
         return weight + max(gamma, 0.0)
 
-    return _last(0, first, lambda k: log_term(k) < -(mp.dps + 10) * math.log(10))
-
-
-def _last(low: int, high: int, small: Callable[[int], bool]) -> int:
-    """The largest k in [low, high] that is small (or low), small being true first."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        if small(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    negligible = -(mp.dps + 10) * math.log(10)
+    return bisect_left(range(first), True, key=lambda k: log_term(k) >= negligible)

@@ -1,6 +1,6 @@
 """What result rows claim, evaluated again in mpmath: radii by method, tails of counts.
 
-Nothing here knows the code that wrote the rows; ``METHODS`` has the names of
+Nothing here knows the code that wrote the rows or that proves them; ``METHODS`` has the names of
 ``rsbounds.schemes.METHODS``, each with its own evaluation from the manifest's parameters.
 
 Examples
@@ -22,28 +22,16 @@ from typing import Any
 from mpmath import mp
 
 from rsbounds.oracle._composite import composite_radius
+from rsbounds.oracle._confidence import BOUNDS, bound_excess
 from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
 from rsbounds.oracle._fixed import gaussian_radius
-from rsbounds.oracle._lipschitz import integrated_radius, lipschitz_constant
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
-from rsbounds.oracle._quick import worst_sum
-from rsbounds.oracle._tails import BOUNDS, binomial_excess, bound_excess, bound_score
+from rsbounds.oracle._normal import GUARD, Mpf, Real, exact
 
-__all__ = [
-    "BOUNDS",
-    "METHODS",
-    "POINTS",
-    "binomial_excess",
-    "bound_excess",
-    "bound_score",
-    "exceeds",
-    "excess",
-]
+__all__ = ["BOUNDS", "METHODS", "bound_excess", "excess"]
 
 Parameters = Mapping[str, Any]
-Excess = Callable[[Parameters, Mpf, Mpf, Mpf, Mpf | None, int], Mpf]
+Scores = tuple[Mpf, Mpf | None]
 Ends = tuple[Mpf, Mpf]
-Point = Callable[[Parameters, Mpf, Mpf], tuple[Mpf, Ends]]
 
 
 def excess(
@@ -72,111 +60,49 @@ def excess(
     Returns
     -------
     mpf
-
-    Raises
-    ------
-    ValueError
-        Where the radius is beyond all measure for the parameters.
     """
     with mp.workdps(dps + GUARD):
-        below = None if z_b is None else exact(z_b)
-        return METHODS[method](parameters, exact(sigma), exact(radius), exact(z_a), below, dps)
+        scores = exact(z_a), None if z_b is None else exact(z_b)
+        return METHODS[method](parameters, exact(sigma), exact(radius), scores, dps)
 
 
-def exceeds(
-    method: str,
-    parameters: Parameters,
-    sigma: Real,
-    radius: Real,
-    z_a: Real,
-    z_b: Real | None = None,
-    *,
-    dps: int = 20,
-) -> bool:
-    """Whether the radius exceeds the truth of its method: the sign of ``excess``, sooner.
-
-    Two-point methods are evaluated in floats first, with a bound on the error; where that
-    bound leaves the sign open, mpmath decides.
-
-    Parameters
-    ----------
-    method, parameters, sigma, radius, z_a, z_b, dps
-        As in :func:`excess`.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    ValueError
-        As in :func:`excess`.
-
-    Examples
-    --------
-    >>> from rsbounds.oracle import certificates
-    >>> known = {"rate": 0.01, "dim": 150528}
-    >>> certificates.exceeds("semi-elastic", known, 0.25, 0.3423, 2.3263478740408408)
-    False
-    >>> certificates.exceeds("semi-elastic", known, 0.25, 0.3424, 2.3263478740408408)
-    True
-    """
-    if method in POINTS:
-        with mp.workdps(dps + GUARD):
-            below = None if z_b is None else exact(z_b)
-            known = (exact(sigma), exact(radius), exact(z_a), below)
-            found = _quickly(parameters, *known, POINTS[method])
-        if found is not None:
-            return found
-    return bool(excess(method, parameters, sigma, radius, z_a, z_b, dps=dps) > 0)
+def _gaussian(parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int) -> Mpf:
+    options = {key: parameters[key] for key in ("norm", "dim") if key in parameters}
+    return radius - gaussian_radius(scores[0], sigma, scores[1], dps=dps + GUARD, **options)
 
 
-def _gaussian(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
-    known = {key: parameters[key] for key in ("norm", "dim") if key in parameters}
-    return radius - gaussian_radius(z_a, sigma, z_b, dps=dps + GUARD, **known)
+def _anisotropic(parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int) -> Mpf:
+    reach = gaussian_radius(scores[0], sigma, scores[1], dps=dps + GUARD)
+    return radius - exact(parameters["inner"]) * reach
+
+
+def _composite(parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int) -> Mpf:
+    """From the counts of all stages, which ``parameters`` hold beside the rule and the plan."""
+    evidence = (parameters[key] for key in ("rule", "plan", "counts", "n", "alpha"))
+    return radius - composite_radius(*evidence, dps=dps)
 
 
 def _two_point(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int, *,
-    point: Point,
-) -> Mpf:  # fmt: skip
+    ends_at: Callable[[Parameters, Mpf, Mpf], tuple[Mpf, Ends]],
+    parameters: Parameters,
+    sigma: Mpf,
+    radius: Mpf,
+    scores: Scores,
+    dps: int,
+) -> Mpf:
     """The larger X_A + X_B of the two extremes of sigma at that radius."""
-    distance, ends = point(parameters, sigma, radius)
-    dim = exact(parameters["dim"])
+    distance, ends = ends_at(parameters, sigma, radius)
+    budgets = [-scores[0]] if scores[1] is None else [-scores[0], scores[1]]
 
     def at(sigma1: Mpf) -> Mpf:
-        return mp.fsum(
-            worst_score(distance, z, sigma, sigma1, dim, dps=dps) for z in _budgets(z_a, z_b)
-        )
+        dim = exact(parameters["dim"])
+        return mp.fsum(worst_score(distance, z, sigma, sigma1, dim, dps=dps) for z in budgets)
 
     return max(map(at, ends))
 
 
-def _budgets(z_a: Mpf, z_b: Mpf | None) -> tuple[Mpf, ...]:
-    return (-z_a,) if z_b is None else (-z_a, z_b)
-
-
-def _quickly(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, point: Point
-) -> bool | None:
-    """Whether X_A + X_B > 0 where the quick evaluation is sure."""
-    distance, ends = point(parameters, sigma, radius)
-    sure = True
-    for sigma1 in ends:
-        found = worst_sum(distance, _budgets(z_a, z_b), sigma, sigma1, exact(parameters["dim"]))
-        if found is not None and found.value > found.error:
-            return True
-        sure &= found is not None and found.value < -found.error
-    return False if sure else None
-
-
 def _semi_elastic(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
-    rate = parameters["rate"]
-    if not exact(rate) * radius < 1e4:  # sigma(x) changes by a factor exp(rate r)
-        raise ValueError(f"radius {mp.nstr(radius, 6)} is too large for the rate")
-    low, high = semi_elastic(sigma, rate)
+    low, high = semi_elastic(sigma, parameters["rate"])
     return radius, _widened(parameters, low(radius), high(radius))
 
 
@@ -202,59 +128,13 @@ def _generator(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, En
     return steps * reach, ends
 
 
-#: Distance of the centres and the extremes of sigma at a radius, where two points decide.
-POINTS: Mapping[str, Point] = {
-    "semi-elastic": _semi_elastic,
-    "lipschitz": _lipschitz,
-    "range": _range,
-    "generator": _generator,
-}
-
-
-def _integrated(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
-    known = {key: parameters[key] for key in ("lip", "sigma_min", "dim")}
-    return radius - integrated_radius(z_a, sigma, z_b=z_b, dps=dps, **known)
-
-
-def _paper(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
-    """[B] Theorem 3 after Remark 2's map of the scores."""
-    p_min, classes = exact(parameters["p_min"]), exact(parameters["classes"])
-
-    def moved(z: Mpf) -> Mpf:
-        p = p_min + (1 - classes * p_min) * ndtr(z, dps=dps + GUARD)
-        return ndtri(p, dps=dps + GUARD)
-
-    gap = moved(z_a) - moved(-z_a if z_b is None else z_b)
-    known = (parameters["dim"], parameters["lip"], parameters["sigma_min"])
-    slope = lipschitz_constant(*known, ndtri(p_min, dps=dps + GUARD), dps=dps)
-    return radius - max(gap, mp.zero) / (2 * slope)
-
-
-def _anisotropic(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
-    reach = gaussian_radius(z_a, sigma, z_b, dps=dps + GUARD)
-    return radius - exact(parameters["inner"]) * reach
-
-
-def _composite(
-    parameters: Parameters, sigma: Mpf, radius: Mpf, z_a: Mpf, z_b: Mpf | None, dps: int
-) -> Mpf:
-    """From the counts of all stages, which ``parameters`` hold beside the rule and the plan."""
-    known = (parameters[key] for key in ("rule", "plan", "counts", "n", "alpha"))
-    return radius - composite_radius(*known, dps=dps)
-
-
 #: The evaluation of each method that writes rows.
-METHODS: Mapping[str, Excess] = {
-    **{name: partial(_two_point, point=point) for name, point in POINTS.items()},
+METHODS: Mapping[str, Callable[[Parameters, Mpf, Mpf, Scores, int], Mpf]] = {
     "gaussian": _gaussian,
-    "lipschitz-integrated": _integrated,
-    "lipschitz-paper": _paper,
     "anisotropic": _anisotropic,
+    "semi-elastic": partial(_two_point, _semi_elastic),
+    "lipschitz": partial(_two_point, _lipschitz),
+    "range": partial(_two_point, _range),
+    "generator": partial(_two_point, _generator),
     "composite": _composite,
 }

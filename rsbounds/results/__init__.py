@@ -4,14 +4,15 @@ A file is a TSV whose header starts with the columns the field has written since
 ``idx label predict radius correct``; further columns are kept by every command, known or not.
 """
 
-# "X as X": for other rooms of the package; what users call is in __all__
+# "X as X": for other rooms of the package; what users call is listed below
+from rsbounds.results._compare import footnote
 from rsbounds.results._file import Writer, read_rows, write
 from rsbounds.results._html import html
 from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
-from rsbounds.results._marks import footnote
 from rsbounds.results._merge import merge
 from rsbounds.results._plot import plot
 from rsbounds.results._results import Results, read
+from rsbounds.results._results import some as some
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, default_radii, summary, table
 from rsbounds.results._text import dense_counts, sparse_counts

@@ -1,15 +1,17 @@
 """Reading and writing result files: a TSV that only grows, row by row, and its manifest.
 
-A file is resumed only under an equal manifest, by one process at a time (a lock held on the
-TSV), and after a kill or a full disk all that can be wrong with it is an unfinished last line,
-which is cut off and done again.
+A row is flushed to the disk when it is written. A file is resumed only under an equal manifest,
+by one process at a time (a lock held on the TSV); after a kill, a power failure or a full disk
+all that can be wrong with it is an unfinished last line, which is cut off and done again.
 """
 
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import stat
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,29 +19,45 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rsbounds.results._disk import Disk
 from rsbounds.results._manifest import Manifest, manifest_path
-from rsbounds.results._row import COLUMNS, FIELD, FIRST, Row
+from rsbounds.results._row import COLUMNS, FIELD, Row
 from rsbounds.results._text import naming, quoted
 
-try:
-    import fcntl
-except ModuleNotFoundError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+#: None on Windows, whose files have no such locks and whose folders are not opened.
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
-#: Differences that ``accept_change`` lets pass.
+#: Entries of the manifest whose change ``accept_change`` lets pass.
 _ACCEPTABLE = ("model.", "probe.", "versions.", "engine.")
+#: What a disk that failed or is full answers to a flush; all else is a file system without it.
+_DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 
 
-def columns_of(name: str, first: str) -> tuple[str, ...]:
-    """The columns of a header, or ValueError."""
+def parse(name: str, content: bytes) -> tuple[tuple[str, ...], list[Row], list[int]]:
+    """The columns of a result file, its rows, and the numbers of their lines.
+
+    Blank lines, Windows' line ends and a byte order mark are passed over, an unfinished last
+    line is left out.
+    """
+    try:
+        first, *lines = content.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise ValueError(f"{name}: expected tab-separated text in UTF-8") from None
     columns = tuple(first.strip().split("\t"))
-    if columns[:5] != FIELD:
-        expected = f"a header that starts with {' '.join(FIELD)}, separated by tabs"
-        raise ValueError(f"{name}:1: expected {expected}; got {quoted(first)}")
-    if len(set(columns)) != len(columns):
-        raise ValueError(f"{name}:1: expected each column once; got {quoted(first)}")
-    return columns
+    if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
+        raise ValueError(
+            f"{name}:1: expected a header of distinct columns that starts with {' '.join(FIELD)}, "
+            f"separated by tabs; got {quoted(first)}"
+        )
+    rows, numbers = [], []
+    for number, line in enumerate(lines[:-1], start=2):
+        if not line.strip():
+            continue
+        try:
+            rows.append(Row.parse(line.rstrip("\r"), columns))
+        except ValueError as error:
+            raise ValueError(f"{name}:{number}: expected {error}; got {quoted(line)}") from None
+        numbers.append(number)
+    return columns, rows, numbers
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -52,7 +70,7 @@ def read_rows(path: Path) -> list[Row]:
     OSError
         For a file that can't be read.
     """
-    return _parsed(path, path.read_bytes())[1]
+    return parse(str(path), path.read_bytes())[1]
 
 
 class Writer:
@@ -69,9 +87,6 @@ class Writer:
         Columns of a new file beyond COLUMNS: those of the rows' ``extra``.
     accept_change : bool
         Go on although model, versions or engine differ, and record it in the manifest.
-    lock : bool
-        Hold a lock on the file and flush its folder; False where the file system can't, if no
-        other process writes it.
 
     Attributes
     ----------
@@ -84,6 +99,11 @@ class Writer:
         If the file was written under another manifest, or isn't a result file.
     OSError
         If it can't be written, or another process is writing it.
+
+    Warns
+    -----
+    RuntimeWarning
+        If its file system has no locks: then no other process may write it.
 
     Examples
     --------
@@ -103,26 +123,21 @@ class Writer:
         *,
         further: Sequence[str] = (),
         accept_change: bool = False,
-        lock: bool = True,
     ) -> None:
-        self.path = path
-        self._lock = lock
-        self._new = (*COLUMNS, *further)
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            raise ValueError(f"{path} is not a regular file: choose another output file")
+        _require_regular(path)
+        self.path, self._place = path, path.absolute()  # a model's code may change the folder
         self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
-        self._disk = Disk(self._file, path, same=lock)
-        self._place = path.absolute()  # a model's code may change the folder
         try:
-            self._hold()
-            if self._disk.gone():  # by a process that ended between our opening and our lock
+            self._locked = self._lock()
+            if self._gone():  # by a process that ended between our opening and our lock
                 raise OSError(f"{path} was replaced while it was opened: repeat the command")
-            self.rows, self.columns = self._resume(manifest.normal(), accept_change)
+            columns = (*COLUMNS, *further)
+            self.rows, self.columns = self._resume(columns, manifest.normal(), accept_change)
         except BaseException:
             self._file.close()
             raise
         self._last = max((row.idx for row in self.rows), default=-1)
-        self._ordered = _in_order(self.rows)
+        self._ordered = all(a.idx < b.idx for a, b in pairwise(self.rows))
 
     def __enter__(self) -> Self:
         return self
@@ -134,22 +149,23 @@ class Writer:
         trace: TracebackType | None,
     ) -> None:
         try:
-            self._disk.close()
-            if error is None and not self._ordered:
-                _, rows = _parsed(self.path, self._place.read_bytes())
-                _replace(self._place, _text(self.columns, rows), self._lock)
+            if error is None:
+                self._require_place()
+                if not self._ordered:  # rows of several workers come as they are done
+                    rows = parse(str(self.path), self._place.read_bytes())[1]
+                    _replace(self._place, _text(self.columns, rows))
         finally:
             self._file.close()
 
     def append(self, row: Row) -> None:
-        """Write one row; a thread sees it through to the disk, and leaving waits for it.
+        """Write one row, and wait until it is on the disk.
 
         Raises
         ------
         OSError
-            If it, or a row before it, can't be written.
+            If it can't be written; if the file is no longer the one at its path.
         """
-        self._disk.write(f"{row.text(self.columns)}\n".encode())
+        self._write(f"{row.text(self.columns)}\n")
         self._ordered &= row.idx > self._last
         self._last = row.idx
 
@@ -157,136 +173,144 @@ class Writer:
         """Add an entry to the manifest's history."""
         manifest = Manifest.read(self._place)
         manifest = replace(manifest, history=[*manifest.history, entry])
-        _replace(manifest_path(self._place), manifest.text(), self._lock)
+        _replace(manifest_path(self._place), manifest.text())
 
-    def _hold(self) -> None:
-        if not self._lock or fcntl is None:
-            return
+    def _write(self, text: str) -> None:
+        self._require_place()
+        end, left = self._file.seek(0, os.SEEK_END), text.encode()
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+            _flush(self._file.fileno())
+        except OSError as error:
+            self._file.truncate(end)
+            raise OSError(
+                f"can't write {self.path}: {error.strerror}; the rows in it are kept, the "
+                "same command goes on from there"
+            ) from error
+
+    def _gone(self) -> bool:
+        """Whether the file was deleted, or another put in its place."""
+        try:
+            there = os.stat(self._place)
+        except FileNotFoundError:
+            return True
+        # a file system without locks may number its files anew at each look
+        return self._locked and not os.path.samestat(os.fstat(self._file.fileno()), there)
+
+    def _require_place(self) -> None:
+        if self._gone():
+            raise OSError(
+                f"{self.path} was deleted or replaced while it was written: what is at its path "
+                "lacks rows of this run, the same command makes them"
+            )
+
+    def _lock(self) -> bool:
+        """Lock the file against other processes; False where its file system has no locks."""
+        if fcntl is None:
+            return True
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise OSError(f"{self.path} is being written by another process") from None
         except OSError as error:
-            raise OSError(
-                f"can't lock {self.path}: {error.strerror}; its file system has no locks: use "
-                "--lock none (lock=False) if no other process writes it"
-            ) from None
+            warnings.warn(
+                f"can't lock {self.path} ({error.strerror}): no other process may write it",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            return False
+        return True
 
-    def _resume(self, manifest: Manifest, accept_change: bool) -> tuple[list[Row], tuple[str, ...]]:
+    def _resume(
+        self, columns: tuple[str, ...], manifest: Manifest, accept_change: bool
+    ) -> tuple[list[Row], tuple[str, ...]]:
         self._file.seek(0)
         content = self._file.read()
-        header = f"{_header(self._new)}\n".encode()
-        if any(f"{_header(c)}\n".encode().startswith(content) for c in (self._new, FIRST)):
-            # no row yet: nothing to resume
-            _replace(manifest_path(self.path), manifest.text(), self._lock)
+        header = _text(columns, [])
+        if header.encode().startswith(content):  # no row yet: nothing to resume
+            _replace(manifest_path(self.path), manifest.text())
             self._file.truncate(0)
-            self._disk.write(header)
-            return [], self._new
-        columns, rows = _parsed(self.path, content)
+            self._write(header)
+            return [], columns
+        columns, rows, _ = parse(str(self.path), content)
         self._file.truncate(content.rfind(b"\n") + 1)
         kept = self._kept(Manifest.read(self.path), manifest, rows, accept_change)
         if kept is not None:
-            _replace(manifest_path(self.path), kept.text(), self._lock)
+            _replace(manifest_path(self.path), kept.text())
         return rows, columns
 
     def _kept(
         self, old: Manifest, new: Manifest, rows: Sequence[Row], accept_change: bool
     ) -> Manifest | None:
         """The manifest to write in the place of ``old``, if any."""
-        found = old.differences(new)
-        acceptable = [d for d in found if d.startswith(_ACCEPTABLE)]
-        if acceptable and accept_change:
-            found = [d for d in found if d not in acceptable]
-            change = {"changes": acceptable, "rows": len(rows), "run": dict(new.run)}
-            new = replace(new, history=[*old.history, change])
-        else:
-            new = replace(new, history=old.history)
-        extended = {d for d in found if d.startswith(("data.skip ", "data.max "))}
-        if extended and extended == set(found):
+        changes = old.differences(new)
+        accepted = {k: text for k, text in changes.items() if k.startswith(_ACCEPTABLE)}
+        refused = {k: text for k, text in changes.items() if not accept_change or k not in accepted}
+        new = replace(new, history=old.history)
+        if accepted and accept_change:
+            step = {"changes": list(accepted.values()), "rows": len(rows), "run": dict(new.run)}
+            new = replace(new, history=[*old.history, step])
+        if refused and refused.keys() <= {"data.skip", "data.max"}:
             if not new.places({row.idx for row in rows})[1]:
                 return new
-            found.append("rows of the file are not among the inputs selected now")
-        if found:
-            hint = (
-                "; --accept-change goes on all the same and records it"
-                if len(acceptable) == len(found)
-                else ""
-            )
+            refused[""] = "rows of the file are not among the inputs selected now"
+        if refused:
+            hint = "; --accept-change goes on all the same and records it"
             raise ValueError(
-                f"{self.path} belongs to another run ({'; '.join(found)}): repeat that run's "
-                f"arguments, or choose another output file{hint}"
+                f"{self.path} belongs to another run ({'; '.join(refused.values())}): repeat that "
+                "run's arguments, or choose another output file"
+                + (hint if refused.keys() <= accepted.keys() else "")
             )
-        return new if acceptable else None
+        return new if accepted else None
 
 
-def write(path: Path, manifest: Manifest, rows: Iterable[Row], *, lock: bool = True) -> None:
+def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:
     """A complete result file in one go, replacing the file and its manifest."""
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        raise ValueError(f"{path} is not a regular file: choose another output file")
+    _require_regular(path)
     rows = list(rows)
     further = dict.fromkeys(name for row in rows for name in row.extra)
-    _replace(manifest_path(path), manifest.text(), lock)
-    _replace(path, _text((*COLUMNS, *further), rows), lock)
+    _replace(manifest_path(path), manifest.text())
+    _replace(path, _text((*COLUMNS, *further), rows))
 
 
-def _header(columns: Sequence[str]) -> str:
-    return "\t".join(columns)
+def _require_regular(path: Path) -> None:
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError(f"{path} is not a regular file: choose another output file")
 
 
 def _text(columns: Sequence[str], rows: Sequence[Row]) -> str:
     ordered = sorted(rows, key=lambda row: row.idx)
-    lines = (_header(columns), *(row.text(columns) for row in ordered))
+    lines = ("\t".join(columns), *(row.text(columns) for row in ordered))
     return "".join(f"{line}\n" for line in lines)
 
 
-def _in_order(rows: Sequence[Row]) -> bool:
-    return all(a.idx < b.idx for a, b in pairwise(rows))
-
-
-def _parsed(path: Path, content: bytes) -> tuple[tuple[str, ...], list[Row]]:
-    """The columns of a result file and its finished rows."""
-    end = content.rfind(b"\n") + 1
-    if not end:
-        raise ValueError(f"{path} is not a result file: expected a header that ends its line")
-    try:
-        lines = content[:end].decode().splitlines()
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not a result file: expected text in UTF-8") from None
-    columns = columns_of(str(path), lines[0])
-    rows = []
-    for number, line in enumerate(lines[1:], start=2):
-        try:
-            rows.append(Row.parse(line, columns))
-        except ValueError as error:
-            raise ValueError(f"{path}:{number}: expected {error}; got {quoted(line)}") from None
-    return columns, rows
-
-
-def _replace(path: Path, text: str, lock: bool) -> None:
+def _replace(path: Path, text: str) -> None:
+    """Put a file with this text in the place of the one at the path, whole or not at all."""
     draft = path.with_name(path.name + ".new")
-    with naming(path):
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    if lock and os.name == "posix":
-        try:
-            _flush(path.parent)
-        except OSError as error:
-            hint = "; use --lock none (lock=False) if its file system can't do that"
-            raise OSError(
-                f"can't flush the folder {path.parent} of {path.name}: {error.strerror}"
-                + ("" if error.errno in _BROKEN else hint)
-            ) from None
-
-
-_BROKEN = (errno.EIO, errno.ENOSPC, errno.EDQUOT)  # no fault of the kind of file system
-
-
-def _flush(folder: Path) -> None:
-    directory = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(directory)
+        with naming(path):
+            with open(draft, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                _flush(file.fileno())
+            draft.replace(path)
     finally:
-        os.close(directory)
+        draft.unlink(missing_ok=True)
+    if fcntl is None:
+        return
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        with naming(path):
+            _flush(folder)
+    finally:
+        os.close(folder)
+
+
+def _flush(descriptor: int) -> None:
+    """Wait until a file or folder is on the disk, where its file system can do that."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno in _DISK:
+            raise

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 import rsbounds
+from rsbounds._numerics.extras import need
 from rsbounds.results._charts import LEVEL, charts, cut, interval, true_class
-from rsbounds.results._marks import marked
+from rsbounds.results._compare import marked
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
 from rsbounds.results._table import default_radii
@@ -30,21 +31,21 @@ from rsbounds.results._text import naming, truncated
 
 _PAGE = Path(__file__).parent / "_page"
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_WIDE = 0.04  # an interval of this width gets a note
 _COLUMNS = ("idx", "label", "predict", "radius", "correct", "p_a", "sigma", "count", "n", "time")
-_ACR = (
+_NOTES = (
+    "The intervals are for inputs drawn at random from many: smaller differences between runs may "
+    "be chance, unless the runs saw the same inputs.",
     "ACR grows most with what is easy already and can be raised by giving up the hard inputs "
     "[Sun, Mao, Müller, Vechev, Average certified radius is a poor metric for randomized "
-    "smoothing, ICML 2025, arXiv 2410.06895]: compare the quantiles of p_A beside it."
+    "smoothing, ICML 2025, arXiv 2410.06895]: compare the quantiles of p_A beside it.",
 )
 
 
 def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     """Write certification files side by side as one self-contained HTML page.
 
-    Certified accuracy over the radius, exact step curves, with the best of runs of one method,
-    scope, norm, alpha, n and bound, if certificates of that scope are ones of the classifier that
-    is run; what becomes of the inputs; the distributions of radius and p_A; accuracy and
+    Certified accuracy over the radius, exact step curves, with the best of runs that can be
+    compared; what becomes of the inputs; the distributions of radius and p_A; accuracy and
     abstention by class; all rows in a table that sorts; the manifests.
 
     Parameters
@@ -55,8 +56,8 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    ModuleNotFoundError
-        Without plotly (``pip install plotly``).
+    ImportError
+        Without plotly.
     ValueError
         When no file has a row.
     OSError
@@ -68,22 +69,12 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     quantiles are those of lower bounds of the true class's probability, 0 where the class is
     wrong or the classifier abstains.
 
-    References
-    ----------
-    Sun, Mao, Müller, Vechev, Average certified radius is a poor metric for randomized smoothing,
-    ICML 2025, arXiv 2410.06895.
-
     Examples
     --------
     >>> from rsbounds.results import html, read
     >>> html([read("wide.tsv"), read("narrow.tsv")], "report.html")  # doctest: +SKIP
     """
-    try:
-        from plotly.offline import get_plotlyjs
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "an HTML report needs plotly; install it with: pip install plotly"
-        ) from None
+    get_plotlyjs = need("plotly.offline", "an HTML report").get_plotlyjs
     if not any(file.rows for file in files):
         raise ValueError("files must have at least one row to show; got none")
     names, footnotes = marked(files)
@@ -117,42 +108,23 @@ def _summary(files: Sequence[Results], names: Sequence[str], footnotes: Sequence
     """The table of the runs, and what must be said of them."""
     radii = default_radii(files)
     head = ["run", "inputs", "accuracy", f"{LEVEL:.0%} interval", "abstain", "ACR"]
-    head += [f"p_A {q:.0%}" for q in _QUANTILES]
     head += [f"r={np.format_float_positional(r, trim='-')}" for r in radii]
+    head += [f"p_A {q:.0%}" for q in _QUANTILES]
     lines = [_line(file, name, radii) for file, name in zip(files, names, strict=True)]
-    notes = [f"<p class='note'>{escape(note)}</p>" for note in (*_small(files, names), _ACR)]
-    marks = [f"<p class='note'>{escape(note)}</p>" for note in footnotes]
-    return "\n".join(["<div class='scroll'>", _table(head, lines), "</div>", *marks, *notes])
+    notes = [f"<p class='note'>{escape(note)}</p>" for note in (*footnotes, *_NOTES)]
+    return "\n".join(["<div class='scroll'>", _table(head, lines), "</div>", *notes])
 
 
 def _line(file: Results, name: str, radii: Sequence[float]) -> list[str]:
     if not file.rows:
-        return [name, "0", *["-"] * (4 + len(_QUANTILES) + len(radii))]
+        return [name, "0", *["-"] * (4 + len(radii) + len(_QUANTILES))]
     low, high = interval(sum(row.correct for row in file.rows), len(file.rows))
-    p_a = true_class(file)
-    known = np.quantile(p_a, _QUANTILES, method="lower") if p_a else [math.nan] * len(_QUANTILES)
+    p_a = true_class(file) or [math.nan]
     return [
         *(name, str(len(file.rows)), f"{file.clean_accuracy():.3f}", f"{low:.3f} to {high:.3f}"),
         *(f"{file.abstention():.3f}", truncated(file.average_radius(), 4)),
-        *(truncated(float(p), 4) for p in known),
         *(f"{share:.3f}" for share in file.certified_accuracy(radii)),
-    ]
-
-
-def _small(files: Sequence[Results], names: Sequence[str]) -> list[str]:
-    """A note where there are too few inputs to tell near accuracies apart."""
-    parts = []
-    for file, name in zip(files, names, strict=True):
-        n = len(file.rows)
-        low, high = interval(sum(row.correct for row in file.rows), n) if n else (0.0, 0.0)
-        if high - low > _WIDE:
-            parts.append(f"{low:.3f} to {high:.3f} by the {n} inputs of {name}")
-    if not parts:
-        return []
-    return [
-        f"Small subset: the accuracy over all inputs may be {'; '.join(parts)}, if these were "
-        "drawn at random. Smaller differences between runs may be chance, unless the runs saw the "
-        "same inputs."
+        *(truncated(float(p), 4) for p in np.quantile(p_a, _QUANTILES, method="lower")),
     ]
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import number, real, whole
+from rsbounds._numerics.checks import number, share, whole
+from rsbounds.procedure import Procedure
 
-#: The format that this version writes; files without one are of format 1.
+#: The format of the files that are written and read.
 FORMAT = 2
 
 _OBJECTS = ("data", "parameters", "engine", "versions", "probe", "run")
@@ -26,8 +26,6 @@ class Manifest:
 
     Parameters
     ----------
-    format : int
-        1: twelve columns, one count a row; 2: all counts.
     model : mapping
         What the model was: its spec, hashes of its source and parameters.
     data : mapping
@@ -35,8 +33,8 @@ class Manifest:
         inputs selected in all shards together.
     method, scope, parameters
         The scheme: see :class:`rsbounds.schemes.Scheme`.
-    n0, n, alpha, seed, bound, runner_up, target_radius
-        The procedure: see :func:`rsbounds.certify.certify`.
+    procedure : Procedure
+        Numbers of samples, level, seed and bound; in the file its entries stand among the others.
     engine : mapping
         Device, precision.
     shard : str
@@ -55,23 +53,16 @@ class Manifest:
     Examples
     --------
     >>> from rsbounds.results import Manifest
-    >>> Manifest(method="gaussian", n=1000).places({0, 2}, 3)
+    >>> Manifest(data={"inputs": 3}).places({0, 2})
     ([1], [])
     """
 
-    format: int = FORMAT
     model: Any = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     method: str = ""
     scope: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    n0: int = 100
-    n: int = 0
-    alpha: float = 0.0
-    seed: int = 0
-    bound: str = "clopper-pearson"
-    runner_up: bool = False
-    target_radius: float | None = None
+    procedure: Procedure = field(default_factory=Procedure)
     engine: Mapping[str, Any] = field(default_factory=dict)
     shard: str = "0/1"
     versions: Mapping[str, Any] = field(default_factory=dict)
@@ -82,11 +73,12 @@ class Manifest:
 
     @classmethod
     def of(cls, entries: Mapping[str, Any]) -> Self:
-        """The manifest of a JSON object; entries that it lacks stand at those of format 1."""
-        names = {f.name for f in fields(cls)} - {"extra"}
-        known = {k: v for k, v in entries.items() if k in names}
-        extra = {k: v for k, v in entries.items() if k not in names}
-        return cls(**{"format": 1, **known}, extra=extra)
+        """The manifest of a JSON object."""
+        names = {f.name for f in fields(cls)} - {"extra", "procedure"}
+        numbers = Procedure.__slots__
+        own = {k: v for k, v in entries.items() if k in names}
+        extra = {k: v for k, v in entries.items() if k not in {*names, *numbers, "format"}}
+        return cls(**own, procedure=Procedure.from_dict(entries), extra=extra)
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -103,16 +95,19 @@ class Manifest:
             raise ValueError(f"{place} is not a manifest: expected a JSON object") from None
         try:
             _check(entries)
-            found = cls.of(entries)
-            found.share()
+            manifest = cls.of(entries)
+            manifest.share()
         except ValueError as error:
             raise ValueError(f"the manifest of {path} is damaged: {error}") from None
-        return found
+        return manifest
 
     def entries(self) -> dict[str, Any]:
         """The JSON object."""
-        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "extra"}
-        return {**own, **self.extra}
+        entries: dict[str, Any] = {"format": FORMAT}
+        for name in (f.name for f in fields(self) if f.name != "extra"):
+            own = getattr(self, name)
+            entries |= own.to_dict() if name == "procedure" else {name: own}
+        return entries | dict(self.extra)
 
     def text(self) -> str:
         """The file."""
@@ -122,47 +117,30 @@ class Manifest:
         """The same after a round trip through its file."""
         return self.of(json.loads(self.text()))
 
-    def level(self) -> float:
-        """The noise level of a run of method gaussian."""
-        name = "parameters.sigma"
-        value: Any = self.parameters.get("sigma")
-        return float(number(name, real(name, value, 0.0, closed="neither", nan=False)))
-
     def share(self) -> tuple[int, int]:
         """The i and N of the shard."""
-        return parts("shard", self.shard)
+        return share("shard", self.shard)
 
-    def indices(self, total: int | None = None) -> Iterator[int]:
-        """Indices of this shard's inputs, in order; ``total``: of that many inputs selected."""
-        rank, size = self.share()
-        count = self.data.get("inputs") if total is None else total
-        skip = int(self.data.get("skip", 1))
-        return (place * skip for place in range(rank, int(count or 0), size))
+    def indices(self) -> range:
+        """Indices of this shard's inputs."""
+        (rank, size), skip = self.share(), int(self.data.get("skip", 1))
+        return range(rank * skip, int(self.data.get("inputs", 0)) * skip, size * skip)
 
-    def places(self, done: set[int], total: int | None = None) -> tuple[list[int], list[int]]:
+    def places(self, done: set[int]) -> tuple[list[int], list[int]]:
         """Indices that are missing from ``done``, and those in it that don't belong there.
 
         Inputs that were left out because they can't be decoded are not missing.
         """
-        if total is None and "inputs" not in self.data:
-            return [], []
-        without = done | self.corrupt()
-        missing = [i for i in self.indices(total) if i not in without]
-        return missing, sorted(i for i in done if not self._selects(i, total))
+        own, without = self.indices(), done | self.corrupt()
+        return [i for i in own if i not in without], sorted(i for i in done if i not in own)
 
     def corrupt(self) -> set[int]:
         """Indices of the inputs that the history says were left out: they can't be decoded."""
         left = (entry for step in self.history for entry in step.get("corrupt", ()))
         return {entry["input"] for entry in left}
 
-    def _selects(self, index: int, total: int | None) -> bool:
-        rank, size = self.share()
-        count = self.data["inputs"] if total is None else total
-        place, rest = divmod(index, int(self.data.get("skip", 1)))
-        return not rest and 0 <= place < count and place % size == rank
-
-    def differences(self, other: Manifest) -> list[str]:
-        """What is otherwise in ``other``, a line for each entry that rows depend on.
+    def differences(self, other: Manifest) -> dict[str, str]:
+        """Entries that rows depend on and that ``other`` has otherwise: name -> in words.
 
         Where both keep a probe, the model's source is not compared: behaviour counts.
         """
@@ -171,11 +149,12 @@ class Manifest:
         for key in self.probe.keys() ^ other.probe.keys():  # of other inputs, or of none
             ignored.add(f"probe.{key}")
         keys = [key for key in sorted({*a, *b} - ignored) if not _same(a.get(key), b.get(key))]
-        said = [key for key in keys if not key.startswith("probe.")] or keys  # what explains them
-        return [
-            f"{key} was {json.dumps(a.get(key))} and is now {json.dumps(b.get(key))}"
-            for key in said
-        ]
+        # another probe follows from any other difference
+        keys = [key for key in keys if not key.startswith("probe.")] or keys
+        return {
+            key: f"{key} was {json.dumps(a.get(key))} and is now {json.dumps(b.get(key))}"
+            for key in keys
+        }
 
     def _compared(self) -> dict[str, Any]:
         entries = replace(self, data={k: v for k, v in self.data.items() if k != "inputs"})
@@ -190,32 +169,24 @@ def manifest_path(path: Path) -> Path:
     return path.with_name(path.name + ".manifest.json")
 
 
-def parts(name: str, text: Any) -> tuple[int, int]:
-    """The i and N of ``i/N``, or ValueError."""
-    found = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,18})", str(text))
-    if not found or not int(found[1]) < int(found[2]):
-        raise ValueError(f"{name} must be i/N with 0 <= i < N; got {text!r}")
-    return int(found[1]), int(found[2])
-
-
 def _check(entries: Mapping[str, Any]) -> None:
     """ValueError unless the entries have the types that every reader relies on."""
     for name in _OBJECTS:
         if not isinstance(entries.get(name, {}), Mapping):
             raise ValueError(f"{name} must be an object; got {entries[name]!r}")
+    for name in ("method", "scope"):
+        if not isinstance(entries.get(name, ""), str):
+            raise ValueError(f"{name} must be text; got {entries[name]!r}")
     history = entries.get("history", [])
     if not isinstance(history, list) or not all(map(_is_step, history)):
         raise ValueError(f"history must be a list of objects; got {history!r}")
-    if entries.get("format", 1) not in (1, FORMAT):
-        raise ValueError(f"format must be 1 or {FORMAT}; got {entries['format']!r}")
-    for name in ("n", "n0", "seed"):
-        number(name, whole(name, entries.get(name, 0), 0))
-    number("alpha", real("alpha", entries.get("alpha", 0.0), 0.0, 1.0, nan=False))
+    if entries.get("format") != FORMAT:
+        raise ValueError(f"format must be {FORMAT}; got {entries.get('format')!r}")
     data = entries.get("data", {})
     for name, low in _COUNTS.items():
         if name in data:
             number(f"data.{name}", whole(f"data.{name}", data[name], low))
-    if entries.get("format", 1) != 1 and "inputs" not in data:
+    if "inputs" not in data:
         raise ValueError("data.inputs is missing: the number of inputs selected")
     if data.get("inputs", 0) > _MOST_INPUTS:
         raise ValueError(f"data.inputs must be at most {_MOST_INPUTS}; got {data['inputs']}")

@@ -12,7 +12,7 @@ from rsbounds.results._manifest import Manifest
 from rsbounds.results._row import Row
 
 
-def merge(out: Path, files: Sequence[Path], *, lock: bool = True) -> tuple[int, list[int]]:
+def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
     """Join result files of one run, in the order of the inputs.
 
     Rows that several files share must be equal (but for their time); their manifests must be
@@ -24,8 +24,6 @@ def merge(out: Path, files: Sequence[Path], *, lock: bool = True) -> tuple[int, 
         The new file; it can be resumed as a run in one piece.
     files : sequence of Path
         At least one.
-    lock : bool
-        As in :class:`Writer`.
 
     Returns
     -------
@@ -55,25 +53,22 @@ def merge(out: Path, files: Sequence[Path], *, lock: bool = True) -> tuple[int, 
     """
     if out.exists():
         raise ValueError(f"{out} exists: choose another output file")
-    first: Manifest | None = None
+    if not files:
+        raise ValueError("files must be at least one; got none")
+    first = replace(Manifest.read(files[0]), shard="0/1")
     merged: dict[int, tuple[Row, Path]] = {}
     history: list[Any] = []
     for path in files:
         manifest = replace(Manifest.read(path), shard="0/1")
-        first = first or manifest
-        found = first.differences(manifest)
-        if manifest.format != first.format:
-            found.append(f"format was {first.format} and is now {manifest.format}")
-        if found:
-            raise ValueError(f"{path} is not of the run of {files[0]}: {'; '.join(found)}")
+        if changes := first.differences(manifest):
+            raise ValueError(
+                f"{path} is not of the run of {files[0]}: {'; '.join(changes.values())}"
+            )
         history += [step for step in manifest.history if step not in history]
         for row in read_rows(path):
             other, source = merged.setdefault(row.idx, (row, path))
             if replace(other, time=row.time) != row:
                 raise ValueError(f"{path} and {source} disagree on input {row.idx}")
-    if first is None:
-        raise ValueError("files must be at least one; got none")
-    rows = [row for row, _ in merged.values()]
     first = replace(first, history=history)
-    write(out, first, rows, lock=lock)
-    return len(rows), first.places(set(merged))[0]
+    write(out, first, [row for row, _ in merged.values()])
+    return len(merged), first.places(set(merged))[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results._file import columns_of
+from rsbounds.results._file import parse
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._row import Row
 from rsbounds.results._text import quoted
@@ -21,7 +22,7 @@ from rsbounds.results._text import quoted
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """Rows of one certification file; ``note`` says what a report must tell of the file."""
+    """Rows of one certification file; ``note`` is what a report must tell of how it was read."""
 
     name: str
     rows: tuple[Row, ...]
@@ -30,11 +31,11 @@ class Results:
 
     def __repr__(self) -> str:
         """In a line; the rows are in ``rows``."""
-        named = f"{self.name}: " if self.name else ""
-        said = f"<Results {named}{len(self.rows)} rows"
+        name = f"{self.name}: " if self.name else ""
+        text = f"<Results {name}{len(self.rows)} rows"
         if self.rows:
-            said += f", accuracy {self.clean_accuracy():.4f}, abstentions {self.abstention():.4f}"
-        return f"{said}>"
+            text += f", accuracy {self.clean_accuracy():.4f}, abstentions {self.abstention():.4f}"
+        return f"{text}>"
 
     def certified_accuracy(self, radii: Any) -> Array:
         """Share of rows that are correct with radius >= r, for each r; NaN without rows."""
@@ -63,7 +64,7 @@ class Results:
         groups: dict[int, list[Row]] = {}
         for row in self.rows:
             groups.setdefault(row.label, []).append(row)
-        return {k: replace(self, rows=tuple(groups[k]), note="") for k in sorted(groups)}
+        return {k: replace(self, rows=tuple(groups[k])) for k in sorted(groups)}
 
     def scopes(self) -> list[str]:
         """The distinct scopes of the rows, in the order met."""
@@ -71,13 +72,43 @@ class Results:
 
     def missing(self) -> list[int]:
         """Indices of inputs that the manifest selects and the file lacks; [] where it can't say."""
-        if self.manifest is None:
-            return []
-        return self.manifest.places({row.idx for row in self.rows})[0]
+        return self._places()[0]
+
+    def rate(self) -> float:
+        """Rows a second of one worker, by the rows' own times; NaN where they don't say."""
+        seconds = sum(row.seconds for row in self.rows)
+        return len(self.rows) / seconds if seconds > 0 else math.nan
+
+    def notes(self) -> list[str]:
+        """How the file was read, how far the run is, and which inputs were left out."""
+        notes = [self.note] if self.note else []
+        missing, foreign = self._places()
+        if missing:
+            done, rate = len(self.rows) - len(foreign), self.rate()
+            text = f"{done} of {done + len(missing)} rows"
+            if rate > 0:
+                left = timedelta(seconds=math.ceil(len(missing) / rate))
+                text += f", {rate:.3g} a second for one worker, {left} left for one"
+            notes.append(f"{text}: {some(missing)} missing")
+        if foreign:
+            notes.append(f"{some(foreign)} do not belong to the run")
+        if self.manifest and (corrupt := self.manifest.corrupt() - {row.idx for row in self.rows}):
+            notes.append(f"{len(corrupt)} inputs left out: they can't be decoded")
+        return notes
+
+    def _places(self) -> tuple[list[int], list[int]]:
+        done = {row.idx for row in self.rows}
+        return self.manifest.places(done) if self.manifest else ([], [])
 
     def _share(self, total: Any) -> Array:
         total = np.asarray(total, dtype=np.float64)
         return total / len(self.rows) if self.rows else np.full(total.shape, np.nan)
+
+
+def some(indices: list[int]) -> str:
+    """The first of many inputs, in words."""
+    first = ", ".join(map(str, indices[:5]))
+    return f"inputs {first}" + (f" and {len(indices) - 5} more" if len(indices) > 5 else "")
 
 
 def read(path: str | os.PathLike[str]) -> Results:
@@ -86,10 +117,9 @@ def read(path: str | os.PathLike[str]) -> Results:
     Parameters
     ----------
     path : path-like
-        A TSV of the field (``idx label predict radius correct time``) or of
-        ``rsbounds certify``, with its manifest if one lies beside it. An empty file has no rows;
-        a last line that was cut short is left out; rows that the manifest's selection has and the
-        file lacks are counted, and inputs that couldn't be decoded: each with a note.
+        A TSV of the field (``idx label predict radius correct time``, -1 for an abstention, as
+        Cohen, Rosenfeld and Kolter 2019 wrote it) or of ``rsbounds certify``, with its manifest
+        if one lies beside it. An unfinished last line of ours is left out, with a note.
 
     Returns
     -------
@@ -103,11 +133,6 @@ def read(path: str | os.PathLike[str]) -> Results:
     OSError
         For a file that can't be read.
 
-    References
-    ----------
-    [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing, 2019:
-    the columns, and -1 for an abstention.
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -120,49 +145,26 @@ def read(path: str | os.PathLike[str]) -> Results:
     >>> results.average_radius(), results.abstention()
     (0.375, 0.5)
     """
-    name = os.fspath(path)
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{name}: expected tab-separated text in UTF-8") from None
-    manifest = Manifest.read(Path(path)) if manifest_path(Path(path)).exists() else None
-    if not text:
+    name, place = os.fspath(path), Path(path)
+    content = place.read_bytes()
+    manifest = Manifest.read(place) if manifest_path(place).exists() else None
+    if not content:
         return Results(name, (), "empty file", manifest)
-    first, *lines = text.split("\n")
-    columns = columns_of(name, first)
-    unterminated = len(lines) + 1
-    rows: list[Row] = []
-    lines_of: dict[int, int] = {}
-    scopes: set[str] = set()
     note = ""
-    for number, line in enumerate(lines, start=2):
-        if not line.strip():
-            continue
-        try:
-            row = Row.parse(line.rstrip("\r"), columns)
-            for expected in row.contradictions():
-                raise ValueError(expected)
-            if row.idx in lines_of:
-                raise ValueError(f"each idx once, {row.idx} is on line {lines_of[row.idx]} too")
-            if number == unterminated and "scope" in columns and row.scope not in scopes:
-                raise ValueError("a scope met before")  # part of a longer one, perhaps
-        except ValueError as error:
-            if number == unterminated:
-                note = f"line {number} is cut short: left out"
-                break
-            raise ValueError(f"{name}:{number}: expected {error}; got {quoted(line)}") from None
-        lines_of[row.idx] = number
-        scopes.add(row.scope)
-        rows.append(row)
-    results = Results(name, tuple(rows), note, manifest)
-    missing = len(results.missing())
-    if missing:
-        note = _joined(note, f"{len(rows)} of {len(rows) + missing} rows")
-    corrupt = len(manifest.corrupt() - {row.idx for row in rows}) if manifest else 0
-    if corrupt:
-        note = _joined(note, f"{corrupt} inputs left out: they can't be decoded")
-    return replace(results, note=note)
-
-
-def _joined(*notes: str) -> str:
-    return "; ".join(filter(None, notes))
+    if not content.endswith(b"\n"):
+        lines = content.split(b"\n")
+        if b"scope" in lines[0]:  # cut short, a scope may say more than it did
+            note = f"line {len(lines)} is cut short: left out"
+        else:  # a file of the field, whose last line may lack its end
+            content += b"\n"
+    _, rows, numbers = parse(name, content)
+    first_lines: dict[int, int] = {}
+    for row, number in zip(rows, numbers, strict=True):
+        wrong = list(row.contradictions())
+        if row.idx in first_lines:
+            wrong.append(f"each idx once, {row.idx} is on line {first_lines[row.idx]} too")
+        if wrong:
+            line = content.split(b"\n")[number - 1].decode()
+            raise ValueError(f"{name}:{number}: expected {wrong[0]}; got {quoted(line)}")
+        first_lines[row.idx] = number
+    return Results(name, tuple(rows), note, manifest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any, Self
 
@@ -28,7 +28,7 @@ def _radius(text: str) -> float:
     return value
 
 
-def _known(text: str) -> float:
+def _or_nan(text: str) -> float:
     return math.nan if text == "-" else number(text)
 
 
@@ -46,14 +46,14 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
     "time": (str, str),
     "count": (whole_number, str),
     "n": (whole_number, str),
-    "p_a": (_known, truncated),
-    "sigma": (_known, _exact),
+    "p_a": (_or_nan, truncated),
+    "sigma": (_or_nan, _exact),
     "method": (str, str),
     "scope": (str, str),
     "bound": (str, str),
     "norm": (number, repr),
-    "z_a": (_known, _exact),
-    "z_b": (_known, _exact),
+    "z_a": (_or_nan, _exact),
+    "z_b": (_or_nan, _exact),
     "select": (dense_counts, sparse_counts),
     "counts": (dense_counts, sparse_counts),
     "void": (whole_number, str),
@@ -62,8 +62,6 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
 #: The columns of a new file; the first five are the field's.
 COLUMNS = tuple(_COLUMNS)
 FIELD = COLUMNS[:5]
-#: What files had before they said their format.
-FIRST = COLUMNS[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +76,8 @@ class Row:
         For which classifier the certificate holds; "" where the file has no such column.
     time : str
         How long it took, as h:mm:ss.
-    count, n, p_a, sigma, method
-        As in :class:`rsbounds.certificate.Certificate`.
-    bound, norm
-        The confidence bound, and the p of the radius's norm.
-    z_a, z_b : float
-        Normal scores of the bounds of the top class's and the runner-up's probabilities.
-    select, counts : tuple of int
-        Class counts of the samples of selection and of estimation, trailing zeros left out.
-    void : int
-        Samples that count for no class.
+    count, n, p_a, sigma, method, bound, norm, z_a, z_b, select, counts, void
+        As in :class:`rsbounds.certificate.Certificate`; counts without their trailing zeros.
     input : str
         Hash of the input and its label.
     extra : mapping
@@ -127,56 +117,38 @@ class Row:
         cls,
         idx: int,
         label: int,
-        found: Certificate,
+        certificate: Certificate,
         seconds: float,
         *,
         input: str = "-",
         extra: Mapping[str, str] | None = None,
     ) -> Self:
         """The row of a certificate."""
+        own = {f.name: getattr(certificate, f.name) for f in fields(Certificate)}
+        own |= {name: _short(own[name]) for name in ("select", "counts")}
         time = str(timedelta(seconds=seconds))
-        return cls(
-            idx=idx,
-            label=label,
-            predict=found.predict,
-            radius=found.radius,
-            correct=found.predict == label,
-            scope=found.scope,
-            time=time if "." in time else f"{time}.000000",
-            count=found.count,
-            n=found.n,
-            p_a=found.p_a,
-            sigma=found.sigma,
-            method=found.method,
-            bound=found.bound,
-            norm=found.norm,
-            z_a=found.score,
-            z_b=-found.score if found.score_b is None else found.score_b,
-            select=_short(found.select),
-            counts=_short(found.counts),
-            void=found.void,
-            input=input,
-            extra={} if extra is None else extra,
-        )
+        own["time"] = time if "." in time else f"{time}.000000"
+        correct = certificate.predict == label
+        return cls(idx=idx, label=label, correct=correct, input=input, extra=extra or {}, **own)
 
     @classmethod
     def parse(cls, line: str, columns: Sequence[str]) -> Self:
         """The row in a line of text under a header; says what was expected of a bad one."""
-        fields = line.split("\t")
-        if len(fields) != len(columns):
+        cells = line.split("\t")
+        if len(cells) != len(columns):
             raise ValueError(f"{len(columns)} fields separated by tabs")
-        known: dict[str, Any] = {}
+        own: dict[str, Any] = {}
         extra = {}
-        for column, text in zip(columns, fields, strict=True):
+        for column, text in zip(columns, cells, strict=True):
             if column not in _COLUMNS:
                 extra[column] = text
                 continue
             read = _COLUMNS[column][0]
             try:
-                known[column] = read(text if read is str else text.strip())
+                own[column] = read(text if read is str else text.strip())
             except ValueError as error:
                 raise ValueError(f"{error} in column {column}") from None
-        return cls(**known, extra=extra)
+        return cls(**own, extra=extra)
 
     def text(self, columns: Sequence[str]) -> str:
         """The line of this row under a header."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,9 +13,8 @@ import numpy as np
 
 from rsbounds._numerics import checks as _checks
 from rsbounds._numerics.checks import Array
-from rsbounds.results._marks import marked
+from rsbounds.results._compare import NAMES, UNKNOWN, marked, terms
 from rsbounds.results._results import Results
-from rsbounds.results._terms import NAMES, UNKNOWN, terms
 from rsbounds.results._text import plain, truncated
 
 STYLES = ("text", "markdown", "csv")
@@ -45,9 +44,9 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     Returns
     -------
     dict
-        file, count, missing, clean, abstain, acr, certified (radius as text -> accuracy),
-        scopes, norm, alpha, n, bound (as text), note. Without rows the shares are None;
-        an infinite ACR is "inf".
+        file, count, missing (indices), rate (rows a second of one worker), clean, abstain, acr,
+        certified (radius as text -> accuracy), scopes, norm, alpha, n, bound (as text), notes.
+        Without rows the shares are None; an infinite ACR is "inf".
 
     Examples
     --------
@@ -60,14 +59,15 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     return {
         "file": file.name,
         "count": len(file.rows),
-        "missing": len(file.missing()),
+        "missing": file.missing(),
+        "rate": plain(file.rate()),
         "clean": plain(file.clean_accuracy()),
         "abstain": plain(file.abstention()),
         "acr": plain(file.average_radius()),
         "certified": dict(zip(map(str, at), held, strict=True)),
         "scopes": file.scopes(),
         **{name: None if text == UNKNOWN else text for name, text in terms(file).items()},
-        "note": file.note,
+        "notes": file.notes(),
     }
 
 
@@ -90,15 +90,14 @@ def table(
         show accuracies to three decimals, the average radius truncated to four, and footnotes:
         for scopes, and where norm, alpha, n or bound are not the same in all files.
     classes : bool
-        A row for every class too, and what differs between them.
+        A row for every class too, the largest minus the smallest value over the classes ("class
+        spread"), and their standard deviation ("class std").
 
     Returns
     -------
     str
-        For every file the row "all": accuracy of the smoothed classifier, abstentions, average
-        certified radius and certified accuracies. With ``classes`` also a row a class, "class
-        spread" (largest minus smallest value over the classes) and "class std" (population
-        standard deviation over them).
+        For every file accuracy of the smoothed classifier, abstentions, average certified radius
+        and certified accuracies.
 
     Raises
     ------
@@ -107,7 +106,7 @@ def table(
 
     Examples
     --------
-    >>> from rsbounds.report import Results, Row
+    >>> from rsbounds.results import Results, Row, table
     >>> run = Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),
     ...                       Row(1, 2, -1, 0.0, False, "fixed noise")))
     >>> print(table([run], [0, 0.5]))
@@ -117,25 +116,25 @@ def table(
     style = _checks.choice("style", style, STYLES)
     at = default_radii(files) if radii is None else list(radii)
     _checks.real("radii", at, 0.0, nan=False)
-    at_names = [f"r={_shown(float(r))}" for r in at]
-    header = ["file", "rows of", "count", "accuracy", "abstain", "ACR", *at_names]
-    blocks = [_groups(f, at) for f in files]
-    labels = sorted({k for f in files for k in f.by_class()}) if classes else []
-    groups = ["all"]
-    if classes:
-        groups += [*(f"class {k}" for k in labels), "class spread", "class std"]
-    lines = [(i, g, *blocks[i][g]) for g in groups for i in range(len(files)) if g in blocks[i]]
+    header = ["file", "rows of", "count", "accuracy", "abstain", "ACR"]
+    header += [f"r={_shown(float(r))}" for r in at]
+    lines = [  # all files of a group of rows, then those of the next
+        (place, i, group, count, values)
+        for i, file in enumerate(files)
+        for place, group, count, values in _groups(file, at, classes)
+    ]
+    lines.sort(key=lambda line: line[:2])
     if style == "csv":
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([*header[:3], "scope", *NAMES, *header[3:]])
-        said = [("; ".join(f.scopes()), *terms(f).values()) for f in files]
-        for i, group, count, values in lines:
-            writer.writerow([files[i].name, group, count, *said[i], *values.tolist()])
+        for _, i, group, count, values in lines:
+            stated = "; ".join(files[i].scopes()), *terms(files[i]).values()
+            writer.writerow([files[i].name, group, count, *stated, *values.tolist()])
         return out.getvalue().rstrip("\n")
     names, footnotes = marked(files)
     cells = [header]
-    for i, group, count, values in lines:
+    for _, i, group, count, values in lines:
         shares = ["-" if math.isnan(v) else f"{v:.3f}" for v in values]
         shares[2] = truncated(float(values[2]), 4)
         cells.append([names[i], group, str(count), *shares])
@@ -143,23 +142,25 @@ def table(
     return "\n\n".join([body, *(["\n".join(footnotes)] if footnotes else [])])
 
 
-def _groups(file: Results, radii: Sequence[float]) -> dict[str, tuple[int, Array]]:
-    """Row count and [accuracy, abstain, ACR, certified...] of each group of rows."""
+def _groups(
+    file: Results, radii: Sequence[float], classes: bool
+) -> Iterator[tuple[tuple[int, int], str, int, Array]]:
+    """Place in the table, name, row count and [accuracy, abstain, ACR, certified...] of rows."""
 
     def values(part: Results) -> Array:
         shares = [part.clean_accuracy(), part.abstention(), part.average_radius()]
         return np.concatenate([shares, part.certified_accuracy(radii)])
 
-    groups = {"all": (len(file.rows), values(file))}
-    parts = {k: (len(part.rows), values(part)) for k, part in file.by_class().items()}
-    groups |= {f"class {k}": part for k, part in parts.items()}
+    yield (0, 0), "all", len(file.rows), values(file)
+    parts = file.by_class() if classes else {}
+    each = [values(part) for part in parts.values()]
+    for (label, part), own in zip(parts.items(), each, strict=True):
+        yield (1, label), f"class {label}", len(part.rows), own
     if parts:
-        each = np.stack([v for _, v in parts.values()])
         # an infinite average radius has no spread, and one of 1e300 an infinite variance
         with np.errstate(invalid="ignore", over="ignore"):
-            groups["class spread"] = (len(parts), np.ptp(each, axis=0))
-            groups["class std"] = (len(parts), np.std(each, axis=0))
-    return groups
+            yield (2, 0), "class spread", len(parts), np.ptp(each, axis=0)
+            yield (3, 0), "class std", len(parts), np.std(each, axis=0)
 
 
 def _shown(radius: float) -> str:

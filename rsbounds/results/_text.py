@@ -21,23 +21,21 @@ def whole_number(text: str) -> int:
 def number(text: str) -> float:
     """``float`` of digits, or of inf."""
     value = float(text)
-    if not (re.fullmatch(r"[-+.0-9eE]+", text) and math.isfinite(value)) and text not in _INFINITE:
+    digits = re.fullmatch(r"[-+.0-9eE]+", text) and math.isfinite(value)
+    if not digits and text not in ("inf", "-inf"):
         raise ValueError("a number, or inf")
     return value
 
 
-_INFINITE = ("inf", "-inf")
-
-
 def dense_counts(text: str) -> tuple[int, ...]:
     """Class counts from ``class:count,class:count`` in the order of the classes, or ``-``."""
-    found: list[int] = []
+    dense: list[int] = []
     for part in text.split(",") if text != "-" else ():
         pair = re.fullmatch(r"([0-9]{1,7}):([0-9]{1,18})", part)
-        if not pair or int(pair[1]) < len(found) or not int(pair[2]):
+        if not pair or int(pair[1]) < len(dense) or not int(pair[2]):
             raise ValueError("class:count,class:count in the order of the classes")
-        found += [0] * (int(pair[1]) - len(found)) + [int(pair[2])]
-    return tuple(found)
+        dense += [0] * (int(pair[1]) - len(dense)) + [int(pair[2])]
+    return tuple(dense)
 
 
 def sparse_counts(dense: Sequence[int]) -> str:
@@ -47,11 +45,11 @@ def sparse_counts(dense: Sequence[int]) -> str:
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """An OSError of writing ``path``, such as a full disk's, says which file it was."""
+    """Name the file in an OSError of writing it, such as a full disk's."""
     try:
         yield
     except OSError as error:
-        if error.strerror is None:  # says so already
+        if error.strerror is None:  # the message names the file already
             raise
         raise OSError(f"can't write {os.fspath(path)}: {error.strerror}") from error
 
@@ -74,7 +72,7 @@ def truncated(value: float, digits: int | None = None) -> str:
     """A decimal that is at most ``value`` (>= 0): "-" for NaN, "inf" for infinity.
 
     The shortest that reads back as ``value``, or with ``digits`` decimals; numbers too small or
-    too large for these keep two significant digits and an exponent.
+    too large for these keep two decimals and an exponent.
     """
     if math.isnan(value):
         return "-"
@@ -86,6 +84,7 @@ def truncated(value: float, digits: int | None = None) -> str:
             return f"{Context(prec=3, rounding=ROUND_DOWN).create_decimal(exact):.2e}"
         return str(exact.quantize(Decimal(10) ** -digits, ROUND_DOWN))
     text, precision = repr(float(value)), 17
+    # repr reads back exactly, but may lie above: then the next shortest that does not
     while not (Decimal(text) <= exact and float(text) == value):
         text = str(Context(prec=precision, rounding=ROUND_DOWN).create_decimal(exact))
         precision += 1

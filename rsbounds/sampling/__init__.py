@@ -2,39 +2,33 @@
 
 Every sample is a function of (seed, index of the input, phase, number of the sample) alone.
 Noise is drawn in blocks of a size fixed by the input's size and the number of samples
-(:func:`block_size`), and the model always runs on exactly one block: the counts then depend
-neither on how many samples are held at once, nor on the order of the inputs, sharding or
-resumption. That the forward pass has a shape of its own matters, because the floating-point
-sums of a network depend on the shape of its batch, and a sum that differs in its last bit now
-and then tips a near-tie between two classes.
+(:func:`block_size`), and the model always runs on exactly one block, so the counts do not depend
+on how many samples are held at once, the order of the inputs, sharding or resumption. (The
+floating-point sums of a network depend on the shape of its batch, and a different last bit
+sometimes tips a near-tie between two classes.)
 
-The level of the noise is exact: where float32 doesn't have sigma, x + sigma Z is formed in
-float64 and rounded to float32 once, which is the classifier's own doing. What remains of an
-idealisation is the law of Z, which is drawn in float32: see :mod:`rsbounds.sampling.grid_noise`
-for noise that needs none.
+The level of the noise is exact: where sigma is not a float32 number, x + sigma Z is formed in
+float64 and rounded to float32 once. The law of Z, drawn in float32, remains an idealisation; noise
+without one is in :mod:`rsbounds.sampling.grid_noise`.
 """
 
 from rsbounds.sampling.adapters import as_sampler
 from rsbounds.sampling.arrays import ArraySampler, votes
-from rsbounds.sampling.blocks import block_size, is_single, largest_block, noise_level, noisy
-from rsbounds.sampling.port import Draw, Sampler, Sharing, drawn, require_law
+from rsbounds.sampling.blocks import block_size, is_single, noise_level, noisy
+from rsbounds.sampling.port import Sampler, require_law
 from rsbounds.sampling.soft import SoftSampler
 from rsbounds.sampling.streams import Phase, Stream, block_seeds, stream
 
 __all__ = [
     "ArraySampler",
-    "Draw",
     "Phase",
     "Sampler",
-    "Sharing",
     "SoftSampler",
     "Stream",
     "as_sampler",
     "block_seeds",
     "block_size",
-    "drawn",
     "is_single",
-    "largest_block",
     "noise_level",
     "noisy",
     "require_law",

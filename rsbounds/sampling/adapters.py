@@ -18,17 +18,8 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     model : Sampler, torch.nn.Module or callable
         A callable of one argument takes a float32 batch and returns scores.
     options
-        Of :class:`rsbounds.torch.TorchSampler`; ``batch`` and, for a callable that is no sampler
-        yet, ``sound_noise`` have a meaning for the others.
-
-    Returns
-    -------
-    Sampler
-
-    Raises
-    ------
-    ValueError
-        For what isn't callable, and for options that need a torch module.
+        Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch`` and takes
+        ``sound_noise`` unless it is a sampler already; it refuses the others.
 
     Examples
     --------
@@ -45,7 +36,7 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        from rsbounds.torch import TorchSampler  # the one import that goes up: see ROOMS
+        from rsbounds.sampling.torch_modules import TorchSampler
 
         return TorchSampler(model, **options)
     if not callable(model):
@@ -53,12 +44,13 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
             f"the model must be a torch module, a callable or a sampler; got {type(model).__name__}"
         )
     try:
-        ready = len(signature(model).parameters) >= 4
-    except (TypeError, ValueError):  # a builtin says nothing of its arguments
+        signature(model).bind(None, 1.0, 1, None)  # x, sigma, n, generator: a sampler
+        ready = True
+    except (TypeError, ValueError):  # ValueError: a builtin says nothing of its arguments
         ready = False
-    known = ("batch",) if ready else ("batch", "sound_noise")
+    accepted = ("batch",) if ready else ("batch", "sound_noise")
     for name, value in options.items():
-        if name not in known and value not in (None, False, "cpu"):
+        if name not in accepted and value not in (None, False, "cpu"):
             flag = f"--{name.replace('_', '-')}"
             if name == "sound_noise":
                 raise ValueError(f"{flag} needs a model that is no sampler yet; it draws itself")

@@ -53,15 +53,15 @@ class ArraySampler(Scored):
     ) -> NDArray[np.int64]:
         """Counts of the classes; see :class:`Sampler`."""
         x = single(x)
-        whole = grid_noise.on_grid(x) if self.sound_noise else None
+        steps = grid_noise.on_grid(x) if self.sound_noise else None
         size = block_size(n, x.size)
         counts: Any = 0
         void = None
         for start in range(0, n, size):
-            if whole is None:
+            if steps is None:
                 batch = noisy(x, sigma, size, generator)
             else:
-                batch, void = grid_noise.noisy(whole, sigma, size, generator)
+                batch, void = grid_noise.noisy(steps, sigma, size, generator)
             counts = counts + votes(self.scores(batch), size, n - start, void)
         return np.asarray(counts, dtype=np.int64)
 

@@ -53,12 +53,7 @@ def block_size(n: int, dim: int, cells: int = 2**18) -> int:
     >>> block_size(100, 784), block_size(100_000, 784), block_size(100_000, 150_528)
     (100, 334, 16)
     """
-    blocks = -(-n // largest_block(dim, cells))
-    return -(-n // blocks)
-
-
-def largest_block(dim: int, cells: int = 2**18) -> int:
-    """Samples in one block at most."""
     if dim < 1:
         raise ValueError("x must have at least one number; got an empty input")
-    return min(max(cells // dim, 16), 4096)
+    blocks = -(-n // min(max(cells // dim, 16), 4096))
+    return -(-n // blocks)

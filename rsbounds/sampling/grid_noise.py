@@ -37,14 +37,14 @@ def on_grid(x: Any) -> NDArray[np.int32]:
     7.6e-6 or 1.9e-5 of the grid (in units of it).
     """
     scaled = LEVELS * np.asarray(x, dtype=np.float64)
-    whole = np.rint(scaled)
-    off = ~(np.abs(scaled - whole) <= 2e-5)
+    steps = np.rint(scaled)
+    off = ~(np.abs(scaled - steps) <= 2e-5)
     if off.any():
         raise ValueError(
             f"sound noise needs inputs on the grid of 1/{LEVELS}; {int(off.sum())} of "
             f"{off.size} numbers are off it, the first {np.asarray(x)[off].flat[0]}"
         )
-    return whole.astype(np.int32)
+    return steps.astype(np.int32)
 
 
 def points(x: Any) -> NDArray[np.float64]:
@@ -53,15 +53,15 @@ def points(x: Any) -> NDArray[np.float64]:
     What follows from them is a function of the point of the grid, in whatever type it came;
     each number is within 2^-53 of the point's.
     """
-    whole = on_grid(x)
-    outside = (whole < 0) | (whole > LEVELS)
+    steps = on_grid(x)
+    outside = (steps < 0) | (steps > LEVELS)
     if outside.any():
         raise ValueError(
             "sound noise whose level follows the input needs inputs in [0, 1], where the error of "
-            f"that level is bounded; {int(outside.sum())} of {whole.size} numbers lie outside, "
+            f"that level is bounded; {int(outside.sum())} of {steps.size} numbers lie outside, "
             f"the first {np.asarray(x)[outside].flat[0]}"
         )
-    return whole / LEVELS
+    return steps / LEVELS
 
 
 @lru_cache(maxsize=16)
@@ -117,17 +117,17 @@ def scores() -> Scores:
 
 
 def noisy(
-    whole: NDArray[np.int32], sigma: float, size: int, generator: np.random.Generator
+    steps: NDArray[np.int32], sigma: float, size: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """``size`` copies of an input with noise, over 255, and which hold an ambiguous draw."""
     thresholds, cells, zero = tables(sigma)
-    u = generator.integers(0, 2**BITS, size=size * whole.size, dtype=np.int64)
+    u = generator.integers(0, 2**BITS, size=size * steps.size, dtype=np.int64)
     count = cells[u >> (BITS - CELL_BITS)]
     (rest,) = np.nonzero(count < 0)
     count[rest] = np.searchsorted(thresholds, u[rest], side="right")
     void = np.zeros(size, dtype=np.bool_)
-    void[rest[thresholds[np.maximum(count[rest] - 1, 0)] == u[rest]] // whole.size] = True
-    batch = count.reshape(size, *whole.shape) + (whole - np.int32(zero))
+    void[rest[thresholds[np.maximum(count[rest] - 1, 0)] == u[rest]] // steps.size] = True
+    batch = count.reshape(size, *steps.shape) + (steps - np.int32(zero))
     return batch.astype(np.float32) / np.float32(LEVELS), void
 
 

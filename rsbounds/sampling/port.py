@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,28 +20,6 @@ class Sampler(Protocol):
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any: ...
 
 
-class Draw(NamedTuple):
-    """The arguments of one call of a sampler."""
-
-    x: Any
-    sigma: float
-    n: int
-    generator: np.random.Generator
-
-
-@runtime_checkable
-class Sharing(Sampler, Protocol):
-    """A sampler that can classify the samples of several inputs in one forward pass."""
-
-    def room(self, x: Any, samples: int) -> int:
-        """How many inputs like ``x``, each of so many samples in all, share a forward pass."""
-        ...
-
-    def together(self, draws: Sequence[Draw]) -> Sequence[Any]:
-        """For each draw the counts that a call with it alone returns."""
-        ...
-
-
 def require_law(sampler: Sampler, law: str) -> None:
     """ValueError unless the sampler draws noise of that law; "" is sigma N(0, I)."""
     if getattr(sampler, "law", "") != law:
@@ -50,10 +27,3 @@ def require_law(sampler: Sampler, law: str) -> None:
             "the sampler must draw the noise that the radius is for: noise with a mean or a level "
             "of its own on every axis gives both, as noise.sampler(model) and noise.scheme()"
         )
-
-
-def drawn(sampler: Sampler, draws: Sequence[Draw], *, together: bool) -> Sequence[Any]:
-    """The counts of each draw, in one forward pass if the sampler shares it."""
-    if together and isinstance(sampler, Sharing):
-        return sampler.together(draws)
-    return [sampler(*draw) for draw in draws]

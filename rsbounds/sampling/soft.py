@@ -47,13 +47,13 @@ class SoftSampler(Scored):
         """A histogram of n scores for each class."""
         x = single(x)
         size = block_size(n, x.size)
-        found: list[ScoreHistogram] = []
+        histograms: list[ScoreHistogram] = []
         for start in range(0, n, size):
             scores = self.scores(noisy(x, sigma, size, generator))[: n - start].astype(np.float64)
             void = np.isnan(scores).any(axis=1, keepdims=True)
             scores = np.where(void, 0.0, scores)
             scores = scores * (_SUM / np.maximum(scores.sum(axis=1, keepdims=True), 1.0))
-            found = found or [ScoreHistogram() for _ in range(scores.shape[1])]
-            for histogram, column in zip(found, scores.T, strict=True):
+            histograms = histograms or [ScoreHistogram() for _ in range(scores.shape[1])]
+            for histogram, column in zip(histograms, scores.T, strict=True):
                 histogram.add(column)
-        return found
+        return histograms

@@ -1,27 +1,62 @@
-"""Noise levels of which only the range is known.
-
-References
-----------
-Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
-"""
+"""Noise levels of which only the range is known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.schemes._scheme import (
+    DIM_OPTION,
     DIMENSION,
+    LEVEL_OPTION,
     POSITIVE,
+    Domains,
+    EnvelopeScheme,
     Given,
-    Method,
     Option,
+    Options,
     Scheme,
-    check_size,
 )
+
+if TYPE_CHECKING:
+    from rsbounds.envelope import Envelope
+
+_ENDS = (
+    Option("--sigma-min", "lower bound of sigma(x)"),
+    Option("--sigma-max", "upper bound of sigma(x)"),
+)
+
+
+class Range(EnvelopeScheme):
+    """A noise level between two bounds; see :func:`sigma_range`."""
+
+    name = "range"
+    sound = True  # whatever number sigma(x) comes out as is compared with the bounds
+    domains: ClassVar[Domains] = {"sigma_min": POSITIVE, "sigma_max": POSITIVE, "dim": DIMENSION}
+    help = "sigma(x) between two bounds"
+    options = (
+        Option(
+            "--sigma-function",
+            "CALLABLE() maps a batch to sigma(x)",
+            type=str,
+            metavar="MODULE:CALLABLE",
+        ),
+        *_ENDS,
+    )
+    inputs = (LEVEL_OPTION, *_ENDS, DIM_OPTION)
+
+    @classmethod
+    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
+        from rsbounds.envelope import SigmaRange
+
+        return SigmaRange(parameters["sigma_min"], parameters["sigma_max"])
+
+    @classmethod
+    def from_options(cls, options: Options, given: Given) -> Scheme:
+        function, description = given.function("--sigma-function", options["sigma_function"])
+        scheme = sigma_range(function, options["sigma_min"], options["sigma_max"], given.dim)
+        scheme.parameters["sigma_function"] = description
+        return scheme
 
 
 def sigma_range(
@@ -49,10 +84,6 @@ def sigma_range(
         That you have a proof of the range for the function that is run, as where it is cut to it:
         results then state the scope "sigma(x) with a proven envelope".
 
-    Returns
-    -------
-    Scheme
-
     Raises
     ------
     ValueError
@@ -61,7 +92,8 @@ def sigma_range(
 
     References
     ----------
-    Sukenik, Kuvshinov, Günnemann, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
+    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing,
+    2022, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
 
     Examples
     --------
@@ -74,72 +106,4 @@ def sigma_range(
     if not low <= high:
         raise ValueError(f"sigma_min must be at most sigma_max = {high}; got {low}")
     parameters = {"sigma_min": low, "sigma_max": high, "dim": dim}
-    return METHOD.scheme(partial(_level, sigma, low, high, dim), parameters, proven=proven)
-
-
-def _level(sigma: Callable[[Any], float], low: float, high: float, dim: float, x: Any) -> float:
-    check_size(x, dim)
-    value = POSITIVE.one("sigma(x)", sigma(x))
-    if not low <= value <= high:
-        raise ValueError(f"sigma(x) must be in [{low}, {high}]; got {value}")
-    return value
-
-
-def _radius(
-    score: float,
-    sigma: float,
-    score_b: float | None = None,
-    *,
-    sigma_min: float,
-    sigma_max: float,
-    dim: float,
-) -> float:
-    from rsbounds import envelope
-
-    bounds = envelope.SigmaRange(sigma_min, sigma_max)
-    return float(envelope.radius(score, sigma, bounds, dim, score_b, scores=True))
-
-
-def _build(options: Mapping[str, Any], given: Given) -> Scheme:
-    function, description = given.function("--sigma-function", options["sigma_function"])
-    scheme = sigma_range(function, options["sigma_min"], options["sigma_max"], given.dim)
-    parameters = {**scheme.parameters, "sigma_function": description}
-    return replace(scheme, parameters=parameters)
-
-
-def _evaluate(options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool) -> Any:
-    from rsbounds import envelope
-
-    bounds = envelope.SigmaRange(options["sigma_min"], options["sigma_max"])
-    return envelope.radius(p_a, options["sigma"], bounds, options["dim"], p_b, scores=scores)
-
-
-_ENDS = (
-    Option("--sigma-min", "lower bound of sigma(x)"),
-    Option("--sigma-max", "upper bound of sigma(x)"),
-)
-
-METHOD = Method(
-    name="range",
-    scope=PROVEN_ENVELOPE,
-    radius=_radius,
-    parameters={"sigma_min": POSITIVE, "sigma_max": POSITIVE, "dim": DIMENSION},
-    help="sigma(x) between two bounds",
-    options=(
-        Option(
-            "--sigma-function",
-            "CALLABLE() maps a batch to sigma(x)",
-            type=str,
-            metavar="MODULE:CALLABLE",
-        ),
-        *_ENDS,
-    ),
-    build=_build,
-    inputs=(
-        Option("--sigma", "noise level at the input"),
-        *_ENDS,
-        Option("--dim", "dimension of the input"),
-    ),
-    evaluate=_evaluate,
-    sound=True,  # whatever number sigma(x) comes out as is compared with the bounds
-)
+    return Range(parameters, level=sigma, proven=proven)

@@ -1,100 +1,32 @@
-"""What a scheme and a method are, and what all of them share."""
+"""What a scheme is, and what all of them share."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from inspect import Parameter, signature
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 
-from rsbounds._numerics.checks import real
+from rsbounds._numerics.checks import on_host, real
 from rsbounds._numerics.rounding import EPS, SMALLEST
-from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
+from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
+from rsbounds.sampling import Sampler, as_sampler, grid_noise
 
+if TYPE_CHECKING:
+    from rsbounds.envelope import Envelope
 
-@dataclass(frozen=True)
-class Scheme:
-    """A smoothing scheme.
-
-    Parameters
-    ----------
-    method : str
-        Its name in result files.
-    scope : str
-        For which classifier its certificates hold.
-    sigma : callable
-        ``sigma(x)``: the noise level (> 0) at one input ``x``.
-    radius : callable
-        ``radius(score, sigma, score_b=None)``: the certified radius for a lower bound of the top
-        class's probability, given as a normal score, the noise level at the input, and an upper
-        bound of every other class's probability as a score (None: that of 1 - p_a). One of two
-        arguments serves too, and takes no notice of the runner-up.
-    parameters : mapping
-        What a result file must say for the radii to be computed again.
-    norm : float
-        The p of the l_p norm that measures the radius.
-    sampler : callable, optional
-        ``sampler(model, **options)``: counts a model's classes under the scheme's noise where
-        that isn't x + sigma(x) N(0, I); ``options`` are those of
-        :class:`rsbounds.torch.TorchSampler`.
-    law : str
-        That noise by a name of its own, which its samplers bear too: with others nothing is
-        certified.
-    sound : bool
-        Whether the radius allows for the rounding of ``sigma(x)``, as sound noise asks for: the
-        certificate is then one of the program, for inputs on the grid.
-
-    Examples
-    --------
-    >>> from rsbounds import schemes
-    >>> scheme = schemes.gaussian(0.5)
-    >>> scheme.sigma(None), scheme.scope
-    (0.5, 'fixed noise')
-    """
-
-    method: str
-    scope: str
-    sigma: Callable[[Any], float]
-    radius: Callable[..., float]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    norm: float = 2.0
-    sampler: Callable[..., Any] | None = None
-    law: str = ""
-    sound: bool = False
-
-    def __post_init__(self) -> None:
-        if not _takes_three(self.radius):
-            object.__setattr__(self, "radius", partial(_alone, self.radius))
-        object.__setattr__(self, "norm", float(self.norm))  # rows spell it one way
-
-
-def _takes_three(radius: Callable[..., float]) -> bool:
-    try:
-        signature(radius).bind(0.0, 0.0, 0.0)
-    except TypeError:
-        return False
-    except ValueError:  # a builtin says nothing of its arguments
-        return True
-    return True
-
-
-def _alone(
-    radius: Callable[..., float], score: float, sigma: float, score_b: float | None = None
-) -> float:
-    """What a radius that knows p_a alone certifies: p_b is at most 1 - p_a."""
-    return radius(score, sigma) if score > 0 else 0.0
+Options: TypeAlias = Mapping[str, Any]
 
 
 class Domain(NamedTuple):
-    """Where a parameter lies: low to high, and which ends belong to it."""
+    """Where a parameter lies, and which ends belong to it; whether it must be given."""
 
     low: float
     high: float
     closed: str = "both"
+    required: bool = True
 
     def one(self, name: str, value: Any) -> float:
         """``value`` as one number of the domain, or ValueError."""
@@ -106,9 +38,11 @@ class Domain(NamedTuple):
 
 POSITIVE = Domain(0.0, math.inf, "neither")
 NOT_NEGATIVE = Domain(0.0, math.inf, "left")
+SLACK = Domain(0.0, math.inf, "left", required=False)
 DIMENSION = Domain(1.0, 1e8)
-NORM = Domain(1.0, math.inf)
+NORM = Domain(1.0, math.inf, required=False)
 RADIUS = Domain(0.0, math.inf)
+Domains: TypeAlias = Mapping[str, Domain]
 
 
 @dataclass(frozen=True)
@@ -125,143 +59,210 @@ class Option:
 
     @property
     def name(self) -> str:
-        """The option as an attribute."""
         return self.flag.lstrip("-").replace("-", "_")
 
 
 NORM_OPTION = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
+DIM_OPTION = Option("--dim", "dimension of the input")
+LEVEL_OPTION = Option("--sigma", "noise level at the input")
 
 
 class Given(Protocol):
-    """What the command line can get for a scheme: the size of an input, files, functions.
+    """What the command line knows of the inputs, and what it loads for a scheme.
 
-    ``sound`` asks for a scheme that is sound.
+    Each thing that is loaded comes with its description for the manifest.
     """
 
     dim: int
-    sound: bool
+    sound: bool  # whether a sound scheme is asked for
 
     def inputs(self, path: Any) -> tuple[Any, str]:
         """The array ``x`` of an npz file, flattened to (count, dim), and the file's hash."""
         ...
 
     def function(self, option: str, spec: str) -> tuple[Any, Any]:
-        """What ``MODULE:CALLABLE`` builds, and its description for the manifest.
-
-        A function of one input; a ``SigmaNetwork`` as an object whose ``scheme(dim, sound=...)``
-        proves it. Nothing else has a ``scheme``.
-        """
+        """A function of one input; for a ``SigmaNetwork`` an object with its ``scheme`` method."""
         ...
 
     def noise(self, option: str, spec: str) -> tuple[Any, Any]:
-        """Noise of a shape that ``MODULE:CALLABLE`` builds, and its description.
-
-        An object whose ``scheme(norm, sound=...)`` rests on the proof of its own kind.
-        """
+        """Noise of a shape, whose ``scheme(norm, sound=...)`` rests on the proof of its kind."""
         ...
 
 
-@dataclass(frozen=True)
-class Method:
-    """A kind of scheme, by its name in result files and on the command line.
+class Scheme:
+    """A smoothing scheme: the noise level at an input, and the radius that scores earn there.
+
+    A scheme of your own is a subclass with a ``name``, a ``radius`` and a ``sigma``.
 
     Parameters
     ----------
-    name, scope : str
-        Its name, and for which classifier its certificates hold; where they rest on bounds of
-        sigma(x), if these are proven.
-    radius : callable
-        ``radius(score, sigma, score_b, **parameters)``: the radius as a function of the logged
-        evidence and of ``parameters`` alone, so that it can be computed again from a file.
     parameters : mapping
-        Names and domains of these parameters; those with a default in ``radius`` may be missing.
-        ``sigma`` among them is that of every row.
-    help : str
-        A line for the command line.
-    options : tuple of Option
-        What ``rsbounds certify --method`` needs to construct it; empty: not from there.
-    build : callable, optional
-        ``build(options, given)`` constructs it, ``options`` by name.
-    inputs : tuple of Option
-        What ``rsbounds radius`` needs besides the evidence; empty: not from there.
-    evaluate : callable, optional
-        ``evaluate(options, p_a, p_b, scores)``: that radius.
+        What a result file must say for the radii to be computed again.
+    level : callable, optional
+        The noise level as a function of the input, for schemes that have no ``sigma`` of their
+        own. Where the parameters hold a ``slack``, it is called with the input's point of the grid
+        of 1/255.
+    proven : bool
+        Whether you have proven the bounds of sigma(x) among the parameters for the function that
+        is run. Otherwise a scope that says they are proven becomes "asserted".
+
+    Attributes
+    ----------
+    name, scope : str
+        The method, and for which classifier its certificates hold, as result files spell them: the
+        scope is a key of ``rsbounds.certificate.SCOPES``.
+    norm : float
+        The p of the l_p norm that measures the radius.
+    law : str
+        A name for the noise where it is not x + sigma(x) N(0, I). Samplers of that noise have the
+        same; with others nothing is certified.
     sound : bool
-        Whether nothing of its certificates rests on how ``sigma(x)`` is rounded; otherwise a
-        scheme is sound whose parameters hold a ``slack``.
+        Whether the radius allows for the rounding of ``sigma(x)``, as sound noise requires.
+    domains : mapping
+        The parameters that the radius is computed from, and where they lie.
+    help, options, inputs
+        For the command line: a line of help; what ``rsbounds certify --method`` asks for; what
+        ``rsbounds radius`` asks for besides the scores (nothing: the method isn't offered there).
+
+    Examples
+    --------
+    >>> from rsbounds.schemes import Scheme
+    >>> class Half(Scheme):
+    ...     name = "half of Cohen's radius"
+    ...     def sigma(self, x):
+    ...         return self.parameters["sigma"]
+    ...     def radius(self, z_a, sigma, z_b=None):
+    ...         return max(sigma * z_a / 2, 0.0)
+    >>> Half({"sigma": 0.5}).radius(2.0, 0.5)
+    0.5
     """
 
-    name: str
-    scope: str
-    radius: Callable[..., float]
-    parameters: Mapping[str, Domain]
-    help: str = ""
-    options: tuple[Option, ...] = ()
-    build: Callable[[Mapping[str, Any], Given], Scheme] | None = None
-    inputs: tuple[Option, ...] = ()
-    evaluate: Callable[..., Any] | None = None
+    name: str = ""
+    scope: str = ANOTHERS
+    norm: float = 2.0
+    law: str = ""
     sound: bool = False
+    domains: ClassVar[Domains] = {}
+    help: ClassVar[str] = ""
+    options: ClassVar[tuple[Option, ...]] = ()
+    inputs: ClassVar[tuple[Option, ...]] = ()
 
-    @property
-    def required(self) -> set[str]:
-        """Parameters that a manifest can't do without."""
-        known = signature(self.radius).parameters
-        return {k for k in self.parameters if k not in known or known[k].default is Parameter.empty}
-
-    def scheme(
+    def __init__(
         self,
-        sigma: Callable[[Any], float],
         parameters: Mapping[str, Any],
-        norm: float = 2.0,
         *,
+        level: Callable[[Any], Any] | None = None,
         proven: bool = False,
-    ) -> Scheme:
-        """The scheme of this method with these parameters.
-
-        ``proven``: whoever calls has proven the bounds of sigma(x) that are among them.
-        """
+    ) -> None:
         if not isinstance(proven, bool):
             raise ValueError(f"proven must be True or False; got {proven!r}")
-        scope = ASSERTED_ENVELOPE if self.scope in PROVEN and not proven else self.scope
-        sound = self.sound or "slack" in parameters
-        return Scheme(self.name, scope, sigma, self.of(parameters), parameters, norm, sound=sound)
+        if level is not None and not callable(level):
+            raise ValueError(f"sigma must be a function of one input; got {level!r}")
+        self.parameters = dict(parameters)
+        self.norm = float(self.parameters.get("norm", 2.0) if "norm" in self.domains else self.norm)
+        self.sound = self.sound or "slack" in self.parameters
+        if self.scope in PROVEN and not proven:
+            self.scope = ASSERTED_ENVELOPE
+        self._level = level
 
-    def of(self, parameters: Mapping[str, Any]) -> Callable[..., float]:
-        """``radius(score, sigma, score_b)`` with the parameters of a scheme or of a manifest."""
-        known = {k: parameters[k] for k in self.parameters if k in parameters and k != "sigma"}
-        return partial(self.radius, **known)
+    def sigma(self, x: Any) -> float:
+        """The noise level (> 0) at one input; ValueError where it contradicts the parameters."""
+        check_size(x, self.parameters.get("dim", math.inf))
+        # Sound noise lives on the grid of 1/255: there the error of a computed level is bounded.
+        point = grid_noise.points(on_host("x", x)) if "slack" in self.parameters else x
+        level = POSITIVE.one("sigma(x)", self._level_at(point))
+        low = self.parameters.get("sigma_min", 0.0)
+        high = self.parameters.get("sigma_max", math.inf)
+        if not low <= level <= high:
+            raise ValueError(f"sigma(x) must be in [{low}, {high}]; got {level}")
+        return level
+
+    def _level_at(self, x: Any) -> Any:
+        if self._level is None:
+            raise ValueError(
+                f"a scheme of method {self.name} from parameters alone gives no sigma(x)"
+            )
+        return self._level(x)
+
+    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
+        """The certified radius at a noise level: a number >= 0, or inf.
+
+        ``z_a`` is the normal score of a lower bound of the top class's probability, ``z_b`` that
+        of an upper bound of every other class's; by default -z_a.
+        """
+        parameters = {**self.parameters, "sigma": sigma}
+        return float(self.evaluate(parameters, z_a, z_b, scores=True))
+
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        """The sampler of a model under the scheme's noise; options as for ``as_sampler``."""
+        return as_sampler(model, **options)
+
+    @classmethod
+    def check(cls, parameters: Mapping[str, Any]) -> None:
+        """ValueError unless ``parameters`` hold every number that the radius is computed from."""
+        for name, domain in cls.domains.items():
+            if name in parameters:
+                value = parameters[name]
+                domain.one(f"parameters.{name}", value)
+                if np.ndim(value):
+                    raise ValueError(f"parameters.{name} must be one number; got {value!r}")
+            elif domain.required:
+                raise ValueError(f"parameters.{name} is missing")
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any], **options: Any) -> Self:
+        """The scheme of parameters that are checked first, such as those of a manifest.
+
+        ``options`` are the other arguments of the class: ``level`` and ``proven``.
+        """
+        cls.check(parameters)
+        return cls(parameters, **options)
+
+    @classmethod
+    def from_options(cls, options: Options, given: Given) -> Scheme:
+        """The scheme of the command line's options."""
+        raise ValueError(f"method {cls.name} has no options to be made of")
+
+    @classmethod
+    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
+        """The radius at the level ``sigma`` of the parameters, or of ``rsbounds radius``'s options.
+
+        ``scores``: whether the bounds of the probabilities are given as normal scores.
+        """
+        raise NotImplementedError(f"{cls.__name__} has no radius")
+
+
+class EnvelopeScheme(Scheme):
+    """A scheme whose radius follows from bounds of sigma(x), an envelope, by two points."""
+
+    scope = PROVEN_ENVELOPE
+
+    @classmethod
+    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
+        """The bounds that the parameters state."""
+        raise NotImplementedError(f"{cls.__name__} has no envelope")
+
+    @classmethod
+    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
+        from rsbounds.envelope import Widened, radius
+
+        bounds, slack = cls.envelope(options), options.get("slack", 0.0)
+        if slack:  # computed levels may leave the envelope, by a factor exp(slack) at most
+            bounds = Widened(bounds, slack)
+        return radius(p_a, options["sigma"], bounds, options["dim"], p_b, scores=scores)
 
 
 def check_size(x: Any, dim: float) -> None:
     """ValueError where ``x`` has more coordinates than the dimension that is certified."""
-    size = math.prod(np.shape(x))
-    if not size <= dim:
+    if dim < math.inf and not (size := math.prod(np.shape(x))) <= dim:
         raise ValueError(f"dim must be at least the size of the input, {size}; got {dim}")
 
 
 def level_slack(rounding: float, floor: float) -> float:
     """What the logarithms of two computed levels may differ by beyond a Lipschitz envelope.
 
-    Parameters
-    ----------
-    rounding : float
-        A proven bound of the error of each level, in [0, floor/4].
-    floor : float
-        What every computed level is at least, > 0.
-
-    Returns
-    -------
-    float
-        -log(1 - 2 rounding/floor), rounded up: at the floor just enough for both errors.
-
-    Raises
-    ------
-    ValueError
-        A rounding that is not in [0, floor/4].
-
-    References
-    ----------
-    The theory page on sound noise.
+    Where each level is at least ``floor`` > 0 and its error at most ``rounding``, in [0, floor/4],
+    that is -log(1 - 2 rounding/floor), rounded up: see the theory page on sound noise.
 
     Examples
     --------
@@ -271,13 +272,3 @@ def level_slack(rounding: float, floor: float) -> float:
     """
     real("rounding", rounding, 0, floor / 4, nan=False)
     return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST
-
-
-def widened_radius(
-    score: float, sigma: float, score_b: float | None, envelope: Any, dim: float, slack: float
-) -> float:
-    """The radius under an envelope that two computed levels leave by exp(slack) at most."""
-    from rsbounds.envelope import Widened, radius
-
-    bounds = Widened(envelope, slack) if slack else envelope
-    return float(radius(score, sigma, bounds, dim, score_b, scores=True))

@@ -1,39 +1,91 @@
-"""Noise levels whose logarithm is Lipschitz: the distance to the nearest anchors.
-
-References
-----------
-Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing, 2022.
-"""
+"""Noise levels whose logarithm is Lipschitz: the distance to the nearest anchors."""
 
 from __future__ import annotations
 
 import argparse
 import copy
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rsbounds._numerics.checks import on_host, real
-from rsbounds.certificate import PROVEN_ENVELOPE
-from rsbounds.sampling import grid_noise
 from rsbounds.schemes._scheme import (
+    DIM_OPTION,
     DIMENSION,
+    LEVEL_OPTION,
     NOT_NEGATIVE,
-    POSITIVE,
+    SLACK,
+    Domains,
+    EnvelopeScheme,
     Given,
-    Method,
     Option,
+    Options,
     Scheme,
-    check_size,
-    widened_radius,
 )
 
 if TYPE_CHECKING:
+    from rsbounds.envelope import Envelope
     from rsbounds.semielastic import KNNSigma
+
+
+def _shift(text: str) -> str | float:
+    try:
+        return text if text in ("mean", "min") else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, mean or min; got {text!r}") from None
+
+
+_RATE = Option("--rate", "rate of log sigma(x)")
+
+
+class SemiElastic(EnvelopeScheme):
+    """A noise level whose logarithm has a bounded rate; see :func:`semielastic`."""
+
+    name = "semi-elastic"
+    domains: ClassVar[Domains] = {"rate": NOT_NEGATIVE, "dim": DIMENSION, "slack": SLACK}
+    help = "log sigma(x) with a bounded rate"
+    options = (
+        Option("--sigma", "base level"),
+        Option(
+            "--anchors", "x: inputs whose distance sets sigma(x)", type=Path, metavar="FILE.npz"
+        ),
+        _RATE,
+        Option("--k", "number of nearest anchors (20)", type=int, default=20),
+        Option(
+            "--shift",
+            "mean distance at which sigma(x) is --sigma: a number, or mean (the default) or min "
+            "for that of the anchors themselves",
+            type=_shift,
+            default="mean",
+        ),
+    )
+    inputs = (LEVEL_OPTION, _RATE, DIM_OPTION)
+
+    knn: KNNSigma | None = None  # the level, where it is that of nearest anchors
+
+    def _level_at(self, x: Any) -> Any:
+        if self.knn is None:
+            return super()._level_at(x)
+        return self.knn.sigma(np.asarray(on_host("x", x)).reshape(1, -1))
+
+    @classmethod
+    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
+        from rsbounds import envelope
+
+        return envelope.SemiElastic(parameters["rate"])
+
+    @classmethod
+    def from_options(cls, options: Options, given: Given) -> Scheme:
+        from rsbounds.semielastic import KNNSigma
+
+        anchors, digest = given.inputs(options["anchors"])
+        sigma, rate, k = (options[name] for name in ("sigma", "rate", "k"))
+        knn = KNNSigma(anchors, sigma, rate, k, options["shift"])
+        scheme = semielastic(knn, given.dim, sound=given.sound)
+        scheme.parameters |= {"sigma": sigma, "k": k, "shift": knn.shift, "anchors": digest}
+        return scheme
 
 
 def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
@@ -52,15 +104,10 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
         and the radius is smaller by what the rounding of the level may do
         (:meth:`KNNSigma.slack`, the parameter ``slack``).
 
-    Returns
-    -------
-    Scheme
-
     Raises
     ------
     ValueError
-        When ``x`` has more than ``dim`` coordinates; with ``sound``, when it is off the grid or
-        outside [0, 1].
+        When ``x`` has more than ``dim`` coordinates; for sound noise, when it is off the grid.
 
     References
     ----------
@@ -77,88 +124,16 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     """
     from rsbounds.semielastic import KNNSigma
 
+    if not (hasattr(knn, "rate") and callable(getattr(knn, "sigma", None))):
+        raise ValueError(
+            "knn must be a rsbounds.semielastic.KNNSigma, or have a rate and a method sigma; "
+            f"got {type(knn).__name__}"
+        )
     knn = copy.copy(knn)  # a rate that is set later is not the one certified
     proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))
     parameters = {"rate": float(real("rate", knn.rate, 0, closed="left", nan=False)), "dim": dim}
     if sound:
         parameters["slack"] = knn.slack()
-    return METHOD.scheme(partial(_level, knn, dim, sound), parameters, proven=proven)
-
-
-def _level(knn: KNNSigma, dim: float, sound: bool, x: Any) -> float:
-    check_size(x, dim)
-    point = on_host("x", x)
-    point = grid_noise.points(point) if sound else np.asarray(point)
-    return POSITIVE.one("sigma(x)", knn.sigma(point.reshape(1, -1)))
-
-
-def _radius(
-    score: float,
-    sigma: float,
-    score_b: float | None = None,
-    *,
-    rate: float,
-    dim: float,
-    slack: float = 0.0,
-) -> float:
-    from rsbounds.envelope import SemiElastic
-
-    return widened_radius(score, sigma, score_b, SemiElastic(rate), dim, slack)
-
-
-def _build(options: Mapping[str, Any], given: Given) -> Scheme:
-    from rsbounds.semielastic import KNNSigma
-
-    anchors, digest = given.inputs(options["anchors"])
-    sigma, rate, k = (options[name] for name in ("sigma", "rate", "k"))
-    knn = KNNSigma(anchors, sigma, rate, k, options["shift"])
-    scheme = semielastic(knn, given.dim, sound=given.sound)
-    own = {"sigma": sigma, "k": k, "shift": knn.shift, "anchors": digest}
-    return replace(scheme, parameters={**scheme.parameters, **own})
-
-
-def _evaluate(options: Mapping[str, Any], p_a: float, p_b: float | None, scores: bool) -> Any:
-    from rsbounds import semielastic as theory
-
-    level, rate, dim = (options[name] for name in ("sigma", "rate", "dim"))
-    return theory.radius(p_a, level, rate, dim, p_b, scores=scores)
-
-
-def _shift(text: str) -> str | float:
-    try:
-        return text if text in ("mean", "min") else float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a number, mean or min; got {text!r}") from None
-
-
-_RATE = Option("--rate", "rate of log sigma(x)")
-
-METHOD = Method(
-    name="semi-elastic",
-    scope=PROVEN_ENVELOPE,
-    radius=_radius,
-    parameters={"rate": NOT_NEGATIVE, "dim": DIMENSION, "slack": NOT_NEGATIVE},
-    help="log sigma(x) with a bounded rate",
-    options=(
-        Option("--sigma", "base level"),
-        Option(
-            "--anchors", "x: inputs whose distance sets sigma(x)", type=Path, metavar="FILE.npz"
-        ),
-        _RATE,
-        Option("--k", "number of nearest anchors (20)", type=int, default=20),
-        Option(
-            "--shift",
-            "mean distance at which sigma(x) is --sigma: a number, or mean (the default) or min "
-            "for that of the anchors themselves",
-            type=_shift,
-            default="mean",
-        ),
-    ),
-    build=_build,
-    inputs=(
-        Option("--sigma", "noise level at the input"),
-        _RATE,
-        Option("--dim", "dimension of the input"),
-    ),
-    evaluate=_evaluate,
-)
+    scheme = SemiElastic(parameters, proven=proven)
+    scheme.knn = knn
+    return scheme

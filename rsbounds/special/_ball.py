@@ -1,16 +1,4 @@
-"""The probability of an off-centre ball, as a normal score.
-
-References
-----------
-.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
-   smoothing, 2022.
-
-Rice, Efficient evaluation of integrals of analytic functions by the trapezoidal rule, Bell System
-Technical Journal 52, 1973. Helstrom, Computing the generalized Marcum Q-function, IEEE Transactions
-on Information Theory 38, 1992.
-Lugannani, Rice, Saddle point approximation for the distribution of the sum of independent random
-variables, Advances in Applied Probability 12, 1980.
-"""
+"""The probability of an off-centre ball, as a normal score."""
 
 from __future__ import annotations
 
@@ -45,17 +33,18 @@ def ball_score(
     -------
     Array
         The score, non-decreasing in u and s and non-increasing in dim to within its error, at
-        most 4e-16 + 1.2e-16 \\|score\\| at the exact arguments: half a unit in its last place
-        from \\|score\\| = 4 on.
+        most 4e-16 + 1.2e-16 \\|score\\|: half a unit in its last place from \\|score\\| = 4 on.
 
     Raises
     ------
     ValueError
-        dim outside [1, 1e8], s < 0, not numeric, or shapes that do not broadcast.
+        An argument outside its domain, not numeric, or shapes that do not broadcast.
 
     References
     ----------
-    [S] Theorem 2 (worst-case balls); Rice 1973 and Helstrom 1992 for the contour integral.
+    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing,
+    2022, Theorem 2: the worst-case sets are such balls. The contour integral is that of
+    :func:`ncx2_cdf`.
 
     Examples
     --------
@@ -72,31 +61,9 @@ def ball_offset(
 ) -> Floats:
     """The offset u at which a ball has score z: the inverse of :func:`ball_score` in u.
 
-    Parameters
-    ----------
-    z : array_like
-        Normal score of the probability, any real number, infinities included.
-    dim : array_like
-        Dimension, a real number in [1, 1e8].
-    s : array_like
-        Distance of the centre in standard deviations, in [0, inf].
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        u in [-s, inf], correct to two units in its last place or to an offset whose score is
-        within 1e-15 max(1, \\|z\\|) of z, whichever is coarser.
-
-    Raises
-    ------
-    ValueError
-        dim outside [1, 1e8], s < 0, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    [S] Theorem 2; Lugannani and Rice 1980 for the first approximation.
+    `z` is any real number, infinities included; otherwise as :func:`ball_score`. The result, in
+    [-s, inf], is correct to two units in its last place or to an offset whose score is within
+    1e-15 max(1, \\|z\\|) of z, whichever is coarser. The search is that of :func:`ncx2_ppf`.
 
     Examples
     --------

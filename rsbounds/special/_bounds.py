@@ -11,23 +11,18 @@ from rsbounds.special._call import DOMAIN
 
 Parts = tuple[float, float]  # absolute, relative to |value|; at the exact double arguments
 
-_SCORE = _LOG = (4e-16, 1.2e-16)
-_TAIL = (0.0, 4e-16)
-_INVERSE = (1e-15, 1e-15)
-_SECANT = (4e-15, 4e-15)  # the inverses in a parameter end at the double nearest to the root
+_TAIL, _LOG, _INVERSE = (0.0, 4e-16), (4e-16, 1.2e-16), (1e-15, 1e-15)
 _BOUNDS: dict[str, Parts] = {
     "log_ndtr": (0.0, 2e-15),
     "ndtri": (0.0, NDTRI_ERROR),
     "ndtri_exp": (0.0, 2e-15),
-    "ball_score": _SCORE,
+    "ball_score": _LOG,
     "ball_offset": _INVERSE,
-    **{f"{law}_{tail}": _TAIL for law in ("rice", "skellam") for tail in ("cdf", "sf")},
-    **{f"{law}_{tail}": _LOG for law in ("rice", "skellam") for tail in ("logcdf", "logsf")},
-    **{f"ncx2_{tail}_inv_{of}": _SECANT for tail in ("cdf", "sf") for of in ("nc", "df")},
 }
-_FEW_TAIL, _FEW_LOG = (0.0, 2e-15), (2e-15, 3e-16)
-_FEW_INVERSE = (3e-15, 1e-15)  # that of the tail in its score: by sqrt(pi/2) at most
-# of the functions of df: from one degree of freedom on, and below
+# Below one degree of freedom tails are sums of terms with a rounding each. An inverse has the error
+# of the tail in its score, which is sqrt(pi/2) times as large at most.
+_FEW_TAIL, _FEW_LOG, _FEW_INVERSE = (0.0, 2e-15), (2e-15, 3e-16), (3e-15, 1e-15)
+# the functions of df: from one degree of freedom on, and below
 _OF_DF: dict[str, tuple[Parts, Parts]] = {
     **dict.fromkeys(("ncx2_cdf", "ncx2_sf", "marcum_q", "marcum_p"), (_TAIL, _FEW_TAIL)),
     **dict.fromkeys(("ncx2_logcdf", "ncx2_logsf"), (_LOG, _FEW_LOG)),
@@ -63,7 +58,7 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
     df : array_like, optional
         The degrees of freedom that it was called with, 2 m for Marcum's Q, in [1e-300, 1e8].
         By default the bound holds for all of them, and is up to five times as large as it is
-        from one degree of freedom on. Functions of no df, and the inverses in it, ignore it.
+        from one degree of freedom on. Functions without df ignore it.
 
     Returns
     -------
@@ -83,8 +78,7 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
     rounding of the nodes, which is averaged, and one of its own; docs/theory derives the parts. A
     score has error (error of log p) / hazard and one rounding. The bounds are rounded up from the
     largest errors of long searches; docs/benchmarks/promised-accuracy.md has the largest over its
-    bound for each function. With fewer than one degree of freedom the densities, and where
-    nc x < 64 the tails, are sums of positive terms, with the rounding of each.
+    bound for each function.
 
     Examples
     --------
@@ -99,8 +93,8 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
         bound = _bound(_BOUNDS[name], size)
     else:
         usual, few = (_bound(parts, size) for parts in _OF_DF[name])
-        given = 0.0 if df is None else real("df", df, *DOMAIN["df"])
-        usual, few, given = broadcast(value=usual, few=few, df=given)
-        bound = np.where(given >= 1, usual, few)
+        degrees = 0.0 if df is None else real("df", df, *DOMAIN["df"])
+        usual, few, degrees = broadcast(value=usual, few=few, df=degrees)
+        bound = np.where(degrees >= 1, usual, few)
     result: Floats = np.where(np.isinf(bound), 0.0, bound + _STEP)[()]
     return result

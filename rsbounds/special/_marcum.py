@@ -31,13 +31,12 @@ def marcum_q(
     Returns
     -------
     Array
-        Q; the smaller tail to a relative error of 4e-16 (2 ulp), where m < 1/2 of 2e-15,
-        down to 1e-300, at the exact arguments.
+        Q, with the error of :func:`ncx2_cdf` at df = 2 m.
 
     Raises
     ------
     ValueError
-        `m`, `a` or `b` outside its domain, not numeric, or shapes that do not broadcast.
+        An argument outside its domain, not numeric, or shapes that do not broadcast.
 
     Notes
     -----
@@ -61,35 +60,7 @@ def marcum_q(
 def marcum_p(
     m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """The complement of Marcum's Q: P(|Z| <= b) = 1 - Q_m(a, b), without the subtraction.
-
-    The convention is that of :func:`marcum_q`.
-
-    Parameters
-    ----------
-    m : array_like
-        Order, half the dimension: a real number in [5e-301, 5e7].
-    a : array_like
-        Distance of the mean from 0 in standard deviations, in [0, 1e30].
-    b : array_like
-        Radius in standard deviations, in [0, inf].
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        1 - Q; the smaller tail to a relative error of 4e-16 (2 ulp), where m < 1/2 of 2e-15,
-        down to 1e-300, at the exact arguments.
-
-    Raises
-    ------
-    ValueError
-        `m`, `a` or `b` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Marcum, IRE Trans. Inf. Theory 6 (1960) 59; Helstrom, IEEE Trans. Inf. Theory 38 (1992) 1422.
+    """The complement P(|Z| <= b) = 1 - Q_m(a, b), without the subtraction, as :func:`marcum_q`.
 
     Examples
     --------
@@ -102,35 +73,7 @@ def marcum_p(
 def marcum_logq(
     m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """log Q_m(a, b).
-
-    The convention is that of :func:`marcum_q`.
-
-    Parameters
-    ----------
-    m : array_like
-        Order, half the dimension: a real number in [5e-301, 5e7].
-    a : array_like
-        Distance of the mean from 0 in standard deviations, in [0, 1e30].
-    b : array_like
-        Radius in standard deviations, in [0, inf].
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm,
-        where m < 1/2 to 3e-16 and 2e-15.
-
-    Raises
-    ------
-    ValueError
-        `m`, `a` or `b` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Marcum, IRE Trans. Inf. Theory 6 (1960) 59; Helstrom, IEEE Trans. Inf. Theory 38 (1992) 1422.
+    """log Q_m(a, b): parameters as in :func:`marcum_q`, error of :func:`ncx2_logcdf` at df = 2 m.
 
     Examples
     --------
@@ -143,35 +86,7 @@ def marcum_logq(
 def marcum_logp(
     m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """log(1 - Q_m(a, b)), without the subtraction.
-
-    The convention is that of :func:`marcum_q`.
-
-    Parameters
-    ----------
-    m : array_like
-        Order, half the dimension: a real number in [5e-301, 5e7].
-    a : array_like
-        Distance of the mean from 0 in standard deviations, in [0, 1e30].
-    b : array_like
-        Radius in standard deviations, in [0, inf].
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm,
-        where m < 1/2 to 3e-16 and 2e-15.
-
-    Raises
-    ------
-    ValueError
-        `m`, `a` or `b` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Marcum, IRE Trans. Inf. Theory 6 (1960) 59; Helstrom, IEEE Trans. Inf. Theory 38 (1992) 1422.
+    """log(1 - Q_m(a, b)), without the subtraction, as :func:`marcum_logq`.
 
     Examples
     --------
@@ -186,31 +101,8 @@ def marcum_q_inv(
 ) -> Floats:
     """The inverse of Marcum's Q in b: the radius with Q_m(a, b) = q.
 
-    Parameters
-    ----------
-    q : array_like
-        Probability beyond the radius, in [0, 1].
-    m : array_like
-        Order, half the dimension: a real number in [5e-301, 5e7].
-    a : array_like
-        Distance of the mean from 0 in standard deviations, in [0, 1e30].
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        b in [0, inf], correct to two units in its last place or to a radius whose score is
-        within 1e-15 max(1, \\|score\\|), 3e-15 where m < 1/2, whichever is coarser.
-
-    Raises
-    ------
-    ValueError
-        `q`, `m` or `a` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Lugannani and Rice, Adv. Appl. Prob. 12 (1980) 475, for the first approximation.
+    `q` is in [0, 1], `m` and `a` are those of :func:`marcum_q`. The result, in [0, inf], has the
+    error of :func:`ncx2_ppf` at df = 2 m, and its search.
 
     Examples
     --------
@@ -223,33 +115,7 @@ def marcum_q_inv(
 def marcum_p_inv(
     p: ArrayLike, m: ArrayLike, a: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """The inverse of the complement in b: the radius with 1 - Q_m(a, b) = p.
-
-    Parameters
-    ----------
-    p : array_like
-        Probability within the radius, in [0, 1].
-    m : array_like
-        Order, half the dimension: a real number in [5e-301, 5e7].
-    a : array_like
-        Distance of the mean from 0 in standard deviations, in [0, 1e30].
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        b in [0, inf], correct to two units in its last place or to a radius whose score is
-        within 1e-15 max(1, \\|score\\|), 3e-15 where m < 1/2, whichever is coarser.
-
-    Raises
-    ------
-    ValueError
-        `p`, `m` or `a` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Lugannani and Rice, Adv. Appl. Prob. 12 (1980) 475, for the first approximation.
+    """The radius b with 1 - Q_m(a, b) = p, otherwise as :func:`marcum_q_inv`.
 
     Examples
     --------

@@ -1,11 +1,4 @@
-"""The noncentral chi-square distribution: both tails, their logarithms, density.
-
-References
-----------
-Rice, Efficient evaluation of integrals of analytic functions by the trapezoidal rule, Bell System
-Technical Journal 52, 1973. Helstrom, Computing the generalized Marcum Q-function, IEEE Transactions
-on Information Theory 38, 1992.
-"""
+"""The noncentral chi-square distribution: tails, their logarithms, density, quantiles."""
 
 from __future__ import annotations
 
@@ -35,17 +28,20 @@ def ncx2_cdf(
     Returns
     -------
     Array
-        The lower tail; the smaller tail to a relative error of 4e-16 (2 ulp), where df < 1
-        of 2e-15, down to 1e-300, at the exact arguments.
+        The lower tail. Of both tails the smaller one has a relative error of at most 4e-16
+        (2 ulp), 2e-15 where df < 1, down to 1e-300; the larger one is 1 less the smaller.
 
     Raises
     ------
     ValueError
-        `x`, `df` or `nc` outside its domain, not numeric, or shapes that do not broadcast.
+        An argument outside its domain, not numeric, or shapes that do not broadcast.
 
     References
     ----------
-    Rice 1973, Helstrom 1992: contour integrals for these tails; see ``docs/theory``.
+    S. O. Rice, Efficient evaluation of integrals of analytic functions by the trapezoidal rule,
+    Bell System Technical Journal 52, 1973; C. W. Helstrom, Computing the generalized Marcum
+    Q-function, IEEE Transactions on Information Theory 38, 1992: contour integrals for these
+    tails. The one used here is derived in ``docs/theory/off-centre-ball.md``.
 
     Examples
     --------
@@ -58,33 +54,7 @@ def ncx2_cdf(
 def ncx2_sf(
     x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """P(X > x) for a noncentral chi-square variable.
-
-    Parameters
-    ----------
-    x : array_like
-        Point, in [0, inf], taken as the exact double it is.
-    df : array_like
-        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
-    nc : array_like
-        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        The upper tail; the smaller tail to a relative error of 4e-16 (2 ulp), where df < 1
-        of 2e-15, down to 1e-300, at the exact arguments.
-
-    Raises
-    ------
-    ValueError
-        `x`, `df` or `nc` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Rice 1973, Helstrom 1992: contour integrals for these tails; see ``docs/theory``.
+    """P(X > x), the upper tail: parameters and error as in :func:`ncx2_cdf`.
 
     Examples
     --------
@@ -97,33 +67,10 @@ def ncx2_sf(
 def ncx2_logcdf(
     x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """log P(X <= x) for a noncentral chi-square variable.
+    """log P(X <= x), down to -1e17: parameters as in :func:`ncx2_cdf`.
 
-    Parameters
-    ----------
-    x : array_like
-        Point, in [0, inf], taken as the exact double it is.
-    df : array_like
-        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
-    nc : array_like
-        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm,
-        where df < 1 to 3e-16 and 2e-15; log p down to -1e17.
-
-    Raises
-    ------
-    ValueError
-        `x`, `df` or `nc` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Rice 1973, Helstrom 1992: contour integrals for these tails; see ``docs/theory``.
+    The logarithm of the smaller tail is wrong by at most 4e-16 + 1.2e-16 \\|log p\\|, where df < 1
+    by 2e-15 + 3e-16 \\|log p\\|; that of the larger tail by less.
 
     Examples
     --------
@@ -136,33 +83,7 @@ def ncx2_logcdf(
 def ncx2_logsf(
     x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """log P(X > x) for a noncentral chi-square variable.
-
-    Parameters
-    ----------
-    x : array_like
-        Point, in [0, inf], taken as the exact double it is.
-    df : array_like
-        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
-    nc : array_like
-        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        The logarithm to 1.2e-16 relative and 4e-16 absolute of the smaller tail's logarithm,
-        where df < 1 to 3e-16 and 2e-15; log p down to -1e17.
-
-    Raises
-    ------
-    ValueError
-        `x`, `df` or `nc` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Rice 1973, Helstrom 1992: contour integrals for these tails; see ``docs/theory``.
+    """log P(X > x): parameters as in :func:`ncx2_cdf`, error as in :func:`ncx2_logcdf`.
 
     Examples
     --------
@@ -175,32 +96,9 @@ def ncx2_logsf(
 def ncx2_pdf(
     x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """Density of a noncentral chi-square variable.
+    """Density at x: parameters as in :func:`ncx2_cdf`.
 
-    Parameters
-    ----------
-    x : array_like
-        Point, in [0, inf], taken as the exact double it is.
-    df : array_like
-        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
-    nc : array_like
-        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        The density, relative error at most 8e-16, where df < 1 2e-15, down to 1e-300.
-
-    Raises
-    ------
-    ValueError
-        `x`, `df` or `nc` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Rice 1973, Helstrom 1992: contour integrals for these tails; see ``docs/theory``.
+    The relative error is at most 8e-16, where df < 1 2e-15, down to 1e-300.
 
     Examples
     --------
@@ -213,33 +111,9 @@ def ncx2_pdf(
 def ncx2_logpdf(
     x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """Log density of a noncentral chi-square variable.
+    """Log density at x: parameters as in :func:`ncx2_cdf`.
 
-    Parameters
-    ----------
-    x : array_like
-        Point, in [0, inf], taken as the exact double it is.
-    df : array_like
-        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
-    nc : array_like
-        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        The logarithm of the density, error at most 1.2e-16 relative and 6e-16 absolute, where
-        df < 1 3e-16 and 2e-15.
-
-    Raises
-    ------
-    ValueError
-        `x`, `df` or `nc` outside its domain, not numeric, or shapes that do not broadcast.
-
-    References
-    ----------
-    Rice 1973, Helstrom 1992: contour integrals for these tails; see ``docs/theory``.
+    The error is at most 6e-16 + 1.2e-16 \\|value\\|, where df < 1 2e-15 + 3e-16 \\|value\\|.
 
     Examples
     --------
@@ -247,3 +121,80 @@ def ncx2_logpdf(
     -85760367.6085
     """
     return call(kernels.ncx2_logpdf, out, where, x=x, df=df, nc=nc)
+
+
+def ncx2_ppf(
+    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
+    """Quantile, the x with P(X <= x) = p.
+
+    Parameters
+    ----------
+    p : array_like
+        Lower tail probability, in [0, 1].
+    df, nc, out, where
+        As in :func:`ncx2_cdf`.
+
+    Returns
+    -------
+    Array
+        x, correct to two units in its last place or to a point whose score is within
+        1e-15 max(1, \\|score\\|), 3e-15 where df < 1, whichever is coarser; 0 where x is below
+        every double.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`ncx2_cdf`.
+
+    References
+    ----------
+    R. Lugannani, S. Rice, Saddle point approximation for the distribution of the sum of
+    independent random variables, Advances in Applied Probability 12, 1980: where the search
+    begins. The tails are those of :func:`ncx2_cdf`.
+
+    Examples
+    --------
+    >>> print(f"{ncx2_ppf(0.01, 784, 100.0):.12g}")
+    784.050267922
+    """
+    return call(kernels.ncx2_ppf, out, where, p=p, df=df, nc=nc)
+
+
+def ncx2_isf(
+    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
+    """The x with P(X > x) = p, otherwise as :func:`ncx2_ppf`.
+
+    Examples
+    --------
+    >>> print(f"{ncx2_isf(1e-30, 784, 1e6):.12g}")
+    1023846.94405
+    """
+    return call(kernels.ncx2_isf, out, where, p=p, df=df, nc=nc)
+
+
+def ncx2_ppf_exp(
+    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
+    """The x with log P(X <= x) = `log_p`, in [-inf, 0], otherwise as :func:`ncx2_ppf`.
+
+    Examples
+    --------
+    >>> print(f"{ncx2_ppf_exp(-1e3, 784, 1e6):.12g}")
+    913524.338642
+    """
+    return call(kernels.ncx2_ppf_exp, out, where, log_p=log_p, df=df, nc=nc)
+
+
+def ncx2_isf_exp(
+    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
+    """The x with log P(X > x) = `log_p`, in [-inf, 0], otherwise as :func:`ncx2_ppf`.
+
+    Examples
+    --------
+    >>> print(f"{ncx2_isf_exp(-1e3, 784, 1e6):.12g}")
+    1092022.27187
+    """
+    return call(kernels.ncx2_isf_exp, out, where, log_p=log_p, df=df, nc=nc)

@@ -42,24 +42,9 @@ def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Fl
 
 
 def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
-    """Standard normal quantile Phi^-1(p).
+    """Standard normal quantile Phi^-1(p): the normal score of a probability.
 
-    Parameters
-    ----------
-    p : array_like
-        Probabilities in [0, 1].
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        The normal score of `p`, relative error at most 2e-15.
-
-    Raises
-    ------
-    ValueError
-        `p` outside [0, 1] or not numeric.
+    `p` is in [0, 1]; the relative error is at most 2e-15. Otherwise as :func:`log_ndtr`.
 
     References
     ----------
@@ -74,29 +59,10 @@ def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Float
 
 
 def ndtri_exp(log_p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
-    """Standard normal quantile of a probability given by its logarithm.
+    """Standard normal quantile of a probability given by its logarithm: the inverse of `log_ndtr`.
 
-    Parameters
-    ----------
-    log_p : array_like
-        Logarithms of probabilities, in [-inf, 0].
-    out, where : optional
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    Array
-        z with log Phi(z) = `log_p`, relative error at most 2e-15 on [-1e300, -1e-300].
-
-    Raises
-    ------
-    ValueError
-        `log_p` above 0 or not numeric.
-
-    References
-    ----------
-    M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988); asymptotic series beyond
-    log p = -676.
+    `log_p` is in [-inf, 0]; the relative error is at most 2e-15 on [-1e300, -1e-300]. Otherwise
+    as :func:`ndtri`; an asymptotic series beyond log p = -760.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """PyTorch adapter: sampling under noise, the field's ``Smooth``, learned smoothing."""
 
-from rsbounds.certify import Memory, instance_sigma
-from rsbounds.schemes import this_input
+from rsbounds.sampling.torch_modules import TorchSampler
 from rsbounds.torch import radius
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad
 from rsbounds.torch.networks.combine import Concatenation, GroupSort, Residual, Scale
@@ -16,21 +15,11 @@ from rsbounds.torch.networks.lipschitz_bound import (
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
 )
-from rsbounds.torch.networks.margins import (
-    margin_gradient_lipschitz_upper_bounds,
-    margin_lipschitz_upper_bounds,
-)
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
-from rsbounds.torch.sampler import TorchSampler
 from rsbounds.torch.smooth import Smooth
-from rsbounds.torch.training.data_dependent import data_dependent_sigma
-from rsbounds.torch.training.fitting import adversarial, augment, fit, pgd, soft_vote
-from rsbounds.torch.training.objective import (
-    average_radius_loss,
-    certified_radius,
-    norm_penalty,
-)
+from rsbounds.torch.training.fitting import augment, fit, pgd, soft_vote
+from rsbounds.torch.training.levels import average_radius_loss, data_dependent_sigma
 
 __all__ = [
     "CertifiedGenerator",
@@ -38,7 +27,6 @@ __all__ = [
     "Concatenation",
     "FixedNoise",
     "GroupSort",
-    "Memory",
     "NoiseGenerator",
     "NoiseMaps",
     "Residual",
@@ -46,24 +34,17 @@ __all__ = [
     "SigmaNetwork",
     "Smooth",
     "TorchSampler",
-    "adversarial",
     "augment",
     "average_radius_loss",
-    "certified_radius",
     "data_dependent_sigma",
     "fit",
     "generator_loss",
     "gradient_lipschitz_upper_bound",
-    "instance_sigma",
     "lipschitz_upper_bound",
     "locally_biased",
-    "margin_gradient_lipschitz_upper_bounds",
-    "margin_lipschitz_upper_bounds",
-    "norm_penalty",
     "pgd",
     "radius",
     "small_cnn",
     "soft_vote",
-    "this_input",
     "value_and_grad",
 ]

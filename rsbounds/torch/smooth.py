@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count as counter
 from typing import Any, ClassVar
 
@@ -10,38 +11,35 @@ import torch
 from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count, on_host
 from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.sampling.torch_modules import autocast_type, home
 from rsbounds.schemes import Scheme, gaussian
-from rsbounds.torch._device import autocast_type, home
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
-from rsbounds.torch.sampler import TorchSampler
 from rsbounds.torch.training.fitting import soft_vote
 
 
 class Smooth(torch.nn.Module):
     """A classifier smoothed by Gaussian noise; drop-in for the field's class, and a module.
 
-    What a certificate says: noise is a floating-point approximation of the normal law, so by
-    default the radius is one of the classifier's idealisation, with normal noise in real
-    numbers. A classifier that looks at the last bits of its input (such as the parity of
-    2^24 x) can tell the two apart, and for it the radius may be false. With ``sound_noise``
-    the radius is one of the program itself, which rounds its input to whole multiples of 1/255
-    and draws exactly from the law of the rounded noise; inputs must be such multiples, as
-    images of 8 bits are, and a scheme whose level follows the input must be made with
+    By default a certificate holds for the idealised classifier, whose noise is exactly normal and
+    added in real numbers. The noise that runs is a floating-point approximation, and a classifier
+    that looks at the last bits of its input (such as the parity of 2^24 x) can tell the two apart.
+    With ``sound_noise`` a certificate holds for the program itself: it rounds its input to whole
+    multiples of 1/255 and draws exactly from the law of the rounded noise. Inputs must be such
+    multiples, as images of 8 bits are, and a scheme whose level follows the input must be made with
     ``sound=True``.
 
     Parameters
     ----------
-    base_classifier : torch.nn.Module
-        Maps a batch (count, *shape of x) to scores (count, num_classes). Put in eval mode when
-        certified or predicted with.
+    base_classifier : torch.nn.Module or callable
+        Maps a batch (count, *shape of x) to scores (count, num_classes). A module is put in eval
+        mode when certified or predicted with; a function runs where x is.
     num_classes : int
         Number of classes, >= 2.
     sigma : float, Scheme, FixedNoise or CertifiedNoise
         Standard deviation of the noise, > 0; or a scheme that gives it for each input, such as
         ``SigmaNetwork.scheme(dim)``; or noise with a level on every axis.
     seed : int
-        Seed, >= 0: the i-th call draws the same samples in every run, whatever its
-        ``batch_size``.
+        Seed, >= 0: the i-th call draws the same samples in every run, for any ``batch_size``.
     sound_noise : bool
         Draw whole-numbered noise exactly (Voracek and Hein 2023).
     autocast : {"bfloat16", "float16"}, optional
@@ -50,11 +48,6 @@ class Smooth(torch.nn.Module):
         Bound the runner-up's probability too, at alpha/2 each, instead of as 1 - p_a.
     samples : int
         Noisy copies of each input in :meth:`forward`, >= 1.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain.
 
     References
     ----------
@@ -65,9 +58,7 @@ class Smooth(torch.nn.Module):
     --------
     >>> import torch
     >>> from rsbounds.torch import Smooth
-    >>> model = torch.nn.Linear(2, 2, bias=False)
-    >>> _ = model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
-    >>> smooth = Smooth(model, 2, 0.5)
+    >>> smooth = Smooth(lambda x: torch.stack([x[:, 0], -x[:, 0]], 1), 2, 0.5)
     >>> predicted, radius = smooth.certify(
     ...     torch.tensor([0.5, 0.0]), n0=100, n=10_000, alpha=0.001, batch_size=1000)
     >>> predicted, 0.45 < radius < 0.5  # the truth is 0.5
@@ -80,7 +71,7 @@ class Smooth(torch.nn.Module):
 
     def __init__(
         self,
-        base_classifier: torch.nn.Module,
+        base_classifier: Callable[[torch.Tensor], torch.Tensor],
         num_classes: int,
         sigma: float | Scheme | FixedNoise | CertifiedNoise,
         *,
@@ -91,60 +82,51 @@ class Smooth(torch.nn.Module):
         samples: int = 16,
     ) -> None:
         super().__init__()
-        self.base_classifier = base_classifier
+        if not isinstance(base_classifier, torch.nn.Module):
+            base_classifier = _Function(base_classifier)
+        self.base_classifier: torch.nn.Module = base_classifier
         self.num_classes = count("num_classes", num_classes, 2)
         self.seed = count("seed", seed)
         self.samples = count("samples", samples, 1)
         self.runner_up = runner_up
-        self._kept: tuple[torch.nn.Module, TorchSampler] | None = None
-        self.sigma = sigma
+        self._autocast, self._sound = autocast, sound_noise
         autocast_type(autocast)
-        self._options: dict[str, Any] = {"sound_noise": sound_noise, "autocast": autocast}
         self._calls = counter()
+        self.sigma = sigma
 
     @property
     def sigma(self) -> float | Scheme | FixedNoise | CertifiedNoise:
-        """The noise; setting it sets what is drawn and what is certified, from the next call on."""
+        """The noise; a new value is drawn and certified from the next call on."""
         return self._sigma
 
     @sigma.setter
     def sigma(self, sigma: float | Scheme | FixedNoise | CertifiedNoise) -> None:
-        self._scheme, self._noise = _scheme(sigma)
+        if isinstance(sigma, FixedNoise | CertifiedNoise):
+            self._scheme: Scheme = sigma.scheme(sound=self._sound)
+        else:
+            self._scheme = sigma if isinstance(sigma, Scheme) else gaussian(sigma)
         given = isinstance(sigma, Scheme | FixedNoise | CertifiedNoise)
-        self._sigma = sigma if given else self._scheme.parameters["sigma"]
-        self._kept = None  # it may be a sampler of other noise
+        self._sigma = sigma if given else self.scheme.parameters["sigma"]
+        self._kept: tuple[torch.nn.Module, Any] | None = None  # may be a sampler of other noise
 
     @property
     def scheme(self) -> Scheme:
-        """The scheme that is certified by."""
+        """The scheme that ``sigma`` stands for."""
         return self._scheme
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Soft votes: the mean class probabilities of each input of a batch under noise.
+        """Mean class probabilities of each input of a batch under noise, shape (n, num_classes).
 
-        Differentiable, with ``samples`` copies and torch's global generator; for training and
-        attacks, and no certificate.
-
-        Parameters
-        ----------
-        x : torch.Tensor, shape (n, *shape of one input)
-
-        Returns
-        -------
-        torch.Tensor, shape (n, num_classes)
-
-        Raises
-        ------
-        ValueError
-            For noise with a level on every axis, whose mean and shape this does not draw.
+        Differentiable, with ``samples`` copies and torch's global generator: for training and
+        attacks, not for certificates. Refused for noise with a level on every axis.
         """
-        if self._noise is not None:
+        if self.scheme.law:
             raise ValueError("soft votes need noise of one level at an input; got noise of a shape")
         levels = [self.scheme.sigma(_host(row)) for row in x]
         return soft_vote(self._scores, x, torch.tensor(levels).to(x), self.samples)
 
     def predict(self, x: torch.Tensor, n: int, alpha: float, batch_size: int) -> int:
-        """The class at one input ``x``, wrong with probability at most alpha, or ``ABSTAIN``.
+        """The class at one input, wrong with probability at most alpha, or ``ABSTAIN``.
 
         Parameters
         ----------
@@ -156,45 +138,27 @@ class Smooth(torch.nn.Module):
             Probability of error, in (0, 1).
         batch_size : int
             Samples held in memory at once, >= 1.
-
-        Returns
-        -------
-        int
         """
-        return procedure.predict(
-            self._sampler(batch_size), _host(x), self.scheme, n=n, alpha=alpha, **self._draw()
-        )
+        sampler = self._sampler(batch_size, x)
+        return procedure.predict(sampler, _host(x), self.scheme, n=n, alpha=alpha, **self._draw())
 
     def certify(
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
     ) -> tuple[int, float]:
-        """The class at one input ``x`` and the radius within which it can't change.
+        """The class at one input and the radius within which it can't change.
 
-        Parameters
-        ----------
-        x : torch.Tensor
-            One input, without a batch axis.
-        n0, n : int
-            Numbers of samples to choose the class and to bound its probability, >= 1.
-        alpha : float
-            Probability of error, in (0, 1).
-        batch_size : int
-            Samples held in memory at once, >= 1.
-
-        Returns
-        -------
-        int, float
-            ``(ABSTAIN, 0.0)`` when the class does not lead at level 1 - alpha.
+        Parameters as in :meth:`predict`; n0 samples choose the class, n others bound its
+        probability. ``(ABSTAIN, 0.0)`` when the class does not lead at level 1 - alpha.
         """
-        found = self.certificate(x, n0, n, alpha, batch_size)
-        return found.predict, found.radius
+        result = self.certificate(x, n0, n, alpha, batch_size)
+        return result.predict, result.radius
 
     def certificate(
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
     ) -> Certificate:
         """The same as :meth:`certify` with all its evidence: counts, bounds, level and scope."""
         return procedure.certify(
-            self._sampler(batch_size),
+            self._sampler(batch_size, x),
             _host(x),
             self.scheme,
             n0=n0,
@@ -205,8 +169,7 @@ class Smooth(torch.nn.Module):
         )
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
-        """The classifier's, in mixed precision where it is asked for."""
-        kind = autocast_type(self._options["autocast"])
+        kind = autocast_type(self._autocast)
         with torch.autocast(batch.device.type, kind, enabled=kind is not None):
             scores: torch.Tensor = self.base_classifier(batch)
         return scores.to(batch.dtype)
@@ -214,13 +177,14 @@ class Smooth(torch.nn.Module):
     def _draw(self) -> dict[str, Any]:
         return {"seed": self.seed, "index": next(self._calls)}
 
-    def _sampler(self, batch_size: int) -> TorchSampler:
-        """A sampler of the classifier where it is now, kept so that its rows are compared once."""
+    def _sampler(self, batch_size: int, x: torch.Tensor) -> Any:
+        """A sampler of the classifier where it is now, kept so that it checks rows once."""
         model = self.base_classifier.eval()
-        if self._kept is None or self._kept[0] is not model or self._kept[1].device != home(model):
-            make = TorchSampler if self._noise is None else self._noise.sampler
-            self._kept = model, make(model, self.num_classes, **self._options)
-        sampler = self._kept[1]
+        device = torch.as_tensor(x).device if isinstance(model, _Function) else home(model)
+        if self._kept is None or self._kept[0] is not model or self._kept[1].device != device:
+            options = {"sound_noise": self._sound, "autocast": self._autocast, "device": device}
+            self._kept = model, self.scheme.sampler(model, num_classes=self.num_classes, **options)
+        sampler: Any = self._kept[1]
         sampler.batch = count("batch", batch_size, 1)
         return sampler
 
@@ -228,20 +192,14 @@ class Smooth(torch.nn.Module):
         return {**self.__dict__, "_kept": None}
 
 
+class _Function(torch.nn.Module):
+    """A function as a module without parameters."""
+
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.forward = function
+
+
 def _host(x: torch.Tensor) -> torch.Tensor:
-    """What any scheme can read: on the host, without a gradient, in a type that NumPy has."""
+    """x as any scheme can read it: on the host, without a gradient, in a type that NumPy has."""
     return torch.as_tensor(on_host("x", x))
-
-
-def _scheme(sigma: Any) -> tuple[Scheme, FixedNoise | CertifiedNoise | None]:
-    """The scheme, and the noise that draws its samples where that is not plain."""
-    if isinstance(sigma, FixedNoise | CertifiedNoise):
-        return sigma.scheme(), sigma
-    if not isinstance(sigma, Scheme):
-        return gaussian(sigma), None
-    if sigma.method in ("anisotropic", "generator"):
-        raise ValueError(
-            f"a scheme of method {sigma.method!r} needs its own noise: give the noise itself, "
-            "FixedNoise or CertifiedNoise"
-        )
-    return sigma, None

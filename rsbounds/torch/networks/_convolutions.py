@@ -20,8 +20,7 @@ import numpy as np
 import torch
 
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.networks._matrices import Matrix, one_thread, spectral_norm, weight
-from rsbounds.torch.networks._pooling import padding
+from rsbounds.torch.networks._layers import Matrix, one_thread, padding, spectral_norm, weight
 
 _UP = 1 + 16 * EPS
 _LARGE = 32  # channels from which a coarser grid, still within 2 % an axis, saves seconds

@@ -1,32 +1,25 @@
-"""How far a network's float64 arithmetic may lie from the real function of its weights.
+"""How far a network's float64 arithmetic may lie from the exact function of its weights.
 
-A running error analysis in the maximum norm, over all inputs with coordinates in [0, 1] at once:
-each layer takes a bound of its true input's size and one of the error it arrives with, and gives
-both for its output. A sum of n products is within gamma_n of the sum of their sizes in whatever
-order and with whatever fused operations it is formed; torch convolves float64 numbers by such
-sums, on the CPU. Elementary functions are taken to be within 4 units in the last place (SLEEF's,
-which torch calls, claim 1).
-
-References
-----------
-N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, sections 3.1 and 3.5.
+A running error analysis in the maximum norm, for all inputs with coordinates in [0, 1] at once:
+each layer maps a bound of its exact input's size and a bound of that input's error to the same two
+bounds of its output. A sum of n products is within gamma_n of the sum of their sizes, in any order
+and with any fused operations (Higham 2002, sections 3.1 and 3.5); torch convolves float64 numbers
+by such sums, on the CPU. Elementary functions are assumed to be within 4 units in the last place
+(torch calls SLEEF's, which claim 1).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from torch import nn
-from torch.nn.utils import parametrize
 
 from rsbounds._numerics.rounding import EPS
 from rsbounds.schemes import level_slack
-from rsbounds.torch.networks import _pooling
-from rsbounds.torch.networks._activations import activation
-from rsbounds.torch.networks._matrices import weight
+from rsbounds.torch.networks import _layers
+from rsbounds.torch.networks._layers import activation, weight
 from rsbounds.torch.networks._trust import is_plain, name
 from rsbounds.torch.networks.combine import Concatenation, GroupSort, Residual, Scale
 
@@ -34,14 +27,15 @@ _U = EPS / 2
 _UP = 1 + 1e-9  # for the rounding of these bounds themselves
 _TINY = 1e-300  # what underflow may take from a sum
 _ELEMENTARY = 16 * EPS  # of a function made of a few operations and elementary functions
-_PLAIN = (nn.ReLU, nn.Identity, nn.Flatten, nn.Unflatten, nn.Dropout, nn.Dropout2d, GroupSort)
-_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
-_TRANSPOSES = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
-_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+# layers whose output is made of their inputs, or of 0
+_SAME = (
+    *(nn.ReLU, nn.Identity, nn.Flatten, nn.Unflatten, nn.Dropout, nn.Dropout2d, GroupSort),
+    *(*_layers.MAXIMUM, *_layers.REFLECTION, *_layers.REPLICATION),
+)
 
 
 class Range(NamedTuple):
-    """Bounds in the maximum norm: of a true value's size, and of the computed one's error."""
+    """Bounds in the maximum norm: of the exact value's size and of the computed value's error."""
 
     size: float
     error: float
@@ -55,25 +49,13 @@ class Range(NamedTuple):
 UNIT = Range(1.0, _U)  # the points of the grid in [0, 1], as whole numbers over 255
 
 
-def settle(network: nn.Module) -> None:
-    """Make parametrised weights the fixed numbers that they are now."""
-    for part in list(network.modules()):
-        if parametrize.is_parametrized(part):
-            # not by torch's own removal: it strips a class that copies of the module share
-            values = {key: getattr(part, key) for key in part.parametrizations}  # type: ignore[union-attr]
-            part.__class__ = parametrize.type_before_parametrizations(part)
-            del part.parametrizations
-            for key, value in values.items():
-                part.register_parameter(key, nn.Parameter(value.detach().clone()))
-
-
 def computed(module: nn.Module, given: Range) -> Range:
-    """The range of a module's output; ValueError for a kind that no bound is known of.
+    """The range of a module's output; ValueError for a layer without a bound of its rounding.
 
-    The module's Lipschitz bound must exist: what it refuses is not looked at again.
+    The caller has asked for the module's Lipschitz bound before, which refuses hooks and overrides.
     """
-    found = _computed(module, given)
-    return Range(found.size * _UP, found.error * _UP + _TINY)
+    size, error = _computed(module, given)
+    return Range(size * _UP, error * _UP + _TINY)
 
 
 def level(network: Any, given: Range) -> float:
@@ -86,8 +68,8 @@ def level(network: Any, given: Range) -> float:
 def rounding_slacks(generator: Any) -> dict[str, float]:
     """What a generator's level and mean may move by beyond their bounds, on the grid.
 
-    The coordinates are those divided by the shape, where they are within 3 u of a number of at
-    most 1 over the least axis. The mean's error is the maximum norm's times the root of d.
+    The coordinates are divided by the shape: each is within 3 u of a number of at most 1 over the
+    smallest axis. The l2 error of the mean is at most sqrt(d) times that in the maximum norm.
     """
     size = 1 / float(generator.shape.min()) * _UP
     given = Range(size, 3 * _U * size)
@@ -98,59 +80,68 @@ def rounding_slacks(generator: Any) -> dict[str, float]:
 
 def _computed(module: nn.Module, given: Range) -> Range:
     part: Any = module
-    if is_plain(module, nn.Sequential):
+    size, error = given
+    if is_plain(part, nn.Sequential):
         for child in part:
             given = computed(child, given)
         return given
-    if is_plain(module, Residual):
+    if is_plain(part, Residual):
         a, b = (computed(m, given) for m in (part.shortcut, part.branch))
         return Range(a.size + b.size, a.error + b.error + _U * (a.seen + b.seen))
-    if is_plain(module, Concatenation):
+    if is_plain(part, Concatenation):
         sizes, errors = zip(*(computed(m, given) for m in part.branches), strict=True)
         return Range(max(sizes), max(errors))
-    if is_plain(module, _PLAIN):
+    if is_plain(part, _SAME):
         return given
-    for kinds, rule in _RULES.items():
-        if is_plain(module, kinds):
-            return rule(part, given)
-    raise ValueError(
-        f"no bound of the rounding of {name(module)} is known, which sound noise needs; use "
-        "layers, pooling and activations of torch.nn other than adaptive pooling"
-    )
+    if is_plain(part, Scale):
+        return _scaled(abs(float(part.factor)), given)
+    if is_plain(part, (nn.LeakyReLU, nn.PReLU)):
+        return _scaled(_slope(part), given)
+    if is_plain(part, (nn.ReLU6, nn.Hardtanh)):
+        return Range(max(abs(float(part.min_val)), abs(float(part.max_val))), error)
+    if is_plain(part, _layers.CONSTANT):
+        return Range(max(size, abs(float(getattr(part, "value", 0.0)))), error)
+    if is_plain(part, (nn.Tanh, nn.Sigmoid)):
+        return Range(1.0, _slope(part) * error + _ELEMENTARY)
+    if is_plain(part, nn.Softplus):
+        size += math.log(2) / float(part.beta)
+        return Range(size, error + _ELEMENTARY * (size + error))
+    if is_plain(part, (nn.SiLU, nn.GELU)):  # x times a factor in [0, 1]
+        return Range(size, _slope(part) * error + _ELEMENTARY * given.seen)
+    if is_plain(part, nn.ELU):
+        alpha = abs(float(part.alpha))
+        return Range(max(size, alpha), _slope(part) * error + _ELEMENTARY * alpha)
+    if is_plain(part, _layers.NORMS):
+        return _batch_norm(part, given)
+    return _affine(part, given)
 
 
-def _sums(sums: float, terms: int, bias: Any, given: Range) -> Range:
-    """Of affine maps with that largest sum of weights' sizes, and so many terms in a sum."""
+def _affine(part: Any, given: Range) -> Range:
+    """Of a layer of weighted sums, from its largest sum of weights' sizes and terms in a sum."""
+    bias = getattr(part, "bias", None)
+    if is_plain(part, nn.Linear):
+        sums, terms = np.abs(weight(part)).sum(1).max(), part.in_features
+    elif is_plain(part, _layers.CONVOLUTIONS):
+        kernels = np.abs(weight(part))
+        sums, terms = kernels.reshape(len(kernels), -1).sum(1).max(), kernels[0].size
+    elif is_plain(part, _layers.TRANSPOSES):
+        kernels = np.abs(weight(part))  # (in, out/groups, ...)
+        inputs = len(kernels) // part.groups
+        kernels = kernels.reshape(part.groups, inputs, kernels.shape[1], -1)
+        sums, terms = kernels.sum((1, 3)).max(), inputs * kernels.shape[-1]
+    elif is_plain(part, _layers.AVERAGE):
+        axes = next(n for n, kind in enumerate(_layers.AVERAGE, 1) if is_plain(part, kind))
+        cells = part.kernel_size
+        sums, terms = 1.0, cells**axes if isinstance(cells, int) else math.prod(cells)
+    else:
+        raise ValueError(
+            f"no bound of the rounding of {name(part)} is known, which sound noise needs; use "
+            "layers, pooling and activations of torch.nn other than adaptive pooling"
+        )
     offset = 0.0 if bias is None else float(bias.detach().abs().max())
     gamma = (terms + 1) * _U / (1 - (terms + 1) * _U)
-    lost = gamma * (sums * given.seen + offset)
-    return Range(sums * given.size + offset, sums * given.error + lost)
-
-
-def _dense(module: Any, given: Range) -> Range:
-    sizes = np.abs(weight(module)).sum(1)
-    return _sums(float(sizes.max()), module.in_features, module.bias, given)
-
-
-def _convolution(module: Any, given: Range) -> Range:
-    kernels = np.abs(weight(module))
-    sizes = kernels.reshape(len(kernels), -1).sum(1)
-    return _sums(float(sizes.max()), kernels[0].size, module.bias, given)
-
-
-def _transpose(module: Any, given: Range) -> Range:
-    kernels = np.abs(weight(module))  # (in, out/groups, ...)
-    inputs = len(kernels) // module.groups
-    kernels = kernels.reshape(module.groups, inputs, kernels.shape[1], -1)
-    terms = inputs * kernels.shape[-1]
-    return _sums(float(kernels.sum((1, 3)).max()), terms, module.bias, given)
-
-
-def _average(module: Any, given: Range) -> Range:
-    cells = module.kernel_size
-    axes = next(n for n, kind in enumerate(_pooling.AVERAGE, 1) if is_plain(module, kind))
-    whole = cells**axes if isinstance(cells, int) else math.prod(cells)
-    return _sums(1.0, whole, None, given)
+    lost = gamma * (float(sums) * given.seen + offset)
+    return Range(float(sums) * given.size + offset, float(sums) * given.error + lost)
 
 
 def _batch_norm(module: Any, given: Range) -> Range:
@@ -164,68 +155,10 @@ def _batch_norm(module: Any, given: Range) -> Range:
     return Range(seen, float(scale.max()) * given.error + _ELEMENTARY * seen)
 
 
-def _scale(module: Any, given: Range) -> Range:
-    size = abs(float(module.factor))
-    return Range(size * given.size, size * given.error + _U * size * given.seen)
-
-
-def _constant_pad(module: Any, given: Range) -> Range:
-    return Range(max(given.size, abs(float(getattr(module, "value", 0.0)))), given.error)
-
-
-def _clamp(module: Any, given: Range) -> Range:
-    return Range(max(abs(float(module.min_val)), abs(float(module.max_val))), given.error)
-
-
-def _leaky(module: Any, given: Range) -> Range:
-    slope = _slope(module)
-    return Range(slope * given.size, slope * given.error + _U * slope * given.seen)
-
-
-def _bounded(module: Any, given: Range) -> Range:
-    """Tanh and sigmoid."""
-    return Range(1.0, _slope(module) * given.error + _ELEMENTARY)
-
-
-def _softplus(module: Any, given: Range) -> Range:
-    size = given.size + math.log(2) / float(module.beta)
-    return Range(size, given.error + _ELEMENTARY * (size + given.error))
-
-
-def _gate(module: Any, given: Range) -> Range:
-    """SiLU, GELU: x times a factor in [0, 1]."""
-    return Range(given.size, _slope(module) * given.error + _ELEMENTARY * given.seen)
-
-
-def _elu(module: Any, given: Range) -> Range:
-    alpha = abs(float(module.alpha))
-    return Range(max(given.size, alpha), _slope(module) * given.error + _ELEMENTARY * alpha)
+def _scaled(factor: float, given: Range) -> Range:
+    return Range(factor * given.size, factor * given.error + _U * factor * given.seen)
 
 
 def _slope(module: nn.Module) -> float:
     """The supremum of an activation's slope."""
-    known = activation(module)
-    assert known is not None
-    return known[0]
-
-
-def _given(module: Any, given: Range) -> Range:
-    return given
-
-
-_RULES: dict[type[nn.Module] | tuple[type[nn.Module], ...], Callable[[Any, Range], Range]] = {
-    nn.Linear: _dense,
-    _CONVOLUTIONS: _convolution,
-    _TRANSPOSES: _transpose,
-    _pooling.AVERAGE: _average,
-    (*_pooling.MAXIMUM, *_pooling.REFLECTION, *_pooling.REPLICATION): _given,
-    _pooling.CONSTANT: _constant_pad,
-    _NORMS: _batch_norm,
-    Scale: _scale,
-    (nn.ReLU6, nn.Hardtanh): _clamp,
-    (nn.LeakyReLU, nn.PReLU): _leaky,
-    (nn.Tanh, nn.Sigmoid): _bounded,
-    nn.Softplus: _softplus,
-    (nn.SiLU, nn.GELU): _gate,
-    nn.ELU: _elu,
-}
+    return (activation(module) or (math.nan,))[0]

@@ -13,7 +13,7 @@ from torch import nn
 
 from rsbounds._numerics.checks import on_host
 from rsbounds.lbrs import LocallyBiased
-from rsbounds.torch.networks._frozen import frozen
+from rsbounds.torch.networks._trust import frozen
 from rsbounds.torch.networks.lipschitz_bound import gradient_lipschitz_upper_bound
 
 __all__ = ["locally_biased", "value_and_grad"]
@@ -24,21 +24,17 @@ Array = NDArray[np.float64]
 def value_and_grad(
     model: nn.Module, shape: tuple[int, ...]
 ) -> Callable[[Array], tuple[Array, Array]]:
-    """A torch model as :class:`rsbounds.lbrs.LocallyBiased` wants it, in float64.
+    """Turn a torch model into the function that :class:`rsbounds.lbrs.LocallyBiased` takes.
+
+    It maps x of shape (n, d), d the product of ``shape``, to values and gradients in float64.
 
     Parameters
     ----------
     model : torch.nn.Module
-        Maps a batch (n, *shape) to g, shape (n,) or (n, 1), or to K functions, (n, K). A copy
-        is taken, in eval mode; rows must not depend on each other.
+        Maps a batch (n, *shape) to g, shape (n,) or (n, 1), or to K functions, (n, K). Copied,
+        in eval mode; rows must not depend on each other.
     shape : tuple of int
         Shape of one input.
-
-    Returns
-    -------
-    callable
-        Takes x of shape (n, d), d the product of ``shape``; returns values and gradients, of
-        shapes (n,) and (n, d), or (n, K) and (n, K, d).
 
     Examples
     --------
@@ -75,9 +71,7 @@ def locally_biased(
     norm: float = 2,
     method: str = "tight",
 ) -> LocallyBiased:
-    """The locally biased classifier of a torch model, with its certificate.
-
-    ``alpha`` towards infinity gives the 1-nearest-neighbour classifier of the anchors.
+    """The :class:`rsbounds.lbrs.LocallyBiased` classifier of a torch model.
 
     Parameters
     ----------
@@ -88,23 +82,13 @@ def locally_biased(
     labels, alpha, norm, method
         As in :class:`rsbounds.lbrs.LocallyBiased`.
     lip_grad : optional
-        As there; by default proven by :func:`gradient_lipschitz_upper_bound` (times sqrt(2) for
-        differences of K functions, times the dimension for norm inf). Where the last layer is
-        ``Linear``, :func:`margin_gradient_lipschitz_upper_bounds` gives smaller ones, (K, K).
+        As there; by default :func:`gradient_lipschitz_upper_bound` (times sqrt(2) for differences
+        of K functions, times the dimension for norm inf), which refuses ReLU.
 
     Returns
     -------
     LocallyBiased
         Of inputs flattened to (n, d).
-
-    Raises
-    ------
-    ValueError
-        As there, and for a model without a proven bound, such as one with ReLU.
-
-    References
-    ----------
-    Anderson, Sojoudi, Certified robustness via locally biased randomized smoothing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Modules that keep a proven bound where torch has none: sums, concatenations, sorting."""
+"""Modules with a proven bound for what torch has no module for: sums, concatenations, sorting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Concatenation", "GroupSort", "Residual", "Scale"]
 
 
 class Scale(nn.Module):
-    """Multiplies by a fixed number: the plainest way to keep a network's constant small.
+    """Multiply by a fixed number: the simplest way to keep a network's constant small.
 
     Examples
     --------
@@ -25,7 +25,6 @@ class Scale(nn.Module):
         self.factor = float(factor)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """``factor`` times x."""
         return self.factor * x
 
     def lipschitz_upper_bound(self) -> float:
@@ -34,19 +33,9 @@ class Scale(nn.Module):
 
 
 class Residual(nn.Module):
-    """shortcut(x) + branch(x): the sum of the two bounds is a bound.
+    """shortcut(x) + branch(x), of one shape; its bound is the sum of the two bounds.
 
-    Parameters
-    ----------
-    branch : torch.nn.Module
-        Its output is of the shortcut's shape.
-    shortcut : torch.nn.Module, optional
-        The identity by default.
-
-    Raises
-    ------
-    ValueError
-        When called, if the two outputs differ in shape: torch would broadcast.
+    The shortcut is the identity by default.
 
     Examples
     --------
@@ -61,8 +50,7 @@ class Residual(nn.Module):
         self.shortcut = nn.Identity() if shortcut is None else shortcut
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The sum; the branch gets a copy, for it may begin with a module that works in place."""
-        side: torch.Tensor = self.branch(x.clone())
+        side: torch.Tensor = self.branch(x.clone())  # it may begin with an in-place module
         straight: torch.Tensor = self.shortcut(x)
         if side.shape != straight.shape:
             raise ValueError(
@@ -73,14 +61,9 @@ class Residual(nn.Module):
 
 
 class Concatenation(nn.Module):
-    """The outputs of several branches side by side along axis 1.
+    """The outputs of one or more branches side by side along axis 1.
 
-    The root of the sum of the squared bounds is a bound.
-
-    Parameters
-    ----------
-    *branches : torch.nn.Module
-        At least one.
+    Its bound is the root of the sum of the squared bounds.
 
     Examples
     --------
@@ -96,19 +79,11 @@ class Concatenation(nn.Module):
         self.branches = nn.ModuleList(branches)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The outputs, each of a copy of x."""
         return torch.cat([branch(x.clone()) for branch in self.branches], dim=1)
 
 
 class GroupSort(nn.Module):
-    """Sorts groups of channels (axis 1) by size: constant 1, and norms of gradients are kept.
-
-    Groups of two are MaxMin.
-
-    Parameters
-    ----------
-    size : int
-        Channels of a group, >= 2; the number of channels must be a multiple of it.
+    """Sort groups of ``size`` channels (axis 1); its constant is 1, and 2 channels are MaxMin.
 
     References
     ----------
@@ -127,6 +102,5 @@ class GroupSort(nn.Module):
         self.size = count("size", size, 2)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x with the channels of each group in rising order."""
         groups = x.reshape(len(x), -1, self.size, *x.shape[2:])
         return groups.sort(2).values.reshape(x.shape)

@@ -1,11 +1,11 @@
 """Learned noise with a mean and a level on every axis: three forms, three scopes.
 
-A network that chooses the noise for each input (:class:`NoiseGenerator`) gives radii that hold
-for the noise of that input alone, not for the classifier that is run at x + delta. In one
-dimension: noise N(x + mu(x), 1), classifier 1[z < 0], mu(-1) = -3 and mu(-.5) = 3. At x = -1
-the radius of that noise is 4, and at -.5 the class flips. The valid forms are maps that are the
-same for every input (:class:`NoiseMaps`) and maps with proven bounds
-(:class:`CertifiedGenerator`), which gives 4/13 there.
+If a network chooses the noise for each input (:class:`NoiseGenerator`), a radius holds for the
+noise of that input alone, not for the classifier that runs at x + delta. Example in one dimension:
+noise N(x + mu(x), 1), classifier 1[z < 0], mu(-1) = -3 and mu(-.5) = 3. At x = -1 the radius is 4,
+but at -.5 the class flips. Valid forms are maps that are the same for every input
+(:class:`NoiseMaps`) and maps with proven bounds (:class:`CertifiedGenerator`), which gives 4/13
+there.
 """
 
 from __future__ import annotations
@@ -18,23 +18,18 @@ from torch import nn
 from torch.nn.functional import cross_entropy, softplus
 
 from rsbounds._numerics.checks import real
+from rsbounds.sampling.torch_shaped import check_shape
 from rsbounds.schemes import THIS_INPUT
-from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise, check_shape
+from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
 
-__all__ = [
-    "CertifiedGenerator",
-    "NoiseGenerator",
-    "NoiseMaps",
-    "generator_loss",
-    "small_cnn",
-]
+__all__ = ["CertifiedGenerator", "NoiseGenerator", "NoiseMaps", "generator_loss", "small_cnn"]
 
 Maps = tuple[torch.Tensor, torch.Tensor]
 
 
 def small_cnn(channels: int, width: int = 16) -> nn.Sequential:
-    """Two convolutions from an image to a mean map and a level map of its size."""
+    """Two convolutions from an image to a mean map and a raw level map of its size."""
     return nn.Sequential(
         nn.Conv2d(channels, width, 3, padding=1),
         nn.ReLU(),
@@ -43,7 +38,7 @@ def small_cnn(channels: int, width: int = 16) -> nn.Sequential:
 
 
 class NoiseGenerator(nn.Module):
-    """Chooses mean and level on every axis for each input, scope "fixed noise at this input only".
+    """Choose mean and level on every axis for each input; scope "fixed noise at this input only".
 
     Parameters
     ----------
@@ -71,7 +66,6 @@ class NoiseGenerator(nn.Module):
         self.sigma_min = float(real("sigma_min", sigma_min, 0, closed="neither", nan=False))
 
     def forward(self, x: torch.Tensor) -> Maps:
-        """Means and levels of a batch, each like x."""
         maps = self.net(x)
         check_shape("what net returns", maps, (len(x), 2 * x.shape[1], *x.shape[2:]))
         mean, raw = maps.chunk(2, dim=1)
@@ -87,12 +81,7 @@ class NoiseGenerator(nn.Module):
 class NoiseMaps(nn.Module):
     """Learned mean and level maps, the same for every input: scope "fixed noise".
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of one input.
-    sigma : float
-        The level to start from, > 0.
+    ``shape`` is that of one input, ``sigma`` the level to start from, > 0.
 
     Examples
     --------
@@ -108,7 +97,6 @@ class NoiseMaps(nn.Module):
         self.log_sigma = nn.Parameter(torch.full(shape, float(np.log(start))))
 
     def forward(self, x: torch.Tensor) -> Maps:
-        """Means and levels of a batch, each like x."""
         return self.mean.expand_as(x), self.log_sigma.exp().expand_as(x)
 
     def noise(self) -> FixedNoise:
@@ -119,14 +107,14 @@ class NoiseMaps(nn.Module):
 class CertifiedGenerator(nn.Module):
     """Noise whose mean and level follow the input within proven bounds.
 
-    At x it is N(x + s m(x/s), sigma(x/s)^2 diag(s^2)), s a fixed shape: in the coordinates x/s
-    it is isotropic with an M-Lipschitz mean and a Lipschitz level, so the envelope certificate
-    holds with centres at most (1 + M) R apart.
+    At x the noise is N(x + s m(x/s), sigma(x/s)^2 diag(s^2)) with a fixed shape s: in the
+    coordinates x/s it is isotropic with an M-Lipschitz mean and a Lipschitz level, so the envelope
+    certificate holds with centres at most (1 + M) R apart.
 
     Parameters
     ----------
     mean : torch.nn.Module
-        m, maps a batch to a batch of its shape; with a proven bound.
+        m, with a proven bound; maps a batch to a batch of its shape.
     level : SigmaNetwork
         sigma, on the coordinates x/s.
     shape : Tensor, shape of one input
@@ -156,7 +144,6 @@ class CertifiedGenerator(nn.Module):
         self.shape: torch.Tensor
 
     def forward(self, x: torch.Tensor) -> Maps:
-        """Means and levels of a batch, each like x."""
         u = x / self.shape
         sigma = self.level(u).reshape(-1, *[1] * (x.ndim - 1)) * self.shape
         return self.shape * self.mean(u), sigma.expand_as(x)
@@ -176,30 +163,21 @@ def generator_loss(
     variance_weight: float = 1.0,
     mean_weight: float = 1e-3,
 ) -> torch.Tensor:
-    """The three losses of a noise generator: smoothing, variance target, norm of the mean.
+    """The loss of a noise generator: cross-entropy, distance of the variance, norm of the mean.
 
     Cross-entropy under the noise, plus ``variance_weight`` times the squared distance of the
-    mean log level from log ``target`` (that fixes the volume of the noise and leaves its shape
-    free), plus ``mean_weight`` times the mean l2 norm of the means. Model and generator train
-    jointly when :func:`fit` is given both.
+    mean log level from log ``target`` (which fixes the volume of the noise and leaves its shape
+    free), plus ``mean_weight`` times the mean l2 norm of the means. To train model and generator
+    jointly, give :func:`fit` both in one ``ModuleList``.
 
     Parameters
     ----------
-    model : callable
-        Maps a batch to class scores.
+    model, x, y
+        As in :func:`rsbounds.torch.training.macer_loss`.
     generator : torch.nn.Module
         Maps a batch to means and levels: any class of this module.
-    x, y : Tensor
-        A batch of inputs and its labels.
     target : float
         Geometric mean of the levels to aim at, > 0, in the input's unit.
-    variance_weight, mean_weight : float
-        >= 0.
-
-    Returns
-    -------
-    Tensor
-        One number.
 
     References
     ----------
@@ -209,10 +187,8 @@ def generator_loss(
     --------
     >>> import torch
     >>> from rsbounds.torch import NoiseMaps, generator_loss
-    >>> maps, model = NoiseMaps((3,), 0.5), torch.nn.Linear(3, 2)
     >>> x, y = torch.zeros(4, 3), torch.zeros(4, dtype=torch.long)
-    >>> generator_loss(model, maps, x, y, target=0.5).shape
-    torch.Size([])
+    >>> loss = generator_loss(torch.nn.Linear(3, 2), NoiseMaps((3,), 0.5), x, y, target=0.5)
     """
     real("target", target, 0, closed="neither", nan=False)
     real("variance_weight", variance_weight, 0, nan=False)

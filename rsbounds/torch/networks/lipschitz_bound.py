@@ -1,13 +1,12 @@
 """Proven l2 bounds of a torch module's Lipschitz constant and of its derivative's.
 
-Nothing is estimated. A dense layer's norm is the largest singular value in float64 plus the
-error bound of that computation, a convolution's is bounded through its symbol on the torus.
-Bounds are multiplied and added as exact fractions and rounded up once.
+Nothing is estimated. A dense layer's norm is the largest singular value in float64 plus the error
+bound of that computation; a convolution's is bounded through its symbol on the torus. Bounds are
+multiplied and added as exact fractions and rounded up once.
 
-A module stands for the real function that its floating-point arithmetic approximates; so
-``Softplus`` is the exact one, from which torch's linear part beyond a threshold of 20 differs
-by 2.1e-9/beta. Certificates rest on copies whose threshold is moved to where that is below
-rounding.
+A module stands for the exact function that its floating-point arithmetic approximates, so
+``Softplus`` is log(1 + exp(beta x))/beta, from which torch's linear part beyond a threshold of 20
+differs by 2.1e-9/beta.
 """
 
 from __future__ import annotations
@@ -23,29 +22,23 @@ import numpy as np
 from torch import nn
 
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.networks import _pooling
-from rsbounds.torch.networks._activations import activation
-from rsbounds.torch.networks._affine import batch_norm, dense
+from rsbounds.torch.networks import _layers
 from rsbounds.torch.networks._convolutions import convolution
-from rsbounds.torch.networks._matrices import weight
+from rsbounds.torch.networks._layers import activation, weight
 from rsbounds.torch.networks._trust import is_plain, name, overridden, refuse_hooks, require_eval
 from rsbounds.torch.networks.combine import Concatenation, Residual, Scale
 
 __all__ = ["gradient_lipschitz_upper_bound", "lipschitz_upper_bound"]
 
-_CONVOLUTIONS = (
-    *(nn.Conv1d, nn.Conv2d, nn.Conv3d),
-    *(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
-)
 _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
-    (nn.Linear,): dense,
-    _CONVOLUTIONS: convolution,
-    _pooling.AVERAGE: _pooling.average_pool,
-    _pooling.ADAPTIVE: _pooling.adaptive_average_pool,
-    (*_pooling.REFLECTION, *_pooling.REPLICATION, *_pooling.CONSTANT): _pooling.pad,
-    (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d): batch_norm,
+    (nn.Linear,): lambda layer: _layers.spectral_norm(weight(layer)),
+    (*_layers.CONVOLUTIONS, *_layers.TRANSPOSES): convolution,
+    _layers.AVERAGE: _layers.average_pool,
+    _layers.ADAPTIVE: _layers.adaptive_average_pool,
+    (*_layers.REFLECTION, *_layers.REPLICATION, *_layers.CONSTANT): _layers.pad,
+    _layers.NORMS: _layers.batch_norm,
 }
-# of a product of bounds other than 0, so that nests of branches stay away from subnormal numbers
+# range of a product of bounds other than 0, so that nested branches stay away from subnormals
 _SMALLEST, _LARGEST = Fraction(1, 2**100), Fraction(2**500)
 
 
@@ -73,14 +66,13 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
     Raises
     ------
     ValueError
-        A module that is in training mode, has hooks, or holds weights that are not finite; a
-        kind of module, padding or pooling that has no proven bound here; bounds whose product
-        leaves [2^-100, 2^500].
+        A module in training mode, with hooks, with weights that are not finite, or without a
+        proven bound here; bounds whose product leaves [2^-100, 2^500].
 
     References
     ----------
-    Bergstrom, Sager, Anderson, Lipschitz standard deviation networks, whose power iteration is
-    an under-estimate and no proof. M. Riesz 1914 for the step from grid to torus.
+    Bergstrom, Sager, Anderson, Lipschitz standard deviation networks, whose power iteration
+    bounds the norm from below and proves nothing. M. Riesz 1914 for the step from grid to torus.
 
     Examples
     --------
@@ -103,15 +95,15 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
         return _finite(float(own.lipschitz_upper_bound()), module)
     require_eval(module)
     if is_plain(module, nn.Sequential):
-        return round_up(reduce(mul, _bounds(list(module)), Fraction(1)))  # type: ignore[call-overload]
+        return _round_up(reduce(mul, _bounds(list(module)), Fraction(1)))  # type: ignore[call-overload]
     if is_plain(module, Residual):
-        return round_up(sum(Fraction(lipschitz_upper_bound(part)) for part in _branches(module)))
+        return _round_up(sum(Fraction(lipschitz_upper_bound(part)) for part in _branches(module)))
     if is_plain(module, Concatenation):
         return _root(lipschitz_upper_bound(part) for part in _branches(module))
     constant = activation(module)
     if constant is not None:
         return constant[0]
-    for kinds, rule in (*_LINEAR.items(), (_pooling.MAXIMUM, _pooling.max_pool)):
+    for kinds, rule in (*_LINEAR.items(), (_layers.MAXIMUM, _layers.max_pool)):
         if is_plain(module, kinds):
             return _finite(rule(module), module)
     raise ValueError(
@@ -123,27 +115,15 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
 def gradient_lipschitz_upper_bound(module: nn.Module) -> float:
     """A proven upper bound of the Lipschitz constant of a module's derivative.
 
-    The derivative is measured in the spectral norm, inputs in l2: for one output it is the
+    The derivative is measured in the spectral norm, inputs in l2: for one output this is the
     constant of the gradient; for differences g_i - g_j of outputs it is sqrt(2) times the bound.
     By Lip(D(g f)) <= Lip(Dg) Lip(f)^2 + Lip(g) Lip(Df) over the layers; for a dense layer after
-    an elementwise function, Lip(D) is at most the supremum of the latter's second derivative
-    times the largest l2 norm of the former's columns.
+    an elementwise function, Lip(D) is at most the supremum of that function's second derivative
+    times the largest l2 norm of the dense layer's columns.
 
-    Parameters
-    ----------
-    module : torch.nn.Module
-        As in :func:`lipschitz_upper_bound`, with smooth activations alone: ``Softplus``,
-        ``Tanh``, ``Sigmoid``, ``SiLU``, ``GELU``.
-
-    Returns
-    -------
-    float
-        Never below the true constant; 0 for a linear module.
-
-    Raises
-    ------
-    ValueError
-        As there, and for modules whose derivative jumps (ReLU and its kin, max-pooling).
+    Parameters, Returns and Raises as in :func:`lipschitz_upper_bound`, with smooth activations
+    alone: ``Softplus``, ``Tanh``, ``Sigmoid``, ``SiLU``, ``GELU``. The bound of a linear module
+    is 0.
 
     References
     ----------
@@ -154,63 +134,57 @@ def gradient_lipschitz_upper_bound(module: nn.Module) -> float:
     --------
     >>> import torch
     >>> from rsbounds.torch import gradient_lipschitz_upper_bound
-    >>> one = torch.nn.Linear(1, 1)
-    >>> _ = one.weight.data.fill_(2.0)
-    >>> net = torch.nn.Sequential(one, torch.nn.Sigmoid()).eval()
+    >>> layer = torch.nn.Linear(1, 1)
+    >>> _ = layer.weight.data.fill_(2.0)
+    >>> net = torch.nn.Sequential(layer, torch.nn.Sigmoid()).eval()
     >>> round(gradient_lipschitz_upper_bound(net), 4)  # 4 sup|sigmoid''|
     0.3849
     """
     refuse_hooks(module)
-    return round_up(derivative(layers(module))[0])
-
-
-def derivative(chain: list[nn.Module]) -> tuple[Fraction, Fraction, Fraction]:
-    """Of the layers f one after the other: Lip(Df), Lip(f), and of Lip(Df) the last one's part.
-
-    That part is sup|phi''| Lip(f before it)^2 where the last layer phi is elementwise, else 0.
-    """
+    chain = _layers_of(module)
     bound, slope, own = Fraction(0), Fraction(1), Fraction(0)
     for layer, lip in zip(chain, _bounds(chain), strict=True):
         curvature = Fraction(_curvature(layer))
         elementwise = activation(layer) is not None
         if elementwise and lip == 1 and curvature == 0:
             continue
+        # own: the last layer's part of the bound, where that layer is elementwise
         if own and is_plain(layer, nn.Linear):
             bound = lip * (bound - own) + Fraction(_longest_column(layer)) * own
         else:
             bound = curvature * slope**2 + lip * bound
         own = curvature * slope**2 if elementwise else Fraction(0)
         slope *= lip
-    return bound, slope, own
+    return _round_up(bound)
 
 
 def _curvature(layer: nn.Module) -> float:
-    """Of one layer: a bound of the Lipschitz constant of its derivative."""
+    """A bound of the Lipschitz constant of one layer's derivative."""
     if is_plain(layer, Scale) or any(is_plain(layer, kinds) for kinds in _LINEAR):
         return 0.0
     if is_plain(layer, Residual):
-        return round_up(sum(Fraction(gradient_lipschitz_upper_bound(b)) for b in _branches(layer)))
+        return _round_up(sum(Fraction(gradient_lipschitz_upper_bound(b)) for b in _branches(layer)))
     if is_plain(layer, Concatenation):
         return _root(gradient_lipschitz_upper_bound(b) for b in _branches(layer))
-    constant = None if is_plain(layer, _pooling.MAXIMUM) else activation(layer)
-    if constant is not None and constant[1] is not None:
-        return constant[1]
-    if constant is not None or is_plain(layer, _pooling.MAXIMUM):
+    constants = (1.0, None) if is_plain(layer, _layers.MAXIMUM) else activation(layer)
+    if constants is None:
+        raise ValueError(f"no proven bound of the derivative of {name(layer)}")
+    if constants[1] is None:
         raise ValueError(
             f"the derivative of {name(layer)} is not Lipschitz: use a smooth activation "
             "(Softplus, Tanh, Sigmoid, SiLU, GELU)"
         )
-    raise ValueError(f"no proven bound of the derivative of {name(layer)}")
+    return constants[1]
 
 
-def layers(module: nn.Module) -> list[nn.Module]:
-    """A chain of chains as one: the parts of nested ``Sequential`` in their order."""
+def _layers_of(module: nn.Module) -> list[nn.Module]:
+    """The parts of nested ``Sequential`` modules in their order."""
     if not isinstance(module, nn.Sequential):
         return [module]
     refuse_hooks(module)
     if not is_plain(module, nn.Sequential):
         raise ValueError(f"no proven bound of the derivative of {name(module)}")
-    return [layer for part in module for layer in layers(part)]
+    return [layer for part in module for layer in _layers_of(part)]
 
 
 def _branches(module: Any) -> list[nn.Module]:
@@ -218,15 +192,16 @@ def _branches(module: Any) -> list[nn.Module]:
 
 
 def _bounds(parts: list[nn.Module]) -> list[Fraction]:
-    """Those of the parts of a chain, where float arithmetic can carry what the chain computes."""
+    """The bound of each part, if floating-point numbers can carry what the chain computes."""
     bounds, total = [], Fraction(1)
     for part in parts:
         bounds.append(Fraction(lipschitz_upper_bound(part)))
         total *= bounds[-1]
         if total and not _SMALLEST <= total <= _LARGEST:
+            power = total.numerator.bit_length() - total.denominator.bit_length()
             raise ValueError(
-                f"the bounds up to {name(part)} multiply to {_power(total)}: floating-point "
-                "numbers under- or overflow there, and compute another function"
+                f"the bounds up to {name(part)} multiply to 2^{power}: floating-point numbers "
+                "under- or overflow there, and compute another function"
             )
     return bounds
 
@@ -238,17 +213,13 @@ def _longest_column(layer: nn.Module) -> float:
 
 def _root(bounds: Any) -> float:
     """The root of the sum of squares, rounded up."""
-    return math.sqrt(round_up(sum(Fraction(bound) ** 2 for bound in bounds))) * (1 + 4 * EPS)
+    return math.sqrt(_round_up(sum(Fraction(bound) ** 2 for bound in bounds))) * (1 + 4 * EPS)
 
 
-def round_up(value: Fraction | int) -> float:
+def _round_up(value: Fraction | int) -> float:
     """The nearest float64 that is not below ``value``."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _power(value: Fraction) -> str:
-    return f"2^{value.numerator.bit_length() - value.denominator.bit_length()}"
 
 
 def _finite(bound: float, module: nn.Module) -> float:

@@ -12,17 +12,17 @@ from rsbounds import schemes
 from rsbounds._numerics.checks import real
 from rsbounds.schemes import Scheme
 from rsbounds.torch.networks import _rounding
-from rsbounds.torch.networks._frozen import frozen
+from rsbounds.torch.networks._trust import frozen, settle
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 
 __all__ = ["SigmaNetwork"]
 
 
 class SigmaNetwork(nn.Module):
-    """sigma(x) = relu(h(x)) + sigma_min.
+    """A noise level that follows the input: sigma(x) = relu(h(x)) + sigma_min.
 
     Train it under ``torch.nn.utils.parametrizations.spectral_norm`` to keep its constant small;
-    certificates never rest on that, but on :func:`lipschitz_upper_bound`.
+    certificates never use that norm, but :func:`lipschitz_upper_bound`.
 
     Parameters
     ----------
@@ -30,11 +30,6 @@ class SigmaNetwork(nn.Module):
         Maps a batch to one number for each input, shape (n,) or (n, 1).
     sigma_min : float
         Lower bound of the noise level, > 0, in the input's unit.
-
-    Raises
-    ------
-    ValueError
-        If ``sigma_min`` isn't a positive finite number.
 
     References
     ----------
@@ -65,7 +60,7 @@ class SigmaNetwork(nn.Module):
         return level
 
     def lipschitz_upper_bound(self) -> float:
-        """The proven bound of this network's Lipschitz constant; it must be in eval mode."""
+        """The proven bound of this network's Lipschitz constant, in eval mode."""
         return lipschitz_upper_bound(self.h)
 
     @property
@@ -78,24 +73,12 @@ class SigmaNetwork(nn.Module):
         return frozen(self)
 
     def rounding(self) -> float:
-        """How far float64 arithmetic may take sigma(x) from the real function, on the grid.
+        """How far float64 arithmetic may take sigma(x) from the exact function, on the grid.
 
-        A bound for every x on the grid of 1/255 in [0, 1], given as whole numbers over 255, and
-        for every order of the sums. It grows with the sums of the weights' sizes, layer by layer.
-
-        Returns
-        -------
-        float
-            In the input's unit.
-
-        Raises
-        ------
-        ValueError
-            If there is no proven Lipschitz bound for ``h``, or none of its rounding.
-
-        References
-        ----------
-        The theory page on sound noise.
+        In the input's unit. It bounds the error for every x on the grid of 1/255 in [0, 1], given
+        as whole numbers over 255, and for every order of the sums, and grows with the sums of the
+        weights' sizes, layer by layer: see the theory page on sound noise. ValueError if ``h`` has
+        no proven Lipschitz bound or a layer has no bound of its rounding.
 
         Examples
         --------
@@ -105,63 +88,37 @@ class SigmaNetwork(nn.Module):
         True
         """
         network = self.frozen()
-        _rounding.settle(network)
-        lipschitz_upper_bound(network)  # refuses what computes something else than its kind
+        settle(network)
+        lipschitz_upper_bound(network)  # refuses hooks and overrides
         return _rounding.level(network, _rounding.UNIT)
 
-    def scheme(
-        self,
-        dim: float,
-        *,
-        method: str = "exact",
-        p_min: float | None = None,
-        classes: int | None = None,
-        sound: bool = False,
-    ) -> Scheme:
+    def scheme(self, dim: float, *, sound: bool = False) -> Scheme:
         """The scheme that certifies smoothing by this network's noise level, as it is now.
 
         Levels and bound come from one copy in float64.
+
+        ValueError if ``h`` has no proven bound.
 
         Parameters
         ----------
         dim : float
             Dimension of the input, >= 1.
-        method : {"exact", "integrated", "paper"}
-            Which radius: see :func:`rsbounds.lipschitz.radius`.
-        p_min, classes : float, int
-            For method "paper" alone: the bound of the scores, and the number of classes. It
-            certifies the class scores after Remark 2's normalisation, which keeps their order.
         sound : bool
-            For sound noise and method "exact": levels at the inputs' points of the grid of 1/255,
-            in [0, 1], and radii that allow for :meth:`rounding`.
-
-        Returns
-        -------
-        Scheme
-
-        Raises
-        ------
-        ValueError
-            If there is no proven bound for ``h``, or an argument is out of its domain.
-
-        References
-        ----------
-        Bergstrom, Sager, Anderson, Theorem 3 and Remark 2 for "paper".
+            For sound noise: levels at the inputs' points of the grid of 1/255, in [0, 1], and
+            radii that allow for :meth:`rounding`.
         """
         network = self.frozen()
-        more: dict[str, Any] = {"method": method, "p_min": p_min, "classes": classes}
+        rounding = None
         if sound:
-            _rounding.settle(network)
-            more["rounding"] = SigmaNetwork.rounding(network)
+            settle(network)
+            rounding = SigmaNetwork.rounding(network)
         lip, floor = lipschitz_upper_bound(network), self.sigma_min
-        return schemes.lipschitz(partial(_level, network), lip, floor, dim, **more, proven=True)
+        level = partial(SigmaNetwork.level_at, network)
+        return schemes.lipschitz(level, lip, floor, dim, rounding=rounding, proven=True)
 
-
-# a module-level function, so that a scheme can be sent to another process
-
-
-def _level(network: SigmaNetwork, x: Any) -> float:
-    with torch.no_grad():
-        # a copy: h may begin with a module that works in place
-        batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
-        return float(network(batch))
+    def level_at(self, x: Any) -> float:
+        """The noise level at one input."""
+        with torch.no_grad():
+            # a copy: h may begin with a module that works in place
+            batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
+            return float(self(batch))

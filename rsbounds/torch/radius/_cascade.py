@@ -4,48 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
 from rsbounds._numerics.checks import choice
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.radius._tensors import Number, inside, result_type, round_down
+from rsbounds.torch.radius._closed import Number, inside, result_type, round_down, tensor
 
-
-class Condition(Protocol):
-    """A condition "value > threshold" of a decision list, as in ``rsbounds.composite``."""
-
-    kind: str
-    stage: int
-    threshold: float
-    classes: Any
-
-
-class DecisionList(Protocol):
-    """Noise levels, and the conditions of each item, in order."""
-
-    sigmas: Any
-    items: Any
+Bounds = tuple[torch.Tensor, torch.Tensor]
 
 
 def cascade(
-    rule: DecisionList,
+    rule: Any,
     p: torch.Tensor,
     cls: torch.Tensor | int,
     *,
     sigmas: Number | None = None,
     scores: bool = False,
-    values: Number | None = None,
 ) -> torch.Tensor:
     """Radius of class ``cls`` under a decision list over several noise levels.
 
     Stage k gives every class b the value r_b = sigma_k Phi^-1(p_{k,b}) (kind "score") and the
-    margin (r_b - max_{c != b} r_c)/2 (kind "margin"), and all classes sigma_k Phi^-1 of the
-    probability of a set (kind "set"); all are 1-Lipschitz in the input, and so are the ``values``
-    (kind "value"). The first item at which some class meets all conditions decides. The radius is
-    max_j min(f_j, min_{i<j} w_i): f_j how far class ``cls`` is from failing item j, w_i how far
-    every other class is from meeting item i.
+    margin (r_b - max_{c != b} r_c)/2 (kind "margin"), and it gives all classes sigma_k Phi^-1 of
+    the probability of a set (kind "set"). All are 1-Lipschitz in the input. The first item at which
+    some class meets all conditions decides. The radius is max_j min(f_j, min_{i<j} w_i): f_j is
+    how far class ``cls`` is from failing item j, w_i how far every other class is from meeting
+    item i.
 
     Parameters
     ----------
@@ -54,31 +39,19 @@ def cascade(
         ``stage``, ``threshold`` (in the input's unit) and, for sets alone, ``classes``; at least
         one of them is a "score" or a "margin" with a threshold >= 0.
     p : Tensor, shape (..., stages, classes)
-        Class probabilities of each stage, taken as they are: no bounds of samples.
+        Class probabilities of each stage, taken as exact: no bounds of samples.
     cls : Tensor or int
         The class, of shape (...).
     sigmas : Tensor, optional
         Levels in place of the rule's, to be differentiated.
     scores : bool
         ``p`` holds normal scores.
-    values : Tensor, shape (..., V), optional
-        For "value" conditions, whose ``stage`` is the place here: functions of the input, each
-        over its l2 Lipschitz constant.
 
     Returns
     -------
     Tensor, shape (...)
-        The radius, rounded down; 0 where ``cls`` is not what the list returns. It is piecewise
-        linear in sigma times the scores, but for sets, and in the values.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, a rule that isn't one.
-
-    References
-    ----------
-    The theory page on composite certificates.
+        The radius, rounded down; 0 where ``cls`` is not what the list returns. But for sets it is
+        piecewise linear in sigma times the scores. See the theory page on composite certificates.
 
     Examples
     --------
@@ -92,90 +65,61 @@ def cascade(
     >>> radius.cascade(rule, z, 0, scores=True)  # min(margin .5, .75 to sure class 1)
     tensor([0.5000])
     """
-    z = (
-        p.double()
-        if scores
-        else torch.special.ndtri(inside("p", p.double(), 0.0, 1.0, closed=True))
-    )
+    z = p.double()
+    if not scores:
+        z = torch.special.ndtri(inside("p", z, 0.0, 1.0, closed=True))
     if z.ndim < 2 or z.shape[-1] < 2:
         raise ValueError(f"p must have shape (..., stages, classes >= 2); got {tuple(p.shape)}")
-    level = torch.as_tensor(rule.sigmas if sigmas is None else sigmas).to(z)
+    level = tensor("sigmas", rule.sigmas if sigmas is None else sigmas).to(z)
     if level.shape != z.shape[-2:-1]:
         raise ValueError(f"p must have {len(level)} stages, as the rule has; got {z.shape[-2]}")
     signed = inside("sigmas", level, 0.0)[:, None] * z
-    fixed = _fixed(rule, values, z)
     chosen = torch.as_tensor(cls, device=z.device).expand(z.shape[:-2])[..., None]
     others = torch.arange(z.shape[-1], device=z.device) != chosen
     best = torch.zeros_like(chosen[..., 0], dtype=z.dtype)
     blocked = torch.full_like(best, math.inf)
-    size = signed.detach().abs().amax((-1, -2)) + fixed.detach().abs().sum(-1)
+    size = signed.detach().abs().nan_to_num(posinf=0.0).amax((-1, -2))
     for item in rule.items:
         conditions = _conditions(item)
         size = size + sum(abs(c.threshold) for c in conditions)
-        pairs = [_values(c, signed, level, z, fixed) for c in conditions]
+        bounds = [_bounds(c, signed, level, z) for c in conditions]
         lowest, highest = (
             torch.stack([v - c.threshold for v, c in zip(side, conditions, strict=True)]).amin(0)
-            for side in zip(*pairs, strict=True)
+            for side in zip(*bounds, strict=True)
         )
         fires = lowest.gather(-1, chosen)[..., 0]
         best = torch.maximum(best, torch.minimum(fires, blocked))
         blocked = torch.minimum(blocked, (-highest).where(others, math.inf).amin(-1))
-    slack = 4e-14 * size.nan_to_num(posinf=0.0)
-    return round_down((best - slack).clamp(min=0.0), result_type(p, sigmas, values))
+    return round_down((best - 4e-14 * size).clamp(min=0.0), result_type(p, sigmas))
 
 
-def _conditions(item: Any) -> list[Condition]:
-    found = list(item) if isinstance(item, Iterable) else [item]
-    for condition in found:
-        kind = choice("kind", condition.kind, ("score", "margin", "set", "value"))
+def _conditions(item: Any) -> list[Any]:
+    conditions = list(item) if isinstance(item, Iterable) else [item]
+    for condition in conditions:
+        kind = choice("kind", condition.kind, ("score", "margin", "set"))
         if (kind == "set") != (condition.classes is not None):
             raise ValueError(f"classes must be given for kind 'set' alone; got {condition.classes}")
-    if not any(c.kind in ("score", "margin") and c.threshold >= 0 for c in found):
+    if not any(c.kind in ("score", "margin") and c.threshold >= 0 for c in conditions):
         raise ValueError(
             "each item must have a 'score' or 'margin' condition with threshold >= 0; got none"
         )
-    return found
+    return conditions
 
 
-def _fixed(rule: DecisionList, values: Number | None, z: torch.Tensor) -> torch.Tensor:
-    """The deterministic values, shape (..., V)."""
-    asked = [c.stage + 1 for item in rule.items for c in item if c.kind == "value"]
-    found = z.new_zeros(0) if values is None else torch.as_tensor(values).to(z)
-    if found.ndim < 1 or found.shape[-1] < max(asked, default=0):
-        raise ValueError(
-            f"values must have {max(asked)} on the last axis, as the rule asks; "
-            f"got {None if values is None else tuple(found.shape)}"
-        )
-    if not found.isfinite().all():
-        raise ValueError("values must be finite")
-    return found.expand(*z.shape[:-2], found.shape[-1])
-
-
-def _values(
-    condition: Condition,
-    signed: torch.Tensor,
-    level: torch.Tensor,
-    z: torch.Tensor,
-    fixed: torch.Tensor,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The condition's coordinate for each class, from below and from above."""
-    if condition.kind == "value":
-        value = fixed[..., condition.stage, None].expand(signed[..., 0, :].shape)
-        return value, value
+def _bounds(condition: Any, signed: torch.Tensor, level: torch.Tensor, z: torch.Tensor) -> Bounds:
+    """The condition's value for each class, from below and from above."""
     if condition.kind == "set":
         return _set(condition, level, z)
     values = signed[..., condition.stage, :]
     if condition.kind == "margin":
         top, place = values.topk(2, -1)
-        rest = torch.arange(values.shape[-1], device=values.device) == place[..., :1]
-        values = (values - torch.where(rest, top[..., 1:], top[..., :1])) / 2
+        first = torch.arange(values.shape[-1], device=values.device) == place[..., :1]
+        values = (values - torch.where(first, top[..., 1:], top[..., :1])) / 2
     return values, values
 
 
-def _set(
-    condition: Condition, level: torch.Tensor, z: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """sigma Phi^-1 of the set's probability: errors of its sum grow where it is near 0 or 1."""
+def _set(condition: Any, level: torch.Tensor, z: torch.Tensor) -> Bounds:
+    """sigma Phi^-1 of the set's probability; near 0 or 1 the score enlarges the sum's rounding."""
     classes = torch.as_tensor(condition.classes, device=z.device)
     if not (classes < z.shape[-1]).all():
         raise ValueError(f"classes must be below {z.shape[-1]}; got {tuple(condition.classes)}")

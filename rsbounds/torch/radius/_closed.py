@@ -1,24 +1,28 @@
-"""Radii in closed form: noise that is the same at every input."""
+"""Radii in closed form, of noise that is the same at every input; arguments as tensors."""
 
 from __future__ import annotations
 
+from functools import reduce
+
+import numpy as np
 import torch
 
 from rsbounds._numerics.checks import real
-from rsbounds.torch.radius._tensors import Number, inside, result_type, round_down, tensor
+
+Number = float | torch.Tensor
 
 _ERROR = 1e-14  # of torch's ndtri, relative
 
 
 def gaussian(
-    p_a: Number, sigma: Number, p_b: Number | None = None, *, scores: bool = False
+    p_a: Number, sigma: Number, *, p_b: Number | None = None, scores: bool = False
 ) -> torch.Tensor:
     """:func:`rsbounds.gaussian.radius` in l2: sigma (z_a - z_b)/2.
 
     Parameters
     ----------
     p_a, p_b : Tensor or float
-        Probabilities of the top class and of every other class, in [0, 1]; 1 - p_a for None.
+        Probabilities of the top class and of every other class, in [0, 1]; None means 1 - p_a.
     sigma : Tensor or float
         Noise level, > 0, in the input's unit.
     scores : bool
@@ -29,11 +33,6 @@ def gaussian(
     Tensor
         Never above the true value; below it by at most 1e-13 sigma (\\|z_a\\| + \\|z_b\\|) and a
         rounding of its type. 0 where p_a <= p_b.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, shapes that don't broadcast.
 
     References
     ----------
@@ -48,16 +47,15 @@ def gaussian(
     [0.0, 1.163174]
     """
     level = inside("sigma", tensor("sigma", sigma), 0.0)
-    return round_down(
-        level * _half_gap(p_a, p_b, scores) * (1 - 1e-15), result_type(p_a, p_b, sigma)
-    )
+    exact = level * _half_gap(p_a, p_b, scores) * (1 - 1e-15)
+    return round_down(exact, result_type(p_a, p_b, sigma))
 
 
 def anisotropic(
     p_a: Number,
     sigma: torch.Tensor,
-    p_b: Number | None = None,
     *,
+    p_b: Number | None = None,
     norm: float = 2,
     scores: bool = False,
 ) -> torch.Tensor:
@@ -75,13 +73,7 @@ def anisotropic(
     Returns
     -------
     Tensor
-        Shape of ``p_a``, ``p_b`` and sigma[..., 0] broadcast; sound and close as in
-        :func:`gaussian`, with 1e-12 in place of 1e-13.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`gaussian`; norm < 1.
+        Errors as in :func:`gaussian`, with 1e-12 in place of 1e-13.
 
     References
     ----------
@@ -104,9 +96,8 @@ def anisotropic(
     else:
         power = 1 / (0.5 - 1 / norm)
         reach = (-(-power * levels.log()).logsumexp(-1) / power).exp()
-    return round_down(
-        reach * _half_gap(p_a, p_b, scores) * (1 - 5e-13), result_type(p_a, p_b, sigma)
-    )
+    exact = reach * _half_gap(p_a, p_b, scores) * (1 - 5e-13)
+    return round_down(exact, result_type(p_a, p_b, sigma))
 
 
 def _half_gap(p_a: Number, p_b: Number | None, scores: bool) -> torch.Tensor:
@@ -125,3 +116,42 @@ def _score(name: str, p: Number, scores: bool, slack: float) -> torch.Tensor:
     z = torch.special.ndtri(inside(name, tensor(name, p), 0.0, 1.0, closed=True))
     moved: torch.Tensor = z + slack * z.abs()
     return moved
+
+
+def tensor(name: str, value: Number) -> torch.Tensor:
+    """A tensor or a number in double precision."""
+    if isinstance(value, torch.Tensor):
+        if value.is_complex():
+            raise ValueError(f"{name} must be real numbers; got {value.dtype}")
+        return value.double()
+    return torch.as_tensor(np.asarray(real(name, value)))
+
+
+def inside(
+    name: str, x: torch.Tensor, low: float, high: float = torch.inf, *, closed: bool = False
+) -> torch.Tensor:
+    """``x`` if all of it lies in the interval or is NaN, or ValueError."""
+    good = ((x >= low) & (x <= high)) if closed else ((x > low) & (x < high))
+    bad = ~(good | x.isnan())
+    if bad.any():
+        ends = f"[{low:g}, {high:g}]" if closed else f"({low:g}, {high:g})"
+        raise ValueError(
+            f"{name} must be in {ends}; got {int(bad.sum())} of {bad.numel()} values outside, "
+            f"the first {x[bad][0].item()}"
+        )
+    return x
+
+
+def result_type(*given: Number | None) -> torch.dtype:
+    """That of the tensors among the arguments, at least float32; double without any."""
+    types = [x.dtype for x in given if isinstance(x, torch.Tensor)]
+    return reduce(torch.promote_types, types, torch.float32) if types else torch.float64
+
+
+def round_down(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A double in another type, never above itself; gradients pass."""
+    near = exact.to(dtype)
+    with torch.no_grad():
+        below = near.nextafter(torch.full_like(near, -torch.inf))
+        step = torch.where(near.double() > exact, below - near, 0.0)
+    return near + step

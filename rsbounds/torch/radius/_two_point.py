@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
-import rsbounds.lipschitz
-import rsbounds.semielastic
 from rsbounds._numerics.checks import real
-from rsbounds.envelope import LipschitzSigma, SemiElastic, branch_radii
+from rsbounds.envelope import LipschitzSigma, SemiElastic, branch_radii, radius
 from rsbounds.special import ndtri
+from rsbounds.torch.radius._closed import Number, result_type, round_down, tensor
 from rsbounds.torch.radius._slopes import lipschitz_move, semielastic_move, slopes
-from rsbounds.torch.radius._tensors import Number, result_type, round_down, tensor
 
 
 def semielastic(
@@ -25,11 +22,11 @@ def semielastic(
     sigma: Number,
     rate: Number,
     dim: Any,
-    p_b: Number | None = None,
     *,
+    p_b: Number | None = None,
     scores: bool = False,
 ) -> torch.Tensor:
-    """:func:`rsbounds.semielastic.radius`, log sigma(x) ``rate``-Lipschitz.
+    """:func:`rsbounds.semielastic.radius`: log sigma(x) is ``rate``-Lipschitz.
 
     Parameters
     ----------
@@ -43,13 +40,8 @@ def semielastic(
     Returns
     -------
     Tensor
-        The library's value, rounded down to the type of the arguments. Its gradient has relative
-        error below 1e-8; at a tie of the two branches it is that of one of them.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, shapes that don't broadcast.
+        The library's value, rounded down to the type of the arguments. The relative error of its
+        gradient is below 1e-8; at a tie of the two branches it is the gradient of either.
 
     References
     ----------
@@ -65,13 +57,9 @@ def semielastic(
     >>> round(r.item(), 6), round(rate.grad.item(), 4)
     (0.578751, -0.5642)
     """
-
-    def value(a: Any, b: Any, level: Any, r: Any) -> Any:
-        return rsbounds.semielastic.radius(a, level, r, dim, b, scores=scores)
-
     given = {"p_a": p_a, "p_b": p_b, "sigma": sigma, "rate": rate}
-    dtype = result_type(*given.values())
-    return _implicit(value, SemiElastic, semielastic_move, dim, scores, given, dtype)
+    exact = _exact(_Theory(SemiElastic, semielastic_move, scores), dim, given)
+    return round_down(exact, result_type(*given.values()))
 
 
 def lipschitz(
@@ -84,27 +72,15 @@ def lipschitz(
     p_b: Number | None = None,
     scores: bool = False,
 ) -> torch.Tensor:
-    """:func:`rsbounds.lipschitz.radius`, method "exact": sigma(x) Lipschitz with a floor.
+    """:func:`rsbounds.lipschitz.radius`, method "exact": sigma(x) is Lipschitz and has a floor.
+
+    Other parameters and returns as in :func:`semielastic`.
 
     Parameters
     ----------
-    p_a, p_b, scores
-        As in :func:`rsbounds.torch.radius.gaussian`.
     sigma, lip, sigma_min : Tensor or float
         Level at the input (>= ``sigma_min``, but for a rounding of its type), Lipschitz constant
         of sigma, >= 0, and its floor, >= 0.
-    dim : float or array
-        Dimension of the input, in [1, 1e8].
-
-    Returns
-    -------
-    Tensor
-        As :func:`semielastic`.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, shapes that don't broadcast.
 
     References
     ----------
@@ -121,29 +97,24 @@ def lipschitz(
     >>> round(r.item(), 4), round(sigma.grad.item(), 4)
     (1.081, 2.1621)
     """
-
-    def value(a: Any, b: Any, level: Any, constant: Any, floor: Any) -> Any:
-        known = {"lip": constant, "sigma_min": floor, "dim": dim, "p_b": b, "scores": scores}
-        return rsbounds.lipschitz.radius(a, level, **known)
-
     given = {"p_a": p_a, "p_b": p_b, "sigma": sigma, "lip": lip, "sigma_min": sigma_min}
     dtype = result_type(*given.values())
     # a level that lies below its floor by a rounding alone is at it
     level, floor = tensor("sigma", sigma), tensor("sigma_min", sigma_min)
     near = (level < floor) & (level >= floor * (1 - 2 * torch.finfo(result_type(sigma)).eps))
     given["sigma"] = level + torch.where(near, floor - level, 0.0).detach()
-    return _implicit(value, LipschitzSigma, lipschitz_move, dim, scores, given, dtype)
+    return round_down(_exact(_Theory(LipschitzSigma, lipschitz_move, scores), dim, given), dtype)
 
 
-def _implicit(
-    value: Callable[..., Any],
-    envelope: Callable[..., Any],
-    move: Callable[..., Any],
-    dim: Any,
-    scores: bool,
-    given: dict[str, Number | None],
-    dtype: torch.dtype,
-) -> torch.Tensor:
+class _Theory(NamedTuple):
+    """How sigma may vary, how the extreme level moves with the radius, and whether p are scores."""
+
+    envelope: Callable[..., Any]
+    move: Callable[..., Any]
+    scores: bool
+
+
+def _exact(theory: _Theory, dim: Any, given: dict[str, Number | None]) -> torch.Tensor:
     values = {name: None if x is None else tensor(name, x) for name, x in given.items()}
     dim = real("dim", dim, 1.0, 1e8)
     try:
@@ -153,69 +124,63 @@ def _implicit(
     except RuntimeError:
         shapes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in values.items() if x is not None)
         raise ValueError(f"shapes must broadcast together; got {shapes}") from None
-    known = partial(_branch, envelope=envelope, move=move, dim=dim, scores=scores)
-    exact: torch.Tensor = _TwoPoint.apply(  # type: ignore[no-untyped-call]
-        value, known, *(None if x is None else x.expand(shape) for x in values.values())
-    )
-    return round_down(exact, dtype)
-
-
-def _branch(
-    r: Any, p_a: Any, p_b: Any, sigma: Any, *parameters: Any,
-    envelope: Any, move: Any, dim: Any, scores: bool,
-) -> tuple[Any, ...]:  # fmt: skip
-    """Derivatives of the radius by p_a, p_b, sigma and the envelope's parameters."""
-    dim = np.broadcast_to(dim, r.shape)
-    inside = (r > 0) & np.isfinite(r)
-    found = [None if x is None else np.zeros(r.shape) for x in (p_a, p_b, sigma, *parameters)]
-    if not inside.any():
-        return tuple(found)
-    a, level, *rest = (x[inside] for x in (p_a, sigma, *parameters))
-    b = None if p_b is None else p_b[inside]
-    low, high = branch_radii(a, level, envelope(*rest), dim[inside], b, scores=scores)
-    up = high <= low
-    z_a, z_b = _scores(a, b, scores)
-    moved = move(r[inside], level, up, *rest)
-    by = slopes(r[inside], z_a, z_b, level, dim[inside], up, moved)
-    one = other = np.ones_like(z_a)
-    if not scores:  # dz/dp is 1 over the density
-        with np.errstate(over="ignore"):
-            one, other = (np.exp(z**2 / 2) * math.sqrt(2 * math.pi) for z in (z_a, z_b))
-    all_of = [by.z_a * one, by.z_b * other, by.sigma, *by.parameters]
-    if b is None:
-        all_of[:2] = [all_of[0] - by.z_b * one, None]
-    for place, slope in zip(found, all_of, strict=True):
-        if place is not None:
-            place[inside] = slope
-    return tuple(found)
-
-
-def _scores(a: Any, b: Any, scores: bool) -> tuple[Any, Any]:
-    z_a = a if scores else np.asarray(ndtri(a))
-    return z_a, -z_a if b is None else (b if scores else np.asarray(ndtri(b)))
+    expanded = (None if x is None else x.expand(shape) for x in values.values())
+    exact: torch.Tensor = _TwoPoint.apply(theory, dim, *expanded)  # type: ignore[no-untyped-call]
+    return exact
 
 
 class _TwoPoint(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, value: Any, slope: Any, *given: torch.Tensor | None) -> torch.Tensor:
-        arrays = [None if x is None else x.detach().cpu().numpy() for x in given]
-        exact = np.asarray(value(*arrays))
-        ctx.slope, ctx.arrays, ctx.exact = slope, arrays, exact
+    def forward(ctx: Any, theory: _Theory, dim: Any, *given: torch.Tensor | None) -> torch.Tensor:
+        arrays: list[Any] = [None if x is None else x.detach().cpu().numpy() for x in given]
+        p_a, p_b, sigma, *rest = arrays
+        bounds = theory.envelope(*rest)
+        exact = np.asarray(radius(p_a, sigma, bounds, dim, p_b=p_b, scores=theory.scores))
+        ctx.theory, ctx.dim, ctx.arrays, ctx.exact = theory, dim, arrays, exact
         devices = [x.device for x in given if x is not None]
-        return torch.as_tensor(
-            exact, device=next((d for d in devices if d.type != "cpu"), devices[0])
-        )
+        device = next((d for d in devices if d.type != "cpu"), devices[0])
+        return torch.as_tensor(exact, device=device)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        found = ctx.slope(ctx.exact, *ctx.arrays)
-        wanted = zip(found, ctx.needs_input_grad[2:], strict=True)
-        return (
-            None,
-            None,
-            *(
-                grad * torch.as_tensor(x, device=grad.device) if needed else None
-                for x, needed in wanted
-            ),
+        each = zip(
+            _derivatives(ctx.theory, ctx.dim, ctx.exact, *ctx.arrays),
+            ctx.needs_input_grad[2:],
+            strict=True,
         )
+        grads = (
+            grad * torch.as_tensor(slope, device=grad.device) if needed else None
+            for slope, needed in each
+        )
+        return None, None, *grads
+
+
+def _derivatives(
+    theory: _Theory, dim: Any, r: Any, p_a: Any, p_b: Any, sigma: Any, *parameters: Any
+) -> list[Any]:
+    """Derivatives of the radius by p_a, p_b, sigma and the envelope's parameters."""
+    result = [None if x is None else np.zeros(r.shape) for x in (p_a, p_b, sigma, *parameters)]
+    inside = (r > 0) & np.isfinite(r)
+    if not inside.any():
+        return result
+    a, level, n, *rest = (
+        np.broadcast_to(x, r.shape)[inside] for x in (p_a, sigma, dim, *parameters)
+    )
+    b = None if p_b is None else p_b[inside]
+    low, high = branch_radii(a, level, theory.envelope(*rest), n, p_b=b, scores=theory.scores)
+    up = high <= low
+    z_a = a if theory.scores else np.asarray(ndtri(a))
+    z_b = -z_a if b is None else b if theory.scores else np.asarray(ndtri(b))
+    moved = theory.move(r[inside], level, up, *rest)
+    by_a, by_b, *others = slopes(r[inside], z_a, z_b, level, n, up, moved)
+    if not theory.scores:  # dz/dp is 1 over the density
+        with np.errstate(over="ignore"):
+            by_a *= np.exp(z_a**2 / 2) * math.sqrt(2 * math.pi)
+            by_b *= np.exp(z_b**2 / 2) * math.sqrt(2 * math.pi)
+    if b is None:  # p_b = 1 - p_a falls as p_a rises
+        by_a = by_a - by_b
+    for place, slope in zip(result, (by_a, by_b, *others), strict=True):
+        if place is not None:
+            place[inside] = slope
+    return result

@@ -1,26 +1,22 @@
-"""Training under noise: the loop, losses, attacks."""
+"""Losses for training under noise, for :func:`rsbounds.torch.fit` or any other loop.
 
-from rsbounds.torch.training.fitting import adversarial, augment, evaluating, fit, pgd, soft_vote
+Each is a function of a module and a batch and raises ValueError for an argument out of its domain.
+"""
+
 from rsbounds.torch.training.recipes import (
     consistency_loss,
     macer_loss,
+    passed_on,
     smooth_adversarial,
     smooth_adversarial_loss,
+    soft_labels,
 )
-from rsbounds.torch.training.stages import passed_on, reject_labels, soft_labels
 
 __all__ = [
-    "adversarial",
-    "augment",
     "consistency_loss",
-    "evaluating",
-    "fit",
     "macer_loss",
     "passed_on",
-    "pgd",
-    "reject_labels",
     "smooth_adversarial",
     "smooth_adversarial_loss",
     "soft_labels",
-    "soft_vote",
 ]

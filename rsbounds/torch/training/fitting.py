@@ -1,8 +1,7 @@
-"""Seeded training loops, noise augmentation and projected gradient attacks."""
+"""A seeded training loop, noise augmentation and projected gradient attacks."""
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,11 +9,10 @@ from typing import Any
 
 import torch
 from torch import nn
-from tqdm import tqdm
 
 from rsbounds._numerics.checks import count, real, whole
 
-__all__ = ["adversarial", "augment", "fit", "pgd", "soft_vote"]
+__all__ = ["augment", "fit", "pgd", "soft_vote"]
 
 
 def fit(
@@ -26,43 +24,26 @@ def fit(
     batch_size: int = 100,
     rate: float = 3e-3,
     seed: int = 0,
-    progress: bool = False,
-    validate: Callable[[], float] | None = None,
-    patience: int = 3,
 ) -> list[float]:
     """Train a module with AdamW and a cosine schedule; the same weights for the same seed.
 
     Parameters
     ----------
     module : torch.nn.Module
-        Holds what is trained; in training mode during it and in eval mode afterwards.
+        Holds the parameters to train; left in eval mode.
     loss : callable
-        ``loss(*batch)``, the rows of the columns that make up one batch; returns a number.
+        ``loss(*batch)`` with one batch of rows from each column; returns a number.
     columns : sequence of Tensor
         Of one length, such as inputs, labels and noise levels.
-    epochs, batch_size : int
-        >= 1.
-    rate : float
-        First learning rate, > 0.
+    epochs, batch_size, rate
+        >= 1, >= 1, and the first learning rate, > 0.
     seed : int
-        Seed of order and noise, >= 0; torch's own generator is left as it was.
-    progress : bool
-        Show a bar.
-    validate : callable, optional
-        Called after each epoch, in eval mode: a number that should fall. The best epoch's
-        weights are kept, and training stops when ``patience`` epochs haven't beaten it.
-    patience : int
-        >= 1.
+        Seed of order and noise, >= 0; torch's global generator is restored afterwards.
 
     Returns
     -------
     list of float
-        The mean loss of each epoch run.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain, or the loss isn't finite.
+        The mean loss of each epoch; ValueError if one isn't finite.
 
     Examples
     --------
@@ -77,20 +58,18 @@ def fit(
     True
     """
     rounds, size = count("epochs", epochs, 1), count("batch_size", batch_size, 1)
-    whole("patience", patience, 1), real("rate", rate, 0, closed="neither", nan=False)
+    real("rate", rate, 0, closed="neither", nan=False)
     lengths = [len(column) for column in columns]
     if len(set(lengths)) != 1 or not lengths[0]:
         raise ValueError(f"columns must have one length, at least 1; got {lengths}")
+    batches = -(-len(columns[0]) // size)
     optimizer = torch.optim.AdamW(module.parameters(), rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, rounds * batches)
     history: list[float] = []
-    best, best_epoch = float("inf"), 0
-    kept = None
-    with torch.random.fork_rng(), tqdm(range(rounds), disable=not progress, unit="epoch") as bar:
+    module.train()
+    with torch.random.fork_rng():
         torch.manual_seed(count("seed", seed))
-        batches = -(-len(columns[0]) // size)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, rounds * batches)
-        for epoch in bar:
-            module.train()
+        for epoch in range(rounds):
             total = 0.0
             for rows in torch.randperm(len(columns[0])).tensor_split(batches):
                 optimizer.zero_grad()
@@ -102,32 +81,18 @@ def fit(
             history.append(total / len(columns[0]))
             if not math.isfinite(history[-1]):
                 raise ValueError(f"the loss must stay finite; got {history[-1]} in epoch {epoch}")
-            bar.set_postfix(loss=f"{history[-1]:.4f}")
-            module.eval()
-            if validate is not None:
-                if (score := validate()) < best:
-                    best, best_epoch = score, epoch
-                    kept = copy.deepcopy(module.state_dict())
-                elif epoch - best_epoch >= patience:
-                    break
-    if kept is not None:
-        module.load_state_dict(kept)
+    module.eval()
     return history
 
 
 def augment(x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
-    """x plus Gaussian noise, of one level or of one level for each row.
+    """x plus Gaussian noise of one level, or of one level for each row.
 
     Parameters
     ----------
     x : Tensor, shape (n, ...)
     sigma : float or Tensor, shape (n,)
-        Standard deviation, >= 0, in the input's unit.
-
-    Returns
-    -------
-    Tensor
-        Like x; its gradient reaches ``sigma``.
+        Standard deviation, >= 0, in the input's unit; the gradient reaches it.
 
     Examples
     --------
@@ -148,7 +113,7 @@ def soft_vote(
     sigma: float | torch.Tensor,
     samples: int,
 ) -> torch.Tensor:
-    """Mean class probabilities under noise, differentiable: shape (n, classes).
+    """Mean class probabilities over noisy copies, differentiable; shape (n, classes).
 
     Examples
     --------
@@ -184,23 +149,16 @@ def pgd(
         Radius of the ball, >= 0, in the input's unit.
     norm : {2, inf}
         The ball's norm; steps go along the gradient over its l2 norm, or along its sign.
-    steps : int
-        >= 1; 40 in Bergstrom, Sager, Anderson.
-    step : float
-        Size of the first step as a part of the radius; it falls linearly to a tenth of that.
+    steps, step
+        Number of steps, >= 1, and the first one's share of the radius, > 0, which falls linearly
+        to a tenth of that.
     box : (float, float), optional
         Range of the input's values to stay in; x lies in it.
 
     Returns
     -------
     Tensor
-        The best point met for each row, at most ``radius`` away (to rounding, then within
-        0.99999 of it).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain.
+        The best point seen for each row, at most 0.99999 ``radius`` away.
 
     Examples
     --------
@@ -247,45 +205,9 @@ def _length(x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     return length.clamp(min=1e-30).reshape(shape)
 
 
-def adversarial(
-    model: nn.Module,
-    x: torch.Tensor,
-    y: torch.Tensor,
-    radius: float,
-    *,
-    norm: float = 2,
-    steps: int = 40,
-    box: tuple[float, float] | None = None,
-) -> torch.Tensor:
-    """Inputs moved within ``radius`` so as to raise the model's cross-entropy, by :func:`pgd`.
-
-    Adversarial training is ``cross_entropy(model(adversarial(model, x, y, ...)), y)`` as the
-    loss of :func:`fit`. During the attack the model is in eval mode.
-
-    References
-    ----------
-    The l2 and linf adversarial training of Bergstrom, Sager, Anderson (40 steps).
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.torch import adversarial
-    >>> model = torch.nn.Linear(2, 2)
-    >>> x = adversarial(model, torch.zeros(4, 2), torch.zeros(4, dtype=torch.long), 0.1, steps=5)
-    >>> bool(x.norm(dim=1).max() <= 0.1)
-    True
-    """
-
-    def harm(point: torch.Tensor) -> torch.Tensor:
-        return nn.functional.cross_entropy(model(point), y, reduction="none")
-
-    with evaluating(model):
-        return pgd(harm, x, radius, norm=norm, steps=steps, box=box)
-
-
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Eval mode, if it is a module; each part of it back in its own mode afterwards."""
+    """Put a module in eval mode, and restore the mode of each of its parts afterwards."""
     parts = list(model.modules()) if isinstance(model, nn.Module) else []
     modes = [part.training for part in parts]
     try:

@@ -1,27 +1,35 @@
-"""The field's losses for smoothed classifiers, as functions of a module and a batch.
+"""The field's losses for smoothed classifiers, MACER, consistency, SmoothAdv; stages of a cascade.
 
-Each is a loss for :func:`rsbounds.torch.fit`, or for a loop of one's own; plain Gaussian
-augmentation is ``cross_entropy(model(augment(x, sigma)), y)``.
+Plain Gaussian augmentation is ``cross_entropy(model(augment(x, sigma)), y)``. Each loss returns a
+tensor of one number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from rsbounds._numerics.checks import count, real
+from rsbounds._numerics.checks import count, number, real
 from rsbounds.torch import radius
-from rsbounds.torch.training.fitting import evaluating, pgd
+from rsbounds.torch.training.fitting import augment, evaluating, pgd
 
-__all__ = ["consistency_loss", "macer_loss", "smooth_adversarial", "smooth_adversarial_loss"]
+__all__ = [
+    "consistency_loss",
+    "macer_loss",
+    "passed_on",
+    "smooth_adversarial",
+    "smooth_adversarial_loss",
+    "soft_labels",
+]
 
 Model = Callable[[torch.Tensor], torch.Tensor]
 Level = float | torch.Tensor
 
-_CLAMP = 1e-7  # scores nearer to 0 or 1 say nothing that a few samples can tell
+_CLAMP = 1e-7  # a few samples do not tell scores nearer to 0 or 1 apart
 
 
 def macer_loss(
@@ -37,9 +45,9 @@ def macer_loss(
 ) -> torch.Tensor:
     """MACER: the smoothed classifier's cross-entropy, and a hinge on its radius where it is right.
 
-    The mean over the batch of -log p_y + weight sigma/2 max(gamma - (z_A - z_B), 0) 1[right]:
-    p the mean of the softmax under noise, z the normal scores of the two largest means of the
-    softmax of ``beta`` times the model's scores.
+    The mean over the batch of -log p_y + weight sigma/2 max(gamma - (z_A - z_B), 0) 1[right],
+    where p is the mean softmax under noise, and z are the normal scores of the two largest mean
+    softmax values of ``beta`` times the model's scores.
 
     Parameters
     ----------
@@ -54,16 +62,6 @@ def macer_loss(
     weight, beta, gamma : float
         lambda, the inverse temperature and the hinge's place, >= 0, > 0, > 0; the defaults are
         the paper's for sigma = .25 on CIFAR-10.
-
-    Returns
-    -------
-    Tensor
-        One number.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
 
     References
     ----------
@@ -81,13 +79,12 @@ def macer_loss(
     real("weight", weight, 0, nan=False)
     real("beta", beta, 0, closed="neither", nan=False)
     real("gamma", gamma, 0, closed="neither", nan=False)
-    scores, level = _noisy(model, x, sigma, samples)
+    scores, level = _scores(model, x, _noise(x, sigma, samples)), _levels(x, sigma)
     accuracy = -(scores.softmax(-1).mean(1).gather(1, y[:, None]) + _CLAMP).log().mean()
     top, place = (beta * scores).softmax(-1).mean(1).double().topk(2)
     top = top.clamp(_CLAMP, 1 - _CLAMP)
-    found = radius.gaussian(top[:, 0], level, top[:, 1])
-    right = place[:, 0] == y
-    hinge = (gamma * level / 2 - found).clamp(min=0.0) * right
+    radii = radius.gaussian(top[:, 0], level, p_b=top[:, 1])
+    hinge = (gamma * level / 2 - radii).clamp(min=0.0) * (place[:, 0] == y)
     return accuracy + weight * hinge.mean().to(accuracy)
 
 
@@ -103,8 +100,8 @@ def consistency_loss(
 ) -> torch.Tensor:
     """Cross-entropy of noisy copies, and how far each copy's prediction is from their mean.
 
-    mean_i CE(F_i, y) + weight mean_i KL(F || F_i) + entropy H(F), F the mean of the copies'
-    softmax F_i.
+    mean_i CE(F_i, y) + weight mean_i KL(F || F_i) + entropy H(F), where F is the mean of the
+    copies' softmax F_i.
 
     Parameters
     ----------
@@ -114,16 +111,6 @@ def consistency_loss(
         Noisy copies of each input, >= 2.
     weight, entropy : float
         lambda and eta, >= 0; the paper takes lambda 10 or 20 and eta .5.
-
-    Returns
-    -------
-    Tensor
-        One number.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
 
     References
     ----------
@@ -140,8 +127,7 @@ def consistency_loss(
     """
     count("samples", samples, 2)
     real("weight", weight, 0, nan=False), real("entropy", entropy, 0, nan=False)
-    scores, _ = _noisy(model, x, sigma, samples)
-    log = scores.log_softmax(-1)
+    log = _scores(model, x, _noise(x, sigma, samples)).log_softmax(-1)
     mean = log.exp().mean(1)
     log_mean = (mean + 1e-20).log()
     accuracy = -log.gather(-1, y[:, None, None].expand(-1, samples, 1)).mean()
@@ -162,11 +148,10 @@ def smooth_adversarial(
     norm: float = 2,
     box: tuple[float, float] | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Inputs moved so as to harm the **smoothed** classifier, and the noise they were moved under.
+    """Move inputs so as to harm the **smoothed** classifier, and return the noise used for it.
 
     :func:`rsbounds.torch.pgd` on - log of the mean softmax of the true class over the same noisy
-    copies in every step; :func:`rsbounds.torch.adversarial` attacks the base model instead.
-    During the attack the model is in eval mode.
+    copies in every step, the model in eval mode.
 
     Parameters
     ----------
@@ -188,11 +173,6 @@ def smooth_adversarial(
     noise : Tensor, shape (n, samples, ...)
         Already scaled by sigma.
 
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
-
     References
     ----------
     Salman et al., Provably robust deep learning via adversarially trained smoothed classifiers,
@@ -210,8 +190,7 @@ def smooth_adversarial(
     noise = _noise(x, sigma, samples)
 
     def harm(point: torch.Tensor) -> torch.Tensor:
-        scores = model((point[:, None] + noise).flatten(0, 1))
-        mean = scores.softmax(1).reshape(*noise.shape[:2], -1).mean(1)
+        mean = _scores(model, point, noise).softmax(-1).mean(1)
         right: torch.Tensor = mean.gather(1, y[:, None])[:, 0]
         return -(right + 1e-20).log()
 
@@ -230,29 +209,12 @@ def smooth_adversarial_loss(
     radius: Level,
     *,
     samples: int = 2,
-    steps: int = 10,
-    norm: float = 2,
-    box: tuple[float, float] | None = None,
+    **options: Any,
 ) -> torch.Tensor:
-    """SmoothAdv: the cross-entropy of noisy copies of :func:`smooth_adversarial` inputs.
+    """SmoothAdv: cross-entropy at the inputs and under the noise of :func:`smooth_adversarial`.
 
-    The noise of the attack is that of the loss. The paper raises ``radius`` from 0 over the
-    first ten epochs; radii of .25 to 1 at sigma of .12 to 1.
-
-    Parameters
-    ----------
-    model, x, y, sigma, radius, samples, steps, norm, box
-        As in :func:`smooth_adversarial`.
-
-    Returns
-    -------
-    Tensor
-        One number.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
+    Parameters and options as there. The paper raises ``radius`` from 0 over the first ten epochs;
+    it uses radii of .25 to 1 at sigma of .12 to 1.
 
     References
     ----------
@@ -266,17 +228,15 @@ def smooth_adversarial_loss(
     >>> smooth_adversarial_loss(torch.nn.Linear(3, 2), x, y, 0.5, 0.25).shape
     torch.Size([])
     """
-    moved, noise = smooth_adversarial(
-        model, x, y, sigma, radius, samples=samples, steps=steps, norm=norm, box=box
-    )
-    scores = model((moved[:, None] + noise).flatten(0, 1))
+    moved, noise = smooth_adversarial(model, x, y, sigma, radius, samples=samples, **options)
+    scores = _scores(model, moved, noise).flatten(0, 1)
     loss: torch.Tensor = cross_entropy(scores, y.repeat_interleave(samples))
     return loss
 
 
 def _noise(x: torch.Tensor, sigma: Level, samples: int) -> torch.Tensor:
     """Scaled noise, shape (n, samples, ...)."""
-    level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
+    level = _levels(x, sigma)
     if not (level > 0).all():
         raise ValueError(f"sigma must be > 0; got {level.min().item()}")
     copies = count("samples", samples, 1)
@@ -285,11 +245,93 @@ def _noise(x: torch.Tensor, sigma: Level, samples: int) -> torch.Tensor:
     return scaled
 
 
-def _noisy(
-    model: Model, x: torch.Tensor, sigma: Level, samples: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores of noisy copies, shape (n, samples, classes), and the levels (n,)."""
-    noisy = x[:, None] + _noise(x, sigma, samples)
-    scores = model(noisy.flatten(0, 1))
-    level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
-    return scores.reshape(*noisy.shape[:2], -1), level
+def _levels(x: torch.Tensor, sigma: Level) -> torch.Tensor:
+    return torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
+
+
+def _scores(model: Model, x: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+    """Scores of noisy copies, shape (n, samples, classes)."""
+    return model((x[:, None] + noise).flatten(0, 1)).reshape(*noise.shape[:2], -1)
+
+
+# the stages of a cascade
+
+
+def passed_on(
+    model: Model,
+    x: torch.Tensor,
+    sigma: float,
+    threshold: float = 0.0,
+    *,
+    samples: int = 64,
+    batch: int = 1000,
+) -> torch.Tensor:
+    """A mask of the inputs that a stage passes on: no class has sigma Phi^-1(share) > threshold.
+
+    The next stage sees nothing but ``x[mask]``: fine-tune its expert on that.
+
+    Parameters
+    ----------
+    model : callable
+        The stage's classifier: maps a batch to class scores; in eval mode during this.
+    x : Tensor, shape (n, ...)
+    sigma : float
+        The stage's noise level, > 0.
+    threshold : float
+        That of the stage's condition on scores, in the input's unit; 0 asks for a majority.
+    samples, batch : int
+        Votes for each input, and noisy copies classified at once, >= 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch.training import passed_on
+    >>> x = torch.tensor([[9.0], [0.01]])
+    >>> passed_on(lambda x: torch.cat([x, -x], 1), x, 1.0, 0.5).tolist()
+    [False, True]
+    """
+    level = float(real("sigma", sigma, 0, closed="neither", nan=False))
+    votes, size = count("samples", samples, 1), count("batch", batch, 1)
+    least = torch.special.ndtr(
+        torch.tensor(number("threshold", threshold) / level, dtype=torch.float64)
+    ).item()
+    shares = []
+    with torch.no_grad(), evaluating(model):
+        for part in torch.split(x, max(size // votes, 1)):
+            scores = model(augment(part.repeat_interleave(votes, 0), level))
+            labels = scores.argmax(1).reshape(len(part), votes)
+            counts = torch.zeros(len(part), scores.shape[1], device=x.device)
+            shares.append(counts.scatter_add_(1, labels, torch.ones_like(labels).to(counts)))
+    mask: torch.Tensor = torch.cat(shares).amax(1) <= least * votes
+    return mask
+
+
+def soft_labels(
+    y: torch.Tensor, classes: int, hard: torch.Tensor, *, keep: float = 0.3
+) -> torch.Tensor:
+    """Labels for a router: one-hot, but mostly uniform where an input is hard.
+
+    Trained on them by ``cross_entropy``, a stage learns to have no majority on hard inputs and so
+    to pass them on.
+
+    Parameters
+    ----------
+    y : Tensor of int, shape (n,)
+    classes : int
+        >= 2.
+    hard : Tensor of bool, shape (n,)
+        Such as those for which the plain network has no majority: :func:`passed_on`.
+    keep : float
+        Weight of the true class on hard inputs, besides its part of the uniform rest, in [0, 1].
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch.training import soft_labels
+    >>> soft_labels(torch.tensor([0, 1]), 2, torch.tensor([False, True]), keep=0.5)
+    tensor([[1.0000, 0.0000],
+            [0.2500, 0.7500]])
+    """
+    count("classes", classes, 2), real("keep", keep, 0, 1, nan=False)
+    weight = torch.where(hard, keep, 1.0)[:, None]
+    return weight * torch.nn.functional.one_hot(y, classes) + (1 - weight) / classes

@@ -1,15 +1,21 @@
-// Probability of an off-centre ball, and the noncentral chi-square behind it. Derived, in the same
-// symbols, in docs/theory/off-centre-ball.md.
+// The probability of an off-centre ball, and with it the noncentral chi-square law: both tails, their
+// logarithms, the density and the normal score. Derived, in these symbols, in docs/theory/off-centre-ball.md.
 //
-// X = |Z|^2, Z ~ N(s e1, I_N): mu = N/2, h = s^2/2, y = x/2, D = x - N - s^2. With
-//   sq = sqrt(mu^2 + 4 h y),  1 + tau = x/(mu + sq),  beta = h (1 + tau),  c2 = mu + 2 beta = sq
-// the saddle of E[e^{theta Y}] e^{-theta y} is theta = tau/(1 + tau), its exponent
-//   phi0 = -[mu (tau - log1p tau) + h tau^2],
-// and the small tail is e^phi0 times the integral of contour.hpp.
+// X = |Z|^2 with Z ~ N(s e1, I_N) and N >= 1 real; mu = N/2, h = s^2/2, y = x/2, D = x - N - s^2. The tail
+// beyond x is a contour integral whose integrand has a saddle. Let
+//   c2 = sqrt(mu^2 + 4 h y),  1 + tau = x/(mu + c2),  beta = h (1 + tau);  then c2 = mu + 2 beta.
+// The exponent at the saddle is phi0 = -[mu (tau - log1p tau) + h tau^2], two terms of one sign. The tail on
+// the side of sign(tau), always the smaller one or nearly so, is e^phi0 times an integral (contour.hpp) of
+// order one. So its logarithm keeps its digits however small it is; the other tail is 1 - p.
 //
-// Errors: see rsbounds.special.error_bound. D comes error-free from the arguments, phi0 in two
-// doubles (twofold.hpp), exactly that of the double that tau is: `shift` = R/(1 + tau),
-// R = D/2 - tau (mu + h (2 + tau)), says how far it is from the saddle.
+// Regimes (1 + tau = `ratio` below): above 3/4 tau comes from D, as x - N - s^2 would cancel; below from the
+// root of 1 + tau, as that is what counts there and x may underflow. Where e^phi0 > 0.6 (`central`) the
+// pole of the integrand at tau = 0 is near and its part of the tail is added in closed form.
+//
+// Errors: 4e-16 of a tail, 4e-16 + 1.2e-16 |.| of a logarithm or a score, 8e-16 of the density; the largest
+// of long searches against quadruple precision (table in the theory page). For that D comes from the
+// arguments without an error, and phi0 in two doubles at the double that tau is; `shift` says how far that is
+// from the saddle, and tail_at corrects for it.
 #pragma once
 
 #include "contour.hpp"
@@ -18,7 +24,8 @@
 
 namespace rsb {
 
-// t - log1p(t), t > -1, relative error below 4e-16: a series about 0, log 2 split off beyond
+// t - log1p(t) for t > -1, to 4e-16 relative. Subtracting would lose the digits near 0, where there is a
+// series; beyond it log 2 is split off first.
 inline double log1p_defect(double t) {
     if (t < -0.45) return ((t + ln2) - std::log1p(1 + 2 * t)) + ln2_low;
     if (t > 2) return t - std::log1p(t);
@@ -26,8 +33,8 @@ inline double log1p_defect(double t) {
     static constexpr double c[] = {
         0.3333333333333333, 0.2, 0.14285714285714285, 0.1111111111111111, 0.09090909090909091,
         0.07692307692307693, 0.06666666666666667, 0.058823529411764705, 0.05263157894736842,
-        0.047619047619047616, 0.043478260869565216, 0.04, 0.037037037037037035,
-        0.034482758620689655, 0.03225806451612903};
+        0.047619047619047616, 0.043478260869565216, 0.04, 0.037037037037037035, 0.034482758620689655,
+        0.03225806451612903};
     const double s = t / (2 + t), s2 = s * s;
     double p = c[14];
     for (int i = 13; i >= 0; --i) p = p * s2 + c[i];
@@ -38,10 +45,11 @@ struct Saddle {
     double mu, h, beta, c2;
     double tau, root;  // root = sqrt(1 + tau)
     Sum2 phi0, log_ratio;  // log_ratio = log(1 + tau)
-    double shift;
+    double shift;          // R/(1 + tau), R = D/2 - tau (mu + h (2 + tau)): 0 if tau were the saddle itself
 };
 
-// phi0 and log(1 + tau) for tau >= -0.25, or for 1 + tau = (root 2^-power)^2 where tau < -0.25
+// phi0 and log(1 + tau): near for tau >= -0.25; deep for 1 + tau = (root 2^-power)^2 below that, where root
+// and not tau holds the digits
 struct Exponent {
     Sum2 phi0, log_ratio;
 };
@@ -55,7 +63,7 @@ RSB_INLINE Exponent exponent_deep(double mu, Sum2 h, Sum2 tau, double root, doub
     return {(twice - tau) * mu - h * (tau * tau), twice};
 }
 
-// rho = sqrt(x), or 0: to be found
+// rho = sqrt(x), or 0: then it is computed where it is needed
 RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
     Saddle p;
     p.mu = 0.5 * dim;
@@ -70,7 +78,7 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
         p.beta = p.h + p.h * p.tau;
         const Sum2 square = h * two_prod(p.tau, p.tau);
         e = exponent_near(p.mu, square, p.tau);
-        // D/2 - tau (mu + 2 h) - h tau^2
+        // shift: D/2 - tau (mu + 2 h) - h tau^2, which cancels, from error-free parts
         const Sum2 m = two_sum(p.mu, nc.hi), line = two_prod(p.tau, m.hi);
         const Sum2 rest = two_sum(0.5 * excess.hi, -line.hi);
         const double low = 0.5 * excess.lo - (line.lo + square.lo + p.tau * (m.lo + nc.lo));
@@ -86,7 +94,7 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
         p.tau = tau.hi;
         p.beta = p.h * square.hi;
         e = exponent_deep(p.mu, h, tau, root, tiny ? 600 : 0);
-        // y/(1 + tau) - (mu + h (1 + tau)), y = rho^2/2
+        // shift: y/(1 + tau) - (mu + h (1 + tau)) with y = rho^2/2
         const Sum2 q = big / root, y = q * q;
         const Sum2 d = Sum2{0.5 * y.hi, 0.5 * y.lo} + -p.mu;
         p.shift = value(d - h * square);
@@ -96,8 +104,8 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
     return p;
 }
 
-// Both tails. The small one, e^phi0 scaled, lies on the side of sign(tau); it is at most 0.69.
-// Where e^phi0 > 0.6, `scaled` lacks the pole's part 1/(1 + e^pole) of the tail.
+// Both tails. The small one, e^phi0 scaled, lies on the side of sign(tau); it is at most 0.69. Where it is
+// `central`, `scaled` lacks the pole's part 1/(1 + e^pole) of the tail.
 struct Tail {
     Sum2 phi0, scaled;
     double density, drift, pole;
@@ -119,7 +127,7 @@ struct Tail {
         return line();
     }
     double small() const { return value(small_two()); }
-    Sum2 centred() const {  // small - 1/2
+    Sum2 centred() const {  // small - 1/2, from which a score near 0 follows with all its digits
         const double e = std::expm1(pole);
         return line() + (pole < 40 ? -0.5 * e / (e + 2) : -0.5);
     }
@@ -141,13 +149,10 @@ struct Tail {
         return value(phi0 - log_ratio + log_two(0.5 * density));
     }
     Sum2 score_two() const {
-        const Sum2 z = central() ? central_score() : outer_score(log_small_two());
+        const Sum2 z = central() ? central_score(centred()) : outer_score(log_small_two());
         return upper ? -z : z;
     }
-    Sum2 central_score() const {
-        const Sum2 c = centred();
-        return c.hi < -0.425 ? -ndtri_tail(log_small_two()) : ndtri_centre(c);
-    }
+    Sum2 central_score(Sum2 c) const { return c.hi < -0.425 ? -ndtri_tail(log_small_two()) : ndtri_centre(c); }
     Sum2 outer_score(Sum2 l) const {
         return l.hi < log_central ? -ndtri_tail(l) : ndtri_centre(two_sum(small(), -0.5));
     }
@@ -164,10 +169,10 @@ RSB_INLINE Tail tail_from(Sum2 phi0, Sum2 scaled, const Integral& i, bool upper,
 }
 
 RSB_INLINE Tail tail_at(const Saddle& p, const Integral& i) {
-    // tau is not the saddle of D but of D - 2 (1 + tau) shift
+    // tau is the saddle of D - 2 (1 + tau) shift, not of D: the tail's and the density's first-order change
     const bool upper = p.tau >= 0;
     const double move = p.shift * (upper ? p.tau * i.tail.hi - i.density : p.tau * i.tail.hi + i.density);
-    // (1 + tau)/density, to first order: density goes as c2^-1/2
+    // of (1 + tau)/density, as the density goes as c2^-1/2
     const double grown = p.shift / p.c2 * (1 + p.beta / p.c2);
     const Sum2 log_ratio = {p.log_ratio.hi, p.log_ratio.lo + grown};
     return tail_from(p.phi0, {i.tail.hi, i.tail.lo + move}, i, upper, log_ratio, p.beta);
@@ -179,14 +184,14 @@ inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess, bool d
     return tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi, !(p.phi0.hi > -0.5), drift));
 }
 
-// D = rho^2 - s^2 - N in two parts, however rho - s would round
+// D = rho^2 - s^2 - N in two doubles, from rho: u = rho - s would round
 inline Sum2 square_excess(double rho, double dim, double s) {
     const Sum2 r = two_prod(rho, rho), p = two_prod(s, s);
     const Sum2 d = two_sum(r.hi, -p.hi), e = two_sum(d.hi, -dim);
     return two_sum(e.hi, e.lo + (d.lo + (r.lo - p.lo)));
 }
 
-// the same through u = rho - s unless rho is the smaller of the two
+// the same from u, unless rho is so small that u = rho - s has lost its digits
 inline Sum2 ball_excess(double u, double rho, double dim, double s) {
     if (rho < 0.5 * s) return square_excess(rho, dim, s);
     const Sum2 w = two_sum(2 * s, u), p = two_prod(u, w.hi), d = two_sum(p.hi, -dim);
@@ -197,7 +202,7 @@ inline Sum2 ball_rho(double u, double rho, double s) {
     return rho < 0.5 * s ? Sum2{rho, 0} : two_sum(s, u);
 }
 
-// D = x - df - nc in two parts
+// D = x - df - nc in two doubles
 inline Sum2 ncx2_excess(double x, double df, double nc) {
     const Sum2 a = two_sum(x, -nc), d = two_sum(a.hi, -df);
     return two_sum(d.hi, d.lo + a.lo);
@@ -205,7 +210,7 @@ inline Sum2 ncx2_excess(double x, double df, double nc) {
 
 constexpr double half_space = 1e60;  // from here on a ball is a half-space to double precision
 
-// A ball is (u, rho) with rho = s + u: one of the two cannot follow from the other exactly.
+// A ball is given by u and rho = s + u both: neither follows from the other without an error.
 inline Tail ball_tail(double u, double rho, double dim, double s, bool drift = false) {
     return tail_of(dim, two_prod(s, s), rho * rho, ball_rho(u, rho, s), ball_excess(u, rho, dim, s),
                    drift);

@@ -1,32 +1,23 @@
-// The Bromwich integral behind the tails of a noncentral chi-square law, by quadrature on a
-// parabola. Symbols as in ball.hpp; derived in docs/theory/off-centre-ball.md.
+// The integral behind the tails of a noncentral chi-square law: quadrature on a parabola through the saddle.
+// Symbols as in ball.hpp; derived in docs/theory/off-centre-ball.md ("The parabola", "Quadrature").
 //
-// On the parabola 1 - theta' = (1 - iq)^2/(1 + tau), q real, the integral is
-//   P(X > x) e^{-phi0} = (2/pi) int_0^inf E [(tau - v) cos T - q (2 + tau + v) sin T]
-//                                          / ((tau + v)^2 + 4 v) dq,       v = q^2,
+// On the parabola 1 - theta = (1 - iq)^2/(1 + tau), q real, with v = q^2,
+//   P(X > x) e^-phi0 = (2/pi) int_0^inf E [(tau - v) cos T - q (2 + tau + v) sin T]/((tau + v)^2 + 4 v) dq,
 //   log E = -[mu (log1p v + v) + beta v (1 + (3 + v)/(1 + v)^2)],
 //   T     = 2 [mu (q - atan q) + beta q v (2 + v)/(1 + v)^2],
-//   density of Y: e^{phi0}/(1 + tau) (2/pi) int_0^inf E (cos T - q sin T) dq,
-//   and its mean of 1/g - 1, g = (1 - iq)^2: E [(2 + v) q sin T - v cos T]/(1 + v)
-// (for tau < 0 the integral is minus the lower tail). The parabola is the path of steepest
-// descent to second order and winds round the branch cut, so E decays like exp(-(mu + beta) q^2)
-// at every N > 0: one formula serves all dimensions. log E and T are sums of terms of one sign.
+// for tau < 0 minus the lower tail. The same nodes give the density of Y, e^phi0/(1 + tau) (2/pi) int E (cos T
+// - q sin T) dq, and `drift`, which has the further weight 1/g - 1, g = (1 - iq)^2. Why a parabola: E decays
+// like exp(-(mu + beta) q^2) at every N > 0, so that one formula serves all dimensions, and all terms of
+// log E have one sign, as have those of T.
 //
-// Quadrature: midpoint rule of step hq. On the shifted line Im q = -c (0 < c < 1) the integrand
-// is at most exp(mu A + beta B), B = (1/(1-c) - (1-c))^2 and A <= B/2, so with
-//   hq = 2 pi c/(a + c2 B/2),  a = 42 (`aliasing`)
-// the discretisation error is below e^-a of the integral's own scale; c = k/(k + r) with
-// r = sqrt c2 + .3, k = 4.47 (`line`) is within a few per cent of the best choice. The pole q = i kappa,
-// kappa = sqrt(1 + tau) - 1, adds 1/(e^e + 1) to the tail itself, e = 2 pi |kappa|/hq, exactly when
-// it lies nearer the axis than the line on which the aliasing term is least:
-// |D| hq < 2 pi sqrt(1 + tau). 16 to 80 nodes of this step; from c2 = 350 on a table (nodes.hpp).
-// There, and where the pole is far, e^phi0 < e^-1/2, the nodes are whole multiples of the step (the
-// trapezoidal rule): the one at 0 is free, and the pole's part is -1/(e^e - 1).
+// The midpoint rule of step h_q is wrong by less than e^-42 of the integral's own scale (`aliasing`), with 12
+// to 80 nodes (nodes.hpp). The pole q = i kappa, kappa = sqrt(1 + tau) - 1, adds 1/(e^e + 1) to the tail, with
+// e = 2 pi |kappa|/h_q, if it is nearer to the axis than the line on which the aliasing is least, that is if
+// |D| h_q < 2 pi sqrt(1 + tau). Away from the pole the nodes of the tables are at integers times the step
+// (the trapezoidal rule): the one at 0 is free and exact, and the pole's part is -1/(e^e - 1). Near the pole
+// that node would be its neighbour, so there the nodes are half integers.
 //
-// Precedents: S. O. Rice, Efficient evaluation of integrals of analytic functions by the
-// trapezoidal rule, Bell Syst. Tech. J. 52 (1973) 707; C. W. Helstrom, Computing the generalized
-// Marcum Q-function, IEEE Trans. Inf. Theory 38 (1992) 1422; L. N. Trefethen and J. A. C.
-// Weideman, The exponentially convergent trapezoidal rule, SIAM Review 56 (2014) 385.
+// Sources: Rice 1973, Helstrom 1992, Trefethen and Weideman 2014; in full on the page above.
 #pragma once
 
 #include <cmath>
@@ -44,13 +35,13 @@ struct Integral {
     double density;  // density of Y times (1 + tau), over e^phi0
     double drift;    // the same with weight 1/g - 1: what d/ds needs
     double pole;     // e: the tail's other part is 1/(e^e + 1), or -1/(e^e - 1)
-    double rule;     // the sign in it: 1 if the nodes are half integers, -1 if whole
+    double rule;     // the sign in it: 1 if the nodes are half integers, -1 if integers
 };
 
-constexpr double aliasing = 42, line = 4.47;  // a and k of the quadrature, see the top
-
-// hq with 1 - c = r/(r + k): B = ((r + k)/r - r/(r + k))^2 = (k (2 r + k)/p)^2, p = r (r + k), so
-//   2 pi c/(a + c2 B/2) = 2 pi k r p/(a p^2 + c2 (k (2 r + k))^2/2)
+// h_q = 2 pi c/(a + c2 B/2), where the integrand is at most e^(c2 B/2) on the line Im q = -c. With r = sqrt
+// c2 + .3 the choice c = k/(k + r) is within a few per cent of the best. Then B = (k (2 r + k)/p)^2, p = r (r
+// + k).
+constexpr double aliasing = 42, line = 4.47;  // a and k
 inline double quadrature_step(double c2) {
     const double r = std::sqrt(c2) + 0.3, rk = r + line, p = r * rk, b = line * (r + rk);
     return 2 * pi * line * (r * p) / (aliasing * p * p + 0.5 * c2 * (b * b));
@@ -69,7 +60,7 @@ RSB_INLINE Vec2 two_prod(vec a, vec b) {
     return p;
 }
 
-// [(tau - v) ec - (2 + tau + v) es]/((tau + v)^2 + 4 v) with one rounding, that of es's term
+// [(tau - v) ec - (2 + tau + v) es]/((tau + v)^2 + 4 v) with one rounding, that of the term in es
 RSB_INLINE Vec2 near_quotient(double tau, vec v, Vec2 ec, vec es) {
     const vec t = v * 0.0 + tau;
     const Vec2 a = two_sum(t, -v), b = two_sum(t, v);
@@ -81,8 +72,9 @@ RSB_INLINE Vec2 near_quotient(double tau, vec v, Vec2 ec, vec es) {
     return {r, (((top.hi - back.hi) - back.lo) + (top_low - r * den_low)) / den.hi};
 }
 
-// The sums over the nodes. Far from the pole, tau times the tail is the sum of E cos T less a small
-// quotient; near it the first four quotients, which make up the sum, are formed with one rounding.
+// The sums over the nodes. Quotients have seven roundings each. So far from the pole the sum is arranged as
+// that of E cos T less a quotient of about 1/z^2 of it; near the pole the first four quotients, which make up
+// the sum, are formed with one rounding.
 template <bool far, class Nodes>
 RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
     vec leads = {}, tails = {}, densities = {}, drifts = {};
@@ -104,7 +96,7 @@ RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
             tails += ((tau - v) * ec - (2.0 + tv) * es) / square;
         }
     });
-    // 2/pi in two parts, the first of 26 bits
+    // 2/pi in two parts, the first of 26 bits: its product with the step is exact
     const double high = 0x1.45f3068p-1 * nodes.step, low = 0x1.727220a94fe14p-27 * nodes.step;
     const double scale = high + low, side = tau < 0 ? -1 : 1;
     const Sum2 all = (far ? nodes.leads(leads) : exact_sum(leads)) + sum(tails);
@@ -112,15 +104,15 @@ RSB_INLINE Integral over(const Nodes& nodes, double tau, bool drift) {
     Integral out;
     out.tail = fast_two_sum(main.hi, main.lo + side * (all.hi * low + all.lo * high));
     if (far) out.tail = out.tail / tau;
-    out.density = scale * (sum(densities) + (Nodes::whole ? 0.5 : 0));
+    out.density = scale * (sum(densities) + (Nodes::integers ? 0.5 : 0));
     out.drift = drift ? scale * sum(drifts) : 0;
-    out.rule = Nodes::whole ? -1 : 1;
+    out.rule = Nodes::integers ? -1 : 1;
     return out;
 }
 
 template <bool far>
 RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, bool drift, double& step) {
-    // to 26 bits: k step, (k + 1/2) step are exact
+    // the step has 26 bits, so that k step and (k + 1/2) step are exact
     if (c2 < 350) {
         step = leading(quadrature_step(c2));
         return over<far>(AnyNodes{mu, beta, step}, tau, drift);
@@ -133,7 +125,7 @@ RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, bool 
                       : over<far>(TableNodes<From6e4, far>(mu, beta, step), tau, drift);
 }
 
-// `far`: from the pole, as e^phi0 says; `drift` is 0 where it is not asked for
+// `far`: from the pole, judged by e^phi0; `drift` is 0 unless asked for
 RSB_INLINE Integral contour(double mu, double beta, double c2, double tau, double root,
                             double excess, bool far, bool drift) {
     double step;

@@ -1,17 +1,18 @@
-// The certificate of a point under an envelope of sigma(x), and its search along the radius.
-// Derived in docs/theory/two-point.md.
+// The radius of a point under an envelope of sigma(x): the certificate at a distance, and its search.
+// Derived in docs/theory/two-point.md ("The envelope certificate", "The search").
 //
-// Certified at a distance iff, for the smallest and the largest sigma1 that the envelope allows,
-//   gain(-z_a) + gain(z_b) < gap = z_a - z_b   (P1(A) > P1(B) for both worst cases; equal gains
-//   when z_b = -z_a), gain.hpp.
-// The gap is an argument of its own: for close scores their difference has lost its digits.
+// A distance is certified iff, for the smallest and the largest sigma1 that the envelope allows there,
+//   gain(-z_a) + gain(z_b) < gap = z_a - z_b,   that is P1(A) > P1(B) in the worst case (gain.hpp).
+// The gap is an argument of its own, because the difference of close scores would have lost its digits.
 //
-// The search guesses first, from cumulants and without an integral, the radius and the branch that
-// binds. One evaluation of the exact excess there, with its slope, gives the radius; another one is
-// the certificate at it; the last one that of the other branch. A radius is returned only after
-// the certificate was evaluated there with the error bound added: NaN never passes. Lengths are
-// first multiplied by the power of 2 that brings sigma into [1, 2): exact, and no step of the
-// search can underflow or overflow for an extreme unit of the input.
+// The search guesses the radius and the branch that binds from cumulants, without an integral. One evaluation
+// of the exact excess there, with its slope, gives the radius; a second one is the certificate at it; the
+// last one is that of the other branch. A radius is returned only after the certificate was evaluated there
+// with the error bound added, and NaN never passes: so it is sound whatever the search did. It lies 1e-12 to
+// 1e-11 below the root.
+//
+// Lengths are first multiplied by the power of 2 that brings sigma into [1, 2): exact, and no step of the
+// search can then underflow or overflow for an extreme unit of the input.
 #pragma once
 
 #include <cstdlib>
@@ -25,7 +26,7 @@ inline double times_power(double x, int e) {
     return std::abs(e) < 900 ? scaled(x, double(e)) : std::ldexp(x, e);
 }
 
-// x 2^e >= 0, never above it
+// x 2^e for x >= 0, rounded down
 inline double scaled_down(double x, int e) {
     const double y = times_power(x, e);
     if (y > std::numeric_limits<double>::max()) return x < inf ? std::numeric_limits<double>::max() : x;
@@ -42,7 +43,7 @@ struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
         return {k, std::fabs(m), std::fabs(m) * (1 + k), t, up ? t : -t};
     }
     double log_slope(double) const { return rate; }
-    bool up_first(double) const { return true; }  // the branch that binds as a rule
+    bool up_first(double) const { return true; }  // whether the upper branch binds as a rule
     SemiElastic scaled(int e) const { return {times_power(rate, -e)}; }
 };
 
@@ -85,7 +86,7 @@ struct Budget {
     bool symmetric() const { return z_b == -z_a; }
     double cohen() const { return 0.5 * gap * sigma / (1 + mean_lip); }  // of a constant sigma
     double target() const { return symmetric() ? 0.5 * gap : gap; }
-    // what the scores exceed the gap by: its rounding
+    // the scores' difference less the gap, which was rounded
     double surplus() const {
         if (symmetric()) return z_a - 0.5 * gap;
         const Sum2 d = two_sum(z_a, -z_b);
@@ -100,11 +101,11 @@ struct Excess {
     bool failed() const { return std::isgreater(value - error, 0); }
 };
 
-enum class Effort { rough, exact, slope };  // rough: NaN where the median form does not do
+enum class Effort { rough, exact, slope };  // rough: without an integral, NaN where that does not decide
 
-// X_A + X_B, or the excess of P0 of the median's ball where z_b = -z_a (median.hpp): certified iff
-// below 0. Where both scores are known themselves they are added: next to a large gap the gains'
-// sum has lost its digits.
+// X_A + X_B, or the excess of P0 of the median's ball where z_b = -z_a (median.hpp): certified iff below 0.
+// Where X itself is given, X is added and not the gain: next to a large gap the gains' sum has lost its
+// digits.
 template <class Envelope>
 Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Effort effort,
               Start (&near)[2]) {
@@ -112,7 +113,7 @@ Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Effo
     const double alpha = (1 + p.mean_lip) * distance / p.sigma, target = p.target();
     if (p.symmetric() && target > 0.01) {
         const MedianBall ball = median_ball(alpha, r, up, p.dim);
-        if (ball.known) {
+        if (ball.valid) {
             const Gain g = effort == Effort::rough
                                ? rough_gain(ball, -target, up)
                                : median_gain(ball, -target, up, effort == Effort::slope);
@@ -144,8 +145,8 @@ bool certified(const Budget& p, const Envelope& e, double distance, bool up) {
     return excess(p, e, distance, up, Effort::exact, near).passed();
 }
 
-// X of about the budget -gap/2, in units that differ: from the first cumulants alone. D under sigma0
-// is a quantile, sd (z + skewness (z^2 - 1)/6 + ...), and under sigma1 to be the median.
+// A rough excess from the first cumulants alone, for the guess: D under sigma0 is a quantile,
+// sd (z + skewness (z^2 - 1)/6 + ...), and what it becomes under sigma1 should be the median.
 template <class Envelope>
 double rough_excess(const Budget& p, const Envelope& e, double distance, bool up) {
     const Ratio r = e.at(distance, p.sigma, up);
@@ -167,7 +168,7 @@ struct Guess {
     double bend;  // f''/2 f' there by the distance over r, less that of the parabola through f(0)
 };
 
-// By parabolas through the last three values of rough_excess, the first at the origin.
+// The root of rough_excess, by parabolas through its last three values, the first at the origin.
 template <class Envelope>
 Guess guess(const Budget& p, const Envelope& e, bool up, double r, double cap) {
     const bool level = e.log_slope(p.sigma) > 0;  // the excess at 0 is -z_a itself
@@ -190,7 +191,7 @@ Guess guess(const Budget& p, const Envelope& e, bool up, double r, double cap) {
     return r > 0.01 * start && r < cap ? Guess{r, bend} : Guess{start, 0};
 }
 
-// The radius of shift and scale in their metric at high dimension, where guesses begin.
+// Where guesses begin: the radius of the limit of high dimension.
 template <class Envelope>
 double first_guess(const Budget& p, const Envelope& e) {
     const double slope = e.log_slope(p.sigma) * p.sigma, growth = 2 * p.dim * slope * slope;
@@ -198,11 +199,10 @@ double first_guess(const Budget& p, const Envelope& e) {
                         : p.cohen() / std::sqrt(2 * p.dim) / slope;
 }
 
-// Largest radius accepted on one branch, at most `cap`, and 1e-12 to 1e-11 below the root of the
-// excess. A step goes to the root of the parabola that has the value and slope found last and the
-// guess's bend (later: the value before), less a margin: what is evaluated next is meant to be
-// returned, and its slope is not asked for. Invariant: low <= r <= high, low has passed or is 0,
-// high has not (NaN included).
+// The largest radius accepted on one branch, at most `cap`. A step goes to the root of the parabola that has
+// the last value and slope and the guess's bend (later: the value before), less a margin: the point evaluated
+// next is meant to be returned, and its slope is not asked for. Invariant: low <= r <= high; low has passed
+// or is 0; high has not (NaN included).
 template <class Envelope>
 double branch_radius(const Budget& p, const Envelope& e, bool up, Guess near_root, double cap) {
     double r = near_root.r;
@@ -231,7 +231,7 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, Guess near_roo
         const double curve = parabola + (i == 0 ? near_root.bend * slope : 0);
         const double aim = f + margin, square = slope * slope - 4 * curve * aim;
         step = square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope;
-        const bool stuck = !small && std::fabs(step) <= 2e-13;  // a slope as good as vertical
+        const bool stuck = !small && std::fabs(step) <= 2e-13;  // the slope is as good as vertical: bisect
         double next = r - step * r;
         if (!(next > low && next < high) || stuck || i > 20) {
             next = high < inf ? 0.5 * (low + high) : 2 * low;
@@ -243,7 +243,7 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, Guess near_roo
     return low;
 }
 
-// True: search; else the radius is `trivial` (0, inf, or NaN outside the domain).
+// Whether there is a radius to search for; if not, it is `trivial`: 0, inf, or NaN outside the domain.
 template <class Envelope>
 bool searchable(const Budget& p, const Envelope& e, double& trivial) {
     const bool valid = p.valid() && e.valid(p.sigma);
@@ -251,7 +251,7 @@ bool searchable(const Budget& p, const Envelope& e, double& trivial) {
     return valid && p.gap > 0 && p.gap < inf;
 }
 
-// Multiplies lengths so that sigma is in [1, 2); what undoes it is 2 to the power returned.
+// Brings sigma into [1, 2); a factor of 2 to the power returned undoes it.
 template <class Envelope>
 int scale(Budget& p, Envelope& e) {
     const int power = std::ilogb(p.sigma);

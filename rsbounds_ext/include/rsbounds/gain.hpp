@@ -1,22 +1,23 @@
 // The two-point gain: how far the step from noise sigma0 to sigma1 moves the score of the worst set.
-// Derived, error bound included, in docs/theory/two-point.md; [S] is Sukenik, Kuvshinov,
-// Günnemann, Intriguing properties of input-dependent randomized smoothing, ICML 2022.
+// Derived, error bound included, in docs/theory/two-point.md ("Gains", "The error bound of a gain").
 //
-// x0 is smoothed with sigma0 and a point at distance a with sigma1 = k sigma0. In units of sigma0
-// (alpha = a/sigma0) the worst case over all sets of P0-score b is a ball (k < 1) or the
-// complement of one (k > 1), [S] Theorem 2, and its P1-score is X with
+// x0 is smoothed with sigma0, a point at distance a from it with sigma1 = k sigma0. In units of sigma0
+// (alpha = a/sigma0) the worst of all sets of P0-score b is a ball (k < 1) or the complement of one (k > 1),
+// [S] Theorem 2. G is the score of ball.hpp; the worst set's P1-score is X:
 //   k < 1: s0 = alpha/(1 - k^2), G(s0, u0) =  b, X =  G(k s0, (u0 + alpha)/k)
 //   k > 1: s0 = alpha/(k^2 - 1), G(s0, u0) = -b, X = -G(k s0, (u0 - alpha)/k)
-// X - b is the gain. Three ways to it, each with its own `error`:
+// and X - b is the gain. Three ways to it, each with its own `error`:
 //   difference   X - b. The end of the ball is carried over in D = rho^2 - s^2 - N,
-//                k^2 D1 = D0 +- (N |k^2 - 1| + alpha s0 (1 + k^2)), or in u, whichever rounds
-//                less. An error e of b's ball reaches X as e dX/db, dX/db the quotient of the two
+//                k^2 D1 = D0 +- (N |k^2 - 1| + alpha s0 (1 + k^2)), or in u, whichever rounds less.
+//                An error e of b's ball reaches X as e dX/db, where dX/db is the quotient of the two
 //                slopes dG/dlog rho, up to hazard(b)/hazard(X) > 1 for a ball that grows.
-//   integral     where the difference loses digits, for small gains: Gauss-Legendre nodes on the
+//   integral     for small gains, where the difference loses its digits: Gauss-Legendre nodes on the
 //                segment of G_u du + G_s ds, du = +-(u0 |1 - k| + alpha)/k, ds = -+alpha/(1 + k),
-//                three for a segment shorter than 0.01 sqrt(c2), five up to 0.1 sqrt(c2), as G
-//                varies on the scale sqrt(c2).
+//                three up to a length of 0.01 sqrt(c2), five up to 0.1, as G varies on the scale sqrt(c2).
 //   tiny balls   radius and probability in logarithms, where they underflow.
+// tests/gain_attack.cpp searches for errors beyond the bound: .29 of it was the largest of 99,000.
+// Source: [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing,
+// ICML 2022.
 #pragma once
 
 #include "quantile.hpp"
@@ -26,7 +27,7 @@ namespace rsb {
 struct Ratio {
     double k, change, change2;  // sigma1/sigma0, |k - 1|, |k^2 - 1|, each to a few ulp
     double rate = 0;            // |d log k|/d log alpha as alpha grows: for the slope alone
-    double log_k = nan;         // given where k may underflow
+    double log_k = nan;         // log k, for a k that may underflow
     double log(bool up) const {
         if (log_k == log_k) return log_k;
         return up ? std::log1p(change) : change < 0.5 ? std::log1p(-change) : std::log(k);
@@ -36,7 +37,7 @@ struct Ratio {
 struct Gain {
     double value, error;
     double slope = nan;  // dX/d log alpha, good to a few per cent or better; or NaN
-    double score = nan, score_error = nan;  // X, where the gain is X - b: nearer than b + value
+    double score = nan, score_error = nan;  // X itself, from a difference: nearer than b + value
 };
 
 // e^phi0 over the normal density at the score z
@@ -45,7 +46,7 @@ inline double over_normal(const Tail& t, double z) {
     return z > 8 ? mills(z) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + t.phi0.hi);
 }
 
-// dG along (drho, -ds) at (s, rho): two terms of one sign; `over` is over_normal there
+// dG along (drho, -ds) at (s, rho), two terms of one sign; `over` is over_normal there
 inline double slope_along(const Tail& t, double over, double mu, double rho, double s, double drho,
                           double ds) {
     const double growth = 2 * (mu + t.beta) / rho;
@@ -65,15 +66,15 @@ double mean_of(F f, bool wide) {
            0.28444444444444444 * f(0.5);
 }
 
-// X - b, X from a ball whose error `moved` it
+// X - b, where the error of the ball may have moved X by `moved`
 inline Gain difference(double x, double b, double moved, double slope = nan) {
     const double error = moved + 4e-15 * (1 + std::fabs(x));
     return {x - b, error + 3e-16 * std::fabs(b), slope, x, error};
 }
 
-// A ball under sigma0 so small that P0 = (volume) x (density at the centre), so that its radius
-// follows from log P0. If it is small under sigma1 as well, the change of log P is
-// -N log k +- (s0^2 - s1^2)/2, and that of the score follows from the hazard.
+// A ball under sigma0 so small that P0 = (volume)(density at the centre): its radius follows from log P0. If
+// it is small under sigma1 as well, log P changes by -N log k +- (s0^2 - s1^2)/2, and the score by that over
+// the mean hazard on the way.
 inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double dim, double s0) {
     const double score = up ? -b : b, half = 0.5 * s0 * alpha, log_k = r.log(up);
     const double log_p = log_ndtr(score), volume = std::lgamma(0.5 * dim + 1);
@@ -98,7 +99,16 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
     return {std::fabs(g), 1e-13 * std::fabs(g)};
 }
 
-// `near` is where the quantile begins, and is left where it ends.
+// X for sigma1 so far above sigma0 that k underflows: the ball is tiny under sigma1 as well, so its volume
+// and the density at its centre, `offset` in units of sigma1, give its probability.
+inline double remote_score(double offset, double score, double log_ratio, double dim) {
+    if (offset >= half_space) return offset;
+    const double volume = std::lgamma(0.5 * dim + 1), rho = ball_offset(-score, dim, 0);
+    const double log_rho = rho > 1e-140 ? std::log(rho) - 0.5 * ln2 : (log_ndtr(-score) + volume) / dim;
+    return -ndtri_exp(dim * (log_rho - log_ratio) - volume - 0.5 * offset * offset);
+}
+
+// The quantile begins at `near`, and where it ends becomes `near`.
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, Start& near) {
     if (!(r.change > 0)) return {alpha, 3e-16 * alpha, alpha};
     if (!((r.k > 0 || r.log_k == r.log_k) && r.change2 < inf)) return {inf, 0};
@@ -113,7 +123,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
     if (rho0 < 1e-140) return tiny_gain(b, alpha, r, up, dim, s0);
     const double sign = up ? -1 : 1, s1 = r.k * s0, rho1 = rho0 / r.k, k2 = r.k * r.k;
     const double lost = 4e-15 * (1 + std::fabs(b));
-    // the end in D = rho^2 - s^2 - N where saddle_at goes by it and it rounds less than rho ...
+    // the end of the ball in D where saddle_at goes by D and D rounds less than rho ...
     const double d0 = q.excess(), moved = dim * r.change2 + alpha * s0 * (1 + k2);
     const Sum2 d1 = two_sum(d0, sign * moved);
     const double by_d = (std::fabs(d0) + moved) / (2 * rho0 * rho0);
@@ -129,7 +139,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
                               : ball_tail(u1, rho1, dim, s1, true);
         const double x = end.score(), over = over_normal(end, x);
         const double growth = 2 * (q.mu + end.beta) * end.density * over;
-        // of all sets of that P0 the worst one stays worst to first order: the ball stands still
+        // to first order the worst set stays the worst when alpha grows: the ball stands still
         const double slope =
             slope_along(end, over, q.mu, rho1, s1, r.rate * rho1, alpha / r.k - r.rate * s1);
         out = difference(up ? -x : x, b, 1.5 * growth * (lost / q.slope + rounding), slope);

@@ -1,11 +1,11 @@
-// R_d(p) = eps0 f(eps0)/phi(z), f the density of chi^2_d, eps0 its 1 - p quantile
-// (Bergstrom, Sager, Anderson, Lipschitz standard deviation networks, Lemma 1).
+// How fast a score can move with log sigma: R_d(p) = eps0 f(eps0)/phi(z), where f is the density of chi^2_d
+// and eps0 its 1 - p quantile ([B] Lemma 1), and dR/dz. Derived in docs/theory/lipschitz.md.
 //
-// With z = Phi^-1(1 - p) and the quantile solve at nc = 0 (see quantile.hpp) this is
-//   R = (d/2) density e^phi0/phi(z),   e^phi0/phi(z) = M(|z|)/tail away from z = 0,
-// and, since R = 1/S'(z) for the map S from N(0,1) to log chi^2_d (docs/theory/lipschitz.md),
-//   dR/dz = R z + (d - eps0)/2 = R z - (d/2) tau > 0.
-// Relative error of R: 2e-14 (that of the density at the quantile, and of the quantile).
+// With z = Phi^-1(1 - p) and the quantile solve at nc = 0 (quantile.hpp), R = (d/2) density e^phi0/phi(z).
+// R = 1/S'(z) for the map S from N(0, 1) to log chi^2_d, so dR/dz = R z + (d - eps0)/2 = R z - (d/2) tau > 0.
+// For |z| > 1 e^phi0/phi(z) is M(|z|)/tail, where exp((z^2 - r^2)/2) would lose digits.
+// Relative error of R: 2e-14, that of the density at the quantile and of the quantile.
+// Source: [B] Bergström, Sager, Anderson, Lipschitz standard deviation networks.
 #pragma once
 
 #include "envelope.hpp"

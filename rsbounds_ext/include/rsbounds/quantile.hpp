@@ -1,16 +1,16 @@
-// Quantiles of the ball: the offset u (or x) at a given normal score z.
+// Quantiles of the ball: the offset u, or the point x, at which it has a given normal score z.
+// Symbols as in ball.hpp; derived in docs/theory/off-centre-ball.md, "The inverse".
 //
-// The signed root r = sign(tau) sqrt(-2 phi0) is nearly the score itself, in every dimension
-// and both tails: z = r + log(w/r)/r + O(c2^-3/2), w = tau sqrt(c2) (Lugannani and
-// Rice). So the solve runs in r: that formula first, then Newton on the exact score,
-// whose slope comes from the same nodes: dz/dr = sqrt(2 pi) exp((z^2 - r^2)/2) density r/tau.
-// One exact evaluation suffices from c2 of a few hundred on, two or three below. The last step is
-// kept beside the exact root, so that
-//   D = x - N - s^2 = 2 tau (mu + h (2 + tau)),   u (2 s + u) = N + D
-// are solved in two doubles.
-// Derived in docs/theory/off-centre-ball.md; R. Lugannani, S. Rice, Saddle point approximation for
-// the distribution of the sum of independent random variables, Adv. Appl. Prob. 12 (1980) 475.
-// Error: that of the score over dz/du, plus little more than one rounding of the result.
+// The signed root r = sign(tau) sqrt(-2 phi0) is nearly the score itself, in every dimension and both tails:
+// z = r + log(w/r)/r + O(c2^-3/2), w = tau sqrt(c2) (Lugannani and Rice). So the solve runs in r: first that
+// formula, then Newton's method on the exact score, whose slope comes from the same nodes:
+// dz/dr = sqrt(2 pi) exp((z^2 - r^2)/2) density r/tau. One exact evaluation suffices from c2 of a few hundred
+// on, two or three below. The last step stays beside the exact root of the evaluation, not added to it, so
+// that D = 2 tau (mu + h (2 + tau)) and u (2 s + u) = N + D are solved in two doubles.
+//
+// Regimes of the root: for tau below about -0.4 in log(1 + tau), as 1 + tau may underflow (deep_root); else in
+// tau. Error: that of the score over dz/du, 1e-15 max(1, |z|), and two roundings of the result.
+// Source: Lugannani and Rice 1980; in full on the page above.
 #pragma once
 
 #include "ball.hpp"
@@ -23,7 +23,7 @@ struct Root {
     double tau, root;
 };
 
-inline Root deep_root(double mu, double h, double target) {  // tau < -0.4; unknown log1p(tau)
+inline Root deep_root(double mu, double h, double target) {  // tau < -0.4, solved for lambda = log1p(tau)
     double low = -(target / mu + 1) * (1 + 1e-15), high = -0.5;
     double lambda = std::fmax(low, -std::sqrt(target / (0.5 * mu + h)));
     for (int i = 0; i < 200; ++i) {
@@ -61,7 +61,7 @@ struct Quantile {
     Root at;
     double r;
     double slope;  // dG/dlog rho, from the last exact evaluation
-    // `at` once more, as an exact root and what remains: 1 + tau = (1 + last.tau)(1 + growth)
+    // `at` in more digits: 1 + tau = (1 + last.tau)(1 + growth), `last` being an exact root
     Root last;
     double growth = 0;
 
@@ -91,29 +91,29 @@ struct Quantile {
     }
 };
 
-// Where the solve begins: the root of a neighbouring ball of the same score.
+// Where the solve begins, if given: at the root of a neighbouring ball of the same score.
 struct Start {
     double r = nan, tau = nan;
 };
 
-// score finite, half = s^2/2
+// `score` finite, half = s^2/2
 inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
     const double z = score.hi, h = half.hi;
-    // r to second order in z/sqrt(c2), then the Lugannani-Rice formula; or what `near` says
+    // the first r: to second order in z/sqrt(c2), then by the formula of Lugannani and Rice; or from `near`
     const double s2 = mu + 2 * h, sd = std::sqrt(s2), y = z / sd;
     const double a = 2 * h / s2, b = 2 * mu / (3 * s2), c = mu / (2 * s2);
     const double guess = z - 0.5 / sd * (a + b + 0.5 * (a * b + 2 * b * b - a * a - 2 * c) * y);
-    const bool known = near.r == near.r, series = std::fabs(y) < 0.2;
-    const double r = known ? near.r : series ? guess : z;
-    const double tau = known ? near.tau : r / sd * (1 + 0.5 * b * r / sd);
+    const bool given = near.r == near.r, series = std::fabs(y) < 0.2;
+    const double r = given ? near.r : series ? guess : z;
+    const double tau = given ? near.tau : r / sd * (1 + 0.5 * b * r / sd);
     Quantile out{mu, h, half.lo, root_of(mu, h, r, tau), r, 0, {}};
     const auto move = [&](double step, double slope) {
         out.r += step;
         out.at = root_of(mu, h, out.r, out.at.tau + slope * step);
     };
-    // the series' error, at which one exact evaluation will do (see the end)
+    // the error of the series; if it is `good`, one exact evaluation will do (see the end of the loop)
     const double error = 0.05 * (1 + z * z) / (s2 * sd);
-    const bool good = known || (series && error * error < 1e-16 * s2 * sd);
+    const bool good = given || (series && error * error < 1e-16 * s2 * sd);
     for (int i = 0; i < (good ? 0 : series ? 1 : 6); ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
         if (std::fabs(out.r) < 1e-3 && series) break;
@@ -133,7 +133,7 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
         const double slope = std::fabs(z) > 1e7 ? 1 : over * in.density / spread;
         const double step = miss.hi / slope;
         out.slope = 2 * (mu + out.beta()) * in.density * over, out.last = out.at;
-        // log(1 + tau) by Taylor's series in r: what it leaves out is about step^3/c2 of r
+        // a small step is taken in log(1 + tau), by two terms in r: the third is about step^3/c2
         const double ratio = out.at.root * out.at.root, g = 1 / (spread * c2);
         const double bend = std::fabs(r) < 1e-6
                                 ? (2 * mu / (3 * s2) - 1) / s2
@@ -174,11 +174,10 @@ inline Ball ball_of(const Quantile& q, double s) {
     return {better, s + better};
 }
 
-inline Ball ball_at(Sum2 z, double dim, double s) {  // z finite, s < half_space
+inline Ball ball_at(double z, double dim, double s) {  // z finite, s < half_space
     const Sum2 nc = two_prod(s, s);
-    return ball_of(quantile(z, 0.5 * dim, {0.5 * nc.hi, 0.5 * nc.lo}), s);
+    return ball_of(quantile({z, 0}, 0.5 * dim, {0.5 * nc.hi, 0.5 * nc.lo}), s);
 }
-inline Ball ball_at(double z, double dim, double s) { return ball_at({z, 0}, dim, s); }
 
 inline double ball_offset(double z, double dim, double s) {
     if (!ball_domain(z, dim, s)) return nan;
@@ -196,9 +195,6 @@ inline double ncx2_quantile(Sum2 score, double df, double nc) {
     if (!q.deep()) return value(q.excess_two() + two_sum(nc, df));
     const Sum2 rho = q.rho_deep();
     return rho.hi * rho.hi + 2 * (rho.hi * rho.lo);
-}
-inline double ncx2_quantile(double z, double df, double nc) {
-    return ncx2_quantile(Sum2{z, 0}, df, nc);
 }
 
 }  // namespace rsb

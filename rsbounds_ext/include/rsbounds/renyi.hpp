@@ -1,7 +1,9 @@
-// The radius from the Rényi divergence for two noise levels. Formulas, symbols and derivation are
-// in rsbounds/renyi.py; here what keeps their digits, and the search over
-// 1/alpha = max(y, 0) + e^-t, y = 1 - sigma0^2/sigma1^2: the t are the whole open range of alpha,
-// and sigma_alpha^2 = sigma1^2 u with u = 1 - alpha y, which is alpha e^-t where y > 0.
+// The radius from the Rényi divergence for two noise levels ([S] Theorem 14, corrected). The formulas and their
+// derivation are in docs/theory/renyi.md and rsbounds/renyi.py; here they are arranged to keep their digits.
+//
+// The search is over 1/alpha = max(y, 0) + e^-t, y = 1 - sigma0^2/sigma1^2: the t are the whole open range of
+// alpha, and sigma_alpha^2 = sigma1^2 u with u = 1 - alpha y, which is alpha e^-t where y > 0. Every value on
+// the way is a lower bound, rounded down by its error, so any t gives a sound radius.
 #pragma once
 
 #include "scores.hpp"
@@ -27,7 +29,9 @@ inline double log1p_less(double x, double one_plus_x, bool less_x) {
     return r * square * tail - x * r;
 }
 
-class RenyiSquare {  // a lower bound of R^2/sigma1^2 as a function of t
+// As a function of t a lower bound of R^2/sigma1^2, or a number that is not positive.
+class RenyiSquare {
+    static constexpr double denormal = std::numeric_limits<double>::denorm_min();
     double dim, y, rho, square, mass, rest, v, log_cosh_v, log_y, log_rho;
 
     double cost(double alpha, double s) const {  // c/alpha
@@ -45,7 +49,8 @@ class RenyiSquare {  // a lower bound of R^2/sigma1^2 as a function of t
     double gain(double alpha, double s) const {  // B/alpha
         const double c = cost(alpha, s);
         if (rest == 0) return c;
-        const double lost = -mass * std::expm1(-alpha * c);
+        // a product below the normal numbers is up to half a step too large
+        const double lost = std::fmax(-mass * std::expm1(-alpha * c) - denormal, 0.0);
         const double log = lost < 0.5 ? std::log1p(-lost) : std::log(rest + mass * std::exp(-alpha * c));
         return -log / alpha;
     }
@@ -82,7 +87,11 @@ class RenyiSquare {  // a lower bound of R^2/sigma1^2 as a function of t
         const double u = y > 0 ? alpha * inverse : 1 - alpha * y;
         // bounds of the rounding errors: v up to 745 costs 1e-12, the rest a few units
         const double least = rounded(gain(alpha, s), 1e-12, -inf);
-        return 2 * u * (least - rounded(dim / 2 * loss(alpha, s, u), 1e-13, inf));
+        const double excess = least - rounded(dim / 2 * loss(alpha, s, u), 1e-13, inf);
+        // Where nothing certifies, what is left of the divergence at distance 0 leads to a peak that
+        // is narrower than the search's steps. With u, and for alpha < 1 without the division by
+        // alpha, it would tend to 0 at one end of the range and look better there.
+        return excess > 0 ? 2 * u * excess - denormal : std::fmax(alpha, 1.0) * excess;
     }
 };
 

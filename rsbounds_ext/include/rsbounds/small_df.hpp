@@ -1,19 +1,21 @@
-// The noncentral chi-square law with fewer than one degree of freedom. The contour serves here too,
-// but where 4 h y is small it needs 1/sqrt(mu) nodes: there, sums of positive terms. Symbols as in
-// ball.hpp: mu = N/2 < 1/2, h = nc/2, y = x/2; c_k the Poisson(h) weights, g_a = y^a e^-y/Gamma(a + 1):
-//   P(X <= x) = sum_k g_(mu+k) (c_0 + ... + c_k),
-//   P(X > x)  = sum_k c_k Q(mu + k, y),   Q(a + 1, y) = Q(a, y) + g_a,
-//   density of Y = sum_k c_k g_(mu+k-1).
-// The tail that is the smaller by y < h is summed, and where it exceeds 1/2 the other one.
+// The noncentral chi-square law with fewer than one degree of freedom, mu = N/2 < 1/2.
+// Symbols as in ball.hpp: h = nc/2, y = x/2. Derived in docs/theory/small-df.md.
 //
-// Q(mu, y) falls with mu, to mu E_1(y): it is formed over mu. Below y = 0.75 from
-//   1 - Q = y^mu (1 + G) (1 + mu T),  1 + G = 1/Gamma(1 + mu),  T = sum_n (-y)^n/(n! (mu + n)),
-// multiplied out (what cancels is at most 5 times what is left); beyond by Legendre's continued
-// fraction, 6 + 104/y terms of it.
+// nc x >= 64  the contour of ball.hpp as it stands.
+// nc x < 64   there it would need 1/sqrt(mu) nodes. With c_k the Poisson(h) weights and
+//             g_a = y^a e^-y/Gamma(a + 1) few positive terms count in
+//               P(X <= x) = sum_k g_(mu+k) (c_0 + ... + c_k),
+//               P(X > x)  = sum_k c_k Q(mu + k, y),   Q(a + 1, y) = Q(a, y) + g_a,
+//               density of Y = sum_k c_k g_(mu+k-1).
+//             The lower tail is summed where y < h, else the upper one; where that exceeds 1/2, the other
+//             one too, so that the smaller tail never is 1 - p.
+// Q(mu, y)    falls with mu, to mu E_1(y), so Q/mu is formed. y < 0.75: multiplied out from
+//               1 - Q = y^mu (1 + G)(1 + mu T),  1 + G = 1/Gamma(1 + mu),  T = sum_n (-y)^n/(n! (mu + n))
+//             (what cancels is at most 5 times what is left). Beyond: Legendre's continued fraction,
+//             6 + 104/y terms of it.
 //
-// Derived in docs/theory/small-df.md. Errors: the largest that 3,000 points gave is 1.3e-15
-// relative for the smaller tail, down to 1e-300.
-// Sources: NIST DLMF 5.7.1, 8.7.1, 8.9.2; Johnson, Kotz, Balakrishnan, Continuous Univariate
+// Error of the smaller tail: 2e-15 relative down to 1e-300; 1.3e-15 was the largest of 3,000 random points.
+// Sources: NIST DLMF 5.7.1, 8.7.1, 8.9.2; N. L. Johnson, S. Kotz, N. Balakrishnan, Continuous Univariate
 // Distributions 2 (1995), chapter 29.
 #pragma once
 
@@ -21,21 +23,20 @@
 
 namespace rsb {
 
-// (1/Gamma(1 + a) - 1)/a, 0 <= a <= 1/2: the series of 1/Gamma
+// (1/Gamma(1 + a) - 1)/a for 0 <= a <= 1/2, by the series of 1/Gamma
 inline double rgamma_defect(double a) {
     static constexpr double c[] = {
         0.5772156649015329, -0.6558780715202539, -0.04200263503409524, 0.1665386113822915,
         -0.04219773455554434, -0.009621971527876973, 0.0072189432466631, -0.001165167591859065,
-        -0.00021524167411495098, 0.0001280502823881162, -2.013485478078824e-05,
-        -1.2504934821426706e-06, 1.133027231981696e-06, -2.056338416977607e-07,
-        6.1160951044814156e-09, 5.002007644469223e-09, -1.18127457048702e-09,
-        1.0434267116911005e-10, 7.782263439905071e-12};
+        -0.00021524167411495098, 0.0001280502823881162, -2.013485478078824e-05, -1.2504934821426706e-06,
+        1.133027231981696e-06, -2.056338416977607e-07, 6.1160951044814156e-09, 5.002007644469223e-09,
+        -1.18127457048702e-09, 1.0434267116911005e-10, 7.782263439905071e-12};
     double sum = c[18];
     for (int k = 17; k >= 0; --k) sum = sum * a + c[k];
     return sum;
 }
 
-// Q(mu, y) e^y/mu; `power` = y^mu
+// Q(mu, y) e^y/mu, given power = y^mu
 inline double small_gamma_q(double mu, double y, double log_y, double power) {
     const double g = rgamma_defect(mu), rgamma = 1 + mu * g;
     if (y < 0.75) {
@@ -53,8 +54,8 @@ inline double small_gamma_q(double mu, double y, double log_y, double power) {
     return power * rgamma / f;
 }
 
-// The three sums without e^-(h + y) y^mu/Gamma(mu + 1), or e^-(h + y) alone (upper), and scaled
-// so that nothing overflows while hy is moderate.
+// The three sums without their common factor e^-(h + y) y^mu/Gamma(mu + 1), or e^-(h + y) alone (upper), and
+// scaled so that nothing overflows while hy is moderate.
 inline double lower_sum(double mu, double h, double y) {
     const double scale = std::fmax(1, h);
     double factor = 1, weight = 1, weights = 1, total = 1;
@@ -68,7 +69,7 @@ inline double lower_sum(double mu, double h, double y) {
     }
 }
 
-// from k = 1 on; q and g are e^y Q(mu, y) and e^y g_mu
+// from k = 1 on, given q = e^y Q(mu, y) and g = e^y g_mu
 inline double upper_sum(double mu, double h, double y, double q, double g) {
     const double scale = std::fmax(1, y);
     double weight = 1, total = 0;
@@ -90,7 +91,8 @@ inline double density_sum(double mu, double hy) {
     }
 }
 
-// The tails of X; power = y^mu. The low parts of h and y enter the exponential alone.
+// The tails of X, as Tail in ball.hpp; power = y^mu. The low parts of h and y matter in the exponential
+// alone.
 struct Mixture {
     double mu, h, y, power, rgamma, low, outer;
     double x;  // 2 y, and exact where y is subnormal
@@ -111,7 +113,7 @@ struct Mixture {
 
     double log_y() const { return log_x.hi + (log_x.lo - ln2); }
     double log_outer() const { return -(h + y) - low; }
-    double by_outer(double sum) const {  // in two steps where `outer` underflows
+    double by_outer(double sum) const {  // outer * sum, in two steps where `outer` underflows
         if (outer > 1e-290) return outer * sum;
         const double root = std::exp(-0.5 * h) * std::exp(-0.5 * y);
         return root > 0 ? root * std::exp(-low) * (root * sum) : 0;
@@ -142,7 +144,6 @@ struct Mixture {
         const double rest = power.hi * log_x.lo + power.lo * log_x.hi - low;
         return b.hi + (b.lo + a.lo + e.lo + l.lo + m.lo + rest);
     }
-    double score() const { return q < p ? -ndtri_exp(log_q) : ndtri_exp(log_p); }
 };
 
 inline Mixture ncx2_mixture(double x, double df, double nc) {
@@ -164,9 +165,9 @@ double with_ncx2_tail(double x, double df, double nc, F f) {
     return df < 1 && nc * x < 64 ? f(ncx2_mixture(x, df, nc)) : f(ncx2_tail(x, df, nc));
 }
 
-// Where a monotone f changes its sign in [low, high], low > 0: Ridders's method in log x, whose
-// steps are factors, and a secant through its last two points. Where f is a step, the bisection in
-// it finds the step. An end at which f is 0 is the answer.
+// Where a monotone f changes its sign in [low, high], low > 0; NaN where it does not. Ridders's method in log
+// x, as quantiles may have any magnitude, and a secant through its last two points. Where f is a step, the
+// bisection in it finds the step.
 template <class F>
 double log_root(F f, double low, double high) {
     double f_low = f(low), f_high = f(high);
@@ -200,8 +201,9 @@ double log_root(F f, double low, double high) {
     return std::fabs(f_low) < std::fabs(f_high) ? low : high;
 }
 
-// Where the lower tail is e^log_p and the upper e^log_q, by the smaller of the two: up to `high`.
-// Below the smallest double the lower tail goes as the `power` of the point: the nearest double.
+// Where the lower tail is e^log_p and the upper one e^log_q, by the smaller of the two: up to `high`. Much of
+// the law may lie below the smallest double. There the lower tail goes as the `power` of the point, which
+// says which double (0, mostly) is the nearest.
 template <class With>
 double small_quantile(double log_p, double log_q, double high, double power, With with) {
     const auto f = [=](double x) {
@@ -215,10 +217,10 @@ double small_quantile(double log_p, double log_q, double high, double power, Wit
     return least * std::exp((log_p - from) / power);
 }
 
-// |Z| is at most |s + N(0, 1)| in law: P(|Z| > s + 2 + this) < e^log_q
+// P(|Z| > s + 2 + this) < e^log_q, as |Z| is at most |s + N(0, 1)| in law
 inline double normal_reach(double log_q) { return std::sqrt(-2 * log_q); }
 
-// with df < 1: where the solve of quantile.hpp serves, as sqrt(nc) + z is large
+// where the solve of quantile.hpp serves for df < 1 too, as sqrt(nc) + z is large
 inline bool far_from_zero(double z, double nc) { return nc > 1e4 && z > -0.5 * std::sqrt(nc); }
 
 inline double small_df_quantile(Sum2 z, double log_p, double log_q, double df, double nc) {

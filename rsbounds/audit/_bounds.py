@@ -1,0 +1,115 @@
+"""Lower bounds of a probability that counts show, proved in ball arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from math import inf
+
+from rsbounds.audit._balls import Arb, Event, event
+
+PRECISION = 192
+_BITS = 64  # of a sum, relative to its first term
+
+
+def _clopper_pearson(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
+    return bool(tail(count, n, *at) <= alpha)
+
+
+def _randomized(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
+    """P(X > count) + u P(X = count), but no more than one more success of one more would show."""
+    if count == n:
+        return bool(u * at.p**n <= alpha and at.p ** (n + 1) <= alpha)
+    return bool(u * tail(count, n, *at) + (1 - u) * tail(count + 1, n, *at) <= alpha)
+
+
+def _anytime(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
+    """The wealth 1/alpha of a bet on the Beta(1/2, 1/2) law cut to what is above p."""
+    if not n * at.p < count:  # the wealth is then below 2
+        return False
+    hits, misses = 2 * count + 1, 2 * (n - count) + 1
+    above = 1 - beta(hits, misses, *at) if misses > hits else beta(misses, hits, at.q, at.p)
+    a, b = at.p * 0 + hits / 2, at.p * 0 + misses / 2
+    logs = a.lgamma() + b.lgamma() - (a + b).lgamma()
+    logs -= count * at.p.log() + (n - count) * at.q.log()
+    stake = 2 * (at.q / at.p).sqrt().atan()  # the integral of the law's density above p
+    return bool(alpha * above * logs.exp() >= stake)
+
+
+#: Whether p is a lower bound at level alpha after ``count`` successes in ``n`` trials.
+BOUNDS: Mapping[str, Callable[[int, int, Event, Arb, Arb], bool]] = {
+    "clopper-pearson": _clopper_pearson,
+    "randomized": _randomized,
+    "anytime": _anytime,
+}
+
+
+@lru_cache(maxsize=4096)
+def proved(
+    bound: str, form: str, v: float, count: int, n: int, alpha: float, parts: int, u: float
+) -> bool:
+    """Whether p = Phi(v) ("z") or p = v ("p") is a lower bound at one of the parts of alpha."""
+    from flint import arb, ctx
+
+    if v == (-inf if form == "z" else 0.0):
+        return True
+    if not abs(v) < inf:
+        return False
+    with ctx.workprec(PRECISION):
+        at = event(arb(v)) if form == "z" else Event(arb(v), 1 - arb(v))
+        return BOUNDS[bound](count, n, at, arb(alpha) / parts, arb(u))
+
+
+def tail(count: int, n: int, p: Arb, q: Arb) -> Arb:
+    """P(Bin(n, p) >= count) for q = 1 - p."""
+    from flint import arb
+
+    if not (p > 0 and q > 0):
+        return arb(1 if q <= 0 or not count else 0) if p <= 0 or q <= 0 else arb(0.5, 0.5)
+    if not count:
+        return arb(1)
+    if (n + 1) * p < count + 1:
+        return beta(2 * count, 2 * (n - count + 1), p, q)
+    return 1 - beta(2 * (n - count + 1), 2 * count, q, p)  # fewer terms, none above the first
+
+
+def beta(a: int, b: int, x: Arb, y: Arb) -> Arb:
+    """The regularized incomplete beta function I_x(a/2, b/2) for 0 < x = 1 - y < 1.
+
+    I_x(a, b) = T + I_x(a + 1, b - 1) with T = x^a y^(b-1)/(a B(a, b)), again and again: positive
+    terms whose ratios fall, summed as whole numbers in fixed point. (Arb's own function takes
+    seconds at some points, such as I_.68(441, 3).)
+    """
+    from flint import arb
+
+    odds = x / y
+    scaled, exponent = (int(part) for part in odds.mid().man_exp())
+    scaled, shift = scaled << max(exponent, 0), max(-exponent, 0)
+    term = 1 << PRECISION  # of the first one
+    total, rest, up, down = 0, 0, a + 2, b - 2
+    while down >= 0:
+        total += term
+        following = (term * scaled * down // up) >> shift
+        if following << _BITS < total:
+            rest = following * term // (term - following) + 1  # as of a geometric series
+            break
+        term, up, down = following, up + 2, down - 2
+    steps = (up - a) // 2
+    slack = steps**2 * (1 + (total >> PRECISION))  # each term is rounded down once
+    radius = (odds.rad() / odds.mid()).upper()
+    sums = arb(total).union(arb(total + rest + slack)) * (1 + arb(0, 1) * radius) ** steps
+    first, second = arb(a) / 2, arb(b) / 2
+    logs = (first + second).lgamma() - (first + 1).lgamma() - second.lgamma()
+    largest = (first * x.log() + (second - 1) * y.log() + logs).exp()
+    return sums / (1 << PRECISION) * largest + (_half(up - 2, x, y) if down == -1 else 0)
+
+
+def _half(a: int, x: Arb, y: Arb) -> Arb:
+    """I_x(a/2, 1/2) for odd a, from that of a = 1 and a/2 steps: of use for small a alone."""
+    from flint import arb
+
+    total, term = 2 * (x / y).sqrt().atan() / arb.pi(), 2 * (x * y).sqrt() / arb.pi()
+    for i in range(1, a, 2):
+        total -= term
+        term *= x * (i + 1) / (i + 2)
+    return total

@@ -1,0 +1,66 @@
+"""What an audit returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What is wrong."""
+
+    ROWS = "rows"  # missing, twice, or of no input of the run
+    CONTRADICTION = "contradiction"  # of a row with the manifest or with its own counts
+    BOUND = "bound"  # the counts don't prove it
+    RADIUS = "radius"  # the bounds don't prove it
+    WEAK = "weak"  # sound, but well below what the counts show
+    DATA = "data"  # an input's label, hash or size; inputs left out
+    LEVEL = "level"  # of noise: not that of the input, or it refutes the bound of sigma(x)
+    COUNTS = "counts"  # the model doesn't draw them again
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong with a result file.
+
+    Attributes
+    ----------
+    kind, text : Kind, str
+        What it is about, and what is wrong in words.
+    index, line : int or None
+        The input and the line of the file, from 1; None for the file as a whole.
+    """
+
+    kind: Kind
+    index: int | None
+    text: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The result of :func:`verify`.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        All that is wrong, in the order of the lines.
+    stated : tuple of str
+        What the radii rest on and nothing given here shows: names of the manifest's parameters,
+        and "sigma" for the noise levels of the rows.
+    rows, proved, drawn : int
+        How many rows the file has, how many were computed again and proved, or were findings,
+        and how many were drawn again.
+    corrupt : tuple of int
+        Inputs that the manifest says can't be decoded. Where data were given, they were tried.
+    seed : int
+        What chose the rows of a sample.
+    """
+
+    findings: tuple[Finding, ...]
+    stated: tuple[str, ...]
+    rows: int
+    proved: int
+    drawn: int
+    corrupt: tuple[int, ...]
+    seed: int

@@ -1,0 +1,103 @@
+"""Radii that follow from two scores, proved in ball arithmetic.
+
+A two-point radius is proved at both extremes of sigma. Let S be the set where the likelihood ratio
+of the law at distance a to that at the input is above a number k: a ball, or where sigma grows the
+complement of one. Whatever S is, P1(B) <= P1(S) + k (P0(B) - P0(S)) for every set B (Neyman and
+Pearson). The kernel proposes the S that has B's share under P0; its rounding counts in the second
+order only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import Any
+
+from rsbounds.audit._balls import Arb, Event, ball, bits, event
+from rsbounds.schemes import METHODS
+from rsbounds.special import ball_offset
+
+_EQUAL = 2.0**-100  # a level nearer to sigma is taken to be so far away: at most 1e-22 of a radius
+_FIXED = ("gaussian", "anisotropic")
+#: The methods whose radii are proved here.
+COVERED = (*_FIXED, "semi-elastic", "lipschitz", "range", "generator")
+
+
+def proved(
+    method: str,
+    parameters: Mapping[str, Any],
+    sigma: float,
+    radius: float,
+    z_a: float,
+    z_b: float | None = None,
+) -> bool:
+    """Whether scores z_a and z_b (None: -z_a) certify the radius of one of ``COVERED``."""
+    from flint import arb, ctx
+
+    if method not in COVERED:
+        raise ValueError(f"nothing here can prove a radius of method {method!r}")
+    with ctx.workprec(160):
+        own = {k: arb(parameters[k]) for k in METHODS[method].domains if k in parameters}
+        level, reach = arb(sigma), arb(radius) / _inner(own)
+        gap = arb(z_a) + (arb(z_a) if z_b is None else -arb(z_b))
+        if method in _FIXED:
+            return bool(2 * reach <= level * gap)
+        distance, *ends = _extremes(own, level, reach)
+        if not 0 < 2 * distance < level * gap:
+            return False
+        digits = [bits(_centre(distance, level, end)) for end in ends]
+    for k, precision in enumerate(digits):
+        with ctx.workprec(precision):
+            distance, *ends = _extremes(own, level, arb(radius) / _inner(own))
+            known = distance, level, ends[k], own["dim"]
+            worst = [_worst(-arb(z_a), *known)] if ends[k] > 0 else []
+            if worst and z_b is not None:
+                worst.append(_worst(arb(z_b), *known))
+            if not worst or not (worst[0].p < worst[-1].q or worst[-1].p < worst[0].q):
+                return False
+    return True
+
+
+def _inner(own: Mapping[str, Arb]) -> Arb:
+    """The radius of the ball of the norm inside the unit ball that scores certify."""
+    from flint import arb
+
+    norm = own.get("norm", arb(2))
+    if "inner" in own or norm <= 2:
+        return own.get("inner", arb(1))
+    return own["dim"] ** ((0 if norm == inf else 1 / norm) - arb(0.5))
+
+
+def _extremes(own: Mapping[str, Arb], sigma: Arb, reach: Arb) -> tuple[Arb, Arb, Arb]:
+    """The distance of the centres, the least and the largest sigma, in the shape's coordinates."""
+    steps = 1 + own.get("mean_lip", 0 * sigma)
+    reach += own.get("shift", 0) / steps
+    if "rate" in own:
+        factor = (reach * own["rate"]).exp()
+        low, high = sigma / factor, sigma * factor
+    elif "lip" in own:
+        change = reach * own["lip"]
+        low, high = (sigma - change).max(own["sigma_min"]), sigma + change
+    else:
+        low, high = own["sigma_min"], own["sigma_max"]
+    slack = (0 * sigma + own.get("slack", 0)).exp()  # of levels known as they are computed
+    apart = sigma * _EQUAL
+    return steps * reach, (low / slack).min(sigma - apart), (high * slack).max(sigma + apart)
+
+
+def _worst(z: Arb, a: Arb, sigma0: Arb, sigma1: Arb, dim: Arb) -> Event:
+    """The most that an event of probability Phi(z) at the input can have at distance a."""
+    inside, budget = bool(sigma1 < sigma0), event(z)
+    s0 = _centre(a, sigma0, sigma1)
+    u0 = z * 0 + float(ball_offset(float(z if inside else -z), float(dim), float(s0)))
+    u1 = (sigma0 * u0 + (a if inside else -a)) / sigma1
+    here, there = ball(u0, dim, s0), ball(u1, dim, s0 * sigma1 / sigma0)
+    if not inside:
+        here, there = here.complement(), there.complement()
+    ratio = (dim * (sigma0 / sigma1).log() + (u0 * u0 - u1 * u1) / 2).exp()
+    more = ratio * (budget.p - here.p if z <= 0 else here.q - budget.q)
+    return Event(there.p + more, there.q - more)
+
+
+def _centre(a: Arb, sigma0: Arb, sigma1: Arb) -> Arb:
+    return a * sigma0 / abs((sigma0 - sigma1) * (sigma0 + sigma1))

@@ -1,0 +1,81 @@
+"""The numbers of a Monte Carlo certificate: how many samples, at which level, by which bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from rsbounds._numerics.checks import choice, count, number, real
+from rsbounds.confidence import BOUNDS
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """The numbers that certify an input, checked once, when they are put together.
+
+    Parameters
+    ----------
+    n0, n : int
+        Numbers of samples that choose the class and that bound its probability, >= 1.
+    alpha : float
+        Probability that the certificate is wrong, in (0, 1); at most 1/2 with the bound "anytime".
+    seed : int
+        Names the random samples, >= 0.
+    bound : str
+        The confidence bound, a key of :data:`rsbounds.confidence.BOUNDS`.
+    runner_up : bool
+        Bound the runner-up's probability too, at alpha/2 each; otherwise it counts as all of the
+        rest, 1 - p_a, as in Cohen's procedure.
+    target_radius : float, optional
+        Certify this radius (> 0) or nothing, and stop sampling when that is decided. The bound is
+        then "anytime", which holds at whatever number of samples the sampling stops.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its domain.
+
+    Examples
+    --------
+    >>> from rsbounds.certify import Procedure
+    >>> Procedure(n=1000, target_radius=0.5).bound
+    'anytime'
+    """
+
+    n0: int = 100
+    n: int = 100_000
+    alpha: float = 0.001
+    seed: int = 0
+    bound: str = "clopper-pearson"
+    runner_up: bool = True
+    target_radius: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.target_radius is not None:
+            target = real("target_radius", self.target_radius, 0, closed="neither", nan=False)
+            self._settle("target_radius", number("target_radius", target))
+            self._settle("bound", "anytime")
+        for name, low in (("n0", 1), ("n", 1), ("seed", 0)):
+            self._settle(name, count(name, getattr(self, name), low))
+        choice("bound", self.bound, tuple(BOUNDS))
+        high, closed = (0.5, "right") if self.bound == "anytime" else (1.0, "neither")
+        alpha = real("alpha", self.alpha, 0, high, closed=closed, nan=False)
+        self._settle("alpha", number("alpha", alpha))
+        if not isinstance(self.runner_up, bool):
+            raise ValueError(f"runner_up must be True or False; got {self.runner_up!r}")
+
+    def _settle(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers by name, as a manifest holds them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, entries: Mapping[str, Any]) -> Self:
+        """The procedure of :meth:`to_dict`'s entries; ValueError if one is missing or wrong."""
+        names = [field.name for field in fields(cls)]
+        if missing := [name for name in names if name not in entries]:
+            raise ValueError(f"{', '.join(missing)} must be given")
+        return cls(**{name: entries[name] for name in names})

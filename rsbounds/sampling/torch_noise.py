@@ -1,0 +1,165 @@
+"""Noisy copies of an input as torch tensors, in blocks with one seed each.
+
+The three laws return the copies, shape (blocks, size, *shape of x), in float32, and for each copy
+whether it is void: a void copy counts for no class. None of them waits for the device.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from rsbounds.sampling import grid_noise
+from rsbounds.sampling.blocks import is_single, noise_level
+from rsbounds.sampling.grid_noise import LEVELS, STEP
+
+# thirty times the rounding of scale Z + centre, which is below 5e-16 (10 scale + centre)
+_MARGIN = 2.0**-46
+
+
+def gaussian(
+    x: torch.Tensor, sigma: float, size: int, seeds: list[int], generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """x + sigma Z with Z in float32 by torch's own generator and the exact level.
+
+    If ``x`` is in float64 or the level no float32 number, the sum is formed in float64.
+    """
+    level = noise_level(sigma)
+    noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
+    exact = x.dtype == torch.float64 or not is_single(level)
+    for block, seed in zip(noisy, seeds, strict=True):
+        block.normal_(generator=generator.manual_seed(seed))
+        if exact:
+            block.copy_(block.double().mul_(level).add_(x))
+    if not exact:
+        noisy.mul_(level).add_(x)
+    return noisy, torch.zeros(len(seeds) * size, dtype=torch.bool, device=x.device)
+
+
+def on_grid(
+    x: torch.Tensor, sigma: float, size: int, seeds: list[int], generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """x + sigma Z rounded to the grid of 1/255, drawn exactly; ambiguous draws are void.
+
+    ``x`` holds whole numbers: 255 times the input.
+    """
+    thresholds, cells, zero = _tables(float(sigma), x.device)
+    noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
+    void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
+    u = torch.empty(size * x.numel(), dtype=torch.int64, device=x.device)
+    for block, no, seed in zip(noisy, void, seeds, strict=True):
+        u.random_(generator=generator.manual_seed(seed))  # [0, 2^63)
+        below, ambiguous = count_below(u, thresholds, cells)
+        no.copy_(ambiguous.view(size, -1).any(1))
+        torch.div(below.view(block.shape) + (x - zero), LEVELS, out=block)
+    return noisy, void.flatten()
+
+
+def shaped_on_grid(
+    x: torch.Tensor,
+    centre: torch.Tensor,
+    scale: torch.Tensor,
+    size: int,
+    seeds: list[int],
+    generator: torch.Generator,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """:func:`on_grid` with a mean and a level on every axis, both in 1/255 and in float64."""
+    noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
+    void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
+    u = torch.empty((size, *x.shape), dtype=torch.int64, device=x.device)
+    for block, no, seed in zip(noisy, void, seeds, strict=True):
+        u.random_(generator=generator.manual_seed(seed))  # [0, 2^63)
+        count, ambiguous = rounded(u, centre, scale)
+        no.copy_(ambiguous.view(size, -1).any(1))
+        torch.div(count + x, LEVELS, out=block)
+    return noisy, void.flatten()
+
+
+def rounded(
+    u: torch.Tensor, centre: torch.Tensor, scale: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """centre + scale Z to the nearest whole number, and which draws are ambiguous.
+
+    u holds the first 63 bits of Phi(Z). The table of scores gives an interval of Z. Where its ends
+    round to two numbers, the series of Phi about the lower end makes the interval as narrow as the
+    bits of u allow; where the new ends round differently as well, the draw is ambiguous.
+    """
+    z, thresholds, density, cells = _scores(u.device)
+    count, ambiguous = count_below(u.flatten(), thresholds, cells)
+    cell = (count - 1).view(u.shape)
+    edge = _MARGIN * (10 * scale + centre.abs() + 1)
+    low = z[cell].mul_(scale).add_(centre)
+    first = torch.floor(low + (0.5 - edge))
+    last = low.add_(scale * STEP + (0.5 + edge)).floor_()
+    place = ((first != last) & ~ambiguous.view(u.shape)).nonzero(as_tuple=True)
+    there = cell[place]
+    start, height = z[there], density[there]
+    beyond = (u[place] - thresholds[there]).double()
+    scale, centre, edge = (a.expand(u.shape)[place] for a in (scale, centre, edge))
+    near, far = (_beyond(start, (beyond + side) / height) for side in (-1, 1))
+    first[place] = torch.floor(scale * (start + near) + centre + (0.5 - edge))
+    last[place] = torch.floor(scale * (start + far) + centre + (0.5 + edge))
+    return first.int(), (first != last) | ambiguous.view(u.shape)
+
+
+def _beyond(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The t in [0, STEP] at which the integral of exp(-z s - s^2/2) from 0 to t is y.
+
+    Three Newton steps: the first guess y is off by z t^2/2 < 5e-6, each step squares the error
+    times z/2. Eight terms of the series leave 1e-19 of t.
+    """
+    t = y.clamp(0, STEP)
+    for _ in range(3):
+        power, total = t, t.clone()
+        before, here = torch.ones_like(z), -z  # Hermite polynomials, signs alternating
+        for n in range(2, 9):
+            power = power * t / n
+            total += here * power
+            before, here = here, -z * here - (n - 1) * before
+        t = t - (total - y) * torch.exp(t * (z + t / 2))
+        t = t.clamp(0, STEP)
+    return t
+
+
+@lru_cache(maxsize=16)
+def _scores(device: torch.device) -> tuple[Any, Any, Any, Any]:
+    """The table of scores on one device; cells for a CPU alone."""
+    *columns, cells = grid_noise.scores()
+    z, thresholds, density = (torch.as_tensor(a, device=device) for a in columns)
+    return z, thresholds, density, torch.as_tensor(cells) if device.type == "cpu" else None
+
+
+@lru_cache(maxsize=16)
+def _tables(sigma: float, device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None, int]:
+    """The tables of one level on one device; cells for a CPU alone."""
+    thresholds, cells, zero = grid_noise.tables(sigma)
+    on_cpu = torch.as_tensor(cells) if device.type == "cpu" else None
+    return torch.as_tensor(thresholds, device=device), on_cpu, zero
+
+
+def count_below(
+    u: torch.Tensor, thresholds: torch.Tensor, cells: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """For each u the number of thresholds <= u, and whether u equals one of them.
+
+    The cells decide nearly all, and a search the rest. On a GPU, where one would have to wait for
+    the number of the rest, there are no cells and all are searched.
+    """
+    if cells is None:
+        count = torch.bucketize(u, thresholds, right=True)
+        return count.int(), thresholds[(count - 1).clamp_(min=0)] == u
+    count = cells.index_select(0, u >> (grid_noise.BITS - grid_noise.CELL_BITS))
+    place = (count < 0).nonzero().squeeze(1)
+    rest = u[place]
+    searched = torch.bucketize(rest, thresholds, right=True)
+    count[place] = searched.int()
+    ambiguous = torch.zeros(u.shape, dtype=torch.bool)
+    ambiguous[place] = thresholds[(searched - 1).clamp_(min=0)] == rest
+    return count, ambiguous
+
+
+def whole(x: torch.Tensor) -> torch.Tensor:
+    """255 x in whole numbers, for :func:`on_grid`; ValueError for an input off the grid."""
+    return torch.as_tensor(grid_noise.on_grid(x.detach().cpu().numpy()), device=x.device)

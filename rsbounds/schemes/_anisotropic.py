@@ -1,0 +1,104 @@
+"""Noise with one mean and one level on every axis, the same for all inputs.
+
+The noise is isotropic in the coordinates divided by a fixed shape; ``inner`` is the radius of the
+l_p ball inside the ellipsoid of all delta with |delta/shape| <= 1 (:func:`inner_radius`).
+
+References
+----------
+Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from rsbounds._numerics.rounding import EPS, product, round_down
+from rsbounds.certificate import FIXED_NOISE
+from rsbounds.sampling import Sampler
+from rsbounds.schemes._scheme import (
+    NORM,
+    NORM_OPTION,
+    POSITIVE,
+    Domains,
+    Given,
+    Option,
+    Options,
+    Scheme,
+)
+
+NOISE_OPTION = Option(
+    "--noise",
+    "CALLABLE() returns the noise: NoiseMaps or FixedNoise (anisotropic), CertifiedGenerator "
+    "(generator)",
+    type=str,
+    metavar="MODULE:CALLABLE",
+)
+
+
+class Anisotropic(Scheme):
+    """Noise of a fixed shape, made by ``rsbounds.torch.FixedNoise.scheme``.
+
+    ``noise`` draws it: ``sampler(model, **options)``, with the name ``law``.
+    """
+
+    name = "anisotropic"
+    scope = FIXED_NOISE
+    sound = True  # the level is the same number at every input
+    domains: ClassVar[Domains] = {"norm": NORM, "inner": POSITIVE}
+    help = "a noise level for each coordinate"
+    options = (NOISE_OPTION, NORM_OPTION)
+    inputs: ClassVar[tuple[Option, ...]] = (
+        Option("--sigma", "noise level of each coordinate", nargs="+"),
+        NORM_OPTION,
+    )
+
+    noise: Any = None
+
+    def drawn_by(self, noise: Any) -> None:
+        """Let ``noise`` draw the samples; its law is then the scheme's."""
+        self.noise, self.law = noise, noise.law
+
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        if self.noise is None:
+            raise ValueError(f"a scheme of method {self.name!r} needs the noise that made it")
+        sampler: Sampler = self.noise.sampler(model, **options)
+        return sampler
+
+    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
+        from rsbounds import gaussian as theory
+
+        return self._stretched(theory.radius(z_a, sigma, z_b, scores=True))
+
+    def _stretched(self, reach: Any) -> float:
+        return float(round_down(product(reach, self.parameters["inner"]), 2 * EPS))
+
+    @classmethod
+    def from_options(cls, options: Options, given: Given) -> Scheme:
+        noise, description = given.noise("--noise", options["noise"])
+        scheme: Scheme = noise.scheme(options["norm"], sound=given.sound)
+        if scheme.name != cls.name:
+            raise ValueError(f"--noise {options['noise']} is one of --method {scheme.name}")
+        scheme.parameters["noise"] = description
+        return scheme
+
+    @classmethod
+    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
+        from rsbounds import anisotropic as theory
+
+        return theory.radius(p_a, options["sigma"], p_b, norm=options["norm"], scores=scores)
+
+
+def inner_radius(shape: Any, norm: float) -> float:
+    """The largest l_p ball in the ellipsoid \\|delta/shape\\| <= 1, rounded down.
+
+    ``shape`` has the semi-axes, shape (d,), > 0; ``norm`` is p, in [1, inf].
+
+    Examples
+    --------
+    >>> from rsbounds.schemes import inner_radius
+    >>> 0.999999999 < inner_radius([1.0, 2.0], 2) <= 1.0
+    True
+    """
+    from rsbounds import anisotropic as theory
+
+    return float(theory.radius(1.0, shape, norm=norm, scores=True))

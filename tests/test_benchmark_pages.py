@@ -1,0 +1,94 @@
+"""The committed pages of decision lists and learned smoothing fit what they were made from."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs" / "benchmarks"
+SETS = ("Fashion-MNIST", "MNIST")
+
+
+def tables(page, name):
+    """The tables of a data set, each a list of dicts from head to cell."""
+    text = (DOCS / page).read_text().split(f"\n## {name}\n")[1].split("\n## ")[0]
+    found = []
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.M):
+        lines = [[c.strip() for c in line.strip("|").split("|")] for line in block.splitlines()]
+        found.append([dict(zip(lines[0], row, strict=True)) for row in lines[2:]])
+    return found
+
+
+def curve(row):
+    return np.array([float(v) for k, v in row.items() if k.startswith("> ")])
+
+
+def named(rows, name):
+    (row,) = [row for row in rows if row["certificate"] == name]
+    return list(row.values())
+
+
+@pytest.fixture(scope="module")
+def bench():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "benchmarks" / "pages")
+        yield importlib.import_module("composite"), importlib.import_module("composite_case")
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_constants_follow_from_the_counts(bench, name):
+    composite, case = bench
+    found = case.load(DOCS / "composite" / f"{name.lower()}.npz", name)
+    assert found.counts.shape == (case.SIZES[name].images, len(case.SIGMAS), 10)
+    assert np.all(found.counts.sum(-1) == case.N)
+    again, main = composite.Bench(found), tables("composite.md", name)[0]
+    for row in [*again.constants, again.constant("Cohen, sigma 1", 1, runner_up=False)]:
+        assert row.cells() == named(main, row.name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETS)
+def test_lists_follow_from_the_counts(bench, name):
+    composite, case = bench
+    again = composite.Bench(case.load(DOCS / "composite" / f"{name.lower()}.npz", name))
+    main = tables("composite.md", name)[0]
+    for _, row in again.fitted():
+        assert row.cells() == named(main, row.name)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_verdicts_follow_from_the_figures(name):
+    goals = tables("composite.md", name)[1]
+    assert len(goals) >= 6
+    for goal in goals:
+        sign, wanted = goal["wanted"].split()[:2]
+        measured = float(re.match(r"[-+]?[\d.]+", goal["measured"])[0])
+        met = measured >= float(wanted) if sign == ">=" else measured <= float(wanted)
+        assert goal["verdict"] == ("met" if met else "**missed**"), goal
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_learned_rows_fit_each_other(name):
+    main, levels = tables("learned.md", name)[:2]
+    rows = {row["scheme"]: row for row in main}
+    radii = [float(k[2:]) for k in main[0] if k.startswith("> ")]
+    for row in main:
+        accuracy = curve(row)
+        assert np.all(np.diff(accuracy) <= 0), row
+        assert np.diff(radii) @ accuracy[1:] < float(row["ACR"]) + 1e-3  # a staircase below it
+    constants = [row for name, row in rows.items() if re.fullmatch(r"Gaussian, [\d.]+", name)]
+    best = curve(rows["**best Gaussian constant at each radius**"])
+    assert np.array_equal(best, np.max([curve(row) for row in constants], axis=0))
+    # what certifies the noise of one input alone is marked
+    flagged = {name for name in rows if name.startswith("!")}
+    assert flagged == {"! generator", "! level by ascent", "! level by search"}
+    for row in levels:
+        own, free, constant = (float(row[k]) for k in ("ACR", "without price", "constant"))
+        assert float(row["d = 784"]) <= own <= free
+        gain = float(row["gain, %"].split()[0])
+        assert gain == pytest.approx(100 * (own / constant - 1), abs=0.25)

@@ -1,0 +1,64 @@
+"""The log-space normal functions: tables, borders of their formulas, round trips."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from special_truth import assert_below, beside, relative, table, table_error
+
+from rsbounds import oracle, special
+
+
+def test_tables() -> None:
+    t = table("normal")
+    value, truth = special.log_ndtr(t["z"]), np.abs(t["log_ndtr_hi"])
+    normal = value < -1e-307  # a subnormal result has an absolute error only
+    error = table_error(value, t, "log_ndtr")
+    assert_below(error[normal], 1.3e-15 * truth[normal], {"z": t["z"][normal]}, "z")  # seen 1.2e-15
+    assert np.all(np.abs(error[~normal]) <= 1e-320)
+    error, truth = table_error(special.ndtri_exp(t["log_p"]), t, "ndtri_exp"), t["ndtri_exp_hi"]
+    assert_below(error, 1.4e-15 * np.abs(truth) + 5e-324, t, "log_p")  # seen 1.3e-15
+
+
+def test_log_ndtr_where_its_formulas_change() -> None:
+    borders = (-1.0, 1e-300, -1e-300, 1.0, 8.3, 36.0, 37.0, 37.5, -26.0, -37.6, -40.0, -1e4)
+    for z in (0.0, -1e150, -1.0001e150, -1e153, *(z for b in borders for z in beside(b))):
+        assert relative(special.log_ndtr(z), oracle.log_ndtr(z, dps=30)) <= 2e-15, z
+    for z in (37.9, 38.3, *beside(38.6), 40.0):  # subnormal
+        truth = float(oracle.log_ndtr(z, dps=30))
+        assert special.log_ndtr(z) == pytest.approx(truth, rel=2e-15, abs=1e-323)
+
+
+def test_ndtri_exp_where_its_formulas_change() -> None:
+    half, low, high = -math.log(2), -2.5902671654458267, -0.07796154146971186  # 0.5, 0.075, 0.925
+    points = [
+        *beside(half, 3),
+        *(half * (1 + d) for d in (-1e-3, -1e-8, -1e-15, 1e-15, 1e-8, 1e-3)),
+        # sqrt(-2 log p) = 4, 8, 17, 39
+        *(p for b in (-8.0, -32.0, -144.5, -760.5, low, high) for p in beside(b)),
+        *(-(10.0**k) for k in (-300, -200, -100, -20, -16, -10, -3, 1, 3, 4, 5, 6, 17, 100, 300)),
+        *(-1.7e308, -5e-324),
+    ]
+    for log_p in points:
+        truth = oracle.ndtri_exp(log_p, dps=30)
+        assert relative(special.ndtri_exp(log_p), truth) <= 2e-15, log_p
+
+
+def test_ndtri_where_its_formulas_change() -> None:
+    for p in (5e-324, 1e-300, 1e-11, *beside(0.075), *beside(0.5), *beside(0.925), 1 - 2.0**-53):
+        assert relative(special.ndtri(p), oracle.ndtri(p, dps=30)) <= 2e-15, p
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.floats(-300, 300).map(lambda e: -(10.0**e)))
+def test_log_ndtr_inverts_ndtri_exp(log_p: float) -> None:
+    """To the accuracy that z itself allows."""
+    z = float(special.ndtri_exp(log_p))
+    if z > 38:  # log p is subnormal on the way back
+        return
+    slope = z * z + 1 if z < 0 else z * z * 1.1 + 1  # d log(-log p)/d log z
+    assert special.log_ndtr(z) == pytest.approx(log_p, rel=4e-15 * slope)

@@ -1,0 +1,209 @@
+"""Attacks on the proven bounds: each made a bound that the network does not keep."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from exact_layers import line
+from torch import nn
+
+from rsbounds.torch import (
+    Residual,
+    Scale,
+    SigmaNetwork,
+    gradient_lipschitz_upper_bound,
+    lipschitz_upper_bound,
+)
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+BOTH = (lipschitz_upper_bound, gradient_lipschitz_upper_bound)
+
+
+def refused(module: nn.Module, message: str, bounds=BOTH) -> None:
+    for bound in bounds:
+        with pytest.raises(ValueError, match=message):
+            bound(module)
+
+
+# subclasses
+
+
+def louder(kind: type[nn.Module], method: str) -> type[nn.Module]:
+    """A subclass whose ``method`` multiplies the outcome by 100."""
+
+    def loud(self, *args):
+        return 100 * getattr(kind, method)(self, *args)
+
+    return type("Louder", (kind,), {method: loud})
+
+
+MAKE = {
+    "Scale": lambda change: change(Scale)(0.5),
+    "SigmaNetwork": lambda change: change(SigmaNetwork)(line(0.01), 0.5),
+    "Sequential": lambda change: change(nn.Sequential)(line(0.01)),
+    "Linear": lambda change: change(nn.Linear)(1, 1),
+    "ReLU": lambda change: change(nn.ReLU)(),
+    "Residual": lambda change: change(Residual)(line(0.01)),
+}
+
+
+@pytest.mark.parametrize("method", ["forward", "__call__", "_call_impl", "_wrapped_call_impl"])
+@pytest.mark.parametrize("name", MAKE)
+def test_subclasses_that_compute_something_else_are_refused(name, method):
+    module = MAKE[name](lambda kind: louder(kind, method)).eval()
+    refused(module, r"no proven|overrides")
+    refused(nn.Sequential(module).eval(), r"no proven|overrides")
+
+
+class Mixed(louder(nn.Module, "forward"), Scale):
+    pass
+
+
+class Hidden(nn.Sequential):
+    def __iter__(self):
+        return iter([Scale(1e-3)])
+
+
+class Unknown(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 3 * x
+
+
+def test_other_ways_to_compute_something_else_are_refused():
+    refused(Mixed(0.5), "Mixed: it overrides forward of Scale", BOTH[:1])
+    refused(Hidden(line(5.0)).eval(), "no proven")
+    refused(louder(nn.Conv2d, "_conv_forward")(1, 1, 3).eval(), "no proven")
+    refused(Unknown().eval(), "no proven Lipschitz bound for the module Unknown")
+    network = louder(SigmaNetwork, "forward")(line(0.01), 0.5)
+    with pytest.raises(ValueError, match="it overrides forward of SigmaNetwork"):
+        network.scheme(1)
+
+
+class Own(Scale):
+    def extra_repr(self) -> str:
+        return "own"
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 7 * x
+
+    def lipschitz_upper_bound(self) -> float:
+        return 7.0
+
+
+class Named(nn.Linear):
+    def loss(self) -> int:
+        return 0
+
+
+def test_subclasses_that_add_something_or_bound_themselves_are_not_refused():
+    assert lipschitz_upper_bound(Named(2, 2).eval()) > 0
+    assert lipschitz_upper_bound(nn.Sequential(Own(0.5), Own(0.5)).eval()) == 49.0
+
+
+# hooks and modes
+
+
+@pytest.mark.parametrize("kind", ["module", "before", "global", "instance", "compiled"])
+def test_hooks_are_refused_wherever_they_sit(kind):
+    module: nn.Module = nn.Sequential(line(1.0), Scale(0.5)).eval()
+    handle = None
+    if kind == "module":
+        module[1].register_forward_hook(lambda m, i, o: 1000 * o)
+    elif kind == "before":
+        module[1].register_forward_pre_hook(lambda m, i: (1000 * i[0],))
+    elif kind == "global":
+        handle = nn.modules.module.register_module_forward_hook(lambda m, i, o: 1000 * o)
+    elif kind == "instance":
+        module[1].forward = lambda x: 1000 * x
+    else:
+        module[1]._compiled_call_impl = lambda x: 1000 * x
+    try:
+        assert module(torch.ones(1, 1)).abs() > 100
+        refused(module, "has hooks")
+    finally:
+        if handle is not None:
+            handle.remove()
+
+
+def test_hook_of_a_sigma_network_is_refused():
+    network = SigmaNetwork(line(0.01), 0.5)
+    network.register_forward_hook(lambda m, i, o: 100 * o)
+    with pytest.raises(ValueError, match="SigmaNetwork has hooks"):
+        network.scheme(2)
+
+
+def test_weights_that_move_are_refused():
+    refused(nn.Linear(2, 2), "must be in eval mode", BOTH[:1])
+    layer = nn.utils.parametrizations.spectral_norm(nn.Linear(20, 20).eval())
+    layer.weight.detach()
+    assert not layer.training
+    refused(layer, r"_SpectralNorm must be in eval mode|ModuleDict must be", BOTH[:1])
+    assert lipschitz_upper_bound(layer.eval()) > 0
+
+    class Random(nn.Module):
+        def forward(self, weight: torch.Tensor) -> torch.Tensor:
+            return weight * torch.rand(())
+
+    layer = nn.Linear(2, 2)
+    nn.utils.parametrize.register_parametrization(layer, "weight", Random())
+    refused(layer.eval(), "change from one look to the next", BOTH[:1])
+
+
+# parameters
+
+
+def test_layers_without_a_bound_are_refused():
+    infinite = nn.Linear(2, 2).eval()
+    infinite.weight.data[0, 0] = torch.inf
+    for module, message in [
+        (infinite, "must be finite"),
+        (nn.AvgPool2d(3, ceil_mode=True).eval(), "ceil_mode"),
+        (nn.AvgPool2d(3, divisor_override=1).eval(), "divisor_override"),
+        (nn.BatchNorm1d(2, track_running_stats=False).eval(), "running statistics"),
+        (nn.Conv2d(1, 1, 1, padding=1, padding_mode="circular").eval(), "repeats outputs"),
+        (nn.LeakyReLU(float("nan")).eval(), "negative_slope of the module LeakyReLU must be"),
+        (nn.Linear(2, 2, dtype=torch.complex64).eval(), "must be real; got torch"),
+    ]:
+        refused(module, message, BOTH[:1])
+    norm = nn.BatchNorm1d(2).eval()
+    for wrong in (torch.nan, -1.0, torch.inf):
+        norm.running_var.fill_(wrong)
+        refused(norm, "running variance of the module BatchNorm1d", BOTH[:1])
+
+
+def test_batch_norm_keeps_its_weight_whatever_affine_says():
+    norm = nn.BatchNorm1d(2).eval()
+    norm.weight.data.fill_(50.0)
+    norm.affine = False
+    x = torch.eye(2)
+    assert (norm(x) - norm(0 * x)).abs().max() > 49
+    assert lipschitz_upper_bound(norm) >= 49.9
+    norm.eps = -1.0  # the running variance: a division by 0
+    refused(norm, "eps of the module BatchNorm1d must be > 0", BOTH[:1])
+
+
+@pytest.mark.parametrize("factors", [(1e-162, 1e-162, 1e300, 1e24), (1e300, 1e300, 1e-300, 1e-300)])
+def test_products_that_under_or_overflow_are_refused(factors):
+    """Their true constant is 1; it was bounded by 0, or by infinity."""
+    refused(nn.Sequential(*map(Scale, factors)).eval(), r"multiply to 2\^-?\d+: floating-point")
+
+
+def test_jump_of_a_softplus_is_refused_and_exact_in_what_is_certified():
+    """At beta = 2e-9 torch's linear part begins with a jump of 1; scaled, its slope was 5e-4."""
+    jump = nn.Softplus(threshold=0)(torch.tensor([-1e-6, 1e-6]))
+    assert jump[0] > jump[1] + 0.6
+    refused(nn.Softplus(threshold=0).eval(), "threshold of Softplus must be >= 20; got 0")
+    net = nn.Sequential(line(1.0, 1e10), nn.Softplus(2e-9), line(5e-4, -5e6)).double().eval()
+    x = torch.tensor([[-0.1], [0.1]], dtype=torch.float64)
+    with torch.no_grad():
+        assert (net(x)[0] - net(x)[1]).abs() > 3e-4  # 5e-4 of slope and .2 of distance: 1e-4
+    refused(net, "jumps by 1")
+    # the jump of the default, enlarged: 2 over an input distance of 1e-3, at a bound of 1
+    net = nn.Sequential(line(1e-9, 20.0), nn.Softplus(), line(1e9, -20e9)).double()
+    network = SigmaNetwork(net, 0.5)
+    step = torch.tensor([[-1e-3], [1e-3]], dtype=torch.float64)
+    with torch.no_grad():
+        assert (network.eval()(step)[0] - network(step)[1]).abs() > 1.0
+        frozen = network.frozen()
+        # float64 holds 20 to 4e-15, enlarged to 4e-6
+        assert (frozen(step)[0] - frozen(step)[1]).abs() < 0.002 * network.lip + 1e-5
