@@ -1,29 +1,27 @@
 """Locally biased smoothing in closed form ([A]), scope "memory-based".
 
-A function g is biased towards the label of the nearest anchor, a labelled point held in
-memory: f(x) = sign(g(x) + alpha y |grad g(x)|_*), y in {-1, 1} the label of the anchor
-nearest to x in Euclidean distance, |.|_* the dual of the norm that measures perturbations.
-The prediction cannot change while neither the bias (neighbour radius) nor the sign of the
-biased function (boundary radius) can. No sampling is involved; both radii are deterministic.
+A function g is biased towards the label of the nearest anchor, a labelled point in memory:
+f(x) = sign(g(x) + alpha y |grad g(x)|_*), y in {-1, 1} the label of the anchor nearest to x in
+Euclidean distance, |.|_* the dual of the norm that measures perturbations. The prediction cannot
+change while neither the bias (neighbour radius) nor the sign of the biased function (boundary
+radius) can. Both radii are deterministic.
 
-Neighbour radius. Let rho_i = |x - x_i|_2. At x + delta the anchor i is still nearer than j iff
-
-    rho_j^2 - rho_i^2 + 2 delta.(x_i - x_j) > 0,
-
-which holds for every delta with |delta| < (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) =: r_ij, and
-for l_2 no further. Distances to anchors are Euclidean in every norm; only the perturbation is
-measured in the l_p norm, which puts its dual into the denominator: l_inf for l_1, l_1 for
-l_inf. "paper" keeps i the nearest anchor: min over j of another label of r_ij. "tight" asks
-only that each such j stays farther than *some* anchor of the label: min_j max_i r_ij.
+Neighbour radius. With rho_i = |x - x_i|_2, the anchor i is still nearer than j at x + delta iff
+rho_j^2 - rho_i^2 + 2 delta.(x_i - x_j) > 0. That holds for every delta with
+|delta| < (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) =: r_ij, and for l_2 no further. Distances to
+anchors are Euclidean in every norm; only the perturbation is measured in the l_p norm, which puts
+its dual into the denominator. "paper" keeps i the nearest anchor: min over j of another label of
+r_ij. "tight" asks only that each such j stays farther than *some* anchor of the label:
+min_j max_i r_ij.
 
 Boundary radius. Let v = g + alpha y |grad g|_*, y fixed, and grad g be L-Lipschitz from |.|
 to |.|_*. By the descent lemma g falls by at most |grad g|_* t + L t^2/2 within t, and
 alpha |grad g|_* by alpha L t, so the sign stands while (L/2) t^2 + b t < |v|, with
 b = alpha L + |grad g|_*. "paper" has L t^2 there.
 
-Anchor-free radius. Where |g| > alpha |grad g|_* no anchor can turn the sign of g, so with
-|g| - alpha |grad g|_* in place of |v| the boundary radius holds whatever the nearest anchor is.
-"tight" takes it where it is larger than the smaller of the other two.
+Anchor-free radius. Where |g| > alpha |grad g|_* no anchor can turn the sign of g: with
+|g| - alpha |grad g|_* for |v| the boundary radius holds whatever the nearest anchor is. "tight"
+takes it where it is larger than the smaller of the other two.
 
 References
 ----------
@@ -79,9 +77,8 @@ def boundary_radius(
     -------
     Array
         The radius in the perturbation's norm: never above the true value of the formula at
-        the given numbers and within 1e-14 of it (relative; where grad_norm and alpha lip_grad
-        are below 1e-300, lower by more). 0 where v = 0; inf where v is not
-        0 and b = L = 0. NaN in, NaN out with the invalid flag.
+        the given numbers and within 1e-14 of it (relative; lower by more where grad_norm and
+        alpha lip_grad are below 1e-300). 0 where v = 0; inf where v is not 0 and b = L = 0.
 
     Raises
     ------
@@ -97,8 +94,6 @@ def boundary_radius(
     --------
     >>> from rsbounds import lbrs
     >>> round(float(lbrs.boundary_radius(1.5, 1.0, 0.0, 1.0)), 12)
-    1.0
-    >>> round(float(lbrs.boundary_radius(2.0, 1.0, 0.0, 1.0, method="paper")), 12)
     1.0
     """
     value = np.abs(real("value", value, closed="neither"))
@@ -140,13 +135,10 @@ def neighbour_radius(
     labels : array_like of int, shape (N,)
         Their labels, any whole numbers.
     norm : {1, 2, inf}
-        The norm that measures the perturbation. The nearest anchor is the Euclidean one in
-        every case; see the module's derivation. inf keeps at most a byte more for each
-        coordinate of the anchors.
+        The norm that measures the perturbation; the nearest anchor is always the Euclidean one.
+        inf keeps at most a byte more for each coordinate of the anchors.
     method : {"tight", "paper"}
-        min_j max_i r_ij or min_j r_ij with i the nearest; "paper" is never larger and costs
-        one matrix product. "tight" costs that and, for the rivals that count, their distances
-        to the anchors of the same label nearer to x.
+        min_j max_i r_ij or min_j r_ij with i the nearest; "paper" is never larger and cheaper.
     progress : callable, optional
         progress(done, total), called after each block of points.
 
@@ -154,10 +146,9 @@ def neighbour_radius(
     -------
     Array
         Shape (...): never above the true value and within 1e-11 of it (relative; nearer to a
-        tie than 1e-20 d of the distances it is 0). 0 at a tie between labels and where anchors
-        of two labels coincide nearest to x; inf where all anchors have one label. Which of
-        several anchors of one label nearest to x "paper" takes is open. NaN in, NaN out with
-        the invalid flag.
+        tie than 1e-20 d of the distances it is 0). 0 at a tie between labels; inf where all
+        anchors have one label. Which of several nearest anchors "paper" takes is open. NaN in,
+        NaN out with the invalid flag.
 
     Raises
     ------
@@ -191,17 +182,13 @@ class LocallyBiased:
     value_and_grad : callable
         Takes x of shape (n, d). Binary: returns g, shape (n,), and its gradients, (n, d).
         Multiclass: returns the functions, shape (n, K), and their gradients, (n, K, d).
-    anchors : array_like or Tensor, shape (N, d)
-        Labelled points in memory.
-    labels : array_like of int, shape (N,)
-        Their labels.
+    anchors, labels, norm
+        As in :func:`neighbour_radius`; the labels as above.
     alpha : float
         Strength of the bias; at least 0.
     lip_grad : float or array_like, shape (K, K)
         A Lipschitz constant of grad g, from the perturbation's norm to its dual; multiclass:
         of grad (g_i - g_j), one number for all pairs or one for each.
-    norm : {1, 2, inf}
-        The norm that measures the perturbation.
     method : {"tight", "paper"}
         Which neighbour and boundary radii :meth:`certify` uses; "tight" has the anchor-free
         radius too.
@@ -256,12 +243,7 @@ class LocallyBiased:
     def certify(self, x: ArrayLike, progress: Progress | None = None) -> tuple[Labels, Floats]:
         """The class of each x of shape (..., d) and the radius within which it is constant.
 
-        Parameters
-        ----------
-        x : array_like or Tensor, shape (..., d)
-            Finite points.
-        progress : callable, optional
-            progress(done, total), called after each block of the scan over the anchors.
+        `x` and `progress` as in :func:`neighbour_radius`; the points are finite.
 
         Returns
         -------
