@@ -64,17 +64,17 @@ def test_semi_elastic_branches(dim, sigma, rate, q, low, high):
 
 @pytest.mark.parametrize(("dim", "sigma", "rate", "p_a", "p_b", "low", "high"), PAIRS)
 def test_separate_bounds(dim, sigma, rate, p_a, p_b, low, high):
-    found = envelope.branch_radii(p_a, sigma, envelope.SemiElastic(rate), dim, p_b)
-    assert_just_below(found[0], low)
-    assert_just_below(found[1], high)
+    radii = envelope.branch_radii(p_a, sigma, envelope.SemiElastic(rate), dim, p_b)
+    assert_just_below(radii[0], low)
+    assert_just_below(radii[1], high)
 
 
 @pytest.mark.parametrize(("dim", "sigma", "lip", "q", "low", "high"), LIPSCHITZ)
 def test_lipschitz_branches(dim, sigma, lip, q, low, high):
-    z = -ndtri(q)
-    found = envelope.branch_radii(z, sigma, envelope.LipschitzSigma(lip), dim, scores=True)
-    assert_just_below(found[0], low)
-    assert_just_below(found[1], high)
+    shape = envelope.LipschitzSigma(lip)
+    radii = envelope.branch_radii(-ndtri(q), sigma, shape, dim, scores=True)
+    assert_just_below(radii[0], low)
+    assert_just_below(radii[1], high)
 
 
 @pytest.mark.parametrize(
