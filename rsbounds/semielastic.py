@@ -241,7 +241,7 @@ def ratio_threshold(
         t = 1 - 2 * np.sqrt(depth) if below else 1 + 2 * np.sqrt(depth) + 2 * depth
     else:  # t e^{1 - t} = (1 - p_a)^{2/dim}
         t = -np.real(lambertw(-np.exp(-1 - 2 * depth), 0 if below else -1))
-    return _value(np.sqrt(t if below else t * dim / (dim - 1)))
+    return _value(flag_nan(np.sqrt(t if below else t * dim / (dim - 1))))
 
 
 def _value(x: ArrayLike) -> Floats:

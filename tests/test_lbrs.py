@@ -188,53 +188,21 @@ def test_certify_shapes_and_zero():
     assert f.predict([3.0, 0.0]) == 1
 
 
-def value_and_grad(x):
-    return x[:, 0], np.ones_like(x)
+def classifier(function=None, labels=(1,), alpha=1.0):
+    function = function or (lambda x: (x[:, 0], np.ones_like(x)))
+    return lbrs.LocallyBiased(function, [[0.0]], list(labels), alpha, 0)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lbrs.neighbour_radius([0.0], [0.0], [1]), r"anchors must have shape \(N, d\)"),
-        (lambda: lbrs.neighbour_radius([0.0], np.zeros((0, 1)), []), "anchors must have shape"),
-        (lambda: lbrs.neighbour_radius([0.0], [[np.nan]], [1]), "anchors must be in"),
-        (lambda: lbrs.neighbour_radius([0.0], [[np.inf]], [1]), "anchors must be in"),
-        (lambda: lbrs.neighbour_radius([0.0, 1.0], [[0.0]], [1]), r"x must have shape \(..., 1\)"),
-        (lambda: lbrs.neighbour_radius(0.0, [[0.0]], [1]), "x must have shape"),
-        (lambda: lbrs.neighbour_radius([np.inf], [[0.0]], [1]), "x must be in"),
-        (lambda: lbrs.neighbour_radius([0.0], [[0.0]], [1, 2]), r"labels must have shape \(1,\)"),
-        (lambda: lbrs.neighbour_radius([0.0], [[0.0]], [0.5]), "labels must be whole"),
-        (
-            lambda: lbrs.neighbour_radius([0.0], [[0.0]], [1], norm=3),
-            "norm must be one of 1, 2, inf",
-        ),
-        (lambda: lbrs.neighbour_radius([0.0], [[0.0]], [1], method="x"), "method must be one of"),
-        (lambda: lbrs.boundary_radius(1.0, -1.0, 0.0, 1.0), "grad_norm must be in"),
-        (lambda: lbrs.boundary_radius(1.0, 1.0, -0.1, 1.0), "alpha must be in"),
-        (lambda: lbrs.boundary_radius(1.0, 1.0, 0.1, -1.0), "lip_grad must be in"),
-        (lambda: lbrs.boundary_radius(np.inf, 1.0, 0.1, 1.0), "value must be in"),
-        (lambda: lbrs.boundary_radius([1.0, 2], [1.0, 2, 3], 0, 0), "shapes must broadcast"),
-        (lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [1], [1.0], 0), "alpha must be one"),
-        (lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [1], -1, 0), "alpha must be in"),
-        (lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [2], 1, 0).predict([0.0]), "-1 or 1"),
-        (
-            lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [1], 1, 0).predict([np.nan]),
-            "x must",
-        ),
-        (
-            lambda: lbrs.LocallyBiased(lambda x: (x, x), [[0.0]], [1], 1, 0).predict([0.0]),
-            "gradients of shape",
-        ),
-        (
-            lambda: lbrs.LocallyBiased(lambda x: (0.0, x), [[0.0]], [1], 1, 0).predict([0.0]),
-            "values of shape",
-        ),
-        (
-            lambda: lbrs.LocallyBiased(lambda x: (x, x[:, :, None]), [[0.0]], [1], 1, 0).predict(
-                [0.0]
-            ),
-            r"labels must be in 0 ... 0",
-        ),
+        (lambda: classifier(alpha=[1.0]), "alpha must be one"),
+        (lambda: classifier(alpha=-1), "alpha must be in"),
+        (lambda: classifier(labels=(2,)).predict([0.0]), "-1 or 1"),
+        (lambda: classifier().predict([np.nan]), "x must"),
+        (lambda: classifier(lambda x: (x, x)).predict([0.0]), "gradients of shape"),
+        (lambda: classifier(lambda x: (0.0, x)).predict([0.0]), "values of shape"),
+        (lambda: classifier(lambda x: (x, x[:, :, None])).predict([0.0]), r"in 0 ... 0"),
     ],
 )
 def test_bad_input(call, message):

@@ -365,3 +365,23 @@ def test_all_tiles_are_sifted(method, kind):
             reach = np.abs(anchors[rivals] - anchors[i]).sum(axis=1)
             best = np.maximum(best, (squares[rivals] - squares[i]) / (2 * reach))
         assert radius == pytest.approx(max(best.min(), 0.0), rel=1e-11, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([0.0], [0.0], [1]), {}, r"anchors must have shape \(N, d\)"),
+        (([0.0], np.zeros((0, 1)), []), {}, "anchors must have shape"),
+        (([0.0], [[np.nan]], [1]), {}, "anchors must be in"),
+        (([0.0, 1.0], [[0.0]], [1]), {}, r"x must have shape \(..., 1\)"),
+        ((0.0, [[0.0]], [1]), {}, "x must have shape"),
+        (([np.inf], [[0.0]], [1]), {}, "x must be in"),
+        (([0.0], [[0.0]], [1, 2]), {}, r"labels must have shape \(1,\)"),
+        (([0.0], [[0.0]], [0.5]), {}, "labels must be whole"),
+        (([0.0], [[0.0]], [1]), {"norm": 3}, "norm must be one of 1, 2, inf"),
+        (([0.0], [[0.0]], [1]), {"method": "x"}, "method must be one of"),
+    ],
+)
+def test_bad_input(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        lbrs.neighbour_radius(*arguments, **options)

@@ -104,19 +104,3 @@ def test_attack_by_sampling():
     assert abs(rest(x, sigma1) - semielastic.xi(x, p_a, sigma0, sigma1, dim)) < error
     assert rest(x, sigma1) > 0.5
     assert rest(radius * 0.9, sigma0 * np.exp(rate * radius * 0.9)) < 0.5
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"p_a": 1.5}, r"p_a must be in \[0, 1\]; got 1.5"),
-        ({"sigma": 0.0}, r"sigma must be in \(0, inf\)"),
-        ({"rate": -0.1}, r"rate must be in \[0, inf\)"),
-        ({"rate": np.nan}, "rate must be in"),
-        ({"dim": 0.5}, r"dim must be in \[1, 1e\+08\]"),
-        ({"p_b": -0.1}, "p_b must be in"),
-    ],
-)
-def test_refusals_name_the_argument(change, message):
-    with pytest.raises(ValueError, match=message):
-        semielastic.radius(**{"p_a": 0.9, "sigma": 0.25, "rate": 0.1, "dim": 784, **change})
