@@ -44,16 +44,10 @@ def radius(
 
     Parameters
     ----------
-    p_a : array_like
-        Lower bound on the probability of the top class, in [0, 1].
+    p_a, p_b, norm, scores
+        As in :func:`rsbounds.gaussian.radius`.
     sigma : array_like, shape (..., d)
         Standard deviation of the noise on each of the d axes; positive.
-    p_b : array_like, optional
-        Upper bound on the probability of every other class; 1 - p_a by default.
-    norm : array_like
-        The p of the l_p norm, in [1, inf].
-    scores : bool
-        `p_a` and `p_b` are normal scores.
 
     Returns
     -------
@@ -100,21 +94,14 @@ def contains(
     ----------
     delta : array_like, shape (..., d)
         Perturbation, in the units of the input.
-    p_a, p_b, scores
+    p_a, sigma, p_b, scores
         As in :func:`radius`.
-    sigma : array_like, shape (..., d)
-        Standard deviation of the noise on each axis; positive.
 
     Returns
     -------
     array of bool
         True only where the inequality is certain: within 1e-11 of the border it is False. A
         NaN anywhere gives False, with the invalid flag.
-
-    Raises
-    ------
-    ValueError
-        As :func:`radius`; delta not real.
 
     References
     ----------
@@ -150,21 +137,14 @@ def log_volume(
 
     Parameters
     ----------
-    p_a, p_b, scores
+    p_a, sigma, p_b, scores
         As in :func:`radius`.
-    sigma : array_like, shape (..., d)
-        Standard deviation of the noise on each of the d axes; positive.
 
     Returns
     -------
     Array
         Lower bound of the value, within 1e-11 d + 1e-14 of the sum of the sizes of its terms;
         -inf where p_a <= p_b.
-
-    Raises
-    ------
-    ValueError
-        As :func:`radius`.
 
     References
     ----------
@@ -208,15 +188,11 @@ def laplace_radius(
 
     Parameters
     ----------
-    p_a : array_like
-        Lower bound on the probability of the top class, in [0, 1].
+    p_a, p_b, norm
+        As in :func:`radius`.
     scale : array_like, shape (..., d), or a number
         Scale of the noise on each axis (its variance is 2 scale^2); positive. A number stands
         for the same scale on every axis; it is enough in l_1 only.
-    p_b : array_like, optional
-        Upper bound on the probability of every other class; 1 - p_a by default.
-    norm : array_like
-        The p of the l_p norm, in [1, inf].
     method : {"tight", "paper"}
         Which bound.
 

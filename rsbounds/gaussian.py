@@ -130,17 +130,12 @@ def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:
     p : array_like
         Smoothed probability at the point, in [0, 1].
     sigma : array_like
-        Noise level; positive.
+        As in :func:`radius`.
 
     Returns
     -------
     Array
         Upper bound of the value, within 1e-11 of it (relative); 0 at p = 0 and p = 1.
-
-    Raises
-    ------
-    ValueError
-        p outside [0, 1], sigma not in (0, inf).
 
     References
     ----------
@@ -214,20 +209,13 @@ def naive_lipschitz(sigma: ArrayLike, dim: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    sigma : array_like
-        Noise level; positive.
-    dim : array_like
-        Dimension of the input; at least 1.
+    sigma, dim
+        As in :func:`radius`.
 
     Returns
     -------
     Array
         Upper bound of the value, within 1e-15 of it (relative).
-
-    Raises
-    ------
-    ValueError
-        sigma not in (0, inf), dim not in [1, inf).
 
     References
     ----------
@@ -259,7 +247,7 @@ def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
     alpha : array_like
         Probability of error of the bound, in (0, 1).
     sigma : array_like
-        Noise level; positive.
+        As in :func:`radius`.
 
     Returns
     -------

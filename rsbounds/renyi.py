@@ -101,5 +101,5 @@ def radius(
     values = broadcast(
         p_a=p_a, p_b=rest if p_b is None else p_b, sigma0=sigma0, sigma1=sigma1, dim=dim
     )
-    found: Floats = flag_nan(apply(kernels.renyi_radius, *values, cost=_MICROSECONDS))
-    return found
+    result: Floats = flag_nan(apply(kernels.renyi_radius, *values, cost=_MICROSECONDS))
+    return result

@@ -40,25 +40,17 @@ def radius(
 
     Parameters
     ----------
-    p_a : array_like
-        Lower bound on the top class's probability, in [0, 1].
-    sigma : array_like
-        sigma(x0), in the units of the input; positive. A long double is rounded down.
+    p_a, sigma, dim, p_b, scores
+        As in :func:`rsbounds.envelope.radius`.
     rate : array_like
         Semi-elasticity: \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\|; in [0, inf). A
         long double is rounded up.
-    dim : array_like
-        Dimension of the input, a real number in [1, 1e8].
-    p_b : array_like, optional
-        Upper bound on every other class's probability; 1 - p_a by default.
-    scores : bool
-        `p_a` and `p_b` are normal scores; beyond 1e6 a finite score counts as 1e6.
 
     Returns
     -------
     Array
-        The radius: never above the true value of the two-point certificate, within 1e-11 of it
-        (relative). 0 where p_a <= p_b; `rate` 0 gives [C]'s radius.
+        The radius, as :func:`rsbounds.envelope.radius` of ``SemiElastic(rate)``: never above the
+        true value, within 1e-11 of it (relative). `rate` 0 gives [C]'s radius.
 
     Raises
     ------
@@ -95,12 +87,10 @@ def xi(
     ----------
     distance : array_like
         Distance of the two points, in [0, inf).
-    p_a : array_like
-        Probability of the top class at x0, in [0, 1].
+    p_a, dim
+        As in :func:`radius`.
     sigma0, sigma1 : array_like
         Noise levels at x0 and x1; positive, finite.
-    dim : array_like
-        Dimension, a real number in [1, 1e8].
     scores : bool
         `p_a` is a normal score, in [-1e6, 1e6] or infinite, and the result is one.
 
@@ -109,11 +99,6 @@ def xi(
     Array
         xi in [0, 1]; error of its score at most 1e-13 max(1, \\|score\\|) while \\|offset\\| <= 100
         (a few ulp of the ball's offset otherwise).
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, or shapes that do not broadcast.
 
     References
     ----------
@@ -153,11 +138,6 @@ def worst_case_ball(
         or its complement where `complement` is True (sigma1 > sigma0). sigma1 = sigma0 gives a
         half-space: centre and radius inf. Relative error of both at most 1e-14 plus that of
         sigma0^2 - sigma1^2.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, or shapes that do not broadcast.
 
     References
     ----------
@@ -261,7 +241,7 @@ def ratio_threshold(
         t = 1 - 2 * np.sqrt(depth) if below else 1 + 2 * np.sqrt(depth) + 2 * depth
     else:  # t e^{1 - t} = (1 - p_a)^{2/dim}
         t = -np.real(lambertw(-np.exp(-1 - 2 * depth), 0 if below else -1))
-    return _value(np.sqrt(t if below else t * dim / (dim - 1)))
+    return _value(flag_nan(np.sqrt(t if below else t * dim / (dim - 1))))
 
 
 def _value(x: ArrayLike) -> Floats:

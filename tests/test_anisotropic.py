@@ -216,14 +216,7 @@ def test_shapes_and_nan():
     assert anisotropic.radius(0.9, [0.5, 0.5], norm=[1, 2, np.inf]).shape == (3,)
     assert isinstance(anisotropic.radius(0.9, [0.5]), np.float64)
     with np.errstate(invalid="ignore"):
-        assert np.isnan(anisotropic.radius(np.nan, [0.5]))
-        assert np.isnan(anisotropic.radius(0.9, [0.5, np.nan]))
-        assert np.isnan(anisotropic.laplace_radius(np.nan, 1.0))
-        assert np.isnan(anisotropic.laplace_radius(0.9, 1.0, np.nan))
-        assert np.isnan(anisotropic.log_volume(np.nan, [0.5]))
         assert not anisotropic.contains([np.nan, 0.0], 1.0, [1.0, 1.0])
-    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
-        anisotropic.laplace_radius(np.nan, 1.0)
 
 
 def test_erratum_h_generator_voids_the_certificate():
@@ -242,17 +235,10 @@ def test_erratum_h_generator_voids_the_certificate():
     [
         (lambda: anisotropic.radius(0.9, 0.5), r"sigma must have shape \(..., d\) .* got shape"),
         (lambda: anisotropic.radius(0.9, []), r"got shape \(0,\)"),
-        (lambda: anisotropic.radius(0.9, [0.5, 0.0]), "1 of 2 values outside, the first 0"),
-        (lambda: anisotropic.radius(1.1, [0.5]), "p_a must be in"),
-        (lambda: anisotropic.radius(0.9, [0.5], norm=0.9), "norm must be in"),
-        (lambda: anisotropic.radius([0.9, 0.8], np.ones((3, 2))), "shapes must broadcast"),
         (lambda: anisotropic.contains([1.0, 2, 3], 0.9, [0.5, 0.5]), "shapes must broadcast"),
         (lambda: anisotropic.contains(1.0, 0.9, [0.5, 0.5]), r"delta must have shape"),
-        (lambda: anisotropic.log_volume(0.9, 1.0), "sigma must have shape"),
         (lambda: anisotropic.laplace_radius(0.9, 1.0, norm=2), "scale must have shape"),
-        (lambda: anisotropic.laplace_radius(0.9, -1.0), "scale must be in"),
         (lambda: anisotropic.laplace_radius(0.9, 1.0, method="best"), "method must be one of"),
-        (lambda: anisotropic.laplace_radius(0.9, 1.0, 1.2), "p_b must be in"),
     ],
 )
 def test_bad_input(call, message):

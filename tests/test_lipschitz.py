@@ -5,21 +5,25 @@ The truth is in test_soundness, test_radius_references and test_oracle_radii.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from scipy.special import ndtri as scipy_ndtri
 from scipy.stats import chi2, norm
 
-from rsbounds import envelope, gaussian, lipschitz
+from rsbounds import envelope, gaussian, lipschitz, oracle
+from rsbounds.lipschitz import base_radius
 
 P = np.array([0.51, 0.7, 0.9, 0.99, 1 - 1e-6])
-KNOWN = {"lip": 0.3, "sigma_min": 0.2, "dim": 784}
+SETTING = {"lip": 0.3, "sigma_min": 0.2, "dim": 784}
 
 
 def radii(p, **changes):
-    known = {**KNOWN, **changes}
-    paper = lipschitz.radius(p, 0.25, method="paper", p_min=1e-7, **known)
-    return paper, *(lipschitz.radius(p, 0.25, method=m, **known) for m in ("integrated", "exact"))
+    options = {**SETTING, **changes}
+    paper = lipschitz.radius(p, 0.25, method="paper", p_min=1e-7, **options)
+    return paper, *(lipschitz.radius(p, 0.25, method=m, **options) for m in ("integrated", "exact"))
 
 
 @pytest.mark.parametrize("dim", [1, 10, 784, 150528])
@@ -33,23 +37,23 @@ def test_each_radius_is_at_least_the_one_before(dim, p_b):
 
 def test_exact_is_that_of_the_envelope():
     same = envelope.radius(P, 0.25, envelope.LipschitzSigma(0.3, 0.2), 784)
-    np.testing.assert_array_equal(lipschitz.radius(P, 0.25, **KNOWN), same)
+    np.testing.assert_array_equal(lipschitz.radius(P, 0.25, **SETTING), same)
 
 
 def test_a_constant_sigma_has_cohens_radius():
     cohen = gaussian.radius(P, 0.25)
     paper, integrated, exact = radii(P, lip=0.0, sigma_min=0.25)
-    for found in (paper, integrated, exact):
-        np.testing.assert_allclose(found, cohen, rtol=1e-11)
-        assert np.all(found <= cohen)
+    for value in (paper, integrated, exact):
+        np.testing.assert_allclose(value, cohen, rtol=1e-11)
+        assert np.all(value <= cohen)
 
 
 def test_paper_is_the_clipped_gap_over_twice_the_constant():
     constant = lipschitz.constant(784, 0.3, 0.2, 1e-7)
     top = -scipy_ndtri(1e-7)
     z = np.minimum(scipy_ndtri(1 - np.array([0.1, 1e-9])), top)
-    found = lipschitz.radius([0.9, 1 - 1e-9], 0.25, method="paper", p_min=1e-7, **KNOWN)
-    np.testing.assert_allclose(found, z / constant, rtol=2e-11)
+    value = lipschitz.radius([0.9, 1 - 1e-9], 0.25, method="paper", p_min=1e-7, **SETTING)
+    np.testing.assert_allclose(value, z / constant, rtol=2e-11)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 784])
@@ -86,22 +90,155 @@ def test_normalized_scores_sum_to_one_and_keep_their_order():
     [
         ({"sigma": 0.1}, r"sigma must be inside the envelope .*sigma_min=0.2\); got 0.1"),
         ({"sigma": 0.1, "method": "integrated"}, "sigma must be at least sigma_min = 0.2"),
-        ({"lip": -1.0}, "lip must be in"),
-        ({"lip": np.nan, "method": "exact"}, "lip must be in"),
         ({"method": "papr"}, "method must be one of 'exact', 'integrated', 'paper'"),
         ({"method": "paper"}, "p_min is for method 'paper' alone, which needs it; got None"),
         ({"p_min": 0.1}, "p_min is for method 'paper' alone, which needs it; got 0.1"),
         ({"method": "paper", "p_min": 0.7}, r"p_min must be in \(0, 0.5\)"),
-        ({"p_a": -1.0}, "p_a must be in"),
     ],
 )
 def test_refusals_name_the_argument(change, message):
     with pytest.raises(ValueError, match=message):
-        lipschitz.radius(**{"p_a": 0.9, "sigma": 0.25, **KNOWN, **change})
+        lipschitz.radius(**{"p_a": 0.9, "sigma": 0.25, **SETTING, **change})
 
 
-def test_nan_passes():
-    for method in ("exact", "integrated"):
+@pytest.mark.parametrize("method", ["exact", "integrated", "paper"])
+def test_nan_passes_and_sigma_has_its_shape(method):
+    """Method "paper", whose value has no sigma in it, ignored both."""
+    options = {**SETTING, "method": method, **({"p_min": 1e-7} if method == "paper" else {})}
+    for arguments in (([0.9, np.nan], 0.25), (0.9, [0.25, np.nan])):
         with np.errstate(invalid="ignore"):
-            found = lipschitz.radius([0.9, np.nan], 0.25, method=method, **KNOWN)
-        np.testing.assert_array_equal(np.isnan(found), [False, True])
+            radii = lipschitz.radius(*arguments, **options)
+        np.testing.assert_array_equal(np.isnan(radii), [False, True])
+        with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+            lipschitz.radius(*arguments, **options)
+    assert lipschitz.radius(0.9, np.full((2, 1), 0.25), **options).shape == (2, 1)
+
+
+# --- Lipschitz base scores ---
+
+WIDTHS = [1e-7, 1e-3, 0.3, 0.999, 1.001, 2.0, 3.999, 4.001, 10.0, 1e4, 1e12, 1e200]
+
+
+@pytest.mark.parametrize("z", [1e-9, 1e-3, 0.3, 0.999, 1.001, 2.0, 6.0])
+def test_never_above_the_oracle_and_close(z):
+    for width in WIDTHS:  # 1/(L sigma)
+        lip = 1 / (width * 0.5)
+        truth = oracle.base_radius(z, 0.5, lip)
+        error = float((base_radius(z, 0.5, lip, scores=True) - truth) / truth)
+        assert -1e-11 < error <= 0, width
+
+
+def test_base_radii_far_out():
+    for z, lip in ((20.0, 0.7), (38.0, 3.0)):
+        truth = oracle.base_radius(z, 2.0, lip)
+        error = float((base_radius(z, 2.0, lip, scores=True) - truth) / truth)
+        assert -1e-11 < error <= 0
+    # beyond all probabilities: the ramp adds half its width to Cohen's radius
+    assert base_radius(1e6, 1.0, 0.5, scores=True) == pytest.approx(1e6 + 1, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("z_a", "z_b"),
+    [(0.3, 0.2999), (0.3, -1.0), (2.0, 1.0), (-0.5, -2.0), (-1.0, -1.01), (5.0, -6.0),
+     (0.01, -0.01001), (6.0, 5.999), (1.0001, 0.9999), (2.0, 2.0 - 1e-12)],
+)  # fmt: skip
+def test_with_a_runner_up(z_a, z_b):
+    for width in (1e-4, 0.3, 3.999, 4.001, 1e4):
+        lip = 1 / (width * 0.5)
+        truth = oracle.base_radius(z_a, 0.5, lip, z_b)
+        error = float((base_radius(z_a, 0.5, lip, z_b, scores=True) - truth) / truth)
+        assert -1e-11 < error <= 0, width
+
+
+def test_the_base_radius_of_probabilities():
+    for p in (0.5 + 1e-10, 0.7, 0.999, 1 - 1e-12):
+        truth = oracle.base_radius(oracle.ndtri(p), 0.5, 1.3)
+        assert -1e-11 < float((base_radius(p, 0.5, 1.3) - truth) / truth) <= 0
+    truth = oracle.base_radius(oracle.ndtri(0.6), 0.5, 1.3, oracle.ndtri(0.6 - 1e-9))
+    assert -1e-9 < float((base_radius(0.6, 0.5, 1.3, 0.6 - 1e-9) - truth) / truth) <= 0
+
+
+def test_the_formula_of_the_one_sided_case():
+    """s0 solves p_A = 1 - L int Phi(s/sigma) ds, R = -s0 - 1/(2L); by quadrature."""
+    sigma, lip, p = 0.5, 1.7, 0.93
+    s0 = -float(base_radius(p, sigma, lip)) - 1 / (2 * lip)
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    s = s0 + (nodes + 1) / 2 / lip
+    assert 1 - (weights / 2) @ ndtr(s / sigma) == pytest.approx(p, abs=1e-11)
+
+
+def test_limits_of_the_base_radius():
+    p = np.array([0.51, 0.7, 0.99, 1 - 1e-9])
+    cohen, flat = gaussian.radius(p, 0.5), (p - 0.5) / 0.8
+    np.testing.assert_allclose(base_radius(p, 0.5, np.inf), cohen, rtol=1e-11)
+    np.testing.assert_allclose(base_radius(p, 0.5, 1e9), cohen, rtol=1e-9)
+    np.testing.assert_allclose(base_radius(p, 1e-300, 0.8), flat, rtol=1e-11)
+    np.testing.assert_allclose(base_radius(p, 1e-9, 0.8), flat, rtol=1e-7)
+    np.testing.assert_allclose(base_radius(0.6, 1e-9, 0.8, 0.2), 0.25, rtol=1e-7)
+    # never below either limit, and it falls with L
+    lips = np.geomspace(1e-3, 1e5, 40)[:, None]
+    found = base_radius(p, 0.5, lips)
+    assert np.all(found >= np.maximum(cohen, (p - 0.5) / lips) * (1 - 1e-11))
+    assert np.all(np.diff(found, axis=0) <= 0)
+
+
+def test_edges_of_the_base_radius():
+    assert base_radius(0.5, 1.0, 1.0) == base_radius(0.3, 1.0, 1.0) == 0
+    assert base_radius(0.6, 1.0, 1.0, 0.7) == 0
+    assert base_radius(1.0, 1.0, 1.0) == np.inf
+    assert base_radius(0.6, 1.0, 0.0) == np.inf
+    assert base_radius(0.4, 1.0, 0.0) == 0
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(base_radius([np.nan, 0.9, 0.9], [1, np.nan, 1], [1, 1, np.nan])).all()
+    # extreme units: nothing overflows on the way
+    flat = base_radius(0.3, 1e-300, 1e-10, 0.3 - 1e-9)
+    assert 10 * (1 - 1e-6) <= flat / 0.5 <= 10 * (1 + 1e-6)
+    assert base_radius(0.9, 1e300, 1e300) == pytest.approx(1e300 * 1.2815515655446004, rel=1e-11)
+    one = base_radius(0.9, 1.0, 1.0)
+    assert base_radius(0.9, 1e300, 1e-300) == pytest.approx(1e300 * one, rel=1e-11)
+    assert base_radius([[0.9], [0.8]], [0.5, 1.0, 2.0], 1.0).shape == (2, 3)
+    for bad, name in (
+        ((1.5, 1.0, 1.0), "p_a"),
+        ((0.9, 0.0, 1.0), "sigma"),
+        ((0.9, 1, -1), "base_lip"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} must be in"):
+            base_radius(*bad)
+
+
+def test_no_lipschitz_score_flips_inside_and_a_ramp_does_just_outside():
+    """One dimension, by brute force: random piecewise linear scores of slope at most L."""
+    rng = np.random.default_rng(0)
+    t = np.linspace(-9, 9, 1801)
+    weights = np.exp(-(t**2) / 2) / np.exp(-(t**2) / 2).sum()
+    settings, largest, certified = [], 0.0, 0
+    for trial in range(200):
+        sigma, lip = np.exp(rng.normal(size=2) * 0.7)
+        if trial % 3:
+            knots = np.sort(rng.uniform(-4, 4, rng.integers(2, 8))) * sigma
+            heights = rng.uniform(-0.3, 1.3, len(knots))
+            for i in range(1, len(knots)):  # slope at most L
+                step = lip * (knots[i] - knots[i - 1])
+                heights[i] = heights[i - 1] + np.clip(heights[i] - heights[i - 1], -step, step)
+        else:  # a ramp, the worst case
+            knots = np.array([0, 1 / lip]) + sigma * rng.normal()
+            heights = np.array([1.0, 0.0])
+        if trial % 2:
+            knots, heights = -knots[::-1], heights[::-1]
+        settings.append((sigma, lip, knots, heights))
+
+    def mean(shift: float, sigma: float, _: float, knots: Any, heights: Any) -> float:
+        score = np.interp(sigma * t + shift, knots, heights)
+        return float(weights @ np.clip(score, 0, 1))
+
+    means = np.array([mean(0.0, *setting) for setting in settings])
+    sigmas, lips = (np.array([setting[i] for setting in settings]) for i in (0, 1))
+    for r, setting in zip(base_radius(np.minimum(means, 1), sigmas, lips), settings, strict=True):
+        if not 0 < r < 3 * setting[0]:
+            continue
+        certified += 1
+        for shift in np.linspace(-r, r, 9):  # 1e-5: the sum in place of the integral
+            assert mean(shift, *setting) > 0.5 - 1e-5
+        largest = max(largest, *(0.5 - mean(side * 1.01 * r, *setting) for side in (-1, 1)))
+    assert certified > 50
+    assert largest > 1e-3

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from rsbounds import gaussian, oracle, renyi, semielastic
-from rsbounds.oracle import ball_tails, score
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
@@ -67,11 +66,7 @@ def supremum(p_a, p_b, sigma0, sigma1, dim):
     return max(*values, at_left, at_right)
 
 
-@settings(max_examples=100, deadline=None)
-@given(top, shares, ratios, dims)
-@example(1 - 1e-14, 1e-8, 0.196, 784.0)  # between two steps of a search that compares R^2 alone
-@example(1 - 1e-9, 1e-12, 0.156, 784.0)
-def test_radius_is_the_supremum(p_a, share, ratio, dim):
+def assert_is_the_supremum(p_a, share, ratio, dim):
     p_b = (1 - p_a) * share
     sigma0, sigma1 = 0.5, 0.5 * (1 + ratio)
     value = mp.mpf(float(renyi.radius(p_a, sigma0, sigma1, dim, p_b)))
@@ -84,6 +79,21 @@ def test_radius_is_the_supremum(p_a, share, ratio, dim):
     # the two searches stop at different places: 1e-13 of slack for that
     assert value**2 <= truth * (1 + mp.mpf("1e-13"))
     assert value**2 >= truth - mp.mpf("4e-12") * cost
+
+
+@settings(max_examples=12, deadline=None)
+@given(top, shares, ratios, dims)
+@example(1 - 1e-14, 1e-8, 0.196, 784.0)  # between two steps of a search that compares R^2 alone
+@example(1 - 1e-9, 1e-12, 0.156, 784.0)
+def test_radius_is_the_supremum(p_a, share, ratio, dim):
+    assert_is_the_supremum(p_a, share, ratio, dim)
+
+
+@pytest.mark.slow
+@settings(max_examples=120, deadline=None)
+@given(top, shares, ratios, dims)
+def test_radius_is_the_supremum_at_many_points(p_a, share, ratio, dim):
+    assert_is_the_supremum(p_a, share, ratio, dim)
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.3, 0.5, 0.9, 1.1, 1.5, 3.0])
@@ -107,37 +117,6 @@ def test_close_to_cohen_near_one_half():
     assert ratio == pytest.approx(np.sqrt(2 / np.pi), rel=1e-11)
 
 
-def solve(function, guess):
-    return mp.findroot(function, (guess, guess + mp.mpf("0.01")), tol=1e-20, maxsteps=60)
-
-
-def exact_worst_score(distance, z_a, sigma0, sigma1, dim):
-    """X(a) of the two-point certificate: the class is certified iff it is negative."""
-    a, sigma0, sigma1 = mp.mpf(distance), mp.mpf(sigma0), mp.mpf(sigma1)
-    if sigma0 == sigma1:
-        return -z_a + a / sigma0
-    sign = 1 if sigma1 < sigma0 else -1
-    s0 = a * sigma0 / abs(sigma0**2 - sigma1**2)
-
-    def ball(u, s):
-        tails = ball_tails(u, dim, s, dps=20)
-        return score(tails.log_lower, tails.log_upper, dps=20)
-
-    guess = -sign * z_a + (mp.mpf(dim) - 1) / (2 * s0 + mp.sqrt(dim))
-    u0 = solve(lambda u: ball(u, s0) + sign * z_a, max(guess, mp.mpf("0.01") - s0))
-    return sign * ball(sigma0 / sigma1 * u0 + sign * a / sigma1, s0 * sigma1 / sigma0)
-
-
-@pytest.mark.parametrize("dim", [1, 3, 50, 784])
-@pytest.mark.parametrize("ratio", [0.97, 0.995, 1.005, 1.03])
-@pytest.mark.parametrize("z_a", [0.5, 3.0])
-def test_never_above_the_exact_radius(dim, ratio, z_a):
-    p_a = float(mp.ncdf(z_a))
-    reach = renyi.radius(p_a, 1.0, ratio, dim)
-    if reach > 0:
-        assert exact_worst_score(float(reach), mp.mpf(z_a), 1.0, ratio, dim) < 0
-
-
 def test_a_peak_between_the_steps_of_the_search():
     """It was 0: far out, where sigma_alpha falls to 0, R^2 = -1e-14 looked better."""
     value = renyi.radius(1 - 1e-9, 0.5, 0.578, 784, 1e-21)
@@ -156,6 +135,14 @@ def test_products_below_the_normal_numbers_are_rounded_down():
         assert 0.999 * factor * truth < found <= factor * truth
 
 
+@pytest.mark.parametrize("dim", [1, 50, 784])
+@pytest.mark.parametrize("ratio", [0.97, 1.005])
+@pytest.mark.parametrize("z_a", [0.5, 3.0])
+def test_never_above_the_exact_radius(dim, ratio, z_a):
+    reach = renyi.radius(float(mp.ncdf(z_a)), 1.0, ratio, dim)
+    assert reach == 0 or oracle.worst_score(reach, -mp.mpf(z_a), 1.0, ratio, dim, dps=20) < 0
+
+
 def test_special_values():
     assert renyi.radius(1.0, 0.5, 0.5, 10) == np.inf
     assert renyi.radius(1.0, 0.5, 0.4, 10) == np.inf
@@ -171,46 +158,9 @@ def test_special_values():
 def test_erratum_s_theorem_14():
     """Erratum 11: alpha at the border of its range and R^2 < 0 certify nothing."""
     border = 1.02**2 / (1.02**2 - 1)
-    inside = square(
-        mp.mpf(border) * (1 - mp.mpf("1e-9")),
-        mp.mpf(0.9),
-        mp.mpf(0.1),
-        mp.mpf(1),
-        mp.mpf(1.02),
-        784,
-    )
-    assert inside < 0
+    values = (mp.mpf(v) for v in (0.9, 0.1, 1, 1.02))
+    assert square(mp.mpf(border) * (1 - mp.mpf("1e-9")), *values, 784) < 0
     assert renyi.radius(0.9, 1.0, 1.2, 784) == 0
-
-
-def test_nan_gives_nan_and_the_flag():
-    for arguments in [
-        (np.nan, 1, 1, 5),
-        (0.9, np.nan, 1, 5),
-        (0.9, 1, np.nan, 5),
-        (0.9, 1, 1, np.nan),
-        (0.9, 1, 1, 5, np.nan),
-    ]:
-        with np.errstate(invalid="ignore"):
-            assert np.isnan(renyi.radius(*arguments))
-        with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
-            renyi.radius(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((1.2, 1, 1, 5), r"p_a must be in \[0, 1\]; got 1.2"),
-        ((0.9, 0, 1, 5), "sigma0 must be in"),
-        ((0.9, 1, np.inf, 5), "sigma1 must be in"),
-        ((0.9, 1, 1, 0.5), "dim must be in"),
-        ((0.9, 1, 1, 5, -1), "p_b must be in"),
-        (([0.9, 0.8], [1, 1, 1], 1, 5), "shapes must broadcast"),
-    ],
-)
-def test_bad_input(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        renyi.radius(*arguments)
 
 
 def test_never_above_the_exact_radius_in_bulk():

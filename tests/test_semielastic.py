@@ -85,17 +85,22 @@ def test_scores_in_scores_out():
         semielastic.xi(0.2, 1e7, 0.25, 0.24, 784, scores=True)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"p_a": 1.5}, r"p_a must be in \[0, 1\]; got 1.5"),
-        ({"sigma": 0.0}, r"sigma must be in \(0, inf\)"),
-        ({"rate": -0.1}, r"rate must be in \[0, inf\)"),
-        ({"rate": np.nan}, "rate must be in"),
-        ({"dim": 0.5}, r"dim must be in \[1, 1e\+08\]"),
-        ({"p_b": -0.1}, "p_b must be in"),
-    ],
-)
-def test_refusals_name_the_argument(change, message):
-    with pytest.raises(ValueError, match=message):
-        semielastic.radius(**{"p_a": 0.9, "sigma": 0.25, "rate": 0.1, "dim": 784, **change})
+def test_attack_by_sampling():
+    """The same flip counted, not computed."""
+    dim, sigma0, rate, p_a, n = 3, 1.0, 0.3, 0.9, 400_000
+    radius = float(semielastic.radius(p_a, sigma0, rate, dim))
+    x = radius * 1.05
+    sigma1 = sigma0 * np.exp(rate * x)
+    centre, ball, complement = semielastic.worst_case_ball(x, p_a, sigma0, sigma1, dim)
+    noise = np.random.default_rng(0).normal(size=(n, dim))
+
+    def rest(at, sigma):
+        points = at * np.eye(dim)[0] + sigma * noise
+        inside = np.linalg.norm(points - centre * np.eye(dim)[0], axis=1) <= ball
+        return np.mean(inside != complement)
+
+    error = 4 * 0.5 / np.sqrt(n)  # four standard deviations
+    assert abs(rest(0.0, sigma0) - (1 - p_a)) < error
+    assert abs(rest(x, sigma1) - semielastic.xi(x, p_a, sigma0, sigma1, dim)) < error
+    assert rest(x, sigma1) > 0.5
+    assert rest(radius * 0.9, sigma0 * np.exp(rate * radius * 0.9)) < 0.5

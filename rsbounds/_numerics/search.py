@@ -1,4 +1,4 @@
-"""Two searches that only ever return a point found safe."""
+"""Two searches that only ever return an accepted point."""
 
 from __future__ import annotations
 

@@ -13,9 +13,8 @@ References
 .. [B] Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
 """
 
-from rsbounds.envelope._port import Envelope
 from rsbounds.envelope._radius import branch_radii, radius
-from rsbounds.envelope._shapes import LipschitzSigma, SemiElastic, SigmaRange
+from rsbounds.envelope._shapes import Envelope, LipschitzSigma, SemiElastic, SigmaRange
 from rsbounds.envelope._table import TableEnvelope
 from rsbounds.envelope._widened import Widened
 

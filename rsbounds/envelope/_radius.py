@@ -1,10 +1,4 @@
-"""The radius under an envelope, and its two branches.
-
-References
-----------
-.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
-   smoothing, 2022.
-"""
+"""The radius under an envelope, and its two branches."""
 
 from __future__ import annotations
 
@@ -15,9 +9,15 @@ from rsbounds._numerics.checks import Floats, broadcast, check, every, operand
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.scores import ScorePair
 from rsbounds._numerics.threads import apply
-from rsbounds.envelope._port import Budget, Compiled, Envelope
 from rsbounds.envelope._search import search
-from rsbounds.envelope._shapes import LipschitzSigma, SemiElastic, SigmaRange
+from rsbounds.envelope._shapes import (
+    Budget,
+    Compiled,
+    Envelope,
+    LipschitzSigma,
+    SemiElastic,
+    SigmaRange,
+)
 
 MICROSECONDS = 1.2  # of one radius, for splitting arrays over threads
 
@@ -90,8 +90,8 @@ def radius(
     if not hasattr(envelope, "bounds"):
         raise ValueError(f"envelope must have a method bounds; got {envelope!r}")
     _broadcast(budget)
-    found: Floats = flag_nan(search(budget, envelope)[()])
-    return found
+    result: Floats = flag_nan(search(budget, envelope)[()])
+    return result
 
 
 def branch_radii(
@@ -119,11 +119,6 @@ def branch_radii(
     -------
     tuple of Array
         (low, high), each with the error bound of :func:`radius`.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`radius`, and for an envelope of another class.
 
     References
     ----------
@@ -166,16 +161,16 @@ def _by_kernel(kernel: np.ufunc, budget: Budget, envelope: Compiled, *branch: fl
     """The kernels answer NaN outside the domain: only then is sigma0 compared with the levels."""
     parameters = envelope._parameters()
     try:
-        found = apply(kernel, *budget, *branch, *parameters, cost=MICROSECONDS)
+        result = apply(kernel, *budget, *branch, *parameters, cost=MICROSECONDS)
     except ValueError:
         _broadcast(budget, *parameters)
         raise
-    if not every(found == found):
+    if not every(result == result):
         low, high = envelope._levels()
         inside = ((budget.sigma >= low) & (budget.sigma <= high)) | (budget.sigma != budget.sigma)
         check("sigma", budget.sigma, inside, f"inside the envelope {envelope}")
-        flag_nan(found)
-    return found
+        flag_nan(result)
+    return result
 
 
 def _broadcast(budget: Budget, *parameters: Floats) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import Array, broadcast
 from rsbounds._numerics.rounding import product
 from rsbounds._numerics.search import bisect, mean_power
-from rsbounds.envelope._port import Budget, Envelope
+from rsbounds.envelope._shapes import Budget, Envelope
 from rsbounds_ext import kernels
 
 
@@ -44,8 +44,8 @@ def search(budget: Budget, envelope: Envelope) -> Array:
     at_high, at_low = accepted(high), accepted(low)
     safe = np.where(at_high, high, np.where(at_low, low, 0.0))
     other = np.where(at_high, top, high)
-    found = bisect(safe, other, accepted, steps=120, within=1e-12, middle=mean_power)
-    return np.where(searched, found, trivial)
+    result = bisect(safe, other, accepted, steps=120, within=1e-12, middle=mean_power)
+    return np.where(searched, result, trivial)
 
 
 def _check(low: Array, high: Array, sigma: Array, distance: Array) -> None:
@@ -53,12 +53,10 @@ def _check(low: Array, high: Array, sigma: Array, distance: Array) -> None:
     inside |= np.isnan(sigma)
     if not np.all(inside):
         i = int(np.argmin(inside))
+        values = (np.broadcast_to(a, inside.shape).flat[i] for a in (low, high, distance, sigma))
         raise ValueError(
             "envelope.bounds must give 0 <= low <= sigma0 <= high; got "
-            f"low {np.broadcast_to(low, inside.shape).flat[i]}, "
-            f"high {np.broadcast_to(high, inside.shape).flat[i]} at distance "
-            f"{np.broadcast_to(distance, inside.shape).flat[i]} from sigma0 "
-            f"{np.broadcast_to(sigma, inside.shape).flat[i]}"
+            "low {}, high {} at distance {} from sigma0 {}".format(*values)
         )
 
 

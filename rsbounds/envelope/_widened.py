@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Floats, real
 from rsbounds._numerics.rounding import EPS
-from rsbounds.envelope._port import Compiled, Envelope
+from rsbounds.envelope._shapes import Compiled, Envelope
 
 _EDGE = 16 * EPS  # of the bounds that are widened and of this arithmetic
 
@@ -27,12 +27,7 @@ class Widened:
     envelope : Envelope
         What the ideal sigma obeys.
     slack : array_like
-        How far the logarithms of two computed levels may be apart beyond it, >= 0.
-
-    Raises
-    ------
-    ValueError
-        A slack that is negative or not finite.
+        How far the logarithms of two computed levels may be apart beyond it, in [0, inf).
 
     Notes
     -----

@@ -12,7 +12,6 @@ References
 from rsbounds.lipschitz._base import base_radius
 from rsbounds.lipschitz._constant import constant, normalize_scores
 from rsbounds.lipschitz._radius import radius
-from rsbounds.lipschitz._radius import radius_of_scores as radius_of_scores  # for rsbounds.torch
 from rsbounds.lipschitz._ratio import p_min_search, ratio, ratio_derivative
 
 __all__ = [

@@ -47,17 +47,14 @@ def base_radius(
         Noise level, in the units of the input; positive.
     base_lip : array_like
         Proven l_2 Lipschitz constant L of every base score, in [0, inf].
-    p_b : array_like, optional
-        Upper bound on every other class's mean score; 1 - p_a by default (scores that sum to 1
-        at most).
-    scores : bool
-        `p_a` and `p_b` are normal scores; beyond 1e6 a finite score counts as 1e6.
+    p_b, scores
+        As in :func:`radius`, of mean scores; those of all classes sum to 1 at most.
 
     Returns
     -------
     Array
-        The radius: never above the true value, within 1e-11 of it (relative). Never below
-        either of its limits: sigma (z_a - z_b)/2 for L = inf (Cohen) and (p_a - p_b)/(2L) for
+        The radius: never above the true value, within 1e-11 of it (relative), nor below its
+        limits: sigma (z_a - z_b)/2 for L = inf (Cohen) and (p_a - p_b)/(2L) for
         sigma -> 0. 0 where p_a <= p_b; inf where p_a = 1 and p_b = 0, or L = 0. NaN in, NaN
         out with the invalid flag.
 
@@ -88,8 +85,8 @@ def base_radius(
         search = (half > 0) & np.isfinite(half) & (lip > 0) & (width >= 1e-8)
         flat = search & (width > _WIDEST)
         reach = np.where(lip == 0, np.inf, half)
-        known = (x[search] for x in (z_a, z_b, half, np.minimum(width, _WIDEST)))
-        reach[search] = _half_reach(*known)
+        searched = (x[search] for x in (z_a, z_b, half, np.minimum(width, _WIDEST)))
+        reach[search] = _half_reach(*searched)
         value = np.where(flat, product(reach / _WIDEST, 1 / lip), product(sigma, reach))
     value = np.where(half > 0, value, np.where(half == 0, 0.0, np.nan))
     value = capped(value, np.isfinite(half) & (lip > 0))

@@ -1,9 +1,4 @@
-"""[B]'s global constant, and the scores that it holds for.
-
-References
-----------
-.. [B] Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
-"""
+"""[B]'s global constant, and the scores that it holds for; [B] as in :mod:`rsbounds.lipschitz`."""
 
 from __future__ import annotations
 
@@ -41,7 +36,7 @@ def constant(dim: ArrayLike, lip: ArrayLike, sigma_min: ArrayLike, p_min: ArrayL
 
     References
     ----------
-    [B] Theorem 2 and eq. (5); the extremal set on the side u . grad sigma < 0 is the lower tail,
+    [B] Theorem 2 and eq. (5). The extremal set on the side u . grad sigma < 0 is the lower tail,
     so the pointwise factor is R(min(p, 1 - p)), and the constant stands.
 
     Examples
@@ -75,10 +70,6 @@ def normalize_scores(scores: ArrayLike, p_min: ArrayLike) -> Array:
     ------
     ValueError
         Scores outside [0, 1], or p_min not in (0, 1/classes).
-
-    References
-    ----------
-    [B] Remark 2.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, Floats, broadcast
+from rsbounds._numerics.checks import Array
 from rsbounds._numerics.threads import apply
 from rsbounds_ext.kernels import lipschitz_ratio
 
@@ -12,21 +12,13 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def integrated(
-    z_a: Floats,
-    z_b: Floats,
-    half: Floats,
-    sigma: Floats,
-    lip: Floats,
-    floor: Floats,
-    dim: Floats,
+    z_a: Array, z_b: Array, half: Array, sigma: Array, lip: Array, floor: Array, dim: Array
 ) -> Array:
     """The path length at which half the gap is spent, one unit of score costing sigma/k.
 
     With v the score along the path, \\|dv\\| <= k(v) dr/sigma, k = 1 + 2 lip R(Phi(-\\|v\\|)), and
     sigma falls no faster than lip, to no less than ``floor``.
     """
-    values = broadcast(z_a=z_a, z_b=z_b, half=half, sigma=sigma, lip=lip, floor=floor, dim=dim)
-    z_a, z_b, half, sigma, lip, floor, dim = values
     sigma, power = np.frexp(sigma)  # lengths in units of sigma: nothing overflows on the way
     floor = np.ldexp(floor, -power)
     search = (half > 0) & np.isfinite(half)

@@ -1,23 +1,15 @@
-"""The three radii of a Lipschitz sigma with a floor.
-
-References
-----------
-.. [B] Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
-"""
+"""The three radii of a Lipschitz sigma with a floor."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
 from rsbounds import envelope
 from rsbounds._numerics.checks import Array, Floats, broadcast, check, choice, real
-from rsbounds._numerics.rounding import EPS, capped, round_down
+from rsbounds._numerics.rounding import capped, flag_nan, round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri
-from rsbounds.lipschitz._constant import constant, normalize_scores
+from rsbounds.lipschitz._constant import constant
 from rsbounds.lipschitz._integrated import integrated
 
 _ROUNDING = 1e-12  # that of the exact radius; the smaller ones are rounded by more
@@ -42,9 +34,9 @@ def radius(
     p_a : array_like
         Lower bound on the top class's probability (or score), in [0, 1].
     sigma : array_like
-        sigma(x0) >= sigma_min, in the units of the input. Not used by method "paper". A long
-        double that float64 does not hold is refused: no side is safe. (`lip` and `sigma_min`
-        are rounded to theirs.)
+        sigma(x0) >= sigma_min, in the units of the input; the radius of method "paper" does not
+        depend on it. A long double that float64 does not hold is refused: no side is safe. (`lip`
+        and `sigma_min` are rounded to theirs.)
     lip : array_like
         Proven Lipschitz constant of sigma, in [0, inf). Power iteration is not a proof.
     sigma_min : array_like
@@ -94,48 +86,27 @@ def radius(
     if method == "exact":
         shape = envelope.LipschitzSigma(lip, sigma_min)
         return envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores)
-    z_a, z_b, half = ScorePair.of(p_a, p_b, scores=scores).limited()
+    pair = ScorePair.of(p_a, p_b, scores=scores).limited()
     lip = real("lip", lip, 0.0, closed="left", towards=np.inf)
-    paper = method == "paper"
-    left = "neither" if paper else "left"
-    sigma_min = real("sigma_min", sigma_min, 0.0, closed=left, towards=-np.inf)
+    closed = "neither" if method == "paper" else "left"
+    sigma_min = real("sigma_min", sigma_min, 0.0, closed=closed, towards=-np.inf)
     sigma = real("sigma", sigma, 0.0, closed="neither", exact=True)
     dim = real("dim", dim, 1.0, 1e8, exact=True)
-    broadcast(p_a=z_a, p_b=z_b, sigma=sigma, lip=lip, sigma_min=sigma_min, dim=dim)
+    z_a, z_b, half, sigma, lip, sigma_min, dim = broadcast(
+        p_a=pair.z_a, p_b=pair.z_b, half=pair.half,
+        sigma=sigma, lip=lip, sigma_min=sigma_min, dim=dim,
+    )  # fmt: skip
     check("sigma", sigma, ~(sigma < sigma_min), f"at least sigma_min = {sigma_min}")
     if p_min is not None:
         top = -ndtri(real("p_min", p_min, 0.0, 0.5, closed="neither", exact=True))
         half = _clipped(z_a, z_b, half, top)
         with np.errstate(over="ignore"):
             value = half / constant(dim, lip, sigma_min, p_min)
+        value = flag_nan(np.where(np.isnan(sigma), np.nan, value))
         error = 5 * _ROUNDING
     else:
         value, error = integrated(z_a, z_b, half, sigma, lip, sigma_min, dim), 3 * _ROUNDING
     return round_down(capped(value, np.isfinite(half)), error)
-
-
-def radius_of_scores(
-    score: Any, sigma: Any, *, score_b: Any = None, classes: int | None = None, **others: Any
-) -> Any:
-    """:func:`radius` of scores of p_a and p_b, after Remark 2's map where classes are given."""
-    above, below = score, -score if score_b is None else score_b
-    if classes is not None:
-        above, below = _normalized(above, below, others["p_min"], classes)
-    return radius(above, sigma, p_b=below, scores=True, **others)
-
-
-def _normalized(above: Any, below: Any, p_min: float, classes: int) -> tuple[Any, Any]:
-    """Scores of p_a and p_b after the affine map of Remark 2, rounded outward.
-
-    The map is the same for every class and increasing, so bounds of one class's probability
-    become bounds of its new score.
-    """
-    above, below = np.broadcast_arrays(above, below)
-    pair = np.stack([ndtr(above), ndtr(below), *[np.zeros(above.shape)] * (classes - 2)], -1)
-    moved = normalize_scores(pair, p_min)
-    above, below = ndtri(moved[..., 0] - 8 * EPS), ndtri(moved[..., 1] + 8 * EPS)
-    slack = 8 * EPS * (1 + np.abs(above) + np.abs(below))
-    return above - slack, below + slack
 
 
 def _clipped(z_a: Floats, z_b: Floats, half: Floats, top: Floats) -> Array:

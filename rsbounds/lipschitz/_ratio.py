@@ -1,9 +1,4 @@
-"""The factor R_d by which a change of sigma moves a normal score.
-
-References
-----------
-.. [B] Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
-"""
+"""The factor R_d by which a change of sigma moves a normal score."""
 
 from __future__ import annotations
 
@@ -61,21 +56,13 @@ def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
 def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
     """Derivative of :func:`ratio`: dR/dp, or dR/dz with z = Phi^-1(p) for `scores`.
 
-    Parameters
-    ----------
-    p, dim, scores
-        As in :func:`ratio`.
+    Parameters and errors as in :func:`ratio`.
 
     Returns
     -------
     Array
         The derivative, negative everywhere; it is formed as R z + (x - d)/2, so the error of
         dR/dz is at most 2e-15 \\|z\\| R.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`ratio`.
 
     References
     ----------
@@ -99,12 +86,10 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
 def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
     """Smallest p such that R_d decreases on [p, 1 - p], verified numerically down to `floor`.
 
-    The theorem says that every p in (0, 1/2) will do, in every dimension: with
-    z = Phi^-1(1 - p), R = 1/S'(z) for the monotone map S of N(0, 1) to log chi-square, and S is
-    strictly concave, because g = z + (d - e^S)/(2 R), which tends to 0 at both ends, cannot have
-    a negative minimum. This function checks it on a grid: R must rise with z from each
-    point to the next by more than the error of its values; intervals where it does not are halved
-    until it does or until they fall below the resolution of the values.
+    By a theorem (theory pages) every p in (0, 1/2) will do, in every dimension. This function
+    checks it on a grid: R must rise with z = Phi^-1(1 - p) from each point to the next by more
+    than the error of its values. Intervals where it does not are halved until it does, or until
+    they fall below the resolution of the values.
 
     Parameters
     ----------
