@@ -31,7 +31,11 @@ def weights(pictures):
 
 
 def line(**changes):
-    options = {"model": "timm:test_resnet", "checkpoint": "w.safetensors", "num-classes": 3}
+    options = {
+        "model": "timm:test_resnet",
+        "checkpoint": "w.safetensors",
+        "model-args": "num_classes=3",
+    }
     options |= {"data": "imagefolder:d", "sigma": 0.25, "n0": 8, "n": 32, "out": "out.tsv"}
     options |= changes
     return ["certify", *(word for k, v in options.items() for word in (f"--{k}", str(v)))]
@@ -63,7 +67,7 @@ def test_labels_outside_the_model(weights, pictures, capsys):
         ({"model": "timm:test_resnot"}, "did you mean test_resnet"),
         ({"data": "imagefolder:nothing"}, "nothing: No such file"),
         ({"checkpoint": "nothing.pt"}, "nothing.pt: No such file"),
-        ({"num-classes": 4}, "size mismatch for fc.weight"),
+        ({"model-args": "num_classes=4"}, "size mismatch for fc.weight"),
         ({"model-args": "colour"}, "key=value"),
     ],
 )
