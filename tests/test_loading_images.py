@@ -206,6 +206,7 @@ def stored(datasets, tmp_path):
     return tmp_path / "d"
 
 
+@pytest.mark.slow
 def test_hf_splits(stored):
     data = open_data(f"hf:{stored}:test")
     assert (len(data), data.label(0), data.label(1)) == (2, 1, 0)
@@ -218,12 +219,14 @@ def test_hf_splits(stored):
         open_data(f"hf:{stored}:val")
 
 
+@pytest.mark.slow
 def test_hf_names_are_the_models(stored):
     data = open_data(f"hf:{stored}:train", labels=("dog", "fox", "cat"))
     assert [data.label(i) for i in range(3)] == [0, 2, 0]
     assert data.identity["numbered_by"] == "name"
 
 
+@pytest.mark.slow
 def test_hf_arrays_and_corrupt_images(datasets, tmp_path):
     datasets.Dataset.from_dict({"x": [[0.5, 1.0], [2.0, 3.0]], "y": [0, 1]}).save_to_disk(
         tmp_path / "a"
@@ -240,6 +243,7 @@ def test_hf_arrays_and_corrupt_images(datasets, tmp_path):
         open_data(f"hf:{tmp_path / 'c'}")
 
 
+@pytest.mark.slow
 def test_hf_does_not_use_the_network_unasked(datasets, monkeypatch, tmp_path):
     import socket
 
