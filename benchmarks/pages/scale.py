@@ -204,7 +204,8 @@ def measured(rows: int) -> str:
     rate, early, late, size = driver(rows)
     return (
         f"{rows:,} rows: {rate:.0f} rows a second, {early:.1f} MB resident after a tenth of them "
-        f"and {late:.1f} MB after all, {size:.0f} bytes a row; {machine()}, each row synced to a disk."
+        f"and {late:.1f} MB after all, {size:.0f} bytes a row; {machine()}, each row synced to a "
+        "disk."
     )
 
 
