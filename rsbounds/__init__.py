@@ -26,7 +26,6 @@ _MODULES = (
     "loading",
     "oracle",
     "renyi",
-    "report",
     "results",
     "sampling",
     "schemes",

@@ -159,6 +159,8 @@ def test_import_is_light():
 
 def test_modules_are_attributes_of_the_package():
     assert "special" in dir(rsbounds)
+    for name in rsbounds._MODULES:
+        assert (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file(), name
     assert rsbounds.results.__name__ == "rsbounds.results"
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         rsbounds.nope  # noqa: B018
