@@ -24,8 +24,8 @@ def picture():
 def offline(tmp_path, monkeypatch):
     """Empty caches, and a network that must not be used."""
     monkeypatch.setenv("TORCH_HOME", str(tmp_path / "hub"))
-    hub = package("huggingface_hub")
-    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path / "hf"))
+    constants = package("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hf"))
     import socket
 
     def refuse(*_):
