@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import whole
+from rsbounds._numerics.checks import as_integers
 from rsbounds.loading.callables import guarded, reason, shown
 from rsbounds.loading.folders import number_classes
 from rsbounds.loading.images import Preprocess, decode, facts, read_image
@@ -54,7 +54,7 @@ class HfData(Data):
         self._image = encoded or isinstance(feature, datasets.Image)
         if self._image:
             rows = rows.cast_column(x, datasets.Image(decode=False))
-        numbers = whole(f"{name}: {y}", np.asarray(rows[y][:]))
+        numbers = as_integers(f"{name}: {y}", np.asarray(rows[y][:]))
         names, rule = getattr(rows.features[y], "names", None), "number"
         if names and labels is not None:
             order, rule = number_classes(name, names, labels)

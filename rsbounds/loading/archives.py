@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import whole
+from rsbounds._numerics.checks import as_integers
 from rsbounds.loading.callables import reason, shown
 from rsbounds.loading.hashes import opened
 from rsbounds.loading.rows import LARGEST, CorruptInput, Data, require_scale, stored_array
@@ -77,7 +77,7 @@ class ArrayData(Data):
                     f"{name}: y must have one label for each of the {self._x.shape[0]} inputs; "
                     f"got shape {y.shape}"
                 )
-            labels = whole(f"{name}: y", y.rows(0, y.shape[0]))
+            labels = as_integers(f"{name}: y", y.rows(0, y.shape[0]))
             self._files = files.pop_all()
         kind, shape = path.suffix.removeprefix("."), list(self._x.shape[1:])
         super().__init__(name, scale, labels, kind=kind, shape=shape, dtype=self._x.dtype.str)

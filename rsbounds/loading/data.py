@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics import threads
-from rsbounds._numerics.checks import count, number, real
+from rsbounds._numerics.checks import as_floats, count, number
 from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, shown
 from rsbounds.loading.images import Preprocess
@@ -75,7 +75,7 @@ def open_data(
     (3, 1, [1.0, 1.0])
     """
     if scale is not None:
-        scale = number("scale", real("scale", scale, 0, closed="neither", nan=False))
+        scale = number("scale", as_floats("scale", scale, 0, closed="neither", nan=False))
     if preprocess is not None and not isinstance(preprocess, Preprocess):
         raise ValueError(f"preprocess must be a Preprocess; got {type(preprocess).__name__}")
     if not isinstance(spec, str | os.PathLike):
