@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import number, real, whole
+from rsbounds._numerics.checks import as_floats, as_integers, number
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import BOUNDS, Pair, anytime_lower_bound, anytime_upper_bound
 from rsbounds.procedure import Procedure
@@ -136,7 +136,7 @@ def certify_radius(
     >>> c.predict, c.radius, c.n < 1000
     (0, 0.5, True)
     """
-    target = number("target", real("target", target, 0, closed="neither", nan=False))
+    target = number("target", as_floats("target", target, 0, closed="neither", nan=False))
     procedure = Procedure(n0, n, alpha, seed, runner_up=runner_up, target_radius=target)
     return certify_input(sampler_of(sampler, scheme), x, scheme, procedure, index)
 
@@ -221,7 +221,7 @@ def certify_evidence(
     scheme: Scheme, sigma: float, select: Any, counts: Any, procedure: Procedure, index: int
 ) -> Certificate:
     """Certify class counts by the numbers of a procedure; only "randomized" needs ``index``."""
-    number("sigma", real("sigma", sigma, 0, closed="neither", nan=False))
+    number("sigma", as_floats("sigma", sigma, 0, closed="neither", nan=False))
     select, counts = _drawn("select", select, procedure.n0), _drawn("counts", counts, procedure.n)
     bound = BOUNDS[procedure.bound]
     if bound.evidence != "counts":
@@ -351,7 +351,7 @@ def earned(scheme: Scheme, sigma: float, pair: Pair) -> float:
 
 def class_counts(sampled: Any) -> NDArray[np.int64]:
     """What a sampler returned, as counts of at least two classes."""
-    counts = whole("what the sampler returns", np.asarray(sampled))
+    counts = as_integers("what the sampler returns", np.asarray(sampled))
     if counts.ndim != 1 or len(counts) < 2:
         raise ValueError(
             "the sampler must return counts of at least two classes, shape (classes,); "
@@ -394,7 +394,7 @@ def check_noise(sampler: Sampler, scheme: Scheme) -> None:
 
 
 def _drawn(name: str, counts: Any, drawn: int) -> NDArray[np.int64]:
-    counts = whole(name, np.asarray(counts, dtype=np.int64) if len(counts) == 0 else counts)
+    counts = as_integers(name, np.asarray(counts, dtype=np.int64) if len(counts) == 0 else counts)
     if counts.ndim != 1 or not counts.sum() <= drawn:
         raise ValueError(f"{name} must be at most the {drawn} samples drawn; got {counts.sum()}")
     return counts if len(counts) else np.zeros(1, dtype=np.int64)

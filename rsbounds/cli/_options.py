@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rsbounds._numerics.checks import real
+from rsbounds._numerics.checks import as_floats
 from rsbounds.confidence import BOUNDS
 from rsbounds.procedure import Procedure
 from rsbounds.schemes import METHODS, Option, Scheme
@@ -129,7 +129,7 @@ def settled(
             raise ValueError(missing(option.flag))
         values[option.name] = option.default if value is None else value
         if option.name == "sigma" and option.nargs is None:
-            real(option.flag, values["sigma"], 0, closed="neither", nan=False)
+            as_floats(option.flag, values["sigma"], 0, closed="neither", nan=False)
     return values
 
 

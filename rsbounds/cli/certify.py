@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds import loading
-from rsbounds._numerics.checks import count, whole
+from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify import Procedure, certify_dataset
 from rsbounds.cli import _build, _config, _engine, _options, _workers
 from rsbounds.composite import Rule
@@ -143,7 +143,7 @@ def _check(args: argparse.Namespace) -> tuple[Procedure, dict[str, Any]]:
         target_radius=args.target_radius,
     )
     count("--batch", args.batch, 1), count("--skip", args.skip, 1)
-    if whole("--max", args.max, -1) == 0:
+    if as_integers("--max", args.max, -1) == 0:
         raise ValueError("--max must be -1 (all) or >= 1; got 0")
     if args.n > MAX_N:
         raise ValueError(f"--n must be at most {MAX_N}; got {args.n}")

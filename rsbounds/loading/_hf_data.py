@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import whole
+from rsbounds._numerics.checks import as_integers
 from rsbounds.loading.callables import guarded, reason, shown
 from rsbounds.loading.folders import number_classes
 from rsbounds.loading.images import Preprocess, decode
@@ -66,7 +66,7 @@ class HfData(Data):
         super().__init__(255.0 if self._image and scale is None else scale)
         if self._image:
             rows = rows.cast_column(x, datasets.Image(decode=False))
-        found = whole(f"{self.name}: {y}", np.asarray(rows[y][:]))
+        found = as_integers(f"{self.name}: {y}", np.asarray(rows[y][:]))
         names, rule = getattr(rows.features[y], "names", None), "number"
         if names and labels is not None:
             numbers, rule = number_classes(self.name, names, labels)

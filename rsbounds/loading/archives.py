@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import whole
+from rsbounds._numerics.checks import as_integers
 from rsbounds.loading.callables import reason, shown
 from rsbounds.loading.rows import CorruptInput, Data, labels_hash, require_scale, stored_array
 
@@ -114,7 +114,7 @@ class ArrayData(Data):
                 f"{self.name}: y must have one label for each of the {x.shape[0]} inputs; "
                 f"got shape {y.shape}"
             )
-        return x, whole(f"{self.name}: y", labels)
+        return x, as_integers(f"{self.name}: y", labels)
 
     def __len__(self) -> int:
         return self._x.shape[0]

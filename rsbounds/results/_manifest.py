@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import number, share, whole
+from rsbounds._numerics.checks import as_integers, number, share
 from rsbounds.procedure import Procedure
 
 #: The format of the files that are written and read.
@@ -185,7 +185,7 @@ def _check(entries: Mapping[str, Any]) -> None:
     data = entries.get("data", {})
     for name, low in _COUNTS.items():
         if name in data:
-            number(f"data.{name}", whole(f"data.{name}", data[name], low))
+            number(f"data.{name}", as_integers(f"data.{name}", data[name], low))
     if "inputs" not in data:
         raise ValueError("data.inputs is missing: the number of inputs selected")
     if data.get("inputs", 0) > _MOST_INPUTS:

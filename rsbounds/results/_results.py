@@ -39,7 +39,7 @@ class Results:
 
     def certified_accuracy(self, radii: Any) -> Array:
         """Share of rows that are correct with radius >= r, for each r; NaN without rows."""
-        at = checks.real("radii", radii, 0.0, nan=False)
+        at = checks.as_floats("radii", radii, 0.0, nan=False)
         held = np.sort([row.radius for row in self.rows if row.correct])
         return self._share(len(held) - np.searchsorted(held, at))
 

@@ -115,7 +115,7 @@ def table(
     """
     style = _checks.choice("style", style, STYLES)
     at = default_radii(files) if radii is None else list(radii)
-    _checks.real("radii", at, 0.0, nan=False)
+    _checks.as_floats("radii", at, 0.0, nan=False)
     header = ["file", "rows of", "count", "accuracy", "abstain", "ACR"]
     header += [f"r={_shown(float(r))}" for r in at]
     lines = [  # all files of a group of rows, then those of the next

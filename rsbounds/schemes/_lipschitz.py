@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rsbounds._numerics.checks import real
+from rsbounds._numerics.checks import as_floats
 from rsbounds.schemes._scheme import (
     DIM_OPTION,
     DIMENSION,
@@ -162,7 +162,7 @@ def lipschitz(
     (0.5, 'sigma(x) with an asserted envelope')
     """
     floor = POSITIVE.one("sigma_min", sigma_min)
-    lip = float(real("lip", lip, 0, nan=False))
+    lip = float(as_floats("lip", lip, 0, nan=False))
     parameters: dict[str, Any] = {"lip": lip, "sigma_min": floor, "dim": dim}
     if rounding is not None:
         parameters["slack"] = level_slack(rounding, floor)

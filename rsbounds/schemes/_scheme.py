@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, Typ
 
 import numpy as np
 
-from rsbounds._numerics.checks import on_host, real
+from rsbounds._numerics.checks import as_floats, on_host
 from rsbounds._numerics.rounding import EPS, SMALLEST
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
@@ -30,7 +30,7 @@ class Domain(NamedTuple):
 
     def one(self, name: str, value: Any) -> float:
         """``value`` as one number of the domain, or ValueError."""
-        array = real(name, value, self.low, self.high, closed=self.closed, nan=False)
+        array = as_floats(name, value, self.low, self.high, closed=self.closed, nan=False)
         if array.size != 1:
             raise ValueError(f"{name} must be one number; got shape {array.shape}")
         return float(array.item())
@@ -270,5 +270,5 @@ def level_slack(rounding: float, floor: float) -> float:
     >>> f"{level_slack(1e-12, 0.25):.3e}"
     '8.000e-12'
     """
-    real("rounding", rounding, 0, floor / 4, nan=False)
+    as_floats("rounding", rounding, 0, floor / 4, nan=False)
     return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rsbounds._numerics.checks import on_host, real
+from rsbounds._numerics.checks import as_floats, on_host
 from rsbounds.schemes._scheme import (
     DIM_OPTION,
     DIMENSION,
@@ -131,7 +131,10 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
         )
     knn = copy.copy(knn)  # a rate that is set later is not the one certified
     proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))
-    parameters = {"rate": float(real("rate", knn.rate, 0, closed="left", nan=False)), "dim": dim}
+    parameters = {
+        "rate": float(as_floats("rate", knn.rate, 0, closed="left", nan=False)),
+        "dim": dim,
+    }
     if sound:
         parameters["slack"] = knn.slack()
     scheme = SemiElastic(parameters, proven=proven)

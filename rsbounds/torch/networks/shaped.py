@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from rsbounds._numerics.checks import real
+from rsbounds._numerics.checks import as_floats
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.torch_modules import TorchSampler
 from rsbounds.sampling.torch_shaped import check_shape, shaped_sampler
@@ -75,7 +75,7 @@ class FixedNoise(_Noise):
 
     def __post_init__(self) -> None:
         levels = self.sigma.detach().cpu().numpy()
-        real("sigma", levels, 0, closed="neither", nan=False)
+        as_floats("sigma", levels, 0, closed="neither", nan=False)
         check_shape("mean", self.mean, self.sigma.shape)
         shape = self.shape.double().numpy()
         if not ((shape >= _TINY) & (shape < np.inf)).all():
