@@ -67,12 +67,6 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         raise ValueError(f"several files need --rule; got {len(args.files)}")
     path, manifest, rows = _runs.read(*args.files)
     scheme = _scheme(args, path, manifest)
-    for row in rows:
-        if row.norm != scheme.norm:
-            raise ValueError(
-                f"{path}: norm of input {row.idx} is {row.norm}, {scheme.norm} by method "
-                f"{scheme.name}"
-            )
     old = manifest.procedure
     procedure = _options.procedure(
         **old.to_dict()
@@ -139,18 +133,18 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     """The certificates of a decision list from one run for each of its noise levels."""
     if args.bound or args.method or args.runner_up:
         raise ValueError("--bound, --method and --runner-up have no meaning with --rule")
-    rule = _build.read_rule(args.rule)
+    rule, fitted = _build.read_rule(args.rule), _runs.fitted(args.rule)
     runs = _runs.by_level(args.files)
     if missing := [sigma for sigma in rule.sigmas if sigma not in runs]:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")
     stages = [runs[sigma] for sigma in rule.sigmas]
-    first = stages[0].manifest
-    for path, manifest, _ in stages[1:]:
-        same = replace(manifest, parameters=first.parameters, probe=first.probe, model=first.model)
-        if differences := first.differences(same):
+    for stage in stages:
+        if stage.evidence() in fitted:
             raise ValueError(
-                f"{path} is not of the run of {stages[0].path}: {'; '.join(differences.values())}"
+                f"{args.rule} was fitted to the samples of {stage.path}: what these certify by it "
+                "holds at no level; certify other inputs"
             )
+    first = stages[0].manifest
     alpha = first.procedure.alpha if args.alpha is None else args.alpha
     numbers = {"alpha": alpha, "bound": "clopper-pearson", "runner_up": True}
     procedure = _options.procedure(**first.procedure.to_dict() | numbers)
@@ -163,7 +157,7 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         parameters={"rule": rule.to_dict()},
         procedure=procedure,
         probe={},
-        history=[*first.history, *(_source(stage.path) for stage in stages)],
+        history=[*_runs.histories(stages), *(_source(stage.path) for stage in stages)],
     )
     return new, rows
 
