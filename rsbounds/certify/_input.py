@@ -20,7 +20,7 @@ from rsbounds.confidence import BOUNDS, Pair, anytime_lower_bound, anytime_upper
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
 from rsbounds.schemes import Scheme
-from rsbounds.schemes._scheme import POSITIVE, RADIUS
+from rsbounds.schemes._domains import POSITIVE, RADIUS
 
 LARGEST = 40.0  # no number of samples gives a larger score
 
