@@ -80,7 +80,9 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
     """
     parameters: dict[str, Any] = {"sigma": POSITIVE.one("sigma", sigma)}
     if norm != 2.0:
-        parameters |= {"norm": float(norm)} | ({} if dim is None else {"dim": float(dim)})
+        parameters["norm"] = NORM.one("norm", norm)
+        if dim is not None:
+            parameters["dim"] = DIMENSION.one("dim", dim)
     scheme = Gaussian(parameters)
     scheme.radius(1.0, parameters["sigma"])  # refuses a norm without its dimension
     return scheme

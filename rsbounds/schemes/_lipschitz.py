@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from rsbounds._numerics.checks import real
 from rsbounds.envelope import LipschitzSigma
 from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, Domains
 from rsbounds.schemes._options import (
@@ -123,8 +122,8 @@ def lipschitz(
     >>> scheme.sigma(None), scheme.scope
     (0.5, 'sigma(x) with an asserted envelope')
     """
-    floor = POSITIVE.one("sigma_min", sigma_min)
-    lip = float(real("lip", lip, 0, nan=False))
+    lip, floor = NOT_NEGATIVE.one("lip", lip), POSITIVE.one("sigma_min", sigma_min)
+    DIMENSION.one("dim", dim)
     parameters: dict[str, Any] = {"lip": lip, "sigma_min": floor, "dim": dim}
     if rounding is not None:
         parameters["slack"] = level_slack(rounding, floor)

@@ -88,5 +88,6 @@ def sigma_range(
     low, high = POSITIVE.one("sigma_min", sigma_min), POSITIVE.one("sigma_max", sigma_max)
     if not low <= high:
         raise ValueError(f"sigma_min must be at most sigma_max = {high}; got {low}")
+    DIMENSION.one("dim", dim)
     parameters = {"sigma_min": low, "sigma_max": high, "dim": dim}
     return Range(parameters, level=sigma, proven=proven)

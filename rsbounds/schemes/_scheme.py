@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from rsbounds import envelope as theory
-from rsbounds._numerics.checks import on_host, real
+from rsbounds._numerics.checks import on_host
 from rsbounds._numerics.rounding import EPS, SMALLEST
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
-from rsbounds.schemes._domains import POSITIVE, Domains
+from rsbounds.schemes._domains import POSITIVE, Domain, Domains
 from rsbounds.schemes._options import Given, Option, Options
 
 
@@ -82,6 +82,8 @@ class Scheme:
         level: Callable[[Any], Any] | None = None,
         proven: bool = False,
     ) -> None:
+        if not isinstance(parameters, Mapping):
+            raise ValueError(f"parameters must be a mapping by name; got {parameters!r}")
         if not isinstance(proven, bool):
             raise ValueError(f"proven must be True or False; got {proven!r}")
         if level is not None and not callable(level):
@@ -193,5 +195,6 @@ def level_slack(rounding: float, floor: float) -> float:
     >>> f"{level_slack(1e-12, 0.25):.3e}"
     '8.000e-12'
     """
-    real("rounding", rounding, 0, floor / 4, nan=False)
+    floor = POSITIVE.one("floor", floor)
+    rounding = Domain(0.0, floor / 4).one("rounding", rounding)
     return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST

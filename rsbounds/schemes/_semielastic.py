@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rsbounds import envelope as theory
-from rsbounds._numerics.checks import on_host, real
+from rsbounds._numerics.checks import on_host
 from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, SLACK, Domains
 from rsbounds.schemes._options import DIM_OPTION, LEVEL_OPTION, Given, Option, Options
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
@@ -107,7 +107,8 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
         )
     knn = copy.copy(knn)  # a rate that is set later is not the one certified
     proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))
-    parameters = {"rate": float(real("rate", knn.rate, 0, closed="left", nan=False)), "dim": dim}
+    DIMENSION.one("dim", dim)
+    parameters = {"rate": NOT_NEGATIVE.one("rate", knn.rate), "dim": dim}
     if sound:
         parameters["slack"] = knn.slack()
     return SemiElastic(parameters, level=partial(_level, knn), proven=proven)
