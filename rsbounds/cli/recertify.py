@@ -17,7 +17,7 @@ from rsbounds.composite import Rule
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, write
 from rsbounds.schemes import METHODS, Scheme
-from rsbounds.schemes._scheme import DIMENSION
+from rsbounds.schemes._domains import DIMENSION
 
 
 def add_parser(subparsers: Any) -> None:
