@@ -180,8 +180,13 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
     if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
         text = f"scope is {scope!r}, which no scheme of method {method.name} has"
         yield Finding(Kind.CONTRADICTION, None, text)
+    steps = manifest.history
+    fitted = {file for step in steps for file in step.get("fitted", ())}
+    if fitted & {step.get("sha256") for step in steps}:
+        text = "the rule was fitted to the rows that it certifies: its level does not hold"
+        yield Finding(Kind.CONTRADICTION, None, text)
     strangers, seen = set(manifest.places({row.idx for _, row in rows})[1]), set[int]()
-    accepted = any("changes" in step for step in manifest.history)
+    accepted = any("changes" in step for step in steps)
     for line, row in rows:
         if row.idx in seen:
             yield Finding(Kind.ROWS, row.idx, "appears twice", line)

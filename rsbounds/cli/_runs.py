@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +10,9 @@ from typing import Any, NamedTuple
 from rsbounds import audit, composite
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import further
+from rsbounds.loading import file_hash
 from rsbounds.loading.callables import shown
-from rsbounds.results import Manifest, Row, read_rows, sparse_counts
+from rsbounds.results import Manifest, Row, read_rows
 
 
 class Run(NamedTuple):
@@ -22,14 +21,6 @@ class Run(NamedTuple):
     path: Path
     manifest: Manifest
     rows: list[Row]
-
-    def evidence(self) -> str:
-        """A hash of the samples: of their counts, and of the inputs they were drawn at."""
-        digest = hashlib.sha256()
-        for row in sorted(self.rows, key=lambda row: row.idx):
-            counts = f"{sparse_counts(row.select)} {sparse_counts(row.counts)}"
-            digest.update(f"{row.idx} {row.input} {counts}\n".encode())
-        return digest.hexdigest()
 
 
 def read(path: Path) -> Run:
@@ -112,17 +103,17 @@ def common(runs: Sequence[Run]) -> list[list[Row]]:
 
 
 def histories(runs: Iterable[Run]) -> list[Any]:
-    """What was done to each of the files, each step once."""
+    """What was done to each of the files, each step once, and which files they are."""
     steps: list[Any] = []
     for run in runs:
-        steps += [step for step in run.manifest.history if step not in steps]
+        own = (*run.manifest.history, source(run.path))
+        steps += [step for step in own if step not in steps]
     return steps
 
 
-def fitted(path: Path) -> list[str]:
-    """The evidence that the rule of a file was fitted to, as far as the file says it."""
-    stated = json.loads(path.read_text(encoding="utf-8")).get("fitted", [])
-    return stated if isinstance(stated, list) else [stated]
+def source(path: Path) -> dict[str, Any]:
+    """The step of a history that says which file was certified again."""
+    return {"recertified": str(path), "sha256": file_hash(path)}
 
 
 def listed(rule: composite.Rule, rows: Sequence[Row], n: int, alpha: float) -> Row:

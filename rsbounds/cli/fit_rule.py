@@ -11,6 +11,7 @@ import numpy as np
 
 from rsbounds import composite
 from rsbounds.cli import _runs
+from rsbounds.loading import file_hash
 from rsbounds.results import naming
 
 
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     options = {"objective": args.objective, "items": args.items, "select": select}
     options |= {"n": procedure.n, "alpha": procedure.alpha}
     fit = composite.fit(counts, labels, list(runs), **options)
-    entries = fit.rule.to_dict() | {"fitted": [run.evidence() for run in runs.values()]}
+    entries = fit.rule.to_dict() | {"fitted": [file_hash(run.path) for run in runs.values()]}
     with naming(args.out):
         args.out.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
     print(fit)
