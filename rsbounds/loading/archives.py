@@ -100,7 +100,7 @@ class ArrayData(Data):
         step = max(_HASHED // row, 1)
         with self._lock:
             for start in range(0, rows, step):
-                contents.update(self._x.rows(start, min(step, rows - start)))
+                contents.update(self._x.rows(start, min(step, rows - start)).data)
         return contents.hexdigest()
 
     def close(self) -> None:
