@@ -53,19 +53,22 @@ def load(request: Request) -> Loaded:
     )
 
 
-def located(where: str, name: str, file: str, *, download: bool) -> Path:
-    """The file of a directory, of the cache, or (with ``download``) of the hub."""
+def located(where: str, name: str, *files: str, download: bool) -> Path:
+    """The first of the files there is: in a directory, the cache or (``download``) the hub."""
     if (directory := Path(name)).is_dir():
-        if not (directory / file).is_file():
-            raise ValueError(f"{where}: the directory holds no {file}")
-        return directory / file
+        for file in files:
+            if (directory / file).is_file():
+                return directory / file
+        raise ValueError(f"{where}: the directory holds no {files[0]}")
     hub = need("huggingface_hub", where)
-    try:
-        return Path(hub.hf_hub_download(name, file, local_files_only=not download))
-    except Exception as error:  # offline, no such name, no access
-        cache = hub.constants.HF_HUB_CACHE
-        raise ValueError(
-            f"{where} is no directory, and {file} of {shown(name)} is not on disk (looked in "
-            f"{shown(cache)}); fetch it with `hf download {shown(name)}`, or let this command do "
-            f"so with --download ({reason(error)})"
-        ) from error
+    for offline in (True, False) if download else (True,):
+        for file in files:
+            try:
+                return Path(hub.hf_hub_download(name, file, local_files_only=offline))
+            except Exception as error:  # offline, no such name, no access
+                failure = error
+    raise ValueError(
+        f"{where}: {files[0]} of {shown(name)} is not on disk (looked in "
+        f"{shown(hub.constants.HF_HUB_CACHE)}); fetch it with `hf download {shown(name)}`, or let "
+        f"this command do so with --download ({reason(failure)})"
+    ) from failure

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
-from rsbounds.loading.callables import guarded, shown
+from rsbounds.loading._hf import located
+from rsbounds.loading.callables import guarded
 from rsbounds.loading.checkpoints import read_weights
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import Loaded, Request, unknown
@@ -27,7 +27,11 @@ def load(request: Request) -> Loaded:
     if request.num_classes is not None:
         args["num_classes"] = request.num_classes
     if pretrained:
-        weights = read_weights(_file(where, config, download=request.download))
+        if not config.hf_hub_id or config.custom_load:
+            raise ValueError(f"{where}: its weights have a format of their own; give a checkpoint")
+        files = (config.hf_hub_filename or "model.safetensors", "pytorch_model.bin")
+        file = located(where, config.hf_hub_id, *files, download=request.download)
+        weights = read_weights(file)
         request.require_classes(config.num_classes)
         args |= {"pretrained": True, "pretrained_cfg_overlay": {"state_dict": weights}}
     model = guarded(where, lambda: timm.create_model(request.name, **args))
@@ -48,27 +52,6 @@ def load(request: Request) -> Loaded:
             "weights": f"{config.architecture}.{config.tag}" if pretrained else origin,
         },
     )
-
-
-def _file(where: str, config: Any, *, download: bool) -> str:
-    """Where the pretrained weights lie, fetched there if they may be."""
-    name = config.hf_hub_id
-    if not name or config.custom_load:
-        raise ValueError(f"{where}: its weights are in a format of their own; give a checkpoint")
-    hub = need("huggingface_hub", where)
-    files = [config.hf_hub_filename or "model.safetensors", "pytorch_model.bin"]
-    for offline in (True, False) if download else (True,):
-        for file in files:
-            try:
-                return str(hub.hf_hub_download(name, file, local_files_only=offline))
-            except Exception as error:  # not there, no network
-                failure = error
-    cache = os.path.join(hub.constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}")
-    raise ValueError(
-        f"{where}: its weights ({name}, {files[0]}) are not on disk; looked in {shown(cache)}. "
-        f"Fetch them with `hf download {name}`, let this command do so with --download, or give "
-        "a checkpoint"
-    ) from failure
 
 
 def _preprocess(where: str, config: dict[str, Any]) -> Preprocess:

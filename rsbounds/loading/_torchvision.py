@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rsbounds.loading.callables import guarded, shown
-from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import Loaded, Request, unknown
 from rsbounds.loading.packages import need
@@ -31,19 +30,19 @@ def load(request: Request) -> Loaded:
     images, labels = weights.transforms(), weights.meta.get("categories")
     if request.num_classes is not None:
         args["num_classes"] = request.num_classes
-    origin, file = "random" if chosen is None else str(weights), None
+    origin, state = "random" if chosen is None else str(weights), None
     if request.checkpoint is not None:
         origin = "checkpoint"
     elif chosen is not None:
         request.require_classes(len(labels))
-        file = _file(where, weights.url, download=request.download)
+        state = _published(where, weights.url, download=request.download)
         args.setdefault("num_classes", len(labels))
     if request.name in ("inception_v3", "googlenet"):
         args.setdefault("init_weights", chosen is None)
         args.setdefault("transform_input", False)  # the normalisation that we put in front
     model = guarded(where, lambda: models.get_model(request.name, weights=None, **args))
-    if file is not None:
-        load_weights(where, model, file)
+    if state is not None:
+        guarded(where, lambda: model.load_state_dict(state))
     classes = args.get("num_classes", len(labels))
     side = images.crop_size[0]
     return Loaded(
@@ -57,19 +56,14 @@ def load(request: Request) -> Loaded:
     )
 
 
-def _file(where: str, url: str, *, download: bool) -> str:
-    """Where the published weights lie, fetched there if they may be."""
+def _published(where: str, url: str, *, download: bool) -> Any:
+    """The published weights, fetched to where torch keeps them if they may be."""
     hub = need("torch.hub", where)
     path = os.path.join(hub.get_dir(), "checkpoints", os.path.basename(urlsplit(url).path))
-    if not os.path.isfile(path):
-        if not download:
-            raise ValueError(
-                f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch {url} to "
-                "there, let this command do so with --download, or give a checkpoint"
-            )
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        guarded(
-            f"{where}: downloading {url}",
-            lambda: hub.download_url_to_file(url, path, path.rpartition("-")[2][:8]),
+    if not (download or os.path.isfile(path)):
+        raise ValueError(
+            f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch {url} to "
+            "there, let this command do so with --download, or give a checkpoint"
         )
-    return path
+    options = {"map_location": "cpu", "progress": False, "check_hash": True, "weights_only": True}
+    return guarded(where, lambda: hub.load_state_dict_from_url(url, **options))
