@@ -45,7 +45,9 @@ ROOMS: dict[str, str] = {
     "loading": "_numerics",
     "certify": "_numerics confidence certificate procedure sampling composite schemes results "
     "loading",
-    "audit": "THEORIES certificate procedure sampling composite schemes results loading certify",
+    "answers": "_numerics special confidence certificate procedure sampling schemes results loading "
+    "certify",
+    "audit": "THEORIES certificate procedure sampling composite schemes results loading certify answers",
     "cluster": "_numerics procedure certify",
     "torch": "THEORIES certificate sampling schemes certify",
     "datasets": "_numerics",
@@ -67,6 +69,7 @@ HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm"
 HEAVY |= {"ray"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
+    "answers": {"torch"},  # _torch.py, imported for a torch module
     "sampling": {"torch"},  # torch_modules.py, imported for a torch module
     "torch": {"torch", "tqdm"},
     "demo": {"torch"},

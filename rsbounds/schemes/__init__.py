@@ -14,6 +14,7 @@ from rsbounds.schemes._anisotropic import Anisotropic, inner_radius
 from rsbounds.schemes._composite import Composite
 from rsbounds.schemes._gaussian import Gaussian, gaussian, this_input
 from rsbounds.schemes._generator import Generator
+from rsbounds.schemes._laplace import Laplace, laplace
 from rsbounds.schemes._lipschitz import Lipschitz, lipschitz
 from rsbounds.schemes._range import Range, sigma_range
 from rsbounds.schemes._scheme import Domain, Given, Option, Scheme, level_slack
@@ -32,6 +33,7 @@ __all__ = [
     "Gaussian",
     "Generator",
     "Given",
+    "Laplace",
     "Lipschitz",
     "Option",
     "Range",
@@ -39,6 +41,7 @@ __all__ = [
     "SemiElastic",
     "gaussian",
     "inner_radius",
+    "laplace",
     "level_slack",
     "lipschitz",
     "semielastic",

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from rsbounds._numerics.rounding import EPS, product, round_down
+import numpy as np
+
+from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
 from rsbounds.schemes._scheme import (
@@ -68,6 +71,14 @@ class Anisotropic(Scheme):
         from rsbounds import gaussian as theory
 
         return self._stretched(theory.radius(z_a, sigma, z_b, scores=True))
+
+    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
+        from rsbounds import gaussian as theory
+
+        own = getattr(self.noise, "level", None) if sigma is None else sigma
+        level = self.fixed_level(own)
+        distance = as_floats("radius", radius, 0.0, towards=np.inf) / self.parameters["inner"]
+        return theory.transport(z, round_up(distance, EPS), level)
 
     def _stretched(self, reach: Any) -> float:
         return float(round_down(product(reach, self.parameters["inner"]), 2 * EPS))

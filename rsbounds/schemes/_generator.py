@@ -17,6 +17,7 @@ from rsbounds.schemes._scheme import (
     POSITIVE,
     SLACK,
     Domains,
+    Scheme,
 )
 
 
@@ -39,6 +40,8 @@ class Generator(Anisotropic):
     help = "mean and level on every axis by maps with proven bounds"
     options = (NOISE_OPTION, NORM_OPTION)
     inputs = ()
+
+    transport = Scheme.transport  # the noise follows the input: there is none
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         from rsbounds import envelope
