@@ -45,15 +45,16 @@ ROOMS: dict[str, str] = {
     "loading": "_numerics",
     "certify": "_numerics confidence certificate procedure sampling composite schemes results "
     "loading",
-    "answers": "_numerics special confidence certificate procedure sampling schemes results loading "
-    "certify",
-    "audit": "THEORIES certificate procedure sampling composite schemes results loading certify answers",
+    "answers": "_numerics special confidence certificate procedure sampling schemes results "
+    "loading certify",
+    "audit": "THEORIES certificate procedure sampling composite schemes results loading certify "
+    "answers",
     "cluster": "_numerics procedure certify",
     "torch": "THEORIES certificate sampling schemes certify",
     "datasets": "_numerics",
     "demo": "THEORIES procedure composite schemes results certify torch datasets",
     "cli": "THEORIES certificate procedure sampling composite schemes results loading certify "
-    "audit cluster torch demo",
+    "answers audit cluster torch demo",
     "_numba": "special",
     "__main__": "cli",
     "__init__": "",

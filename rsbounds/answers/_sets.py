@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,9 +84,11 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
 
 def _error(alpha: float, radius: float, scheme: Scheme) -> float:
     """1 less that coverage, rounded down: it keeps its digits where the coverage is near 1."""
-    missed = as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
-    z = round_down(ndtri(missed), NDTRI_ERROR)
-    low = scheme.transport(number("alpha", z), number("radius", radius), None)[0]
+    missed = number("alpha", as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False))
+    z = round_down(ndtri(np.asarray(missed)), NDTRI_ERROR)
+    low = scheme.transport(z, number("radius", radius))[0]
+    if not radius:
+        return missed
     return float(round_down(np.exp(round_down(log_ndtr(low), 4e-15)), 2 * EPS))
 
 
@@ -203,7 +206,7 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
     rule = set_rule(each.shape[1], alpha, radius, scheme)
     reached = np.sort(np.sort(each, axis=1)[:, rule.calibrate - 1])
     n = len(reached)
-    place = n + 1 - math.floor(round_down((n + 1) * rule.error, EPS))
+    place = n + 1 - math.floor((n + 1) * Fraction(rule.error))  # exact
     if place > n:
         need = math.ceil(1.0 / rule.error) - 1 if rule.error else math.inf
         warnings.warn(
