@@ -36,7 +36,7 @@ _FURTHER: Mapping[str, dict[str, Any]] = {
 def add(parser: Any, option: Option, *, required: bool = False) -> None:
     """Add one option; its default is kept apart: was it given?"""
     settings: dict[str, Any] = {"type": option.type, "help": option.help}
-    for name in ("metavar", "choices", "nargs"):
+    for name in ("metavar", "nargs"):
         if (value := getattr(option, name)) is not None:
             settings[name] = value
     parser.add_argument(option.flag, required=required, default=None, **settings)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from rsbounds import anisotropic
 from rsbounds.certificate import FIXED_NOISE
-from rsbounds.schemes._scheme import POSITIVE, Domains, Scheme
+from rsbounds.schemes._domains import POSITIVE, Domains
+from rsbounds.schemes._scheme import Scheme
 
 
 class Laplace(Scheme):
@@ -22,14 +24,10 @@ class Laplace(Scheme):
         return float(self.parameters["sigma"])
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        from rsbounds.anisotropic import laplace_score_radius
-
-        return float(laplace_score_radius(z_a, sigma, z_b))
+        return float(anisotropic.laplace_score_radius(z_a, sigma, z_b))
 
     def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
-        from rsbounds.anisotropic import laplace_transport
-
-        return laplace_transport(z, radius, self.fixed_level(sigma))
+        return anisotropic.laplace_transport(z, radius, self.fixed_level(sigma))
 
 
 def laplace(scale: float) -> Scheme:
