@@ -169,9 +169,7 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme 
         raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
     method, flags = METHODS[manifest.method], " and ".join(map(_options.flag, _own(manifest)))
     known = {**manifest.parameters, **{name: getattr(args, name) for name in _NOISE}}
-    given = _build.Given(
-        _engine.first(data, skip_corrupt=True).shape, "slack" in manifest.parameters
-    )
+    given = _build.Given(_engine.first(data).shape, "slack" in manifest.parameters)
     if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
         known |= {"lip": None, "sigma_min": None}  # the network proves its own
         if not hasattr(given.function(flags, args.sigma_function)[0], "scheme"):
@@ -211,4 +209,4 @@ def _model(
     else:
         level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
         scheme = METHODS[manifest.method].from_parameters(parameters, level=lambda _: level)
-    return _build.model(args, _build.classifiers(args, loaded, scheme), data, scheme)
+    return _build.model(args, _build.classifiers(args, loaded, scheme), scheme)

@@ -12,7 +12,7 @@ import importlib
 import os
 import stat
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -87,6 +87,8 @@ class Writer:
         Columns of a new file beyond COLUMNS: those of the rows' ``extra``.
     accept_change : bool
         Go on although model, versions or engine differ, and record it in the manifest.
+    check : callable, optional
+        Called with the rows that are there, before anything is written; what it raises refuses.
 
     Attributes
     ----------
@@ -123,9 +125,11 @@ class Writer:
         *,
         further: Sequence[str] = (),
         accept_change: bool = False,
+        check: Callable[[Sequence[Row]], object] | None = None,
     ) -> None:
         _require_regular(path)
         self.path, self._place = path, path.absolute()  # a model's code may change the folder
+        self._check = check
         self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
         try:
             self._locked = self._lock()
@@ -234,8 +238,10 @@ class Writer:
             self._write(header)
             return [], columns
         columns, rows, _ = parse(str(self.path), content)
-        self._file.truncate(content.rfind(b"\n") + 1)
         kept = self._kept(Manifest.read(self.path), manifest, rows, accept_change)
+        if self._check is not None:
+            self._check(rows)
+        self._file.truncate(content.rfind(b"\n") + 1)
         if kept is not None:
             _replace(manifest_path(self.path), kept.text())
         return rows, columns
@@ -287,6 +293,7 @@ def _text(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 def _replace(path: Path, text: str) -> None:
     """Put a file with this text in the place of the one at the path, whole or not at all."""
+    path = path.resolve()  # where it is a link, that stays one
     draft = path.with_name(path.name + ".new")
     try:
         with naming(path):

@@ -15,7 +15,7 @@ from rsbounds.procedure import Procedure
 FORMAT = 2
 
 _OBJECTS = ("data", "parameters", "engine", "versions", "probe", "run")
-_COUNTS = {"skip": 1, "max": -1, "inputs": 0}
+_COUNTS = {"start": 0, "skip": 1, "max": -1, "inputs": 0}
 _MOST_INPUTS = 10**8  # more would be a doctored file, and lists of what is missing fill the memory
 _DEEPEST = 50
 
@@ -29,8 +29,8 @@ class Manifest:
     model : mapping
         What the model was: its spec, hashes of its source and parameters.
     data : mapping
-        What was certified: identity of the data, ``skip``, ``max``, and ``inputs``, the number of
-        inputs selected in all shards together.
+        What was certified: identity of the data, ``start``, ``skip``, ``max``, and ``inputs``, the
+        number of inputs selected in all shards together.
     method, scope, parameters
         The scheme: see :class:`rsbounds.schemes.Scheme`.
     procedure : Procedure
@@ -124,7 +124,8 @@ class Manifest:
     def indices(self) -> range:
         """Indices of this shard's inputs."""
         (rank, size), skip = self.share(), int(self.data.get("skip", 1))
-        return range(rank * skip, int(self.data.get("inputs", 0)) * skip, size * skip)
+        start, inputs = int(self.data.get("start", 0)), int(self.data.get("inputs", 0))
+        return range(start + rank * skip, start + inputs * skip, size * skip)
 
     def places(self, done: set[int]) -> tuple[list[int], list[int]]:
         """Indices that are missing from ``done``, and those in it that don't belong there.
