@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, choice, real
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice
 from rsbounds._numerics.rounding import EPS, flag_nan, product, round_down
 from rsbounds._numerics.scores import ScorePair
 
@@ -74,7 +74,7 @@ def radius(
     """
     half = ScorePair.of(p_a, p_b, scores=scores).half
     sigma = _levels("sigma", sigma)
-    norm = real("norm", norm, 1.0, nan=False)
+    norm = as_floats("norm", norm, 1.0, nan=False)
     reach = _reach(sigma, np.maximum(0.5 - 1.0 / norm, 0.0))
     half, reach = broadcast(p_a=half, sigma=reach)
     return round_down(product(half, reach), 2 * _SUM)
@@ -115,7 +115,7 @@ def contains(
     """
     half = ScorePair.of(p_a, p_b, scores=scores).half
     sigma = _levels("sigma", sigma)
-    delta = _axes("delta", real("delta", delta))
+    delta = _axes("delta", as_floats("delta", delta))
     delta, sigma = broadcast(delta=delta, sigma=sigma)
     with np.errstate(over="ignore"):
         ratio = np.abs(delta) / sigma
@@ -220,9 +220,9 @@ def laplace_radius(
     >>> round(float(anisotropic.laplace_radius(0.7, 1.0, 0.1, method="paper")), 6)
     0.972955
     """
-    p_a = real("p_a", p_a, 0.0, 1.0, towards=-np.inf)
-    p_b = 1.0 - p_a if p_b is None else real("p_b", p_b, 0.0, 1.0, towards=np.inf)
-    norm = real("norm", norm, 1.0, nan=False)
+    p_a = as_floats("p_a", p_a, 0.0, 1.0, towards=-np.inf)
+    p_b = 1.0 - p_a if p_b is None else as_floats("p_b", p_b, 0.0, 1.0, towards=np.inf)
+    norm = as_floats("norm", norm, 1.0, nan=False)
     if np.ndim(scale) == 0 and np.all(norm == 1):
         scale = np.atleast_1d(scale)
     scale = _levels("scale", scale)
@@ -271,7 +271,7 @@ def _sum(terms: Array) -> Array:
 
 
 def _levels(name: str, value: ArrayLike) -> Array:
-    return _axes(name, real(name, value, 0.0, closed="neither", towards=-np.inf))
+    return _axes(name, as_floats(name, value, 0.0, closed="neither", towards=-np.inf))
 
 
 def _axes(name: str, value: Array) -> Array:

@@ -135,9 +135,9 @@ def split(
     """
     if len(x) != len(y):
         raise ValueError(f"x and y must have the same length; got {len(x)} and {len(y)}")
-    count = int(_checks.whole("held_out", held_out, 1))
+    count = int(_checks.as_integers("held_out", held_out, 1))
     if count >= len(x):
         raise ValueError(f"held_out must be below the number of rows, {len(x)}; got {count}")
-    order = np.random.default_rng(int(_checks.whole("seed", seed))).permutation(len(x))
+    order = np.random.default_rng(int(_checks.as_integers("seed", seed))).permutation(len(x))
     held, train = order[:count], order[count:]
     return x[train], y[train], x[held], y[held]

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from rsbounds import datasets, schemes, semielastic
-from rsbounds._numerics.checks import whole
+from rsbounds._numerics.checks import as_integers
 from rsbounds.certify import certify_dataset, certify_evidence
 from rsbounds.composite import Cond, Rule
 from rsbounds.procedure import Procedure
@@ -145,7 +145,7 @@ def run(
     OSError
         If a file can't be written.
     """
-    if whole("count", count, 1) > HELD_OUT:
+    if as_integers("count", count, 1) > HELD_OUT:
         raise ValueError(f"count must be at most {HELD_OUT}; got {count}")
     procedure = Procedure(n0, n, alpha, seed)
     start = time.perf_counter()

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Floats, broadcast, every, operand, real, whole
+from rsbounds._numerics.checks import Floats, as_floats, as_integers, broadcast, every, operand
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, product, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri, score_of
 
@@ -148,7 +148,7 @@ def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:
     0.3989423
     """
     z = score_of("p", p)
-    sigma = real("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
+    sigma = as_floats("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
     z, sigma = broadcast(p=z, sigma=sigma)
     square = np.where(np.isinf(z), 0.0, z**2)
     with np.errstate(over="ignore", under="ignore"):
@@ -189,9 +189,9 @@ def lipschitz_radius(p_a: ArrayLike, p_b: ArrayLike | None, lip: ArrayLike) -> F
     >>> round(float(gaussian.lipschitz_radius(0.9, 0.1, 2.0)), 12)
     0.2
     """
-    p_a = real("p_a", p_a, 0.0, 1.0, towards=-np.inf)
-    p_b = 1.0 - p_a if p_b is None else real("p_b", p_b, 0.0, 1.0, towards=np.inf)
-    lip = real("lip", lip, 0.0, closed="left", towards=np.inf)
+    p_a = as_floats("p_a", p_a, 0.0, 1.0, towards=-np.inf)
+    p_b = 1.0 - p_a if p_b is None else as_floats("p_b", p_b, 0.0, 1.0, towards=np.inf)
+    lip = as_floats("lip", lip, 0.0, closed="left", towards=np.inf)
     p_a, p_b, lip = broadcast(p_a=p_a, p_b=p_b, lip=lip)
     difference = p_a - p_b
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
@@ -227,8 +227,8 @@ def naive_lipschitz(sigma: ArrayLike, dim: ArrayLike) -> Floats:
     >>> round(float(gaussian.naive_lipschitz(0.5, 784)), 12)
     56.0
     """
-    sigma = real("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
-    dim = real("dim", dim, 1.0, closed="left", towards=np.inf)
+    sigma = as_floats("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
+    dim = as_floats("dim", dim, 1.0, closed="left", towards=np.inf)
     dim, sigma = broadcast(dim=dim, sigma=sigma)
     with np.errstate(over="ignore", under="ignore"):
         return round_up(np.sqrt(dim) / sigma, 2 * EPS)
@@ -270,9 +270,9 @@ def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
     >>> round(float(gaussian.max_radius(100_000, 0.001, 0.12)), 4)
     0.4574
     """
-    n = whole("n", n, 1)
-    alpha = real("alpha", alpha, 0.0, 1.0, closed="neither", towards=-np.inf)
-    sigma = real("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
+    n = as_integers("n", n, 1)
+    alpha = as_floats("alpha", alpha, 0.0, 1.0, closed="neither", towards=-np.inf)
+    sigma = as_floats("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
     alpha, n, sigma = broadcast(alpha=alpha, n=n, sigma=sigma)
     complement = round_up(-np.expm1(np.log(alpha) / n), 4 * EPS)
     z = np.maximum(-ndtri(np.minimum(complement, 0.5)), 0.0)
@@ -321,9 +321,9 @@ def vanishing_sigma(radius: ArrayLike, n_classes: ArrayLike, dim: ArrayLike) -> 
     >>> round(float(gaussian.vanishing_sigma(4.0, 10, 1000)), 12)
     0.4
     """
-    radius = real("radius", radius, 0.0, closed="neither", towards=np.inf)
-    n_classes = whole("n_classes", n_classes, 2)
-    dim = real("dim", dim, 2.0, closed="left", towards=-np.inf)
+    radius = as_floats("radius", radius, 0.0, closed="neither", towards=np.inf)
+    n_classes = as_integers("n_classes", n_classes, 2)
+    dim = as_floats("dim", dim, 2.0, closed="left", towards=-np.inf)
     radius, n_classes, dim = broadcast(radius=radius, n_classes=n_classes, dim=dim)
     with np.errstate(over="ignore", under="ignore"):
         return round_up(radius * np.sqrt(n_classes / dim), 4 * EPS)

@@ -40,7 +40,7 @@ from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import Progress
 from rsbounds._neighbours.labelled import LabelledAnchors, Labels
-from rsbounds._numerics.checks import Array, Floats, broadcast, choice, on_host, real
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice, on_host
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, round_down, round_up
 
 __all__ = ["LocallyBiased", "boundary_radius", "neighbour_radius"]
@@ -101,10 +101,10 @@ def boundary_radius(
     >>> round(float(lbrs.boundary_radius(2.0, 1.0, 0.0, 1.0, method="paper")), 12)
     1.0
     """
-    value = np.abs(real("value", value, closed="neither"))
-    grad_norm = real("grad_norm", grad_norm, 0.0, closed="left")
-    alpha = real("alpha", alpha, 0.0, closed="left")
-    lip_grad = real("lip_grad", lip_grad, 0.0, closed="left")
+    value = np.abs(as_floats("value", value, closed="neither"))
+    grad_norm = as_floats("grad_norm", grad_norm, 0.0, closed="left")
+    alpha = as_floats("alpha", alpha, 0.0, closed="left")
+    lip_grad = as_floats("lip_grad", lip_grad, 0.0, closed="left")
     value, grad_norm, alpha, lip_grad = broadcast(
         value=value, grad_norm=grad_norm, alpha=alpha, lip_grad=lip_grad
     )
@@ -241,10 +241,10 @@ class LocallyBiased:
     ) -> None:
         self._value_and_grad = value_and_grad
         self._memory = LabelledAnchors(anchors, labels, norm)
-        self._alpha = real("alpha", alpha, 0.0, closed="left", nan=False)
+        self._alpha = as_floats("alpha", alpha, 0.0, closed="left", nan=False)
         if self._alpha.ndim:
             raise ValueError(f"alpha must be one number; got shape {self._alpha.shape}")
-        self._lip_grad = real("lip_grad", lip_grad, 0.0, closed="left", nan=False)
+        self._lip_grad = as_floats("lip_grad", lip_grad, 0.0, closed="left", nan=False)
         self._method = choice("method", method, ("tight", "paper"))
 
     def predict(self, x: ArrayLike) -> Labels:
@@ -283,7 +283,7 @@ class LocallyBiased:
         return classes.reshape(shape), radius.reshape(shape)[()]
 
     def _rows(self, x: ArrayLike) -> Array:
-        return self._memory.queries(real("x", on_host("x", x), nan=False))
+        return self._memory.queries(as_floats("x", on_host("x", x), nan=False))
 
     def _classify(self, rows: Array, label: Labels) -> tuple[Labels, Array, Array]:
         """Classes, boundary radii and anchor-free radii."""

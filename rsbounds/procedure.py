@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from rsbounds._numerics.checks import choice, count, number, real
+from rsbounds._numerics.checks import as_floats, choice, count, number
 from rsbounds.confidence import BOUNDS
 
 
@@ -53,14 +53,14 @@ class Procedure:
 
     def __post_init__(self) -> None:
         if self.target_radius is not None:
-            target = real("target_radius", self.target_radius, 0, closed="neither", nan=False)
+            target = as_floats("target_radius", self.target_radius, 0, closed="neither", nan=False)
             self._settle("target_radius", number("target_radius", target))
             self._settle("bound", "anytime")
         for name, low in (("n0", 1), ("n", 1), ("seed", 0)):
             self._settle(name, count(name, getattr(self, name), low))
         choice("bound", self.bound, tuple(BOUNDS))
         high, closed = (0.5, "right") if self.bound == "anytime" else (1.0, "neither")
-        alpha = real("alpha", self.alpha, 0, high, closed=closed, nan=False)
+        alpha = as_floats("alpha", self.alpha, 0, high, closed=closed, nan=False)
         self._settle("alpha", number("alpha", alpha))
         if not isinstance(self.runner_up, bool):
             raise ValueError(f"runner_up must be True or False; got {self.runner_up!r}")

@@ -17,7 +17,7 @@ from scipy.special import lambertw, ndtr
 
 from rsbounds import envelope as _envelope
 from rsbounds._neighbours.knn_sigma import KNNSigma
-from rsbounds._numerics.checks import Floats, broadcast, choice, real
+from rsbounds._numerics.checks import Floats, as_floats, broadcast, choice
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.scores import score_of
 from rsbounds._numerics.threads import apply
@@ -110,10 +110,10 @@ def xi(
     0.183115087492
     """
     z_a = score_of("p_a", p_a, scores=scores, limit=True)
-    sigma0 = real("sigma0", sigma0, 0.0, closed="neither")
-    sigma1 = real("sigma1", sigma1, 0.0, closed="neither")
-    distance = real("distance", distance, 0.0, closed="left")
-    dim = real("dim", dim, 1.0, 1e8)
+    sigma0 = as_floats("sigma0", sigma0, 0.0, closed="neither")
+    sigma1 = as_floats("sigma1", sigma1, 0.0, closed="neither")
+    distance = as_floats("distance", distance, 0.0, closed="left")
+    dim = as_floats("dim", dim, 1.0, 1e8)
     broadcast(distance=distance, p_a=z_a, sigma0=sigma0, sigma1=sigma1, dim=dim)
     score = apply(worst_score, distance, -z_a, sigma0, sigma1, dim, cost=1.5)
     return _value(flag_nan(score if scores else ndtr(score)))
@@ -150,10 +150,10 @@ def worst_case_ball(
     7.575758 9.803853 False
     """
     z_a = score_of("p_a", p_a)
-    sigma0 = real("sigma0", sigma0, 0.0, closed="neither")
-    sigma1 = real("sigma1", sigma1, 0.0, closed="neither")
-    distance = real("distance", distance, 0.0, closed="left")
-    dim = real("dim", dim, 1.0, 1e8)
+    sigma0 = as_floats("sigma0", sigma0, 0.0, closed="neither")
+    sigma1 = as_floats("sigma1", sigma1, 0.0, closed="neither")
+    distance = as_floats("distance", distance, 0.0, closed="left")
+    dim = as_floats("dim", dim, 1.0, 1e8)
     z_a, sigma0, sigma1, distance, dim = broadcast(
         p_a=z_a, sigma0=sigma0, sigma1=sigma1, distance=distance, dim=dim
     )
@@ -221,8 +221,8 @@ def ratio_threshold(
     """
     choice("side", side, ("below", "above"))
     choice("bound", bound, ("chernoff", "simple", "exact"))
-    p_a = real("p_a", p_a, 0.5, 1.0, closed="neither")
-    dim = real("dim", dim, 1.0, 1e8)
+    p_a = as_floats("p_a", p_a, 0.5, 1.0, closed="neither")
+    dim = as_floats("dim", dim, 1.0, 1e8)
     p_a, dim = broadcast(p_a=p_a, dim=dim)
     below = side == "below"
     if bound == "exact":

@@ -16,7 +16,7 @@ from rsbounds import composite
 from rsbounds.audit import Kind, _lists, _radii
 from rsbounds.audit._rows import findings
 from rsbounds.certify import Procedure, certify_counts
-from rsbounds.certify._input import certify_evidence
+from rsbounds.certify._counts import certify_evidence
 from rsbounds.certify._tasks import further
 from rsbounds.composite import Cond, Rule
 from rsbounds.results import Manifest, Row

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds import special
-from rsbounds._numerics.checks import number, real, whole
+from rsbounds._numerics.checks import as_floats, as_integers, number
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, SCORE_LIMIT, ScorePair, score_of
 from rsbounds._numerics.search import bisect, mean_power
@@ -24,33 +24,37 @@ long_double = pytest.mark.skipif(
 @long_double
 def test_long_doubles_are_rounded_to_the_side_asked_for():
     below_one = np.longdouble(1) - np.longdouble(2) ** -60
-    assert real("p", below_one) == 1.0  # to the nearest
-    assert real("p", below_one, towards=-np.inf) == 1 - 2.0**-53
+    assert as_floats("p", below_one) == 1.0  # to the nearest
+    assert as_floats("p", below_one, towards=-np.inf) == 1 - 2.0**-53
     tiny = np.longdouble(2) ** -1080
-    assert real("p", tiny, towards=np.inf) == 2.0**-1074
-    assert real("p", -tiny, towards=-np.inf) == -(2.0**-1074)
+    assert as_floats("p", tiny, towards=np.inf) == 2.0**-1074
+    assert as_floats("p", -tiny, towards=-np.inf) == -(2.0**-1074)
 
 
 @long_double
 @pytest.mark.parametrize("towards", [None, -np.inf, np.inf])
 def test_long_doubles_outside_are_refused_though_their_float64_is_inside(towards):
     with pytest.raises(ValueError, match=r"p must be in \[0, 1\]; got 1\.0000000000000000009"):
-        real("p", np.longdouble(1) + np.longdouble(2) ** -60, 0.0, 1.0, towards=towards)
+        as_floats("p", np.longdouble(1) + np.longdouble(2) ** -60, 0.0, 1.0, towards=towards)
     huge = np.longdouble(10) ** 400
     if towards == -np.inf:
-        assert real("s", huge, 0.0, closed="neither", towards=towards) == np.finfo(float).max
+        assert as_floats("s", huge, 0.0, closed="neither", towards=towards) == np.finfo(float).max
     else:
         with pytest.raises(ValueError, match="s must be in"):
-            real("s", huge, 0.0, closed="neither", towards=towards)
+            as_floats("s", huge, 0.0, closed="neither", towards=towards)
     with pytest.raises(ValueError, match="s must be in"):
-        real("s", np.longdouble(2) ** -1080, 0.0, closed="neither", towards=-np.inf)
+        as_floats("s", np.longdouble(2) ** -1080, 0.0, closed="neither", towards=-np.inf)
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_whole_numbers_are_rounded_to_the_side_asked_for(n):
     value = np.int64(n)
-    assert int(real("n", value, towards=-np.inf)) <= n <= int(real("n", value, towards=np.inf))
-    assert int(real("n", value)) == int(float(n))
+    assert (
+        int(as_floats("n", value, towards=-np.inf))
+        <= n
+        <= int(as_floats("n", value, towards=np.inf))
+    )
+    assert int(as_floats("n", value)) == int(float(n))
 
 
 def test_a_number_is_one_and_finite():
@@ -65,14 +69,14 @@ def test_a_number_is_one_and_finite():
 def test_what_lies_outside_is_told_so_though_it_must_be_exact():
     for outside in (0, [2**53 + 1, -1]):
         with pytest.raises(ValueError, match=r"^sigma must be in \(0, 10\]"):
-            real("sigma", outside, 0.0, 10.0, closed="right", exact=True)
+            as_floats("sigma", outside, 0.0, 10.0, closed="right", exact=True)
     with pytest.raises(ValueError, match=r"^sigma must be float64 numbers.*; got 9007199254740993"):
-        real("sigma", 2**53 + 1, 0.0, exact=True)
+        as_floats("sigma", 2**53 + 1, 0.0, exact=True)
 
 
 def test_whole_numbers_of_half_precision():
-    assert whole("n", np.float16(3)) == 3
-    assert whole("n", np.array([2.0, 60000.0], dtype=np.float16)).tolist() == [2, 60000]
+    assert as_integers("n", np.float16(3)) == 3
+    assert as_integers("n", np.array([2.0, 60000.0], dtype=np.float16)).tolist() == [2, 60000]
 
 
 @given(st.floats(1e-300, 1 - 2.0**-53), st.floats(1e-300, 1 - 2.0**-53))
@@ -170,7 +174,7 @@ def test_one_number_is_rounded_as_an_array_is(value, error):
 def test_one_number_is_checked_as_an_array_is(value):
     def outcome(given, closed, nan):
         try:
-            return real("x", given, -1.0, 1e16, closed=closed, nan=nan).tobytes()
+            return as_floats("x", given, -1.0, 1e16, closed=closed, nan=nan).tobytes()
         except ValueError as error:
             return str(error).replace("1 of 1 values outside, the first ", "")
 
@@ -185,4 +189,4 @@ def test_one_number_is_checked_as_an_array_is(value):
 def test_truth_values_are_no_numbers(value):
     """As a probability True would earn an infinite radius."""
     with pytest.raises(ValueError, match="p must be real numbers"):
-        real("p", value, 0.0, 1.0)
+        as_floats("p", value, 0.0, 1.0)

@@ -173,9 +173,10 @@ def test_infinite_radius_stays_in_the_picture():
 def test_shares_add_up():
     file = run("run", 250, 0.5)
     found = charts([file], ["run"])
-    for place in ("radius", "p_a"):
-        (trace,) = found[place]["traces"]
-        assert sum(trace["y"][:-1]) == pytest.approx(1, abs=1e-5)
+    (curve,) = found["p_a"]["traces"]
+    bounds = np.array([row.p_a if row.correct else 0.0 for row in file.rows])
+    for p_a in (0.0, 0.6, 0.9, 0.99):
+        assert height(curve, p_a) == pytest.approx((bounds >= p_a).mean(), abs=1e-6)
     assert sum(trace["x"][0] for trace in found["outcomes"]["traces"]) == pytest.approx(1)
     (bars,) = found["accuracy"]["traces"]
     parts = file.by_class().values()
@@ -197,7 +198,7 @@ def test_quantiles_of_p_a_are_of_the_true_class(page):
         for i, (p_a, right) in enumerate(known)
     )
     text = page([Results("run", rows)])
-    cells = re.search(r"<td>run</td>(.*?)</tr>", text)[1]
+    cells = re.search(r"<td>run<br>(.*?)</tr>", text)[1]
     cells = re.findall(r"<td>(.*?)</td>", cells)
     assert cells[-5:] == ["0.0000", "0.6250", "0.7500", "0.8750", "0.8750"]
 
@@ -230,7 +231,7 @@ def hostile(folder: Path) -> list[Results]:
     )
     path = folder / "<b onclick=alert(1)>.tsv"
     write(
-        path, Manifest(data={"inputs": 1}, scope=OWNED, extra={OWNED: "</pre>" + OWNED}), own.rows
+        path, Manifest(data={"inputs": 3}, scope=OWNED, extra={OWNED: "</pre>" + OWNED}), own.rows
     )
     return [own, read(path)]
 

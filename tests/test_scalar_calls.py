@@ -117,7 +117,7 @@ def test_a_number_passes_as_its_array_does(closed: str, bounds: tuple[float, flo
     for value in (*SPECIAL, 2, -3):
         passed = within(value, *bounds, closed)
         try:
-            (expected,) = checks.real("x", [value], *bounds, closed=closed, nan=False)
+            (expected,) = checks.as_floats("x", [value], *bounds, closed=closed, nan=False)
         except ValueError:
             assert passed is None
             with pytest.raises(ValueError, match=r"^x must be in"):
@@ -127,20 +127,20 @@ def test_a_number_passes_as_its_array_does(closed: str, bounds: tuple[float, flo
             assert type(passed) is type(number) is np.float64
             assert same(passed, expected)
             assert same(number, expected)
-            assert same(checks.real("x", value, *bounds, closed=closed), expected)
+            assert same(checks.as_floats("x", value, *bounds, closed=closed), expected)
 
 
 def test_other_checks_of_a_number() -> None:
     for value in (3, np.int64(3)):
-        assert type(checks.whole("n", value)) is np.int64
-        assert checks.whole("n", value) == 3
+        assert type(checks.as_integers("n", value)) is np.int64
+        assert checks.as_integers("n", value) == 3
     for value, text in ((-1, ">= 0; got -1"), (np.int64(-1), ">= 0; got -1"), (2**63, "<")):
         with pytest.raises(ValueError, match=f"^n must be {text}"):
-            checks.whole("n", value)
+            checks.as_integers("n", value)
     for answer in (np.True_, np.False_, True, False, np.array([True, False]), np.array(True)):
         assert checks.every(answer) is bool(np.all(answer))
         np.testing.assert_array_equal(checks.either(answer, 1.0, 2.0), np.where(answer, 1.0, 2.0))
-    assert checks.real("seed", 3, 0, 10**18) == 3.0  # the end of a domain may be any number
+    assert checks.as_floats("seed", 3, 0, 10**18) == 3.0  # the end of a domain may be any number
 
 
 @pytest.mark.parametrize("rounded", [round_down, round_up])

@@ -242,7 +242,7 @@ def section(name: str, count: int, n: int, epochs: int) -> str:
     text = [
         f"\n## {name}\n",
         f"{len(data.held.y)} images to certify; {told_size(name)} to train on.\n",
-        table(top),
+        f"<details><summary>All {len(top) - 1} rows</summary>\n\n{table(top)}\n</details>",
         f"\n{PRICES}\n",
         table([price_head, *(p.cells() for p in levels)]),
         f"\n{LISTS}\n",

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, on_host, real
+from rsbounds._numerics.checks import Array, as_floats, on_host
 from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.threads import cores
 
@@ -24,7 +24,7 @@ class Anchors:
 
     def __init__(self, points: ArrayLike) -> None:
         given = on_host("anchors", points)
-        points = real("anchors", given, -_LARGEST, _LARGEST, nan=False)
+        points = as_floats("anchors", given, -_LARGEST, _LARGEST, nan=False)
         if points.ndim != 2 or 0 in points.shape:
             raise ValueError(f"anchors must have shape (N, d), N and d >= 1; got {points.shape}")
         shared = np.may_share_memory(points, np.asarray(given))
@@ -34,7 +34,7 @@ class Anchors:
 
     def queries(self, x: ArrayLike) -> Array:
         """``x`` of shape (..., d) as (n, d); NaN passes."""
-        x = real("x", on_host("x", x), -_LARGEST, _LARGEST)
+        x = as_floats("x", on_host("x", x), -_LARGEST, _LARGEST)
         dim = self.points.shape[1]
         if x.ndim == 0 or x.shape[-1] != dim:
             raise ValueError(f"x must have shape (..., {dim}) as the anchors do; got {x.shape}")

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import Anchors, Progress
 from rsbounds._neighbours.rounding import level_error
-from rsbounds._numerics.checks import Array, Floats, choice, count, number, real
+from rsbounds._numerics.checks import Array, Floats, as_floats, choice, count, number
 from rsbounds._numerics.rounding import flag_nan
 
 
@@ -69,9 +69,9 @@ class KNNSigma:
     ) -> None:
         self._anchors = Anchors(anchors)
         self.sigma_base = number(
-            "sigma_base", real("sigma_base", sigma_base, 0.0, closed="neither")
+            "sigma_base", as_floats("sigma_base", sigma_base, 0.0, closed="neither")
         )
-        self.rate = number("rate", real("rate", rate, 0.0, closed="left"))
+        self.rate = number("rate", as_floats("rate", rate, 0.0, closed="left"))
         self.k = count("k", k, 1)
         size = len(self._anchors.points)
         if not self.k <= size - isinstance(shift, str):
@@ -84,7 +84,7 @@ class KNNSigma:
             own = self._distances(self._anchors.points, leave_out=True, progress=progress)
             self.shift = float(own.min() if shift == "min" else own.mean())
         else:
-            self.shift = number("shift", real("shift", shift, -1e300, 1e300))
+            self.shift = number("shift", as_floats("shift", shift, -1e300, 1e300))
 
     def distance(self, x: ArrayLike) -> Floats:
         """Mean Euclidean distance to the k nearest anchors, for x of shape (..., d).

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rsbounds._neighbours.anchors import Anchors, Progress
-from rsbounds._numerics.checks import Array, choice, on_host, whole
+from rsbounds._numerics.checks import Array, as_integers, choice, on_host
 from rsbounds._numerics.rounding import flag_nan
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class LabelledAnchors(Anchors):
 
     def __init__(self, anchors: ArrayLike, labels: ArrayLike, norm: float) -> None:
         super().__init__(anchors)
-        self.labels = np.array(whole("labels", on_host("labels", labels), -(2**62)))
+        self.labels = np.array(as_integers("labels", on_host("labels", labels), -(2**62)))
         if self.labels.shape != self.squares.shape:
             raise ValueError(
                 f"labels must have shape {self.squares.shape}, one for each anchor; "

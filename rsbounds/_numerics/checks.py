@@ -22,7 +22,7 @@ _NUMBERS = frozenset({np.float64, np.int64, float, int})
 _YES, _NO = np.True_, np.False_
 
 
-def real(
+def as_floats(
     name: str,
     value: ArrayLike,
     low: float = -np.inf,
@@ -81,14 +81,14 @@ def operand(
     towards: float | None = None,
     exact: bool = False,
 ) -> Array:
-    """:func:`real`, but a plain number stays one, np.float64: for calls that must be quick.
+    """:func:`as_floats`, but a plain number stays one, np.float64: for calls that must be quick.
 
     It has an array's methods, but can't be assigned to or be an ``out``.
     """
     number: Any = within(value, low, high, closed)
     if number is not None:
         return number  # type: ignore[no-any-return]
-    return real(name, value, low, high, closed=closed, nan=nan, towards=towards, exact=exact)
+    return as_floats(name, value, low, high, closed=closed, nan=nan, towards=towards, exact=exact)
 
 
 def on_host(name: str, value: Any) -> Any:
@@ -106,7 +106,7 @@ def on_host(name: str, value: Any) -> Any:
         raise ValueError(f"{name} must be real numbers; got {_short(value)}") from None
 
 
-def whole(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
+def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     """``value`` as an int64 array (one int: np.int64) with every element >= low, or ValueError."""
     number: Any = natural(value, low)
     if number is not None:
@@ -129,7 +129,7 @@ def whole(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
 
 def count(name: str, value: ArrayLike, low: int = 0) -> int:
     """``value`` as one whole number >= low, or ValueError."""
-    array = whole(name, value, low)
+    array = as_integers(name, value, low)
     if array.ndim:
         raise ValueError(f"{name} must be one whole number; got shape {array.shape}")
     return int(array)

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rsbounds._numerics.checks import count, whole
+from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify._progress import Progress, Tally
 from rsbounds.certify._tasks import Counts, task
 from rsbounds.certify._work import Crew, Here, Work, facts
@@ -106,7 +106,7 @@ def certify_dataset(
     if out is not None:
         _require_place(Path(out))
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
-    count("start", start), count("skip", skip, 1), whole("max", max, -1)
+    count("start", start), count("skip", skip, 1), as_integers("max", max, -1)
     if out is not None and BOUNDS[procedure.bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)

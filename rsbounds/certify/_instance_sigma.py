@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import real
+from rsbounds._numerics.checks import as_floats
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, as_sampler, stream
@@ -48,7 +48,7 @@ def instance_sigma(
     >>> instance_sigma(sampler, [9.0, 0.0], [0.25, 0.5])  # both all but certain: the larger level
     0.5
     """
-    levels = real("sigmas", sigmas, 0, closed="neither", nan=False).ravel().tolist()
+    levels = as_floats("sigmas", sigmas, 0, closed="neither", nan=False).ravel().tolist()
     if not levels:
         raise ValueError("sigmas must hold at least one level; got none")
     procedure, sampler = Procedure(n0, n, alpha, seed), as_sampler(sampler)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import on_host, real
+from rsbounds._numerics.checks import as_floats, on_host
 from rsbounds.certificate import ANOTHERS, MEMORY, Certificate
 
 
@@ -64,7 +64,7 @@ class Memory:
             raise ValueError(
                 f"certificate must be valid for one input's noise; got scope {ANOTHERS!r}"
             )
-        point = real("x", on_host("x", x), closed="neither", nan=False).ravel()
+        point = as_floats("x", on_host("x", x), closed="neither", nan=False).ravel()
         radius, inside = certificate.radius, False
         if self._points:
             if point.size != self._points[0].size:

@@ -35,7 +35,7 @@ _EXPERTS = Option(
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
     """Add one option."""
     settings: dict[str, Any] = {"type": option.type, "help": option.help}
-    for name in ("metavar", "choices", "nargs"):
+    for name in ("metavar", "nargs"):
         if (value := getattr(option, name)) is not None:
             settings[name] = value
     default = None if option.default is ... else option.default

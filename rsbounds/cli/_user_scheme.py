@@ -20,7 +20,7 @@ from rsbounds.composite import Rule
 from rsbounds.loading import guarded
 from rsbounds.sampling import Sampler
 from rsbounds.schemes import METHODS, Scheme, gaussian, semielastic
-from rsbounds.schemes._scheme import NORM, POSITIVE, RADIUS
+from rsbounds.schemes._domains import NORM, POSITIVE, RADIUS
 
 _KINDS = (
     "a Scheme, a Rule, a SigmaNetwork, a CertifiedGenerator, NoiseMaps, FixedNoise or a KNNSigma"

@@ -215,12 +215,12 @@ def _hints(procedure: Procedure, scheme: Scheme, data: Data) -> None:
     largest = scheme.radius(pair.z_a, scheme.sigma(x), pair.z_b) if pair.z_a > pair.z_b else 0.0
     if not largest > 0:
         say(f"warning: with n = {n} and alpha = {alpha} nothing can be certified")
-    elif target is not None and not largest >= target:
+    elif not largest >= (target or 0.0):
         say(
             f"warning: the target radius {target} is above the largest that n = {n} samples can "
             f"show for the first input, {truncated(largest, 4)}"
         )
-    most, sigma = float(np.max(np.abs(x))), scheme.parameters.get("sigma")
+    most, sigma = float(np.max(np.abs(x))), scheme.parameters.get("sigma", 0.0)
     if scheme.name == "gaussian" and most > 10 and sigma <= 2:
         say(
             f"warning: the first input reaches {most:g} and sigma is {sigma:g}: for pixels in "

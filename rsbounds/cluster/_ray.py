@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.checks import count as whole_count
-from rsbounds._numerics.checks import real
 from rsbounds.certify import Build
 from rsbounds.cluster._deal import LostWorker
 from rsbounds.cluster._workers import Member, Workers
@@ -59,7 +59,7 @@ class Ray(Workers):
         super().__init__(build)
         self._address = address or os.environ.get("RAY_ADDRESS") or "local"
         self._count = None if count is None else whole_count("count", count, 1)
-        self._gpus = float(real("gpus", gpus, 0, nan=False))
+        self._gpus = float(as_floats("gpus", gpus, 0, nan=False))
         self._threads = whole_count("threads", threads, 1)
 
     def _begun(self, member: Member) -> Actors:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, count, number, real, whole
+from rsbounds._numerics.checks import Array, as_floats, as_integers, count, number
 from rsbounds._numerics.rounding import EPS, product
 from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
 from rsbounds.composite.geometry import less
@@ -122,7 +122,7 @@ def estimate(
     rule: Rule, select: NDArray[np.int64], chosen: Plan, counts_of: CountsOf, n: int, alpha: float
 ) -> CompositeCertificate:
     """The certificate, asking for a stage's counts only where the radius depends on them."""
-    level = real("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
+    level = as_floats("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
     stages = _Bounds(counts_of, n, level / len(chosen.items))
     best, before = (-np.inf, -1, ""), (np.inf, "")
     for i in range(max(chosen.items) + 1):
@@ -166,7 +166,7 @@ def estimate(
 
 def checked_stage(name: str, counts: Any, classes: int, n: int) -> NDArray[np.int64]:
     """Class counts of one stage, or ValueError."""
-    result = whole(name, np.asarray(counts))
+    result = as_integers(name, np.asarray(counts))
     if result.shape != (classes,):
         raise ValueError(f"{name} must be counts of {classes} classes; got shape {result.shape}")
     if int(result.sum()) > n:

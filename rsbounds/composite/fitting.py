@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, choice, count, real, whole
+from rsbounds._numerics.checks import Array, as_floats, as_integers, choice, count
 from rsbounds.composite.estimate import certify_counts
 from rsbounds.composite.geometry import radius
 from rsbounds.composite.rule import Cond, Rule
@@ -132,7 +132,7 @@ def fit(
     choice("objective", objective, ("acr", "curve"))
     if (longest := count("items", items, 1)) > 3:
         raise ValueError(f"items must be at most 3; got {longest}")
-    s = real("gates", gates, 0.0, closed="left", nan=False).ravel().tolist()
+    s = as_floats("gates", gates, 0.0, closed="left", nan=False).ravel().tolist()
     constants = [Rule(sigmas, [[Cond("margin", k)]]) for k in range(len(levels))]
     alone = np.stack([radius(rule, z, y) for rule in constants])
     grid = _grid(alone)
@@ -201,8 +201,8 @@ def _curve(radii: Array, grid: Array) -> Array:
 def _arguments(
     counts: Any, labels: Any, sigmas: Sequence[float], name: str = "counts"
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[float]]:
-    k, y = whole(name, counts), whole("labels", labels)
-    levels = real("sigmas", sigmas, 0.0, closed="neither", nan=False).ravel().tolist()
+    k, y = as_integers(name, counts), as_integers("labels", labels)
+    levels = as_floats("sigmas", sigmas, 0.0, closed="neither", nan=False).ravel().tolist()
     if k.ndim != 3 or k.shape[1] != len(levels) or k.shape[2] < 2 or not len(k):
         raise ValueError(
             f"{name} must have shape (inputs, {len(levels)} levels, two classes or more); "

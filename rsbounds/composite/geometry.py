@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, real, whole
+from rsbounds._numerics.checks import Array, as_floats, as_integers
 from rsbounds._numerics.rounding import EPS, flag_nan, product
 from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.certificate import ABSTAIN
@@ -72,7 +72,7 @@ def classify(rule: Rule, scores: Any) -> Any:
     >>> classify(rule, [[[0.1, -0.1]], [[-0.2, -0.3]]]).tolist()
     [0, -1]
     """
-    arguments = _arguments(rule, real("scores", scores, nan=False), 0)
+    arguments = _arguments(rule, as_floats("scores", scores, nan=False), 0)
     return _in_blocks(lambda z, _: _classify(rule, z), *arguments)
 
 
@@ -116,9 +116,9 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: Any = 0.5) -> An
     >>> print(f"{route_radius([1.5], 0.5, [0.8, 0.0]):.6f}")
     0.750000
     """
-    z, radii = real("scores", scores), real("radii", radii, 0.0)
-    sigma = real("sigma", sigma, 0.0, closed="neither")
-    quantile = real("quantile", quantile, 0.0, 1.0, closed="neither", nan=False)
+    z, radii = as_floats("scores", scores), as_floats("radii", radii, 0.0)
+    sigma = as_floats("sigma", sigma, 0.0, closed="neither")
+    quantile = as_floats("quantile", quantile, 0.0, 1.0, closed="neither", nan=False)
     if z.ndim < 1 or radii.ndim < 1 or radii.shape[-1] != z.shape[-1] + 1:
         raise ValueError(
             f"radii must have one route more than scores on the last axis; got {radii.shape} "
@@ -229,7 +229,7 @@ def _classify(rule: Rule, z: Array) -> NDArray[np.int64]:
 
 
 def _arguments(rule: Rule, scores: Any, cls: Any) -> tuple[Array, NDArray[np.int64]]:
-    z, classes = real("scores", scores), whole("cls", cls)
+    z, classes = as_floats("scores", scores), as_integers("cls", cls)
     least = rule.least_classes
     if z.ndim < 2 or z.shape[-2] != len(rule.sigmas) or z.shape[-1] < least:
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import whole
+from rsbounds._numerics.checks import as_integers
 from rsbounds.composite.geometry import coordinate, item_terms, through_items
 from rsbounds.composite.rule import Rule
 from rsbounds.confidence.counts import clopper_pearson, lower_bound, score
@@ -101,7 +101,7 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
 def checked_counts(name: str, rule: Rule, counts: Any) -> NDArray[np.int64]:
     """Class counts of all stages, or ValueError."""
     try:
-        result = whole(name, np.asarray(counts))
+        result = as_integers(name, np.asarray(counts))
     except ValueError as error:
         if "inhomogeneous" not in str(error):
             raise

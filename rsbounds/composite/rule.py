@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rsbounds._numerics.checks import choice, count, number, real, whole
+from rsbounds._numerics.checks import as_floats, as_integers, choice, count, number
 
 KINDS = ("score", "margin", "set")
 FORMAT = 1
@@ -46,13 +46,13 @@ class Cond:
     def __post_init__(self) -> None:
         choice("kind", self.kind, KINDS)
         object.__setattr__(self, "stage", count("stage", self.stage))
-        threshold = number("threshold", real("threshold", self.threshold))
+        threshold = number("threshold", as_floats("threshold", self.threshold))
         object.__setattr__(self, "threshold", threshold)
         if (self.kind == "set") != (self.classes is not None):
             given = "none" if self.classes is None else self.classes
             raise ValueError(f"classes must be given for kind 'set' alone; got {given}")
         if self.classes is not None:
-            classes = tuple(whole("classes", self.classes).ravel().tolist())
+            classes = tuple(as_integers("classes", self.classes).ravel().tolist())
             if not classes or len(set(classes)) < len(classes):
                 raise ValueError(f"classes must be different, at least one; got {classes}")
             object.__setattr__(self, "classes", classes)
@@ -98,7 +98,7 @@ class Rule:
     items: Sequence[Sequence[Cond]]
 
     def __post_init__(self) -> None:
-        sigmas = real("sigmas", self.sigmas, 0.0, closed="neither", nan=False)
+        sigmas = as_floats("sigmas", self.sigmas, 0.0, closed="neither", nan=False)
         if sigmas.ndim != 1 or not sigmas.size:
             raise ValueError(f"sigmas must be a list of noise levels; got shape {sigmas.shape}")
         items = tuple(tuple(item) for item in self.items)
@@ -139,7 +139,8 @@ class Rule:
     def from_dict(cls, data: Mapping[str, Any]) -> Rule:
         """The rule that :meth:`to_dict` wrote, or ValueError."""
         keys = {"format", "sigmas", "items"}
-        if not isinstance(data, Mapping) or set(data) != keys or data["format"] != FORMAT:
+        own = set(data) - {"fitted"} if isinstance(data, Mapping) else None  # to which files
+        if own != keys or data["format"] != FORMAT:
             raise ValueError(
                 f"a rule must be an object with {sorted(keys)}, format {FORMAT}; got {data!r:.80}"
             )

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, count, number, operand, real, whole
+from rsbounds._numerics.checks import Array, as_floats, as_integers, count, number, operand
 from rsbounds.confidence.counts import End, arguments, end
 from rsbounds.confidence.histogram import ScoreHistogram
 from rsbounds.confidence.pairs import capped_end, half
@@ -110,12 +110,12 @@ class Bound:
 
 def _successes(evidence: Any, top: int, n: int) -> tuple[Any, Iterable[Any], NDArray[np.int64]]:
     """The top class's count, the failures of the largest other one, and n."""
-    counts, n = whole("evidence", evidence), count("n", n, 1)
+    counts, n = as_integers("evidence", evidence), count("n", n, 1)
     if counts.ndim != 1 or counts.size < 2:
         raise ValueError(f"evidence must be the counts of two classes or more; got {counts.shape}")
     if int(counts.sum()) > n:
         raise ValueError(f"evidence must sum to at most n = {n}; got {counts.sum()}")
-    top, total = _checked_top(top, counts.size), whole("n", n)
+    top, total = _checked_top(top, counts.size), as_integers("n", n)
     return counts[top], [total - np.delete(counts, top).max()], total
 
 
@@ -127,7 +127,7 @@ def _histograms(
     if bad := [h.n for h in evidence if h.n != n]:
         raise ValueError(f"evidence must hold histograms of n = {n} scores; got {bad[0]}")
     others = (h.complement() for c, h in enumerate(evidence) if c != top)
-    return evidence[top], others, whole("n", n)
+    return evidence[top], others, as_integers("n", n)
 
 
 def _checked_top(top: int, classes: int) -> int:
@@ -163,7 +163,7 @@ def _anytime(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
 def _randomized(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
     if u is None:
         raise ValueError("u must be a uniform number in (0, 1] for a randomized bound; got None")
-    uniform = real("u", number("u", u), 0.0, 1.0, closed="right", nan=False)
+    uniform = as_floats("u", number("u", u), 0.0, 1.0, closed="right", nan=False)
     return randomized_end(*arguments(k, n, alpha), uniform)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, broadcast, real
+from rsbounds._numerics.checks import Array, as_floats, broadcast
 from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import lower_bound
@@ -56,10 +56,10 @@ class CDFCertificate:
     scores: Array
 
     def __post_init__(self) -> None:
-        t = real("thresholds", self.thresholds, 0.0, 1.0, closed="right", nan=False)
+        t = as_floats("thresholds", self.thresholds, 0.0, 1.0, closed="right", nan=False)
         if not (t.ndim == 1 and t.size > 0 and np.all(np.diff(t) > 0)):
             raise ValueError("thresholds must be one-dimensional and increasing; got others")
-        z = real("scores", self.scores, closed="left", nan=False)
+        z = as_floats("scores", self.scores, closed="left", nan=False)
         if z.shape != t.shape:
             raise ValueError(f"scores must have shape {t.shape}; got {z.shape}")
         object.__setattr__(self, "thresholds", t)
@@ -89,7 +89,7 @@ class CDFCertificate:
         t = np.arange(1, 65) / 64.0 if thresholds is None else np.atleast_1d(thresholds)
         if not t.size:
             raise ValueError("thresholds must hold at least one; got none")
-        alpha = real("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
+        alpha = as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
         z = lower_bound(histogram.at_least(t), histogram.n, alpha / t.size, scores=True)
         return cls(t, z)
 
@@ -99,8 +99,8 @@ class CDFCertificate:
         ``distance`` >= 0 and ``sigma`` > 0, in the units of the input, arrays that broadcast;
         ValueError otherwise. Within 1e-11 of the exact value (relative); 0 at an infinite distance.
         """
-        distance = real("distance", distance, 0.0)
-        sigma = real("sigma", sigma, 0.0, closed="right")
+        distance = as_floats("distance", distance, 0.0)
+        sigma = as_floats("sigma", sigma, 0.0, closed="right")
         distance, sigma = broadcast(distance=distance, sigma=sigma)
         # within an infinite distance nothing is certified, whatever the noise
         shift = np.divide(distance, sigma, where=distance < np.inf, out=distance.copy())
@@ -113,8 +113,8 @@ class CDFCertificate:
         ``sigma`` > 0 and finite and ``level`` in (0, 1), arrays that broadcast; ValueError
         otherwise. 0 where the bound at the input itself does not exceed the level.
         """
-        sigma = real("sigma", sigma, 0.0, closed="neither")
-        level = real("level", level, 0.0, 1.0, closed="neither")
+        sigma = as_floats("sigma", sigma, 0.0, closed="neither")
+        level = as_floats("level", level, 0.0, 1.0, closed="neither")
         sigma, level = broadcast(sigma=sigma, level=level)
 
         def accepted(shift: Array) -> NDArray[np.bool_]:

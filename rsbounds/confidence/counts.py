@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, are_numbers, broadcast, either, every, operand, whole
+from rsbounds._numerics.checks import (
+    Array,
+    are_numbers,
+    as_integers,
+    broadcast,
+    either,
+    every,
+    operand,
+)
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds._numerics.search import outward
@@ -106,7 +114,7 @@ def arguments(
     count: Any, n: Any, alpha: Any, name: str = "count", total: str = "n"
 ) -> tuple[Any, Any, Any]:
     """The three, checked and broadcast."""
-    count, n = whole(name, count), whole(total, n, 1)
+    count, n = as_integers(name, count), as_integers(total, n, 1)
     alpha = operand("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
     if not are_numbers((count, n, alpha)):
         count, n, alpha = broadcast(**{name: count, total: n, "alpha": alpha})

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, real, whole
+from rsbounds._numerics.checks import Array, as_floats, as_integers
 
 
 def default_edges() -> Array:
@@ -50,7 +50,9 @@ class ScoreHistogram:
     """
 
     def __init__(self, counts: Any = None, edges: Any = None) -> None:
-        self.edges = default_edges() if edges is None else real("edges", edges, 0.0, 1.0, nan=False)
+        self.edges = (
+            default_edges() if edges is None else as_floats("edges", edges, 0.0, 1.0, nan=False)
+        )
         e = self.edges
         if not (
             e.ndim == 1 and e.size >= 2 and e[0] == 0.0 and e[-1] == 1.0 and np.all(np.diff(e) > 0)
@@ -59,7 +61,7 @@ class ScoreHistogram:
         if not np.all(1.0 - (1.0 - e) == e):
             raise ValueError("edges must have 1 - edges exact (multiples of 2**-52); got others")
         self.counts = (
-            np.zeros(e.size, dtype=np.int64) if counts is None else whole("counts", counts)
+            np.zeros(e.size, dtype=np.int64) if counts is None else as_integers("counts", counts)
         )
         if self.counts.shape != e.shape:
             raise ValueError(f"counts must have shape {e.shape}; got {self.counts.shape}")
@@ -71,7 +73,7 @@ class ScoreHistogram:
 
     def add(self, scores: Any) -> None:
         """Count a batch of scores, an array of any shape with values in [0, 1]."""
-        scores = real("scores", scores, 0.0, 1.0, nan=False).ravel()
+        scores = as_floats("scores", scores, 0.0, 1.0, nan=False).ravel()
         cell = np.searchsorted(self.edges, scores, side="right") - 1
         self.counts += np.bincount(cell, minlength=self.edges.size)
 
@@ -91,7 +93,7 @@ class ScoreHistogram:
 
     def at_least(self, threshold: Any) -> NDArray[np.int64]:
         """Number of scores >= threshold, for thresholds among the edges."""
-        threshold = real("threshold", threshold, 0.0, 1.0, nan=False)
+        threshold = as_floats("threshold", threshold, 0.0, 1.0, nan=False)
         cell = np.searchsorted(self.edges, threshold)
         if not np.all(self.edges[cell] == threshold):
             raise ValueError("threshold must be one of the edges; got another value")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, real
+from rsbounds._numerics.checks import Array, as_floats
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import End, arguments, both, clopper_pearson, score
@@ -64,7 +64,7 @@ class SequentialTest:
             ("sigma", 0.0, limit, "right"),
             ("alpha", 0.0, 0.5, "right"),
         ):
-            value = real(name, getattr(self, name), low, high, closed=closed, nan=False)
+            value = as_floats(name, getattr(self, name), low, high, closed=closed, nan=False)
             if value.ndim:
                 raise ValueError(f"{name} must be a single number; got shape {value.shape}")
 
@@ -157,7 +157,7 @@ def anytime_upper_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
 
 def anytime_level(alpha: Any) -> None:
     """ValueError where alpha is above 1/2: the p0 that are rejected might be no interval."""
-    real("alpha", alpha, 0.0, 0.5, closed="right", nan=False)
+    as_floats("alpha", alpha, 0.0, 0.5, closed="right", nan=False)
 
 
 def anytime_end(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> End:

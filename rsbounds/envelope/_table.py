@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Floats, real
+from rsbounds._numerics.checks import Floats, as_floats
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class TableEnvelope:
 
     def __post_init__(self) -> None:
         arrays = {
-            name: np.atleast_1d(real(name, getattr(self, name), 0.0, nan=False, towards=side))
+            name: np.atleast_1d(as_floats(name, getattr(self, name), 0.0, nan=False, towards=side))
             for name, side in (("distance", -np.inf), ("low", -np.inf), ("high", np.inf))
         }
         if len({a.shape for a in arrays.values()}) != 1 or arrays["low"].ndim != 1:

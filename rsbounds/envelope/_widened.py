@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Floats, real
+from rsbounds._numerics.checks import Floats, as_floats
 from rsbounds._numerics.rounding import EPS
 from rsbounds.envelope._shapes import Compiled, Envelope
 
@@ -51,7 +51,7 @@ class Widened:
     slack: ArrayLike
 
     def __post_init__(self) -> None:
-        real("slack", self.slack, 0.0, closed="left", nan=False)
+        as_floats("slack", self.slack, 0.0, closed="left", nan=False)
 
     @property
     def monotone(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erf, log_ndtr, ndtr
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, real
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast
 from rsbounds._numerics.rounding import capped, product, round_down
 from rsbounds._numerics.scores import ScorePair
 
@@ -75,8 +75,8 @@ def base_radius(
     [inf, 0.9989, 0.6672, 0.6408]
     """
     z_a, z_b, half = ScorePair.of(p_a, p_b, scores=scores).limited()
-    sigma = real("sigma", sigma, 0.0, closed="neither")
-    lip = real("base_lip", base_lip, 0.0)
+    sigma = as_floats("sigma", sigma, 0.0, closed="neither")
+    lip = as_floats("base_lip", base_lip, 0.0)
     z_a, z_b, half, sigma, lip = broadcast(p_a=z_a, p_b=z_b, half=half, sigma=sigma, base_lip=lip)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         width = 1 / lip / sigma

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, real
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast
 from rsbounds._numerics.rounding import round_up
 from rsbounds.lipschitz._ratio import RATIO_ERROR, ratio
 
@@ -44,9 +44,9 @@ def constant(dim: ArrayLike, lip: ArrayLike, sigma_min: ArrayLike, p_min: ArrayL
     >>> print(f"{constant(784, 0.5, 0.65, 1e-7):.10f}")
     34.7099589323
     """
-    lip = real("lip", lip, 0.0, closed="left")
-    sigma_min = real("sigma_min", sigma_min, 0.0, closed="neither")
-    p_min = real("p_min", p_min, 0.0, 0.5, closed="neither")
+    lip = as_floats("lip", lip, 0.0, closed="left")
+    sigma_min = as_floats("sigma_min", sigma_min, 0.0, closed="neither")
+    p_min = as_floats("p_min", p_min, 0.0, 0.5, closed="neither")
     broadcast(dim=dim, lip=lip, sigma_min=sigma_min, p_min=p_min)
     return round_up((1 + 2 * lip * ratio(p_min, dim)) / sigma_min, RATIO_ERROR + 1e-15)
 
@@ -76,10 +76,10 @@ def normalize_scores(scores: ArrayLike, p_min: ArrayLike) -> Array:
     >>> print(normalize_scores([1.0, 0.0], 0.01))
     [0.99 0.01]
     """
-    array = real("scores", scores, 0.0, 1.0)
+    array = as_floats("scores", scores, 0.0, 1.0)
     if array.ndim == 0:
         raise ValueError("scores must have the classes on the last axis; got a scalar")
     if array.shape[-1] < 2:
         raise ValueError(f"scores must be of at least two classes; got {array.shape[-1]}")
-    p_min = real("p_min", p_min, 0.0, 1 / array.shape[-1], closed="neither", nan=False)
+    p_min = as_floats("p_min", p_min, 0.0, 1 / array.shape[-1], closed="neither", nan=False)
     return np.asarray(p_min + (1 - array.shape[-1] * p_min) * array)

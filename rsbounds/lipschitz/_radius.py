@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds import envelope
-from rsbounds._numerics.checks import Array, Floats, broadcast, check, choice, real
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, check, choice
 from rsbounds._numerics.rounding import capped, flag_nan, round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri
 from rsbounds.lipschitz._constant import constant
@@ -87,18 +87,18 @@ def radius(
         shape = envelope.LipschitzSigma(lip, sigma_min)
         return envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores)
     pair = ScorePair.of(p_a, p_b, scores=scores).limited()
-    lip = real("lip", lip, 0.0, closed="left", towards=np.inf)
+    lip = as_floats("lip", lip, 0.0, closed="left", towards=np.inf)
     closed = "neither" if method == "paper" else "left"
-    sigma_min = real("sigma_min", sigma_min, 0.0, closed=closed, towards=-np.inf)
-    sigma = real("sigma", sigma, 0.0, closed="neither", exact=True)
-    dim = real("dim", dim, 1.0, 1e8, exact=True)
+    sigma_min = as_floats("sigma_min", sigma_min, 0.0, closed=closed, towards=-np.inf)
+    sigma = as_floats("sigma", sigma, 0.0, closed="neither", exact=True)
+    dim = as_floats("dim", dim, 1.0, 1e8, exact=True)
     z_a, z_b, half, sigma, lip, sigma_min, dim = broadcast(
         p_a=pair.z_a, p_b=pair.z_b, half=pair.half,
         sigma=sigma, lip=lip, sigma_min=sigma_min, dim=dim,
     )  # fmt: skip
     check("sigma", sigma, ~(sigma < sigma_min), f"at least sigma_min = {sigma_min}")
     if p_min is not None:
-        top = -ndtri(real("p_min", p_min, 0.0, 0.5, closed="neither", exact=True))
+        top = -ndtri(as_floats("p_min", p_min, 0.0, 0.5, closed="neither", exact=True))
         half = _clipped(z_a, z_b, half, top)
         with np.errstate(over="ignore"):
             value = half / constant(dim, lip, sigma_min, p_min)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from rsbounds._numerics.checks import Floats, broadcast, number, real
+from rsbounds._numerics.checks import Floats, as_floats, broadcast, number
 from rsbounds._numerics.scores import ndtri, score_of
 from rsbounds_ext import kernels
 
@@ -117,8 +117,8 @@ def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
     >>> float(p_min_search(784))
     1e-300
     """
-    d = number("dim", real("dim", dim, 1.0, 1e8, nan=False))
-    lowest = number("floor", real("floor", floor, 0.0, 0.5, closed="neither", nan=False))
+    d = number("dim", as_floats("dim", dim, 1.0, 1e8, nan=False))
+    lowest = number("floor", as_floats("floor", floor, 0.0, 0.5, closed="neither", nan=False))
     top = -float(ndtri(np.asarray(lowest)))
     z = np.linspace(-top, top, 257)
     values = kernels.lipschitz_ratio(z, d)
@@ -140,6 +140,6 @@ def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
 
 def _arguments(p: ArrayLike, dim: ArrayLike, scores: bool) -> tuple[Floats, Floats]:
     z = score_of("p", p, scores=scores, limit=True)
-    dim = real("dim", dim, 1.0, 1e8)
+    dim = as_floats("dim", dim, 1.0, 1e8)
     broadcast(p=z, dim=dim)
     return z, dim

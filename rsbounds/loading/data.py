@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics import threads
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import as_floats, count, number
 from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, shown
 from rsbounds.loading.images import Preprocess
@@ -57,7 +57,9 @@ def open_data(
     Raises
     ------
     ValueError
-        If the file holds something else, no image is found, labels are no whole numbers >= 0.
+        If the file holds something else, no image is there, or labels aren't whole numbers >= 0.
+    ImportError
+        If a package is missing: the message says which extra to install.
     OSError
         If it can't be read.
 
@@ -72,10 +74,15 @@ def open_data(
     ...         len(data), data.label(2), data.input(2).tolist()
     (3, 1, [1.0, 1.0])
     """
-    if scale is not None and not 0 < scale < np.inf:
-        raise ValueError(f"scale must be > 0; got {scale}")
+    if scale is not None:
+        scale = number("scale", as_floats("scale", scale, 0, closed="neither", nan=False))
+    if preprocess is not None and not isinstance(preprocess, Preprocess):
+        raise ValueError(f"preprocess must be a Preprocess; got {type(preprocess).__name__}")
     if not isinstance(spec, str | os.PathLike):
-        raise ValueError(f"the data's name must be text or a path; got {type(spec).__name__}")
+        raise ValueError(
+            f"the data's name must be text or a path; got {type(spec).__name__} (certify_dataset "
+            "and as_data take arrays and sequences as they are)"
+        )
     text = os.fspath(spec)
     kind, colon, place = text.partition(":")
     if colon and kind == "imagefolder":
@@ -134,12 +141,11 @@ def check_labels(data: Data, classes: int, indices: Iterable[int] | None = None)
     """ValueError if a label known without reading inputs is none of the model's classes."""
     if data.labels is None:
         return
-    chosen = range(len(data)) if indices is None else indices
-    known = data.labels[np.fromiter(chosen, dtype=np.int64)]
-    if (wrong := known >= classes).any():
+    chosen = data.labels if indices is None else data.labels[np.fromiter(indices, dtype=np.int64)]
+    if (wrong := chosen >= classes).any():
         raise ValueError(
             f"{data.name}: labels must be below the model's number of classes, {classes}; "
-            f"{int(wrong.sum())} of {len(known)} are not, the first {known[wrong][0]}"
+            f"{int(wrong.sum())} of {len(chosen)} are not, the first {chosen[wrong][0]}"
         )
 
 

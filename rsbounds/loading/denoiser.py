@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from rsbounds._numerics.checks import choice, real
+from rsbounds._numerics.checks import as_floats, choice
 from rsbounds.loading._hf import located
 from rsbounds.loading.arrays import logits
 from rsbounds.loading.callables import call, fingerprint, guarded, shown
@@ -93,7 +93,7 @@ class Denoised(nn.Module):
         if not -np.inf < low < high < np.inf:
             raise ValueError(f"input_range must be (low, high), low < high; got {input_range}")
         self._low, self._half = low, (high - low) / 2
-        alphas = real("alphas_cumprod", alphas_cumprod, 0, 1, closed="neither", nan=False)
+        alphas = as_floats("alphas_cumprod", alphas_cumprod, 0, 1, closed="neither", nan=False)
         if alphas.ndim != 1 or len(alphas) < 2 or not (np.diff(alphas) < 0).all():
             raise ValueError("alphas_cumprod must be one row of falling numbers, at least two")
         self.timestep = timestep(alphas, sigma / self._half)

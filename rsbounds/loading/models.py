@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count, real
+from rsbounds._numerics.checks import as_floats, count
 from rsbounds.loading.arrays import ArrayClassifier
 from rsbounds.loading.callables import shown
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
@@ -274,8 +274,8 @@ def _affine(
     low, high = (0.0, 1.0) if input_range is None else input_range
     if not -np.inf < low < high < np.inf:
         raise ValueError(f"input_range must be (low, high) with low < high; got {input_range}")
-    centre = real("mean", mean, closed="neither", nan=False)
-    spread = real("std", std, 0, closed="neither", nan=False)
+    centre = as_floats("mean", mean, closed="neither", nan=False)
+    spread = as_floats("std", std, 0, closed="neither", nan=False)
     if centre.ndim > 1 or spread.ndim > 1:
         raise ValueError("mean and std must be one number, or one for each channel")
     if (low, high) == (0.0, 1.0) and not centre.any() and (spread == 1).all():

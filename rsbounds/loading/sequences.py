@@ -10,46 +10,26 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count, on_host
 from rsbounds.loading.callables import guarded, shown
-from rsbounds.loading.images import Preprocess
+from rsbounds.loading.images import Preprocess, facts
 from rsbounds.loading.rows import CorruptInput, Data, stored_array
 
 
 class SequenceData(Data):
-    """Pairs (x, y) of a sequence; x is an array, a tensor or a Pillow image.
-
-    Parameters
-    ----------
-    pairs : sequence
-        With ``len`` and ``pairs[i]``.
-    name : str
-        For messages.
-    preprocess : Preprocess, optional
-        What images go through.
-    scale : float, optional
-        What numbers are divided by; images by 255 without one.
-    """
+    """Pairs (x, y) of a sequence; x is an array, a tensor or a Pillow image."""
 
     def __init__(
         self, pairs: Any, name: str, preprocess: Preprocess | None, scale: float | None
     ) -> None:
-        super().__init__(scale)
-        self.name = shown(name)
+        name = shown(name)
         if not (hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")) or not len(pairs):
             got = type(pairs).__name__
             if hasattr(pairs, "dataset"):
                 got += ", which loads batches: give its dataset"
             elif hasattr(pairs, "__len__") and not len(pairs):
                 got += " without any"
-            raise ValueError(
-                f"{self.name} must be a sequence of pairs (x, y), at least one; got {got}"
-            )
+            raise ValueError(f"{name} must be a sequence of pairs (x, y), at least one; got {got}")
         self._pairs, self._preprocess = pairs, preprocess
-        self.identity = {
-            "kind": "sequence",
-            "rows": len(pairs),
-            "scale": scale,
-            "preprocessing": preprocess.description if preprocess else None,
-        }
+        super().__init__(name, scale, None, kind="sequence", **facts(preprocess))
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -63,13 +43,12 @@ class SequenceData(Data):
         x, y = pair
         label = count(f"{what}: label", np.asarray(y)[()])
         images = sys.modules.get("PIL.Image")
-        if images is not None and isinstance(x, images.Image):
-            try:
-                pixels = (self._preprocess or Preprocess())(x)
-            except Exception as error:
-                raise CorruptInput(f"{what}: {error}") from error
-            if self._scale is None:
-                return stored_array(pixels), pixels / np.float32(255), label
-            return stored_array(pixels), pixels, label
-        array = guarded(what, lambda: np.asarray(on_host(what, x)))
-        return stored_array(array), array, label
+        if images is None or not isinstance(x, images.Image):
+            array = guarded(what, lambda: np.asarray(on_host(what, x)))
+            return stored_array(array), array, label
+        try:
+            pixels = (self._preprocess or Preprocess())(x)
+        except Exception as error:
+            raise CorruptInput(f"{what}: {error}") from error
+        scaled = pixels / np.float32(255) if self._scale is None else pixels
+        return stored_array(pixels), scaled, label

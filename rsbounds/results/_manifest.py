@@ -8,15 +8,17 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import number, share, whole
+from rsbounds._numerics.checks import count, share
 from rsbounds.procedure import Procedure
+from rsbounds.results._text import quoted
 
 #: The format of the files that are written and read.
 FORMAT = 2
 
-_OBJECTS = ("data", "parameters", "engine", "versions", "probe", "run")
-_COUNTS = {"start": 0, "skip": 1, "max": -1, "inputs": 0}
-_MOST_INPUTS = 10**8  # more would be a doctored file, and lists of what is missing fill the memory
+_OBJECTS = ("model", "data", "parameters", "engine", "versions", "probe", "run")
+_LOWEST = {"start": 0, "skip": 1, "max": -1, "inputs": 0}  # of entries of data
+# larger numbers are a doctored file's: lists of what is missing would fill the memory
+_LARGEST = {"inputs": 10**7, "n0": 10**12, "n": 10**12}
 _DEEPEST = 50
 
 
@@ -95,11 +97,9 @@ class Manifest:
             raise ValueError(f"{place} is not a manifest: expected a JSON object") from None
         try:
             _check(entries)
-            manifest = cls.of(entries)
-            manifest.share()
+            return cls.of(entries)
         except ValueError as error:
             raise ValueError(f"the manifest of {path} is damaged: {error}") from None
-        return manifest
 
     def entries(self) -> dict[str, Any]:
         """The JSON object."""
@@ -171,44 +171,54 @@ def manifest_path(path: Path) -> Path:
 
 
 def _check(entries: Mapping[str, Any]) -> None:
-    """ValueError unless the entries have the types that every reader relies on."""
-    for name in _OBJECTS:
-        if not isinstance(entries.get(name, {}), Mapping):
-            raise ValueError(f"{name} must be an object; got {entries[name]!r}")
-    for name in ("method", "scope"):
-        if not isinstance(entries.get(name, ""), str):
-            raise ValueError(f"{name} must be text; got {entries[name]!r}")
-    history = entries.get("history", [])
-    if not isinstance(history, list) or not all(map(_is_step, history)):
-        raise ValueError(f"history must be a list of objects; got {history!r}")
-    if entries.get("format") != FORMAT:
-        raise ValueError(f"format must be {FORMAT}; got {entries.get('format')!r}")
-    data = entries.get("data", {})
-    for name, low in _COUNTS.items():
-        if name in data:
-            number(f"data.{name}", whole(f"data.{name}", data[name], low))
-    if "inputs" not in data:
-        raise ValueError("data.inputs is missing: the number of inputs selected")
-    if data.get("inputs", 0) > _MOST_INPUTS:
-        raise ValueError(f"data.inputs must be at most {_MOST_INPUTS}; got {data['inputs']}")
+    """ValueError unless the entries have the types and sizes that every reader relies on."""
     level: list[Any] = [entries]
     for _ in range(_DEEPEST):
-        level = [
-            child
-            for node in level
-            if isinstance(node, dict | list)
-            for child in (node.values() if isinstance(node, dict) else node)
-        ]
+        lists = [list(node.values()) if isinstance(node, dict) else node for node in level]
+        level = [child for node in lists if isinstance(node, list) for child in node]
     if level:
         raise ValueError(f"objects must be nested at most {_DEEPEST} deep")
+    if entries.get("format") != FORMAT:
+        raise ValueError(f"format must be {FORMAT}; got {quoted(entries.get('format'))}")
+    for name in _OBJECTS:
+        _require(name, entries.get(name, {}), dict, "an object")
+    for name in ("method", "scope"):
+        _require(name, entries.get(name, ""), str, "text")
+    share("shard", entries.get("shard", "0/1"))
+    for name in ("probe", "versions"):
+        for key, value in entries.get(name, {}).items():
+            _require(f"{name}.{key}", value, str, "text")
+    data = entries.get("data", {})
+    if "inputs" not in data:
+        raise ValueError("data.inputs is missing: the number of inputs selected")
+    numbers = {f"data.{name}": (data[name], low) for name, low in _LOWEST.items() if name in data}
+    numbers |= {name: (entries.get(name), 1) for name in ("n0", "n")}
+    for name, (value, low) in numbers.items():
+        largest = _LARGEST.get(name.removeprefix("data."), 2**63)
+        if not count(name, value, low) <= largest:
+            raise ValueError(f"{name} must be at most {largest}; got {value}")
+    history = entries.get("history", [])
+    if not isinstance(history, list) or not all(isinstance(step, dict) for step in history):
+        raise ValueError(f"history must be a list of objects; got {quoted(history)}")
+    for step in history:
+        _check_step(step)
 
 
-def _is_step(step: Any) -> bool:
-    """Whether this is an entry of a history."""
-    left = step.get("corrupt", []) if isinstance(step, dict) else None
-    return isinstance(left, list) and all(
-        isinstance(entry, dict) and isinstance(entry.get("input"), int) for entry in left
-    )
+def _check_step(step: Mapping[str, Any]) -> None:
+    """ValueError unless this is an entry of a history as rsbounds writes them."""
+    for name in ("corrupt", "changes", "fitted"):
+        _require(f"history: {name}", step.get(name, []), list, "a list")
+    for entry in step.get("corrupt", []):
+        _require("history: corrupt", entry, dict, "a list of objects")
+        _require("history: corrupt.input", entry.get("input"), int, "a whole number")
+    for text in (*step.get("changes", []), *step.get("fitted", []), step.get("sha256", "")):
+        _require("history: changes, fitted and sha256", text, str, "text")
+    _require("history: rows", step.get("rows", 0), int, "a whole number")
+
+
+def _require(name: str, value: Any, kind: type, expected: str) -> None:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {expected}; got {quoted(value)}")
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import on_host, real
+from rsbounds._numerics.checks import as_floats, on_host
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -34,5 +34,5 @@ def single(x: Any) -> NDArray[np.float32]:
             f"noise level is in their unit); got {given.dtype} of shape {given.shape}"
         )
     if given.dtype != np.float32 or not np.isfinite(given).all():
-        given = real("x", given, -_LARGEST, _LARGEST, nan=False)
+        given = as_floats("x", given, -_LARGEST, _LARGEST, nan=False)
     return given.astype(np.float32, copy=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, choice, real
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice
 from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.special._call import DOMAIN
 
@@ -88,12 +88,12 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
     2e-15 4e-16
     """
     choice("name", name, (*_BOUNDS, *_OF_DF))
-    size = np.abs(real("value", value))
+    size = np.abs(as_floats("value", value))
     if name in _BOUNDS:
         bound = _bound(_BOUNDS[name], size)
     else:
         usual, few = (_bound(parts, size) for parts in _OF_DF[name])
-        degrees = 0.0 if df is None else real("df", df, *DOMAIN["df"])
+        degrees = 0.0 if df is None else as_floats("df", df, *DOMAIN["df"])
         usual, few, degrees = broadcast(value=usual, few=few, df=degrees)
         bound = np.where(degrees >= 1, usual, few)
     result: Floats = np.where(np.isinf(bound), 0.0, bound + _STEP)[()]

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, real
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.threads import apply
 from rsbounds_ext import kernels
@@ -53,7 +53,7 @@ def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
             with np.errstate(all="ignore"):
                 result = ufunc(*args.values(), out=out, where=where)
     except (TypeError, ValueError, OverflowError):
-        checked = {k: real(k, v, *DOMAIN[k]) for k, v in args.items()}
+        checked = {k: as_floats(k, v, *DOMAIN[k]) for k, v in args.items()}
         broadcast(**checked)
         if any(np.asarray(v).dtype.char == "g" for v in args.values()):  # long double
             return call(ufunc, out, where, **checked)
@@ -63,6 +63,6 @@ def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
         bad = bad & where
     if bad.any():
         for key, value in args.items():
-            real(key, np.where(where, value, np.nan), *DOMAIN[key])
+            as_floats(key, np.where(where, value, np.nan), *DOMAIN[key])
         flag_nan(np.where(bad, np.nan, 0.0))
     return result

@@ -18,7 +18,7 @@ from rsbounds.torch.training.fitting import soft_vote
 
 
 class Smooth(torch.nn.Module):
-    """A classifier smoothed by Gaussian noise; drop-in for the field's class, and a module.
+    """A classifier smoothed by Gaussian noise: Cohen's ``Smooth`` as a torch module.
 
     By default a certificate holds for the idealised classifier, whose noise is exactly normal and
     added in real numbers. The noise that runs is a floating-point approximation, and a classifier

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rsbounds._numerics.checks import count, real
+from rsbounds._numerics.checks import as_floats, count
 from rsbounds.torch.networks._layers import CONVOLUTIONS
 
 __all__ = ["AtLevel", "NoiseConditional"]
@@ -55,8 +55,8 @@ class NoiseConditional(nn.Module):
 
     def __init__(self, module: nn.Module, low: float, high: float, *, width: int = 16) -> None:
         super().__init__()
-        self.low = float(real("low", low, 0, closed="neither", nan=False))
-        self.high = float(real("high", high, self.low, closed="neither", nan=False))
+        self.low = float(as_floats("low", low, 0, closed="neither", nan=False))
+        self.high = float(as_floats("high", high, self.low, closed="neither", nan=False))
         count("width", width, 1)
         kinds = (nn.Linear, *CONVOLUTIONS)
         layers = [(n, m) for n, m in module.named_modules() if isinstance(m, kinds)][:-1]
@@ -99,7 +99,7 @@ class AtLevel(nn.Module):
     def __init__(self, network: NoiseConditional, sigma: float) -> None:
         super().__init__()
         self.network = network
-        self.sigma = float(real("sigma", sigma, 0, closed="neither", nan=False))
+        self.sigma = float(as_floats("sigma", sigma, 0, closed="neither", nan=False))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         scores: torch.Tensor = self.network(x, self.sigma)

@@ -17,9 +17,9 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, softplus
 
-from rsbounds._numerics.checks import real
+from rsbounds._numerics.checks import as_floats
+from rsbounds.certificate import THIS_INPUT
 from rsbounds.sampling.torch_shaped import check_shape
-from rsbounds.schemes import THIS_INPUT
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
 
@@ -63,7 +63,7 @@ class NoiseGenerator(nn.Module):
     def __init__(self, net: nn.Module, sigma_min: float) -> None:
         super().__init__()
         self.net = net
-        self.sigma_min = float(real("sigma_min", sigma_min, 0, closed="neither", nan=False))
+        self.sigma_min = float(as_floats("sigma_min", sigma_min, 0, closed="neither", nan=False))
 
     def forward(self, x: torch.Tensor) -> Maps:
         maps = self.net(x)
@@ -92,7 +92,7 @@ class NoiseMaps(nn.Module):
 
     def __init__(self, shape: tuple[int, ...], sigma: float) -> None:
         super().__init__()
-        start = float(real("sigma", sigma, 0, closed="neither", nan=False))
+        start = float(as_floats("sigma", sigma, 0, closed="neither", nan=False))
         self.mean = nn.Parameter(torch.zeros(shape))
         self.log_sigma = nn.Parameter(torch.full(shape, float(np.log(start))))
 
@@ -137,7 +137,7 @@ class CertifiedGenerator(nn.Module):
 
     def __init__(self, mean: nn.Module, level: SigmaNetwork, shape: torch.Tensor) -> None:
         super().__init__()
-        real("shape", shape.detach().cpu().numpy(), 0, closed="neither", nan=False)
+        as_floats("shape", shape.detach().cpu().numpy(), 0, closed="neither", nan=False)
         self.mean = mean
         self.level = level
         self.register_buffer("shape", shape.detach().float())
@@ -190,9 +190,9 @@ def generator_loss(
     >>> x, y = torch.zeros(4, 3), torch.zeros(4, dtype=torch.long)
     >>> loss = generator_loss(torch.nn.Linear(3, 2), NoiseMaps((3,), 0.5), x, y, target=0.5)
     """
-    real("target", target, 0, closed="neither", nan=False)
-    real("variance_weight", variance_weight, 0, nan=False)
-    real("mean_weight", mean_weight, 0, nan=False)
+    as_floats("target", target, 0, closed="neither", nan=False)
+    as_floats("variance_weight", variance_weight, 0, nan=False)
+    as_floats("mean_weight", mean_weight, 0, nan=False)
     mean, sigma = generator(x)
     smoothing = cross_entropy(model(x + mean + sigma * torch.randn_like(x)), y)
     variance = (sigma.log().flatten(1).mean(1) - float(np.log(target))).square().mean()

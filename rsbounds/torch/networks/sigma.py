@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from rsbounds import schemes
-from rsbounds._numerics.checks import real
+from rsbounds._numerics.checks import as_floats
 from rsbounds.schemes import Scheme
 from rsbounds.torch.networks import _rounding
 from rsbounds.torch.networks._trust import frozen, settle
@@ -52,7 +52,7 @@ class SigmaNetwork(nn.Module):
     def __init__(self, h: nn.Module, sigma_min: float) -> None:
         super().__init__()
         self.h = h
-        self.sigma_min = float(real("sigma_min", sigma_min, 0, closed="neither", nan=False))
+        self.sigma_min = float(as_floats("sigma_min", sigma_min, 0, closed="neither", nan=False))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The noise levels of a batch (n, *shape of x), shape (n,)."""

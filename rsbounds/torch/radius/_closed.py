@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 import torch
 
-from rsbounds._numerics.checks import real
+from rsbounds._numerics.checks import as_floats
 
 Number = float | torch.Tensor
 
@@ -87,7 +87,7 @@ def anisotropic(
     >>> round(radius.anisotropic(torch.tensor(0.99), sigma, norm=float("inf")).item(), 6)
     0.507651
     """
-    real("norm", norm, 1.0, nan=False)
+    as_floats("norm", norm, 1.0, nan=False)
     levels = inside("sigma", tensor("sigma", sigma), 0.0)
     if not levels.ndim or not levels.shape[-1]:
         raise ValueError(f"sigma must have the axes last; got shape {tuple(levels.shape)}")
@@ -124,7 +124,7 @@ def tensor(name: str, value: Number) -> torch.Tensor:
         if value.is_complex():
             raise ValueError(f"{name} must be real numbers; got {value.dtype}")
         return value.double()
-    return torch.as_tensor(np.asarray(real(name, value)))
+    return torch.as_tensor(np.asarray(as_floats(name, value)))
 
 
 def inside(

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
-from rsbounds._numerics.checks import real
+from rsbounds._numerics.checks import as_floats
 from rsbounds.envelope import LipschitzSigma, SemiElastic, branch_radii, radius
 from rsbounds.special import ndtri
 from rsbounds.torch.radius._closed import Number, result_type, round_down, tensor
@@ -116,7 +116,7 @@ class _Theory(NamedTuple):
 
 def _exact(theory: _Theory, dim: Any, given: dict[str, Number | None]) -> torch.Tensor:
     values = {name: None if x is None else tensor(name, x) for name, x in given.items()}
-    dim = real("dim", dim, 1.0, 1e8)
+    dim = as_floats("dim", dim, 1.0, 1e8)
     try:
         shape = torch.broadcast_shapes(  # type: ignore[no-untyped-call]
             dim.shape, *(x.shape for x in values.values() if x is not None)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rsbounds._numerics.checks import count, real, whole
+from rsbounds._numerics.checks import as_floats, as_integers, count
 
 __all__ = ["augment", "fit", "pgd", "soft_vote"]
 
@@ -58,7 +58,7 @@ def fit(
     True
     """
     rounds, size = count("epochs", epochs, 1), count("batch_size", batch_size, 1)
-    real("rate", rate, 0, closed="neither", nan=False)
+    as_floats("rate", rate, 0, closed="neither", nan=False)
     lengths = [len(column) for column in columns]
     if len(set(lengths)) != 1 or not lengths[0]:
         raise ValueError(f"columns must have one length, at least 1; got {lengths}")
@@ -170,7 +170,7 @@ def pgd(
     """
     if norm not in (2, math.inf):
         raise ValueError(f"norm must be 2 or inf; got {norm!r}")
-    whole("steps", steps, 1), real("step", step, 0, closed="neither", nan=False)
+    as_integers("steps", steps, 1), as_floats("step", step, 0, closed="neither", nan=False)
     shape = (-1, *[1] * (x.ndim - 1))
     limit = torch.as_tensor(radius, dtype=x.dtype, device=x.device).expand(len(x)) * 0.99999
     if not ((limit >= 0) & (limit < math.inf)).all():

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rsbounds._numerics.checks import count, real, whole
+from rsbounds._numerics.checks import as_floats, as_integers, count
 from rsbounds.torch import radius
 from rsbounds.torch.networks._layers import CONVOLUTIONS
 from rsbounds.torch.networks.sigma import SigmaNetwork
@@ -66,8 +66,8 @@ def average_radius_loss(
     >>> average_radius_loss(model, network, x, y, lip=network.lip, dim=3).shape
     torch.Size([])
     """
-    real("penalty", penalty, 0, nan=False)
-    real("largest", largest, 0, closed="neither", nan=False)
+    as_floats("penalty", penalty, 0, nan=False)
+    as_floats("largest", largest, 0, closed="neither", nan=False)
     sigma = network(x)
     p = soft_vote(model, x, sigma, samples).gather(1, y[:, None])[:, 0]
     z = torch.special.ndtri(p.double().clamp(1e-12, 1 - 1e-12)).clamp(max=largest)
@@ -124,8 +124,8 @@ def data_dependent_sigma(
     >>> data_dependent_sigma(torch.nn.Linear(2, 2), torch.ones(2), 0.5, steps=3) > 0
     True
     """
-    start = float(real("sigma", sigma, 0, closed="neither", nan=False))
-    whole("samples", samples, 1), real("rate", rate, 0, closed="neither", nan=False)
+    start = float(as_floats("sigma", sigma, 0, closed="neither", nan=False))
+    as_integers("samples", samples, 1), as_floats("rate", rate, 0, closed="neither", nan=False)
     level = torch.tensor(start, requires_grad=True)
     generator = torch.Generator().manual_seed(seed)
     with evaluating(model):

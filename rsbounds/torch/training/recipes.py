@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from rsbounds._numerics.checks import count, number, real
+from rsbounds._numerics.checks import as_floats, count, number
 from rsbounds.torch import radius
 from rsbounds.torch.training.fitting import augment, evaluating, pgd
 
@@ -76,9 +76,9 @@ def macer_loss(
     >>> macer_loss(torch.nn.Linear(3, 2), x, y, 0.5).shape
     torch.Size([])
     """
-    real("weight", weight, 0, nan=False)
-    real("beta", beta, 0, closed="neither", nan=False)
-    real("gamma", gamma, 0, closed="neither", nan=False)
+    as_floats("weight", weight, 0, nan=False)
+    as_floats("beta", beta, 0, closed="neither", nan=False)
+    as_floats("gamma", gamma, 0, closed="neither", nan=False)
     scores, level = _scores(model, x, _noise(x, sigma, samples)), _levels(x, sigma)
     accuracy = -(scores.softmax(-1).mean(1).gather(1, y[:, None]) + _CLAMP).log().mean()
     top, place = (beta * scores).softmax(-1).mean(1).double().topk(2)
@@ -126,7 +126,7 @@ def consistency_loss(
     torch.Size([])
     """
     count("samples", samples, 2)
-    real("weight", weight, 0, nan=False), real("entropy", entropy, 0, nan=False)
+    as_floats("weight", weight, 0, nan=False), as_floats("entropy", entropy, 0, nan=False)
     log = _scores(model, x, _noise(x, sigma, samples)).log_softmax(-1)
     mean = log.exp().mean(1)
     log_mean = (mean + 1e-20).log()
@@ -290,7 +290,7 @@ def passed_on(
     >>> passed_on(lambda x: torch.cat([x, -x], 1), x, 1.0, 0.5).tolist()
     [False, True]
     """
-    level = float(real("sigma", sigma, 0, closed="neither", nan=False))
+    level = float(as_floats("sigma", sigma, 0, closed="neither", nan=False))
     votes, size = count("samples", samples, 1), count("batch", batch, 1)
     least = torch.special.ndtr(
         torch.tensor(number("threshold", threshold) / level, dtype=torch.float64)
@@ -332,6 +332,6 @@ def soft_labels(
     tensor([[1.0000, 0.0000],
             [0.2500, 0.7500]])
     """
-    count("classes", classes, 2), real("keep", keep, 0, 1, nan=False)
+    count("classes", classes, 2), as_floats("keep", keep, 0, 1, nan=False)
     weight = torch.where(hard, keep, 1.0)[:, None]
     return weight * torch.nn.functional.one_hot(y, classes) + (1 - weight) / classes
