@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rsbounds._numerics import threads
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import as_floats, count, number, on_host
 from rsbounds.loading.archives import ArrayData
-from rsbounds.loading.callables import call, shown
-from rsbounds.loading.images import Preprocess
-from rsbounds.loading.rows import CorruptInput, Data, Item
-from rsbounds.loading.sequences import SequenceData
+from rsbounds.loading.callables import call, guarded, shown
+from rsbounds.loading.images import Preprocess, facts
+from rsbounds.loading.rows import CorruptInput, Data, Item, stored_array
 
 
 def open_data(
@@ -57,7 +58,9 @@ def open_data(
     Raises
     ------
     ValueError
-        If the file holds something else, no image is found, labels are no whole numbers >= 0.
+        If the file holds something else, no image is there, or labels aren't whole numbers >= 0.
+    ImportError
+        If a package is missing: the message says which extra to install.
     OSError
         If it can't be read.
 
@@ -72,10 +75,15 @@ def open_data(
     ...         len(data), data.label(2), data.input(2).tolist()
     (3, 1, [1.0, 1.0])
     """
-    if scale is not None and not 0 < scale < np.inf:
-        raise ValueError(f"scale must be > 0; got {scale}")
+    if scale is not None:
+        scale = number("scale", as_floats("scale", scale, 0, closed="neither", nan=False))
+    if preprocess is not None and not isinstance(preprocess, Preprocess):
+        raise ValueError(f"preprocess must be a Preprocess; got {type(preprocess).__name__}")
     if not isinstance(spec, str | os.PathLike):
-        raise ValueError(f"the data's name must be text or a path; got {type(spec).__name__}")
+        raise ValueError(
+            f"the data's name must be text or a path; got {type(spec).__name__} (certify_dataset "
+            "and as_data take arrays and sequences as they are)"
+        )
     text = os.fspath(spec)
     kind, colon, place = text.partition(":")
     if colon and kind == "imagefolder":
@@ -130,16 +138,55 @@ class _Pairs:
         return self.x[i], self.y[i]
 
 
+class SequenceData(Data):
+    """Pairs (x, y) of a sequence; x is an array, a tensor or a Pillow image."""
+
+    def __init__(
+        self, pairs: Any, name: str, preprocess: Preprocess | None, scale: float | None
+    ) -> None:
+        name = shown(name)
+        if not (hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")) or not len(pairs):
+            got = type(pairs).__name__
+            if hasattr(pairs, "dataset"):
+                got += ", which loads batches: give its dataset"
+            elif hasattr(pairs, "__len__") and not len(pairs):
+                got += " without any"
+            raise ValueError(f"{name} must be a sequence of pairs (x, y), at least one; got {got}")
+        self._pairs, self._preprocess = pairs, preprocess
+        super().__init__(name, scale, None, kind="sequence", **facts(preprocess))
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def _read(self, i: int) -> tuple[bytes, NDArray[Any], int]:
+        what = f"{self.name}: input {i}"
+        pair = guarded(what, lambda: self._pairs[i])
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            length = f" of length {len(pair)}" if hasattr(pair, "__len__") else ""
+            raise ValueError(f"{what} must be a pair (x, y); got {type(pair).__name__}{length}")
+        x, y = pair
+        label = count(f"{what}: label", np.asarray(y)[()])
+        images = sys.modules.get("PIL.Image")
+        if images is None or not isinstance(x, images.Image):
+            array = guarded(what, lambda: np.asarray(on_host(what, x)))
+            return stored_array(array), array, label
+        try:
+            pixels = (self._preprocess or Preprocess())(x)
+        except Exception as error:
+            raise CorruptInput(f"{what}: {error}") from error
+        scaled = pixels / np.float32(255) if self._scale is None else pixels
+        return stored_array(pixels), scaled, label
+
+
 def check_labels(data: Data, classes: int, indices: Iterable[int] | None = None) -> None:
     """ValueError if a label known without reading inputs is none of the model's classes."""
     if data.labels is None:
         return
-    chosen = range(len(data)) if indices is None else indices
-    known = data.labels[np.fromiter(chosen, dtype=np.int64)]
-    if (wrong := known >= classes).any():
+    chosen = data.labels if indices is None else data.labels[np.fromiter(indices, dtype=np.int64)]
+    if (wrong := chosen >= classes).any():
         raise ValueError(
             f"{data.name}: labels must be below the model's number of classes, {classes}; "
-            f"{int(wrong.sum())} of {len(known)} are not, the first {known[wrong][0]}"
+            f"{int(wrong.sum())} of {len(chosen)} are not, the first {chosen[wrong][0]}"
         )
 
 

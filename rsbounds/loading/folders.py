@@ -12,31 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds.loading.callables import shown
-from rsbounds.loading.images import Preprocess, decode
+from rsbounds.loading.images import Preprocess, decode, facts, read_image
 from rsbounds.loading.packages import need
-from rsbounds.loading.rows import CorruptInput, Data, labels_hash
+from rsbounds.loading.rows import CorruptInput, Data
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".gif")
-LARGEST_FILE = 2**28  # bytes of one encoded image
 
 
 class FolderData(Data):
-    """Images below DIR/CLASS/, in the order of their paths.
-
-    A class's number is its folder's name, where all names are whole numbers; else its place in
-    ``labels``, where all names are found there; else its place in the order of the names.
-
-    Parameters
-    ----------
-    root : path
-        DIR.
-    preprocess : Preprocess, optional
-        What images go through.
-    labels : sequence of str, optional
-        Names of the model's classes in their order.
-    scale : float, optional
-        What pixels are divided by; 255 by default.
-    """
+    """Images below DIR/CLASS/, in the order of their paths."""
 
     def __init__(
         self,
@@ -45,46 +29,37 @@ class FolderData(Data):
         labels: Sequence[str] | None,
         scale: float | None,
     ) -> None:
-        super().__init__(255.0 if scale is None else scale)
-        self.name = f"imagefolder:{shown(root)}"
+        name = f"imagefolder:{shown(root)}"
         classes = sorted(e.name for e in os.scandir(root) if e.is_dir() and e.name[0] != ".")
-        numbers, rule = number_classes(self.name, classes, labels)
-        files: list[Path] = []
-        y: list[int] = []
-        for folder in classes:
-            found = sorted(_images(root / folder))
-            files += found
-            y += [numbers[folder]] * len(found)
-        if not files:
+        numbers, rule = number_classes(name, classes, labels)
+        images = {folder: sorted(_images(root / folder)) for folder in classes}
+        self._files = [file for folder in classes for file in images[folder]]
+        if not self._files:
             raise ValueError(
-                f"{self.name} must hold a folder of images for each class, DIR/CLASS/*.jpg; "
+                f"{name} must hold a folder of images for each class, DIR/CLASS/*.jpg; "
                 f"got {len(classes)} folders and no image in them"
             )
-        self._files, self._preprocess = files, preprocess
-        self.labels = np.array(y, dtype=np.int64)
-        names = "\n".join(f.relative_to(root).as_posix() for f in files)
-        self.identity = {
-            "kind": "imagefolder",
-            "rows": len(files),
-            "names": hashlib.sha256(os.fsencode(names)).hexdigest(),
-            "labels": labels_hash(self.labels),
-            "numbered_by": rule,
-            "scale": self._scale,
-            "preprocessing": preprocess.description if preprocess else None,
-            "pillow": need("PIL", "an image").__version__,
-        }
+        self._preprocess = preprocess
+        places = "\n".join(f.relative_to(root).as_posix() for f in self._files)
+        super().__init__(
+            name,
+            255.0 if scale is None else scale,
+            np.repeat([numbers[c] for c in classes], [len(images[c]) for c in classes]),
+            kind="imagefolder",
+            names=hashlib.sha256(os.fsencode(places)).hexdigest(),
+            numbered_by=rule,
+            pillow=need("PIL", "an image").__version__,
+            **facts(preprocess),
+        )
 
     def __len__(self) -> int:
         return len(self._files)
 
     def _read(self, i: int) -> tuple[bytes, NDArray[Any], int]:
-        assert self.labels is not None
         path = self._files[i]
         try:
-            if (size := path.stat().st_size) > LARGEST_FILE:
-                raise ValueError(f"a file of {size} bytes; at most {LARGEST_FILE} are read")
-            raw = path.read_bytes()
-            return raw, decode(raw, self._preprocess), int(self.labels[i])
+            raw = read_image(path)
+            return raw, decode(raw, self._preprocess), self.label(i)
         except (ValueError, OSError) as error:
             raise CorruptInput(f"{shown(path)}: {error}") from error
 
@@ -92,7 +67,11 @@ class FolderData(Data):
 def number_classes(
     name: str, classes: Sequence[str], labels: Sequence[str] | None
 ) -> tuple[dict[str, int], str]:
-    """Class name -> number, and by which rule: "number", "name" or "order"."""
+    """Class name -> number, and by which rule: "number", "name" or "order".
+
+    The number is the class's name, where all names are whole numbers; else its place in
+    ``labels``, where all names are there; else its place in the order of the names.
+    """
     if classes and all(c.isascii() and c.isdecimal() and len(c) < 10 for c in classes):
         return {c: int(c) for c in classes}, "number"
     if labels is not None and set(classes) <= set(labels):
@@ -106,7 +85,9 @@ def number_classes(
 
 
 def _images(folder: Path) -> list[Path]:
-    found = []
-    for directory, _, names in os.walk(folder):
-        found += [Path(directory, n) for n in names if n.lower().endswith(ENDINGS) and n[0] != "."]
-    return found
+    return [
+        Path(directory, name)
+        for directory, _, names in os.walk(folder)
+        for name in names
+        if name.lower().endswith(ENDINGS) and name[0] != "."
+    ]

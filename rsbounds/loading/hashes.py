@@ -1,11 +1,20 @@
-"""Which model was it: hashes of files and of parameters."""
+"""Which files and which model was it: hashes of files, of code and of parameters."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import sys
+from io import BufferedReader
 from typing import Any
+
+
+def opened(path: str | os.PathLike[str]) -> BufferedReader:
+    """A regular file, open for reading; ValueError for devices and pipes, which may have no end."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise ValueError(f"{os.fspath(path)!r} must be a regular file, not a device or a pipe")
+    return open(path, "rb")
 
 
 def is_torch(model: Any) -> bool:
@@ -16,8 +25,14 @@ def is_torch(model: Any) -> bool:
 
 def file_hash(path: str | os.PathLike[str]) -> str:
     """SHA-256 of a file."""
-    with open(path, "rb") as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def code_hash(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a Python file's code; comments and layout do not count."""
+    with opened(path) as file:
+        return hashlib.sha256(ast.dump(ast.parse(file.read())).encode()).hexdigest()
 
 
 def parameters_hash(model: Any) -> str | None:
@@ -28,7 +43,14 @@ def parameters_hash(model: Any) -> str | None:
 
     parameters = hashlib.sha256()
     for key, value in sorted(model.state_dict().items()):
-        array = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        try:
+            array = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        except (AttributeError, RuntimeError) as error:
+            raise ValueError(
+                f"the model's {key!r} must be a tensor that holds numbers; got "
+                f"{type(value).__name__}: quantized modules and parameters on the device meta "
+                "can't be certified"
+            ) from error
         parameters.update(f"{key} {value.dtype} {tuple(value.shape)}".encode())
         parameters.update(array.tobytes())
     return parameters.hexdigest()

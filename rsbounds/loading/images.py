@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import choice, count
 from rsbounds.loading.callables import reason
+from rsbounds.loading.hashes import opened
 from rsbounds.loading.packages import need
 
 INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos", "box", "hamming")
+LARGEST_FILE = 2**28  # bytes of one encoded image
 _DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
 
 
@@ -92,6 +95,19 @@ class Preprocess:
     def description(self) -> dict[str, Any]:
         """For a manifest."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+
+def facts(preprocess: Preprocess | None) -> dict[str, Any]:
+    """What the identity of data that may be pictures says of them."""
+    return {"preprocessing": preprocess.description if preprocess else None}
+
+
+def read_image(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of an encoded image; ValueError if they are too many, or may have no end."""
+    with opened(path) as file:
+        if (size := os.fstat(file.fileno()).st_size) > LARGEST_FILE:
+            raise ValueError(f"a file of {size} bytes; at most {LARGEST_FILE} are read")
+        return file.read()
 
 
 def decode(raw: bytes, preprocess: Preprocess | None) -> NDArray[np.uint8]:

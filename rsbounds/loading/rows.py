@@ -7,10 +7,14 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+LARGEST = 2**26  # numbers of one input: a forward pass holds 16 noisy copies in float32
+_SPREAD = 32  # inputs that stand for the data in its identity
 
 
 class CorruptInput(ValueError):
@@ -50,20 +54,23 @@ class Data(ABC):
     ----------
     name : str
         For messages.
-    identity : mapping
-        For the manifest: kind, number of rows, how they are read, a hash of the labels where
-        those are known at once. The inputs' own hashes are those of the items.
     labels : int64 array or None
         All labels, where they can be known without reading the inputs.
     """
 
-    name: str
-    identity: Mapping[str, Any]
-    labels: NDArray[np.int64] | None = None
-
-    def __init__(self, scale: float | None) -> None:
-        self._scale = scale
+    def __init__(
+        self, name: str, scale: float | None, labels: NDArray[np.int64] | None, **facts: Any
+    ) -> None:
+        self.name, self.labels, self._scale, self._facts = name, labels, scale, facts
         self._lock = threading.Lock()
+
+    @cached_property
+    def identity(self) -> Mapping[str, Any]:
+        """For the manifest: how inputs are read, hashes of their labels and of their contents."""
+        facts = {"rows": len(self), "scale": self._scale, **self._facts, "x": self._contents()}
+        if self.labels is not None:
+            facts["labels"] = hashlib.sha256(self.labels.astype("<i8").tobytes()).hexdigest()
+        return facts
 
     @abstractmethod
     def __len__(self) -> int:
@@ -72,6 +79,16 @@ class Data(ABC):
     @abstractmethod
     def _read(self, i: int) -> tuple[bytes, NDArray[Any], int]:
         """What is stored of input i (hashed), its numbers before scaling, its label."""
+
+    def _contents(self) -> str:
+        """A hash of inputs spread over the data: reading all may take as long as certifying."""
+        contents = hashlib.sha256()
+        for i in range(0, len(self), -(-len(self) // _SPREAD)):
+            try:
+                contents.update(str(self.item(i).digest).encode())
+            except ValueError:  # an error only if it is to be certified
+                contents.update(b"corrupt")
+        return contents.hexdigest()
 
     def item(self, i: int) -> Item:
         """Read input i: float32, divided by the scale, finite.
@@ -113,6 +130,10 @@ class Data(ABC):
             raise ValueError(
                 f"{self.name}: input {i} must be numbers; got {x.dtype} of shape {x.shape}"
             )
+        if x.size > LARGEST:
+            raise CorruptInput(
+                f"{self.name}: input {i} has {x.size} numbers; at most {LARGEST} can be certified"
+            )
         require_scale(self.name, x.dtype, self._scale)
         with np.errstate(over="ignore"):
             x = x.astype(np.float32)
@@ -134,11 +155,6 @@ def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
             f"pixels in 0 ... 255, 1 to take the numbers as they are; in Python "
             f"rsbounds.loading.as_data(data, scale=255)); got {dtype}"
         )
-
-
-def labels_hash(labels: NDArray[np.int64]) -> str:
-    """SHA-256 of the labels as little-endian 64-bit numbers."""
-    return hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()
 
 
 def stored_array(x: NDArray[Any]) -> bytes:
