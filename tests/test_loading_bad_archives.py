@@ -46,7 +46,7 @@ BAD = {
     "missing": (lambda p: None, FileNotFoundError, "No such file"),
     "empty": (lambda p: p.write_bytes(b""), ValueError, "must be an npz file with x and y"),
     "text": (lambda p: p.write_text("x, y"), ValueError, "must be an npz file with x and y"),
-    "array": (lambda p: p.write_bytes(array_bytes(X)), ValueError, "File is not a zip file"),
+    "array": (lambda p: p.write_bytes(array_bytes(X)), ValueError, "got a single array"),
     "no y": (lambda p: np.savez(p, x=X), ValueError, "got only the arrays x"),
     "pickle": (
         lambda p: np.savez(p, x=np.array([{}, 1], dtype=object), y=[0, 1]),

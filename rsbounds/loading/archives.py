@@ -120,7 +120,10 @@ def _arrays(path: Path, files: ExitStack, *names: str) -> list[_Stored]:
 
 def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[_Stored]:
     """Members of an npz file; what is compressed goes into a temporary file, once."""
-    archive = files.enter_context(zipfile.ZipFile(files.enter_context(file)))
+    files.enter_context(file)
+    if file.read(6) == npy.MAGIC_PREFIX:
+        raise ValueError("a single array")
+    archive = files.enter_context(zipfile.ZipFile(file))
     members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
     if not set(names) <= set(members):
         raise ValueError(f"only the arrays {', '.join(members) or '(none)'}")
