@@ -219,11 +219,20 @@ def test_memory_does_not_grow_with_the_file(tmp_path, kind):
     assert sizes[10_000] - sizes[100] < 20  # MiB, where the files differ by 396
 
 
-def test_places_that_are_none(tmp_path):
-    with pytest.raises(ValueError, match="say imagefolder:"):
-        open_data(tmp_path)
-    with pytest.raises(ValueError, match="the data must be FILE"):
-        open_data("nothing")
+@pytest.mark.parametrize(
+    ("spec", "options", "message"),
+    [
+        (".", {}, "say imagefolder:"),
+        ("nothing", {}, "the data must be FILE"),
+        (5, {}, "must be text or a path; got int"),
+        ((X, Y), {}, "must be text or a path; got tuple"),
+        ("d.npz", {"scale": "x"}, "scale must be real numbers"),
+        ("d.npz", {"preprocess": 8}, "preprocess must be a Preprocess; got int"),
+    ],
+)
+def test_places_that_are_none(spec, options, message):
+    with pytest.raises(ValueError, match=message):
+        open_data(spec, **options)
 
 
 def test_sequences_that_are_none():
