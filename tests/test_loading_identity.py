@@ -10,6 +10,7 @@ import pytest
 from cli_models import arguments, one_line, prepare
 from optional_packages import package
 from result_table import manifest
+from small_data import npy, npz
 
 from rsbounds.cli import main
 from rsbounds.loading import as_data, load_model
@@ -80,16 +81,14 @@ def test_other_onnx_weights_are_refused_where_the_probes_are_the_same(work, caps
     one_line(capsys, run(**line), "model.parameters was")
 
 
-def test_the_identity_of_data_is_about_their_contents(tmp_path):
+def test_the_identity_of_data_is_about_their_contents_and_not_their_place(tmp_path):
     x, y = np.random.default_rng(0).random((50, 2, 2)), np.arange(50) % 3
     identities = []
-    for changed in (0, 0, 1):  # the first number of the data
+    for folder, changed in (("a", 0), ("b", 0), ("c", 1)):  # the first number of the data
         x[0, 0, 0] = changed
-        np.savez(tmp_path / "d.npz", x=x, y=y)
-        np.save(tmp_path / "d.npy", x)
-        np.save(tmp_path / "d.labels.npy", y)
+        (tmp_path / folder).mkdir()
         identities.append([])
-        for place in (tmp_path / "d.npz", tmp_path / "d.npy", (x.copy(), y)):
+        for place in (npz(tmp_path / folder, x=x, y=y), npy(tmp_path / folder, x, y), (x, y)):
             with as_data(place) as data:
                 identities[-1].append(data.identity)
     for first, again, other in zip(*identities, strict=True):
