@@ -102,11 +102,10 @@ def certify_dataset(
     >>> [row.predict for row in found.rows], found.clean_accuracy()
     ([0, 1], 1.0)
     """
-    if out is not None:
-        _require_place(Path(out))
+    path = None if out is None else _place(out)
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("skip", skip, 1), whole("max", max, -1)
-    if out is not None and BOUNDS[procedure.bound].evidence != "counts":
+    if path is not None and BOUNDS[procedure.bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)
     selected = range(0, len(source) if max < 0 else min(max, len(source)), skip)
@@ -159,9 +158,8 @@ def certify_dataset(
             tally.add(outcome.row, outcome.alone)
             yield outcome.row
 
-    if out is None:
+    if path is None:
         return Results("", tuple(rows([])), "", manifest)
-    path = Path(out)
     with Writer(path, manifest, further=job.further, accept_change=accept_change) as writer:
         if not accept_change:
             _same_model(path, writer.rows, len(source), work)
@@ -174,12 +172,16 @@ def certify_dataset(
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 
-def _require_place(path: Path) -> None:
-    """OSError now, rather than after the model has run, if no file can be there."""
+def _place(out: str | os.PathLike[str]) -> Path:
+    """Where the file goes; OSError now, rather than after the model has run, if none can be."""
+    if not isinstance(out, str | os.PathLike):
+        raise ValueError(f"out must be a path; got {out!r}")
+    path = Path(out)
     if path.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(path))
+    return path
 
 
 def _versions() -> dict[str, str]:

@@ -58,6 +58,8 @@ class Memory:
             An input that isn't finite, or not of the first one's size; a certificate in another
             norm, or by another package's method, which no memory makes valid.
         """
+        if not isinstance(certificate, Certificate):
+            raise ValueError(f"certificate must be a Certificate; got {certificate!r}")
         if certificate.norm != 2:
             raise ValueError(f"certificate must have an l2 radius; got norm {certificate.norm}")
         if certificate.scope == ANOTHERS:
