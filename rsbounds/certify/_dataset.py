@@ -14,7 +14,7 @@ from typing import Any
 from rsbounds._numerics.checks import count, whole
 from rsbounds.certify._progress import Progress, Tally
 from rsbounds.certify._tasks import Counts, task
-from rsbounds.certify._work import Crew, Here, Work, facts
+from rsbounds.certify._work import Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import as_data, check_labels
@@ -110,7 +110,7 @@ def certify_dataset(
     source = as_data(data)
     selected = range(0, len(source) if max < 0 else min(max, len(source)), skip)
     work: Work
-    if isinstance(model, Crew):
+    if hasattr(model, "begin"):  # rsbounds.cluster.Workers
         job = task(_elsewhere, scheme, procedure)
         work = model.begin(procedure, facts(job, source), skip_corrupt)
     else:
