@@ -29,7 +29,8 @@ def sampler_of(model: Any, kind: Kind, scheme: Scheme) -> Sampler:
     ready = as_sampler(model)
     if ready is model:
         require_law(ready, scheme.law)
-        return ready
+        own: Sampler = ready
+        return own
     if scheme.law:
         raise ValueError(
             f"{kind} under noise of method {scheme.name!r} need a sampler of your own, called as "
