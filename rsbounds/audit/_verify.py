@@ -263,11 +263,11 @@ def _at_input(
 def _left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
     """Inputs of the data that the run leaves out and should not."""
     inputs, skip = manifest.data["inputs"], int(manifest.data.get("skip", 1))
-    top = int(manifest.data.get("max", -1))
-    selected = len(range(0, len(data) if top < 0 else min(top, len(data)), skip))
+    start, top = (int(manifest.data.get(*own)) for own in (("start", 0), ("max", -1)))
+    selected = len(range(start, len(data) if top < 0 else min(top, len(data)), skip))
     if inputs < selected:
         text = f"is left out: the manifest names {inputs} inputs, {selected} are in the data"
-        yield Finding(Kind.DATA, inputs * skip, text)
+        yield Finding(Kind.DATA, start + inputs * skip, text)
     for index in sorted(manifest.corrupt()):
         with suppress(CorruptInput, IndexError):
             data.item(index)

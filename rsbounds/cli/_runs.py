@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rsbounds import audit, composite
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import further
@@ -116,14 +119,16 @@ def source(path: Path) -> dict[str, Any]:
     return {"recertified": str(path), "sha256": file_hash(path)}
 
 
+def dense(rows: Sequence[Row], width: int = 0) -> NDArray[np.int64]:
+    """Counts that choose and that bound, shape (2, levels, classes), zeros filled in."""
+    each = [[row.select for row in rows], [row.counts for row in rows]]
+    width = max([width, *(len(counts) for level in each for counts in level)])
+    return np.array([[[*c, *[0] * (width - len(c))] for c in level] for level in each])
+
+
 def listed(rule: composite.Rule, rows: Sequence[Row], n: int, alpha: float) -> Row:
     """The row of a decision list from the rows of one input at its levels."""
-    width = max([rule.least_classes, *(len(c) for row in rows for c in (row.select, row.counts))])
-
-    def dense(counts: Sequence[int]) -> list[int]:
-        return [*counts, *[0] * (width - len(counts))]
-
-    select, counts = [dense(row.select) for row in rows], [dense(row.counts) for row in rows]
+    select, counts = dense(rows, rule.least_classes)
     certificate = composite.certify_counts(rule, select, counts, n, alpha)
     seconds, extra = sum(row.seconds for row in rows), further(certificate)
     first = rows[0]

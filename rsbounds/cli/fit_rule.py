@@ -42,17 +42,20 @@ def run(args: argparse.Namespace) -> int:
     if not rows:
         raise ValueError("the files must share inputs; they have none in common")
     labels = np.array([each[0].label for each in rows])
-    drawn = [[(row.select, row.counts) for row in each] for each in rows]
-    width = max(2, labels.max() + 1, *(len(c) for each in drawn for pair in each for c in pair))
-    dense = [[[[*c, *[0] * (width - len(c))] for c in pair] for pair in each] for each in drawn]
-    select, counts = np.moveaxis(np.array(dense), 2, 0)
+    width = max(2, labels.max() + 1, *(_runs.dense(each).shape[-1] for each in rows))
+    select, counts = np.stack([_runs.dense(each, width) for each in rows], axis=1)
     procedure = next(iter(runs.values())).manifest.procedure
     options = {"objective": args.objective, "items": args.items, "select": select}
     options |= {"n": procedure.n, "alpha": procedure.alpha}
     fit = composite.fit(counts, labels, list(runs), **options)
     entries = fit.rule.to_dict() | {"fitted": [file_hash(run.path) for run in runs.values()]}
-    with naming(args.out):
-        args.out.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
+    draft = args.out.with_name(f"{args.out.name}.new")
+    try:
+        with naming(args.out):
+            draft.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
+            draft.replace(args.out)
+    finally:
+        draft.unlink(missing_ok=True)
     print(fit)
     print(
         f"{args.out}: {len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify "

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
                 stated = _stated(args, manifest, noise)
                 stages = _build.classifiers(args, loaded, stated)
                 options |= {"describe": _build.described(args, loaded, stages)}
-                options |= {"rerun": args.rerun, "model": _build.model(args, stages, data, stated)}
+                options |= {"rerun": args.rerun, "model": _build.model(args, stages, stated)}
         result = audit.verify(args.file, **options)
     if args.json:
         print(json.dumps(_object(args.file, result)))
@@ -163,8 +163,7 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme 
         raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
     method, flags = METHODS[manifest.method], " and ".join(map(_options.flag, _own(manifest)))
     known = {**manifest.parameters, **{name: getattr(args, name) for name in _NOISE}}
-    shape = _engine.first(data, skip_corrupt=True).shape
-    given = _build.Given(shape, "slack" in manifest.parameters)
+    given = _build.Given(_engine.first(data).shape, "slack" in manifest.parameters)
     if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
         known |= {"lip": None, "sigma_min": None}  # the network proves its own
         if not hasattr(given.function(flags, args.sigma_function)[0], "scheme"):
