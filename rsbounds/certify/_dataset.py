@@ -13,7 +13,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify._progress import Progress, Tally
-from rsbounds.certify._tasks import Counts, task
+from rsbounds.certify._tasks import Counts, Question, task
 from rsbounds.certify._work import Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
@@ -29,7 +29,7 @@ PROBES = 4  # inputs whose selection counts tell one model from another
 def certify_dataset(
     model: Any,
     data: Any,
-    scheme: Scheme | Rule,
+    scheme: Scheme | Rule | Question,
     *,
     out: str | os.PathLike[str] | None = None,
     n0: int = 100,
@@ -61,9 +61,9 @@ def certify_dataset(
         expert for each level. Workers certify in other processes; this one appends the rows.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
         As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its ``scale``.
-    scheme : Scheme or rsbounds.composite.Rule
-        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, or a decision list
-        over several levels.
+    scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.TopK
+        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, a decision list over
+        several levels, or another question than one class.
     out : path-like, optional
         The result file; its manifest is written beside it.
     n0, n, alpha, seed, bound, runner_up, target_radius
@@ -134,9 +134,10 @@ def certify_dataset(
     # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
     # whether it is the model that a file was begun with.
     probe = dict(_probed(work, selected[:: len(selected) // PROBES + 1], skip_corrupt))
-    if probe and not any(map(any, probe.values())):
-        raise ValueError(f"the model must return numbers; got NaN for input {next(iter(probe))}")
-    classes = builtins.max(map(len, probe.values()), default=2**62)
+    votes = probe if job.classes else {}
+    if votes and not any(map(any, votes.values())):
+        raise ValueError(f"the model must return numbers; got NaN for input {next(iter(votes))}")
+    classes = builtins.max(map(len, votes.values()), default=2**62)
     check_labels(source, classes, indices)
     machines = work.machines()
     manifest = replace(

@@ -84,7 +84,8 @@ class Here:
                 yield Outcome(item.index, None, item.problem)
                 continue
             name, start = f"input {item.index}", time.perf_counter()
-            certified: Certified = guarded(name, partial(self._job.certify, item.x, item.index))
+            given = item.x, item.index, item.label
+            certified: Certified = guarded(name, partial(self._job.certify, *given))
             seconds, (certificate, extra) = time.perf_counter() - start, certified
             digest = (item.digest or "-")[:16]
             row = Row.of(item.index, item.label, certificate, seconds, input=digest, extra=extra)
