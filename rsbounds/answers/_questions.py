@@ -265,7 +265,8 @@ class _MapsTask(_OwnTask):
         counts = self._drawn(x, own.n, index, Phase.ESTIMATE)
         chosen, hits, _ = _maps.chosen_counts(select, counts, own.n)
         held = _maps.holm(hits, own.n, self.asked.tau, own.alpha)
-        columns = {"chosen": runs(chosen), "hits": runs(hits), "certified": str(held.sum())}
+        columns = dict.fromkeys(self.asked.columns, "")
+        columns |= {"chosen": runs(chosen), "hits": runs(hits), "certified": str(held.sum())}
         if self.asked.truth is not None:
             truth = np.asarray(self.asked.truth[index]).ravel()
             columns |= agreement(np.where(held, chosen, ABSTAIN), truth, select.shape[1])
