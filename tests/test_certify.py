@@ -11,15 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds.certificate import ABSTAIN, ANOTHERS
-from rsbounds.certify import (
-    ArraySampler,
-    block_size,
-    certify,
-    predict,
-    stream,
-    votes,
-)
-from rsbounds.sampling import SoftSampler
+from rsbounds.certify import ArraySampler, certify, predict, stream
+from rsbounds.sampling import SoftSampler, block_size, votes
 from rsbounds.schemes import Scheme, gaussian, lipschitz
 
 DIM = 20

@@ -222,12 +222,11 @@ def test_table_marks_what_cannot_be_compared(files, notes):
 
 
 def test_a_run_that_is_not_finished_says_how_far_it_is():
-    done = [Row(i, 1, 1, 0.5, True, "fixed noise", "0:00:02", n=9) for i in (0, 2, 3, 99)]
+    done = [Row(i, 1, 1, 0.5, True, "fixed noise", "0:00:02", n=9) for i in (0, 2, 3)]
     run = Results("run", tuple(done), manifest=Manifest(data={"inputs": 12}))
     assert run.notes() == [
         "3 of 12 rows, 0.5 a second for one worker, 0:00:18 left for one: "
         "inputs 1, 4, 5, 6, 7 and 4 more missing",
-        "inputs 99 do not belong to the run",
     ]
     assert summary(run)["missing"] == [1, *range(4, 12)]
     assert summary(run)["rate"] == 0.5
@@ -334,6 +333,17 @@ def test_plot_draws_the_exact_steps(tmp_path, drawn):
     assert curve.edges.tolist() == [0.0, 0.5, 1.0, 2.1]
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
     assert legend[:2] == ["a [1] (average 0.500)", "b [1] [2] (average 0.500)"]
+
+
+def test_plot_names_what_files_share_and_shows_curves_that_coincide(tmp_path, drawn):
+    plot([under(name, sigma=0.5) for name in "ab"], tmp_path / "curves.png")
+    plot([under("a", sigma=0.5), under("b", 0.01, sigma=1.0)], tmp_path / "curves.png")
+    titles = [figure.axes[0].get_title() for figure in drawn]
+    assert titles[0] == "l2 norm, sigma = 0.5, n = 1000, alpha = 0.001"
+    assert titles[1] == "l2 norm, sigma = 0.5 to 1, n = 1000"
+    below, above = drawn[0].axes[0].patches
+    assert below.get_linewidth() > above.get_linewidth()
+    assert (below.get_linestyle(), above.get_linestyle()) == ("-", (0, (4, 2)))
 
 
 def test_plot_takes_the_best_of_comparable_runs_alone(tmp_path, drawn):

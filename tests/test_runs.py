@@ -140,7 +140,7 @@ def test_experts_for_levels_of_a_rule(work, capsys):
     assert main([*listed, "--model-for", "0.3=models:other"]) == 2
     assert "SIGMA one of 0.5, 0.25" in capsys.readouterr().err
     assert main(arguments(rule="rule.json", out="x.tsv")) == 2
-    assert "--rule goes with --method composite" in capsys.readouterr().err
+    assert "--rule has no meaning for --method gaussian" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["recertify", "--rule", "rule.json"], ["fit-rule"]])

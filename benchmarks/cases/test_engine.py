@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch import nn
 
-from rsbounds.certify import block_size, certify
+from rsbounds.certify import certify
+from rsbounds.sampling import block_size
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
 

@@ -6,6 +6,6 @@ to look, the balls decide.
 """
 
 from rsbounds.audit._finding import Audit, Finding, Kind
-from rsbounds.audit._verify import verify
+from rsbounds.audit._verify import contradictions, verify
 
-__all__ = ["Audit", "Finding", "Kind", "verify"]
+__all__ = ["Audit", "Finding", "Kind", "contradictions", "verify"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,7 +15,8 @@ class Kind(StrEnum):
     BOUND = "bound"  # the counts don't prove it
     RADIUS = "radius"  # the bounds don't prove it
     WEAK = "weak"  # sound, but well below what the counts show
-    DATA = "data"  # an input's label, hash or size; inputs left out
+    DATA = "data"  # an input's label, hash or size; inputs left out; other data than stated
+    MODEL = "model"  # another one than the manifest states
     LEVEL = "level"  # of noise: not that of the input, or it refutes the bound of sigma(x)
     COUNTS = "counts"  # the model doesn't draw them again
 
@@ -35,6 +37,11 @@ class Finding:
     index: int | None
     text: str
     line: int | None = None
+
+    def at(self, path: object) -> str:
+        """The finding behind the name of its file, as compilers write it."""
+        line = "" if self.line is None else f"{self.line}:"
+        return f"{path}:{line}{'' if self.index is None else f' input {self.index}:'} {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +71,13 @@ class Audit:
     drawn: int
     corrupt: tuple[int, ...]
     seed: int
+
+    def missed(self, share: float) -> float:
+        """The probability that no forged row was drawn again, of this share of all rows."""
+        forged = math.ceil(share * self.rows)
+        if self.drawn > self.rows - forged:
+            return 0.0
+        rest = self.rows - self.drawn
+        logs = (math.lgamma(k + 1) for k in (self.rows, rest - forged, self.rows - forged, rest))
+        whole, neither, unforged, undrawn = logs
+        return math.exp(unforged + undrawn - whole - neither)

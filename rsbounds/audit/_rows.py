@@ -25,10 +25,11 @@ _COPIED = ("bound", "norm", "n", "sigma", "count", "select", "counts", "void")
 Said = tuple[Kind, str]
 
 
-def judged(manifest: Manifest, numbered: tuple[int, Row]) -> list[Finding]:
-    """What is wrong with a row of a line."""
+def judged(manifest: Manifest, numbered: tuple[int, Row], *, prove: bool = True) -> list[Finding]:
+    """What is wrong with a row of a line; ``prove``: its bounds and radius too."""
     line, row = numbered
-    return [Finding(kind, row.idx, text, line) for kind, text in findings(row, manifest)]
+    found = findings(row, manifest, prove=prove)
+    return [Finding(kind, row.idx, text, line) for kind, text in found]
 
 
 class _Again(NamedTuple):
@@ -41,9 +42,11 @@ class _Again(NamedTuple):
     stages: Sequence[Sequence[int] | None] = ()
 
 
-def findings(row: Row, manifest: Manifest) -> Iterator[Said]:
+def findings(row: Row, manifest: Manifest, *, prove: bool = True) -> Iterator[Said]:
     """What is wrong with a row."""
     yield from _stated(row, manifest)
+    if manifest.method not in METHODS or row.n > manifest.procedure.n:
+        return
     claim = f"predicts {row.predict} with radius {row.radius}"
     if row.predict == ABSTAIN and row.radius:
         yield Kind.CONTRADICTION, claim
@@ -54,6 +57,8 @@ def findings(row: Row, manifest: Manifest) -> Iterator[Said]:
     try:
         again = _again(row, manifest)
         yield from _copied(row, again)
+        if not prove:
+            return
         wrong = list(_scores(row, manifest, again)) if again.rule is None else []
         yield from wrong
         if not wrong:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.threads import cores
-from rsbounds.audit import _levels, _redraw, _rows
+from rsbounds.audit import _identity, _levels, _redraw, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._levels import Numbered
 from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
@@ -23,9 +23,10 @@ from rsbounds.certify import Progress
 from rsbounds.composite import Rule
 from rsbounds.loading import CorruptInput, Data, as_data
 from rsbounds.loading.rows import Item
-from rsbounds.results import Manifest, Row, read_rows, some
+from rsbounds.results import Manifest, Row, read_rows, some, sparse_counts
 from rsbounds.schemes import METHODS, Scheme
 
+_MOST_SAMPLES = 10**9  # a bound of more takes minutes to prove
 _WEAKER = (ASSERTED_ENVELOPE, MEMORY, THIS_INPUT)  # what any method's own scope may be cut to
 
 
@@ -35,6 +36,7 @@ def verify(
     data: Any = None,
     model: Any = None,
     scheme: Scheme | None = None,
+    describe: Mapping[str, Any] | None = None,
     rerun: int = 0,
     sample: int | None = None,
     jobs: int = 1,
@@ -43,9 +45,10 @@ def verify(
     """Audit a result file: prove every bound and radius, and compare the rest.
 
     Bounds and radii are proved from the counts and the manifest in ball arithmetic: a row without
-    a finding is right, whatever wrote it, if its counts and noise level are. With ``data``, labels
-    and hashes are compared, and noise levels that refute the bound of sigma(x) are found; with
-    ``scheme``, levels that aren't its own; with ``model``, rows that it doesn't draw again.
+    a finding is right, whatever wrote it, if its counts and noise level are. With ``data``, labels,
+    hashes and what the manifest says of the data are compared, and noise levels that refute the
+    bound of sigma(x) are found; with ``scheme``, levels that aren't its own; with ``model``, rows
+    that it doesn't draw again; with ``describe``, what the manifest says of another model.
 
     Parameters
     ----------
@@ -57,6 +60,8 @@ def verify(
         The model, as :func:`rsbounds.certify_dataset` takes it, for ``rerun``.
     scheme : Scheme, optional
         The noise: its sigma(x) is compared at every input, its parameters with the manifest's.
+    describe : mapping, optional
+        What a manifest says of ``model``: the ``describe`` of :func:`rsbounds.loading.load_model`.
     rerun : int
         Draw so many rows again, chosen at random.
     sample : int, optional
@@ -102,12 +107,18 @@ def verify(
         raise ValueError("rerun and model go together, and they and scheme need data")
     manifest = Manifest.read(path)
     _check(manifest, path)
+    if manifest.method not in METHODS:
+        raise ValueError(
+            f"{path} is of method {manifest.method!r}, which nothing here can prove: it "
+            "can't be verified"
+        )
     rows = list(enumerate(read_rows(path) if path.stat().st_size else [], start=2))
     seed = secrets.randbits(63) if seed is None else count("seed", seed)
     random, chosen = Random(seed), rows
     if sample is not None and count("sample", sample, 1) < len(rows):
         chosen = random.sample(rows, sample)
-    findings = [*_structure(rows, manifest), *_levels.refuted(rows, manifest)]
+    findings = [*_structure(rows, manifest), *_missing(rows, manifest)]
+    findings += _levels.refuted(rows, manifest)
     findings += _judged(chosen, manifest, jobs)
     as_seen, drawn = False, 0
     if data is not None:
@@ -116,6 +127,12 @@ def verify(
         source = as_data(data)
         # without a model, pictures may not be resized as it sees them
         as_seen = model is not None or "preprocessing" not in source.identity
+        own = dict(manifest.data)
+        if not as_seen:
+            own.pop("preprocessing", None)
+        findings += _identity.differences(Kind.DATA, "data", own, source.identity)
+        if describe is not None and isinstance(manifest.model, dict):
+            findings += _identity.differences(Kind.MODEL, "model", manifest.model, describe)
         inside = _compared(rows, manifest, source, scheme, as_seen, findings)
         redrawn = random.sample(inside, min(rerun, len(inside)))
         if drawn := len(redrawn):
@@ -129,34 +146,47 @@ def verify(
 def _check(manifest: Manifest, path: Path) -> None:
     """ValueError unless the manifest has what rows are judged by."""
     try:
-        for name in ("method", "scope"):
-            if not isinstance(value := getattr(manifest, name), str):
-                raise ValueError(f"{name} must be text; got {value!r}")
         if manifest.method in METHODS:
             method = METHODS[manifest.method]
             method.check(manifest.parameters)
             lacks = (method.domains.keys() & {"slack", "shift"}) - manifest.parameters.keys()
+            for name in ("n", "n0"):
+                if (samples := getattr(manifest.procedure, name)) > _MOST_SAMPLES:
+                    raise ValueError(f"{name} must be at most {_MOST_SAMPLES}; got {samples}")
             if manifest.engine.get("sound_noise") and not method.sound and lacks:
                 raise ValueError(f"engine.sound_noise needs parameters.{min(lacks)}")
         if manifest.method == "composite":
             Rule.from_dict(manifest.parameters.get("rule", {}))
     except ValueError as error:
         raise ValueError(f"the manifest of {path} is damaged: {error}") from None
-    if manifest.method not in METHODS:
-        raise ValueError(
-            f"{path} is of method {manifest.method!r}, which nothing here can prove: it "
-            "can't be verified"
-        )
+
+
+def contradictions(path: Path, manifest: Manifest, rows: Sequence[Row]) -> Iterator[Finding]:
+    """What rows of a file contradict of their manifest and of themselves; nothing is proved.
+
+    For commands that compute with rows before anybody audits them. Rows that are missing are no
+    contradiction; a damaged manifest is a ValueError.
+    """
+    _check(manifest, path)
+    numbered = list(enumerate(rows, start=2))
+    yield from _structure(numbered, manifest)
+    for each in numbered:
+        yield from _rows.judged(manifest, each, prove=False)
 
 
 def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
-    """Rows that are missing, twice there or of no input of the run; a scope of another method."""
-    method, scope = METHODS[manifest.method], manifest.scope
-    if scope not in SCOPES or scope not in (method.scope, *_WEAKER):
+    """Rows that are twice there or of no input of the run; a probe or a scope of another run."""
+    method, scope = METHODS.get(manifest.method), manifest.scope
+    if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
         text = f"scope is {scope!r}, which no scheme of method {method.name} has"
         yield Finding(Kind.CONTRADICTION, None, text)
-    missing, outside = manifest.places({row.idx for _, row in rows})
-    strangers, seen = set(outside), set[int]()
+    steps = manifest.history
+    fitted = {file for step in steps for file in step.get("fitted", ())}
+    if fitted & {step.get("sha256") for step in steps}:
+        text = "the rule was fitted to the rows that it certifies: its level does not hold"
+        yield Finding(Kind.CONTRADICTION, None, text)
+    strangers, seen = set(manifest.places({row.idx for _, row in rows})[1]), set[int]()
+    accepted = any("changes" in step for step in steps)
     for line, row in rows:
         if row.idx in seen:
             yield Finding(Kind.ROWS, row.idx, "appears twice", line)
@@ -164,6 +194,15 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
         if row.idx in strangers or 0 <= manifest.data.get("max", -1) <= row.idx:
             text = "is not one of the inputs the manifest names"
             yield Finding(Kind.ROWS, row.idx, text, line)
+        probe = manifest.probe.get(str(row.idx))
+        select = row.extra.get("stage_select", sparse_counts(row.select)).split(";")[0]
+        if probe is not None and probe != select and not accepted:
+            text = f"select is {select}, and {probe!r:.60} in the manifest's probe"
+            yield Finding(Kind.CONTRADICTION, row.idx, text, line)
+
+
+def _missing(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
+    missing = manifest.places({row.idx for _, row in rows})[0]
     if not rows:
         yield Finding(Kind.ROWS, None, "has no rows")
     elif missing:
@@ -224,11 +263,11 @@ def _at_input(
 def _left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
     """Inputs of the data that the run leaves out and should not."""
     inputs, skip = manifest.data["inputs"], int(manifest.data.get("skip", 1))
-    top = int(manifest.data.get("max", -1))
-    selected = len(range(0, len(data) if top < 0 else min(top, len(data)), skip))
+    start, top = (int(manifest.data.get(*own)) for own in (("start", 0), ("max", -1)))
+    selected = len(range(start, len(data) if top < 0 else min(top, len(data)), skip))
     if inputs < selected:
         text = f"is left out: the manifest names {inputs} inputs, {selected} are in the data"
-        yield Finding(Kind.DATA, inputs * skip, text)
+        yield Finding(Kind.DATA, start + inputs * skip, text)
     for index in sorted(manifest.corrupt()):
         with suppress(CorruptInput, IndexError):
             data.item(index)

@@ -5,13 +5,13 @@ into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns sco
 """
 
 # "X as X": for other rooms of the package; what users call is in __all__
+from rsbounds.certify._counts import certify_counts
+from rsbounds.certify._counts import certify_evidence as certify_evidence
+from rsbounds.certify._counts import class_counts as class_counts
 from rsbounds.certify._dataset import certify_dataset
-from rsbounds.certify._input import certify, certify_counts, certify_radius
-from rsbounds.certify._input import certify_evidence as certify_evidence
-from rsbounds.certify._input import class_counts as class_counts
+from rsbounds.certify._input import certify, certify_radius, predict
 from rsbounds.certify._instance_sigma import instance_sigma
 from rsbounds.certify._memory import Memory
-from rsbounds.certify._predict import predict
 from rsbounds.certify._progress import Progress
 from rsbounds.certify._tasks import Counts
 from rsbounds.certify._tasks import further as further
@@ -22,8 +22,6 @@ from rsbounds.certify._work import Outcome as Outcome
 from rsbounds.certify._work import Work as Work
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Sampler, stream
-from rsbounds.sampling import block_size as block_size
-from rsbounds.sampling import votes as votes
 
 __all__ = [
     "ArraySampler",

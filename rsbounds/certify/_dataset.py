@@ -39,6 +39,7 @@ def certify_dataset(
     bound: str = "clopper-pearson",
     runner_up: bool = True,
     target_radius: float | None = None,
+    start: int = 0,
     skip: int = 1,
     max: int = -1,
     shard: str = "0/1",
@@ -67,8 +68,8 @@ def certify_dataset(
         The result file; its manifest is written beside it.
     n0, n, alpha, seed, bound, runner_up, target_radius
         As in :class:`Procedure`.
-    skip, max : int
-        Certify every ``skip``-th input, below index ``max`` (-1: all).
+    start, skip, max : int
+        Certify every ``skip``-th input from index ``start``, below index ``max`` (-1: all).
     shard : str
         ``i/N``: of these every N-th, from the i-th.
     describe, engine, run : mapping, optional
@@ -105,11 +106,13 @@ def certify_dataset(
     if out is not None:
         _require_place(Path(out))
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
-    count("skip", skip, 1), as_integers("max", max, -1)
+    count("start", start), count("skip", skip, 1), as_integers("max", max, -1)
     if out is not None and BOUNDS[procedure.bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)
-    selected = range(0, len(source) if max < 0 else min(max, len(source)), skip)
+    selected = range(start, len(source) if max < 0 else min(max, len(source)), skip)
+    if start and not selected:
+        raise ValueError(f"start must be below the end of the inputs, {selected.stop}; got {start}")
     work: Work
     if isinstance(model, Crew):
         job = task(_elsewhere, scheme, procedure)
@@ -117,9 +120,10 @@ def certify_dataset(
     else:
         job = task(model, scheme, procedure)
         work = Here(job, source, skip_corrupt)
+    chosen = {"start": start, "skip": skip, "max": max}
     manifest = Manifest(
         model=dict(describe or {}),
-        data={**source.identity, "skip": skip, "max": max, "inputs": len(selected)},
+        data={**source.identity, **chosen, "inputs": len(selected)},
         method=job.method,
         scope=job.scope,
         parameters=dict(job.parameters),
@@ -131,6 +135,8 @@ def certify_dataset(
     # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
     # whether it is the model that a file was begun with.
     probe = dict(_probed(work, selected[:: len(selected) // PROBES + 1], skip_corrupt))
+    if probe and not any(map(any, probe.values())):
+        raise ValueError(f"the model must return numbers; got NaN for input {next(iter(probe))}")
     classes = builtins.max(map(len, probe.values()), default=2**62)
     check_labels(source, classes, indices)
     machines = work.machines()
@@ -162,9 +168,13 @@ def certify_dataset(
     if out is None:
         return Results("", tuple(rows([])), "", manifest)
     path = Path(out)
-    with Writer(path, manifest, further=job.further, accept_change=accept_change) as writer:
+
+    def check(before: Sequence[Row]) -> None:
         if not accept_change:
-            _same_model(path, writer.rows, len(source), work)
+            _same_model(path, before, len(source), work)
+
+    further, accept = job.further, accept_change
+    with Writer(path, manifest, further=further, accept_change=accept, check=check) as writer:
         kept = list(writer.rows)
         for row in rows(writer.rows):
             writer.append(row)

@@ -10,7 +10,8 @@ import numpy as np
 
 from rsbounds import composite
 from rsbounds.certificate import COMPOSITE, Certificate
-from rsbounds.certify._input import certify_input, class_counts, level, sampler_of
+from rsbounds.certify._counts import class_counts
+from rsbounds.certify._input import certify_input, level, sampler_of
 from rsbounds.procedure import Procedure
 from rsbounds.results import sparse_counts
 from rsbounds.sampling import Phase, Sampler, as_sampler, stream

@@ -9,8 +9,8 @@ import argparse
 import difflib
 import errno
 import importlib
+import io
 import os
-import re
 import sys
 import traceback
 import warnings
@@ -35,29 +35,22 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{**options, "allow_abbrev": False})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, after ``prepare``."""
+        """As argparse does, after ``prepare``; what is unknown is an error of this command."""
+        self._words = list(sys.argv[1:] if args is None else args)
         if self.prepare is not None:
-            args = self.prepare(list(args))
-        return super().parse_known_args(args, namespace)
+            self._words = self.prepare(self._words)
+        namespace, unknown = super().parse_known_args(self._words, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return namespace, unknown
 
     def error(self, message: str) -> NoReturn:
-        unknown = re.findall(r"(--[\w-]+)", message) if "unrecognized" in message else []
-        flags = self.flags()
-        # an option that another command has is not misspelt
-        near = [difflib.get_close_matches(u, flags, 1) for u in unknown if u not in flags]
+        own = self._option_string_actions
+        flags = [word.partition("=")[0] for word in self._words if word.startswith("--")]
+        near = [difflib.get_close_matches(flag, own, 1) for flag in flags if flag not in own]
         hint = ", ".join(match for matches in near for match in matches)
         hint = f"; did you mean {hint}?" if hint else ""
         self.exit(2, f"{self.prog}: {message}{hint}; see {self.prog} --help\n")
-
-    def flags(self) -> list[str]:
-        """The long options of this parser and of its commands."""
-        flags = []
-        for action in self._actions:
-            flags += [flag for flag in action.option_strings if flag.startswith("--")]
-            if isinstance(action, argparse._SubParsersAction):
-                for command in action.choices.values():
-                    flags += command.flags()
-        return flags
 
 
 def parser() -> Parser:
@@ -94,24 +87,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     0.49999999999999... gaussian score=2.0 sigma=0.25 norm=2.0
     0
     """
-    _open_standard_streams()
-    command = "rsbounds"
+    _ready_streams()
+    command, folder = "rsbounds", os.path.join(os.path.abspath(os.curdir), "")
 
     def say(message: object) -> None:
-        print(f"{command}: {message}", file=sys.stderr)
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        say(f"warning: {message}")
+        text = str(message).replace(folder, "")  # paths are absolute where code may change it
+        print(f"{command}: {text}", file=sys.stderr)
 
     with warnings.catch_warnings():
-        warnings.showwarning = show
+        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
         try:
             args = parser().parse_args(argv)
             command = f"rsbounds {args.command}"
             status: int = args.func(args)
             sys.stdout.flush()
         except BrokenPipeError:  # whoever read our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             return 0
         except KeyboardInterrupt:
             say("interrupted; what is written is kept, run it again to go on")
@@ -120,34 +111,36 @@ def main(argv: Sequence[str] | None = None) -> int:
             if os.environ.get("RSBOUNDS_TRACEBACK"):
                 traceback.print_exc()
             if _is_full(error):  # what is left of it must not fail again when we leave
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                _drop_output()
             say(_line(error))
             return 2
     return status
 
 
-def _open_standard_streams() -> None:
-    """A stream that the caller closed must not become the number of a file we open."""
+def _ready_streams() -> None:
+    """Keep the numbers of closed streams from files that we open; escape what can't be encoded."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_full(error: BaseException) -> bool:
     """Whether standard output took no more: errors of files come with their names."""
-    return (
-        isinstance(error, OSError)
-        and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        and error.filename is None
-    )
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return isinstance(error, OSError) and error.errno in full and error.filename is None
 
 
 def _line(error: BaseException) -> str:
-    if _is_full(error):
-        return f"standard output: {error.strerror}"  # type: ignore[attr-defined]
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and (error.filename is not None or _is_full(error)):
+        return f"{error.filename or 'standard output'}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

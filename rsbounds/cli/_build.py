@@ -6,7 +6,9 @@ import argparse
 import json
 import math
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from rsbounds import loading
 from rsbounds.cli import _engine, _options, _user_scheme
 from rsbounds.composite import Rule
 from rsbounds.loading import Data, Loaded
-from rsbounds.schemes import Scheme
+from rsbounds.schemes import METHODS, Scheme
 
 
 @dataclass
@@ -28,14 +30,14 @@ class Parts:
     describe: dict[str, Any]  # what the manifest says of the model
 
 
-def parts(args: argparse.Namespace, options: dict[str, Any]) -> Parts:
+def parts(args: argparse.Namespace) -> Parts:
     """What the command line names, loaded."""
     loaded = _engine.load(args)
     data = _engine.open_data(args, loaded)
     try:
         if not len(data):
             raise ValueError(f"{args.data}: the data must have at least one input; got none")
-        made = scheme(args, options, data)
+        made = scheme(args, data)
         stages = classifiers(args, loaded, made)
         return Parts(data, made, stages, described(args, loaded, stages))
     except BaseException:
@@ -43,43 +45,38 @@ def parts(args: argparse.Namespace, options: dict[str, Any]) -> Parts:
         raise
 
 
-def built(
-    args: argparse.Namespace, options: dict[str, Any], describe: dict[str, Any]
-) -> tuple[Any, Data, Scheme | Rule]:
+def built(args: argparse.Namespace, describe: dict[str, Any]) -> tuple[Any, Data, Scheme | Rule]:
     """A worker's model, data and scheme: those of the command line."""
-    own = parts(args, options)
+    own = parts(args)
     if own.describe != describe:
         raise ValueError(
             f"--model {args.model} must be the same wherever it is made; the process that writes "
             f"made {describe}, a worker {own.describe}"
         )
-    return model(args, own.stages, own.data, own.scheme), own.data, own.scheme
+    return model(args, own.stages, own.scheme), own.data, own.scheme
 
 
-def model(args: argparse.Namespace, stages: list[Loaded], data: Data, scheme: Scheme | Rule) -> Any:
+def model(args: argparse.Namespace, stages: list[Loaded], scheme: Scheme | Rule) -> Any:
     """The sampler of all levels, or a list with that of each."""
     if not isinstance(scheme, Rule):
-        x = _engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True))
-        return _engine.sampler(args, stages[0], data, scheme.sigma(x), scheme.sampler)
-    made: dict[int, Any] = {}
-    for stage, sigma in zip(stages, scheme.sigmas, strict=True):
-        if id(stage.model) not in made:  # one for all levels, or an expert of its own
-            made[id(stage.model)] = _engine.sampler(args, stage, data, sigma)
+        return _engine.sampler(args, stages[0], scheme.sampler)
+    experts = {id(stage.model): stage for stage in stages}
+    made = {key: _engine.sampler(args, stage) for key, stage in experts.items()}
     samplers = [made[id(stage.model)] for stage in stages]
     return samplers if len(made) > 1 else samplers[0]
 
 
-def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Scheme | Rule:
+def scheme(args: argparse.Namespace, data: Data) -> Scheme | Rule:
     """The scheme of the method, or the rule."""
     if args.method == "composite":
         return read_rule(args.rule)
-    shape = _engine.first(data, skip_corrupt=getattr(args, "skip_corrupt", True)).shape
-    given = Given(shape, args.sound_noise)
+    given = Given(_engine.first(data).shape, args.sound_noise)
     made: Scheme | Rule
     if _options.is_code(args.method):
         made = by_code(args.method, args.method_args, given.dim, given.sound)
     else:
-        made = _options.method(args.method).from_options(options, given)
+        _require_fixed(args, args.method)
+        made = METHODS[args.method].from_options(vars(args), given)
     if isinstance(made, Rule):
         return made
     if args.sound_noise and not made.sound:
@@ -89,9 +86,16 @@ def scheme(args: argparse.Namespace, options: dict[str, Any], data: Data) -> Sch
         )
     if args.model_for:
         raise ValueError("--model-for goes with --method composite")
-    if args.denoiser is not None and made.name != "gaussian":
-        raise ValueError(no_denoiser(args.method))
+    _require_fixed(args, made.name)
     return made
+
+
+def _require_fixed(args: argparse.Namespace, name: str) -> None:
+    if args.denoiser is not None and name != "gaussian":
+        raise ValueError(
+            "--denoiser has one timestep, that of a fixed noise level: it goes with --method "
+            f"gaussian or composite; got {args.method}"
+        )
 
 
 def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
@@ -102,30 +106,22 @@ def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme |
     return _user_scheme.scheme(f"--method {spec}", made, code, dim, sound)
 
 
-def no_denoiser(method: str) -> str:
-    """Explain why a denoiser cannot be used with this method."""
-    return (
-        "--denoiser has one timestep, that of a fixed noise level: it goes with --method gaussian "
-        f"or composite; got {method}"
-    )
-
-
 def classifiers(args: argparse.Namespace, loaded: Loaded, made: Scheme | Rule) -> list[Loaded]:
     """What is smoothed at each noise level: the model or an expert, behind the denoiser."""
     if not isinstance(made, Rule):
         sigma = made.parameters["sigma"] if args.denoiser is not None else 1.0
         return _engine.denoised(args, [(loaded, sigma)])
-    experts = {}
+    levels, experts = {str(sigma): sigma for sigma in made.sigmas}, {}
     for text in args.model_for:
         level, _, spec = text.partition("=")
         try:
-            sigma = float(level)
-        except ValueError:
-            sigma = math.nan
-        if sigma not in made.sigmas or not spec:
-            levels = ", ".join(map(str, made.sigmas))
+            sigma = levels[str(float(level))]
+        except (KeyError, ValueError):
+            sigma, spec = 0.0, ""
+        if not spec:
             raise ValueError(
-                f"--model-for must be SIGMA=MODEL with SIGMA one of {levels}; got {text!r}"
+                f"--model-for must be SIGMA=MODEL with SIGMA one of {', '.join(levels)}; "
+                f"got {text!r}"
             )
         experts[sigma] = _engine.load(argparse.Namespace(**{**vars(args), "model": spec}))
     return _engine.denoised(args, [(experts.get(s, loaded), s) for s in made.sigmas])
@@ -133,16 +129,14 @@ def classifiers(args: argparse.Namespace, loaded: Loaded, made: Scheme | Rule) -
 
 def described(args: argparse.Namespace, loaded: Loaded, stages: list[Loaded]) -> dict[str, Any]:
     """What the manifest says of the model."""
-    entries = dict(loaded.describe)
+    entries, each = dict(loaded.describe), [stage.describe for stage in stages]
     if args.model_for:
         entries["for"] = args.model_for
         # the probe, which is of the first level alone, would not tell another expert
-        entries["experts"] = [
-            stage.describe["parameters"] or stage.describe["source"] for stage in stages
-        ]
+        entries["experts"] = [stage["parameters"] or stage["source"] for stage in each]
     if args.denoiser is not None:
-        each = [stage.describe["denoiser"] for stage in stages]
-        entries["denoiser"] = each if len(each) > 1 else each[0]
+        denoisers = [stage["denoiser"] for stage in each]
+        entries["denoiser"] = denoisers if len(each) > 1 else denoisers[0]
     return entries
 
 
@@ -158,8 +152,7 @@ class Given:
     """What a method may ask for (:class:`rsbounds.schemes.Given`)."""
 
     def __init__(self, shape: tuple[int, ...], sound: bool) -> None:
-        self.dim = math.prod(shape)
-        self.sound = sound
+        self.dim, self.sound = math.prod(shape), sound
 
     def inputs(self, path: Any) -> tuple[Any, str]:
         """The array x of an npz file, flattened, and the file's hash."""
@@ -183,7 +176,8 @@ class Given:
         from rsbounds.torch import SigmaNetwork
 
         if isinstance(function, SigmaNetwork):
-            return _Proven(function), description
+            # the proof of its own kind, whatever a subclass or the instance puts for it
+            return SimpleNamespace(scheme=partial(SigmaNetwork.scheme, function)), description
         function.eval().to("cpu")
 
         def sigma(x: Any) -> Any:
@@ -195,22 +189,9 @@ class Given:
     def noise(self, option: str, spec: str) -> tuple[Any, Any]:
         """Noise of a shape, by the proof of its own kind."""
         made = loading.call(option, spec)
-        shaped = _user_scheme.noise(made)
-        if shaped is None:
+        if (shaped := _user_scheme.noise(made)) is None:
             raise ValueError(
                 f"{option} {spec} must return NoiseMaps, FixedNoise or a CertifiedGenerator; "
                 f"got {type(made).__name__}"
             )
         return shaped, loading.fingerprint(spec, made)
-
-
-class _Proven:
-    """A network by the proof of its own kind, whatever a subclass or the instance puts for it."""
-
-    def __init__(self, network: Any) -> None:
-        self._network = network
-
-    def scheme(self, dim: float, *, sound: bool) -> Scheme:
-        from rsbounds.torch import SigmaNetwork
-
-        return SigmaNetwork.scheme(self._network, dim, sound=sound)

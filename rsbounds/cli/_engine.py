@@ -10,44 +10,34 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rsbounds import loading
-from rsbounds.certify import class_counts
-from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess, guarded
+from rsbounds.cli._options import whole
+from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess
 from rsbounds.sampling import Sampler, as_sampler
 
-ENGINE = ("device", "autocast", "compile", "sound_noise")
+_PRECISION = ("autocast", "compile", "sound_noise")
 
 
 def add_model(parser: Any, *, required: bool) -> None:
-    """The model's options."""
+    """Add the model's options."""
     add = parser.add_argument
-    add(
-        "--model",
-        required=required,
-        metavar="MODEL",
-        help="timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, MODULE:CALLABLE or "
-        "path/to/file.py:CALLABLE",
-    )
-    add("--model-args", metavar="K=V,...", help="arguments of its constructor; input_range=(0,255) "
-        "for other pixels than 0 ... 1")  # fmt: skip
+    text = "timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, MODULE:CALLABLE or "
+    text += "path/to/file.py:CALLABLE"
+    add("--model", required=required, metavar="MODEL", help=text)
+    text = "arguments of its constructor; input_range=(0,255) for other pixels than 0 ... 1"
+    add("--model-args", metavar="K=V,...", help=text)
     add("--checkpoint", metavar="FILE", type=Path, help="weights: safetensors, or torch tensors")
-    add("--denoiser", metavar="DENOISER", help="put a denoiser in front: MODULE:CALLABLE, "
-        "path/to/file.py:CALLABLE, hf:ID_OR_DIRECTORY")  # fmt: skip
+    text = "put a denoiser in front: MODULE:CALLABLE, path/to/file.py:CALLABLE, hf:ID_OR_DIRECTORY"
+    add("--denoiser", metavar="DENOISER", help=text)
     add("--download", action="store_true", help="fetch weights and data that are not on disk")
 
 
 def add_data(parser: Any, *, required: bool, help: str = "") -> None:
-    """The data's options."""
+    """Add the data's options."""
     add = parser.add_argument
-    add(
-        "--data",
-        required=required,
-        metavar="DATA",
-        help=f"{help}FILE.npz (x, y), FILE.npy with FILE.labels.npy, imagefolder:DIR, "
-        "hf:ID_OR_DIRECTORY[:SPLIT], MODULE:CALLABLE or path/to/file.py:CALLABLE",
-    )
+    text = f"{help}FILE.npz (x, y), FILE.npy with FILE.labels.npy, imagefolder:DIR, "
+    text += "hf:ID_OR_DIRECTORY[:SPLIT], MODULE:CALLABLE or path/to/file.py:CALLABLE"
+    add("--data", required=required, metavar="DATA", help=text)
     add("--scale", type=float, help="divide stored numbers by this, such as 255")
     add("--resize", type=_size, metavar="N|H,W", help="pictures: the shorter side, or both sides")
     add("--crop", type=_size, metavar="N|H,W", help="pictures: keep this much from the middle")
@@ -55,22 +45,18 @@ def add_data(parser: Any, *, required: bool, help: str = "") -> None:
 
 
 def add_engine(parser: Any) -> None:
-    """The options of the forward passes."""
-    add = parser.add_argument
-    add("--batch", type=int, default=1000, help="noisy samples in a forward pass of torch (1000)")
-    add("--autocast", choices=("bfloat16", "float16"), metavar="TYPE", help="mixed precision: "
-        "bfloat16 or float16")  # fmt: skip
+    """Add the options of the forward passes."""
+    add, types = parser.add_argument, {"choices": ("bfloat16", "float16"), "metavar": "TYPE"}
+    text = "noisy samples in a forward pass of torch (1000)"
+    add("--batch", type=partial(whole, 1), default=1000, help=text)
+    add("--autocast", **types, help="mixed precision: bfloat16 or float16")
     add("--compile", action="store_true", help="torch.compile")
 
 
 def add_sound_noise(parser: Any) -> None:
-    """Whether the noise is drawn exactly."""
-    parser.add_argument(
-        "--sound-noise",
-        action="store_true",
-        help="exact noise on the grid of 1/255: certificates hold for the program, not only in "
-        "real arithmetic",
-    )
+    """Add the option of noise that is drawn exactly."""
+    text = "exact noise on the grid of 1/255: certificates hold for the program, not only in real "
+    parser.add_argument("--sound-noise", action="store_true", help=f"{text}arithmetic")
 
 
 def _size(text: str) -> int | tuple[int, int]:
@@ -87,14 +73,13 @@ def _size(text: str) -> int | tuple[int, int]:
 def load(args: argparse.Namespace) -> Loaded:
     """The model of the command line."""
     own, span = _arguments(args)
-    return loading.load_model(
-        args.model,
-        args=own or None,
-        checkpoint=args.checkpoint,
-        download=args.download,
-        input_range=span,
-        preprocess=_preprocess(args),
-    )
+    options = {"args": own or None, "checkpoint": args.checkpoint, "download": args.download}
+    options |= {"input_range": span, "preprocess": _preprocess(args)}
+    folder = os.getcwd()
+    try:
+        return loading.load_model(args.model, **options)
+    finally:
+        os.chdir(folder)  # which the model's code may have changed
 
 
 def denoised(args: argparse.Namespace, models: Sequence[tuple[Loaded, float]]) -> list[Loaded]:
@@ -111,8 +96,7 @@ def denoised(args: argparse.Namespace, models: Sequence[tuple[Loaded, float]]) -
 def _arguments(args: argparse.Namespace) -> tuple[dict[str, Any], tuple[float, float] | None]:
     """The arguments of the model's constructor, and the range of its inputs among them."""
     own = loading.parse_arguments(args.model_args) if args.model_args else {}
-    span = own.pop("input_range", None)
-    if span is None:
+    if (span := own.pop("input_range", None)) is None:
         return own, None
     try:
         low, high = map(float, span)
@@ -143,53 +127,26 @@ def open_data(args: argparse.Namespace, loaded: Loaded | None) -> Data:
 
 def engine(args: argparse.Namespace) -> dict[str, Any]:
     """What rows may depend on."""
-    device = (args.device or "cpu").partition(":")[0]
-    return {**{key: getattr(args, key) for key in ENGINE}, "device": device}
+    return {"device": args.device.partition(":")[0]} | {k: getattr(args, k) for k in _PRECISION}
 
 
 def sampler(
-    args: argparse.Namespace,
-    loaded: Loaded,
-    data: Data,
-    sigma: float,
-    of: Callable[..., Sampler] = as_sampler,
+    args: argparse.Namespace, loaded: Loaded, of: Callable[..., Sampler] = as_sampler
 ) -> Sampler:
-    """The sampler, tried on the first input: its classes are checked against the labels.
-
-    ``of(model, **options)`` makes it, such as a scheme's own where the noise has a shape.
-    """
-    options: dict[str, Any] = {"batch": args.batch, "device": _device(args.device or "cpu")}
-    options |= {key: getattr(args, key) for key in ENGINE[1:]}
-
-    def make(**changes: Any) -> Sampler:
-        try:
-            return of(loaded.model, **options | changes)
-        except (RuntimeError, AssertionError) as error:
-            raise ValueError(f"--device {args.device} can't be used: {error}") from error
-
-    plain = make(compile=False)
-    x = first(data, skip_corrupt=getattr(args, "skip_corrupt", True))
+    """The sampler that ``of(model, **options)`` makes: a scheme's own for noise of a shape."""
+    options = {key: getattr(args, key) for key in ("batch", *_PRECISION)}
     try:
-        counts = class_counts(plain(x, sigma, 16, np.random.default_rng(0)))
-    except (Exception, SystemExit) as error:
-        guarded(f"--model {args.model}", partial(_again, error))
-        raise
-    if not counts.sum():
-        raise ValueError(f"--model {args.model} must return numbers; got NaN for the first input")
-    loading.check_labels(data, len(counts))
-    return make() if args.compile else plain
+        return of(loaded.model, device=_device(args.device or "cpu"), **options)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"--device {args.device} can't be used: {error}") from error
 
 
-def first(data: Data, *, skip_corrupt: bool) -> Any:
-    """The first input; with ``skip_corrupt``, the first that can be decoded."""
-    for i in range(len(data) if skip_corrupt else 0):
+def first(data: Data) -> Any:
+    """The first input that can be decoded."""
+    for i in range(len(data)):
         with suppress(CorruptInput):
             return data.input(i)
     return data.input(0)
-
-
-def _again(error: BaseException) -> None:
-    raise error
 
 
 def _device(name: str) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from rsbounds import composite
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds import audit, composite
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import further
+from rsbounds.loading import file_hash
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, read_rows
-from rsbounds.schemes import Gaussian
 
 
 class Run(NamedTuple):
@@ -28,7 +32,8 @@ def read(path: Path) -> Run:
     Raises
     ------
     ValueError
-        For a file of any other, whose counts earn nothing by a bound for so many samples.
+        For a file of any other, whose counts earn nothing by a bound for so many samples, and for
+        rows that contradict their manifest.
     """
     manifest = Manifest.read(path)
     if manifest.method == "composite":
@@ -40,7 +45,10 @@ def read(path: Path) -> Run:
             f"{path} was sampled until a target radius was decided: a bound for a number "
             "of samples fixed in advance would have no level on its counts"
         )
-    return Run(path, manifest, read_rows(path))
+    rows = read_rows(path)
+    for wrong in audit.contradictions(path, manifest, rows):
+        raise ValueError(wrong.at(path))
+    return Run(path, manifest, rows)
 
 
 def by_level(paths: Iterable[Path]) -> dict[float, Run]:
@@ -49,7 +57,8 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
     Raises
     ------
     ValueError
-        As :func:`read`; for another noise, or two files of one level.
+        As :func:`read`; for another noise, two files of one level, or runs that differ in more
+        than their model and its level.
     """
     runs: dict[float, Run] = {}
     for path in paths:
@@ -59,28 +68,67 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
             raise ValueError(f"{path} is of method {shown(method)}: a rule needs fixed noise")
         if scope != FIXED_NOISE:  # the list's own scope would hide it
             raise ValueError(f"{path} is of scope {scope!r}: a rule needs {FIXED_NOISE!r}")
-        Gaussian.check(run.manifest.parameters)
         level = float(run.manifest.parameters["sigma"])
         if level in runs:
             raise ValueError(f"{path} is the second file of noise level {level}")
         runs[level] = run
+        first = next(iter(runs.values()))
+        own = {name: getattr(first.manifest, name) for name in ("parameters", "probe", "model")}
+        if differences := first.manifest.differences(replace(run.manifest, **own)):
+            raise ValueError(
+                f"{path} is not of the run of {first.path}: {'; '.join(differences.values())}"
+            )
     return runs
 
 
-def common(runs: Iterable[Run]) -> list[list[Row]]:
-    """The rows of each input that all runs have, in the order of the inputs."""
+def common(runs: Sequence[Run]) -> list[list[Row]]:
+    """The rows of each input that all runs have, in the order of the inputs.
+
+    Raises
+    ------
+    ValueError
+        If an input is another in one of the runs, by its label or its hash, or has no hash.
+    """
     tables = [{row.idx: row for row in run.rows} for run in runs]
-    return [[table[i] for table in tables] for i in sorted(set.intersection(*map(set, tables)))]
+    indices = sorted(set.intersection(*map(set, tables)))
+    for i in indices:
+        for run, table in zip(runs, tables, strict=True):
+            for name, a, b in (
+                ("label", tables[0][i].label, table[i].label),
+                ("hash", tables[0][i].input, table[i].input),
+            ):
+                if a != b or b == "-":
+                    raise ValueError(
+                        f"{run.path} is of other data than {runs[0].path}: the {name} of input "
+                        f"{i} is {b}, and {a} there"
+                    )
+    return [[table[i] for table in tables] for i in indices]
+
+
+def histories(runs: Iterable[Run]) -> list[Any]:
+    """What was done to each of the files, each step once, and which files they are."""
+    steps: list[Any] = []
+    for run in runs:
+        own = (*run.manifest.history, source(run.path))
+        steps += [step for step in own if step not in steps]
+    return steps
+
+
+def source(path: Path) -> dict[str, Any]:
+    """The step of a history that says which file was certified again."""
+    return {"recertified": str(path), "sha256": file_hash(path)}
+
+
+def dense(rows: Sequence[Row], width: int = 0) -> NDArray[np.int64]:
+    """Counts that choose and that bound, shape (2, levels, classes), zeros filled in."""
+    each = [[row.select for row in rows], [row.counts for row in rows]]
+    width = max([width, *(len(counts) for level in each for counts in level)])
+    return np.array([[[*c, *[0] * (width - len(c))] for c in level] for level in each])
 
 
 def listed(rule: composite.Rule, rows: Sequence[Row], n: int, alpha: float) -> Row:
     """The row of a decision list from the rows of one input at its levels."""
-    width = max([rule.least_classes, *(len(c) for row in rows for c in (row.select, row.counts))])
-
-    def dense(counts: Sequence[int]) -> list[int]:
-        return [*counts, *[0] * (width - len(counts))]
-
-    select, counts = [dense(row.select) for row in rows], [dense(row.counts) for row in rows]
+    select, counts = dense(rows, rule.least_classes)
     certificate = composite.certify_counts(rule, select, counts, n, alpha)
     seconds, extra = sum(row.seconds for row in rows), further(certificate)
     first = rows[0]

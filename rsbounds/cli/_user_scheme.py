@@ -20,12 +20,12 @@ from rsbounds.composite import Rule
 from rsbounds.loading import guarded
 from rsbounds.sampling import Sampler
 from rsbounds.schemes import METHODS, Scheme, gaussian, semielastic
-from rsbounds.schemes._scheme import NORM, POSITIVE, RADIUS
+from rsbounds.schemes._domains import NORM, POSITIVE, RADIUS
 
-_SHAPED = ("anisotropic", "generator")
 _KINDS = (
     "a Scheme, a Rule, a SigmaNetwork, a CertifiedGenerator, NoiseMaps, FixedNoise or a KNNSigma"
 )
+_AS_ITSELF = {"anisotropic": "noise itself", "generator": "noise itself", "composite": "Rule"}
 
 
 def scheme(
@@ -34,12 +34,8 @@ def scheme(
     """The scheme of what others' code returned, for inputs of ``dim`` numbers.
 
     ``what`` names the code in messages, ``description`` says in the manifest which it was;
-    ``sound`` asks for a scheme that is, where its kind has one.
-
-    Raises
-    ------
-    ValueError
-        If it is of no kind that certifies, or its parameters can't stand in a manifest.
+    ``sound`` asks for a scheme that is, where its kind has one. ValueError if it is of no kind
+    that certifies, or its parameters can't stand in a manifest.
     """
     if isinstance(made, Rule):
         return made
@@ -72,40 +68,35 @@ def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
 
     if type(made) is KNNSigma:
         anchors = hashlib.sha256(made._anchors.points.tobytes()).hexdigest()
-        own = {"sigma": made.sigma_base, "k": made.k, "shift": made.shift, "anchors": anchors}
         neighbours = semielastic(made, dim, sound=sound)
-        neighbours.parameters |= own
+        neighbours.parameters |= {"sigma": made.sigma_base, "k": made.k, "shift": made.shift}
+        neighbours.parameters["anchors"] = anchors
         return neighbours
-    scheme: Scheme | None = None
-    if (shaped := noise(made)) is not None:
-        scheme = shaped.scheme(sound=sound)
-    elif "torch" in sys.modules:
-        from rsbounds.torch import NoiseGenerator, SigmaNetwork
+    if "torch" not in sys.modules:
+        return None
+    from rsbounds.torch import NoiseGenerator, SigmaNetwork
 
-        if type(made) is SigmaNetwork:
-            return SigmaNetwork.scheme(made, dim, sound=sound)
-        if isinstance(made, NoiseGenerator):
-            raise ValueError(
-                "a NoiseGenerator chooses its noise anew at every input and certifies none: a "
-                "CertifiedGenerator does"
-            )
-    return scheme
+    if type(made) is SigmaNetwork:
+        return SigmaNetwork.scheme(made, dim, sound=sound)
+    if isinstance(made, NoiseGenerator):
+        raise ValueError(
+            "a NoiseGenerator chooses its noise anew at every input and certifies none: a "
+            "CertifiedGenerator does"
+        )
+    shaped = noise(made)
+    return None if shaped is None else shaped.scheme(sound=sound)
 
 
 def _stated(what: str, made: Scheme, dim: int) -> Scheme:
     """A scheme as it was stated: of a method of ours, or of another's."""
-    method = METHODS.get(made.name)
-    if method is None:
-        if not (isinstance(made.name, str) and made.name.isprintable() and made.name):
-            raise ValueError(f"{what}: the method must be a name; got {made.name!r}")
-        return AnothersScheme(what, made)
-    if made.name in _SHAPED:
-        raise ValueError(f"{what} must return the noise itself, not its scheme: {_KINDS}")
-    if made.name == "composite":
-        raise ValueError(f"{what} must return the Rule, not a Scheme of method composite")
+    another = AnothersScheme(what, made)
+    if made.name not in METHODS:
+        return another
+    if made.name in _AS_ITSELF:
+        raise ValueError(f"{what} must return the {_AS_ITSELF[made.name]}, not its scheme")
     # Only the parameters are taken, and sigma(x) checked against them: the radius is the method's.
     try:
-        scheme = method.from_parameters(made.parameters, level=AnothersScheme(what, made).sigma)
+        scheme = METHODS[made.name].from_parameters(made.parameters, level=another.sigma)
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
     own = scheme.parameters
@@ -122,6 +113,8 @@ class AnothersScheme(Scheme):
     """A scheme of others' code: its errors and wrong answers become one-line messages."""
 
     def __init__(self, what: str, made: Scheme) -> None:
+        if not (isinstance(made.name, str) and made.name.isprintable() and made.name):
+            raise ValueError(f"{what}: the method must be a name; got {made.name!r}")
         self._what, self._made = what, made
         self.name, self.law, self.sound = made.name, made.law, made.sound
         super().__init__(made.parameters)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import math
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -16,12 +14,10 @@ from typing import Any
 import numpy as np
 
 from rsbounds import loading
-from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify import Procedure, certify_dataset
 from rsbounds.cli import _build, _config, _engine, _options, _workers
-from rsbounds.composite import Rule
+from rsbounds.cli._options import whole
 from rsbounds.confidence import BOUNDS
-from rsbounds.confidence.counts import MAX_N
 from rsbounds.loading import Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
@@ -44,13 +40,15 @@ def add_parser(subparsers: Any) -> None:
     group = parser.add_argument_group("what is certified")
     _engine.add_model(group, required=True)
     _engine.add_data(group, required=True)
-    add = group.add_argument
-    add("--skip", type=int, default=1, metavar="K", help="certify every K-th input (1)")
-    add("--max", type=int, default=-1, metavar="I", help="certify inputs below this index (all)")
+    add, index, count = group.add_argument, partial(whole, 0), partial(whole, 1)
+    add("--start", type=index, default=0, metavar="I", help="certify inputs from this index (0)")
+    text = "certify inputs below this index (-1: all)"
+    add("--max", type=_end, default=-1, metavar="I", help=text)
+    add("--skip", type=count, default=1, metavar="K", help="certify every K-th input (1)")
     add("--skip-corrupt", action="store_true", help="leave out inputs that can't be decoded")
     add = parser.add_argument_group("how sure").add_argument
-    add("--n", type=number, default=100_000, help="samples to bound a class's probability (1e5)")
-    add("--n0", type=number, default=100, help="samples to choose the class (100)")
+    add("--n", type=count, default=100_000, help="samples to bound a class's probability (1e5)")
+    add("--n0", type=count, default=100, help="samples to choose the class (100)")
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
     names = {"choices": _options.COUNTED, "default": "clopper-pearson", "metavar": "BOUND"}
     add("--bound", **names, help="clopper-pearson (default), randomized or anytime")
@@ -58,14 +56,13 @@ def add_parser(subparsers: Any) -> None:
     add("--runner-up", choices=("on", "off"), default="on", help=text)
     text = "certify R or nothing, and stop sampling when that is decided"
     add("--target-radius", type=float, metavar="R", help=text)
-    add("--seed", type=int, default=0, help="names the random samples (0)")
-    group = parser.add_argument_group("noise")
+    add("--seed", type=index, default=0, help="names the random samples (0)")
+    noise = parser.add_argument_group("noise")
     others = ", ".join(name for name in _options.BUILT if name != "gaussian")
     text = "composite or MODULE:CALLABLE, which returns a scheme, a rule or a network"
     text = f"gaussian (default), {others}, {text}"
-    group.add_argument("--method", metavar="METHOD", default="gaussian", help=text)
-    _options.add_methods(group, levels)
-    _engine.add_sound_noise(group)
+    noise.add_argument("--method", metavar="METHOD", default="gaussian", help=text)
+    _engine.add_sound_noise(noise)
     group = parser.add_argument_group("where it runs")
     _workers.add(group)
     _engine.add_engine(group)
@@ -76,121 +73,110 @@ def add_parser(subparsers: Any) -> None:
     add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
     text = "go on with a file although model, engine or versions changed"
     add("--accept-change", action="store_true", help=text)
-    add("--dry-run", action="store_true", help="time one input and print what the run would cost")
     add("-h", "--help", action="help", help=argparse.SUPPRESS)
-    parser.set_defaults(func=run)
-    parser.prepare = partial(_prepare, parser)
-    _options.show(parser, None)
+    parser.set_defaults(func=run, sigma=None, model_for=[], method_args=None)
+    parser.prepare = partial(_prepare, parser, noise)
 
 
-def _prepare(parser: Any, words: list[str]) -> list[str]:
-    """The command line with the options of ``--config`` in front; help is for its ``--method``."""
+def _prepare(parser: Any, noise: Any, words: list[str]) -> list[str]:
+    """The command line with the options of ``--config`` in front; adds those of its method."""
     finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     finder.add_argument("--config", type=Path)
     finder.add_argument("--method")
     try:
-        if (config := finder.parse_known_args(words)[0].config) is not None:
-            words = [*_config.words(config, parser._option_string_actions), *words]
-        method = finder.parse_known_args(words)[0].method
+        own = finder.parse_known_args(words)[0]
     except argparse.ArgumentError:  # of which the parser itself says more
         return words
-    _options.show(parser, method)
-    return words
+    options = _config.entries(own.config) if own.config is not None else {}
+    method = own.method or options.get("--method")
+    taken = _options.of_method(str(method or "gaussian"))
+    for option in taken:
+        changes: dict[str, Any] = {"required": option.default is ...}
+        if option.flag == "--sigma":
+            changes |= {"type": levels, "metavar": "SIGMA,..."}
+        elif method is None:  # --norm, which few look for
+            changes["help"] = argparse.SUPPRESS
+        _options.add(noise, option, **changes)
+    flags = {word.partition("=")[0] for word in (*words, *options)}
+    for other in {option.flag for option in _options.of_all()} - {o.flag for o in taken}:
+        if other in flags:
+            raise ValueError(f"{other} has no meaning for --method {method or 'gaussian'}")
+    return [*_config.words(own.config, options, parser._option_string_actions), *words]
 
 
-def number(text: str) -> int:
-    """A whole number, also as 1e5."""
-    value = float(text)
-    if not abs(value) <= 1e15 or value != math.floor(value):
-        raise argparse.ArgumentTypeError(f"expected a whole number; got {text!r}")
-    return int(value)
+def _end(text: str) -> int:
+    return -1 if text == "-1" else whole(1, text)
 
 
-def levels(text: str) -> float | tuple[float, ...]:
+def levels(text: str) -> tuple[float, ...]:
     """A noise level, or several separated by commas."""
-    several = tuple(float(level) for level in text.split(","))
+    try:
+        several = tuple(noise_level(float(level)) for level in text.split(","))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     if len(set(several)) < len(several):
         raise argparse.ArgumentTypeError(f"expected each noise level once; got {text!r}")
-    return several if len(several) > 1 else several[0]
+    return several
 
 
 def run(args: argparse.Namespace) -> int:
-    """Certify what isn't certified yet, at each noise level."""
+    """Certify what isn't certified yet, at each noise level in a file of its own."""
     _workers.settle(args)
-    checked = [(each, *_check(each)) for each in _runs(args)]
-    return max(_run(*each) for each in checked)
+    procedure = _procedure(args)
+    runs = []
+    for level in args.sigma or (None,):
+        out = args.out
+        if len(args.sigma or ()) > 1:
+            out = out.with_name(f"{out.stem}-sigma{str(level).removesuffix('.0')}{out.suffix}")
+        _require_place(out)
+        runs.append(argparse.Namespace(**vars(args) | {"sigma": level, "out": out}))
+        runs[-1].place = out.absolute()  # the model's code may change the folder
+    for each in runs:
+        _run(each, procedure)
+    return 0
 
 
-def _runs(args: argparse.Namespace) -> Iterator[argparse.Namespace]:
-    """One for each noise level, with a file of its own where there are several."""
-    if not isinstance(args.sigma, tuple):
-        yield args
-        return
-    for level in args.sigma:
-        name = f"{args.out.stem}-sigma{str(level).removesuffix('.0')}{args.out.suffix}"
-        yield argparse.Namespace(**vars(args) | {"sigma": level, "out": args.out.with_name(name)})
+def _procedure(args: argparse.Namespace) -> Procedure:
+    numbers = {name: getattr(args, name) for name in Procedure.__slots__}
+    return _options.procedure(**numbers | {"runner_up": args.runner_up == "on"})
 
 
-def _check(args: argparse.Namespace) -> tuple[Procedure, dict[str, Any]]:
-    """The numbers of the certificates and the method's options, before anything is loaded."""
-    procedure = _options.procedure(
-        n0=args.n0,
-        n=args.n,
-        alpha=args.alpha,
-        seed=args.seed,
-        bound=args.bound,
-        runner_up=args.runner_up == "on",
-        target_radius=args.target_radius,
-    )
-    count("--batch", args.batch, 1), count("--skip", args.skip, 1)
-    if as_integers("--max", args.max, -1) == 0:
-        raise ValueError("--max must be -1 (all) or >= 1; got 0")
-    if args.n > MAX_N:
-        raise ValueError(f"--n must be at most {MAX_N}; got {args.n}")
-    options = _options.of_method(args)
-    moving = not _options.is_code(args.method) and args.method not in ("composite", "gaussian")
-    if moving and args.denoiser is not None:  # before it is loaded
-        raise ValueError(_build.no_denoiser(args.method))
-    if args.method == "gaussian":
-        noise_level(args.sigma)
-    if args.out.is_dir():
-        raise IsADirectoryError(21, "Is a directory", str(args.out))
-    if args.out.exists() and not args.out.is_file():
-        raise ValueError(f"{args.out} is not a regular file: choose another output file")
-    if not args.out.parent.is_dir():
-        raise FileNotFoundError(2, "No such file or directory", str(args.out))
-    return procedure, options
+def _require_place(out: Path) -> None:
+    """Refuse a place where no file can be now, rather than after the model was loaded."""
+    if not out.parent.is_dir():
+        raise FileNotFoundError(2, "No such file or directory", str(out))
+    if out.exists() and not out.is_file():
+        raise ValueError(f"{out} is not a regular file: choose another output file")
 
 
-def _run(args: argparse.Namespace, procedure: Procedure, options: dict[str, Any]) -> int:
+def _run(args: argparse.Namespace, procedure: Procedure) -> None:
     rank, size, origin = loading.share(args.shard)
     out = args.out
     if origin not in ("--shard", "default") and size > 1:
         out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
         say(f"{origin} share {rank}/{size}, writing {out}")
-    parts = _build.parts(args, options)
+    place = args.place.with_name(out.name)
+    parts = _build.parts(args)
     with ExitStack() as stack:
         data = stack.enter_context(parts.data)
         if isinstance(parts.scheme, Scheme):
-            _hints(args, procedure, parts.scheme, data)
-        build = partial(_build.built, args, options, parts.describe)
-        crew = None if args.dry_run else _workers.workers(args, build)
-        model = (
-            _build.model(args, parts.stages, data, parts.scheme)
-            if crew is None
-            else stack.enter_context(crew)
-        )
+            _hints(procedure, parts.scheme, data)
+        model: Any = _workers.workers(args, partial(_build.built, args, parts.describe))
+        if model is None:
+            model = _build.model(args, parts.stages, parts.scheme)
+        else:
+            stack.enter_context(model)
         parts.stages.clear()  # workers have their own
-        numbers = {**procedure.to_dict(), "skip": args.skip, "max": args.max}
-        if args.dry_run:
-            return _dry(model, parts.scheme, data, numbers)
-        start = time.perf_counter()
-        before = _rows(out)
+        begun = time.perf_counter()
+        before = place.read_bytes().count(b"\n") if place.is_file() else 0
         results = certify_dataset(
             model,
             data,
             parts.scheme,
-            out=out,
+            out=place,
+            start=args.start,
+            skip=args.skip,
+            max=args.max,
             shard=f"{rank}/{size}",
             describe=parts.describe,
             engine=_engine.engine(args),
@@ -198,10 +184,9 @@ def _run(args: argparse.Namespace, procedure: Procedure, options: dict[str, Any]
             accept_change=args.accept_change,
             skip_corrupt=args.skip_corrupt,
             notify=say,
-            **numbers,
+            **procedure.to_dict(),
         )
-    _summary(out, results, len(results.rows) - before, time.perf_counter() - start)
-    return 0
+    _summary(out, results, len(results.rows) - max(before - 1, 0), time.perf_counter() - begun)
 
 
 def _summary(out: Path, results: Results, new: int, seconds: float) -> None:
@@ -217,53 +202,27 @@ def _summary(out: Path, results: Results, new: int, seconds: float) -> None:
 
 
 def say(message: str) -> None:
-    """A line on standard error."""
+    """Print a line on standard error."""
     print(f"rsbounds certify: {message}", file=sys.stderr)
 
 
-def _rows(out: Path) -> int:
-    """How many rows the file has already."""
-    from rsbounds.results import read_rows
-
-    try:
-        return len(read_rows(out))
-    except (OSError, ValueError):  # certify_dataset says more
-        return 0
-
-
-def _hints(args: argparse.Namespace, procedure: Procedure, scheme: Scheme, data: Data) -> None:
+def _hints(procedure: Procedure, scheme: Scheme, data: Data) -> None:
     """Warn before sampling where nothing good can come out."""
     n, alpha = procedure.n, procedure.alpha
-    bound = BOUNDS[args.bound]
+    bound = BOUNDS[procedure.bound]
     pair = bound.pair([n, 0], 0, n, alpha, runner_up=procedure.runner_up, u=1.0)
-    x = _engine.first(data, skip_corrupt=args.skip_corrupt)
+    x, target = _engine.first(data), procedure.target_radius
     largest = scheme.radius(pair.z_a, scheme.sigma(x), pair.z_b) if pair.z_a > pair.z_b else 0.0
     if not largest > 0:
         say(f"warning: with n = {n} and alpha = {alpha} nothing can be certified")
-    elif args.target_radius is not None and not largest >= args.target_radius:
+    elif not largest >= (target or 0.0):
         say(
-            f"warning: the target radius {args.target_radius} is above the largest that n = {n} "
-            f"samples can show for the first input, {truncated(largest, 4)}"
+            f"warning: the target radius {target} is above the largest that n = {n} samples can "
+            f"show for the first input, {truncated(largest, 4)}"
         )
-    most = float(np.max(np.abs(x)))
-    if scheme.name == "gaussian" and most > 10 and scheme.parameters["sigma"] <= 2:
+    most, sigma = float(np.max(np.abs(x))), scheme.parameters.get("sigma", 0.0)
+    if scheme.name == "gaussian" and most > 10 and sigma <= 2:
         say(
-            f"warning: the first input reaches {most:g} and sigma is "
-            f"{scheme.parameters['sigma']:g}: for pixels in 0 ... 255 give --scale 255"
+            f"warning: the first input reaches {most:g} and sigma is {sigma:g}: for pixels in "
+            "0 ... 255 give --scale 255"
         )
-
-
-def _dry(model: Any, scheme: Scheme | Rule, data: Data, numbers: dict[str, Any]) -> int:
-    """Time one input, and print what the run would cost."""
-    top = len(data) if numbers["max"] < 0 else min(numbers["max"], len(data))
-    inputs = len(range(0, top, numbers["skip"]))
-    start = time.perf_counter()
-    (row,) = certify_dataset(model, data, scheme, **numbers | {"max": 1, "skip": 1}).rows
-    seconds = time.perf_counter() - start
-    print(
-        f"one input: {seconds:.3g} s, predicts {row.predict} with radius "
-        f"{truncated(row.radius, 4)}\n"
-        f"{inputs} inputs: about {seconds * inputs / 3600:.3g} hours, "
-        f"{inputs * (numbers['n0'] + numbers['n']):.3g} forward passes"
-    )
-    return 0

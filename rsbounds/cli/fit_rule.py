@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import numpy as np
 
 from rsbounds import composite
 from rsbounds.cli import _runs
-from rsbounds.results import Row, naming
+from rsbounds.loading import file_hash
+from rsbounds.results import naming
 
 
 def add_parser(subparsers: Any) -> None:
@@ -38,39 +38,27 @@ def run(args: argparse.Namespace) -> int:
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
     runs = _runs.by_level(args.files)
-    rows = _runs.common(runs.values())
+    rows = _runs.common([*runs.values()])
     if not rows:
         raise ValueError("the files must share inputs; they have none in common")
-    _one_data_set(args.files, rows)
     labels = np.array([each[0].label for each in rows])
-    drawn = [[(row.select, row.counts) for row in each] for each in rows]
-    width = max(2, labels.max() + 1, *(len(c) for each in drawn for pair in each for c in pair))
-    dense = [[[[*c, *[0] * (width - len(c))] for c in pair] for pair in each] for each in drawn]
-    select, counts = np.moveaxis(np.array(dense), 2, 0)
+    width = max(2, labels.max() + 1, *(_runs.dense(each).shape[-1] for each in rows))
+    select, counts = np.stack([_runs.dense(each, width) for each in rows], axis=1)
     procedure = next(iter(runs.values())).manifest.procedure
     options = {"objective": args.objective, "items": args.items, "select": select}
     options |= {"n": procedure.n, "alpha": procedure.alpha}
     fit = composite.fit(counts, labels, list(runs), **options)
-    with naming(args.out):
-        args.out.write_text(json.dumps(fit.rule.to_dict(), indent=2) + "\n", encoding="utf-8")
+    entries = fit.rule.to_dict() | {"fitted": [file_hash(run.path) for run in runs.values()]}
+    draft = args.out.with_name(f"{args.out.name}.new")
+    try:
+        with naming(args.out):
+            draft.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
+            draft.replace(args.out)
+    finally:
+        draft.unlink(missing_ok=True)
     print(fit)
     print(
         f"{args.out}: {len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify "
         "others"
     )
     return 0
-
-
-def _one_data_set(files: Sequence[Path], rows: Sequence[Sequence[Row]]) -> None:
-    """ValueError unless each input is the same in all runs, by its label and its hash."""
-    for each in rows:
-        for path, row in zip(files, each, strict=True):
-            for name, a, b in (
-                ("label", each[0].label, row.label),
-                ("hash", each[0].input, row.input),
-            ):
-                if a != b and "-" not in (a, b):
-                    raise ValueError(
-                        f"{path} is of other data than {files[0]}: the {name} of input {row.idx} "
-                        f"is {b}, and {a} there"
-                    )

@@ -68,18 +68,12 @@ def _number(certain: float, text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Print the radius and its inputs."""
-    scheme = METHODS[args.method]
-    if args.p_b is not None and args.p_a is None:
-        raise ValueError("--p-b goes with --p-a, not with --score or --count")
-    for name, value in vars(args).items():
-        if isinstance(value, float | list) and np.isnan(value).any():
-            raise ValueError(f"{_options.flag(name)} must be a number; got nan")
-    a, b, scores = _bounds(args)
-    options = _options.settled(args, scheme.inputs, lambda flag: f"{flag} is missing")
-    radius = truncated(float(scheme.evaluate(options, a, b, scores)))
     hidden = {"command", "func", "method", "json"}
     stated = {k: v for k, v in vars(args).items() if k not in hidden and v is not None}
-    stated |= {k: v for k, v in options.items() if v is not None}
+    for name, value in stated.items():
+        if isinstance(value, float | list) and np.isnan(value).any():
+            raise ValueError(f"{_options.flag(name)} must be a number; got nan")
+    radius = truncated(float(METHODS[args.method].evaluate(vars(args), *_bounds(args))))
     if args.json:
         entries = {name: plain(value) for name, value in stated.items()}
         print(json.dumps({"radius": radius, "method": args.method, **entries}))
@@ -90,15 +84,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _bounds(args: argparse.Namespace) -> tuple[Any, Any, bool]:
     """What the evidence says of p_a and p_b, and whether as scores."""
-    counted = {"--n": args.n, "--alpha": args.alpha}
+    if args.p_b is not None and args.p_a is None:
+        raise ValueError("--p-b goes with --p-a, not with --score or --count")
+    for name in ("n", "alpha", "count_b"):
+        value = getattr(args, name)
+        if args.count is None and value is not None:
+            raise ValueError(f"{_options.flag(name)} goes with --count")
+        if args.count is not None and value is None and name != "count_b":
+            raise ValueError(f"--count needs {_options.flag(name)}")
+    if args.p_a is not None:
+        return args.p_a, args.p_b, False
     if args.count is None:
-        for flag, value in {**counted, "--count-b": args.count_b}.items():
-            if value is not None:
-                raise ValueError(f"{flag} goes with --count")
-        return (args.score, None, True) if args.p_a is None else (args.p_a, args.p_b, False)
-    for flag, value in counted.items():
-        if value is None:
-            raise ValueError(f"--count needs {flag}")
+        return args.score, None, True
     if args.count_b is None:
         return lower_bound(args.count, args.n, args.alpha, scores=True), None, True
     return *pair_bounds(args.count, args.count_b, args.n, args.alpha, scores=True), True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,11 +14,10 @@ from rsbounds.certificate import COMPOSITE
 from rsbounds.certify import Procedure, certify_evidence
 from rsbounds.cli import _build, _options, _runs
 from rsbounds.composite import Rule
-from rsbounds.loading import file_hash
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, write
 from rsbounds.schemes import METHODS, Scheme
-from rsbounds.schemes._scheme import DIMENSION
+from rsbounds.schemes._domains import DIMENSION
 
 
 def add_parser(subparsers: Any) -> None:
@@ -67,12 +67,6 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         raise ValueError(f"several files need --rule; got {len(args.files)}")
     path, manifest, rows = _runs.read(*args.files)
     scheme = _scheme(args, path, manifest)
-    for row in rows:
-        if row.norm != scheme.norm:
-            raise ValueError(
-                f"{path}: norm of input {row.idx} is {row.norm}, {scheme.norm} by method "
-                f"{scheme.name}"
-            )
     old = manifest.procedure
     procedure = _options.procedure(
         **old.to_dict()
@@ -81,7 +75,7 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         | ({} if args.runner_up is None else {"runner_up": args.runner_up == "on"})
     )
     changed = {name: getattr(old, name) for name in ("alpha", "bound", "runner_up")}
-    source = {**_source(path), **changed, "method": manifest.method}
+    source = {**_runs.source(path), **changed, "method": manifest.method}
     history = [*manifest.history, source]
     new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
     return new, [_again(row, scheme, procedure) for row in rows]
@@ -140,17 +134,12 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     if args.bound or args.method or args.runner_up:
         raise ValueError("--bound, --method and --runner-up have no meaning with --rule")
     rule = _build.read_rule(args.rule)
+    fitted = json.loads(args.rule.read_text(encoding="utf-8")).get("fitted", [])
     runs = _runs.by_level(args.files)
     if missing := [sigma for sigma in rule.sigmas if sigma not in runs]:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")
     stages = [runs[sigma] for sigma in rule.sigmas]
     first = stages[0].manifest
-    for path, manifest, _ in stages[1:]:
-        same = replace(manifest, parameters=first.parameters, probe=first.probe, model=first.model)
-        if differences := first.differences(same):
-            raise ValueError(
-                f"{path} is not of the run of {stages[0].path}: {'; '.join(differences.values())}"
-            )
     alpha = first.procedure.alpha if args.alpha is None else args.alpha
     numbers = {"alpha": alpha, "bound": "clopper-pearson", "runner_up": True}
     procedure = _options.procedure(**first.procedure.to_dict() | numbers)
@@ -163,10 +152,6 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         parameters={"rule": rule.to_dict()},
         procedure=procedure,
         probe={},
-        history=[*first.history, *(_source(stage.path) for stage in stages)],
+        history=[*_runs.histories(stages), {"rule": str(args.rule), "fitted": fitted}],
     )
     return new, rows
-
-
-def _source(path: Path) -> dict[str, Any]:
-    return {"recertified": str(path), "sha256": file_hash(path)}

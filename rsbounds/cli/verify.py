@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from rsbounds import audit
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _build, _engine, _options
 from rsbounds.composite import Rule
-from rsbounds.loading import Data, Loaded
+from rsbounds.loading import Data
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest
 from rsbounds.schemes import METHODS, Scheme
@@ -32,8 +30,8 @@ def add_parser(subparsers: Any) -> None:
         "be proved or don't fit the manifest, duplicates and missing rows; with --data also what "
         "doesn't fit the data and levels that refute the bound of sigma(x), with --anchors, "
         "--sigma-function or --noise levels and bounds that aren't those of the inputs, with "
-        "--rerun what the model doesn't draw again. The answer names what it took as stated. "
-        "Exit status 1 on a finding (extra: verify).",
+        "--rerun what the model doesn't draw again and what the manifest says of another model. "
+        "The answer names what it took as stated. Exit status 1 on a finding (extra: verify).",
     )
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)
@@ -62,22 +60,24 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what is wrong."""
     _check(args)
+    manifest = Manifest.read(args.file)
     options = {"sample": args.sample, "jobs": args.jobs, "seed": args.draw_seed}
     with ExitStack() as stack:
         if args.data is not None:
-            manifest = Manifest.read(args.file)
             loaded = _engine.load(args) if args.model is not None else None
             data = stack.enter_context(_engine.open_data(args, loaded))
-            options |= {"data": data, "scheme": _scheme(args, manifest, data)}
+            options |= {"data": data, "scheme": (noise := _scheme(args, manifest, data))}
             if loaded is not None:
-                model = _model(args, loaded, data, manifest, options["scheme"])
-                options |= {"rerun": args.rerun, "model": model}
+                stated = _stated(args, manifest, noise)
+                stages = _build.classifiers(args, loaded, stated)
+                options |= {"describe": _build.described(args, loaded, stages)}
+                options |= {"rerun": args.rerun, "model": _build.model(args, stages, stated)}
         result = audit.verify(args.file, **options)
     if args.json:
-        print(json.dumps(_object(args, result)))
+        print(json.dumps(_object(args.file, result)))
     else:
-        for line in _lines(args, result):
-            print(f"{args.file}{line}")
+        for line in _lines(args, result, manifest):
+            print(shown(line))
     return int(bool(result.findings))
 
 
@@ -93,49 +93,42 @@ def _check(args: argparse.Namespace) -> None:
             raise ValueError(f"{_options.flag(name)} needs --data")
 
 
-def _object(args: argparse.Namespace, result: audit.Audit) -> dict[str, Any]:
+def _object(file: Path, result: audit.Audit) -> dict[str, Any]:
     """The answer of --json."""
     findings = [
         {"line": f.line, "input": f.index, "kind": f.kind, "finding": f.text}
         for f in result.findings
     ]
-    answer = {"file": str(args.file), "rows": result.rows, "findings": findings}
+    answer = {"file": str(file), "rows": result.rows, "findings": findings}
     answer |= {"stated": result.stated, "seed": result.seed}
     return answer | ({"corrupt": result.corrupt} if result.corrupt else {})
 
 
-def _lines(args: argparse.Namespace, result: audit.Audit) -> list[str]:
-    """The answer for people, less the name of the file."""
-    lines = []
-    for f in result.findings:
-        place = "" if f.index is None else f" input {f.index}:"
-        lines.append(f":{'' if f.line is None else f'{f.line}:'}{place} {shown(f.text)}")
+def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> list[str]:
+    """The answer for people."""
+    lines, notes = [finding.at(args.file) for finding in result.findings], []
+    if manifest.shard != "0/1":
+        notes.append(f"shard {manifest.shard} alone: a part of its run")
     if result.corrupt and args.data is None:
         many = len(result.corrupt)
-        lines.append(f": {many} inputs are said to be corrupt: --data checks whether they are")
+        notes.append(f"{many} inputs are said to be corrupt: --data checks whether they are")
     if result.stated:
-        lines.append(f": {_taken(result.stated, args, Manifest.read(args.file))}")
+        notes.append(_taken(result.stated, args, manifest))
     if result.drawn:
-        lines.append(
-            f": {result.drawn} of {result.rows} rows drawn again (--draw-seed {result.seed}): of a "
-            f"tenth that is forged all are missed with probability {_missed(result):.2g}"
+        notes.append(
+            f"{result.drawn} of {result.rows} rows drawn again (--draw-seed {result.seed}): a file "
+            f"with 1 % forged rows passes with probability {result.missed(0.01):.2g}, with 10 % "
+            f"{result.missed(0.1):.2g}"
         )
     some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
-    found = len(result.findings)
-    lines.append(f": {result.rows} rows{some}, {found or 'no'} finding{'s' * (found != 1)}")
-    return lines
-
-
-def _missed(result: audit.Audit) -> float:
-    """The probability that none of a tenth of the rows, at least one, is among those drawn."""
-    forged = -(-result.rows // 10)
-    return math.comb(result.rows - forged, result.drawn) / math.comb(result.rows, result.drawn)
+    many = len(result.findings)
+    notes.append(f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}")
+    return lines + [f"{args.file}: {note}" for note in notes]
 
 
 def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest) -> str:
     """What is taken as stated, and which options would compare it."""
-    lacking = [name for name in ("data", *_own(manifest)) if getattr(args, name) is None]
-    flags = " with ".join(map(_options.flag, lacking))
+    flags = [name for name in ("data", *_own(manifest)) if getattr(args, name) is None]
     could = {"dim", "sigma"}
     if manifest.scope != ASSERTED_ENVELOPE:
         could |= METHODS[manifest.method].domains.keys()
@@ -144,7 +137,8 @@ def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest)
     if not (compared and flags):
         return text
     them = "them" if len(names) > 1 else "it"
-    return f"{text} ({flags} compares {them if compared == names else _named(compared)})"
+    what = them if compared == names else _named(compared)
+    return f"{text} ({' with '.join(map(_options.flag, flags))} compares {what})"
 
 
 def _named(names: tuple[str, ...]) -> str:
@@ -169,9 +163,7 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme 
         raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
     method, flags = METHODS[manifest.method], " and ".join(map(_options.flag, _own(manifest)))
     known = {**manifest.parameters, **{name: getattr(args, name) for name in _NOISE}}
-    given = _build.Given(
-        _engine.first(data, skip_corrupt=True).shape, "slack" in manifest.parameters
-    )
+    given = _build.Given(_engine.first(data).shape, "slack" in manifest.parameters)
     if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
         known |= {"lip": None, "sigma_min": None}  # the network proves its own
         if not hasattr(given.function(flags, args.sigma_function)[0], "scheme"):
@@ -187,11 +179,9 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme 
     return method.from_options(options, given)
 
 
-def _model(
-    args: argparse.Namespace, loaded: Loaded, data: Data, manifest: Manifest, noise: Scheme | None
-) -> Any:
-    """The sampler of the command line; ValueError unless it has all that the run had."""
-    model = manifest.model if isinstance(manifest.model, Mapping) else {}
+def _stated(args: argparse.Namespace, manifest: Manifest, noise: Scheme | None) -> Scheme | Rule:
+    """The scheme of the file; ValueError unless the command line has all that its run had."""
+    model, parameters = manifest.model, manifest.parameters
     for name, had in (
         ("noise", manifest.method in ("anisotropic", "generator")),
         ("denoiser", "denoiser" in model),
@@ -202,13 +192,9 @@ def _model(
         if bool(getattr(args, name)) != bool(had):
             needs = "needs" if had else "takes no"
             raise ValueError(f"--rerun {needs} {_options.flag(name)}, as {args.file} had")
-    parameters = manifest.parameters
-    scheme: Scheme | Rule
     if manifest.method == "composite":
-        scheme = Rule.from_dict(parameters["rule"])
-    elif noise is not None:
-        scheme = noise
-    else:
-        level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
-        scheme = METHODS[manifest.method].from_parameters(parameters, level=lambda _: level)
-    return _build.model(args, _build.classifiers(args, loaded, scheme), data, scheme)
+        return Rule.from_dict(parameters["rule"])
+    if noise is not None:
+        return noise
+    level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
+    return METHODS[manifest.method].from_parameters(parameters, level=lambda _: level)

@@ -82,7 +82,8 @@ class Pools:
                 self._pools.pop(worker).shutdown()
         pool = ProcessPoolExecutor(1, self._context, _begin, (self._alive, self._member))
         self._pools[worker] = pool
-        with _environment(self._environments[worker]):  # the first call starts the process
+        # the first call starts the process
+        with _environment(self._environments[worker]), _undisturbed():
             return pool.submit(_do, name, *args)
 
     def finished(self, tickets: Sequence[Future[Any]]) -> Iterable[Future[Any]]:
@@ -137,6 +138,19 @@ def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
             device = places[int(device)]
         names.append(device)
     return names
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits until this ends, in a process begun here for good: ours answers it for all."""
+    if os.name != "posix":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

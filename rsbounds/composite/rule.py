@@ -139,7 +139,8 @@ class Rule:
     def from_dict(cls, data: Mapping[str, Any]) -> Rule:
         """The rule that :meth:`to_dict` wrote, or ValueError."""
         keys = {"format", "sigmas", "items"}
-        if not isinstance(data, Mapping) or set(data) != keys or data["format"] != FORMAT:
+        own = set(data) - {"fitted"} if isinstance(data, Mapping) else None  # to which files
+        if own != keys or data["format"] != FORMAT:
             raise ValueError(
                 f"a rule must be an object with {sorted(keys)}, format {FORMAT}; got {data!r:.80}"
             )

@@ -1,4 +1,4 @@
-"""What radii rest on besides model and data: which files can be compared, and what marks others."""
+"""Files side by side: which can be compared, what marks the others, and what they rest on."""
 
 from __future__ import annotations
 
@@ -10,32 +10,44 @@ from pathlib import Path
 
 from rsbounds.certificate import SCOPES
 from rsbounds.results._results import Results
+from rsbounds.results._text import quoted, shown
 
 NAMES = ("norm", "alpha", "n", "bound")
 UNKNOWN = "-"
+
+
+def as_files(files: Sequence[Results], *, rows: bool = False) -> list[Results]:
+    """``files`` as a list, or ValueError; ``rows``: at least one must have rows."""
+    if not isinstance(files, list | tuple) or not all(isinstance(file, Results) for file in files):
+        raise ValueError(f"files must be a list of Results, as read returns; got {quoted(files)}")
+    if rows and not any(file.rows for file in files):
+        raise ValueError("files must have at least one row to show; got none")
+    return list(files)
 
 
 def footnote(scope: str) -> str:
     """What a report must add to results of this scope, if anything."""
     if not scope:
         return "the file states no scope"
-    return SCOPES[scope].footnote if scope in SCOPES else f"scope: {scope}"
+    return SCOPES[scope].footnote if scope in SCOPES else f"scope: {shown(scope)}"
 
 
 def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
     """Short names of the files, with marks, and the footnotes the marks stand for.
 
     A footnote tells of a scope, of a norm, alpha, n, bound or inputs that other files don't
-    share, and of what the file lacks.
+    share, of another file that differs in its seed alone, and of what the file lacks.
     """
     stems = [Path(file.name).stem for file in files]
     names: list[str] = []
     marks: dict[str, str] = {}
     for file, stem, apart in zip(files, stems, differences(files), strict=True):
         notes = [*map(footnote, file.scopes()), apart, *file.notes()]
+        if any(_differ_in_seed(file, other) for other in files):
+            notes.append("runs that differ in their seed alone: the best of them is chosen by luck")
         here = [marks.setdefault(note, f"[{len(marks) + 1}]") for note in notes if note]
         name = stem if stems.count(stem) == 1 else file.name
-        names.append(" ".join([name, *here]))
+        names.append(" ".join([shown(name), *here]))
     return names, [f"{mark} {text}" for text, mark in marks.items()]
 
 
@@ -47,8 +59,28 @@ def terms(file: Results) -> dict[str, str]:
         "norm": _common(_short(row.norm) for row in rows),
         "alpha": _short(manifest.procedure.alpha) if manifest else UNKNOWN,
         "n": _common(str(n) if n else UNKNOWN for n in samples),
-        "bound": _common(row.bound for row in rows),
+        "bound": _common(shown(row.bound) for row in rows),
     }
+
+
+def setting(files: Sequence[Results]) -> dict[str, str]:
+    """Sigma of all files, and what they share of norm, n, alpha, model and data."""
+    files = [file for file in files if file.rows]
+    levels = [r.sigma for file in files for r in file.rows if not math.isnan(r.sigma)]
+    ends = dict.fromkeys(f"{end(levels):.4g}" for end in (min, max)) if levels else {UNKNOWN: None}
+    each = [terms(file) | _subject(file) for file in files]
+    own = {k: _common(terms[k] for terms in each) for k in ("norm", "n", "alpha", "model", "data")}
+    shared = {"norm": own.pop("norm"), "sigma": " to ".join(ends), **own}
+    return {name: text for name, text in shared.items() if text not in (UNKNOWN, "several")}
+
+
+def _subject(file: Results) -> dict[str, str]:
+    """Which model and which data, as far as the manifest has a word for them."""
+    if file.manifest is None:
+        return {"model": UNKNOWN, "data": UNKNOWN}
+    model = next((v for v in file.manifest.model.values() if isinstance(v, str)), UNKNOWN)
+    data = file.manifest.run.get("data", file.manifest.data.get("kind", UNKNOWN))
+    return {"model": shown(model), "data": shown(str(data))}
 
 
 def differences(files: Sequence[Results]) -> list[str]:
@@ -81,7 +113,7 @@ def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
             continue
         ((method, scope),) = kinds
         if not scope or (scope in SCOPES and SCOPES[scope].valid):
-            key = (method, scope, *terms(file).values(), _inputs(file))
+            key = (shown(method), scope, *terms(file).values(), _inputs(file))
             groups.setdefault(key, []).append(file)
     methods = [method for method, *_ in groups]
     apart = differences([group[0] for group in groups.values()])
@@ -90,9 +122,17 @@ def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
         levels = {row.sigma for file in group for row in file.rows}
         if len(group) > 1 and (len(levels) > 1 or any(map(math.isnan, levels))):
             own = text if methods.count(method) > 1 else ""
-            parts = (f"best of {len(group)} runs", method, own)
+            luck = any(_differ_in_seed(a, b) for a in group for b in group)
+            parts = f"best of {len(group)} runs", method, own, "seeds chosen by luck" * luck
             labelled.append((", ".join(filter(None, parts)), group))
     return labelled
+
+
+def _differ_in_seed(a: Results, b: Results) -> bool:
+    """Whether nothing but the seed tells two runs apart."""
+    if a.manifest is None or b.manifest is None:
+        return False
+    return a.manifest.differences(b.manifest).keys() == {"seed"}
 
 
 def _inputs(file: Results) -> str:

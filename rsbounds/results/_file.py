@@ -12,12 +12,12 @@ import importlib
 import os
 import stat
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._row import COLUMNS, FIELD, Row
@@ -30,47 +30,80 @@ fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 _ACCEPTABLE = ("model.", "probe.", "versions.", "engine.")
 #: What a disk that failed or is full answers to a flush; all else is a file system without it.
 _DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
+_MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
 
 
-def parse(name: str, content: bytes) -> tuple[tuple[str, ...], list[Row], list[int]]:
-    """The columns of a result file, its rows, and the numbers of their lines.
+class Content(NamedTuple):
+    """A result file as it was read: ``note`` says what was left out, ``end`` is behind the rows."""
 
-    Blank lines, Windows' line ends and a byte order mark are passed over, an unfinished last
-    line is left out.
+    columns: tuple[str, ...]
+    rows: list[Row]
+    note: str
+    end: int
+    manifest: Manifest | None
+
+
+def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Content:
+    """Read a result file: the one reader of all commands.
+
+    Blank lines, Windows' line ends and a byte order mark are passed over. An unfinished last line
+    is left out, but for files of the field: a row or its scope, cut short, may say more than it
+    did. ``strict`` refuses rows that contradict themselves, stand twice or are not of the run.
     """
+    if content is None:
+        content = path.read_bytes()
+    manifest = None
+    if ours := manifest_path(path).exists():
+        manifest = Manifest.read(path)
+    if not content:
+        return Content((), [], "empty file", 0, manifest)
+    end, note = content.rfind(b"\n") + 1, ""
     try:
         first, *lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
-        raise ValueError(f"{name}: expected tab-separated text in UTF-8") from None
+        raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
     columns = tuple(first.strip().split("\t"))
     if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
         raise ValueError(
-            f"{name}:1: expected a header of distinct columns that starts with {' '.join(FIELD)}, "
+            f"{path}:1: expected a header of distinct columns that starts with {' '.join(FIELD)}, "
             f"separated by tabs; got {quoted(first)}"
         )
-    rows, numbers = [], []
-    for number, line in enumerate(lines[:-1], start=2):
+    if lines[-1] and (ours or "scope" in columns):
+        note = f"line {len(lines) + 1} is cut short: left out"
+        lines.pop()
+    rows, seen, room = list[Row](), dict[int, int](), _MOST_COUNTS
+    selected = manifest.indices() if manifest else None
+    for number, line in enumerate(lines, start=2):
         if not line.strip():
             continue
         try:
-            rows.append(Row.parse(line.rstrip("\r"), columns))
+            row = Row.parse(line.rstrip("\r"), columns)
+            if (room := room - len(row.select) - len(row.counts)) < 0:
+                raise ValueError(f"at most {_MOST_COUNTS} class counts in all rows")
+            for wrong in row.contradictions() if strict else ():
+                raise ValueError(wrong)
+            if strict and row.idx in seen:
+                raise ValueError(f"each idx once, {row.idx} is on line {seen[row.idx]} too")
+            if strict and selected is not None and row.idx not in selected:
+                raise ValueError("idx of an input that the manifest selects")
         except ValueError as error:
-            raise ValueError(f"{name}:{number}: expected {error}; got {quoted(line)}") from None
-        numbers.append(number)
-    return columns, rows, numbers
+            raise ValueError(f"{path}:{number}: expected {error}; got {quoted(line)}") from None
+        rows.append(row)
+        seen[row.idx] = number
+    return Content(columns, rows, note, end, manifest)
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a result file, in its order; an unfinished last line is left out.
+    """The rows of a result file in its order, for an audit: they may contradict themselves.
 
     Raises
     ------
     ValueError
-        For a file that holds no finished line, a malformed header or row: names file and line.
+        For a malformed header or row: names file and line.
     OSError
         For a file that can't be read.
     """
-    return parse(str(path), path.read_bytes())[1]
+    return load(path, strict=False).rows
 
 
 class Writer:
@@ -87,6 +120,8 @@ class Writer:
         Columns of a new file beyond COLUMNS: those of the rows' ``extra``.
     accept_change : bool
         Go on although model, versions or engine differ, and record it in the manifest.
+    check : callable, optional
+        Called with the rows that are there, before anything is written; what it raises refuses.
 
     Attributes
     ----------
@@ -103,7 +138,8 @@ class Writer:
     Warns
     -----
     RuntimeWarning
-        If its file system has no locks: then no other process may write it.
+        If its file system has no locks: then no other process may write it. If all rows are
+        there, but there was no room to put them in order.
 
     Examples
     --------
@@ -123,6 +159,7 @@ class Writer:
         *,
         further: Sequence[str] = (),
         accept_change: bool = False,
+        check: Callable[[Sequence[Row]], object] | None = None,
     ) -> None:
         _require_regular(path)
         self.path, self._place = path, path.absolute()  # a model's code may change the folder
@@ -132,7 +169,7 @@ class Writer:
             if self._gone():  # by a process that ended between our opening and our lock
                 raise OSError(f"{path} was replaced while it was opened: repeat the command")
             columns = (*COLUMNS, *further)
-            self.rows, self.columns = self._resume(columns, manifest.normal(), accept_change)
+            self.rows, self.columns = self._resume(columns, manifest, accept_change, check)
         except BaseException:
             self._file.close()
             raise
@@ -152,8 +189,7 @@ class Writer:
             if error is None:
                 self._require_place()
                 if not self._ordered:  # rows of several workers come as they are done
-                    rows = parse(str(self.path), self._place.read_bytes())[1]
-                    _replace(self._place, _text(self.columns, rows))
+                    self._put_in_order()
         finally:
             self._file.close()
 
@@ -174,6 +210,17 @@ class Writer:
         manifest = Manifest.read(self._place)
         manifest = replace(manifest, history=[*manifest.history, entry])
         _replace(manifest_path(self._place), manifest.text())
+
+    def _put_in_order(self) -> None:
+        try:
+            _replace(self._place, _text(self.columns, load(self._place).rows))
+        except OSError as error:
+            warnings.warn(
+                f"all rows are in {self.path}, but not in order of the inputs ({error}): the same "
+                "command sorts them when there is room",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _write(self, text: str) -> None:
         self._require_place()
@@ -223,22 +270,29 @@ class Writer:
         return True
 
     def _resume(
-        self, columns: tuple[str, ...], manifest: Manifest, accept_change: bool
+        self,
+        columns: tuple[str, ...],
+        manifest: Manifest,
+        accept_change: bool,
+        check: Callable[[Sequence[Row]], object] | None,
     ) -> tuple[list[Row], tuple[str, ...]]:
         self._file.seek(0)
-        content = self._file.read()
-        header = _text(columns, [])
+        content, header = self._file.read(), _text(columns, [])
+        manifest = manifest.normal()
         if header.encode().startswith(content):  # no row yet: nothing to resume
             _replace(manifest_path(self.path), manifest.text())
             self._file.truncate(0)
             self._write(header)
             return [], columns
-        columns, rows, _ = parse(str(self.path), content)
-        self._file.truncate(content.rfind(b"\n") + 1)
-        kept = self._kept(Manifest.read(self.path), manifest, rows, accept_change)
+        there = load(self.path, content)
+        old = there.manifest or Manifest.read(self.path)  # which says that there is none
+        kept = self._kept(old, manifest, there.rows, accept_change)
+        if check is not None:
+            check(there.rows)
+        self._file.truncate(there.end)
         if kept is not None:
             _replace(manifest_path(self.path), kept.text())
-        return rows, columns
+        return there.rows, there.columns
 
     def _kept(
         self, old: Manifest, new: Manifest, rows: Sequence[Row], accept_change: bool
@@ -287,6 +341,7 @@ def _text(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 def _replace(path: Path, text: str) -> None:
     """Put a file with this text in the place of the one at the path, whole or not at all."""
+    path = path.resolve()  # where it is a link, that stays one
     draft = path.with_name(path.name + ".new")
     try:
         with naming(path):

@@ -23,15 +23,19 @@ import numpy as np
 import rsbounds
 from rsbounds._numerics.extras import need
 from rsbounds.results._charts import LEVEL, charts, cut, interval, true_class
-from rsbounds.results._compare import marked
+from rsbounds.results._compare import as_files, comparable, marked, setting
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
-from rsbounds.results._table import default_radii
-from rsbounds.results._text import naming, truncated
+from rsbounds.results._table import cells, default_radii, heading, measures
+from rsbounds.results._text import as_path, naming, truncated
 
 _PAGE = Path(__file__).parent / "_page"
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _COLUMNS = ("idx", "label", "predict", "radius", "correct", "p_a", "sigma", "count", "n", "time")
+_BEST = (
+    "Best of several runs: at each radius the highest of their certified accuracies. Another "
+    "classifier may be the best at another radius, so that this is no certificate of any one."
+)
 _NOTES = (
     "The intervals are for inputs drawn at random from many: smaller differences between runs may "
     "be chance, unless the runs saw the same inputs.",
@@ -44,9 +48,8 @@ _NOTES = (
 def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     """Write certification files side by side as one self-contained HTML page.
 
-    Certified accuracy over the radius, exact step curves, with the best of runs that can be
-    compared; what becomes of the inputs; the distributions of radius and p_A; accuracy and
-    abstention by class; all rows in a table that sorts; the manifests.
+    A table of the runs; certified accuracy over the radius, exact step curves, with the best of
+    runs that can be compared; p_A; accuracy and abstention by class; rows that sort; manifests.
 
     Parameters
     ----------
@@ -59,7 +62,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     ImportError
         Without plotly.
     ValueError
-        When no file has a row.
+        When no file has a row, or for an argument that is no list of Results or no path.
     OSError
         When the page can't be written.
 
@@ -75,8 +78,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     >>> html([read("wide.tsv"), read("narrow.tsv")], "report.html")  # doctest: +SKIP
     """
     get_plotlyjs = need("plotly.offline", "an HTML report").get_plotlyjs
-    if not any(file.rows for file in files):
-        raise ValueError("files must have at least one row to show; got none")
+    files, place = as_files(files, rows=True), as_path("path", path)
     names, footnotes = marked(files)
     plotly, script = get_plotlyjs(), (_PAGE / "page.js").read_text(encoding="utf-8")
     parts = {
@@ -91,9 +93,9 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         "script": script,
     }
     template = (_PAGE / "page.html").read_text(encoding="utf-8")
-    page = re.sub(r"@(\w+)@", lambda found: parts[found[1]], template)  # in one pass
-    with naming(path):
-        Path(path).write_text(page, encoding="utf-8", newline="\n")
+    page = re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)  # in one pass
+    with naming(place):
+        place.write_text(page, encoding="utf-8", newline="\n")
 
 
 def _policy(*scripts: str) -> str:
@@ -106,34 +108,36 @@ def _policy(*scripts: str) -> str:
 
 def _summary(files: Sequence[Results], names: Sequence[str], footnotes: Sequence[str]) -> str:
     """The table of the runs, and what must be said of them."""
-    radii = default_radii(files)
-    head = ["run", "inputs", "accuracy", f"{LEVEL:.0%} interval", "abstain", "ACR"]
-    head += [f"r={np.format_float_positional(r, trim='-')}" for r in radii]
-    head += [f"p_A {q:.0%}" for q in _QUANTILES]
-    lines = [_line(file, name, radii) for file, name in zip(files, names, strict=True)]
-    notes = [f"<p class='note'>{escape(note)}</p>" for note in (*footnotes, *_NOTES)]
-    return "\n".join(["<div class='scroll'>", _table(head, lines), "</div>", *notes])
+    radii, best = default_radii(files), comparable(files)
+    head = ["run", *map(heading, radii), "accuracy", f"{LEVEL:.0%} interval", "abstain", "ACR"]
+    head += ["inputs", *(f"p_A {q:.0%}" for q in _QUANTILES)]
+    lines = [_run(file, name, radii) for file, name in zip(files, names, strict=True)]
+    for label, group in best:
+        highest = np.max([file.certified_accuracy(radii) for file in group], axis=0)
+        shares = [f"{share:.3f}" for share in highest]
+        lines.append([escape(label), *shares, *["-"] * (5 + len(_QUANTILES))])
+    body = "\n".join(_tags(line, "td") for line in lines)
+    columns = _tags(map(escape, head), "th")
+    table = f"<table id='runs'><thead>{columns}</thead>\n<tbody>{body}</tbody></table>"
+    notes = [*footnotes, *([_BEST] if best else []), *_NOTES]
+    texts = [f"<p class='note'>{escape(note)}</p>" for note in notes]
+    return "\n".join(["<div class='scroll'>", table, "</div>", *texts])
 
 
-def _line(file: Results, name: str, radii: Sequence[float]) -> list[str]:
-    if not file.rows:
-        return [name, "0", *["-"] * (4 + len(radii) + len(_QUANTILES))]
-    low, high = interval(sum(row.correct for row in file.rows), len(file.rows))
-    p_a = true_class(file) or [math.nan]
-    return [
-        *(name, str(len(file.rows)), f"{file.clean_accuracy():.3f}", f"{low:.3f} to {high:.3f}"),
-        *(f"{file.abstention():.3f}", truncated(file.average_radius(), 4)),
-        *(f"{share:.3f}" for share in file.certified_accuracy(radii)),
-        *(truncated(float(p), 4) for p in np.quantile(p_a, _QUANTILES, method="lower")),
-    ]
+def _run(file: Results, name: str, radii: Sequence[float]) -> list[str]:
+    """The line of a run, with what it rests on below its name."""
+    rests = ", ".join(f"{key} {value}" for key, value in setting([file]).items())
+    first = f"{escape(name)}<br><small>{escape(rests)}</small>"
+    accuracy, abstain, acr, *certified = cells(measures(file, radii))
+    count, p_a = len(file.rows), true_class(file) or [math.nan]
+    low, high = interval(sum(row.correct for row in file.rows), count) if count else (0.0, 1.0)
+    quantiles = (truncated(float(p), 4) for p in np.quantile(p_a, _QUANTILES, method="lower"))
+    ends = f"{low:.3f} to {high:.3f}"
+    return [first, *certified, accuracy, ends, abstain, acr, str(count), *quantiles]
 
 
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    def row(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "\n".join(row(line, "td") for line in lines)
-    return f"<table><thead>{row(head, 'th')}</thead>\n<tbody>{body}</tbody></table>"
+def _tags(cells: Any, tag: str) -> str:
+    return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
 
 
 def _manifest(file: Results, name: str) -> str:
@@ -159,6 +163,6 @@ def _data(files: Sequence[Results], names: Sequence[str]) -> str:
 def _cells(row: Row, extra: Sequence[str]) -> list[Any]:
     radius, p_a = (cut(x) if math.isfinite(x) else truncated(x) for x in (row.radius, row.p_a))
     sigma = float(f"{row.sigma:.6g}") if math.isfinite(row.sigma) else "-"
-    known = [row.idx, row.label, row.predict, radius, int(row.correct), p_a, sigma]
-    known += [row.count, row.n, round(row.seconds, 3)] if row.n else ["-", "-", row.time or "-"]
-    return known + [row.extra.get(key, "") for key in extra]
+    own = [row.idx, row.label, row.predict, radius, int(row.correct), p_a, sigma]
+    own += [row.count, row.n, round(row.seconds, 3)] if row.n else ["-", "-", row.time or "-"]
+    return own + [row.extra.get(key, "") for key in extra]

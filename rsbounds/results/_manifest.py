@@ -8,15 +8,18 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import as_integers, number, share
+from rsbounds._numerics.checks import count, share
 from rsbounds.procedure import Procedure
+from rsbounds.results._text import quoted
 
 #: The format of the files that are written and read.
 FORMAT = 2
 
-_OBJECTS = ("data", "parameters", "engine", "versions", "probe", "run")
-_COUNTS = {"skip": 1, "max": -1, "inputs": 0}
-_MOST_INPUTS = 10**8  # more would be a doctored file, and lists of what is missing fill the memory
+_OBJECTS = ("model", "data", "parameters", "engine", "versions", "probe", "run")
+_NAMED = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
+_LOWEST = {"start": 0, "skip": 1, "max": -1, "inputs": 0}  # of entries of data
+# larger numbers are a doctored file's: lists of what is missing would fill the memory
+_LARGEST = {"data.inputs": 10**7, "n0": 10**12, "n": 10**12}
 _DEEPEST = 50
 
 
@@ -26,29 +29,21 @@ class Manifest:
 
     Parameters
     ----------
-    model : mapping
-        What the model was: its spec, hashes of its source and parameters.
-    data : mapping
-        What was certified: identity of the data, ``skip``, ``max``, and ``inputs``, the number of
-        inputs selected in all shards together.
+    model, data, engine, versions : mapping
+        What the model was, the data, the device and its precision, the packages; ``data`` with
+        ``start``, ``skip``, ``max``, and ``inputs``, the number selected in all shards together.
     method, scope, parameters
         The scheme: see :class:`rsbounds.schemes.Scheme`.
     procedure : Procedure
-        Numbers of samples, level, seed and bound; in the file its entries stand among the others.
-    engine : mapping
-        Device, precision.
+        In the file its entries stand among the others.
     shard : str
         ``i/N``: every N-th of the inputs selected, from the i-th.
-    versions : mapping
-        Of the packages that matter.
     probe : mapping
         Selection counts of a few inputs (index as text): another model, another probe.
     history : list
         What was accepted or done to the file since: each an object.
-    run : mapping
-        What the rows do not depend on: paths, times, batch.
-    extra : mapping
-        Further entries of the file.
+    run, extra : mapping
+        What the rows do not depend on: paths, times, batch; further entries of the file.
 
     Examples
     --------
@@ -57,7 +52,7 @@ class Manifest:
     ([1], [])
     """
 
-    model: Any = field(default_factory=dict)
+    model: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     method: str = ""
     scope: str = ""
@@ -95,11 +90,9 @@ class Manifest:
             raise ValueError(f"{place} is not a manifest: expected a JSON object") from None
         try:
             _check(entries)
-            manifest = cls.of(entries)
-            manifest.share()
+            return cls.of(entries)
         except ValueError as error:
             raise ValueError(f"the manifest of {path} is damaged: {error}") from None
-        return manifest
 
     def entries(self) -> dict[str, Any]:
         """The JSON object."""
@@ -124,7 +117,8 @@ class Manifest:
     def indices(self) -> range:
         """Indices of this shard's inputs."""
         (rank, size), skip = self.share(), int(self.data.get("skip", 1))
-        return range(rank * skip, int(self.data.get("inputs", 0)) * skip, size * skip)
+        start, inputs = int(self.data.get("start", 0)), int(self.data.get("inputs", 0))
+        return range(start + rank * skip, start + inputs * skip, size * skip)
 
     def places(self, done: set[int]) -> tuple[list[int], list[int]]:
         """Indices that are missing from ``done``, and those in it that don't belong there.
@@ -170,44 +164,47 @@ def manifest_path(path: Path) -> Path:
 
 
 def _check(entries: Mapping[str, Any]) -> None:
-    """ValueError unless the entries have the types that every reader relies on."""
-    for name in _OBJECTS:
-        if not isinstance(entries.get(name, {}), Mapping):
-            raise ValueError(f"{name} must be an object; got {entries[name]!r}")
-    for name in ("method", "scope"):
-        if not isinstance(entries.get(name, ""), str):
-            raise ValueError(f"{name} must be text; got {entries[name]!r}")
-    history = entries.get("history", [])
-    if not isinstance(history, list) or not all(map(_is_step, history)):
-        raise ValueError(f"history must be a list of objects; got {history!r}")
-    if entries.get("format") != FORMAT:
-        raise ValueError(f"format must be {FORMAT}; got {entries.get('format')!r}")
-    data = entries.get("data", {})
-    for name, low in _COUNTS.items():
-        if name in data:
-            number(f"data.{name}", as_integers(f"data.{name}", data[name], low))
-    if "inputs" not in data:
-        raise ValueError("data.inputs is missing: the number of inputs selected")
-    if data.get("inputs", 0) > _MOST_INPUTS:
-        raise ValueError(f"data.inputs must be at most {_MOST_INPUTS}; got {data['inputs']}")
+    """ValueError unless the entries have the types and sizes that every reader relies on."""
     level: list[Any] = [entries]
     for _ in range(_DEEPEST):
-        level = [
-            child
-            for node in level
-            if isinstance(node, dict | list)
-            for child in (node.values() if isinstance(node, dict) else node)
-        ]
+        lists = [list(node.values()) if isinstance(node, dict) else node for node in level]
+        level = [child for node in lists if isinstance(node, list) for child in node]
     if level:
         raise ValueError(f"objects must be nested at most {_DEEPEST} deep")
+    if entries.get("format") != FORMAT:
+        raise ValueError(f"format must be {FORMAT}; got {quoted(entries.get('format'))}")
+    for name in _OBJECTS:
+        _require(name, entries.get(name, {}), dict)
+    for name in ("method", "scope"):
+        _require(name, entries.get(name, ""), str)
+    share("shard", entries.get("shard", "0/1"))
+    for name in ("probe", "versions"):
+        for key, value in entries.get(name, {}).items():
+            _require(f"{name}.{key}", value, str)
+    data, history = entries.get("data", {}), entries.get("history", [])
+    if "inputs" not in data:
+        raise ValueError("data.inputs is missing: the number of inputs selected")
+    numbers = {f"data.{name}": (data[name], low) for name, low in _LOWEST.items() if name in data}
+    for name, (value, low) in {**numbers, **{k: (entries.get(k), 1) for k in ("n0", "n")}}.items():
+        largest = _LARGEST.get(name, 2**63)
+        if not count(name, value, low) <= largest:
+            raise ValueError(f"{name} must be at most {largest}; got {value}")
+    if not isinstance(history, list) or not all(isinstance(step, dict) for step in history):
+        raise ValueError(f"history must be a list of objects; got {quoted(history)}")
+    for step in history:
+        _require("rows in history", step.get("rows", 0), int)
+        _require("sha256 in history", step.get("sha256", ""), str)
+        for name, kind in (("corrupt", dict), ("changes", str), ("fitted", str)):
+            _require(f"{name} in history", step.get(name, []), list)
+            for entry in step.get(name, []):
+                _require(f"an entry of {name} in history", entry, kind)
+        for entry in step.get("corrupt", []):
+            _require("input of corrupt in history", entry.get("input"), int)
 
 
-def _is_step(step: Any) -> bool:
-    """Whether this is an entry of a history."""
-    left = step.get("corrupt", []) if isinstance(step, dict) else None
-    return isinstance(left, list) and all(
-        isinstance(entry, dict) and isinstance(entry.get("input"), int) for entry in left
-    )
+def _require(name: str, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {_NAMED[kind]}; got {quoted(value)}")
 
 
 def _same(a: Any, b: Any) -> bool:

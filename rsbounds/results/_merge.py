@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rsbounds.results._file import read_rows, write
+from rsbounds.results._file import load, write
 from rsbounds.results._manifest import Manifest
 from rsbounds.results._row import Row
+from rsbounds.results._text import as_path, quoted
 
 
 def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
@@ -35,37 +36,33 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
     Raises
     ------
     ValueError
-        If ``out`` exists, files are of different runs, or disagree on an input.
+        If ``out`` exists, files are of different runs or disagree on an input, a row contradicts
+        itself or is of no input of the run; for an argument that is no path.
     OSError
         If a file can't be read or written.
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> from rsbounds.results import Manifest, Row, Writer, merge
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> for rank in (0, 1):
-    ...     manifest = Manifest(data={"inputs": 3}, shard=f"{rank}/2")
-    ...     with Writer(folder / f"{rank}.tsv", manifest) as writer:
-    ...         writer.append(Row(rank, 7, 7, 0.75, True))
-    >>> merge(folder / "all.tsv", [folder / "0.tsv", folder / "1.tsv"])
-    (2, [2])
+    >>> merge(Path("all.tsv"), [Path("shard0.tsv"), Path("shard1.tsv")])  # doctest: +SKIP
+    (10000, [])
     """
+    out = as_path("out", out)
+    if not isinstance(files, list | tuple) or not files:
+        raise ValueError(f"files must be a list of at least one path; got {quoted(files)}")
+    paths = [as_path("files", path) for path in files]
     if out.exists():
         raise ValueError(f"{out} exists: choose another output file")
-    if not files:
-        raise ValueError("files must be at least one; got none")
-    first = replace(Manifest.read(files[0]), shard="0/1")
+    first = replace(Manifest.read(paths[0]), shard="0/1")
     merged: dict[int, tuple[Row, Path]] = {}
     history: list[Any] = []
-    for path in files:
+    for path in paths:
         manifest = replace(Manifest.read(path), shard="0/1")
         if changes := first.differences(manifest):
             raise ValueError(
-                f"{path} is not of the run of {files[0]}: {'; '.join(changes.values())}"
+                f"{path} is not of the run of {paths[0]}: {'; '.join(changes.values())}"
             )
         history += [step for step in manifest.history if step not in history]
-        for row in read_rows(path):
+        for row in load(path).rows:
             other, source = merged.setdefault(row.idx, (row, path))
             if replace(other, time=row.time) != row:
                 raise ValueError(f"{path} and {source} disagree on input {row.idx}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,10 @@ import numpy as np
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results._file import parse
-from rsbounds.results._manifest import Manifest, manifest_path
+from rsbounds.results._file import load
+from rsbounds.results._manifest import Manifest
 from rsbounds.results._row import Row
-from rsbounds.results._text import quoted
+from rsbounds.results._text import as_path, shown, some
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +72,7 @@ class Results:
 
     def missing(self) -> list[int]:
         """Indices of inputs that the manifest selects and the file lacks; [] where it can't say."""
-        return self._places()[0]
+        return self.manifest.places({row.idx for row in self.rows})[0] if self.manifest else []
 
     def rate(self) -> float:
         """Rows a second of one worker, by the rows' own times; NaN where they don't say."""
@@ -80,35 +80,37 @@ class Results:
         return len(self.rows) / seconds if seconds > 0 else math.nan
 
     def notes(self) -> list[str]:
-        """How the file was read, how far the run is, and which inputs were left out."""
-        notes = [self.note] if self.note else []
-        missing, foreign = self._places()
-        if missing:
-            done, rate = len(self.rows) - len(foreign), self.rate()
+        """How the file was read, how far the run is, what it leaves out, and how it came about."""
+        return [shown(note) for note in (self.note, *self._history(), *self._progress()) if note]
+
+    def _progress(self) -> Iterator[str]:
+        if missing := self.missing():
+            done, rate = len(self.rows), self.rate()
             text = f"{done} of {done + len(missing)} rows"
-            if rate > 0:
+            if rate > 1e-6:
                 left = timedelta(seconds=math.ceil(len(missing) / rate))
                 text += f", {rate:.3g} a second for one worker, {left} left for one"
-            notes.append(f"{text}: {some(missing)} missing")
-        if foreign:
-            notes.append(f"{some(foreign)} do not belong to the run")
-        if self.manifest and (corrupt := self.manifest.corrupt() - {row.idx for row in self.rows}):
-            notes.append(f"{len(corrupt)} inputs left out: they can't be decoded")
-        return notes
+            yield f"{text}: {some(missing)} missing"
 
-    def _places(self) -> tuple[list[int], list[int]]:
-        done = {row.idx for row in self.rows}
-        return self.manifest.places(done) if self.manifest else ([], [])
+    def _history(self) -> Iterator[str]:
+        if self.manifest is None:
+            return
+        if self.manifest.shard != "0/1":
+            yield f"shard {self.manifest.shard} alone: a part of its run"
+        certified, fitted = set[str](), set[str]()
+        for step in self.manifest.history:
+            if changes := step.get("changes"):
+                yield f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}"
+            certified |= {step.get("sha256", "")}
+            fitted |= {*step.get("fitted", ())}
+        if certified & fitted:
+            yield "the rule was fitted on the rows that it certifies: its level does not hold"
+        if left := self.manifest.corrupt() - {row.idx for row in self.rows}:
+            yield f"{len(left)} inputs left out: they can't be decoded"
 
     def _share(self, total: Any) -> Array:
         total = np.asarray(total, dtype=np.float64)
         return total / len(self.rows) if self.rows else np.full(total.shape, np.nan)
-
-
-def some(indices: list[int]) -> str:
-    """The first of many inputs, in words."""
-    first = ", ".join(map(str, indices[:5]))
-    return f"inputs {first}" + (f" and {len(indices) - 5} more" if len(indices) > 5 else "")
 
 
 def read(path: str | os.PathLike[str]) -> Results:
@@ -128,8 +130,8 @@ def read(path: str | os.PathLike[str]) -> Results:
     Raises
     ------
     ValueError
-        For a malformed line, or one that contradicts itself: names the file, the line and
-        what was expected.
+        For a malformed line, one that contradicts itself, stands twice or is of no input of the
+        run: names the file, the line and what was expected. For an argument that is no path.
     OSError
         For a file that can't be read.
 
@@ -145,26 +147,6 @@ def read(path: str | os.PathLike[str]) -> Results:
     >>> results.average_radius(), results.abstention()
     (0.375, 0.5)
     """
-    name, place = os.fspath(path), Path(path)
-    content = place.read_bytes()
-    manifest = Manifest.read(place) if manifest_path(place).exists() else None
-    if not content:
-        return Results(name, (), "empty file", manifest)
-    note = ""
-    if not content.endswith(b"\n"):
-        lines = content.split(b"\n")
-        if b"scope" in lines[0]:  # cut short, a scope may say more than it did
-            note = f"line {len(lines)} is cut short: left out"
-        else:  # a file of the field, whose last line may lack its end
-            content += b"\n"
-    _, rows, numbers = parse(name, content)
-    first_lines: dict[int, int] = {}
-    for row, number in zip(rows, numbers, strict=True):
-        wrong = list(row.contradictions())
-        if row.idx in first_lines:
-            wrong.append(f"each idx once, {row.idx} is on line {first_lines[row.idx]} too")
-        if wrong:
-            line = content.split(b"\n")[number - 1].decode()
-            raise ValueError(f"{name}:{number}: expected {wrong[0]}; got {quoted(line)}")
-        first_lines[row.idx] = number
-    return Results(name, tuple(rows), note, manifest)
+    place = as_path("path", path)
+    _, rows, note, _, manifest = load(place)
+    return Results(os.fspath(path), tuple(rows), note, manifest)

@@ -36,28 +36,22 @@ def _exact(value: float) -> str:
     return "-" if math.isnan(value) else repr(value)
 
 
+_INTEGER, _TEXT, _COUNTS = (whole_number, str), (str, str), (dense_counts, sparse_counts)
 # each column with what reads it and what writes it
 _COLUMNS: dict[str, tuple[Any, Any]] = {
-    "idx": (whole_number, str),
-    "label": (whole_number, str),
-    "predict": (whole_number, str),
+    **dict.fromkeys(("idx", "label", "predict"), _INTEGER),
     "radius": (_radius, truncated),
     "correct": (_flag, lambda value: str(int(value))),
-    "time": (str, str),
-    "count": (whole_number, str),
-    "n": (whole_number, str),
+    "time": _TEXT,
+    **dict.fromkeys(("count", "n"), _INTEGER),
     "p_a": (_or_nan, truncated),
     "sigma": (_or_nan, _exact),
-    "method": (str, str),
-    "scope": (str, str),
-    "bound": (str, str),
+    **dict.fromkeys(("method", "scope", "bound"), _TEXT),
     "norm": (number, repr),
-    "z_a": (_or_nan, _exact),
-    "z_b": (_or_nan, _exact),
-    "select": (dense_counts, sparse_counts),
-    "counts": (dense_counts, sparse_counts),
-    "void": (whole_number, str),
-    "input": (str, str),
+    **dict.fromkeys(("z_a", "z_b"), (_or_nan, _exact)),
+    **dict.fromkeys(("select", "counts"), _COUNTS),
+    "void": _INTEGER,
+    "input": _TEXT,
 }
 #: The columns of a new file; the first five are the field's.
 COLUMNS = tuple(_COLUMNS)
@@ -137,18 +131,17 @@ class Row:
         cells = line.split("\t")
         if len(cells) != len(columns):
             raise ValueError(f"{len(columns)} fields separated by tabs")
-        own: dict[str, Any] = {}
-        extra = {}
+        own: dict[str, Any] = {"extra": {}}
         for column, text in zip(columns, cells, strict=True):
             if column not in _COLUMNS:
-                extra[column] = text
+                own["extra"][column] = text
                 continue
             read = _COLUMNS[column][0]
             try:
                 own[column] = read(text if read is str else text.strip())
             except ValueError as error:
                 raise ValueError(f"{error} in column {column}") from None
-        return cls(**own, extra=extra)
+        return cls(**own)
 
     def text(self, columns: Sequence[str]) -> str:
         """The line of this row under a header."""
@@ -161,6 +154,8 @@ class Row:
 
     def contradictions(self) -> Iterator[str]:
         """What the row says against itself, each as what was expected."""
+        if self.idx < 0:
+            yield "idx >= 0"
         if self.predict == ABSTAIN and (self.correct or self.radius):
             yield "radius 0 and correct 0 where predict is -1"
         if self.correct != (self.predict == self.label != ABSTAIN):
@@ -171,9 +166,8 @@ class Row:
         """``time`` in seconds; 0 where the file does not say."""
         try:
             days, _, clock = self.time.rpartition(" day")
-            hours, minutes, seconds = clock.rpartition(" ")[2].split(":")
-            whole_days = int(days) if days else 0
-            return 86400 * whole_days + 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+            hours, minutes, seconds = map(float, clock.rpartition(" ")[2].split(":"))
+            return 86400 * float(days or 0) + 3600 * hours + 60 * minutes + seconds
         except ValueError:
             return 0.0
 

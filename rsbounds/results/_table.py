@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics import checks as _checks
+from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
-from rsbounds.results._compare import NAMES, UNKNOWN, marked, terms
+from rsbounds.results._compare import NAMES, UNKNOWN, as_files, marked, terms
 from rsbounds.results._results import Results
-from rsbounds.results._text import plain, truncated
+from rsbounds.results._text import plain, quoted, shown, truncated
 
 STYLES = ("text", "markdown", "csv")
 
@@ -30,6 +30,19 @@ def default_radii(files: Iterable[Results]) -> list[float]:
     step = next(s for s in steps if largest < 8 * s)
     radii = [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
     return list(dict.fromkeys(radii))  # the smallest of all are no multiples
+
+
+def measures(file: Results, radii: Sequence[float]) -> Array:
+    """Accuracy, share of abstentions, average certified radius, certified accuracies."""
+    shares = [file.clean_accuracy(), file.abstention(), file.average_radius()]
+    return np.concatenate([shares, file.certified_accuracy(radii)])
+
+
+def cells(values: Array) -> list[str]:
+    """Measures as text: shares to three decimals, the average radius cut off to four."""
+    texts = ["-" if math.isnan(v) else f"{v:.3f}" for v in values]
+    texts[2] = truncated(float(values[2]), 4)
+    return texts
 
 
 def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, Any]:
@@ -48,22 +61,29 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
         certified (radius as text -> accuracy), scopes, norm, alpha, n, bound (as text), notes.
         Without rows the shares are None; an infinite ACR is "inf".
 
+    Raises
+    ------
+    ValueError
+        For a radius that is NaN or negative; if ``file`` is no Results.
+
     Examples
     --------
     >>> from rsbounds.results import Results, Row, summary
     >>> summary(Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),)), [0.5])["certified"]
     {'0.5': 1.0}
     """
-    at = default_radii([file]) if radii is None else list(radii)
-    held = plain(file.certified_accuracy(at).tolist())
+    if not isinstance(file, Results):
+        raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
+    at = _radii([file], radii)
+    clean, abstain, acr, *held = plain(measures(file, at).tolist())
     return {
         "file": file.name,
         "count": len(file.rows),
         "missing": file.missing(),
         "rate": plain(file.rate()),
-        "clean": plain(file.clean_accuracy()),
-        "abstain": plain(file.abstention()),
-        "acr": plain(file.average_radius()),
+        "clean": clean,
+        "abstain": abstain,
+        "acr": acr,
         "certified": dict(zip(map(str, at), held, strict=True)),
         "scopes": file.scopes(),
         **{name: None if text == UNKNOWN else text for name, text in terms(file).items()},
@@ -102,7 +122,7 @@ def table(
     Raises
     ------
     ValueError
-        For a radius that is NaN or negative, or an unknown style.
+        For a radius that is NaN or negative, an unknown style, or files that are no Results.
 
     Examples
     --------
@@ -113,13 +133,11 @@ def table(
     file  rows of  count  accuracy  abstain  ACR     r=0    r=0.5
     run   all          2     0.500    0.500  0.3750  0.500  0.500
     """
-    style = _checks.choice("style", style, STYLES)
-    at = default_radii(files) if radii is None else list(radii)
-    _checks.as_floats("radii", at, 0.0, nan=False)
-    header = ["file", "rows of", "count", "accuracy", "abstain", "ACR"]
-    header += [f"r={_shown(float(r))}" for r in at]
+    style, files = checks.choice("style", style, STYLES), as_files(files)
+    at = _radii(files, radii)
+    header = ["file", "rows of", "count", "accuracy", "abstain", "ACR", *map(heading, at)]
     lines = [  # all files of a group of rows, then those of the next
-        (place, i, group, count, values)
+        (place, i, group, str(count), values)
         for i, file in enumerate(files)
         for place, group, count, values in _groups(file, at, classes)
     ]
@@ -129,31 +147,37 @@ def table(
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([*header[:3], "scope", *NAMES, *header[3:]])
         for _, i, group, count, values in lines:
-            stated = "; ".join(files[i].scopes()), *terms(files[i]).values()
+            stated = shown("; ".join(files[i].scopes())), *terms(files[i]).values()
             writer.writerow([files[i].name, group, count, *stated, *values.tolist()])
         return out.getvalue().rstrip("\n")
     names, footnotes = marked(files)
-    cells = [header]
-    for _, i, group, count, values in lines:
-        shares = ["-" if math.isnan(v) else f"{v:.3f}" for v in values]
-        shares[2] = truncated(float(values[2]), 4)
-        cells.append([names[i], group, str(count), *shares])
-    body = _markdown(cells) if style == "markdown" else _text(cells)
-    return "\n\n".join([body, *(["\n".join(footnotes)] if footnotes else [])])
+    body = [[names[i], group, count, *cells(values)] for _, i, group, count, values in lines]
+    text = _markdown([header, *body]) if style == "markdown" else _aligned([header, *body])
+    return "\n\n".join([text, *(["\n".join(footnotes)] if footnotes else [])])
+
+
+def _radii(files: Sequence[Results], radii: Sequence[float] | None) -> list[float]:
+    if radii is None:
+        return default_radii(files)
+    return list(np.ravel(checks.as_floats("radii", radii, 0.0, nan=False)).tolist())
+
+
+def heading(radius: float) -> str:
+    """The name of a column of certified accuracies."""
+    if radius == 0 or 1e-4 <= radius < 1e6:
+        return f"r={np.format_float_positional(radius, trim='-')}"
+    if not math.isfinite(radius):
+        return "r=inf"
+    return f"r={Decimal(repr(float(radius))):e}".replace(".0e", "e")
 
 
 def _groups(
     file: Results, radii: Sequence[float], classes: bool
 ) -> Iterator[tuple[tuple[int, int], str, int, Array]]:
-    """Place in the table, name, row count and [accuracy, abstain, ACR, certified...] of rows."""
-
-    def values(part: Results) -> Array:
-        shares = [part.clean_accuracy(), part.abstention(), part.average_radius()]
-        return np.concatenate([shares, part.certified_accuracy(radii)])
-
-    yield (0, 0), "all", len(file.rows), values(file)
+    """Place in the table, name, row count and measures of rows."""
+    yield (0, 0), "all", len(file.rows), measures(file, radii)
     parts = file.by_class() if classes else {}
-    each = [values(part) for part in parts.values()]
+    each = [measures(part, radii) for part in parts.values()]
     for (label, part), own in zip(parts.items(), each, strict=True):
         yield (1, label), f"class {label}", len(part.rows), own
     if parts:
@@ -163,24 +187,13 @@ def _groups(
             yield (3, 0), "class std", len(parts), np.std(each, axis=0)
 
 
-def _shown(radius: float) -> str:
-    if radius == 0 or 1e-4 <= radius < 1e6:
-        return str(np.format_float_positional(radius, trim="-"))
-    return f"{Decimal(repr(radius)):e}".replace(".0e", "e") if math.isfinite(radius) else "inf"
+def _aligned(lines: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    sides = [str.ljust, str.ljust, *[str.rjust] * (len(widths) - 2)]
+    padded = ("  ".join(map(lambda side, c, w: side(c, w), sides, line, widths)) for line in lines)
+    return "\n".join(line.rstrip() for line in padded)
 
 
-def _text(cells: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for row in cells:
-        padded = [
-            c.ljust(w) if i < 2 else c.rjust(w)
-            for i, (c, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(padded).rstrip())
-    return "\n".join(lines)
-
-
-def _markdown(cells: list[list[str]]) -> str:
-    rule = ["---" if i < 2 else "---:" for i in range(len(cells[0]))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [cells[0], rule, *cells[1:]])
+def _markdown(lines: list[list[str]]) -> str:
+    rule = ["---" if i < 2 else "---:" for i in range(len(lines[0]))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])

@@ -8,7 +8,10 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import ROUND_DOWN, Context, Decimal
+from pathlib import Path
 from typing import Any
+
+MOST_CLASSES = 100_000  # a few characters of a file must not fill the memory
 
 
 def whole_number(text: str) -> int:
@@ -31,9 +34,11 @@ def dense_counts(text: str) -> tuple[int, ...]:
     """Class counts from ``class:count,class:count`` in the order of the classes, or ``-``."""
     dense: list[int] = []
     for part in text.split(",") if text != "-" else ():
-        pair = re.fullmatch(r"([0-9]{1,7}):([0-9]{1,18})", part)
+        pair = re.fullmatch(r"([0-9]{1,18}):([0-9]{1,18})", part)
         if not pair or int(pair[1]) < len(dense) or not int(pair[2]):
             raise ValueError("class:count,class:count in the order of the classes")
+        if not int(pair[1]) < MOST_CLASSES:
+            raise ValueError(f"classes below {MOST_CLASSES}")
         dense += [0] * (int(pair[1]) - len(dense)) + [int(pair[2])]
     return tuple(dense)
 
@@ -41,6 +46,13 @@ def dense_counts(text: str) -> tuple[int, ...]:
 def sparse_counts(dense: Sequence[int]) -> str:
     """The text of class counts, zeros left out."""
     return ",".join(f"{k}:{c}" for k, c in enumerate(dense) if c) or "-"
+
+
+def as_path(name: str, value: Any) -> Path:
+    """``value`` as a path, or ValueError."""
+    if not isinstance(value, str | os.PathLike):
+        raise ValueError(f"{name} must be a path; got {quoted(value)}")
+    return Path(value)
 
 
 @contextmanager
@@ -54,9 +66,21 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(f"can't write {os.fspath(path)}: {error.strerror}") from error
 
 
-def quoted(line: str) -> str:
-    """A line of a file as an error message quotes it."""
-    return repr(line if len(line) <= 60 else line[:57] + "...")
+def quoted(value: Any) -> str:
+    """A value, or a line of a file, as an error message quotes it."""
+    text = repr(value)
+    return text if len(text) <= 62 else text[:59] + "..."
+
+
+def shown(text: str) -> str:
+    """Text of a file with its control characters escaped: it may reach a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def some(indices: Sequence[int]) -> str:
+    """The first of many inputs, in words."""
+    first = ", ".join(map(str, indices[:5]))
+    return f"inputs {first}" + (f" and {len(indices) - 5} more" if len(indices) > 5 else "")
 
 
 def plain(value: Any) -> Any:
@@ -74,10 +98,8 @@ def truncated(value: float, digits: int | None = None) -> str:
     The shortest that reads back as ``value``, or with ``digits`` decimals; numbers too small or
     too large for these keep two decimals and an exponent.
     """
-    if math.isnan(value):
-        return "-"
-    if math.isinf(value):
-        return "inf"
+    if not math.isfinite(value):
+        return "-" if math.isnan(value) else "inf"
     exact = Decimal(value)
     if digits is not None:
         if 0 < value < 10.0**-digits or value >= 1e6:

@@ -9,36 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rsbounds.certificate import ANOTHERS, FIXED_NOISE, PROVEN_ENVELOPE, PROVEN_MAPS, THIS_INPUT
-from rsbounds.schemes._anisotropic import Anisotropic, inner_radius
+from rsbounds.schemes._anisotropic import Anisotropic
 from rsbounds.schemes._composite import Composite
+from rsbounds.schemes._domains import Domain
 from rsbounds.schemes._gaussian import Gaussian, gaussian, this_input
 from rsbounds.schemes._generator import Generator
+from rsbounds.schemes._laplace import Laplace, laplace
 from rsbounds.schemes._lipschitz import Lipschitz, lipschitz
+from rsbounds.schemes._options import Given, Option
 from rsbounds.schemes._range import Range, sigma_range
-from rsbounds.schemes._scheme import Domain, Given, Option, Scheme, level_slack
+from rsbounds.schemes._scheme import Scheme, level_slack
 from rsbounds.schemes._semielastic import SemiElastic, semielastic
 
 __all__ = [
-    "ANOTHERS",
-    "FIXED_NOISE",
     "METHODS",
-    "PROVEN_ENVELOPE",
-    "PROVEN_MAPS",
-    "THIS_INPUT",
     "Anisotropic",
     "Composite",
     "Domain",
     "Gaussian",
     "Generator",
     "Given",
+    "Laplace",
     "Lipschitz",
     "Option",
     "Range",
     "Scheme",
     "SemiElastic",
     "gaussian",
-    "inner_radius",
+    "laplace",
     "level_slack",
     "lipschitz",
     "semielastic",

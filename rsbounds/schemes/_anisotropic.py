@@ -1,7 +1,7 @@
 """Noise with one mean and one level on every axis, the same for all inputs.
 
 The noise is isotropic in the coordinates divided by a fixed shape; ``inner`` is the radius of the
-l_p ball inside the ellipsoid of all delta with |delta/shape| <= 1 (:func:`inner_radius`).
+l_p ball inside the ellipsoid of all delta with |delta/shape| <= 1.
 
 References
 ----------
@@ -12,19 +12,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from rsbounds._numerics.rounding import EPS, product, round_down
+import numpy as np
+
+from rsbounds import anisotropic, gaussian
+from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
-from rsbounds.schemes._scheme import (
-    NORM,
-    NORM_OPTION,
-    POSITIVE,
-    Domains,
-    Given,
-    Option,
-    Options,
-    Scheme,
-)
+from rsbounds.schemes._domains import NORM, POSITIVE, Domains
+from rsbounds.schemes._options import NORM_OPTION, Given, Option, Options
+from rsbounds.schemes._scheme import Scheme
 
 NOISE_OPTION = Option(
     "--noise",
@@ -51,7 +48,6 @@ class Anisotropic(Scheme):
         Option("--sigma", "noise level of each coordinate", nargs="+"),
         NORM_OPTION,
     )
-
     noise: Any = None
 
     def drawn_by(self, noise: Any) -> None:
@@ -65,9 +61,13 @@ class Anisotropic(Scheme):
         return sampler
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        from rsbounds import gaussian as theory
+        return self._stretched(gaussian.radius(z_a, sigma, z_b, scores=True))
 
-        return self._stretched(theory.radius(z_a, sigma, z_b, scores=True))
+    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
+        own = getattr(self.noise, "level", None) if sigma is None else sigma
+        level = self.fixed_level(own)
+        distance = as_floats("radius", radius, 0.0, towards=np.inf) / self.parameters["inner"]
+        return gaussian.transport(z, round_up(distance, EPS), level)
 
     def _stretched(self, reach: Any) -> float:
         return float(round_down(product(reach, self.parameters["inner"]), 2 * EPS))
@@ -83,22 +83,4 @@ class Anisotropic(Scheme):
 
     @classmethod
     def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
-        from rsbounds import anisotropic as theory
-
-        return theory.radius(p_a, options["sigma"], p_b, norm=options["norm"], scores=scores)
-
-
-def inner_radius(shape: Any, norm: float) -> float:
-    """The largest l_p ball in the ellipsoid \\|delta/shape\\| <= 1, rounded down.
-
-    ``shape`` has the semi-axes, shape (d,), > 0; ``norm`` is p, in [1, inf].
-
-    Examples
-    --------
-    >>> from rsbounds.schemes import inner_radius
-    >>> 0.999999999 < inner_radius([1.0, 2.0], 2) <= 1.0
-    True
-    """
-    from rsbounds import anisotropic as theory
-
-    return float(theory.radius(1.0, shape, norm=norm, scores=True))
+        return anisotropic.radius(p_a, options["sigma"], p_b, norm=options["norm"], scores=scores)

@@ -5,20 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from rsbounds import gaussian as theory
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
-from rsbounds.schemes._scheme import (
-    DIM_OPTION,
-    DIMENSION,
-    NORM,
-    NORM_OPTION,
-    POSITIVE,
-    Domains,
-    Given,
-    Option,
-    Options,
-    Scheme,
-    check_size,
-)
+from rsbounds.schemes._domains import DIMENSION, NORM, POSITIVE, Domains
+from rsbounds.schemes._options import DIM_OPTION, LEVEL_OPTION, NORM_OPTION, Given, Option, Options
+from rsbounds.schemes._scheme import Scheme, check_size
 
 
 class Gaussian(Scheme):
@@ -38,13 +29,9 @@ class Gaussian(Scheme):
         NORM_OPTION,
     )
     inputs = (
-        Option("--sigma", "noise level"),
+        LEVEL_OPTION,
         NORM_OPTION,
-        replace(
-            DIM_OPTION,
-            help="dimension of the input; needed where the norm is above 2",
-            default=None,
-        ),
+        replace(DIM_OPTION, help=f"{DIM_OPTION.help}; needed for norms above 2", default=None),
     )
 
     def sigma(self, x: Any) -> float:
@@ -52,16 +39,18 @@ class Gaussian(Scheme):
             check_size(x, self.parameters["dim"])
         return float(self.parameters["sigma"])
 
+    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
+        level, dim = self.fixed_level(sigma), self.parameters.get("dim")
+        return theory.transport(z, radius, level, norm=self.norm, dim=dim)
+
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
         return gaussian(options["sigma"], norm=options["norm"], dim=given.dim)
 
     @classmethod
     def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
-        from rsbounds.gaussian import radius
-
         norm, dim = options.get("norm", 2.0), options.get("dim")
-        return radius(p_a, options["sigma"], p_b, norm=norm, dim=dim, scores=scores)
+        return theory.radius(p_a, options["sigma"], p_b, norm=norm, dim=dim, scores=scores)
 
 
 def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Scheme:
@@ -95,7 +84,9 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
     """
     parameters: dict[str, Any] = {"sigma": POSITIVE.one("sigma", sigma)}
     if norm != 2.0:
-        parameters |= {"norm": float(norm)} | ({} if dim is None else {"dim": float(dim)})
+        parameters["norm"] = NORM.one("norm", norm)
+        if dim is not None:
+            parameters["dim"] = DIMENSION.one("dim", dim)
     scheme = Gaussian(parameters)
     scheme.radius(1.0, parameters["sigma"])  # refuses a norm without its dimension
     return scheme

@@ -6,18 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rsbounds import envelope
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds.certificate import PROVEN_MAPS
-from rsbounds.schemes._anisotropic import NOISE_OPTION, Anisotropic
-from rsbounds.schemes._scheme import (
-    DIMENSION,
-    NORM,
-    NORM_OPTION,
-    NOT_NEGATIVE,
-    POSITIVE,
-    SLACK,
-    Domains,
-)
+from rsbounds.schemes._anisotropic import Anisotropic
+from rsbounds.schemes._domains import DIMENSION, NORM, NOT_NEGATIVE, POSITIVE, SLACK, Domains
+from rsbounds.schemes._scheme import Scheme
 
 
 class Generator(Anisotropic):
@@ -37,12 +31,11 @@ class Generator(Anisotropic):
         "shift": SLACK,
     }
     help = "mean and level on every axis by maps with proven bounds"
-    options = (NOISE_OPTION, NORM_OPTION)
     inputs = ()
 
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        from rsbounds import envelope
+    transport = Scheme.transport  # the noise follows the input: there is none
 
+    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         own = self.parameters
         slack, shift, mean_lip = own.get("slack", 0.0), own.get("shift", 0.0), own["mean_lip"]
         bounds: Any = envelope.LipschitzSigma(own["lip"], own["sigma_min"])

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from rsbounds._numerics.checks import as_floats
-from rsbounds.schemes._scheme import (
+from rsbounds.envelope import LipschitzSigma
+from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, Domains
+from rsbounds.schemes._options import (
     DIM_OPTION,
-    DIMENSION,
+    FUNCTION_OPTION,
     LEVEL_OPTION,
-    NOT_NEGATIVE,
-    POSITIVE,
-    SLACK,
-    Domains,
-    EnvelopeScheme,
     Given,
     Option,
     Options,
-    Scheme,
-    level_slack,
 )
+from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
 
-if TYPE_CHECKING:
-    from rsbounds.envelope import Envelope
-
-_LIP = Option("--lip", "upper bound of the Lipschitz constant of sigma(x)", default=None)
-_FLOOR = Option("--sigma-min", "lower bound of sigma(x)", default=None)
+_BOUNDS = (
+    Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"),
+    Option("--sigma-min", "lower bound of sigma(x)"),
+)
 
 
 class Lipschitz(EnvelopeScheme):
@@ -40,73 +34,40 @@ class Lipschitz(EnvelopeScheme):
         "dim": DIMENSION,
         "slack": SLACK,
     }
+    envelope, bounds = LipschitzSigma, ("lip", "sigma_min")
     help = "Lipschitz sigma(x) with a floor"
     options = (
-        Option(
-            "--sigma-function",
-            "CALLABLE() maps a batch to sigma(x); a SigmaNetwork proves its own bounds",
-            type=str,
-            metavar="MODULE:CALLABLE",
+        replace(
+            FUNCTION_OPTION, help=f"{FUNCTION_OPTION.help}; a SigmaNetwork proves its own bounds"
         ),
-        _LIP,
-        _FLOOR,
+        *(replace(bound, default=None) for bound in _BOUNDS),
     )
-    inputs = (
-        LEVEL_OPTION,
-        replace(_LIP, default=...),
-        replace(_FLOOR, default=...),
-        DIM_OPTION,
-        Option(
-            "--variant",
-            "which of the three radii (exact)",
-            type=str,
-            default="exact",
-            choices=("exact", "integrated", "paper"),
-        ),
-        Option("--p-min", "floor of the scores, for --variant paper", default=None),
-    )
-
-    @classmethod
-    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
-        from rsbounds.envelope import LipschitzSigma
-
-        return LipschitzSigma(parameters["lip"], parameters["sigma_min"])
+    inputs = (LEVEL_OPTION, *_BOUNDS, DIM_OPTION)
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
         function, description = given.function("--sigma-function", options["sigma_function"])
-        bounds = {"--lip": options["lip"], "--sigma-min": options["sigma_min"]}
-        scheme: Scheme
-        if hasattr(function, "scheme"):  # a network that proves its own constant
-            for flag, value in bounds.items():
-                if value is not None:
-                    raise ValueError(
-                        f"{flag} has no meaning where --sigma-function proves its own bounds, as "
-                        "a SigmaNetwork does"
-                    )
-            scheme = function.scheme(given.dim, sound=given.sound)
-        elif given.sound:
+        proves = hasattr(function, "scheme")  # a network with a proven constant
+        if given.sound and not proves:
             raise ValueError(
                 "--sound-noise needs a bound of the rounding of sigma(x), which no callable has: "
                 "make --sigma-function a SigmaNetwork"
             )
+        for bound in _BOUNDS:
+            if proves and options[bound.name] is not None:
+                raise ValueError(
+                    f"{bound.flag} has no meaning where --sigma-function proves its own bounds, "
+                    "as a SigmaNetwork does"
+                )
+            if not proves and options[bound.name] is None:
+                raise ValueError(f"--method lipschitz needs {bound.flag}")
+        scheme: Scheme
+        if proves:
+            scheme = function.scheme(given.dim, sound=given.sound)
         else:
-            for flag, value in bounds.items():
-                if value is None:
-                    raise ValueError(f"--method lipschitz needs {flag}")
             scheme = lipschitz(function, options["lip"], options["sigma_min"], given.dim)
         scheme.parameters["sigma_function"] = description
         return scheme
-
-    @classmethod
-    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
-        if "variant" not in options:  # the radius of result rows
-            return super().evaluate(options, p_a, p_b, scores)
-        from rsbounds.lipschitz import radius
-
-        own = {name: options[name] for name in ("lip", "sigma_min", "dim", "p_min")}
-        own["method"] = options["variant"]
-        return radius(p_a, options["sigma"], p_b=p_b, scores=scores, **own)
 
 
 def lipschitz(
@@ -161,8 +122,8 @@ def lipschitz(
     >>> scheme.sigma(None), scheme.scope
     (0.5, 'sigma(x) with an asserted envelope')
     """
-    floor = POSITIVE.one("sigma_min", sigma_min)
-    lip = float(as_floats("lip", lip, 0, nan=False))
+    lip, floor = NOT_NEGATIVE.one("lip", lip), POSITIVE.one("sigma_min", sigma_min)
+    DIMENSION.one("dim", dim)
     parameters: dict[str, Any] = {"lip": lip, "sigma_min": floor, "dim": dim}
     if rounding is not None:
         parameters["slack"] = level_slack(rounding, floor)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
-from rsbounds.schemes._scheme import (
+from rsbounds.envelope import SigmaRange
+from rsbounds.schemes._domains import DIMENSION, POSITIVE, Domains
+from rsbounds.schemes._options import (
     DIM_OPTION,
-    DIMENSION,
+    FUNCTION_OPTION,
     LEVEL_OPTION,
-    POSITIVE,
-    Domains,
-    EnvelopeScheme,
     Given,
     Option,
     Options,
-    Scheme,
 )
-
-if TYPE_CHECKING:
-    from rsbounds.envelope import Envelope
+from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
 
 _ENDS = (
     Option("--sigma-min", "lower bound of sigma(x)"),
@@ -33,23 +29,10 @@ class Range(EnvelopeScheme):
     name = "range"
     sound = True  # whatever number sigma(x) comes out as is compared with the bounds
     domains: ClassVar[Domains] = {"sigma_min": POSITIVE, "sigma_max": POSITIVE, "dim": DIMENSION}
+    envelope, bounds = SigmaRange, ("sigma_min", "sigma_max")
     help = "sigma(x) between two bounds"
-    options = (
-        Option(
-            "--sigma-function",
-            "CALLABLE() maps a batch to sigma(x)",
-            type=str,
-            metavar="MODULE:CALLABLE",
-        ),
-        *_ENDS,
-    )
+    options = (FUNCTION_OPTION, *_ENDS)
     inputs = (LEVEL_OPTION, *_ENDS, DIM_OPTION)
-
-    @classmethod
-    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
-        from rsbounds.envelope import SigmaRange
-
-        return SigmaRange(parameters["sigma_min"], parameters["sigma_max"])
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
@@ -105,5 +88,6 @@ def sigma_range(
     low, high = POSITIVE.one("sigma_min", sigma_min), POSITIVE.one("sigma_max", sigma_max)
     if not low <= high:
         raise ValueError(f"sigma_min must be at most sigma_max = {high}; got {low}")
+    DIMENSION.one("dim", dim)
     parameters = {"sigma_min": low, "sigma_max": high, "dim": dim}
     return Range(parameters, level=sigma, proven=proven)

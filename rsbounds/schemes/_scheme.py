@@ -4,89 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rsbounds._numerics.checks import as_floats, on_host
+from rsbounds import envelope as theory
+from rsbounds._numerics.checks import on_host
 from rsbounds._numerics.rounding import EPS, SMALLEST
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
-
-if TYPE_CHECKING:
-    from rsbounds.envelope import Envelope
-
-Options: TypeAlias = Mapping[str, Any]
-
-
-class Domain(NamedTuple):
-    """Where a parameter lies, and which ends belong to it; whether it must be given."""
-
-    low: float
-    high: float
-    closed: str = "both"
-    required: bool = True
-
-    def one(self, name: str, value: Any) -> float:
-        """``value`` as one number of the domain, or ValueError."""
-        array = as_floats(name, value, self.low, self.high, closed=self.closed, nan=False)
-        if array.size != 1:
-            raise ValueError(f"{name} must be one number; got shape {array.shape}")
-        return float(array.item())
-
-
-POSITIVE = Domain(0.0, math.inf, "neither")
-NOT_NEGATIVE = Domain(0.0, math.inf, "left")
-SLACK = Domain(0.0, math.inf, "left", required=False)
-DIMENSION = Domain(1.0, 1e8)
-NORM = Domain(1.0, math.inf, required=False)
-RADIUS = Domain(0.0, math.inf)
-Domains: TypeAlias = Mapping[str, Domain]
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option of the command line; ``default`` is ... where it must be given."""
-
-    flag: str
-    help: str
-    type: Callable[[str], Any] = float
-    default: Any = ...
-    metavar: str | None = None
-    choices: tuple[str, ...] | None = None
-    nargs: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.flag.lstrip("-").replace("-", "_")
-
-
-NORM_OPTION = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
-DIM_OPTION = Option("--dim", "dimension of the input")
-LEVEL_OPTION = Option("--sigma", "noise level at the input")
-
-
-class Given(Protocol):
-    """What the command line knows of the inputs, and what it loads for a scheme.
-
-    Each thing that is loaded comes with its description for the manifest.
-    """
-
-    dim: int
-    sound: bool  # whether a sound scheme is asked for
-
-    def inputs(self, path: Any) -> tuple[Any, str]:
-        """The array ``x`` of an npz file, flattened to (count, dim), and the file's hash."""
-        ...
-
-    def function(self, option: str, spec: str) -> tuple[Any, Any]:
-        """A function of one input; for a ``SigmaNetwork`` an object with its ``scheme`` method."""
-        ...
-
-    def noise(self, option: str, spec: str) -> tuple[Any, Any]:
-        """Noise of a shape, whose ``scheme(norm, sound=...)`` rests on the proof of its kind."""
-        ...
+from rsbounds.schemes._domains import POSITIVE, Domain, Domains
+from rsbounds.schemes._options import Given, Option, Options
 
 
 class Scheme:
@@ -154,6 +82,8 @@ class Scheme:
         level: Callable[[Any], Any] | None = None,
         proven: bool = False,
     ) -> None:
+        if not isinstance(parameters, Mapping):
+            raise ValueError(f"parameters must be a mapping by name; got {parameters!r}")
         if not isinstance(proven, bool):
             raise ValueError(f"proven must be True or False; got {proven!r}")
         if level is not None and not callable(level):
@@ -170,19 +100,16 @@ class Scheme:
         check_size(x, self.parameters.get("dim", math.inf))
         # Sound noise lives on the grid of 1/255: there the error of a computed level is bounded.
         point = grid_noise.points(on_host("x", x)) if "slack" in self.parameters else x
-        level = POSITIVE.one("sigma(x)", self._level_at(point))
+        if self._level is None:
+            raise ValueError(
+                f"a scheme of method {self.name} from parameters alone gives no sigma(x)"
+            )
+        level = POSITIVE.one("sigma(x)", self._level(point))
         low = self.parameters.get("sigma_min", 0.0)
         high = self.parameters.get("sigma_max", math.inf)
         if not low <= level <= high:
             raise ValueError(f"sigma(x) must be in [{low}, {high}]; got {level}")
         return level
-
-    def _level_at(self, x: Any) -> Any:
-        if self._level is None:
-            raise ValueError(
-                f"a scheme of method {self.name} from parameters alone gives no sigma(x)"
-            )
-        return self._level(x)
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         """The certified radius at a noise level: a number >= 0, or inf.
@@ -192,6 +119,48 @@ class Scheme:
         """
         parameters = {**self.parameters, "sigma": sigma}
         return float(self.evaluate(parameters, z_a, z_b, scores=True))
+
+    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
+        """How far the probability of an event can move within a radius, in normal scores.
+
+        Parameters
+        ----------
+        z : array_like
+            Normal scores of the event's probability at the input.
+        radius : array_like
+            Distances in the norm of the scheme, >= 0.
+        sigma : float, optional
+            The noise level, where the parameters of the scheme don't hold it.
+
+        Returns
+        -------
+        low, high : float or ndarray
+            Anywhere within the radius the event's score lies in [low, high]; rounded outward.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its domain, or the noise is not the same at every input: the
+            extremes of its level don't bound the event's probability then.
+
+        Examples
+        --------
+        >>> from rsbounds.schemes import gaussian
+        >>> low, high = gaussian(0.5).transport(2.0, 0.25)
+        >>> round(float(low), 12), round(float(high), 12)
+        (1.5, 2.5)
+        """
+        raise ValueError(
+            "scheme must have noise that is the same at every input, such as gaussian(0.5); "
+            f"got one of method {self.name!r}"
+        )
+
+    def fixed_level(self, sigma: float | None = None) -> float:
+        """The level of noise that is the same at every input: ``sigma``, or the scheme's own."""
+        own = self.parameters.get("sigma") if sigma is None else sigma
+        if own is None:
+            raise ValueError(f"sigma must be given for a scheme of method {self.name!r}")
+        return POSITIVE.one("sigma", own)
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
         """The sampler of a model under the scheme's noise; options as for ``as_sampler``."""
@@ -233,23 +202,21 @@ class Scheme:
 
 
 class EnvelopeScheme(Scheme):
-    """A scheme whose radius follows from bounds of sigma(x), an envelope, by two points."""
+    """A scheme whose radius follows from bounds of sigma(x), an envelope, by two points.
+
+    ``envelope`` makes it from the parameters named in ``bounds``, in this order.
+    """
 
     scope = PROVEN_ENVELOPE
-
-    @classmethod
-    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
-        """The bounds that the parameters state."""
-        raise NotImplementedError(f"{cls.__name__} has no envelope")
+    envelope: ClassVar[Callable[..., theory.Envelope]]
+    bounds: ClassVar[tuple[str, ...]]
 
     @classmethod
     def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
-        from rsbounds.envelope import Widened, radius
-
-        bounds, slack = cls.envelope(options), options.get("slack", 0.0)
-        if slack:  # computed levels may leave the envelope, by a factor exp(slack) at most
-            bounds = Widened(bounds, slack)
-        return radius(p_a, options["sigma"], bounds, options["dim"], p_b, scores=scores)
+        envelope = cls.envelope(*(options[name] for name in cls.bounds))
+        if slack := options.get("slack", 0.0):  # computed levels leave it by exp(slack) at most
+            envelope = theory.Widened(envelope, slack)
+        return theory.radius(p_a, options["sigma"], envelope, options["dim"], p_b, scores=scores)
 
 
 def check_size(x: Any, dim: float) -> None:
@@ -270,5 +237,6 @@ def level_slack(rounding: float, floor: float) -> float:
     >>> f"{level_slack(1e-12, 0.25):.3e}"
     '8.000e-12'
     """
-    as_floats("rounding", rounding, 0, floor / 4, nan=False)
+    floor = POSITIVE.one("floor", floor)
+    rounding = Domain(0.0, floor / 4).one("rounding", rounding)
     return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST

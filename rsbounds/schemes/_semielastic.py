@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import argparse
 import copy
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rsbounds._numerics.checks import as_floats, on_host
-from rsbounds.schemes._scheme import (
-    DIM_OPTION,
-    DIMENSION,
-    LEVEL_OPTION,
-    NOT_NEGATIVE,
-    SLACK,
-    Domains,
-    EnvelopeScheme,
-    Given,
-    Option,
-    Options,
-    Scheme,
-)
+from rsbounds import envelope as theory
+from rsbounds._numerics.checks import on_host
+from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, SLACK, Domains
+from rsbounds.schemes._options import DIM_OPTION, LEVEL_OPTION, Given, Option, Options
+from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
+from rsbounds.semielastic import KNNSigma
 
-if TYPE_CHECKING:
-    from rsbounds.envelope import Envelope
-    from rsbounds.semielastic import KNNSigma
+
+def _level(knn: KNNSigma, x: Any) -> Any:
+    return knn.sigma(np.asarray(on_host("x", x)).reshape(1, -1))
 
 
 def _shift(text: str) -> str | float:
@@ -45,6 +37,7 @@ class SemiElastic(EnvelopeScheme):
 
     name = "semi-elastic"
     domains: ClassVar[Domains] = {"rate": NOT_NEGATIVE, "dim": DIMENSION, "slack": SLACK}
+    envelope, bounds = theory.SemiElastic, ("rate",)
     help = "log sigma(x) with a bounded rate"
     options = (
         Option("--sigma", "base level"),
@@ -63,23 +56,8 @@ class SemiElastic(EnvelopeScheme):
     )
     inputs = (LEVEL_OPTION, _RATE, DIM_OPTION)
 
-    knn: KNNSigma | None = None  # the level, where it is that of nearest anchors
-
-    def _level_at(self, x: Any) -> Any:
-        if self.knn is None:
-            return super()._level_at(x)
-        return self.knn.sigma(np.asarray(on_host("x", x)).reshape(1, -1))
-
-    @classmethod
-    def envelope(cls, parameters: Mapping[str, Any]) -> Envelope:
-        from rsbounds import envelope
-
-        return envelope.SemiElastic(parameters["rate"])
-
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
-        from rsbounds.semielastic import KNNSigma
-
         anchors, digest = given.inputs(options["anchors"])
         sigma, rate, k = (options[name] for name in ("sigma", "rate", "k"))
         knn = KNNSigma(anchors, sigma, rate, k, options["shift"])
@@ -122,8 +100,6 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     >>> schemes.semielastic(knn, 4).scope
     'sigma(x) with a proven envelope'
     """
-    from rsbounds.semielastic import KNNSigma
-
     if not (hasattr(knn, "rate") and callable(getattr(knn, "sigma", None))):
         raise ValueError(
             "knn must be a rsbounds.semielastic.KNNSigma, or have a rate and a method sigma; "
@@ -131,12 +107,8 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
         )
     knn = copy.copy(knn)  # a rate that is set later is not the one certified
     proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))
-    parameters = {
-        "rate": float(as_floats("rate", knn.rate, 0, closed="left", nan=False)),
-        "dim": dim,
-    }
+    DIMENSION.one("dim", dim)
+    parameters = {"rate": NOT_NEGATIVE.one("rate", knn.rate), "dim": dim}
     if sound:
         parameters["slack"] = knn.slack()
-    scheme = SemiElastic(parameters, proven=proven)
-    scheme.knn = knn
-    return scheme
+    return SemiElastic(parameters, level=partial(_level, knn), proven=proven)

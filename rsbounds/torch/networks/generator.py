@@ -18,8 +18,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy, softplus
 
 from rsbounds._numerics.checks import as_floats
+from rsbounds.certificate import THIS_INPUT
 from rsbounds.sampling.torch_shaped import check_shape
-from rsbounds.schemes import THIS_INPUT
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
 

@@ -15,11 +15,13 @@ import numpy as np
 import torch
 from torch import nn
 
+from rsbounds import anisotropic
 from rsbounds._numerics.checks import as_floats
+from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.torch_modules import TorchSampler
 from rsbounds.sampling.torch_shaped import check_shape, shaped_sampler
-from rsbounds.schemes import FIXED_NOISE, Anisotropic, Generator, Scheme, inner_radius
+from rsbounds.schemes import Anisotropic, Generator, Scheme
 from rsbounds.torch.networks._rounding import rounding_slacks
 from rsbounds.torch.networks._trust import frozen, settle
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
@@ -191,4 +193,5 @@ def _law(kind: str, *tensors: torch.Tensor) -> str:
 def _ball(shape: torch.Tensor, norm: float) -> dict[str, Any]:
     """The l_p radius inside the ellipsoid sum (delta_i/shape_i)^2 <= 1, rounded down."""
     axes = shape.double().numpy().ravel()
-    return {"norm": norm, "inner": inner_radius(axes, norm), "dim": axes.size}
+    inner = float(anisotropic.radius(1.0, axes, norm=norm, scores=True))
+    return {"norm": norm, "inner": inner, "dim": axes.size}

@@ -1,0 +1,34 @@
+"""Where the parameters of radii lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from rsbounds._numerics.checks import as_floats
+
+
+class Domain(NamedTuple):
+    """Where a parameter lies, and which ends belong to it; whether it must be given."""
+
+    low: float
+    high: float
+    closed: str = "both"
+    required: bool = True
+
+    def one(self, name: str, value: Any) -> float:
+        """``value`` as one number of the domain, or ValueError."""
+        array = as_floats(name, value, self.low, self.high, closed=self.closed, nan=False)
+        if array.size != 1:
+            raise ValueError(f"{name} must be one number; got shape {array.shape}")
+        return float(array.item())
+
+
+POSITIVE = Domain(0.0, math.inf, "neither")
+NOT_NEGATIVE = Domain(0.0, math.inf, "left")
+SLACK = Domain(0.0, math.inf, "left", required=False)
+DIMENSION = Domain(1.0, 1e8)
+NORM = Domain(1.0, math.inf, required=False)
+RADIUS = Domain(0.0, math.inf)
+Domains: TypeAlias = Mapping[str, Domain]

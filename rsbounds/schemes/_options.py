@@ -1,0 +1,55 @@
+"""Options of a method on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+Options: TypeAlias = Mapping[str, Any]  # values by name
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of the command line; ``default`` is ... where it must be given."""
+
+    flag: str
+    help: str
+    type: Callable[[str], Any] = float
+    default: Any = ...
+    metavar: str | None = None
+    nargs: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+class Given(Protocol):
+    """What the command line knows of the inputs, and what it loads for a scheme.
+
+    Each thing that is loaded comes with its description for the manifest.
+    """
+
+    dim: int
+    sound: bool  # whether a sound scheme is asked for
+
+    def inputs(self, path: Any) -> tuple[Any, str]:
+        """The array ``x`` of an npz file, flattened to (count, dim), and the file's hash."""
+        ...
+
+    def function(self, option: str, spec: str) -> tuple[Any, Any]:
+        """A function of one input; for a ``SigmaNetwork`` an object with its ``scheme`` method."""
+        ...
+
+    def noise(self, option: str, spec: str) -> tuple[Any, Any]:
+        """Noise of a shape, whose ``scheme(norm, sound=...)`` rests on the proof of its kind."""
+        ...
+
+
+LEVEL_OPTION = Option("--sigma", "noise level at the input")
+NORM_OPTION = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
+DIM_OPTION = Option("--dim", "dimension of the input")
+FUNCTION_OPTION = Option(
+    "--sigma-function", "CALLABLE() maps a batch to sigma(x)", str, metavar="MODULE:CALLABLE"
+)
