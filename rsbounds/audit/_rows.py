@@ -135,7 +135,7 @@ def _copied(row: Row, again: _Again) -> Iterator[Said]:
     if isinstance(again.certificate, composite.CompositeCertificate):
         values.append(("item", row.extra.get("item"), str(again.certificate.item)))
     for name, own, value in values:
-        near = isinstance(value, float) and abs(own - value) <= _SAME * (1 + abs(value))
+        near = isinstance(value, float) and abs(own - value) <= _SAME * (1 + abs(value)) < inf
         if own != value and not near:
             yield Kind.CONTRADICTION, f"{name} is {own!r}, {value!r} by its counts"
     if row.predict not in (again.top, ABSTAIN):

@@ -14,7 +14,7 @@ from typing import Any
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify._progress import Progress, Tally
 from rsbounds.certify._tasks import Counts, Question, task
-from rsbounds.certify._work import Crew, Here, Work, facts
+from rsbounds.certify._work import Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import as_data, check_labels
@@ -103,18 +103,17 @@ def certify_dataset(
     >>> [row.predict for row in found.rows], found.clean_accuracy()
     ([0, 1], 1.0)
     """
-    if out is not None:
-        _require_place(Path(out))
+    path = None if out is None else _place(out)
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("start", start), count("skip", skip, 1), as_integers("max", max, -1)
-    if out is not None and BOUNDS[procedure.bound].evidence != "counts":
+    if path is not None and BOUNDS[procedure.bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)
     selected = range(start, len(source) if max < 0 else min(max, len(source)), skip)
     if start and not selected:
         raise ValueError(f"start must be below the end of the inputs, {selected.stop}; got {start}")
     work: Work
-    if isinstance(model, Crew):
+    if hasattr(model, "begin"):  # rsbounds.cluster.Workers
         job = task(_elsewhere, scheme, procedure)
         work = model.begin(procedure, facts(job, source), skip_corrupt)
     else:
@@ -166,9 +165,8 @@ def certify_dataset(
             tally.add(outcome.row, outcome.alone)
             yield outcome.row
 
-    if out is None:
+    if path is None:
         return Results("", tuple(rows([])), "", manifest)
-    path = Path(out)
 
     def check(before: Sequence[Row]) -> None:
         if not accept_change:
@@ -185,12 +183,16 @@ def certify_dataset(
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 
-def _require_place(path: Path) -> None:
-    """OSError now, rather than after the model has run, if no file can be there."""
+def _place(out: str | os.PathLike[str]) -> Path:
+    """Where the file goes; OSError now, rather than after the model has run, if none can be."""
+    if not isinstance(out, str | os.PathLike):
+        raise ValueError(f"out must be a path; got {out!r}")
+    path = Path(out)
     if path.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(path))
+    return path
 
 
 def _versions() -> dict[str, str]:

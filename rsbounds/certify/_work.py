@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from rsbounds._numerics.threads import processor
 from rsbounds.certify._tasks import Certified, Counts, Task, task
@@ -48,15 +48,6 @@ class Work(Protocol):
 
     def machines(self) -> Sequence[Mapping[str, Any]]:
         """Where it is done."""
-        ...
-
-
-@runtime_checkable
-class Crew(Protocol):
-    """Workers elsewhere, in place of a model."""
-
-    def begin(self, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool) -> Work:
-        """The work of one call; workers refuse where their method or data aren't ``expected``."""
         ...
 
 
