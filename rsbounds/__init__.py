@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _MODULES = (
     "anisotropic",
+    "answers",
     "audit",
     "certificate",
     "certify",

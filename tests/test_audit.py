@@ -139,7 +139,7 @@ def test_inputs_that_cannot_be_read(path: Path) -> None:
     assert (found.kind, found.line) == (Kind.DATA, 4)
     assert "must be finite" in found.text
     fewer = verify(path, data=as_data((X[:5], Y[:5])))
-    assert [f.index for f in fewer.findings] == [5, 6, 7, 8, None]  # and the number of rows
+    assert [f.index for f in fewer.findings] == [5, 6, 7, 8, None, None]  # rows, x
 
 
 def test_methods_of_others_are_refused(path: Path, capsys: Any) -> None:

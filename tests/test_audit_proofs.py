@@ -150,7 +150,7 @@ def test_what_the_kernels_certify_is_proved(method: str, data: Any) -> None:
     """At every magnitude, and hardly anything more."""
     parameters, sigma, z_a, z_b = data.draw(rows_of(method))
     radius = METHODS[method].from_parameters(parameters).radius(z_a, sigma, z_b)
-    if not 0 < radius < math.inf:
+    if not 0 < radius < math.inf or z_a - (-z_a if z_b is None else z_b) < 1e-5:
         return
     before = flint.ctx.prec
     assert _radii.proved(method, parameters, sigma, radius, z_a, z_b)

@@ -86,7 +86,7 @@ def test_the_sampler_draws_the_certified_level():
     classifier = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))
     model = Denoised(net, classifier, coarse, sigma)
     np.asarray(TorchSampler(model)(np.full((1, 4, 4), 0.5), sigma, 4000, np.random.default_rng(0)))
-    y = net.calls[0][0].double()  # a second call checks that rows don't depend on each other
+    y = net.calls[1][0].double()  # the first call checks that rows don't depend on each other
     assert len(y) == 4000
     noise = y / np.sqrt(coarse[model.timestep]) / 2  # x = .5 is 0 there
     # 64000 samples: five standard deviations of their own; the timestep's level is far away

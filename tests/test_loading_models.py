@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from optional_packages import package
 
-from rsbounds.loading import Found, load_model, models, parse_arguments
+from rsbounds.loading import load_model, parse_arguments
 
 OWN = """
 import numpy as np
@@ -94,19 +94,16 @@ def test_logits_are_understood(own, name):
     np.testing.assert_array_equal(load_model(f"own:{name}").model(X), X.reshape(3, 4))
 
 
-def test_logits_of_torch_modules_are_understood(own):
+def test_logits_of_torch_modules_are_understood(own, monkeypatch):
     torch = torch_and()
 
     class Net(torch.nn.Module):
         def forward(self, x):
             return SimpleNamespace(logits=x.flatten(1))
 
-    module = sys.modules["made"] = SimpleNamespace(net=Net)
-    try:
-        found = models._finish("made:net", Found(module.net()), {}, {}, None, None, None)
-    finally:
-        del sys.modules["made"]
-    assert found.model(torch.from_numpy(X)).shape == (3, 4)
+    monkeypatch.setitem(sys.modules, "made", SimpleNamespace(net=Net))
+    loaded = load_model("made:net")
+    assert loaded.model(torch.from_numpy(X)).shape == (3, 4)
 
 
 def test_a_tensor_with_a_gradient_is_an_array(own):

@@ -86,7 +86,7 @@ def test_timm_refusals(offline):
         ValueError, match=r"timm model 'resnet81' is unknown; did you mean .*resnet18"
     ):
         load_model("timm:resnet81")
-    with pytest.raises(ValueError, match=r"resnet18.* not on disk; looked in .*hf.*--download"):
+    with pytest.raises(ValueError, match=r"resnet18.* not on disk \(looked in .*hf.*--download"):
         load_model("timm:resnet18")
     with pytest.raises(ValueError, match="unexpected keyword argument 'colour'"):
         load_model("timm:test_resnet", args={"pretrained": False, "colour": 1})

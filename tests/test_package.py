@@ -45,13 +45,16 @@ ROOMS: dict[str, str] = {
     "loading": "_numerics",
     "certify": "_numerics confidence certificate procedure sampling composite schemes results "
     "loading",
-    "audit": "THEORIES certificate procedure sampling composite schemes results loading certify",
+    "answers": "_numerics special confidence certificate procedure sampling schemes results "
+    "loading certify",
+    "audit": "THEORIES certificate procedure sampling composite schemes results loading certify "
+    "answers",
     "cluster": "_numerics procedure certify",
     "torch": "THEORIES certificate sampling schemes certify",
     "datasets": "_numerics",
     "demo": "THEORIES procedure composite schemes results certify torch datasets",
     "cli": "THEORIES certificate procedure sampling composite schemes results loading certify "
-    "audit cluster torch demo",
+    "answers audit cluster torch demo",
     "_numba": "special",
     "__main__": "cli",
     "__init__": "",
@@ -67,6 +70,7 @@ HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm"
 HEAVY |= {"ray"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
+    "answers": {"torch"},  # _torch.py, imported for a torch module
     "sampling": {"torch"},  # torch_modules.py, imported for a torch module
     "torch": {"torch", "tqdm"},
     "demo": {"torch"},

@@ -177,7 +177,6 @@ def test_shares_add_up():
     bounds = np.array([row.p_a if row.correct else 0.0 for row in file.rows])
     for p_a in (0.0, 0.6, 0.9, 0.99):
         assert height(curve, p_a) == pytest.approx((bounds >= p_a).mean(), abs=1e-6)
-    assert sum(trace["x"][0] for trace in found["outcomes"]["traces"]) == pytest.approx(1)
     (bars,) = found["accuracy"]["traces"]
     parts = file.by_class().values()
     assert bars["y"] == [part.clean_accuracy() for part in parts]
@@ -283,7 +282,7 @@ def test_browser_draws_everything_and_runs_nothing_else(page, tmp_path):
     found = dom(path, tmp_path / "profile")
     title = re.search(r"<title>(.*?)</title>", found)[1]
     assert title.startswith("Certified accuracy: narrow [1], wide [1], ")
-    for place in ("curves", "outcomes", "radius", "p_a", "accuracy", "abstention"):
+    for place in ("curves", "p_a", "accuracy", "abstention"):
         (block,) = re.findall(rf'<div id="{place}" class="chart.*?main-svg', found, re.S)
         assert "js-plotly-plot" in block
     assert "best of 2 runs, gaussian" in found

@@ -59,3 +59,27 @@ def test_a_number_of_classes_that_changes_is_refused():
     sampler(np.zeros(3), 1.0, 6, stream(0, 0, 1))
     with pytest.raises(ValueError, match="as many classes; got 3 and then 4"):
         sampler(np.zeros(3), 1.0, 6, stream(0, 0, 1))
+
+
+@pytest.mark.parametrize("make", [ArraySampler, SoftSampler])
+def test_a_model_that_changes_its_batch_or_reuses_its_scores_is_scored_as_any_other(make):
+    """It was refused: its rows were said to depend on each other."""
+    buffer = np.empty((20, 2))
+
+    def plain(batch):
+        return np.stack([batch[:, 0] > 0, batch[:, 0] <= 0], axis=1).astype(float)
+
+    def changes(batch):
+        scores = plain(batch)
+        batch[:] = 7
+        return scores
+
+    def reuses(batch):
+        buffer[:] = plain(batch)
+        return buffer
+
+    counts = []
+    for model in (plain, changes, reuses):
+        classes = make(model)(np.zeros(3), 1.0, 20, stream(0, 0, 1))
+        counts.append([np.asarray(getattr(c, "counts", c)).tolist() for c in classes])
+    assert counts[0] == counts[1] == counts[2]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cli_models import MODELS, arguments, models, one_line
 from optional_packages import package
-from result_table import RULE, state
+from result_table import RULE, manifest, state
 
 from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.cli import main
@@ -142,19 +142,52 @@ def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys, case)
         one_line(capsys, argv, "out.tsv", said)
 
 
-@pytest.mark.parametrize("change", ["inputs", "labels"])
-def test_a_rule_is_fitted_to_one_data_set(work, capsys, change):
-    assert main(arguments(out="a.tsv")) == 0
-    assert main(arguments(out="b.tsv", sigma=0.5)) == 0
-    assert main(["fit-rule", "a.tsv", "b.tsv", "--out", "good.json"]) == 0
+@pytest.mark.parametrize("command", ["recertify", "fit-rule"])
+@pytest.mark.parametrize("change", ["x", "label", "hash", "no hash"])
+def test_a_rule_is_of_one_data_set(work, capsys, change, command):
+    """The average radius of a rule rose from .123 to .322 by a stage on easier inputs."""
+    Path("rule.json").write_text(json.dumps(RULE))
+    for name, level in (("a", 0.25), ("b", 0.5)):
+        assert main(arguments(out=f"{name}.tsv", sigma=level)) == 0
     with np.load("data.npz") as data:
         x, y = data["x"], data["y"]
-    np.savez("data.npz", **({"x": x, "y": 1 - y} if change == "labels" else {"x": 2 * x, "y": y}))
+    np.savez("data.npz", x=x if change == "label" else 2 * x, y=1 - y if change == "label" else y)
     assert main(arguments(out="c.tsv", sigma=0.5)) == 0
-    said = "label" if change == "labels" else "hash"
-    other = ["fit-rule", "a.tsv", "c.tsv", "--out", "rule.json"]
-    one_line(capsys, other, f"c.tsv is of other data than a.tsv: the {said} of input 0 is ")
-    assert not Path("rule.json").exists()
+    if change != "x":  # and its manifest is forged
+        stated = manifest("c.tsv") | {"data": manifest("a.tsv")["data"], "probe": {}}
+        Path("c.tsv.manifest.json").write_text(json.dumps(stated))
+    if change == "no hash":
+        for path in (Path("a.tsv"), Path("c.tsv")):
+            path.write_text(re.sub(r"\t[0-9a-f]{16}$", "\t-", path.read_text(), flags=re.M))
+    rule = ["--rule", "rule.json"] if command == "recertify" else []
+    said = {"x": "c.tsv is not of the run of a.tsv: data.x was", "no hash": "of input 0 is -"}
+    said |= dict.fromkeys(("label", "hash"), f"the {change} of input 0 is ")
+    one_line(capsys, [command, "a.tsv", "c.tsv", "--out", "new", *rule], said[change])
+    assert not Path("new").exists()
+    if change == "x":
+        assert main([command, "a.tsv", "b.tsv", "--out", "new", *rule]) == 0
+
+
+def test_a_rule_on_the_runs_that_chose_it_is_marked(work, capsys):
+    """Its counts chose it, so that they prove nothing by it; others' do."""
+    for seed in (0, 1):
+        for level in (0.25, 0.5):
+            assert main(arguments(out=f"{level}-{seed}.tsv", sigma=level, seed=seed)) == 0
+    entry = {"changes": ["versions.numpy was 1 and is now 2"], "rows": 3, "run": {}}
+    place = Path("0.5-0.tsv.manifest.json")  # of the second stage
+    place.write_text(json.dumps(manifest("0.5-0.tsv") | {"history": [entry]}))
+    fitted = ["0.25-0.tsv", "0.5-0.tsv"]
+    assert main(["fit-rule", *fitted, "--out", "rule.json"]) == 0
+    assert main(["recertify", fitted[0], "--alpha", "0.001", "--out", "again.tsv"]) == 0
+    cases = ((fitted, 1), (["again.tsv", fitted[1]], 1), (["0.25-1.tsv", "0.5-1.tsv"], 0))
+    for k, (files, status) in enumerate(cases):
+        out = f"list{k}.tsv"
+        assert main(["recertify", *files, "--rule", "rule.json", "--out", out]) == 0
+        assert (entry in manifest(out)["history"]) == (files[1] == fitted[1])
+        capsys.readouterr()
+        assert main(["verify", out]) == status
+        said = "the rule was fitted to the rows that it certifies" in capsys.readouterr().out
+        assert said == bool(status)
 
 
 @pytest.mark.parametrize("command", ["recertify", "fit-rule"])

@@ -20,6 +20,7 @@ _EXTRAS = {
     "datasets": "hf",
     "diffusers": "hf",
     "huggingface_hub": "hf",
+    "onnx": "onnx",
     "onnxruntime": "onnx",
     "PIL": "images",
     "torchvision": "images",

@@ -11,6 +11,7 @@ from rsbounds_ext import kernels
 
 EPS = 2.0**-52
 SMALLEST = 2.0**-1074
+TINY = 2.0**-1022  # the smallest number of full precision
 
 
 def round_down(value: Any, error: Any) -> Array:

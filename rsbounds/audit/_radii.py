@@ -31,7 +31,10 @@ def proved(
     z_a: float,
     z_b: float | None = None,
 ) -> bool:
-    """Whether scores z_a and z_b (None: -z_a) certify the radius of one of ``COVERED``."""
+    """Whether scores z_a and z_b (None: -z_a) certify the radius of one of ``COVERED``.
+
+    Of scores less than some 1e-6 apart it may not see that they do.
+    """
     from flint import arb, ctx
 
     if method not in COVERED:

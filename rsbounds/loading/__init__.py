@@ -10,18 +10,16 @@ from rsbounds.loading.data import as_data, check_labels, open_data, prefetched
 from rsbounds.loading.hashes import file_hash, parameters_hash
 from rsbounds.loading.hashes import is_torch as is_torch
 from rsbounds.loading.images import Preprocess
-from rsbounds.loading.models import Found, Loaded, Request, load_model, parse_arguments
+from rsbounds.loading.models import Loaded, load_model, parse_arguments
 from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.loading.shares import share as share
 
 __all__ = [
     "CorruptInput",
     "Data",
-    "Found",
     "Item",
     "Loaded",
     "Preprocess",
-    "Request",
     "as_data",
     "build",
     "check_labels",

@@ -9,73 +9,66 @@ from typing import Any
 
 from rsbounds.loading._hf_images import processor
 from rsbounds.loading.callables import guarded, reason, shown
-from rsbounds.loading.checkpoints import load_weights
-from rsbounds.loading.models import Found, Request
+from rsbounds.loading.models import Loaded, Request
 from rsbounds.loading.packages import need
 
 
-def load(request: Request) -> Found:
+def load(request: Request) -> Loaded:
     """The classifier of that directory, or of that name in the cache.
 
-    ``args`` go to ``from_pretrained``. Only weights that run nothing are read. The processor's
-    mean and standard deviation go into the model; its resizing and cropping are carried out by
-    Pillow.
+    ``args`` go to ``from_pretrained``. Only weights that run nothing are read.
     """
-    transformers = need("transformers", f"--model hf:{request.name}")
-    where = f"--model hf:{shown(request.name)}"
-    place = located(where, request.name, "config.json", download=request.download)
+    name, where = request.name, request.where
+    transformers = need("transformers", where)
+    place = located(where, name, "config.json", download=request.download)
     settings: dict[str, Any] = {
         "local_files_only": not request.download,
         "trust_remote_code": request.allow_remote_code,
     }
-    config = json.loads(place.read_text())
-    if "auto_map" in config and not request.allow_remote_code:
+    if "auto_map" in json.loads(place.read_text()) and not request.allow_remote_code:
         raise ValueError(
             f"{where} runs code of its own, which --model-args trust_remote_code=True allows"
         )
     auto = transformers.AutoModelForImageClassification
-    if request.checkpoint is None:
-        model = guarded(
-            where, lambda: auto.from_pretrained(request.name, **settings, **request.args)
-        )
-    else:
-        model = guarded(
-            where,
-            lambda: auto.from_config(
-                transformers.AutoConfig.from_pretrained(request.name, **settings),
-                trust_remote_code=request.allow_remote_code,
-            ),
-        )
-        load_weights(where, model, request.checkpoint)
-    names = model.config.id2label
-    images = processor(where, request.name, settings)
-    return Found(
-        model,
-        images.mean,
-        images.std,
-        images.preprocess,
+
+    def model() -> Any:
+        if request.checkpoint is None:
+            return auto.from_pretrained(name, **settings, **request.args)
+        config = transformers.AutoConfig.from_pretrained(name, **settings)
+        return auto.from_config(config, trust_remote_code=request.allow_remote_code)
+
+    built = guarded(where, model)
+    names = built.config.id2label
+    mean, std, preprocess = processor(where, name, settings)
+    return Loaded(
+        built,
+        mean,
+        std,
+        preprocess,
         [str(names[i]) for i in range(len(names))],
         describe={
-            "architecture": type(model).__name__,
+            "architecture": type(built).__name__,
             "transformers": importlib.metadata.version("transformers"),
         },
     )
 
 
-def located(where: str, name: str, file: str, *, download: bool, kind: str = "model") -> Path:
-    """The file of a directory, of the cache, or (with ``download``) of the hub."""
+def located(where: str, name: str, *files: str, download: bool) -> Path:
+    """The first of the files there is: in a directory, the cache or (``download``) the hub."""
     if (directory := Path(name)).is_dir():
-        if not (directory / file).is_file():
-            raise ValueError(f"{where}: the directory holds no {file}")
-        return directory / file
+        for file in files:
+            if (directory / file).is_file():
+                return directory / file
+        raise ValueError(f"{where}: the directory holds no {files[0]}")
     hub = need("huggingface_hub", where)
-    try:
-        found = hub.hf_hub_download(name, file, repo_type=kind, local_files_only=not download)
-    except Exception as error:  # offline, no such name, no access
-        cache = hub.constants.HF_HUB_CACHE
-        raise ValueError(
-            f"{where} is no directory, and {file} of {shown(name)} is not on disk (looked in "
-            f"{shown(cache)}); fetch it with `hf download {shown(name)}`, or let this command do "
-            f"so with --download ({reason(error)})"
-        ) from error
-    return Path(found)
+    for offline in (True, False) if download else (True,):
+        for file in files:
+            try:
+                return Path(hub.hf_hub_download(name, file, local_files_only=offline))
+            except Exception as error:  # offline, no such name, no access
+                failure = error
+    raise ValueError(
+        f"{where}: {files[0]} of {shown(name)} is not on disk (looked in "
+        f"{shown(hub.constants.HF_HUB_CACHE)}); fetch it with `hf download {shown(name)}`, or let "
+        f"this command do so with --download ({reason(failure)})"
+    ) from failure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,76 +14,55 @@ _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pi
 _AGREE = 0.02  # of the range of pixels, on average: two resizers differ by about 0.002
 
 
-@dataclass(frozen=True)
-class Images:
-    """What a processor does, in our terms."""
-
-    preprocess: Preprocess | None = None
-    mean: Any = 0.0
-    std: Any = 1.0
-
-
-def processor(where: str, name: str, settings: dict[str, Any]) -> Images:
-    """The processor of a model, or nothing where the model comes without one.
+def processor(
+    where: str, name: str, settings: dict[str, Any]
+) -> tuple[Any, Any, Preprocess | None]:
+    """Mean, standard deviation and the rest of a model's processor; nothing if it has none.
 
     Resizing and cropping are carried out by Pillow. A test picture goes through both: a
     processor that does anything else (turns channels round, pads, normalises twice) is refused.
     """
     auto = need("transformers", where).AutoImageProcessor
-    if not _has_one(name, settings):
-        return Images()
-    theirs = guarded(
-        f"{where}: its image processor", lambda: auto.from_pretrained(name, **settings)
-    )
-    found = theirs.to_dict()
-    preprocess = _preprocess(where, found)
-    mean, std = 0.0, 1.0
-    if found.get("do_normalize"):
-        mean, std = found["image_mean"], found["image_std"]
-    image = _picture()
-    got = np.asarray(
-        guarded(
-            f"{where}: its image processor",
-            lambda: theirs(image, return_tensors="pt")["pixel_values"][0].numpy(),
-        )
-    )
-    centre, spread = (np.reshape(v, (-1, 1, 1)) for v in (mean, std))
-    ours = (preprocess(image) / 255 - centre) / spread
-    if got.shape != ours.shape or not np.abs((got - ours) * spread).mean() < _AGREE:
-        raise ValueError(
-            f"{where}: its image processor, {type(theirs).__name__}, does more than resize, crop "
-            "and normalise, so that noise can't be put in front of it; give the images ready-made, "
-            "as an npz file"
-        )
-    return Images(preprocess, mean, std)
-
-
-def _has_one(name: str, settings: dict[str, Any]) -> bool:
-    hub = need("transformers.utils", name)
-    keys = {key: settings[key] for key in ("local_files_only",)}
-    found = hub.cached_file(
+    file = need("transformers.utils", where).cached_file(
         name,
         "preprocessor_config.json",
+        local_files_only=settings["local_files_only"],
         _raise_exceptions_for_missing_entries=False,
         _raise_exceptions_for_connection_errors=False,
-        **keys,
     )
-    return found is not None
+    if file is None:
+        return 0.0, 1.0, None
+    where = f"{where}: its image processor"
+    theirs = guarded(where, lambda: auto.from_pretrained(name, **settings))
+    options = theirs.to_dict()
+    preprocess = _preprocess(where, options)
+    mean, std = 0.0, 1.0
+    if options.get("do_normalize"):
+        mean, std = options["image_mean"], options["image_std"]
+    # a picture of smooth colours, wider than high
+    image = need("PIL.Image", where)
+    pixels = np.random.default_rng(0).integers(0, 256, (12, 16, 3), dtype=np.uint8)
+    picture = image.fromarray(pixels).resize((513, 384), image.Resampling.BICUBIC)
+    seen = guarded(where, lambda: theirs(picture, return_tensors="pt")["pixel_values"][0].numpy())
+    centre, spread = (np.reshape(v, (-1, 1, 1)) for v in (mean, std))
+    ours = (preprocess(picture) / 255 - centre) / spread
+    if seen.shape != ours.shape or not np.abs((seen - ours) * spread).mean() < _AGREE:
+        raise ValueError(
+            f"{where}, {type(theirs).__name__}, does more than resize, crop and normalise, so "
+            "that noise can't be put in front of it; give the images ready-made, as an npz file"
+        )
+    return mean, std, preprocess
 
 
-def _preprocess(where: str, settings: dict[str, Any]) -> Preprocess:
+def _preprocess(where: str, options: dict[str, Any]) -> Preprocess:
     """A processor's resizing and cropping."""
-    resize: int | tuple[int, int] | None = None
-    crop: tuple[int, int] | None = None
-    if settings.get("do_resize"):
-        resize = _side(where, settings["size"])
-    if settings.get("do_center_crop"):
-        side = _side(where, settings["crop_size"])
-        crop = side if isinstance(side, tuple) else (side, side)
-    if isinstance(resize, int) and settings.get("crop_pct"):  # ConvNeXt crops below 384 alone
+    resize = _side(where, options["size"]) if options.get("do_resize") else None
+    crop = _side(where, options["crop_size"]) if options.get("do_center_crop") else None
+    crop = (crop, crop) if isinstance(crop, int) else crop
+    if isinstance(resize, int) and options.get("crop_pct"):  # ConvNeXt crops below 384 alone
         crop = (resize, resize)
-        resize = int(resize / settings["crop_pct"]) if resize < 384 else crop
-    resample = settings.get("resample")
+        resize = int(resize / options["crop_pct"]) if resize < 384 else crop
+    resample = options.get("resample")
     interpolation = _FILTERS[2 if resample is None else int(resample)]
     return Preprocess(resize, crop, interpolation, rounding="down")
 
@@ -96,11 +74,4 @@ def _side(where: str, size: Any) -> int | tuple[int, int]:
         return int(size["height"]), int(size["width"])
     if set(size) == {"shortest_edge"}:
         return int(size["shortest_edge"])
-    raise ValueError(f"{where}: its image processor's size {dict(size)} is not understood")
-
-
-def _picture() -> Any:
-    """A picture of smooth colours, wider than high, the same every time."""
-    image = need("PIL.Image", "an image processor")
-    pixels = np.random.default_rng(0).integers(0, 256, (12, 16, 3), dtype=np.uint8)
-    return image.fromarray(pixels).resize((513, 384), image.Resampling.BICUBIC)
+    raise ValueError(f"{where} has the size {dict(size)}, which is not supported")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import count
 from rsbounds.loading.callables import guarded, shown
 from rsbounds.loading.hashes import file_hash
-from rsbounds.loading.models import Found, Request
+from rsbounds.loading.models import Loaded, Request
 from rsbounds.loading.packages import need
 
 _TYPES: dict[str, Any] = {
@@ -47,45 +50,49 @@ class OnnxModel:
         return scores
 
 
-def load(request: Request) -> Found:
+def load(request: Request) -> Loaded:
     """The network of that file, run by onnxruntime.
 
     ``args``: ``providers``, names of onnxruntime's, joined by "+" (CPUExecutionProvider);
-    ``threads`` of an operator (onnxruntime's choice). Weights beside the file count for its hash.
+    ``threads`` of an operator (onnxruntime's choice).
     """
-    where = f"--model onnx:{shown(request.name)}"
+    where, path, args = request.where, Path(request.name), request.args
     if request.checkpoint is not None:
         raise ValueError(f"{where}: an ONNX file holds its weights; it takes no checkpoint")
-    path = Path(request.name)
     source = file_hash(path)
-    runtime = need("onnxruntime", where)
-    args = dict(request.args)
+    runtime, onnx = need("onnxruntime", where), need("onnx", where)
     providers = str(args.pop("providers", "CPUExecutionProvider")).split("+")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = int(args.pop("threads", 0))
+    options.intra_op_num_threads = count("threads", args.pop("threads", 0))
     if args:
         raise ValueError(f"{where} takes the arguments providers and threads; got {list(args)}")
     session = guarded(where, lambda: runtime.InferenceSession(path, options, providers=providers))
-    wanted = session.get_inputs()
-    if len(wanted) != 1 or wanted[0].type not in _TYPES:
-        raise ValueError(
-            f"{where} must have one input of real numbers; got "
-            f"{', '.join(f'{i.name}: {i.type}' for i in wanted)}"
-        )
-    length = wanted[0].shape[0] if wanted[0].shape else None
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or inputs[0].type not in _TYPES:
+        got = ", ".join(f"{i.name}: {i.type}" for i in inputs)
+        raise ValueError(f"{where} must have one input of real numbers; got {shown(got)}")
+    length = inputs[0].shape[0] if inputs[0].shape else None
     scores = session.get_outputs()[0].shape
     classes = scores[1] if len(scores) == 2 and isinstance(scores[1], int) else None
-    model = OnnxModel(session, _TYPES[wanted[0].type], length if isinstance(length, int) else None)
+    model = OnnxModel(session, _TYPES[inputs[0].type], length if isinstance(length, int) else None)
+    parsed = guarded(where, lambda: onnx.load(path, load_external_data=False))
+    weights = {name: file_hash(path.parent / name) for name in sorted(set(_beside(parsed)))}
     describe = {
         "source": source,
-        "weights": {p.name: file_hash(p) for p in _beside(path)},
+        "weights": weights,
+        "parameters": hashlib.sha256(" ".join([source, *weights.values()]).encode()).hexdigest(),
         "onnxruntime": runtime.__version__,
         "providers": session.get_providers(),
     }
-    return Found(model, classes=classes, describe=describe)
+    return Loaded(model, classes=classes, describe=describe)
 
 
-def _beside(path: Path) -> list[Path]:
-    """Files that hold the weights of a large model: FILE.data, FILE_data."""
-    return [p for p in (Path(f"{path}.data"), Path(f"{path}_data")) if p.is_file()]
+def _beside(message: Any) -> Iterator[str]:
+    """Names of the files that a model keeps tensors in, wherever in it they are."""
+    for field, value in message.ListFields():
+        for part in value if isinstance(value, Sequence) else (value,):
+            if field.name == "external_data" and part.key == "location":
+                yield part.value
+            elif hasattr(part, "ListFields"):
+                yield from _beside(part)

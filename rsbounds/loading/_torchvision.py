@@ -7,81 +7,63 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rsbounds.loading.callables import guarded, shown
-from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.images import Preprocess
-from rsbounds.loading.models import Found, Request, unknown
+from rsbounds.loading.models import Loaded, Request, unknown
 from rsbounds.loading.packages import need
 
 
-def load(request: Request) -> Found:
+def load(request: Request) -> Loaded:
     """The classifier of that name, with its best published weights or a checkpoint's.
 
     ``args`` go to ``torchvision.models.get_model``; ``weights=IMAGENET1K_V1`` chooses others, and
     ``weights=None`` without a checkpoint leaves them random.
     """
-    where = f"--model torchvision:{shown(request.name)}"
-    models = need("torchvision.models", where)
+    models, where, args = need("torchvision.models", request.where), request.where, request.args
     names = models.list_models(module=models)
     if request.name not in names:
         raise unknown("torchvision model", request.name, names)
-    args = dict(request.args)
-    known = models.get_model_weights(request.name)
+    published = models.get_model_weights(request.name)
     chosen = args.pop("weights", "DEFAULT")
-    if chosen not in (None, "DEFAULT", *known.__members__):
-        raise unknown(f"{where}: weights", str(chosen), list(known.__members__))
-    weights: Any = known[chosen or "DEFAULT"]
-    images = weights.transforms()
-    random = chosen is None
+    if chosen not in (None, "DEFAULT", *published.__members__):
+        raise unknown(f"{where}: weights", str(chosen), list(published.__members__))
+    weights: Any = published[chosen or "DEFAULT"]
+    images, labels = weights.transforms(), weights.meta.get("categories")
     if request.num_classes is not None:
         args["num_classes"] = request.num_classes
-    file = request.checkpoint
-    labels = weights.meta.get("categories")
-    if file is None and not random:
-        if request.num_classes not in (None, len(labels)):
-            raise ValueError(
-                f"num_classes is {request.num_classes}, but the weights of {request.name} have "
-                f"{len(labels)}; a checkpoint may have others"
-            )
-        file = _file(where, weights.url, download=request.download)
+    origin, state = "random" if chosen is None else str(weights), None
+    if request.checkpoint is not None:
+        origin = "checkpoint"
+    elif chosen is not None:
+        request.require_classes(len(labels))
+        state = _published(where, weights.url, download=request.download)
         args.setdefault("num_classes", len(labels))
     if request.name in ("inception_v3", "googlenet"):
-        args.setdefault("init_weights", random)
+        args.setdefault("init_weights", chosen is None)
         args.setdefault("transform_input", False)  # the normalisation that we put in front
     model = guarded(where, lambda: models.get_model(request.name, weights=None, **args))
-    if file is not None:
-        load_weights(where, model, file)
+    if state is not None:
+        guarded(where, lambda: model.load_state_dict(state))
     classes = args.get("num_classes", len(labels))
-    return Found(
+    side = images.crop_size[0]
+    return Loaded(
         model,
         images.mean,
         images.std,
-        Preprocess(
-            images.resize_size[0],
-            (images.crop_size[0], images.crop_size[0]),
-            images.interpolation.value,
-        ),
+        Preprocess(images.resize_size[0], (side, side), images.interpolation.value),
         labels if classes == len(labels) and request.checkpoint is None else None,
         classes,
-        {
-            "torchvision": need("torchvision", where).__version__,
-            "weights": "checkpoint" if request.checkpoint else "random" if random else str(weights),
-        },
+        {"torchvision": need("torchvision", where).__version__, "weights": origin},
     )
 
 
-def _file(where: str, url: str, *, download: bool) -> str:
-    """Where the published weights lie, fetched there if they may be."""
+def _published(where: str, url: str, *, download: bool) -> Any:
+    """The published weights, fetched to where torch keeps them if they may be."""
     hub = need("torch.hub", where)
     path = os.path.join(hub.get_dir(), "checkpoints", os.path.basename(urlsplit(url).path))
-    if not os.path.isfile(path):
-        if not download:
-            raise ValueError(
-                f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch {url} to "
-                "there, let this command do so with --download, or give a checkpoint"
-            )
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        guarded(
-            f"{where}: downloading {url}",
-            lambda: hub.download_url_to_file(url, path, path.rpartition("-")[2][:8]),
+    if not (download or os.path.isfile(path)):
+        raise ValueError(
+            f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch {url} to "
+            "there, let this command do so with --download, or give a checkpoint"
         )
-    return path
+    options = {"map_location": "cpu", "progress": False, "check_hash": True, "weights_only": True}
+    return guarded(where, lambda: hub.load_state_dict_from_url(url, **options))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.checks import as_floats, as_integers
 from rsbounds.loading.callables import reason, shown
 from rsbounds.loading.hashes import opened
 from rsbounds.loading.rows import LARGEST, CorruptInput, Data, require_scale, stored_array
@@ -52,15 +52,9 @@ def inputs(path: Path) -> NDArray[np.float32]:
     with ExitStack() as files:
         (stored,) = _arrays(path, files, "x")
         _require_inputs(shown(path), stored, "f")
-        with np.errstate(over="ignore"):
-            x = stored.rows(0, stored.shape[0]).astype(np.float32)
-    good = np.isfinite(x.reshape(len(x), -1)).all(axis=1)
-    if not good.all():
-        raise ValueError(
-            f"{shown(path)}: x must be finite; {int((~good).sum())} of {len(x)} inputs are not, "
-            f"the first at index {int(np.argmin(good))}"
-        )
-    return x
+        x = stored.rows(0, stored.shape[0])
+    largest = float(np.finfo(np.float32).max)
+    return as_floats(f"{shown(path)}: x", x, -largest, largest, nan=False).astype(np.float32)
 
 
 class ArrayData(Data):
@@ -100,7 +94,7 @@ class ArrayData(Data):
         step = max(_HASHED // row, 1)
         with self._lock:
             for start in range(0, rows, step):
-                contents.update(self._x.rows(start, min(step, rows - start)))
+                contents.update(self._x.rows(start, min(step, rows - start)).data)
         return contents.hexdigest()
 
     def close(self) -> None:

@@ -15,14 +15,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rsbounds.loading.hashes import file_hash, parameters_hash
+from rsbounds.loading.hashes import code_hash, file_hash, parameters_hash
 
 
 def build(option: str, spec: str, **arguments: Any) -> Any:
-    """What the CALLABLE of ``MODULE:CALLABLE`` returns; it must be callable itself.
-
-    ``option`` names the argument in messages; ``arguments`` are given to CALLABLE.
-    """
+    """What the CALLABLE of ``MODULE:CALLABLE`` returns, which must be callable itself."""
     built = call(option, spec, **arguments)
     if not callable(built):
         raise ValueError(
@@ -33,17 +30,28 @@ def build(option: str, spec: str, **arguments: Any) -> Any:
 
 
 def call(option: str, spec: str, **arguments: Any) -> Any:
-    """What the CALLABLE of ``MODULE:CALLABLE`` returns."""
+    """What the CALLABLE of ``MODULE:CALLABLE`` returns; ``option`` names it in messages."""
     name, _, attribute = spec.rpartition(":")
     if not name or not attribute:
         raise ValueError(
             f"{option} must be MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
         )
-    return guarded(f"{option} {spec}", lambda: attrgetter(attribute)(_module(name))(**arguments))
+    what = f"{option} {shown(spec)}"
+    function = guarded(what, lambda: attrgetter(attribute)(_module(name)))
+    try:
+        inspect.signature(function).bind(**arguments)
+    except TypeError as error:
+        given = f"the arguments {', '.join(arguments)}" if arguments else "no argument"
+        raise ValueError(
+            f"{what} is called with {given}, and returns what {option} needs; {shown(error)}"
+        ) from error
+    except ValueError:  # a builtin that does not tell its arguments
+        pass
+    return guarded(what, lambda: function(**arguments))
 
 
 def fingerprint(spec: str, model: Any) -> dict[str, str | None]:
-    """The spec of a model and hashes of its source file and of its parameters."""
+    """The spec of a model and hashes of its source file, of the code in it, of its parameters."""
     try:
         source = inspect.getsourcefile(_module(spec.rpartition(":")[0]))
     except TypeError:  # a module without a file
@@ -51,6 +59,7 @@ def fingerprint(spec: str, model: Any) -> dict[str, str | None]:
     return {
         "spec": spec,
         "source": file_hash(source) if source else None,
+        "code": code_hash(source) if source else None,
         "parameters": parameters_hash(model),
     }
 
@@ -64,10 +73,9 @@ def guarded(what: str, call: Callable[[], Any]) -> Any:
     try:
         return call()
     except (Exception, SystemExit) as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        where = frames[-1]
+        where = traceback.extract_tb(error.__traceback__)[-1]
         raise ValueError(
-            f"{shown(what)} failed: {reason(error)} ({where.filename}:{where.lineno})"
+            f"{shown(what)} failed: {reason(error)} ({shown(where.filename)}:{where.lineno})"
         ) from error
 
 

@@ -6,13 +6,14 @@ import os
 from typing import Any
 
 from rsbounds.loading.callables import guarded, reason, shown
+from rsbounds.loading.hashes import opened
 from rsbounds.loading.packages import need
 
 _NESTED = ("state_dict", "model_state_dict", "model")
 
 
 def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The tensors of a checkpoint by name, on the CPU.
+    """The tensors of a checkpoint by name, on the CPU; ValueError if it would run code when read.
 
     Parameters
     ----------
@@ -20,18 +21,6 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
         A safetensors file (by its ending), or one of ``torch.save`` that holds tensors and plain
         containers alone. The weights may lie under "state_dict", "model_state_dict" or "model",
         and their names may begin with "module." (DataParallel).
-
-    Returns
-    -------
-    dict
-        name -> tensor.
-
-    Raises
-    ------
-    ValueError
-        If the file is neither, or would run code when read.
-    OSError
-        If it can't be opened.
 
     Examples
     --------
@@ -43,12 +32,11 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
     ...     list(read_weights(file))
     ['weight']
     """
-    with open(path, "rb"):  # missing, a directory, unreadable: as the system says it
-        pass
+    opened(path).close()  # missing, a directory, unreadable, a device: in plain words
     torch = need("torch", "a checkpoint")
     name = shown(os.fspath(path))
     if name.endswith(".safetensors"):
-        safetensors = need("safetensors.torch", f"{name}")
+        safetensors = need("safetensors.torch", name)
         try:
             weights: Any = safetensors.load_file(path)
         except Exception as error:

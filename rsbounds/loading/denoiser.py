@@ -27,7 +27,7 @@ from rsbounds.loading._hf import located
 from rsbounds.loading.arrays import logits
 from rsbounds.loading.callables import call, fingerprint, guarded, shown
 from rsbounds.loading.hashes import is_torch, parameters_hash
-from rsbounds.loading.models import Loaded
+from rsbounds.loading.models import Loaded, span
 from rsbounds.loading.packages import need
 
 PREDICTIONS = ("epsilon", "sample", "v_prediction")
@@ -89,9 +89,7 @@ class Denoised(nn.Module):
         super().__init__()
         self.denoiser, self.classifier = denoiser, classifier
         self.prediction = choice("prediction", prediction, PREDICTIONS)
-        low, high = input_range
-        if not -np.inf < low < high < np.inf:
-            raise ValueError(f"input_range must be (low, high), low < high; got {input_range}")
+        low, high = span(input_range)
         self._low, self._half = low, (high - low) / 2
         alphas = as_floats("alphas_cumprod", alphas_cumprod, 0, 1, closed="neither", nan=False)
         if alphas.ndim != 1 or len(alphas) < 2 or not (np.diff(alphas) < 0).all():
@@ -105,19 +103,18 @@ class Denoised(nn.Module):
         """Scores of noisy inputs (count, *shape of x)."""
         y = self._a * ((x - self._low) / self._half - 1)
         t = torch.full((len(x),), self.timestep, device=x.device, dtype=torch.long)
-        said = self.denoiser(y, t)
-        said = getattr(said, "sample", said)
-        if said.shape != y.shape:
+        predicted = self.denoiser(y, t)
+        predicted = getattr(predicted, "sample", predicted)
+        if predicted.shape != y.shape:
             raise ValueError(
                 f"the denoiser must return the shape of its input, {tuple(y.shape)}; "
-                f"got {tuple(said.shape)}"
+                f"got {tuple(predicted.shape)}"
             )
+        clean = predicted
         if self.prediction == "epsilon":
-            clean = (y - self._b * said) / self._a
+            clean = (y - self._b * predicted) / self._a
         elif self.prediction == "v_prediction":
-            clean = self._a * y - self._b * said
-        else:
-            clean = said
+            clean = self._a * y - self._b * predicted
         clean = (clean.clamp(-1, 1) + 1) * self._half + self._low
         return logits(self.classifier(clean))
 
@@ -149,10 +146,7 @@ def timestep(alphas_cumprod: Any, level: float) -> int:
 
 @dataclass(frozen=True)
 class Denoiser:
-    """A denoiser before its noise level is known, as :class:`Denoised` takes it.
-
-    ``describe`` is for the manifest: spec, source (hash), parameters (hash), prediction.
-    """
+    """A denoiser before its noise level is known, as :class:`Denoised` takes it."""
 
     net: Any
     alphas_cumprod: Any
@@ -173,8 +167,9 @@ def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
         Whether a pipeline that is not on disk may be fetched.
     """
     kind, _, place = spec.partition(":")
+    source = None
     if kind == "hf":
-        parts, source = _pipeline(place, download), None
+        parts: Any = _pipeline(place, download)
     else:
         parts = call("--denoiser", spec)
         source = fingerprint(spec, None)["source"]
@@ -184,8 +179,8 @@ def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
             f"module, alphas_cumprod, prediction); got {type(parts).__name__}"
         )
     net, alphas, prediction = parts if len(parts) == 3 else (*parts, "epsilon")
-    described = {"spec": spec, "source": source, "parameters": parameters_hash(net)}
-    return Denoiser(net, alphas, prediction, {**described, "prediction": prediction})
+    hashes = {"source": source, "parameters": parameters_hash(net)}
+    return Denoiser(net, alphas, prediction, {"spec": spec, **hashes, "prediction": prediction})
 
 
 def denoised(
@@ -202,14 +197,8 @@ def denoised(
     """
     if not is_torch(loaded.model):
         raise ValueError("a denoiser needs a torch classifier; this model is none")
-    model = Denoised(
-        denoiser.net,
-        loaded.model,
-        denoiser.alphas_cumprod,
-        sigma,
-        prediction=denoiser.prediction,
-        input_range=input_range,
-    )
+    parts = (denoiser.net, loaded.model, denoiser.alphas_cumprod)
+    model = Denoised(*parts, sigma, prediction=denoiser.prediction, input_range=input_range)
     levels = {"timestep": model.timestep, "timestep_sigma": model.timestep_sigma}
     describe = {**loaded.describe, "denoiser": {**denoiser.describe, **levels}}
     return replace(loaded, model=model.eval(), describe=describe)
@@ -220,20 +209,12 @@ def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
     where = f"--denoiser hf:{shown(place)}"
     diffusers = need("diffusers", where)
     located(where, place, "unet/config.json", download=download)
-    settings: dict[str, Any] = {"local_files_only": not download}
-    net = guarded(
-        where,
-        lambda: diffusers.UNet2DModel.from_pretrained(
-            # or diffusers says at length that it lacks accelerate
-            place,
-            subfolder="unet",
-            use_safetensors=True,
-            low_cpu_mem_usage=False,
-            **settings,
-        ),
-    )
+    offline: dict[str, Any] = {"local_files_only": not download}
+    # without low_cpu_mem_usage diffusers says at length that it lacks accelerate
+    weights = {"use_safetensors": True, "low_cpu_mem_usage": False, **offline}
+    network, schedule = diffusers.UNet2DModel, diffusers.DDPMScheduler
+    net = guarded(where, lambda: network.from_pretrained(place, subfolder="unet", **weights))
     scheduler = guarded(
-        where,
-        lambda: diffusers.DDPMScheduler.from_pretrained(place, subfolder="scheduler", **settings),
+        where, lambda: schedule.from_pretrained(place, subfolder="scheduler", **offline)
     )
     return net, scheduler.alphas_cumprod.numpy(), scheduler.config.prediction_type

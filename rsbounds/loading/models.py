@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_floats, count
 from rsbounds.loading.arrays import ArrayClassifier
 from rsbounds.loading.callables import shown
+from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
 from rsbounds.loading.images import Preprocess
 
@@ -27,33 +28,48 @@ _PREFIXES = ("hf", "onnx", "timm", "torchvision")
 class Request:
     """What a backend is asked for: the name behind its prefix, and the options beside it."""
 
+    spec: str
     name: str
-    args: Mapping[str, Any] = field(default_factory=dict)
-    checkpoint: str | os.PathLike[str] | None = None
-    num_classes: int | None = None
-    download: bool = False
-    allow_remote_code: bool = False
+    args: dict[str, Any]
+    checkpoint: str | os.PathLike[str] | None
+    num_classes: int | None
+    download: bool
+    allow_remote_code: bool
+
+    @property
+    def where(self) -> str:
+        """For messages."""
+        return f"--model {shown(self.spec)}"
+
+    def require_classes(self, classes: int) -> None:
+        """ValueError if published weights have another number of classes than is asked for."""
+        if self.num_classes not in (None, classes):
+            raise ValueError(
+                f"num_classes is {self.num_classes}, but the weights of {shown(self.spec)} have "
+                f"{classes}; a checkpoint may have others"
+            )
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a backend returns.
+class Loaded:
+    """A model and what is known of it: :func:`load_model` returns it, a CALLABLE may.
 
     Parameters
     ----------
     model : torch.nn.Module or callable
-        Maps a batch (count, *shape of x), normalised by ``mean`` and ``std``, to scores
-        (count, classes) or to something with ``logits``. Its checkpoint is loaded.
+        Maps a batch (count, *shape of x) to scores (count, classes), or to something with
+        ``logits``.
     mean, std : float or sequence of float, optional
-        Of each channel, for pixels in [0, 1]: the model is given (x - mean)/std.
+        Of each channel, for pixels in [0, 1]: the model expects (x - mean)/std. The model that
+        :func:`load_model` returns normalises by itself, and takes x in its own range.
     preprocess : Preprocess, optional
-        What its images go through before noise.
+        What images go through before noise.
     labels : sequence of str, optional
         Names of the classes in their order.
     classes : int, optional
         How many; by default the number of labels.
-    describe : dict
-        For the manifest: what makes this model another one (files' hashes, versions).
+    describe : mapping
+        For the manifest: what makes this model another one (hashes, versions).
     """
 
     model: Any
@@ -63,31 +79,6 @@ class Found:
     labels: Sequence[str] | None = None
     classes: int | None = None
     describe: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A model ready for noise.
-
-    Attributes
-    ----------
-    model : torch.nn.Module or callable
-        Maps a batch (count, *shape of x) in the input's own range to scores (count, classes).
-    describe : dict
-        For the manifest: spec, source (hash), parameters (hash), preprocessing, ...
-    preprocess : Preprocess or None
-        What images go through before noise.
-    classes : int or None
-        Number of classes, where the model says it.
-    labels : tuple of str or None
-        Names of the classes in their order.
-    """
-
-    model: Any
-    describe: dict[str, Any]
-    preprocess: Preprocess | None = None
-    classes: int | None = None
-    labels: tuple[str, ...] | None = None
 
 
 def load_model(
@@ -135,7 +126,9 @@ def load_model(
     ------
     ValueError
         If the name is unknown (with near matches), its weights are not on disk (what to fetch,
-        and where it was looked for), a package is missing, or the model can't be built.
+        and where it was looked for), or the model can't be built.
+    ImportError
+        If a package is missing: the message says which extra to install.
     OSError
         If a file can't be read.
 
@@ -151,8 +144,15 @@ def load_model(
     [[2.0, 0.0]]
     >>> del sys.modules["mine"]
     """
-    if not isinstance(spec, str):
-        raise ValueError(f"the model's name must be text; got {type(spec).__name__}")
+    for name, value, kind in (
+        ("the model's name", spec, str),
+        ("args", args or {}, Mapping),
+        ("checkpoint", checkpoint or "", str | os.PathLike),
+        ("preprocess", preprocess or {}, Mapping),
+    ):
+        if not isinstance(value, kind):
+            wanted = getattr(kind, "__name__", "path")
+            raise ValueError(f"{name} must be a {wanted}; got {type(value).__name__}")
     prefix, _, name = spec.partition(":")
     if own_code := prefix not in _PREFIXES:
         prefix, name = "python", spec
@@ -162,17 +162,16 @@ def load_model(
                 f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
             )
     options = dict(args or {})
+    norm = {}
     if not own_code:
         num_classes = options.pop("num_classes", num_classes)
         allow_remote_code = options.pop("trust_remote_code", allow_remote_code) is True
+        norm = {key: options.pop(key) for key in ("mean", "std") if key in options}
     if num_classes is not None:
         num_classes = count("num_classes", num_classes, 2)
-    named = () if own_code else ("mean", "std")
-    norm = {key: options.pop(key) for key in named if key in options}
-    backend = import_module(f"rsbounds.loading._{prefix}")
-    request = Request(name, options, checkpoint, num_classes, download, allow_remote_code)
+    request = Request(spec, name, options, checkpoint, num_classes, download, allow_remote_code)
     try:
-        model = backend.load(request)
+        loaded = import_module(f"rsbounds.loading._{prefix}").load(request)
     except ValueError as error:
         missing = error.__cause__
         module = spec.partition(":")[0]
@@ -180,10 +179,22 @@ def load_model(
         if isinstance(missing, ModuleNotFoundError) and missing.name == module and near:
             raise ValueError(f"{shown(error)}; did you mean {near[0]}:?") from error
         raise
+    if checkpoint is not None:
+        if not is_torch(loaded.model):
+            raise ValueError(f"a checkpoint needs a torch module; {request.where} is none")
+        load_weights(request.where, loaded.model, checkpoint)
     if preprocess:
-        own = model.preprocess or Preprocess()
-        model = replace(model, preprocess=replace(own, **preprocess))
-    return _finish(spec, model, norm, args or {}, checkpoint, num_classes, input_range)
+        own = loaded.preprocess or Preprocess()
+        if unknown_names := preprocess.keys() - own.description.keys():
+            raise ValueError(f"preprocess has no {', '.join(map(repr, sorted(unknown_names)))}")
+        loaded = replace(loaded, preprocess=replace(own, **preprocess))
+    labels = None if loaded.labels is None else tuple(loaded.labels)
+    classes = loaded.classes or (len(labels) if labels else None)
+    if num_classes is not None and classes not in (None, num_classes):
+        raise ValueError(f"num_classes is {num_classes}, but {shown(spec)} has {classes} classes")
+    labels = labels if labels and len(labels) == classes else None
+    loaded = replace(loaded, labels=labels, classes=classes or num_classes, **norm)
+    return _normalised(request, loaded, args or {}, input_range or (0.0, 1.0))
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
@@ -196,84 +207,74 @@ def parse_arguments(text: str) -> dict[str, Any]:
     {'depth': 50, 'mean': (0.5, 0.5, 0.5), 'act': 'relu', 'pretrained': False}
     """
     source = f"f({text})"
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     try:
         call = ast.parse(source, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError
         for word in call.keywords:
-            if word.arg is None or word.arg in found:
+            if word.arg is None or word.arg in arguments:
                 raise ValueError
-            found[word.arg] = _value(source, word.value)
+            try:
+                arguments[word.arg] = ast.literal_eval(word.value)
+            except ValueError:
+                arguments[word.arg] = ast.get_source_segment(source, word.value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise ValueError(
             f"arguments must be key=value,... with distinct keys; got {shown(text)!r}"
         ) from None
-    return found
+    return arguments
 
 
-def _value(source: str, node: ast.expr) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        return ast.get_source_segment(source, node)
-
-
-def unknown(what: str, name: str, known: Sequence[str]) -> ValueError:
-    """The error for a name that isn't among ``known``, with near matches."""
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"{len(known)} names are known"
+def unknown(what: str, name: str, names: Sequence[str]) -> ValueError:
+    """The error for a name that isn't among ``names``, with near matches."""
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {len(names)} names"
     return ValueError(f"{what} {shown(name)!r} is unknown; {hint}")
 
 
-def _finish(
-    spec: str,
-    found: Found,
-    norm: Mapping[str, Any],
-    args: Mapping[str, Any],
-    checkpoint: str | os.PathLike[str] | None,
-    num_classes: int | None,
-    input_range: tuple[float, float] | None,
+def _normalised(
+    request: Request, loaded: Loaded, args: Mapping[str, Any], input_range: tuple[float, float]
 ) -> Loaded:
-    mean, std = norm.get("mean", found.mean), norm.get("std", found.std)
-    shift, spread = _affine(mean, std, input_range)
-    labels = None if found.labels is None else tuple(found.labels)
-    classes = found.classes or (len(labels) if labels else None)
-    if num_classes is not None and classes not in (None, num_classes):
-        raise ValueError(f"num_classes is {num_classes}, but {shown(spec)} has {classes} classes")
-    if labels and classes is not None and len(labels) != classes:
-        labels = None
-    model: Any = found.model
-    if is_torch(model):
+    """The model with its normalisation inside, and what the manifest says of it."""
+    shift, spread = _affine(loaded.mean, loaded.std, input_range)
+    if is_torch(loaded.model):
         from rsbounds.loading.classifier import Classifier
 
-        wrapped: Any = Classifier(model, shift, spread).eval()
+        model: Any = Classifier(loaded.model, shift, spread).eval()
     else:
-        wrapped = ArrayClassifier(model, shift, spread)
+        model = ArrayClassifier(loaded.model, shift, spread)
+    checkpoint = None if request.checkpoint is None else file_hash(request.checkpoint)
     describe = {
-        "spec": spec,
         "source": None,
-        "parameters": parameters_hash(model),
+        **loaded.describe,
+        "spec": request.spec,
+        "parameters": parameters_hash(loaded.model) or loaded.describe.get("parameters"),
         "args": json.loads(json.dumps(dict(args), default=str)),
-        "checkpoint": None if checkpoint is None else file_hash(checkpoint),
+        "checkpoint": checkpoint,
         "preprocessing": {
-            "input_range": list(input_range or (0.0, 1.0)),
-            "mean": np.asarray(mean, dtype=float).tolist(),
-            "std": np.asarray(std, dtype=float).tolist(),
-            **(found.preprocess.description if found.preprocess else {}),
+            "input_range": list(input_range),
+            "mean": np.asarray(loaded.mean, dtype=float).tolist(),
+            "std": np.asarray(loaded.std, dtype=float).tolist(),
+            **(loaded.preprocess.description if loaded.preprocess else {}),
         },
-        **found.describe,
     }
-    return Loaded(wrapped, describe, found.preprocess, classes or num_classes, labels)
+    return replace(loaded, model=model, mean=0.0, std=1.0, describe=describe)
+
+
+def span(input_range: Any) -> tuple[float, float]:
+    """low and high of a range of inputs, or ValueError."""
+    ends = as_floats("input_range", input_range)
+    if ends.shape != (2,) or not -np.inf < ends[0] < ends[1] < np.inf:
+        raise ValueError(f"input_range must be (low, high) with low < high; got {input_range}")
+    return float(ends[0]), float(ends[1])
 
 
 def _affine(
-    mean: Any, std: Any, input_range: tuple[float, float] | None
+    mean: Any, std: Any, input_range: tuple[float, float]
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
     """shift and spread with (x - shift)/spread = ((x - low)/(high - low) - mean)/std."""
-    low, high = (0.0, 1.0) if input_range is None else input_range
-    if not -np.inf < low < high < np.inf:
-        raise ValueError(f"input_range must be (low, high) with low < high; got {input_range}")
+    low, high = span(input_range)
     centre = as_floats("mean", mean, closed="neither", nan=False)
     spread = as_floats("std", std, 0, closed="neither", nan=False)
     if centre.ndim > 1 or spread.ndim > 1:

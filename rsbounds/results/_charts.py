@@ -18,7 +18,7 @@ from rsbounds.results._row import Row
 from rsbounds.results._text import truncated
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES = ("solid", "dash", "dot", "dashdot")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 LEVEL = 0.95  # of the intervals
 DIGITS = 6  # of radii and p_A in the page
 
@@ -67,26 +67,26 @@ def reach(files: Sequence[Results]) -> float:
 
 
 def curves(files: Sequence[Results], names: Sequence[str], end: float) -> list[Curve]:
-    """Certified accuracy of each file, and the best of comparable files at each radius.
-
-    Each is drawn thinner than those below it, so that curves that coincide are all seen.
-    """
+    """Certified accuracy of each file, and the best of comparable files at each radius."""
     shown = [(name, [radii(file)]) for name, file in zip(names, files, strict=True) if file.rows]
     best = [(label, [radii(file) for file in group]) for label, group in comparable(files)]
-    return _styled(shown, end) + _styled(best, end, ("#000000",))
+    return _styled(shown, end) + _styled(best, end, ("#000000",), first=4)
 
 
 def _styled(
-    shown: Sequence[tuple[str, list[list[float]]]], end: float, colours: Sequence[str] = COLOURS
+    shown: Sequence[tuple[str, list[list[float]]]],
+    end: float,
+    colours: Sequence[str] = COLOURS,
+    first: int = 0,
 ) -> list[Curve]:
-    own = colours is COLOURS
+    """Each is thinner than those below it and has gaps, so that curves that coincide are seen."""
     return [
         Curve(
             name,
             *_steps(values, end),
             colours[i % len(colours)],
-            DASHES[(i + (not own)) % len(DASHES)],
-            max(4.0 - 0.7 * i, 1.2) if own else 1.0,
+            DASHES[(first + i) % len(DASHES)],
+            max(3.0 - 0.4 * (first + i), 1.2),
         )
         for i, (name, values) in enumerate(shown)
     ]
@@ -112,7 +112,6 @@ def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, Chart]:
     return {
         "curves": _lines(drawn, "radius", "certified accuracy"),
         "p_a": _lines(known, "p_A", "share of the inputs"),
-        "outcomes": _outcomes(shown),
         "accuracy": _by_class(shown, "accuracy", lambda row: row.correct, [0, 1.02]),
         "abstention": _by_class(shown, "abstention", lambda row: row.predict == ABSTAIN, None),
     }
@@ -135,31 +134,8 @@ def _lines(drawn: Sequence[Curve], x: str, y: str) -> Chart:
     layout = {
         "xaxis": {"title": {"text": x}, "range": [0, end], "hoverformat": f".{DIGITS}~f"},
         "yaxis": {"title": {"text": y}, "range": [0, 1.02]},
-        "legend": {"orientation": "h", "y": -0.18},
+        "legend": {"orientation": "h", "y": 1.01, "yanchor": "bottom"},
         "showlegend": True,
-    }
-    return {"traces": traces, "layout": layout}
-
-
-def _outcomes(shown: Sequence[tuple[str, Results]]) -> Chart:
-    """A bar for each file: certified rightly, wrong, abstained."""
-    kinds: dict[str, tuple[str, Callable[[Row], bool]]] = {
-        "right": ("#009E73", lambda row: row.correct),
-        "wrong": ("#D55E00", lambda row: not row.correct and row.predict != ABSTAIN),
-        "abstains": ("#BBBBBB", lambda row: row.predict == ABSTAIN),
-    }
-    traces = []
-    for kind, (colour, hit) in kinds.items():
-        counts = [sum(map(hit, file.rows)) for _, file in shown]
-        shares = [count / len(file.rows) for count, (_, file) in zip(counts, shown, strict=True)]
-        bar: Chart = {"type": "bar", "orientation": "h", "name": kind, "marker": {"color": colour}}
-        bar |= {"x": shares, "y": [name for name, _ in shown], "text": list(map(str, counts))}
-        traces.append(bar)
-    layout = {
-        "barmode": "stack",
-        "height": 110 + 34 * len(shown),
-        "xaxis": {"title": {"text": "share of the inputs"}, "range": [0, 1]},
-        "yaxis": {"automargin": True, "type": "category", "autorange": "reversed"},
     }
     return {"traces": traces, "layout": layout}
 

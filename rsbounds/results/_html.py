@@ -49,8 +49,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     """Write certification files side by side as one self-contained HTML page.
 
     A table of the runs; certified accuracy over the radius, exact step curves, with the best of
-    runs that can be compared; p_A; what becomes of the inputs; accuracy and abstention by class;
-    all rows in a table that sorts; the manifests.
+    runs that can be compared; p_A; accuracy and abstention by class; rows that sort; manifests.
 
     Parameters
     ----------
@@ -118,7 +117,8 @@ def _summary(files: Sequence[Results], names: Sequence[str], footnotes: Sequence
         shares = [f"{share:.3f}" for share in highest]
         lines.append([escape(label), *shares, *["-"] * (5 + len(_QUANTILES))])
     body = "\n".join(_tags(line, "td") for line in lines)
-    table = f"<table><thead>{_tags(map(escape, head), 'th')}</thead>\n<tbody>{body}</tbody></table>"
+    columns = _tags(map(escape, head), "th")
+    table = f"<table id='runs'><thead>{columns}</thead>\n<tbody>{body}</tbody></table>"
     notes = [*footnotes, *([_BEST] if best else []), *_NOTES]
     texts = [f"<p class='note'>{escape(note)}</p>" for note in notes]
     return "\n".join(["<div class='scroll'>", table, "</div>", *texts])

@@ -28,29 +28,21 @@ class Manifest:
 
     Parameters
     ----------
-    model : mapping
-        What the model was: its spec, hashes of its source and parameters.
-    data : mapping
-        What was certified: identity of the data, ``start``, ``skip``, ``max``, and ``inputs``, the
-        number of inputs selected in all shards together.
+    model, data, engine, versions : mapping
+        What the model was, the data, the device and its precision, the packages; ``data`` with
+        ``start``, ``skip``, ``max``, and ``inputs``, the number selected in all shards together.
     method, scope, parameters
         The scheme: see :class:`rsbounds.schemes.Scheme`.
     procedure : Procedure
-        Numbers of samples, level, seed and bound; in the file its entries stand among the others.
-    engine : mapping
-        Device, precision.
+        In the file its entries stand among the others.
     shard : str
         ``i/N``: every N-th of the inputs selected, from the i-th.
-    versions : mapping
-        Of the packages that matter.
     probe : mapping
         Selection counts of a few inputs (index as text): another model, another probe.
     history : list
         What was accepted or done to the file since: each an object.
-    run : mapping
-        What the rows do not depend on: paths, times, batch.
-    extra : mapping
-        Further entries of the file.
+    run, extra : mapping
+        What the rows do not depend on: paths, times, batch; further entries of the file.
 
     Examples
     --------
@@ -59,7 +51,7 @@ class Manifest:
     ([1], [])
     """
 
-    model: Any = field(default_factory=dict)
+    model: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     method: str = ""
     scope: str = ""

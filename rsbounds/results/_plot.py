@@ -11,7 +11,8 @@ from rsbounds.results._compare import as_files, marked, setting
 from rsbounds.results._results import Results
 from rsbounds.results._text import as_path, naming, truncated
 
-_LINES = dict(zip(DASHES, ("-", (0, (4, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5))), strict=True))
+_GAPS = ((), (4, 2), (1, 1.4), (5, 1.5, 1, 1.5), (9, 3), (9, 2, 1, 2))
+_LINES = dict(zip(DASHES, ("-", *((0, gaps) for gaps in _GAPS[1:])), strict=True))
 
 
 def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
@@ -51,7 +52,7 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         steps = curve.heights[1:], curve.edges
         axes.stairs(*steps, baseline=None, label=curve.name, **style)
     shared = setting(files)
-    title = {"norm": "l{}", "sigma": "sigma = {}", "n": "n = {}", "alpha": "alpha = {}"}
+    title = {"norm": "l{} norm", "sigma": "sigma = {}", "n": "n = {}", "alpha": "alpha = {}"}
     parts = [text.format(shared[name]) for name, text in title.items() if name in shared]
     axes.set(xlabel="radius", ylabel="certified accuracy", xlim=(0, end), ylim=(0, 1.02))
     axes.set_title(", ".join(parts), fontsize="medium")

@@ -15,7 +15,7 @@ from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds.results._compare import NAMES, UNKNOWN, as_files, marked, terms
 from rsbounds.results._results import Results
-from rsbounds.results._text import plain, shown, truncated
+from rsbounds.results._text import plain, quoted, shown, truncated
 
 STYLES = ("text", "markdown", "csv")
 
@@ -72,8 +72,9 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     >>> summary(Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),)), [0.5])["certified"]
     {'0.5': 1.0}
     """
-    (file,) = as_files([file])
-    at = default_radii([file]) if radii is None else list(radii)
+    if not isinstance(file, Results):
+        raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
+    at = _radii([file], radii)
     clean, abstain, acr, *held = plain(measures(file, at).tolist())
     return {
         "file": file.name,
@@ -133,8 +134,7 @@ def table(
     run   all          2     0.500    0.500  0.3750  0.500  0.500
     """
     style, files = checks.choice("style", style, STYLES), as_files(files)
-    at = default_radii(files) if radii is None else list(radii)
-    checks.as_floats("radii", at, 0.0, nan=False)
+    at = _radii(files, radii)
     header = ["file", "rows of", "count", "accuracy", "abstain", "ACR", *map(heading, at)]
     lines = [  # all files of a group of rows, then those of the next
         (place, i, group, str(count), values)
@@ -154,6 +154,12 @@ def table(
     body = [[names[i], group, count, *cells(values)] for _, i, group, count, values in lines]
     text = _markdown([header, *body]) if style == "markdown" else _aligned([header, *body])
     return "\n\n".join([text, *(["\n".join(footnotes)] if footnotes else [])])
+
+
+def _radii(files: Sequence[Results], radii: Sequence[float] | None) -> list[float]:
+    if radii is None:
+        return default_radii(files)
+    return list(np.ravel(checks.as_floats("radii", radii, 0.0, nan=False)).tolist())
 
 
 def heading(radius: float) -> str:

@@ -45,6 +45,11 @@ class Scored:
 
     def scores(self, batch: NDArray[np.float32]) -> NDArray[Any]:
         """Scores of a batch, shape (count, classes)."""
+        first = not self._rows_checked and len(batch) > 1
+        middle = len(batch) // 2
+        if first:  # before the model sees the batch, which it may change, as it may its scores
+            copies = np.repeat(batch[middle : middle + 1], len(batch), axis=0)
+            alone = checked_scores(self.classifier(copies), len(batch))[middle].copy()
         scores = checked_scores(self.classifier(batch), len(batch))
         if self._classes not in (0, scores.shape[1]):
             raise ValueError(
@@ -52,10 +57,7 @@ class Scored:
                 f"then {scores.shape[1]}"
             )
         self._classes = scores.shape[1]
-        if not self._rows_checked and len(batch) > 1:
-            middle = len(batch) // 2
-            copies = np.repeat(batch[middle : middle + 1], len(batch), axis=0)
-            alone = checked_scores(self.classifier(copies), len(batch))[middle]
+        if first:
             tolerance = np.finfo(scores.dtype).eps ** 0.5 if scores.dtype.kind == "f" else 0.0
             require_same_row(alone, scores[middle], len(batch), float(tolerance))
             self._rows_checked = True

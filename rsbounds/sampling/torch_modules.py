@@ -131,6 +131,8 @@ class TorchSampler:
         self._autocast = autocast_type(autocast)
         model = model.eval()
         own = home(model)
+        if own.type == "meta":
+            raise ValueError("the model is on the device meta, which holds no numbers: load weights")
         self.device = own if device is None else torch.device(device)
         if own != torch.empty(0, device=self.device).device:
             model = copy.deepcopy(model).to(self.device)
@@ -236,13 +238,15 @@ class TorchSampler:
         """The scores of a batch; the first time, each row's must not depend on the others."""
         first = not self._rows_checked and len(batch) > 1
         middle = len(batch) // 2
-        row = batch[middle : middle + 1].clone() if first else batch  # the model may change batch
-        scores = self._scores(batch)
         if first:
             # copies of one row in a batch of the same shape: the same kernels run on them, and a
-            # compiled model is not compiled again
-            alone = self._scores(row.expand_as(batch).contiguous())
-            own, among = (s[middle].double().cpu().numpy() for s in (alone, scores))
+            # compiled model is not compiled again. They come first: the model may change its
+            # batch, or write its next scores over these.
+            copies = batch[middle : middle + 1].expand_as(batch).contiguous()
+            own = self._scores(copies)[middle].double().cpu().numpy()
+        scores = self._scores(batch)
+        if first:
+            among = scores[middle].double().cpu().numpy()
             floating = scores.is_floating_point()
             tolerance = float(torch.finfo(scores.dtype).eps ** 0.5) if floating else 0.0
             require_same_row(own, among, len(batch), tolerance)

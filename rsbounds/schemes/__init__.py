@@ -14,6 +14,7 @@ from rsbounds.schemes._composite import Composite
 from rsbounds.schemes._domains import Domain
 from rsbounds.schemes._gaussian import Gaussian, gaussian, this_input
 from rsbounds.schemes._generator import Generator
+from rsbounds.schemes._laplace import Laplace, laplace
 from rsbounds.schemes._lipschitz import Lipschitz, lipschitz
 from rsbounds.schemes._options import Given, Option
 from rsbounds.schemes._range import Range, sigma_range
@@ -28,12 +29,14 @@ __all__ = [
     "Gaussian",
     "Generator",
     "Given",
+    "Laplace",
     "Lipschitz",
     "Option",
     "Range",
     "Scheme",
     "SemiElastic",
     "gaussian",
+    "laplace",
     "level_slack",
     "lipschitz",
     "semielastic",

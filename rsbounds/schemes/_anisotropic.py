@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from rsbounds import anisotropic, gaussian
-from rsbounds._numerics.rounding import EPS, product, round_down
+from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
 from rsbounds.schemes._domains import NORM, POSITIVE, Domains
@@ -59,6 +62,12 @@ class Anisotropic(Scheme):
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         return self._stretched(gaussian.radius(z_a, sigma, z_b, scores=True))
+
+    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
+        own = getattr(self.noise, "level", None) if sigma is None else sigma
+        level = self.fixed_level(own)
+        distance = as_floats("radius", radius, 0.0, towards=np.inf) / self.parameters["inner"]
+        return gaussian.transport(z, round_up(distance, EPS), level)
 
     def _stretched(self, reach: Any) -> float:
         return float(round_down(product(reach, self.parameters["inner"]), 2 * EPS))

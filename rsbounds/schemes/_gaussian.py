@@ -39,6 +39,10 @@ class Gaussian(Scheme):
             check_size(x, self.parameters["dim"])
         return float(self.parameters["sigma"])
 
+    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
+        level, dim = self.fixed_level(sigma), self.parameters.get("dim")
+        return theory.transport(z, radius, level, norm=self.norm, dim=dim)
+
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
         return gaussian(options["sigma"], norm=options["norm"], dim=given.dim)

@@ -11,6 +11,7 @@ from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds.certificate import PROVEN_MAPS
 from rsbounds.schemes._anisotropic import Anisotropic
 from rsbounds.schemes._domains import DIMENSION, NORM, NOT_NEGATIVE, POSITIVE, SLACK, Domains
+from rsbounds.schemes._scheme import Scheme
 
 
 class Generator(Anisotropic):
@@ -31,6 +32,8 @@ class Generator(Anisotropic):
     }
     help = "mean and level on every axis by maps with proven bounds"
     inputs = ()
+
+    transport = Scheme.transport  # the noise follows the input: there is none
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         own = self.parameters

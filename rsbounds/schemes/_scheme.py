@@ -120,6 +120,48 @@ class Scheme:
         parameters = {**self.parameters, "sigma": sigma}
         return float(self.evaluate(parameters, z_a, z_b, scores=True))
 
+    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
+        """How far the probability of an event can move within a radius, in normal scores.
+
+        Parameters
+        ----------
+        z : array_like
+            Normal scores of the event's probability at the input.
+        radius : array_like
+            Distances in the norm of the scheme, >= 0.
+        sigma : float, optional
+            The noise level, where the parameters of the scheme don't hold it.
+
+        Returns
+        -------
+        low, high : float or ndarray
+            Anywhere within the radius the event's score lies in [low, high]; rounded outward.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its domain, or the noise is not the same at every input: the
+            extremes of its level don't bound the event's probability then.
+
+        Examples
+        --------
+        >>> from rsbounds.schemes import gaussian
+        >>> low, high = gaussian(0.5).transport(2.0, 0.25)
+        >>> round(float(low), 12), round(float(high), 12)
+        (1.5, 2.5)
+        """
+        raise ValueError(
+            "scheme must have noise that is the same at every input, such as gaussian(0.5); "
+            f"got one of method {self.name!r}"
+        )
+
+    def fixed_level(self, sigma: float | None = None) -> float:
+        """The level of noise that is the same at every input: ``sigma``, or the scheme's own."""
+        own = self.parameters.get("sigma") if sigma is None else sigma
+        if own is None:
+            raise ValueError(f"sigma must be given for a scheme of method {self.name!r}")
+        return POSITIVE.one("sigma", own)
+
     def sampler(self, model: Any, **options: Any) -> Sampler:
         """The sampler of a model under the scheme's noise; options as for ``as_sampler``."""
         return as_sampler(model, **options)

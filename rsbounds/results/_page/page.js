@@ -2,8 +2,8 @@
 // Text from files goes through textContent alone; names in charts come escaped.
 const { charts, columns, runs, rows } = JSON.parse(document.getElementById("data").textContent);
 
-// The library's own button would send the data to its makers.
-const CONFIG = { responsive: true, displayModeBar: "hover", displaylogo: false, showSendToCloud: false, plotlyServerURL: "" };
+// The toolbar shows on hover, by the style; the library's own button would send data to its makers.
+const CONFIG = { responsive: true, displayModeBar: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "" };
 const font = { family: getComputedStyle(document.body).fontFamily, size: 13 };
 for (const [id, { traces, layout }] of Object.entries(charts)) {
   const look = { margin: { l: 60, r: 20, t: 30, b: 50 }, font, hovermode: "closest" };

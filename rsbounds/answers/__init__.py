@@ -1,0 +1,28 @@
+"""What else a smoothed model can answer: the best k classes, values, maps, sets.
+
+Each answer carries the probability of an event over a distance
+(:meth:`rsbounds.schemes.Scheme.transport`) and bounds that probability by samples.
+"""
+
+from rsbounds.answers._maps import certify_map, share_radius
+from rsbounds.answers._sets import (
+    SetRule,
+    conformal_level,
+    conformalize,
+    predict_set,
+    set_rule,
+)
+from rsbounds.answers._topk import top_k_radius
+from rsbounds.answers._values import value_interval
+
+__all__ = [
+    "SetRule",
+    "certify_map",
+    "conformal_level",
+    "conformalize",
+    "predict_set",
+    "set_rule",
+    "share_radius",
+    "top_k_radius",
+    "value_interval",
+]

@@ -1,0 +1,189 @@
+"""Maps: the class of many positions at once, from one set of noisy runs.
+
+Each position's hypothesis "the class has probability at most tau" gets the exact p-value of its
+count. Holm's procedure keeps the probability of any wrong rejection at alpha, however the
+positions depend on each other; those not rejected abstain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import Array, as_floats, as_integers, count, number
+from rsbounds._numerics.rounding import EPS, TINY, round_down, round_up
+from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
+from rsbounds.certificate import ABSTAIN
+from rsbounds.confidence import lower_bound
+from rsbounds.confidence.counts import MAX_N, tail, tail_error
+from rsbounds.schemes import Scheme
+
+Labels = NDArray[np.int64]
+
+
+def certify_map(
+    select: Any,
+    counts: Any,
+    tau: float,
+    *,
+    n: int,
+    alpha: float,
+    scheme: Scheme,
+    sigma: float | None = None,
+) -> tuple[Labels, float]:
+    """The classes of many positions that hold together within one radius.
+
+    Parameters
+    ----------
+    select, counts : array_like of int, shape (positions, classes)
+        For each position the class counts of the samples that choose its class, and of the n fresh
+        samples that bound its probability. What is missing of n fell on no class there.
+    tau : float
+        Certify positions whose class has a probability above tau, in [1/2, 1).
+    n : int
+        Number of samples drawn for ``counts``, >= 1.
+    alpha : float
+        Probability that any position is wrong, in (0, 1).
+    scheme : Scheme
+        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``.
+    sigma : float, optional
+        The noise level, where the parameters of the scheme don't hold it.
+
+    Returns
+    -------
+    labels : ndarray of int, shape (positions,)
+        The class of each position, -1 where it abstains.
+    radius : float
+        Within it none of the labels changes: sigma Phi^-1(tau) for Gaussian noise.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
+
+    References
+    ----------
+    Fischer, Baader, Vechev, Scalable certified segmentation via randomized smoothing, ICML 2021;
+    Holm, A simple sequentially rejective multiple test procedure, 1979.
+
+    Examples
+    --------
+    >>> from rsbounds.answers import certify_map
+    >>> from rsbounds.schemes import gaussian
+    >>> select, counts = [[10, 0], [1, 9], [6, 4]], [[99, 1], [0, 100], [55, 45]]
+    >>> labels, radius = certify_map(
+    ...     select, counts, 0.75, n=100, alpha=0.001, scheme=gaussian(0.5))
+    >>> labels, round(radius, 6)
+    (array([ 0,  1, -1]), 0.337245)
+    """
+    chosen, hits, n = chosen_counts(select, counts, n)
+    labels = np.where(holm(hits, n, tau, alpha), chosen, ABSTAIN)
+    return labels, map_radius(tau, scheme, sigma)
+
+
+def chosen_counts(select: Any, counts: Any, n: int) -> tuple[Labels, Labels, int]:
+    """The class of each position by its selection samples, and how many others fell on it."""
+    select, counts = as_integers("select", select), as_integers("counts", counts)
+    n = count("n", n, 1)
+    if select.ndim != 2 or select.shape != counts.shape or select.shape[1] < 2 or not len(select):
+        raise ValueError(
+            "select and counts must have one shape (positions, classes), two classes or more; got "
+            f"{select.shape} and {counts.shape}"
+        )
+    if not n <= MAX_N or (sums := counts.sum(axis=1)).max() > n:
+        raise ValueError(f"counts must sum to at most n = {n}; got {sums.max()}")
+    chosen: Labels = select.argmax(axis=1)
+    return chosen, np.take_along_axis(counts, chosen[:, None], axis=1)[:, 0], n
+
+
+def holm(hits: Labels, n: int, tau: float, alpha: float) -> NDArray[np.bool_]:
+    """Which of the hypotheses "probability at most tau" Holm's procedure rejects."""
+    least = _tau(tau)
+    level = number("alpha", as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False))
+    values, which, many = np.unique(hits, return_inverse=True, return_counts=True)
+    p_values = above(values, n, least)[::-1]  # the largest count first: p-values in order
+    many = many[::-1]
+    # of equal p-values all are rejected if the last is; before it the limits are lower
+    before = np.concatenate([[0], np.cumsum(many)[:-1]])
+    left = len(hits) - before
+    passed = round_up(p_values * left, EPS) <= level
+    rejected = np.logical_and.accumulate(passed)[::-1]
+    result: NDArray[np.bool_] = rejected[which]
+    return result
+
+
+def above(hits: Labels, n: int, tau: float) -> Array:
+    """P(Bin(n, tau) >= hits), rounded up: the p-value of "probability at most tau"."""
+    result, some = np.ones(len(hits)), hits[hits > 0].astype(np.float64)
+    total, below = np.full(len(some), float(n)), np.full(len(some), tau <= 0.5)
+    x = np.full(len(some), tau if tau <= 0.5 else 1.0 - tau)  # exact
+    with np.errstate(under="ignore"):
+        value, slope = tail(some, total, x, below, np.ones(len(some), dtype=np.bool_))
+        value = value + round_up(tail_error(total) * slope, EPS) + TINY
+    result[hits > 0] = np.minimum(round_up(value, EPS), 1.0)
+    return result
+
+
+def map_radius(tau: float, scheme: Scheme, sigma: float | None) -> float:
+    """The radius that a probability above tau earns."""
+    z = float(round_down(ndtri(np.asarray(_tau(tau))), NDTRI_ERROR))
+    return scheme.radius(z, scheme.fixed_level(sigma)) if z > 0 else 0.0
+
+
+def share_radius(
+    select: Any,
+    counts: Any,
+    share: float,
+    *,
+    n: int,
+    alpha: float,
+    scheme: Scheme,
+    sigma: float | None = None,
+) -> tuple[Labels, float]:
+    """The radius within which a share of the positions all keep their classes.
+
+    The positions are those whose classes the selection samples show most clearly. Each is tested
+    at level alpha: only if all of these tests err can the statement about all of them be wrong, so
+    nothing is divided among them.
+
+    Parameters
+    ----------
+    select, counts, n, alpha, scheme, sigma
+        As in :func:`certify_map`.
+    share : float
+        Share of the positions, in (0, 1].
+
+    Returns
+    -------
+    labels, radius
+        As in :func:`certify_map`; the radius is 0.0 where one of them has no majority.
+
+    References
+    ----------
+    Berger, Multiparameter hypothesis testing and acceptance sampling, 1982: intersection-union
+    tests.
+
+    Examples
+    --------
+    >>> from rsbounds.answers import share_radius
+    >>> from rsbounds.schemes import gaussian
+    >>> select, counts = [[10, 0], [1, 9], [6, 4]], [[99, 1], [0, 100], [55, 45]]
+    >>> labels, radius = share_radius(
+    ...     select, counts, 0.5, n=100, alpha=0.001, scheme=gaussian(0.5))
+    >>> labels, round(radius, 4)
+    (array([ 0,  1, -1]), 0.6746)
+    """
+    part = number("share", as_floats("share", share, 0.0, 1.0, closed="right", nan=False))
+    chosen, hits, n = chosen_counts(select, counts, n)
+    leads = as_integers("select", select).max(axis=1)
+    kept = np.argsort(-leads, kind="stable")[: int(np.ceil(part * len(leads)))]
+    z = float(lower_bound(hits[kept].min(), n, alpha, scores=True))
+    labels = np.full(len(chosen), ABSTAIN)
+    labels[kept] = chosen[kept]
+    return labels, scheme.radius(z, scheme.fixed_level(sigma)) if z > 0 else 0.0
+
+
+def _tau(tau: float) -> float:
+    return number("tau", as_floats("tau", tau, 0.5, 1.0, closed="left", nan=False))

@@ -1,0 +1,260 @@
+"""Prediction sets that keep their coverage within a radius: robust split-conformal sets.
+
+A label belongs to the set while its score (of input plus noise; the smaller, the better the label
+fits) is at most a threshold. Within R an input's own coverage c falls to no less than g(c) =
+Phi(Phi^-1(c) - R/sigma), a convex function: by Jensen's inequality the coverage over data,
+calibration and noise falls to no less than g of itself. So sets calibrated at g^-1(1 - alpha) cover
+with 1 - alpha. With m noisy scores of an input, k of m must be at most the threshold in
+calibration, j < k of m in prediction: the coverage is then at least the convex lower hull of
+(P(Bin(m, c) >= k), P(Bin(m, g(c)) >= j)) over c.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, betaincc, ndtr
+
+from rsbounds._numerics.checks import Array, as_floats, count, number, operand
+from rsbounds._numerics.rounding import EPS, round_down
+from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
+from rsbounds.schemes import Scheme
+from rsbounds.special import log_ndtr
+
+GRID = np.linspace(-8.0, 8.0, 16001)  # of the score of c, for the hull
+
+
+class SetRule(NamedTuple):
+    """How many of m noisy scores must be at most the threshold, and how rarely none may be.
+
+    Attributes
+    ----------
+    calibrate, include : int
+        In calibration, and for a label to belong to a set.
+    error : float
+        Calibrate at coverage 1 - error.
+    """
+
+    calibrate: int
+    include: int
+    error: float
+
+
+def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
+    """The coverage to calibrate at, for coverage 1 - alpha anywhere within a radius.
+
+    Parameters
+    ----------
+    alpha : float
+        How often the true label may be missed, in (0, 1).
+    radius : float
+        How far each input may be moved, >= 0.
+    scheme : Scheme
+        Noise that is the same at every input, such as ``rsbounds.schemes.gaussian(0.5)``.
+
+    Returns
+    -------
+    float
+        Phi(Phi^-1(1 - alpha) + R/sigma) for Gaussian noise, rounded up.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, or the noise is not the same at every input.
+
+    References
+    ----------
+    Gendler, Weng, Daniel, Romano, Adversarially robust conformal prediction, ICLR 2022; the theory
+    page on answers.
+
+    Examples
+    --------
+    >>> from rsbounds.answers import conformal_level
+    >>> from rsbounds.schemes import gaussian
+    >>> round(conformal_level(0.1, 0.125, gaussian(0.25)), 4)
+    0.9626
+    """
+    return min(float(np.nextafter(1.0 - _error(alpha, radius, scheme), 2.0)), 1.0)
+
+
+def _error(alpha: float, radius: float, scheme: Scheme) -> float:
+    """1 less that coverage, rounded down: it keeps its digits where the coverage is near 1."""
+    missed = number("alpha", as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False))
+    z = round_down(ndtri(np.asarray(missed)), NDTRI_ERROR)
+    low = scheme.transport(z, number("radius", radius))[0]
+    if not radius:
+        return missed
+    return float(round_down(np.exp(round_down(log_ndtr(low), 4e-15)), 2 * EPS))
+
+
+def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
+    """What m noisy scores of an input are asked, in calibration and in prediction.
+
+    The pair (k, j) lies in the middle of m. Its gap k - j is the least with which calibration may
+    miss alpha/2: the larger the gap, the larger the sets, the smaller it, the rarer a miss.
+
+    Parameters
+    ----------
+    m : int
+        Noisy scores of each input, 1 to 1000.
+    alpha, radius, scheme
+        As in :func:`conformal_level`.
+
+    Returns
+    -------
+    SetRule
+
+    Examples
+    --------
+    >>> from rsbounds.answers import set_rule
+    >>> from rsbounds.schemes import gaussian
+    >>> rule = set_rule(100, 0.1, 0.125, gaussian(0.25))
+    >>> rule.calibrate, rule.include, round(1 - rule.error, 2)
+    (60, 41, 0.93)
+    """
+    if not (m := count("m", m, 1)) <= 1000:
+        raise ValueError(f"m must be at most 1000; got {m}")
+    error = _error(alpha, radius, scheme)
+    if m == 1:
+        return SetRule(1, 1, error)
+
+    def rule(gap: int) -> SetRule:
+        k = (m + 1 + gap) // 2
+        return SetRule(k, k - gap, _hull(m, k, k - gap, alpha, radius, scheme))
+
+    low, high = -1, m - 1  # the larger the gap, the more calibration may miss
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if rule(middle).error >= alpha / 2 else (middle, high)
+    return rule(high)
+
+
+def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -> float:
+    """The largest e, rounded down, such that missing e in calibration misses alpha when moved.
+
+    Inputs of coverage c miss 1 - P(Bin(m, c) >= k) and 1 - P(Bin(m, g(c)) >= j). If a line
+    a + b x is above all of these points, the mean of the second is at most a + b e.
+    """
+    clean, moved = _at_least(k, m, GRID), _at_least(j, m, scheme.transport(GRID, radius)[0])
+    # both grow with c: between two points of the grid, clean is at most that of the right one and
+    # moved at least that of the left one
+    missed = 1.0 - np.minimum(np.append(clean + 1e-12, 1.0), 1.0)
+    failed = 1.0 - np.maximum(np.append(0.0, moved - 1e-12), 0.0)
+
+    def error(slope: float) -> float:
+        return (alpha - float(np.max(failed - slope * missed)) - 1e-12) / slope
+
+    slopes = np.geomspace(1e-2, 1e5, 141)
+    best = float(max(slopes, key=error))
+    finer = np.geomspace(best / 1.2, best * 1.2, 61)
+    return float(max(*map(error, finer), 0.0))
+
+
+def _at_least(k: int, m: int, z: Array) -> Array:
+    """P(Bin(m, Phi(z)) >= k), within 1e-12."""
+    p, q = ndtr(np.minimum(z, 0.0)), ndtr(-np.maximum(z, 0.0))
+    result: Array = np.where(z < 0, betainc(k, m - k + 1, p), betaincc(m - k + 1, k, q))
+    return result
+
+
+def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> float:
+    """The threshold of prediction sets that cover 1 - alpha anywhere within a radius.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n,) or (n, m)
+        Of n calibration inputs the score of the true label (smaller: it fits better), from one
+        noisy copy each, or from m. NaN counts as infinite.
+    alpha, radius, scheme
+        As in :func:`conformal_level`.
+
+    Returns
+    -------
+    float
+        For :func:`predict_set`. Over the draw of calibration inputs, test input and all noise, the
+        set holds the true label with probability 1 - alpha at least, wherever within the radius
+        someone who sees all but the noise moves the test input. inf where n is too small.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, or the noise is not the same at every input.
+
+    Warns
+    -----
+    RuntimeWarning
+        If n is too small: how many inputs it takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.answers import conformalize, predict_set
+    >>> from rsbounds.schemes import gaussian
+    >>> threshold = conformalize(np.arange(1000) / 1000, 0.1, 0.125, gaussian(0.25))
+    >>> threshold, predict_set([[0.5, 0.99]], threshold)
+    (0.963, array([[ True, False]]))
+    """
+    given = as_floats("scores", scores)
+    if given.ndim not in (1, 2) or not given.size:
+        raise ValueError(f"scores must have shape (n,) or (n, m), at least one; got {given.shape}")
+    each = np.where(np.isnan(given), np.inf, given).reshape(len(given), -1)
+    rule = set_rule(each.shape[1], alpha, radius, scheme)
+    reached = np.sort(np.sort(each, axis=1)[:, rule.calibrate - 1])
+    n = len(reached)
+    place = n + 1 - math.floor((n + 1) * Fraction(rule.error))  # exact
+    if place > n:
+        need = math.ceil(1.0 / rule.error) - 1 if rule.error else math.inf
+        warnings.warn(
+            f"{n} calibration inputs are too few for alpha = {alpha:g} at radius {radius:g}, which "
+            f"takes {need}: the threshold is infinite",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return math.inf
+    return float(reached[place - 1])
+
+
+def predict_set(scores: Any, threshold: float, *, include: int = 1) -> NDArray[np.bool_]:
+    """Which labels belong to the prediction set of each input.
+
+    Parameters
+    ----------
+    scores : array_like, shape (inputs, classes) or (inputs, m, classes)
+        Of each label, from one noisy copy of the input, or from m. NaN can't exclude a label.
+    threshold : float
+        Of :func:`conformalize`, from as many noisy copies.
+    include : int
+        How many of m scores must be at most the threshold: that of :func:`set_rule`.
+
+    Returns
+    -------
+    ndarray of bool, shape (inputs, classes)
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
+
+    Examples
+    --------
+    >>> from rsbounds.answers import predict_set
+    >>> predict_set([[[0.2, 0.9], [0.4, 0.3], [0.6, 0.8]]], 0.5, include=2)
+    array([[ True, False]])
+    """
+    given = as_floats("scores", scores)
+    limit = float(operand("threshold", threshold, nan=False))
+    if given.ndim not in (2, 3) or not given.size:
+        raise ValueError(
+            "scores must have shape (inputs, classes) or (inputs, m, classes), at least one; got "
+            f"{given.shape}"
+        )
+    each = given.reshape(len(given), -1, given.shape[-1])
+    if not 1 <= count("include", include, 1) <= each.shape[1]:
+        raise ValueError(f"include must be at most m = {each.shape[1]}; got {include}")
+    result: NDArray[np.bool_] = (~(each > limit)).sum(axis=1) >= include
+    return result

@@ -1,0 +1,190 @@
+"""Top-k: whether a label stays among the k most likely.
+
+Where k other labels overtake the label at x', at least t of them lie outside any set T of k - t
+labels, so their probabilities at x' sum to at least t times the label's. A label therefore stays
+while Phi(z - R/sigma) > Phi(u + R/sigma)/t, where u is the score of an upper bound of the largest
+sum of t probabilities outside T. That bound needs no union over sums: the bound of the largest
+observed sum is at least that of the true largest one, because bounds grow with their counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import as_integers, count
+from rsbounds._numerics.rounding import round_down, round_up
+from rsbounds.confidence import BOUNDS, Pair
+from rsbounds.procedure import Procedure
+from rsbounds.schemes import Scheme
+from rsbounds.special import log_ndtr
+
+_ERROR = 4e-15  # of log Phi, relative
+SECTIONS = np.arange(33) / 32
+Choice = tuple[int, tuple[int, ...]]
+
+
+def top_k_radius(
+    select: Sequence[int] | NDArray[Any],
+    counts: Sequence[int] | NDArray[Any],
+    label: int,
+    k: int,
+    *,
+    n0: int,
+    n: int,
+    alpha: float,
+    scheme: Scheme,
+    sigma: float | None = None,
+) -> float:
+    """Radius within which a label stays among the k most likely classes.
+
+    Parameters
+    ----------
+    select, counts : array_like of int, shape (classes,)
+        Class counts of the n0 samples that choose what is compared, and of the n fresh samples
+        that bound its probability. What is missing of n0 and n fell on no class.
+    label : int
+        The class, chosen without these samples, such as the true one.
+    k : int
+        From 1 to classes - 1.
+    n0, n : int
+        Numbers of samples drawn, >= 1.
+    alpha : float
+        Probability that the radius is wrong, in (0, 1).
+    scheme : Scheme
+        Noise that is the same at every input, such as ``rsbounds.schemes.gaussian(0.5)``.
+    sigma : float, optional
+        The noise level, where the parameters of the scheme don't hold it.
+
+    Returns
+    -------
+    float
+        0.0 if the label is not shown to be among the k. For the same samples it does not decrease
+        with k; k = 1 gives the radius of :func:`rsbounds.certify.certify_counts`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, or the noise is not the same at every input.
+
+    References
+    ----------
+    Jia, Cao, Wang, Gong, Certified robustness for top-k predictions against adversarial
+    perturbations via randomized smoothing, ICLR 2020; the theory page on answers.
+
+    Examples
+    --------
+    >>> from rsbounds.answers import top_k_radius
+    >>> from rsbounds.schemes import gaussian
+    >>> samples = {"n0": 100, "n": 10_000, "alpha": 0.001, "scheme": gaussian(0.5)}
+    >>> select, counts = [40, 35, 20, 5], [4100, 3400, 2000, 500]
+    >>> [round(top_k_radius(select, counts, 1, k, **samples), 3) for k in (1, 2, 3)]
+    [0.0, 0.085, 0.28]
+    """
+    procedure = Procedure(n0=n0, n=n, alpha=alpha)
+    select, counts = drawn("select", select, procedure.n0), drawn("counts", counts, procedure.n)
+    classes, label = max(len(select), len(counts)), count("label", label)
+    if not 1 <= count("k", k, 1) < classes:
+        raise ValueError(f"k must be from 1 to {classes - 1}, less than the classes; got {k}")
+    if not label < classes:
+        raise ValueError(f"label must be one of {classes} classes; got {label}")
+    level = scheme.fixed_level(sigma)
+    pair, choice = evidence(select, counts, label, k, procedure, scheme, level)
+    return radius_of(pair, choice[0], scheme, level)
+
+
+def drawn(name: str, counts: Any, samples: int) -> NDArray[np.int64]:
+    """Class counts that can have been drawn."""
+    whole = as_integers(name, counts)
+    if whole.ndim != 1 or len(whole) < 2 or not whole.sum() <= samples:
+        raise ValueError(
+            f"{name} must be counts of two classes or more, at most {samples} in sum; got shape "
+            f"{whole.shape} with sum {whole.sum()}"
+        )
+    return whole
+
+
+def evidence(
+    select: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    label: int,
+    k: int,
+    procedure: Procedure,
+    scheme: Scheme,
+    sigma: float,
+) -> tuple[Pair, Choice]:
+    """The bounds of the label and of the largest sum of t others outside T, and (t, T)."""
+    width = max(len(select), len(counts), label + 1, k + 1)
+    select, counts = (np.pad(c, (0, width - len(c))) for c in (select, counts))
+    choice = chosen(select, label, k, procedure, scheme, sigma)
+    return _pair(counts, label, choice, procedure.n, procedure), choice
+
+
+def chosen(
+    select: NDArray[np.int64],
+    label: int,
+    k: int,
+    procedure: Procedure,
+    scheme: Scheme,
+    sigma: float,
+) -> Choice:
+    """t and T by the selection samples alone, as if n samples had their shares.
+
+    From each k to the next either t grows by one, or T by the most frequent label that is left:
+    both only shrink what the label is compared with, so radii don't decrease with k.
+    """
+    scaled = select * procedure.n // procedure.n0
+    others = [int(c) for c in np.argsort(-select, kind="stable") if c != label]
+
+    def expected(choice: Choice) -> float:
+        pair = _pair(scaled, label, choice, procedure.n, procedure)
+        return radius_of(pair, choice[0], scheme, sigma)
+
+    choice: Choice = (1, ())
+    for _ in range(k - 1):
+        t, apart = choice
+        steps: tuple[Choice, Choice] = ((t, tuple(others[: len(apart) + 1])), (t + 1, apart))
+        choice = max(steps, key=expected)
+    return choice
+
+
+def _pair(
+    counts: NDArray[np.int64], label: int, choice: Choice, n: int, procedure: Procedure
+) -> Pair:
+    bound = BOUNDS[procedure.bound]
+    largest = compared(counts, label, choice)
+    return bound.pair([counts[label], largest], 0, n, procedure.alpha, runner_up=True)
+
+
+def compared(counts: Sequence[int] | NDArray[np.int64], label: int, choice: Choice) -> int:
+    """The largest sum of t counts outside T, the label's aside."""
+    t, apart = choice
+    rest = sorted((int(c) for i, c in enumerate(counts) if i != label and i not in apart))
+    return sum(rest[-t:])
+
+
+def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
+    """The largest radius at which the label's probability is shown to be above 1/t of the sum."""
+    z_a, z_b = pair.z_a, pair.z_b
+    if t == 1:
+        return scheme.radius(z_a, sigma, z_b) if z_a > z_b else 0.0
+    share = np.log(float(t)) * (1 - _ERROR)  # rounded down
+
+    def stays(radius: Any) -> NDArray[np.bool_]:
+        low, high = (scheme.transport(z, radius, sigma)[i] for i, z in enumerate((z_a, z_b)))
+        least, most = round_down(log_ndtr(low), _ERROR), round_up(log_ndtr(high), _ERROR)
+        return np.asarray(least > most - share + _ERROR * abs(most))
+
+    at = np.append(0.0, sigma * 2.0 ** np.arange(41))
+    while True:
+        kept = stays(at)
+        if kept.all() or not kept[0]:
+            return float(at[-1]) if kept[0] else 0.0
+        first = int(np.argmin(kept))
+        low, high = at[first - 1], at[first]
+        if high - low <= 1e-12 * high or not low < (low + high) / 2 < high:
+            return float(low)
+        at = low + (high - low) * SECTIONS

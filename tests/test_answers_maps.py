@@ -1,0 +1,145 @@
+"""Maps: Holm with exact p-values, against references; family-wise level by enumeration."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from rsbounds.answers import certify_map, share_radius
+from rsbounds.answers._maps import above, holm
+from rsbounds.schemes import gaussian
+
+SCHEME = gaussian(0.5)
+
+
+def plain_holm(p_values, alpha):
+    """The procedure as its definition has it."""
+    rejected = np.zeros(len(p_values), dtype=bool)
+    for done, i in enumerate(np.argsort(p_values, kind="stable")):
+        if p_values[i] * (len(p_values) - done) > alpha:
+            break
+        rejected[i] = True
+    return rejected
+
+
+def test_p_values_are_exact_and_rounded_up():
+    for n, tau in [(12, 0.5), (100, 0.75), (1000, 0.9)]:
+        hits = np.unique(np.random.default_rng(n).binomial(n, [tau, tau + (1 - tau) / 2], (8, 2)))
+        for k, p in zip([0, *hits, n], above(np.array([0, *hits, n]), n, tau), strict=True):
+            with mp.workdps(40):
+                q = mp.mpf(tau)
+                chances = (mp.binomial(n, i) * q**i * (1 - q) ** (n - i) for i in range(k, n + 1))
+                exact = mp.fsum(chances) if k else mp.mpf(1)
+                assert exact <= p <= exact * (1 + 1e-9) + 1e-300
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_holm_is_that_of_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    n, tau, alpha = 50, 0.6, 0.05
+    hits = rng.binomial(n, rng.choice([0.55, 0.7, 0.8, 0.95], 60))
+    p_values = binom.sf(hits - 1, n, tau)
+    np.testing.assert_array_equal(holm(hits, n, tau, alpha), plain_holm(p_values, alpha))
+
+
+def test_holm_is_that_of_statsmodels():
+    multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
+    rng = np.random.default_rng(0)
+    for size in (1, 5, 200, 4096):
+        hits = rng.binomial(100, rng.choice([0.7, 0.8, 0.9, 1.0], size))
+        expected = multipletests(binom.sf(hits - 1, 100, 0.75), 0.01, "holm")[0]
+        np.testing.assert_array_equal(holm(hits, 100, 0.75, 0.01), expected)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_family_wise_level_by_enumeration(together):
+    """Three positions at the limit, independent or the same: any wrong one at level alpha."""
+    n, tau, alpha = 12, 0.6, 0.1
+    law = binom.pmf(np.arange(n + 1), n, tau)
+    wrong = 0.0
+    for hits in np.ndindex(*(n + 1,) * (1 if together else 3)):
+        counts = np.array(hits * (3 if together else 1))
+        chance = law[list(hits)].prod()
+        wrong += chance * holm(counts, n, tau, alpha).any()
+    assert wrong <= alpha
+
+
+def test_a_map_holds_together():
+    select = [[10, 0, 0], [1, 9, 0], [4, 3, 3], [0, 0, 10], [0, 0, 0]]
+    counts = [[100, 0, 0], [0, 99, 1], [60, 20, 20], [0, 0, 20], [100, 0, 0]]
+    labels, radius = certify_map(select, counts, 0.75, n=100, alpha=0.001, scheme=SCHEME)
+    assert labels.tolist() == [0, 1, -1, -1, 0]
+    assert 0 <= 0.5 * 0.6744897501960817 - radius < 1e-12
+    assert certify_map(select, counts, 0.5, n=100, alpha=0.001, scheme=SCHEME)[1] == 0.0
+
+
+def test_void_samples_count_against_a_position():
+    labels, _ = certify_map(
+        [[9, 0]] * 2, [[80, 0], [80, 20]], 0.75, n=100, alpha=0.1, scheme=SCHEME
+    )
+    assert labels[0] == labels[1]
+    with pytest.raises(ValueError, match="at most n = 90"):
+        certify_map([[9, 0]], [[80, 20]], 0.75, n=90, alpha=0.1, scheme=SCHEME)
+
+
+def test_no_classifier_of_two_positions_beats_a_map():
+    """Half-lines on a line: labels certified from many samples hold wherever the radius reaches."""
+    rng = np.random.default_rng(1)
+    n, tau = 20_000, 0.8
+    for _ in range(50):
+        edges = rng.normal(size=8) * 0.6  # position i is 1 right of its edge
+        drawn = 0.5 * rng.normal(size=n)
+        ones = (drawn[:, None] > edges).sum(axis=0)
+        counts = np.stack([n - ones, ones], axis=1)
+        labels, radius = certify_map(counts, counts, tau, n=n, alpha=1e-6, scheme=SCHEME)
+        for shift in (-radius, radius):
+            truth = shift > edges  # the more likely class at the moved point
+            kept = labels >= 0
+            assert (labels[kept] == truth[kept]).all()
+
+
+def test_a_share_of_the_positions():
+    select = np.array([[100, 0], [90, 10], [60, 40], [50, 50]])
+    counts = select * 10
+    radii = [
+        share_radius(select, counts, s, n=1000, alpha=0.001, scheme=SCHEME)[1]
+        for s in (0.25, 0.5, 0.75, 1.0)
+    ]
+    assert radii == sorted(radii, reverse=True)
+    assert radii[-1] == 0.0 < radii[-2]
+    labels, _ = share_radius(select, counts, 0.5, n=1000, alpha=0.001, scheme=SCHEME)
+    assert labels.tolist() == [0, 0, -1, -1]
+
+
+def test_the_share_statement_has_its_level():
+    """All three at the limit: the radius of all of them is too large with chance alpha at most."""
+    n, alpha, p = 12, 0.1, 0.8
+    law, wrong = binom.pmf(np.arange(n + 1), n, p), 0.0
+    truth = 0.5 * float(mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1))
+    for a, b in np.ndindex(n + 1, n + 1):
+        counts = [[a, n - a], [b, n - b]]
+        radius = share_radius([[9, 1]] * 2, counts, 1.0, n=n, alpha=alpha, scheme=SCHEME)[1]
+        wrong += law[a] * law[b] * (radius > truth)
+    assert wrong <= alpha
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"select": [1, 2]}, "must have one shape"),
+        ({"select": [[1, 2, 3]]}, "must have one shape"),
+        ({"counts": [[1], [2]], "select": [[1], [2]]}, "must have one shape"),
+        ({"counts": [[-1, 2]]}, "counts must be >= 0"),
+        ({"tau": 0.4}, "tau must be"),
+        ({"tau": 1.0}, "tau must be"),
+        ({"alpha": 0.0}, "alpha must be"),
+        ({"n": 2}, "counts must sum to at most n = 2"),
+    ],
+)
+def test_bad_input_is_one_line(changes, message):
+    given = {"select": [[3, 1]], "counts": [[90, 10]], "tau": 0.75, "n": 100, "alpha": 0.01}
+    with pytest.raises(ValueError, match=message) as caught:
+        certify_map(**given | changes, scheme=SCHEME)
+    assert "\n" not in str(caught.value)

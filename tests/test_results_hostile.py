@@ -1,0 +1,236 @@
+"""Result files that are damaged, forged or not what they seem: refused in one line, or marked."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_models import one_line
+from result_table import save, table
+
+from rsbounds import results
+from rsbounds.cli import main
+from rsbounds.procedure import Procedure
+from rsbounds.results import Manifest, Results, Row, Writer, read, read_rows, write
+
+MANIFEST = Manifest(data={"inputs": 4}, model={"spec": "m"}, parameters={"sigma": 0.5})
+
+
+def rows(count: int = 4, **more: Any) -> list[Row]:
+    own: dict[str, Any] = {"sigma": 0.5, "n": 1000, "method": "gaussian", **more}
+    return [Row(i, 0, 0, 0.5, True, "fixed noise", **own) for i in range(count)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    write(tmp_path / "run.tsv", MANIFEST, rows())
+    return tmp_path / "run.tsv"
+
+
+def entries(path: Path, **changes: Any) -> None:
+    place = results.manifest_path(path)
+    place.write_text(json.dumps(json.loads(place.read_text()) | changes))
+
+
+# --- one reader, one answer
+
+
+@pytest.mark.parametrize("command", ["report", "merge", "certify"])
+@pytest.mark.parametrize("idx", ["-1", "1000000", "0"])
+def test_rows_of_no_input_and_rows_twice_are_refused(finished, capsys, command, idx):
+    """Negative indices once passed, and raised the report's accuracy."""
+    save([*table(), table()[0] | {"idx": idx}])
+    said = {"-1": "idx >= 0", "0": "each idx once, 0 is on line 2 too"}
+    expected = f"out.tsv:14: expected {said.get(idx, 'idx of an input that the manifest selects')}"
+    argv = {"report": ["report", "out.tsv"], "merge": ["merge", "all.tsv", "out.tsv"]}
+    if command == "certify":
+        with pytest.raises(ValueError, match=re.escape(expected)):
+            Writer(Path("out.tsv"), Manifest.read(Path("out.tsv")))
+    else:
+        one_line(capsys, argv[command], expected)
+
+
+@pytest.mark.parametrize("header", ["idx", "ixd"])
+def test_a_last_line_without_its_end_is_no_row_for_anyone(path, capsys, header):
+    """A report once counted a row of infinite radius that verify never saw."""
+    text = path.read_text()
+    if header == "ixd":  # of a file that looks like one of the field, but for its manifest
+        lines = [line.split("\t")[:5] for line in text.splitlines()]
+        text = "".join("\t".join(line) + "\n" for line in lines)
+    last = text.splitlines()[-1].split("\t")
+    path.write_text(text + "\t".join(["3000000", "0", "0", "inf", "1", *last[5:]]))
+    assert len(read_rows(path)) == len(read(path).rows) == 4
+    assert read(path).average_radius() == 0.5
+    assert "line 6 is cut short: left out" in results.table([read(path)])
+    assert results.merge(path.with_name("all.tsv"), [path])[0] == 4
+
+
+@pytest.mark.parametrize("command", ["report", "verify", "merge"])
+def test_a_file_without_a_format_is_refused(finished, capsys, command):
+    place = Path("out.tsv.manifest.json")
+    known = json.loads(place.read_text())
+    del known["format"]
+    place.write_text(json.dumps(known))
+    files = ["all.tsv", "out.tsv"] if command == "merge" else ["out.tsv"]
+    one_line(capsys, [command, *files], "format must be 2; got None")
+
+
+# --- no file fills the memory
+
+
+def test_counts_of_classes_that_nobody_has_are_refused(finished, capsys):
+    """Twenty thousand characters once took 11.8 GB."""
+    save([row | {"counts": "9999999:1"} for row in table()])
+    for argv in (["report", "out.tsv"], ["verify", "out.tsv"]):
+        one_line(capsys, argv, "out.tsv:2: expected classes below 100000 in column counts")
+
+
+def test_counts_of_all_rows_together_are_bounded(path, monkeypatch):
+    write(path, MANIFEST, rows(counts=(*[0] * 99, 1)))
+    monkeypatch.setattr(results._file, "_MOST_COUNTS", 250)
+    with pytest.raises(ValueError, match=r"run\.tsv:4: expected at most 250 class counts in all"):
+        read(path)
+
+
+SCHEMA = [
+    ({"n": 10**18}, "n must be at most 1000000000000; got 1000000000000000000"),
+    ({"n0": 10**13}, "n0 must be at most 1000000000000"),
+    ({"data": {"inputs": 10**8}}, "data.inputs must be at most 10000000; got 100000000"),
+    ({"data": {"inputs": [4]}}, "data.inputs must be one whole number"),
+    ({"data": {"inputs": 4, "skip": {}}}, "data.skip must be whole numbers; got dict {}"),
+    ({"data": {"inputs": 4, "start": -1}}, "data.start must be >= 0; got -1"),
+    ({"n": [1000]}, "n must be one whole number"),
+    ({"n": {"n": 1}}, "n must be whole numbers; got dict"),
+    ({"alpha": [0.001, 0.1]}, "alpha must be one finite number"),
+    ({"alpha": {}}, "alpha must be real numbers; got dict {}"),
+    ({"seed": []}, "seed must be"),
+    ({"runner_up": 1}, "runner_up must be True or False; got 1"),
+    ({"bound": ["anytime"]}, "bound must be one of"),
+    ({"model": ["m"]}, "model must be an object; got ['m']"),
+    ({"parameters": [0.5]}, "parameters must be an object; got [0.5]"),
+    ({"probe": {"0": {"a": 1}}}, "probe.0 must be text; got {'a': 1}"),
+    ({"versions": {"numpy": 2}}, "versions.numpy must be text; got 2"),
+    ({"history": [{"corrupt": 5}]}, "history: corrupt must be a list; got 5"),
+    ({"history": [{"corrupt": [{"input": "x"}]}]}, "history: corrupt.input must be a whole number"),
+    ({"history": [{"changes": [5]}]}, "history: changes, fitted and sha256 must be text; got 5"),
+    ({"history": ["x" * 10**5]}, "history must be a list of objects; got ['xxxx"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), SCHEMA, ids=[said[:40] for _, said in SCHEMA])
+def test_a_manifest_s_entries_have_their_types(path, change, said):
+    entries(path, **change)
+    for use in (read, Manifest.read, lambda p: results.merge(p.with_name("all.tsv"), [p])):
+        with pytest.raises(ValueError, match=re.escape(f"of {path} is damaged: {said}")) as error:
+            use(path)
+        assert len(str(error.value)) < 400
+
+
+# --- nothing that is written is lost
+
+
+def test_rows_that_cannot_be_sorted_for_want_of_room_are_kept(path, monkeypatch):
+    """A full disk once failed the run although all of its rows were there."""
+    path.unlink()
+
+    def full(place: Path, text: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def command(room: Any) -> None:
+        with Writer(path, MANIFEST) as writer:
+            for row in rows()[::-1] if not writer.rows else ():
+                writer.append(row)
+            monkeypatch.setattr(results._file, "_replace", room)
+
+    there_is = results._file._replace
+    with pytest.warns(RuntimeWarning, match=r"all rows are in .*run\.tsv, but not in order"):
+        command(full)
+    assert [row.idx for row in read(path).rows] == [3, 2, 1, 0]
+    command(there_is)
+    assert [row.idx for row in read(path).rows] == [0, 1, 2, 3]
+
+
+# --- what a report marks
+
+
+def run(name: str, sigma: float = 0.5, **more: Any) -> Results:
+    parameters = {"sigma": sigma}
+    return Results(
+        name, tuple(rows(sigma=sigma)), manifest=replace(MANIFEST, parameters=parameters, **more)
+    )
+
+
+def test_runs_that_differ_in_their_seed_alone_are_marked():
+    one, two, wide = run("one"), run("two", procedure=Procedure(seed=1)), run("wide", 1.0)
+    assert "seed" not in results.table([one, wide])
+    text = results.table([one, two, wide])
+    assert "[1] runs that differ in their seed alone: the best of them is chosen by luck" in text
+    assert [line.count("[1]") for line in text.splitlines()[1:4]] == [1, 1, 0]
+    for files, said in (([one, wide], ""), ([one, two, wide], ", seeds chosen by luck")):
+        ((label, _),) = results._compare.comparable(files)
+        assert label == f"best of {len(files)} runs, gaussian{said}"
+
+
+MARKS = [
+    ({"shard": "1/3"}, "shard 1/3 alone: a part of its run"),
+    (
+        {"history": [{"changes": ["engine.sound_noise was null and is now true"], "rows": 3}]},
+        "3 rows are from before a change: engine.sound_noise was null and is now true",
+    ),
+    (
+        {"history": [{"recertified": "a.tsv", "sha256": "f00d"}, {"fitted": ["beef", "f00d"]}]},
+        "the rule was fitted on the rows that it certifies: its level does not hold",
+    ),
+    ({"history": [{"changes": ["\x1b[2J"], "rows": 1}]}, "before a change: \\x1b[2J"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), MARKS)
+def test_how_a_file_came_about_is_marked(change, said):
+    """Old rows were once passed off as sound, the best of many shards as a run."""
+    assert said in results.table([run("run", **change)])
+    assert any(said in note for note in results.summary(run("run", **change))["notes"])
+    other = {"history": [{"recertified": "a.tsv", "sha256": "f00d"}, {"fitted": ["beef"]}]}
+    assert "[" not in results.table([run("run", **other)])
+
+
+def test_text_of_strangers_reaches_no_terminal(path, capsys):
+    write(path, MANIFEST, [replace(row, scope="\x1b[2J", bound="\x1b[31m") for row in rows()])
+    for style in results.STYLES:
+        assert main(["report", str(path), "--style", style]) == 0
+        assert "\x1b" not in capsys.readouterr().out
+
+
+# --- arguments of the wrong type
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: results.read(5), "path must be a path; got 5"),
+        (lambda: results.table(5), "files must be a list of Results, as read returns; got 5"),
+        (lambda: results.table(run("a")), "files must be a list of Results"),
+        (lambda: results.table([run("a")], "x"), "radii must be real numbers"),
+        (lambda: results.summary(run("a"), "x"), "radii must be real numbers"),
+        (lambda: results.summary(5), "file must be Results, as read returns; got 5"),
+        (lambda: results.plot(["run.tsv"], "a.png"), "files must be a list of Results"),
+        (lambda: results.plot([run("a")], 5), "path must be a path; got 5"),
+        (lambda: results.html(5, "a.html"), "files must be a list of Results"),
+        (lambda: results.html([run("a")], None), "path must be a path; got None"),
+        (lambda: results.merge(5, ["a.tsv"]), "out must be a path; got 5"),
+        (lambda: results.merge("a.tsv", "b.tsv"), "files must be a list of at least one path"),
+        (lambda: results.merge("a.tsv", [5]), "files must be a path; got 5"),
+    ],
+)
+def test_arguments_of_the_wrong_type_are_one_line(call, said):
+    for module in ("plotly", "matplotlib"):
+        pytest.importorskip(module)
+    with pytest.raises(ValueError, match=re.escape(said)) as error:
+        call()
+    assert "\n" not in str(error.value)
