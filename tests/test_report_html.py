@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -216,16 +215,6 @@ def test_table_of_the_runs(page):
     assert best == ["best of 2 runs", *["0.800"] * 5, *["-"] * 10]
     assert "Best of several runs: at each radius the highest" in text
     assert "Best of several runs" not in page(files[:1])
-
-
-def test_refusals(monkeypatch, tmp_path):
-    pytest.importorskip("plotly")
-    with pytest.raises(ValueError, match="at least one row"):
-        html([Results("run", ())], tmp_path / "report.html")
-    assert list(tmp_path.iterdir()) == []
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(ImportError, match=r'pip install "rsbounds\[html\]"'):
-        html([run("run", 3, 0.5)], tmp_path / "report.html")
 
 
 # --- files from strangers

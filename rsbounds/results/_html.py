@@ -53,7 +53,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    files : sequence of Results
+    files : list of Results
     path : path-like
         The page, some 5 MB: the plotting library is in it.
 
