@@ -79,7 +79,7 @@ class Manifest:
         """The manifest of a result file; ValueError if it has none, OSError if it isn't there."""
         place = manifest_path(path)
         try:
-            entries = json.loads(place.read_text(encoding="utf-8"))
+            entries = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_distinct)
             if not isinstance(entries, dict):
                 raise ValueError
         except FileNotFoundError:
@@ -206,6 +206,12 @@ def _check_step(step: Mapping[str, Any]) -> None:
     for text in (*step.get("changes", []), *step.get("fitted", []), step.get("sha256", "")):
         _require("history: changes, fitted and sha256", text, str, "text")
     _require("history: rows", step.get("rows", 0), int, "a whole number")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(entries := dict(pairs)) < len(pairs):
+        raise ValueError("each entry once")
+    return entries
 
 
 def _require(name: str, value: Any, kind: type, expected: str) -> None:

@@ -132,7 +132,9 @@ class TorchSampler:
         model = model.eval()
         own = home(model)
         if own.type == "meta":
-            raise ValueError("the model is on the device meta, which holds no numbers: load weights")
+            raise ValueError(
+                "the model is on the device meta, which holds no numbers: load weights"
+            )
         self.device = own if device is None else torch.device(device)
         if own != torch.empty(0, device=self.device).device:
             model = copy.deepcopy(model).to(self.device)
