@@ -145,18 +145,6 @@ def test_a_coarse_schedule_leaves_the_level_as_it_is(work):
     assert main(["verify", "out.tsv"]) == 0
 
 
-def test_another_range_has_another_level(work):
-    """Pixels in 0 ... 255 with sigma = 127.5 are the same images with sigma = .5."""
-    with np.load("squares.npz") as data:
-        np.savez("wide.npz", x=255 * data["x"], y=data["y"])
-    wide = {**WITH, "data": "wide.npz", "sigma": 127.5, "model_args": "input_range=(0,255)"}
-    assert main(arguments(**WITH)) == 0
-    assert main(arguments(**wide, out="wide.tsv")) == 0
-    a, b = (manifest(name)["model"]["denoiser"] for name in ("out.tsv", "wide.tsv"))
-    assert a["timestep"] == b["timestep"]
-    assert b["timestep_sigma"] == pytest.approx(255 * a["timestep_sigma"])
-
-
 def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
     assert main(arguments(**WITH, max=4)) == 0
     one_line(capsys, arguments(**BASE), 'model.denoiser.spec was "own:denoiser" and is now null')
@@ -188,12 +176,6 @@ def test_processes_make_it_too(work):
     assert main(arguments(**WITH, out="dealt.tsv", processes=2)) == 0
     assert outcomes("dealt.tsv") == outcomes("out.tsv")
     assert manifest("dealt.tsv")["model"] == manifest("out.tsv")["model"]
-
-
-def test_noise_on_the_grid_goes_through_it_too(work):
-    assert main([*arguments(**WITH), "--sound-noise"]) == 0
-    assert all(row.radius > 0.9 for row in rows())  # as without: 500 of 500, or nearly
-    assert main(["verify", "out.tsv"]) == 0
 
 
 def test_rows_are_drawn_again_with_it(work, capsys):
