@@ -213,30 +213,6 @@ def test_file_without_manifest_is_left_alone(work, capsys):
         assert Path("out.tsv").read_text() == notes
 
 
-def test_interruption_keeps_the_rows(work):
-    (work / "models.py").write_text(
-        MODELS.replace('RuntimeError("device lost")', "KeyboardInterrupt")
-    )
-    assert main(arguments(model="models:late")) == 130
-    assert 0 < len(rows("out.tsv")) < 12
-
-
-def test_sound_noise_certifies_inputs_on_the_grid(work, capsys):
-    with np.load("data.npz") as data:
-        savez(x=(np.round(100 * data["x"]) / 255).astype(np.float32))
-    sound = {"model": "models:torch_linear", "sound_noise": ""}
-    assert main(arguments(**sound)) == 0
-    assert json.loads(Path("out.tsv.manifest.json").read_text())["engine"]["sound_noise"] is True
-    assert main(arguments(**sound, batch=7, out="7.tsv")) == 0
-    assert rows("out.tsv") == rows("7.tsv")
-    assert main(["verify", "out.tsv"]) == 0
-    assert main(arguments(sound_noise="", out="numpy.tsv")) == 0  # a callable of NumPy batches
-    assert main(["verify", "numpy.tsv"]) == 0
-    for a, b in zip(read("out.tsv").rows, read("numpy.tsv").rows, strict=True):
-        # other samples of the same law: six standard deviations
-        assert abs(a.counts[0] - b.counts[0]) < 6 * (2 * 1000 / 4) ** 0.5
-
-
 def test_target_radius_stops_early(work):
     assert main(arguments(target_radius=0.1, n=20_000, max=6)) == 0
     found = rows("out.tsv")
