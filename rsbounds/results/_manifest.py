@@ -182,13 +182,13 @@ def _check(entries: Mapping[str, Any]) -> None:
         for key, value in entries.get(name, {}).items():
             _require(f"{name}.{key}", value, str)
     data, history = entries.get("data", {}), entries.get("history", [])
-    if "inputs" not in data:
-        raise ValueError("data.inputs is missing: the number of inputs selected")
     numbers = {f"data.{name}": (data[name], low) for name, low in _LOWEST.items() if name in data}
     for name, (value, low) in {**numbers, **{k: (entries.get(k), 1) for k in ("n0", "n")}}.items():
         largest = _LARGEST.get(name, 2**63)
         if not count(name, value, low) <= largest:
             raise ValueError(f"{name} must be at most {largest}; got {value}")
+    if "inputs" not in data:
+        raise ValueError("data.inputs is missing: the number of inputs selected")
     if not isinstance(history, list) or not all(isinstance(step, dict) for step in history):
         raise ValueError(f"history must be a list of objects; got {quoted(history)}")
     for step in history:
