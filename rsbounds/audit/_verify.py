@@ -140,7 +140,7 @@ def verify(
         if drawn := len(redrawn):
             findings += _redrawn(redrawn, manifest, source, model, scheme)
     findings.sort(key=lambda found: (found.line is None, found.line or 0))
-    stated = _levels.stated(manifest, scheme, as_seen=as_seen)
+    stated = _levels.stated(manifest, scheme, as_seen=as_seen, redrawn=drawn > 0)
     corrupt = tuple(sorted(manifest.corrupt()))
     return Audit(tuple(findings), stated, len(rows), len(chosen), drawn, corrupt, seed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -17,13 +17,14 @@ from rsbounds.certify._tasks import Counts, Question, task
 from rsbounds.certify._work import Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
-from rsbounds.loading import as_data, check_labels
+from rsbounds.loading import Data, as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
 from rsbounds.schemes import Scheme
 
-PROBES = 4  # inputs whose selection counts tell one model from another
+PROBES, MOST_PROBES = 4, 16  # inputs whose selection counts tell one model from another
+COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone on with
 
 
 def certify_dataset(
@@ -133,7 +134,7 @@ def certify_dataset(
     indices = list(manifest.indices())
     # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
     # whether it is the model that a file was begun with.
-    probe = dict(_probed(work, selected[:: len(selected) // PROBES + 1], skip_corrupt))
+    probe = dict(_probed(work, selected, skip_corrupt))
     votes = probe if job.classes else {}
     if votes and not any(map(any, votes.values())):
         raise ValueError(f"the model must return numbers; got NaN for input {next(iter(votes))}")
@@ -169,6 +170,7 @@ def certify_dataset(
         return Results("", tuple(rows([])), "", manifest)
 
     def check(before: Sequence[Row]) -> None:
+        _same_inputs(path, before, source)
         if not accept_change:
             _same_model(path, before, len(source), work)
 
@@ -204,14 +206,26 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[tuple[str, Counts]]:
-    """Selection counts of some inputs, which tell one model from another."""
-    for index in indices:
+def _probed(
+    work: Work, selected: Sequence[int], skip_corrupt: bool
+) -> Iterator[tuple[str, Counts]]:
+    """Selection counts of some inputs, which tell one model from another.
+
+    Where no model decides otherwise they tell nothing, so more are drawn until one is undecided.
+    """
+    few, more = (selected[:: len(selected) // most + 1] for most in (PROBES, MOST_PROBES))
+    undecided = False
+    for index in dict.fromkeys([*few, *more]):
+        if undecided and index not in few:
+            return
         try:
-            yield str(index), work.select(index)
+            counts = work.select(index)
         except CorruptInput:
             if not skip_corrupt:
                 raise
+            continue
+        undecided |= sum(count > 0 for count in counts) > 1
+        yield str(index), counts
 
 
 def _elsewhere(x: Any, sigma: float, n: int, generator: Any) -> Any:
@@ -224,6 +238,17 @@ def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if any(tf32 != settings[0] for tf32 in settings):
         raise ValueError(f"workers must have the same settings of TF32; got {settings}")
     return {"tf32": settings[0]} if settings else {}
+
+
+def _same_inputs(path: Path, rows: Sequence[Row], source: Data) -> None:
+    """ValueError unless the inputs of rows spread over the file are still those of the data."""
+    for row in rows[:: len(rows) // COMPARED + 1]:
+        with suppress(CorruptInput, IndexError):
+            if (digest := (source.item(row.idx).digest or "-")[:16]) != row.input:
+                raise ValueError(
+                    f"{path}: the data have changed: the hash of input {row.idx} was {row.input} "
+                    f"and is now {digest}; choose another output file"
+                )
 
 
 def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> None:

@@ -297,6 +297,7 @@ class Writer:
         """The manifest to write in the place of ``old``, if any."""
         changes = old.differences(new)
         accepted = {k: text for k, text in changes.items() if k.startswith(_ACCEPTABLE)}
+        accepted.pop("engine.sound_noise", None)  # rows of other noise would be relabelled
         refused = {k: text for k, text in changes.items() if not accept_change or k not in accepted}
         new = replace(new, history=old.history)
         if accepted and accept_change:
