@@ -17,8 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
-from torch import nn
 
 from rsbounds._numerics.checks import as_floats, choice
 from rsbounds.loading._hf import located
@@ -27,6 +25,11 @@ from rsbounds.loading.callables import call, fingerprint, guarded, shown
 from rsbounds.loading.hashes import is_torch, parameters_hash
 from rsbounds.loading.models import Loaded, span
 from rsbounds.loading.packages import need
+
+need("torch", "a denoiser")  # or the line that says which extra to install
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
 
 PREDICTIONS = ("epsilon", "sample", "v_prediction")
 

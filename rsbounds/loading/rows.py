@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 2**26  # numbers of one input: a forward pass holds 16 noisy copies in float32
+LARGEST = 2**28  # numbers of one input, 1 GiB in float32: as many as Pillow thinks safe
 _SPREAD = 32  # inputs that stand for the data in its identity
 
 
