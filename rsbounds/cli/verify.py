@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     manifest = Manifest.read(args.file)
     options = {"sample": args.sample, "jobs": args.jobs, "seed": args.draw_seed}
     with ExitStack() as stack:
-        if args.data is not None:
+        if args.data is not None and manifest.method in METHODS:
             loaded = _engine.load(args) if args.model is not None else None
             data = stack.enter_context(_engine.open_data(args, loaded))
             options |= {"data": data, "scheme": (noise := _scheme(args, manifest, data))}
@@ -107,6 +107,9 @@ def _object(file: Path, result: audit.Audit) -> dict[str, Any]:
 def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> list[str]:
     """The answer for people."""
     lines, notes = [finding.at(args.file) for finding in result.findings], []
+    for step in manifest.history:
+        if changes := step.get("changes"):
+            notes.append(f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}")
     if manifest.shard != "0/1":
         notes.append(f"shard {manifest.shard} alone: a part of its run")
     if result.corrupt and args.data is None:
@@ -156,7 +159,7 @@ def _given(args: argparse.Namespace) -> list[str]:
 
 def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme | None:
     """The noise of the command line, made with the manifest's other options; None without."""
-    if not _given(args) or manifest.method not in METHODS:
+    if not _given(args):
         return None
     for name in set(_given(args)) - set(_own(manifest)):
         flag = _options.flag(name)

@@ -80,7 +80,7 @@ class Manifest:
         """The manifest of a result file; ValueError if it has none, OSError if it isn't there."""
         place = manifest_path(path)
         try:
-            entries = json.loads(place.read_text(encoding="utf-8"))
+            entries = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_distinct)
             if not isinstance(entries, dict):
                 raise ValueError
         except FileNotFoundError:
@@ -200,6 +200,12 @@ def _check(entries: Mapping[str, Any]) -> None:
                 _require(f"an entry of {name} in history", entry, kind)
         for entry in step.get("corrupt", []):
             _require("input of corrupt in history", entry.get("input"), int)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(entries := dict(pairs)) < len(pairs):
+        raise ValueError("each entry once")
+    return entries
 
 
 def _require(name: str, value: Any, kind: type) -> None:
