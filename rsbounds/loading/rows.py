@@ -25,19 +25,9 @@ class CorruptInput(ValueError):
 class Item:
     """One input as it was read.
 
-    Attributes
-    ----------
-    index : int
-        Which one.
-    x : float32 array or None
-        The input; None if it can't be decoded.
-    label : int
-        Its label, >= 0.
-    digest : str or None
-        SHA-256 of what was stored (an array's type, shape and bytes, or an image file's bytes)
-        and of the label.
-    problem : str or None
-        Why x is None.
+    ``digest`` is the SHA-256 of what was stored (an array's type, shape and bytes, or an image
+    file's bytes) and of the label. An input that can't be decoded is None, and ``problem`` says
+    why.
     """
 
     index: int
