@@ -224,9 +224,8 @@ def laplace_radius(
     p_a = as_floats("p_a", p_a, 0.0, 1.0, towards=-np.inf)
     p_b = 1.0 - p_a if p_b is None else as_floats("p_b", p_b, 0.0, 1.0, towards=np.inf)
     norm = as_floats("norm", norm, 1.0, nan=False)
-    if np.ndim(scale) == 0 and np.all(norm == 1):
-        scale = np.atleast_1d(scale)
-    scale = _levels("scale", scale)
+    scale = as_floats("scale", scale, 0.0, closed="neither", towards=-np.inf)
+    scale = scale[None] if scale.ndim == 0 and np.all(norm == 1) else _axes("scale", scale)
     p_a, p_b = broadcast(p_a=p_a, p_b=p_b)
     methods = {"tight": _laplace_tight, "paper": _laplace_paper}
     bound = methods[choice("method", method, tuple(methods))]

@@ -223,12 +223,14 @@ def test_bad_counts_are_named():
     select, counts = [[5, 5], [5, 5]], [[50, 50], [50, 50]]
     for args, match in (
         (([[5, 5]], counts, 100, 0.1), r"select must have shape \(2 levels"),
-        (([[5, 5], [5, 5, 1]], counts, 100, 0.1), "select must have as many classes"),
-        ((select, counts[:1], 100, 0.1), "counts must be of 2 stages; got 1"),
+        (([[5, 5], [5, 5, 1]], counts, 100, 0.1), "select must have rows of one length"),
+        ((select, counts[:1], 100, 0.1), "counts must be of 2 stages"),
         ((select, [[50, 50], [50, 49, 1]], 100, 0.1), r"counts\[1\] must be counts of 2 classes"),
         ((select, [[50, 50], [50, 51]], 100, 0.1), r"counts\[1\] must sum to at most n = 100"),
         ((select, [[50, 50], [50.5, 49]], 100, 0.1), r"counts\[1\] must be whole numbers"),
+        ((select, None, 100, 0.1), "counts must be of 2 stages; got None"),
         ((select, counts, 0, 0.1), "n must be >= 1"),
+        ((select, counts, 100, []), "alpha must be one finite number"),
         ((select, counts, 100, 0.0), "alpha must be in"),
         ((select, counts, 100, float("nan")), r"alpha must be in \(0, 1\); got nan"),
         ((select, [None, counts[1]], 100, 0.1), "counts must hold stage 0, which the rule needs"),

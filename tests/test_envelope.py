@@ -121,6 +121,24 @@ def test_probabilities_that_float64_would_round_up_are_rounded_down():
         assert 0 < found <= below
 
 
+def test_bounds_name_the_argument_that_is_no_number():
+    table = TableEnvelope([1.0], [0.2], [0.3])
+    for shape in (SemiElastic(0.1), LipschitzSigma(0.1), SigmaRange(0.2, 0.3), table):
+        for argument in ("sigma0", "distance"):
+            with pytest.raises(ValueError, match=rf"^{argument} must be real numbers; got str 'x'"):
+                shape.bounds(**{"sigma0": 0.25, "distance": 1.0, argument: "x"})
+
+
+def test_accuracy_at_the_ends_of_the_range_is_what_the_docstring_says():
+    """5.8e-11 below the truth at p_b = 7e-297; 0 for a truth of 1.7e-161."""
+    shape = LipschitzSigma(4.1918448523087308, 0.48061149673994186)
+    found = envelope.radius(0.58232665388059413, 1.0, shape, 1.0, 7.4869780455754559e-297)
+    truth = 3.863994493536090  # by oracle.envelope_branches
+    assert truth * (1 - 1e-10) <= found <= truth
+    assert 0 <= envelope.radius(0.99, 1.0, LipschitzSigma(1e160, 0.99999), 100) <= 1.7e-161
+    assert envelope.radius(0.99, 1.0, LipschitzSigma(1e153, 0.99999), 100) > 1.69e-154
+
+
 WIDE = np.finfo(np.longdouble).nmant > 52
 TENTH = np.longdouble(1) / 10  # below the float64 0.1
 

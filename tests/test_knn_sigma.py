@@ -132,7 +132,7 @@ def test_shapes_and_nan():
         (lambda: KNNSigma([[1.0]], 1.0, 0.1, 2, 0.0), r"number of anchors \(1\).*got 2"),
         (lambda: KNNSigma([[1.0], [2.0]], 1.0, 0.1, 2, "mean"), "less than it for shift"),
         (lambda: KNNSigma([[1.0], [2.0]], 1.0, 0.1, 1, "median"), "shift must be one of"),
-        (lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, np.nan), "shift must be one finite"),
+        (lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, np.nan), "shift must be in .*; got nan"),
         (lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, 0.0).sigma([1.0, 2.0]), "x must have shape"),
         (lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, 0.0).sigma([np.inf]), "x must be in"),
     ],

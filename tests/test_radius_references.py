@@ -107,7 +107,7 @@ def test_oracle_table():
                     column["sigma"],
                     scheme,
                     column["dim"],
-                    column["z_b"] - slack,
+                    p_b=column["z_b"] - slack,
                     mean_lip=column["mean_lip"],
                     scores=True,
                 )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import Anchors, Progress
-from rsbounds._numerics.checks import Array, Floats, as_floats, choice, count, number
+from rsbounds._numerics.checks import Array, Floats, choice, count, number
 from rsbounds._numerics.rounding import EPS, flag_nan
 
 _ROWS = 2**24  # numbers of the anchors looked at together
@@ -69,10 +69,8 @@ class KNNSigma:
         progress: Progress | None = None,
     ) -> None:
         self._anchors = Anchors(anchors)
-        self.sigma_base = number(
-            "sigma_base", as_floats("sigma_base", sigma_base, 0.0, closed="neither")
-        )
-        self.rate = number("rate", as_floats("rate", rate, 0.0, closed="left"))
+        self.sigma_base = number("sigma_base", sigma_base, 0.0, closed="neither")
+        self.rate = number("rate", rate, 0.0, closed="left")
         self.k = count("k", k, 1)
         size = len(self._anchors.points)
         if not self.k <= size - isinstance(shift, str):
@@ -85,7 +83,7 @@ class KNNSigma:
             own = self._distances(self._anchors.points, leave_out=True, progress=progress)
             self.shift = float(own.min() if shift == "min" else own.mean())
         else:
-            self.shift = number("shift", as_floats("shift", shift, -1e300, 1e300))
+            self.shift = number("shift", shift, -1e300, 1e300)
 
     def distance(self, x: ArrayLike) -> Floats:
         """Mean distance to the k nearest anchors: as :meth:`sigma`, within 1e-13 (relative)."""

@@ -112,7 +112,10 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     if number is not None:
         return number  # type: ignore[no-any-return]
     _refuse_mask(name, value)
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must have rows of one length; got {_short(value)}") from None
     integral = array.dtype.kind in "iu" or (
         array.dtype.kind == "f"
         and bool(np.all((array == np.floor(array)) & (np.abs(array) < np.float64(2.0**63))))
@@ -135,12 +138,20 @@ def count(name: str, value: ArrayLike, low: int = 0) -> int:
     return int(array)
 
 
-def number(name: str, value: ArrayLike) -> float:
-    """``value`` as one finite number, or ValueError."""
-    if np.ndim(value) or not np.isfinite(value):
+def number(
+    name: str,
+    value: ArrayLike,
+    low: float = -np.inf,
+    high: float = np.inf,
+    *,
+    closed: str = "both",
+) -> float:
+    """``value`` as one finite number in the interval, or ValueError."""
+    array = as_floats(name, value, low, high, closed=closed, nan=high - low == np.inf)
+    if array.ndim or not np.isfinite(array):
         given = value[()] if isinstance(value, np.ndarray) else value
         raise ValueError(f"{name} must be one finite number; got {_short(given)}")
-    return float(np.asarray(value))
+    return float(array)
 
 
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:

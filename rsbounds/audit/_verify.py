@@ -18,6 +18,7 @@ from rsbounds._numerics.threads import cores
 from rsbounds.audit import _identity, _levels, _redraw, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._levels import Numbered
+from rsbounds.audit._radii import COVERED
 from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
 from rsbounds.certify import Progress
 from rsbounds.composite import Rule
@@ -107,7 +108,7 @@ def verify(
         raise ValueError("rerun and model go together, and they and scheme need data")
     manifest = Manifest.read(path)
     _check(manifest, path)
-    if manifest.method not in METHODS:
+    if manifest.method not in (*COVERED, "composite"):
         raise ValueError(
             f"{path} is of method {manifest.method!r}, which nothing here can prove: it "
             "can't be verified"

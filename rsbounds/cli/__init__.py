@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     _ready_streams()
-    command, folder = "rsbounds", os.path.join(os.path.abspath(os.curdir), "")
+    command, folder = "rsbounds", os.sep * 2
 
     def say(message: object) -> None:
         from rsbounds.results._text import shown
@@ -99,6 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
         try:
+            folder = f"{os.getcwd()}{os.sep}"
             args = parser().parse_args(argv)
             command = f"rsbounds {args.command}"
             status: int = args.func(args)

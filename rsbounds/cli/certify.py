@@ -22,6 +22,7 @@ from rsbounds.loading import Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import Scheme
+from rsbounds.schemes._domains import RADIUS
 
 
 def add_parser(subparsers: Any) -> None:
@@ -209,16 +210,22 @@ def say(message: str) -> None:
     print(f"rsbounds certify: {message}", file=sys.stderr)
 
 
+def _radius(scheme: Scheme, x: Any, z_a: float, z_b: float) -> float:
+    return RADIUS.one("the radius", scheme.radius(z_a, scheme.sigma(x), z_b))
+
+
 def _hints(procedure: Procedure, scheme: Scheme, data: Data) -> None:
     """Warn before sampling where nothing good can come out."""
     n, alpha = procedure.n, procedure.alpha
     bound = BOUNDS[procedure.bound]
     pair = bound.pair([n, 0], 0, n, alpha, runner_up=procedure.runner_up, u=1.0)
     x, target = _engine.first(data), procedure.target_radius
-    largest = scheme.radius(pair.z_a, scheme.sigma(x), pair.z_b) if pair.z_a > pair.z_b else 0.0
-    if not largest > 0:
+    # the scheme may be of others' code
+    call = partial(_radius, scheme, x, pair.z_a, pair.z_b)
+    largest = loading.guarded("the first input", call) if pair.z_a > pair.z_b else 0.0
+    if largest <= 0:
         say(f"warning: with n = {n} and alpha = {alpha} nothing can be certified")
-    elif not largest >= (target or 0.0):
+    elif largest < (target or 0.0):
         say(
             f"warning: the target radius {target} is above the largest that n = {n} samples can "
             f"show for the first input, {truncated(largest, 4)}"

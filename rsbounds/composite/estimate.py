@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers, count, number
+from rsbounds._numerics.checks import Array, as_integers, count
 from rsbounds._numerics.rounding import EPS, product
 from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
 from rsbounds.composite.geometry import less
@@ -29,10 +29,7 @@ CountsOf = Callable[[int], NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class CompositeCertificate(Certificate):
-    """One input's certificate from a decision list.
-
-    The fields of `rsbounds.certificate.Certificate` are those of the deciding item's
-    stage: its noise level, counts and bounds.
+    """One input's certificate from a decision list; the other fields are of the item's stage.
 
     Parameters
     ----------
@@ -58,7 +55,7 @@ class CompositeCertificate(Certificate):
 
 
 def certify_counts(
-    rule: Rule, select: Any, counts: Sequence[Any], n: int, alpha: float
+    rule: Rule, select: Any, counts: Any, n: int, alpha: float
 ) -> CompositeCertificate:
     """The certificate of a decision list that class counts support.
 
@@ -102,9 +99,10 @@ def certify_counts(
     (2, 0, 5200, 'item 0 fires: score, stage 0')
     """
     chosen, selected = plan(rule, select, n, alpha), checked_counts("select", rule, select)
-    n, classes = count("n", n, 1), selected.shape[-1]
-    if len(counts) != len(rule.sigmas):
-        raise ValueError(f"counts must be of {len(rule.sigmas)} stages; got {len(counts)}")
+    n, classes, levels = count("n", n, 1), selected.shape[-1], len(rule.sigmas)
+    counts = list(counts) if isinstance(counts, np.ndarray) and counts.ndim else counts
+    if not isinstance(counts, Sequence) or len(counts) != levels:
+        raise ValueError(f"counts must be of {levels} stages; got {counts!r:.60}")
     checked = [
         None if c is None else checked_stage(f"counts[{k}]", c, classes, n)
         for k, c in enumerate(counts)
@@ -122,8 +120,7 @@ def estimate(
     rule: Rule, select: NDArray[np.int64], chosen: Plan, counts_of: CountsOf, n: int, alpha: float
 ) -> CompositeCertificate:
     """The certificate, asking for a stage's counts only where the radius depends on them."""
-    level = as_floats("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
-    stages = _Bounds(counts_of, n, level / len(chosen.items))
+    stages = _Bounds(counts_of, n, np.asarray(alpha / len(chosen.items)))
     best, before = (-np.inf, -1, ""), (np.inf, "")
     for i in range(max(chosen.items) + 1):
         if i in chosen.items:
@@ -166,7 +163,7 @@ def estimate(
 
 def checked_stage(name: str, counts: Any, classes: int, n: int) -> NDArray[np.int64]:
     """Class counts of one stage, or ValueError."""
-    result = as_integers(name, np.asarray(counts))
+    result = as_integers(name, counts)
     if result.shape != (classes,):
         raise ValueError(f"{name} must be counts of {classes} classes; got shape {result.shape}")
     if int(result.sum()) > n:

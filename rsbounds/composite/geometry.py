@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers
+from rsbounds._numerics.checks import Array, as_floats, as_integers, number
 from rsbounds._numerics.rounding import EPS, flag_nan, product
 from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.certificate import ABSTAIN
-from rsbounds.composite.rule import Cond, Rule
+from rsbounds.composite.rule import Cond, Rule, checked_rule
 
 _CELLS = 2**18  # numbers worked on at a time: they stay in the processor's cache
 
@@ -76,7 +76,7 @@ def classify(rule: Rule, scores: Any) -> Any:
     return _in_blocks(lambda z, _: _classify(rule, z), *arguments)
 
 
-def route_radius(scores: Any, sigma: Any, radii: Any, quantile: Any = 0.5) -> Any:
+def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> Any:
     """Distance within which a class keeps, whatever route a quantile of routes then takes.
 
     The router votes on ordered routes under its own noise; the route taken is the first k
@@ -88,8 +88,7 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: Any = 0.5) -> An
     Parameters
     ----------
     scores : array_like of float, shape (..., K - 1)
-        Normal scores of p_(route <= k) for all routes but the last (whose is 1),
-        non-decreasing.
+        Normal scores of p_(route <= k) for all routes but the last, non-decreasing.
     sigma : array_like of float, shape (...)
         The router's noise level, > 0 and finite.
     radii : array_like of float, shape (..., K)
@@ -118,15 +117,13 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: Any = 0.5) -> An
     """
     z, radii = as_floats("scores", scores), as_floats("radii", radii, 0.0)
     sigma = as_floats("sigma", sigma, 0.0, closed="neither")
-    quantile = as_floats("quantile", quantile, 0.0, 1.0, closed="neither", nan=False)
+    share = number("quantile", quantile, 0.0, 1.0, closed="neither")
     if z.ndim < 1 or radii.ndim < 1 or radii.shape[-1] != z.shape[-1] + 1:
-        raise ValueError(
-            f"radii must have one route more than scores on the last axis; got {radii.shape} "
-            f"and {z.shape}"
-        )
+        shapes = f"shapes {radii.shape} and {z.shape}"
+        raise ValueError(f"radii must be of one route more than scores; got {shapes}")
     if not np.all((z[..., 1:] >= z[..., :-1]) | np.isnan(z[..., 1:]) | np.isnan(z[..., :-1])):
         raise ValueError("scores must be non-decreasing on the last axis; got others")
-    r, t = product(sigma[..., None], z), product(sigma, sc.ndtri(quantile))[..., None]
+    r, t = product(sigma[..., None], z), product(sigma, sc.ndtri(share))[..., None]
     finite = np.where(np.isfinite(r), np.abs(r), 0.0)
     slack = (NDTRI_ERROR + 2.0 * EPS) * (finite + np.abs(t))
     shape = (*np.broadcast_shapes(r.shape[:-1], radii.shape[:-1]), radii.shape[-1])
@@ -192,13 +189,13 @@ def less(a: Any, b: Any) -> Array:
 def _set_value(sigma: float, z: Array, classes: tuple[int, ...]) -> tuple[Array, Array]:
     p = sc.ndtr(z[..., list(classes)]).sum(axis=-1, keepdims=True)
     error = 2.0 * EPS * (len(classes) + 1)
-    bounds = []
-    for side in (-1.0, 1.0):
+
+    def bound(side: float) -> Array:
         value = sc.ndtri(np.clip(p + side * error, 0.0, 1.0))
         finite = np.where(np.isfinite(value), np.abs(value), 0.0)
-        bounds.append(product(sigma, value + side * EPS * (1.0 + 32.0 * finite)))
-    low, high = (np.broadcast_to(v, z.shape) for v in bounds)
-    return low, high
+        return np.broadcast_to(product(sigma, value + side * EPS * (1.0 + 32.0 * finite)), z.shape)
+
+    return bound(-1.0), bound(1.0)
 
 
 def _largest_other(z: Array) -> Array:
@@ -230,12 +227,10 @@ def _classify(rule: Rule, z: Array) -> NDArray[np.int64]:
 
 def _arguments(rule: Rule, scores: Any, cls: Any) -> tuple[Array, NDArray[np.int64]]:
     z, classes = as_floats("scores", scores), as_integers("cls", cls)
-    least = rule.least_classes
-    if z.ndim < 2 or z.shape[-2] != len(rule.sigmas) or z.shape[-1] < least:
-        raise ValueError(
-            f"scores must have shape (..., {len(rule.sigmas)} levels, {least} classes or more); "
-            f"got {z.shape}"
-        )
+    levels, least = len(checked_rule(rule).sigmas), rule.least_classes
+    if z.ndim < 2 or z.shape[-2] != levels or z.shape[-1] < least:
+        expected = f"(..., {levels} levels, {least} classes or more)"
+        raise ValueError(f"scores must have shape {expected}; got {z.shape}")
     if not np.all(classes < z.shape[-1]):
         raise ValueError(f"cls must be one of {z.shape[-1]} classes; got {classes.max()}")
     try:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.checks import as_integers, count, number
 from rsbounds.composite.geometry import coordinate, item_terms, through_items
-from rsbounds.composite.rule import Rule
+from rsbounds.composite.rule import Rule, checked_rule
 from rsbounds.confidence.counts import clopper_pearson, lower_bound, score
 
 OPTIMISM = 0.05  # error probability of the bounds that choose the items, for each class
@@ -19,48 +19,21 @@ OPTIMISM = 0.05  # error probability of the bounds that choose the items, for ea
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is chosen from the selection samples.
+    """All that is chosen from the selection samples."""
 
-    Attributes
-    ----------
-    cls : int
-        The class to be certified.
-    items : tuple of int
-        Items that may decide; each component has level alpha over their number.
-    references : tuple, shape (K, C)
-        The class that each class b is compared with where b's margin is to be bounded above.
-    blocking : tuple, shape (items, C)
-        Which of an item's conditions is to keep class b from firing.
-    """
-
-    cls: int
-    items: tuple[int, ...]
-    references: tuple[tuple[int, ...], ...]
-    blocking: tuple[tuple[int, ...], ...]
+    cls: int  # to be certified
+    items: tuple[int, ...]  # that may decide; each component has level alpha over their number
+    references: tuple[tuple[int, ...], ...]  # by level: the class whose margin over b blocks b
+    blocking: tuple[tuple[int, ...], ...]  # by item: which condition is to keep b from firing
 
 
 def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Plan:
     """Choose class, items, references and blocking conditions from the selection counts.
 
-    Parameters
-    ----------
-    rule : Rule
-    select : array_like of int, shape (K, C)
-    n, alpha : int, float
-        Samples that will estimate at each level, and the probability of error: an item that needs
-        a larger score than n of n can show would only take its part of alpha.
-
-    Returns
-    -------
-    Plan
-        The class and the item of largest plug-in radius, and every item that would be
-        better were its probabilities at the favourable ends of 95 % bounds, no score beyond
-        that of n successes in n samples.
-
-    Raises
-    ------
-    ValueError
-        If the counts do not fit the rule.
+    Parameters and errors as in :func:`certify_counts`. The plan has the class and the item of
+    largest plug-in radius, and every item that would be better were its probabilities at the
+    favourable ends of 95 % bounds, no score beyond that of n successes in n samples: an item
+    that needs a larger one would only take its part of alpha.
 
     Examples
     --------
@@ -70,7 +43,8 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
     >>> chosen.cls, chosen.items
     (0, (1,))
     """
-    counts = checked_counts("select", rule, select)
+    counts, n = checked_counts("select", rule, select), count("n", n, 1)
+    alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
     drawn = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     z = sc.ndtri((counts + 0.5) / (drawn + 1.0))
     # a class fires only where it leads a stage, so the leaders are the candidates
@@ -100,13 +74,8 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
 
 def checked_counts(name: str, rule: Rule, counts: Any) -> NDArray[np.int64]:
     """Class counts of all stages, or ValueError."""
-    try:
-        result = as_integers(name, np.asarray(counts))
-    except ValueError as error:
-        if "inhomogeneous" not in str(error):
-            raise
-        raise ValueError(f"{name} must have as many classes at every stage; got others") from None
-    stages, least = len(rule.sigmas), rule.least_classes
+    stages, least = len(checked_rule(rule).sigmas), rule.least_classes
+    result = as_integers(name, counts)
     if result.ndim != 2 or result.shape[0] != stages or result.shape[1] < least:
         raise ValueError(
             f"{name} must have shape ({stages} levels, {least} classes or more); got {result.shape}"

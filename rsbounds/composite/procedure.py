@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import count
 from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate
 from rsbounds.composite.planning import plan
-from rsbounds.composite.rule import Rule
+from rsbounds.composite.rule import Rule, checked_rule
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
 
@@ -68,20 +68,17 @@ def certify(
     (0, 1, True)
     """
     procedure, index = Procedure(n0, n, alpha, seed), count("index", index)
-    if not isinstance(rule, Rule):
-        raise ValueError(f"rule must be a rsbounds.composite.Rule; got {type(rule).__name__}")
-    if isinstance(samplers, Sequence):
-        experts = [as_sampler(model) for model in samplers]
-    else:
-        experts = [as_sampler(samplers)] * len(rule.sigmas)
-    if len(experts) != len(rule.sigmas):
-        raise ValueError(f"samplers must be one or {len(rule.sigmas)}; got {len(experts)}")
+    sigmas = checked_rule(rule).sigmas
+    models = samplers if isinstance(samplers, Sequence) else [samplers] * len(sigmas)
+    experts = [as_sampler(model) for model in models]
+    if len(experts) != len(sigmas):
+        raise ValueError(f"samplers must be one or {len(sigmas)}; got {len(experts)}")
     for sampler in experts:
         require_law(sampler, "")
 
     def drawn(stage: int, samples: int, phase: Phase) -> NDArray[Any]:
         generator = stream(procedure.seed, index, phase, stage)
-        return np.asarray(experts[stage](x, rule.sigmas[stage], samples, generator))
+        return np.asarray(experts[stage](x, sigmas[stage], samples, generator))
 
     first = [drawn(k, procedure.n0, Phase.SELECT) for k in range(len(experts))]
     classes = first[0].size

@@ -46,7 +46,7 @@ class Cond:
     def __post_init__(self) -> None:
         choice("kind", self.kind, KINDS)
         object.__setattr__(self, "stage", count("stage", self.stage))
-        threshold = number("threshold", as_floats("threshold", self.threshold))
+        threshold = number("threshold", self.threshold)
         object.__setattr__(self, "threshold", threshold)
         if (self.kind == "set") != (self.classes is not None):
             given = "none" if self.classes is None else self.classes
@@ -101,7 +101,10 @@ class Rule:
         sigmas = as_floats("sigmas", self.sigmas, 0.0, closed="neither", nan=False)
         if sigmas.ndim != 1 or not sigmas.size:
             raise ValueError(f"sigmas must be a list of noise levels; got shape {sigmas.shape}")
-        items = tuple(tuple(item) for item in self.items)
+        try:
+            items = tuple(tuple(item) for item in self.items)
+        except TypeError:
+            raise ValueError(f"items must be lists of conditions; got {self.items!r:.60}") from None
         if not items:
             raise ValueError("items must hold at least one item; got none")
         for i, item in enumerate(items):
@@ -152,3 +155,10 @@ class Rule:
                 f"sets, classes; got {data['items']!r:.80}"
             ) from None
         return cls(data["sigmas"], items)
+
+
+def checked_rule(rule: Any) -> Rule:
+    """``rule``, or ValueError if it is something else."""
+    if not isinstance(rule, Rule):
+        raise ValueError(f"rule must be a rsbounds.composite.Rule; got {type(rule).__name__}")
+    return rule

@@ -42,6 +42,10 @@ class Compiled(ABC):
         return np.float64(0.0), np.float64(np.inf)
 
 
+def _at(sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
+    return operand("sigma0", sigma0, 0.0), operand("distance", distance, 0.0)
+
+
 class Budget(NamedTuple):
     """The point to be certified, in the order of the kernels' first arguments."""
 
@@ -75,6 +79,7 @@ class SemiElastic(Compiled):
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance` from a point with sigma0."""
+        sigma0, distance = _at(sigma0, distance)
         t = np.multiply(self.rate, distance)
         return np.multiply(sigma0, np.exp(-t)), np.multiply(sigma0, np.exp(t))
 
@@ -104,6 +109,7 @@ class LipschitzSigma(Compiled):
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance` from a point with sigma0."""
+        sigma0, distance = _at(sigma0, distance)
         t = np.multiply(self.lip, distance)
         return np.maximum(self.sigma_min, np.subtract(sigma0, t)), np.add(sigma0, t)
 
@@ -139,7 +145,7 @@ class SigmaRange(Compiled):
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma, the same at any distance."""
-        shape = np.broadcast_shapes(np.shape(sigma0), np.shape(distance))
+        shape = np.broadcast(*_at(sigma0, distance)).shape
         low, high = (np.broadcast_to(b, shape) for b in (self.sigma_min, self.sigma_max))
         return low[()], high[()]
 

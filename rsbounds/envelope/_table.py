@@ -64,7 +64,7 @@ class TableEnvelope:
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance`; (0, inf) beyond the table."""
-        i = np.searchsorted(self.distance, distance)
-        low = np.append(self.low, 0.0)[i] + 0 * np.asarray(sigma0)
-        high = np.append(self.high, np.inf)[i] + 0 * np.asarray(sigma0)
+        i = np.searchsorted(self.distance, as_floats("distance", distance, 0.0))
+        same = 0 * as_floats("sigma0", sigma0, 0.0)
+        low, high = np.append(self.low, 0.0)[i] + same, np.append(self.high, np.inf)[i] + same
         return low, high

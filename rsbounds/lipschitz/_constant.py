@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, number
 from rsbounds._numerics.rounding import round_up
 from rsbounds.lipschitz._ratio import RATIO_ERROR, ratio
 
@@ -51,7 +51,7 @@ def constant(dim: ArrayLike, lip: ArrayLike, sigma_min: ArrayLike, p_min: ArrayL
     return round_up((1 + 2 * lip * ratio(p_min, dim)) / sigma_min, RATIO_ERROR + 1e-15)
 
 
-def normalize_scores(scores: ArrayLike, p_min: ArrayLike) -> Array:
+def normalize_scores(scores: ArrayLike, p_min: float) -> Array:
     """[B] Remark 2: scores that sum to 1, moved affinely so that each is at least p_min.
 
     Parameters
@@ -81,5 +81,5 @@ def normalize_scores(scores: ArrayLike, p_min: ArrayLike) -> Array:
         raise ValueError("scores must have the classes on the last axis; got a scalar")
     if array.shape[-1] < 2:
         raise ValueError(f"scores must be of at least two classes; got {array.shape[-1]}")
-    p_min = as_floats("p_min", p_min, 0.0, 1 / array.shape[-1], closed="neither", nan=False)
-    return np.asarray(p_min + (1 - array.shape[-1] * p_min) * array)
+    least = number("p_min", p_min, 0.0, 1 / array.shape[-1], closed="neither")
+    return np.asarray(least + (1 - array.shape[-1] * least) * array)

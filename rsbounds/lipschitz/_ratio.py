@@ -117,8 +117,8 @@ def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
     >>> float(p_min_search(784))
     1e-300
     """
-    d = number("dim", as_floats("dim", dim, 1.0, 1e8, nan=False))
-    lowest = number("floor", as_floats("floor", floor, 0.0, 0.5, closed="neither", nan=False))
+    d = number("dim", dim, 1.0, 1e8)
+    lowest = number("floor", floor, 0.0, 0.5, closed="neither")
     top = -float(ndtri(np.asarray(lowest)))
     z = np.linspace(-top, top, 257)
     values = kernels.lipschitz_ratio(z, d)
