@@ -91,8 +91,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     command, folder = "rsbounds", os.sep * 2
 
     def say(message: object) -> None:
+        from rsbounds.results._text import shown
+
         text = str(message).replace(folder, "")  # paths are absolute where code may change it
-        print(f"{command}: {text}", file=sys.stderr)
+        print(f"{command}: {shown(text)}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
