@@ -250,7 +250,8 @@ class LocallyBiased:
     def predict(self, x: ArrayLike) -> Labels:
         """The class of each x of shape (..., d), as int64 of shape (...)."""
         rows = self._rows(x)
-        classes = self._classify(rows, self._memory.nearest(rows))[0]
+        label = self._memory.radius(rows, "paper", None)[1]
+        classes = self._classify(rows, label)[0]
         return classes.reshape(np.shape(x)[:-1])
 
     def certify(self, x: ArrayLike, progress: Progress | None = None) -> tuple[Labels, Floats]:

@@ -12,12 +12,15 @@ import numpy as np
 from scipy import stats
 
 from rsbounds import special
-from rsbounds._numerics.checks import Floats
 from rsbounds.special._call import DOMAIN
 
 __all__ = ["ncx2"]
 
 _Ncx2: Any = type(stats.ncx2)  # its random variates and moments up to the fourth stay SciPy's
+
+
+def _method(function: Any) -> Any:
+    return lambda self, x, df, nc: function(x, df, nc)
 
 
 class ncx2_gen(_Ncx2):  # type: ignore[misc]
@@ -71,32 +74,14 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
     """
 
     def _argcheck(self, df: Any, nc: Any) -> Any:
-        (low, high), (least, most) = DOMAIN["df"], DOMAIN["nc"]
+        # as float64: the ends of the domains overflow beside a float32
+        (low, high), (least, most) = np.array(DOMAIN["df"]), np.array(DOMAIN["nc"])
         return (low <= df) & (df <= high) & (least <= nc) & (nc <= most)
 
-    def _pdf(self, x: Any, df: Any, nc: Any) -> Floats:
-        return special.ncx2_pdf(x, df, nc)
-
-    def _logpdf(self, x: Any, df: Any, nc: Any) -> Floats:
-        return special.ncx2_logpdf(x, df, nc)
-
-    def _cdf(self, x: Any, df: Any, nc: Any) -> Floats:
-        return special.ncx2_cdf(x, df, nc)
-
-    def _sf(self, x: Any, df: Any, nc: Any) -> Floats:
-        return special.ncx2_sf(x, df, nc)
-
-    def _logcdf(self, x: Any, df: Any, nc: Any) -> Floats:
-        return special.ncx2_logcdf(x, df, nc)
-
-    def _logsf(self, x: Any, df: Any, nc: Any) -> Floats:
-        return special.ncx2_logsf(x, df, nc)
-
-    def _ppf(self, q: Any, df: Any, nc: Any) -> Floats:
-        return special.ncx2_ppf(q, df, nc)
-
-    def _isf(self, q: Any, df: Any, nc: Any) -> Floats:
-        return special.ncx2_isf(q, df, nc)
+    _pdf, _logpdf = _method(special.ncx2_pdf), _method(special.ncx2_logpdf)
+    _cdf, _logcdf = _method(special.ncx2_cdf), _method(special.ncx2_logcdf)
+    _sf, _logsf = _method(special.ncx2_sf), _method(special.ncx2_logsf)
+    _ppf, _isf = _method(special.ncx2_ppf), _method(special.ncx2_isf)
 
     def _munp(self, n: Any, df: Any, nc: Any) -> Any:
         """E X^n from the cumulants 2^(j-1) (j-1)! (df + j nc), all of them positive."""

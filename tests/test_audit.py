@@ -172,7 +172,7 @@ def test_a_row_takes_milliseconds(tmp_path: Path) -> None:
     rows = [replace(row, void=100_000 - sum(row.counts)) for row in rows]
     path = tmp_path / "out.tsv"
     entries: dict[str, Any] = {"parameters": scheme.parameters, "scope": scheme.scope}
-    write(path, Manifest("", {"inputs": 40}, "semi-elastic", procedure=procedure, **entries), rows)
+    write(path, Manifest({}, {"inputs": 40}, "semi-elastic", procedure=procedure, **entries), rows)
     started = time.process_time()
     assert verify(path).findings == ()
     assert time.process_time() - started < 40 * 0.05

@@ -148,7 +148,7 @@ def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
     (work / "models.py").write_text(MODELS + "\n# changed\n")
     monkeypatch.delitem(sys.modules, "models")
     assert main(arguments(max=3)) == 0
-    # other weights are, wherever they come from
+    # other code is, and so are other weights
     (work / "models.py").write_text(MODELS.replace("W /= np.linalg.norm(W)", "W *= -.1"))
     monkeypatch.delitem(sys.modules, "models")
     capsys.readouterr()
@@ -159,7 +159,7 @@ def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
     assert main(arguments(max=3, accept_change="")) == 0
     history = json.loads(Path("out.tsv.manifest.json").read_text())["history"]
     assert history[0]["rows"] == 3
-    assert all(change.startswith(("model.", "probe.")) for change in history[0]["changes"])
+    assert all(change.startswith("model.code ") for change in history[0]["changes"])
     (work / "models.py").write_text(MODELS)
     monkeypatch.delitem(sys.modules, "models")
     with np.load("data.npz") as data:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import struct
 import zipfile
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from small_data import X, Y, compressed, npy
 
-from rsbounds.loading import CorruptInput, open_data
+from rsbounds.loading import CorruptInput, as_data, load_weights, open_data
 
 
 def raw_npz(path, members, method=zipfile.ZIP_STORED):
@@ -45,7 +46,7 @@ BAD = {
     "missing": (lambda p: None, FileNotFoundError, "No such file"),
     "empty": (lambda p: p.write_bytes(b""), ValueError, "must be an npz file with x and y"),
     "text": (lambda p: p.write_text("x, y"), ValueError, "must be an npz file with x and y"),
-    "array": (lambda p: p.write_bytes(array_bytes(X)), ValueError, "File is not a zip file"),
+    "array": (lambda p: p.write_bytes(array_bytes(X)), ValueError, "got a single array"),
     "no y": (lambda p: np.savez(p, x=X), ValueError, "got only the arrays x"),
     "pickle": (
         lambda p: np.savez(p, x=np.array([{}, 1], dtype=object), y=[0, 1]),
@@ -149,6 +150,33 @@ def test_labels_beside_an_npy_file_are_missed_by_name(tmp_path):
     np.save(tmp_path / "d.npy", X)
     with pytest.raises(FileNotFoundError, match=r"d\.labels\.npy"):
         open_data(tmp_path / "d.npy")
+
+
+def test_an_input_of_two_gibibytes_is_refused_before_it_is_read(tmp_path):
+    path = npy(tmp_path, y=np.zeros(1, int))
+    path.write_bytes(header((1, 2**29)))
+    os.truncate(path, path.stat().st_size + 2**31)  # a hole: it takes no room on the disk
+    with pytest.raises(ValueError, match=r"shape \(1, 536870912\); at most .* numbers are read"):
+        open_data(path)
+    with pytest.raises(CorruptInput, match="input 0 has 67108865 numbers; at most"):
+        as_data([(np.broadcast_to(np.float32(0), 2**26 + 1), 0)]).item(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a file system without pipes")
+def test_pipes_and_devices_are_refused_and_never_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "d.npz")
+    (tmp_path / "zero.npy").symlink_to("/dev/zero")
+    for name in ("d.npz", "zero.npy"):
+        with pytest.raises(ValueError, match="must be a regular file, not a device or a pipe"):
+            open_data(tmp_path / name)
+    os.mkfifo(tmp_path / "w.pt")
+    with pytest.raises(ValueError, match="must be a regular file"):
+        load_weights("a model", None, tmp_path / "w.pt")
+    pytest.importorskip("PIL.Image")
+    (tmp_path / "d" / "0").mkdir(parents=True)
+    os.mkfifo(tmp_path / "d" / "0" / "a.png")
+    with pytest.raises(CorruptInput, match=r"a\.png.* must be a regular file"):
+        open_data(f"imagefolder:{tmp_path / 'd'}").item(0)
 
 
 def test_control_characters_in_a_name_do_not_reach_the_terminal(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import threading
 
@@ -80,17 +79,6 @@ def test_whole_numbers_are_scaled_where_that_is_said(tmp_path):
     for bad in (0, -1, np.nan, np.inf):
         with pytest.raises(ValueError, match=r"scale must be in \(0, inf\)"):
             open_data(path, scale=bad)
-
-
-def test_identity_is_about_the_data_and_not_its_place(tmp_path):
-    (tmp_path / "other").mkdir()
-    identities = []
-    for folder in (tmp_path, tmp_path / "other"):
-        with open_data(npz(folder)) as data:
-            identities.append(data.identity)
-    with open_data(npz(tmp_path, y=Y[::-1])) as data:
-        identities.append(data.identity)
-    assert identities[0] == identities[1] != identities[2]
 
 
 def test_arrays_from_python():
@@ -182,48 +170,20 @@ def test_labels_outside_the_classes(tmp_path):
             check_labels(data, 2)
 
 
-# --- memory
-
-PEAK = """
-import re, sys
-from rsbounds.loading import open_data, prefetched
-with open_data(sys.argv[1]) as data:
-    rows = [item.digest for item in prefetched(data, range(0, len(data), len(data) // 10))]
-with open("/proc/self/status") as status:  # ru_maxrss would count the process that started us
-    print(re.search(r"VmHWM:\\s+(\\d+) kB", status.read())[1])
-"""
-
-
-def peak(path):
-    run = subprocess.run(
-        [sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True
-    )
-    return int(run.stdout) / 1024  # MiB
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["npz", "compressed", "npy"])
-def test_memory_does_not_grow_with_the_file(tmp_path, kind):
-    if sys.platform != "linux":
-        pytest.skip("reads /proc")
-    sizes = {}
-    for rows in (100, 10_000):
-        folder = tmp_path / str(rows)
-        folder.mkdir()
-        x, y = np.zeros((rows, 10_000), np.float32), np.zeros(rows, int)
-        if kind == "npy":
-            path = npy(folder, x, y)
-        else:
-            path = (npz if kind == "npz" else compressed)(folder, x=x, y=y)
-        sizes[rows] = peak(path)
-    assert sizes[10_000] - sizes[100] < 20  # MiB, where the files differ by 396
-
-
-def test_places_that_are_none(tmp_path):
-    with pytest.raises(ValueError, match="say imagefolder:"):
-        open_data(tmp_path)
-    with pytest.raises(ValueError, match="the data must be FILE"):
-        open_data("nothing")
+@pytest.mark.parametrize(
+    ("spec", "options", "message"),
+    [
+        (".", {}, "say imagefolder:"),
+        ("nothing", {}, "the data must be FILE"),
+        (5, {}, "must be text or a path; got int"),
+        ((X, Y), {}, "must be text or a path; got tuple"),
+        ("d.npz", {"scale": "x"}, "scale must be real numbers"),
+        ("d.npz", {"preprocess": 8}, "preprocess must be a Preprocess; got int"),
+    ],
+)
+def test_places_that_are_none(spec, options, message):
+    with pytest.raises(ValueError, match=message):
+        open_data(spec, **options)
 
 
 def test_sequences_that_are_none():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 import zlib
@@ -241,6 +242,38 @@ def test_hf_arrays_and_corrupt_images(datasets, tmp_path):
     message = re.escape("must have a column label, labels, fine_label or y; got x, z")
     with pytest.raises(ValueError, match=message):
         open_data(f"hf:{tmp_path / 'c'}")
+
+
+@pytest.mark.slow
+def test_rows_that_name_files_elsewhere_are_corrupt(datasets, tmp_path, monkeypatch):
+    """A file of strangers could name a device without an end, or any file of this machine."""
+    parquet, arrow = package("pyarrow.parquet"), package("pyarrow")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "p"
+    folder.mkdir()
+    picture().save(folder / "in.png")
+    picture().save(tmp_path / "out.png")
+    os.mkfifo(folder / "pipe.png")
+    (folder / "link.png").symlink_to(tmp_path / "out.png")
+    names = ["in.png", "pipe.png", "link.png", "../out.png", "/dev/zero"]
+    images = [{"bytes": None, "path": str(folder / name)} for name in names]
+    rows = arrow.table({"image": images, "label": [0] * len(names)})
+    parquet.write_table(rows, folder / "test.parquet")
+    data = open_data(f"hf:{folder}")
+    assert data.input(0).shape == (3, 20, 30)
+    with pytest.raises(CorruptInput, match="must be a regular file"):
+        data.item(1)
+    for i in (2, 3, 4):
+        with pytest.raises(CorruptInput, match="a file outside of the data's folder and cache"):
+            data.item(i)
+
+
+@pytest.mark.slow
+def test_names_of_columns_reach_no_terminal_raw(datasets, tmp_path):
+    datasets.Dataset.from_dict({"x": [[1.0]], "\x1b[2J": [0]}).save_to_disk(tmp_path / "d")
+    with pytest.raises(ValueError, match="got x") as caught:
+        open_data(f"hf:{tmp_path / 'd'}")
+    assert "\\x1b[2J" in str(caught.value)
 
 
 @pytest.mark.slow

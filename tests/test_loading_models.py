@@ -42,6 +42,14 @@ def net():
     torch.manual_seed(0)
     return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2))
 
+X = 5
+
+def classifier(batch):
+    return batch
+
+def none():
+    pass
+
 def leaves():
     raise SystemExit("no weights here")
 
@@ -149,6 +157,10 @@ REFUSED = {
     "own:nope": "own:nope failed: AttributeError",
     "nope.py:f": "No such file",
     "own:": "MODULE:CALLABLE",
+    "own:classifier": "is called with no argument, and returns what --model needs; missing a "
+    "required argument: 'batch'",
+    "own:X": "is not a callable object",
+    "own:none": "must return a torch module or a callable on a batch, or a Loaded",
 }
 
 
@@ -164,13 +176,26 @@ def test_numbers_of_classes(own):
         load_model("own:plain", num_classes=1)
 
 
-@pytest.mark.parametrize("bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf)])
+@pytest.mark.parametrize("bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, "ab", (1, 2, 3)])
 def test_empty_ranges_are_refused(own, bad):
     with pytest.raises(ValueError, match="input_range must be"):
         load_model("own:plain", input_range=bad)
 
 
-# --- others' backends
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"spec": 5}, "the model's name must be a str; got int"),
+        ({"args": [1]}, "args must be a Mapping; got list"),
+        ({"checkpoint": 5}, "checkpoint must be a path; got int"),
+        ({"preprocess": {"size": 5}}, "preprocess has no 'size'"),
+        ({"preprocess": {"crop": 5}}, r"crop must be \(height, width\); got 5"),
+        ({"num_classes": "x"}, "num_classes must be whole numbers"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_one_line(own, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_model(**{"spec": "own:plain", **options})
 
 
 # --- arguments

@@ -335,6 +335,17 @@ def test_plot_draws_the_exact_steps(tmp_path, drawn):
     assert legend[:2] == ["a [1] (average 0.500)", "b [1] [2] (average 0.500)"]
 
 
+def test_plot_names_what_files_share_and_shows_curves_that_coincide(tmp_path, drawn):
+    plot([under(name, sigma=0.5) for name in "ab"], tmp_path / "curves.png")
+    plot([under("a", sigma=0.5), under("b", 0.01, sigma=1.0)], tmp_path / "curves.png")
+    titles = [figure.axes[0].get_title() for figure in drawn]
+    assert titles[0] == "l2 norm, sigma = 0.5, n = 1000, alpha = 0.001"
+    assert titles[1] == "l2 norm, sigma = 0.5 to 1, n = 1000"
+    below, above = drawn[0].axes[0].patches
+    assert below.get_linewidth() > above.get_linewidth()
+    assert (below.get_linestyle(), above.get_linestyle()) == ("-", (0, (4, 2)))
+
+
 def test_plot_takes_the_best_of_comparable_runs_alone(tmp_path, drawn):
     def best(*files):
         plot(files, tmp_path / "curves.png")

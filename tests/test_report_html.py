@@ -181,6 +181,7 @@ def test_shares_add_up():
     parts = file.by_class().values()
     assert bars["y"] == [part.clean_accuracy() for part in parts]
     assert found["abstention"]["traces"][0]["y"] == [part.abstention() for part in parts]
+    assert found["abstention"]["layout"]["yaxis"]["range"] is None  # its own scale
 
 
 def test_interval_is_that_of_clopper_and_pearson():
@@ -190,16 +191,31 @@ def test_interval_is_that_of_clopper_and_pearson():
         np.testing.assert_allclose([low, high], own, rtol=1e-9, atol=1e-12)
 
 
-def test_quantiles_of_p_a_are_of_the_true_class(page):
+def test_table_of_the_runs(page):
+    """Quantiles of p_A once hid the certified accuracies, and sigma was in a folded manifest."""
     known = [(0.875, 1), (0.75, 1), (0.9375, 0), (0.625, 1), (0.96875, 1)]
-    rows = tuple(
-        Row(i, 0, 1 - right, 0.1, bool(right), "fixed noise", p_a=p_a)
-        for i, (p_a, right) in enumerate(known)
+    data = DATA | {"inputs": 5}
+    manifest = Manifest(model={"spec": "m:net"}, data=data, run={"data": "digits.npz"})
+    files = []
+    for name, sigma in (("a", 0.5), ("b", 1.0)):
+        rows = [
+            Row(i, 0, 1 - right, sigma, bool(right), "fixed noise", p_a=p_a, sigma=sigma, n=9)
+            for i, (p_a, right) in enumerate(known)
+        ]
+        files.append(Results(name, tuple(rows), manifest=manifest))
+    text = page(files)
+    lines = [re.findall(r"<t[hd]>(.*?)</t[hd]>", line) for line in text.split("<tr>")[1:5]]
+    head, first, _, best = lines
+    assert head[:6] == ["run", "r=0", "r=0.25", "r=0.5", "r=0.75", "r=1"]
+    assert head[6:10] == ["accuracy", "95% interval", "abstain", "ACR"]
+    assert first[0] == (
+        "a<br><small>norm 2, sigma 0.5, n 100000, alpha 0.001, model m:net, data digits.npz</small>"
     )
-    text = page([Results("run", rows)])
-    cells = re.search(r"<td>run<br>(.*?)</tr>", text)[1]
-    cells = re.findall(r"<td>(.*?)</td>", cells)
-    assert cells[-5:] == ["0.0000", "0.6250", "0.7500", "0.8750", "0.8750"]
+    assert first[1:7] == ["0.800", "0.800", "0.800", "0.000", "0.000", "0.800"]
+    assert first[-5:] == ["0.0000", "0.6250", "0.7500", "0.8750", "0.8750"]
+    assert best == ["best of 2 runs", *["0.800"] * 5, *["-"] * 10]
+    assert "Best of several runs: at each radius the highest" in text
+    assert "Best of several runs" not in page(files[:1])
 
 
 def test_refusals(monkeypatch, tmp_path):

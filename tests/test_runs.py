@@ -41,7 +41,7 @@ def test_shards_of_two_models_do_not_merge(work, capsys):
     assert main(arguments(shard="1/2", out="1.tsv")) == 0
     capsys.readouterr()
     assert main(["merge", "both.tsv", "0.tsv", "1.tsv"]) == 2
-    assert "probe.0 was" in capsys.readouterr().err
+    assert "model.code was" in capsys.readouterr().err
 
 
 def test_an_interrupted_merge_can_be_repeated(work):

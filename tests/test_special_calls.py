@@ -201,7 +201,7 @@ def test_outside_the_domain(name: str) -> None:
             function(name)(*args.values(), out=np.empty(5))
 
 
-@pytest.mark.parametrize("value", ["a", None, 1j, [[1.0], [1.0, 2.0]], object()])
+@pytest.mark.parametrize("value", ["a", None, 1j, [[1.0], [1.0, 2.0]], object(), True, [True]])
 def test_not_numbers(value: Any) -> None:
     for name in NAMES:
         key = parameters(name)[0]

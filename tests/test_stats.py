@@ -113,6 +113,13 @@ def test_outside_the_domain_is_nan_without_a_warning() -> None:
         ncx2.cdf(1.0, 3)
 
 
+@pytest.mark.filterwarnings("error")
+def test_float32_is_taken_without_a_warning() -> None:
+    """The domain's ends were compared with the float32 itself, in which they overflow."""
+    single = [np.full(2, v, np.float32) for v in (3.0, 5.0, 1.0)]
+    assert ncx2.cdf(*single).tolist() == [special.ncx2_cdf(3.0, 5.0, 1.0)] * 2
+
+
 def test_ends_of_the_support() -> None:
     assert ncx2.cdf([-1.0, 0.0, np.inf], 3, 4).tolist() == [0.0, 0.0, 1.0]
     assert ncx2.logsf([-1.0, 0.0, np.inf], 3, 4).tolist() == [0.0, 0.0, -np.inf]

@@ -89,7 +89,7 @@ SECTIONS = {  # group of benchmarks: (title, first column, table's base, text)
         "test_matrix_product",
         "The radius of the nearest-neighbour limit for 256 points, against the product of the same "
         "matrices. The $l_\\infty$ scans need $l_1$ distances between anchors, which no matrix "
-        "product gives: they read [a byte for each coordinate that differs much]"
+        "product gives: they read [a byte for each coordinate]"
         "(../theory/locally-biased.md#scanning) of those anchors that simpler bounds leave, and "
         "all digits of a handful.",
     ),

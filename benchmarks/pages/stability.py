@@ -314,7 +314,9 @@ def shown(errors: list[float]) -> Any:
 
 
 def drawn(grid: list[Point], names: list[str]) -> None:
-    figure, axes = plt.subplots(2, 3, figsize=(12, 7), sharey=True, layout="constrained")
+    figure = plt.figure(figsize=(9, 8.6), layout="constrained")
+    halves = figure.subfigures(2, 1)
+    axes = np.array([half.subplots(1, 3, sharey=True) for half in halves])
     for column, dim in zip(axes.T, DIMENSIONS, strict=True):
         for name in names:
             style: dict[str, Any] = {"color": COLOURS[name], "marker": "."}
@@ -328,19 +330,19 @@ def drawn(grid: list[Point], names: list[str]) -> None:
                 y = shown([q.error[name] for q in part])
                 label = f"{name}, nc = {nc:.0e}"
                 column[1].semilogy(range(len(TAILS)), y, line, **style, label=label)
-        column[0].set(title=f"d = {dim}", xlabel="noncentrality (0 drawn at 1)")
-        column[1].set(xlabel="p (evenly spaced, not to scale)")
-        column[1].set_xticks(range(len(TAILS)), [f"$10^{{{np.log10(p):.0f}}}$" for p in TAILS])
-    for row in axes:
+        column[0].set(title=f"d = {dim}", xlabel="noncentrality (0 at 1)")
+        column[1].set(xlabel="log10 p (not to scale)")
+        column[1].set_xticks(range(len(TAILS)), [f"{np.log10(p):.0f}" for p in TAILS])
+    for half, row in zip(halves, axes, strict=True):
         row[0].set_ylabel(
             "relative error of the upper tail (1: returned 0)\n"
-            f"above {SHOWN[1]:g} drawn at {SHOWN[1]:g}, below {SHOWN[0]:.0e} at {SHOWN[0]:.0e}",
-            fontsize=8,
+            f"above {SHOWN[1]:g} drawn at {SHOWN[1]:g}, below {SHOWN[0]:.0e} at {SHOWN[0]:.0e}"
         )
-        row[-1].legend(fontsize=7, handlelength=3.5, loc="center left", bbox_to_anchor=(1, 0.5))
+        lines = row[0].get_legend_handles_labels()
+        half.legend(*lines, handlelength=3.5, loc="outside lower center", ncols=len(names))
     for axis in axes.flat:
         axis.grid(alpha=0.3)
-    figure.savefig(PAGE / "stability.png", dpi=110)
+    figure.savefig(PAGE / "stability.png", dpi=130)
 
 
 def drawn_times(clock: list[Time], names: list[str]) -> None:

@@ -46,12 +46,7 @@ class Anchors:
         slack: Array = 2 * (x.shape[1] + 16) * EPS * size**2
         return slack
 
-    def scan(
-        self,
-        x: Array,
-        kernel: Kernel,
-        progress: Progress | None = None,
-    ) -> None:
+    def scan(self, x: Array, kernel: Kernel, progress: Progress | None) -> None:
         """Call kernel(x[a:b], dots, minima, a, b) for all rows, in pieces on every core.
 
         dots = x[a:b] @ points.T, minima the least of squares - 2 dots in each block of anchors.

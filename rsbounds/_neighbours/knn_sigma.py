@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import Anchors, Progress
-from rsbounds._neighbours.rounding import level_error
 from rsbounds._numerics.checks import Array, Floats, as_floats, choice, count, number
-from rsbounds._numerics.rounding import flag_nan
+from rsbounds._numerics.rounding import EPS, flag_nan
+
+_ROWS = 2**24  # numbers of the anchors looked at together
 
 
 class KNNSigma:
@@ -87,14 +88,7 @@ class KNNSigma:
             self.shift = number("shift", as_floats("shift", shift, -1e300, 1e300))
 
     def distance(self, x: ArrayLike) -> Floats:
-        """Mean Euclidean distance to the k nearest anchors, for x of shape (..., d).
-
-        Returns
-        -------
-        Array
-            Shape (...), within 1e-13 of the true value (relative); NaN in, NaN out with the
-            invalid flag.
-        """
+        """Mean distance to the k nearest anchors: as :meth:`sigma`, within 1e-13 (relative)."""
         rows = self._anchors.queries(x)
         result: Floats = flag_nan(self._distances(rows)).reshape(np.shape(x)[:-1])[()]
         return result
@@ -121,15 +115,8 @@ class KNNSigma:
 
         For x and y on the grid of 1/255 in [0, 1]^d, each given to :meth:`sigma` as whole
         numbers over 255 in float64, in any batch:
-        \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\| + slack. About 1e-14 (1 + rate dist).
-
-        Returns
-        -------
-        float
-
-        References
-        ----------
-        The theory page on sound noise.
+        \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\| + slack. About 1e-14 (1 + rate dist);
+        the theory page on sound noise has the proof.
 
         Examples
         --------
@@ -138,7 +125,7 @@ class KNNSigma:
         >>> KNNSigma(np.zeros((5, 784)), 0.5, 0.1, 5, 0.0).slack() < 1e-13
         True
         """
-        return 2 * level_error(self._anchors.points, self.k, self.rate, self.shift)
+        return 2 * _level_error(self._anchors.points, self.k, self.rate, self.shift)
 
     def _distances(
         self, rows: Array, *, leave_out: bool = False, progress: Progress | None = None
@@ -147,7 +134,6 @@ class KNNSigma:
 
         anchors = self._anchors
         out = np.full(len(rows), np.nan)
-
         slacks = anchors.slacks(rows)
 
         def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
@@ -157,3 +143,30 @@ class KNNSigma:
 
         anchors.scan(rows, kernel, progress)
         return out
+
+
+def _level_error(points: Array, k: int, rate: float, shift: float) -> float:
+    """A bound of |log computed - log sigma| at the points of the grid of 1/255 in [0, 1]^d.
+
+    ``computed`` is that of float64 numbers each within 2^-53 of the point's. Four errors: of
+    these numbers; of the mean distance (``ERROR`` and k + 1 roundings, relative to the distance,
+    which is at most the k-th least of the anchors' largest distances from the box); of two
+    operations up to the exponential's argument; of the exponential and a product.
+    """
+    from rsbounds._neighbours.scans import ERROR
+
+    root = np.sqrt(points.shape[1]) * (1 + EPS)
+    furthest = np.partition(_reaches(points), k - 1)[k - 1] + EPS * root
+    argument = EPS / 2 * root + (ERROR + k * EPS) * furthest + EPS * (furthest + abs(shift))
+    return float(rate * argument + 16 * EPS) * (1 + 1e-6)
+
+
+def _reaches(points: Array) -> Array:
+    """The largest distance of each anchor from a point of [0, 1]^d, rounded up."""
+    step = max(_ROWS // points.shape[1], 1)
+    squares = [
+        np.square(np.maximum(np.abs(part), np.abs(1 - part))).sum(1)
+        for part in (points[a : a + step] for a in range(0, len(points), step))
+    ]
+    reaches: Array = np.sqrt(np.concatenate(squares)) * (1 + (points.shape[1] + 8) * EPS)
+    return reaches

@@ -57,21 +57,6 @@ class LabelledAnchors(Anchors):
         result: Array = np.linalg.norm(vectors, ord=_DUAL[self._norm], axis=-1)
         return result
 
-    def nearest(self, rows: Array) -> Labels:
-        """Label of the nearest anchor."""
-        from rsbounds._neighbours import scans
-
-        index = np.zeros(len(rows), np.int64)
-        slacks = self.slacks(rows)
-
-        def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
-            scans.nearest_anchors(
-                x, dots, self.points, self.squares, minima, slacks[a:b], index[a:b]
-            )
-
-        self.scan(rows, kernel)
-        return self.labels[index]
-
     def radius(self, x: ArrayLike, method: str, progress: Progress | None) -> tuple[Array, Labels]:
         """Neighbour radius, and label of the nearest anchor, at each x."""
         from rsbounds._neighbours import scans, sieve
@@ -90,9 +75,9 @@ class LabelledAnchors(Anchors):
             memory = (points, squares, labels)
             scans.begin(x, dots, *memory, low, high, self._norm, tight, minima, slack, part)
             room = dots.size  # what is not written to takes no memory
-            found = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-            kept = sieve.sift(dots, squares, labels, spreads, codes, minima, part, *found)
-            row, rival, ratio = (values[:kept] for values in found)
+            rivals = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
+            kept = sieve.sift(dots, squares, labels, spreads, codes, minima, part, *rivals)
+            row, rival, ratio = (values[:kept] for values in rivals)
             order = np.lexsort((ratio, row))
             scans.refine(
                 x, dots, *memory, self._norm, tight, minima, slack, part,
@@ -104,16 +89,12 @@ class LabelledAnchors(Anchors):
 
     @cached_property
     def _geometry(self) -> tuple[Array, Array, Array, Codes]:
-        """The box around the anchors, their dual distances to a centre, and their codes."""
+        """The box around the anchors, their dual distances to their mean, and their codes."""
         from rsbounds._neighbours import scans, sieve
 
         points = self.points
         low, high = points.min(axis=0), points.max(axis=0)
+        codes = sieve.encode(points, low, high) if self._norm == np.inf else sieve.NONE
         spread = np.empty(len(points))
-        if self._norm == np.inf:
-            centre, coded = sieve.middle(points)
-            codes = sieve.encode(points, low, high, centre, coded)
-        else:
-            centre, codes = points.mean(axis=0), sieve.NONE
-        scans.spreads(points, centre, self._norm, spread)
+        scans.spreads(points, points.mean(axis=0), self._norm, spread)
         return low, high, spread, codes

@@ -25,17 +25,16 @@ _SUMS = {"reassoc", "contract", "nsz", "nnan"}  # for sums and minima of finite 
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
-def _square_block(a, b):
+def _block(a, b, norm):
+    """Of |a - b| the largest term, the sum of squares or the sum: for norm 1, 2 or inf."""
     total = 0.0
     for k in range(a.size):
-        total += (a[k] - b[k]) * (a[k] - b[k])
+        side = abs(a[k] - b[k])
+        if norm == 1.0:
+            total = side if side > total else total
+        else:
+            total += side * side if norm == 2.0 else side
     return total
-
-
-@njit(cache=True, nogil=True)
-def _bisector_terms(x, p, q, terms):
-    for k in range(x.size):  # as written: 2 x - (p + q) would round at the size of x
-        terms[k] = (p[k] - q[k]) * ((x[k] - p[k]) + (x[k] - q[k]))
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
@@ -46,23 +45,6 @@ def _sum(terms):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _absolute_block(a, b):
-    total = 0.0
-    for k in range(a.size):
-        total += abs(a[k] - b[k])
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _largest(a, b):
-    largest = 0.0
-    for k in range(a.size):
-        difference = abs(a[k] - b[k])
-        largest = difference if difference > largest else largest
-    return largest
-
-
 @njit(cache=True, nogil=True)
 def _two_sum(a, b):
     total = a + b
@@ -71,14 +53,30 @@ def _two_sum(a, b):
 
 
 @njit(cache=True, nogil=True)
-def squared_distance(a, b):
-    """|a - b|^2 within a relative ERROR."""
+def _length(a, b, norm):
+    """|a - b|_* within a relative ERROR, for the l_2 norm its square."""
     total, lost = 0.0, 0.0
     for start in range(0, a.size, BLOCK):
-        term = _square_block(a[start : start + BLOCK], b[start : start + BLOCK])
-        total, error = _two_sum(total, term)
-        lost += error
+        term = _block(a[start : start + BLOCK], b[start : start + BLOCK], norm)
+        if norm == 1.0:
+            total = max(total, term)
+        else:
+            total, error = _two_sum(total, term)
+            lost += error
     return total + lost
+
+
+@njit(cache=True, nogil=True)
+def squared_distance(a, b):
+    """|a - b|^2 within a relative ERROR."""
+    return _length(a, b, 2.0)
+
+
+@njit(cache=True, nogil=True)
+def _dual(p, q, norm):
+    """|p - q|_* within a relative ERROR, the dual of the l_1, l_2 or l_inf norm."""
+    length = _length(p, q, norm)
+    return np.sqrt(length) if norm == 2.0 else length
 
 
 @njit(cache=True, nogil=True)
@@ -87,67 +85,12 @@ def _bisector(x, p, q):
     total, lost = 0.0, 0.0
     terms = np.empty(min(x.size, BLOCK))
     for start in range(0, x.size, BLOCK):
-        part = x[start : start + BLOCK]
-        terms = terms[: part.size]
-        _bisector_terms(part, p[start : start + BLOCK], q[start : start + BLOCK], terms)
-        term = _sum(terms)
-        total, error = _two_sum(total, term)
+        u, v, w = x[start : start + BLOCK], p[start : start + BLOCK], q[start : start + BLOCK]
+        for k in range(u.size):  # as written: 2 x - (p + q) would round at the size of x
+            terms[k] = (v[k] - w[k]) * ((u[k] - v[k]) + (u[k] - w[k]))
+        total, error = _two_sum(total, _sum(terms[: u.size]))
         lost += error
     return total + lost
-
-
-@njit(cache=True, nogil=True)
-def _l1(a, b):
-    total, lost = 0.0, 0.0
-    for start in range(0, a.size, BLOCK):
-        term = _absolute_block(a[start : start + BLOCK], b[start : start + BLOCK])
-        total, error = _two_sum(total, term)
-        lost += error
-    return total + lost
-
-
-@njit(cache=True, nogil=True)
-def _margin(x, p, q, norm):
-    """Bounds of r = (|x - q|^2 - |x - p|^2)/(2 |p - q|_*), the lower one not below 0."""
-    square = squared_distance(p, q)
-    if not square > 1e-280:  # coincident, or too close for squares to keep their digits
-        return 0.0, 0.0
-    length = np.sqrt(square)
-    reach = np.sqrt(squared_distance(x, p)) + np.sqrt(squared_distance(x, q))
-    gap, error = _bisector(x, p, q), 2 * ERROR * length * reach
-    length = 2 * (length if norm == 2.0 else _dual(p, q, norm))
-    return max((gap - error) / length * (1 - 2 * ERROR), 0.0), (gap + error) / length
-
-
-@njit(cache=True, nogil=True)
-def _dual(p, q, norm):
-    """|p - q|_* within a relative ERROR, the dual of the l_1, l_2 or l_inf norm."""
-    if norm == 1.0:
-        return _largest(p, q)
-    return np.sqrt(squared_distance(p, q)) if norm == 2.0 else _l1(p, q)
-
-
-@njit(cache=True, nogil=True)
-def _reaches(p, q, norm, length):
-    """Whether |p - q|_* is ``length`` at least, up to rounding: often known after a few terms."""
-    limit = length * length if norm == 2.0 else length
-    reached = 0.0
-    for start in range(0, p.size, 2 * BLOCK):
-        a, b = p[start : start + 2 * BLOCK], q[start : start + 2 * BLOCK]
-        if norm == 1.0:
-            reached = max(reached, _largest(a, b))
-        else:
-            reached += _square_block(a, b) if norm == 2.0 else _absolute_block(a, b)
-        if reached >= limit:
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True)
-def spreads(points, centre, norm, out):
-    """Upper bounds of |p - centre|_* for each point: p and q are at most their sum apart."""
-    for i in range(points.shape[0]):
-        out[i] = _dual(points[i], centre, norm) * (1 + 4 * ERROR)
 
 
 @njit(cache=True, nogil=True)
@@ -158,14 +101,13 @@ def _two_product(a, b):
     b_high = scaled - (scaled - b)
     a_low, b_low = a - a_high, b - b_high
     product = a * b
-    return product, a_low * b_low - (
-        ((product - a_high * b_high) - a_low * b_high) - a_high * b_low
-    )
+    rest = ((product - a_high * b_high) - a_low * b_high) - a_high * b_low
+    return product, a_low * b_low - rest
 
 
 @njit(cache=True, nogil=True)
 def _sharp_bisector(x, p, q):
-    """|x - q|^2 - |x - p|^2 in doubled precision, for near ties, and a bound of its error."""
+    """The same in doubled precision, for near ties, within 4 ((d + 8) EPS/2)^2 of that."""
     total, rest = 0.0, 0.0
     for k in range(x.size):
         side, side_low = _two_sum(p[k], -q[k])
@@ -176,15 +118,45 @@ def _sharp_bisector(x, p, q):
         term, term_low = _two_product(side, both)
         total, lost = _two_sum(total, term)
         rest += lost + (term_low + (side * both_low + side_low * both))
-    reach = np.sqrt(squared_distance(x, p)) + np.sqrt(squared_distance(x, q))
-    error = 4 * ((x.size + 8) * EPS / 2) ** 2 * np.sqrt(squared_distance(p, q)) * reach
-    return total + rest, error
+    return total + rest
 
 
 @njit(cache=True, nogil=True)
-def _sharp_margin(x, p, q, norm):
-    gap, error = _sharp_bisector(x, p, q)
-    return max((gap - error) / (2 * _dual(p, q, norm)) * (1 - 2 * ERROR), 0.0)
+def _margin(x, p, q, norm, sharp):
+    """Bounds of r = (|x - q|^2 - |x - p|^2)/(2 |p - q|_*), the lower one not below 0."""
+    square = squared_distance(p, q)
+    if not square > 1e-280:  # coincident, or too close for squares to keep their digits
+        return 0.0, 0.0
+    length = np.sqrt(square)
+    reach = np.sqrt(squared_distance(x, p)) + np.sqrt(squared_distance(x, q))
+    if sharp:
+        gap, share = _sharp_bisector(x, p, q), 4 * ((x.size + 8) * EPS / 2) ** 2
+    else:
+        gap, share = _bisector(x, p, q), 2 * ERROR
+    error = share * length * reach
+    length = 2 * (length if norm == 2.0 else _dual(p, q, norm))
+    return max((gap - error) / length * (1 - 2 * ERROR), 0.0), (gap + error) / length
+
+
+@njit(cache=True, nogil=True)
+def _reaches(p, q, norm, length):
+    """Whether |p - q|_* is ``length`` at least, up to rounding: often known after a few terms."""
+    limit = length * length if norm == 2.0 else length
+    reached = 0.0
+    for start in range(0, p.size, 2 * BLOCK):
+        a, b = p[start : start + 2 * BLOCK], q[start : start + 2 * BLOCK]
+        part = _block(a, b, norm)
+        reached = max(reached, part) if norm == 1.0 else reached + part
+        if reached >= limit:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def spreads(points, centre, norm, out):
+    """Upper bounds of |p - centre|_* for each point: p and q are at most their sum apart."""
+    for i in range(points.shape[0]):
+        out[i] = _dual(points[i], centre, norm) * (1 + 4 * ERROR)
 
 
 @njit(cache=True, nogil=True)
@@ -199,7 +171,7 @@ def _nearest(x, dots, points, squares, minima, slack):
                     square = squared_distance(x, points[j])
                     nearer = square < best * (1 - 4 * ERROR)
                     if not nearer and square <= best * (1 + 4 * ERROR):
-                        nearer = _sharp_bisector(x, points[index], points[j])[0] < 0
+                        nearer = _sharp_bisector(x, points[index], points[j]) < 0
                     if nearer:
                         index, best = j, square
     return index, best
@@ -239,22 +211,6 @@ def _guards(dots, squares, minima, labels, first, limit, guards, values):
 
 
 @njit(cache=True, nogil=True)
-def _box_reach(p, low, high, norm):
-    """Upper bound of |p - q|_* over all q in the box."""
-    total = 0.0
-    for k in range(p.size):
-        side = max(high[k] - p[k], p[k] - low[k])
-        if norm == 1.0:
-            total = max(total, side)
-        elif norm == 2.0:
-            total += side * side
-        else:
-            total += side
-    total *= 1 + 2 * p.size * EPS
-    return np.sqrt(total) if norm == 2.0 else total
-
-
-@njit(cache=True, nogil=True)
 def _threshold(square, reach, stretch, best):
     """Squared distance from which no rival can have a margin below ``best``.
 
@@ -282,23 +238,14 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
             break
         if gain < 0 or (best > 0 and _reaches(points[p], points[q], norm, gain / (2 * best))):
             continue
-        lower, upper = _margin(x, points[p], points[q], norm)
+        lower, upper = _margin(x, points[p], points[q], norm, False)
         if lower < limit and upper > best and upper - lower > 5e-12 * upper:
-            lower = _sharp_margin(x, points[p], points[q], norm)
+            lower = _margin(x, points[p], points[q], norm, True)[0]
         if lower > best:
             best, winner = lower, i
     guards[0], guards[winner] = guards[winner], guards[0]
     values[0], values[winner] = values[winner], values[0]
     return best
-
-
-@njit(cache=True, nogil=True)
-def nearest_anchors(x, dots, points, squares, minima, slacks, index):
-    """Nearest anchor of each row of x; 0 where it has NaN."""
-    for row in range(x.shape[0]):
-        if slacks[row] < np.inf:
-            found = _nearest(x[row], dots[row], points, squares, minima[row], slacks[row])
-            index[row] = found[0]
 
 
 @njit(cache=True, nogil=True)
@@ -326,7 +273,9 @@ def begin(x, dots, points, squares, labels, low, high, norm, tight, minima, slac
         starts.best[row] = best
         if rivals[0] >= 0:
             shift = (x[row] * x[row]).sum() - slack  # with it products give less than distances
-            reach = _box_reach(points[nearest], low, high, norm)
+            own = points[nearest]
+            corner = np.where(high - own > own - low, high, low)  # of the box, the furthest
+            reach = _dual(own, corner, norm) * (1 + 4 * ERROR)
             starts.floor[row] = square * (1 + 2 * ERROR) - shift
             starts.limit[row] = _threshold(square, reach, stretch, best) - shift
 

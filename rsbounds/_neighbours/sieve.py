@@ -5,13 +5,13 @@ The radius at x is the least margin (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) over t
 the nearest anchor. Half of rho_j^2 - rho_i^2, rounded down, is at hand from the dot products
 (the "gap"); an upper bound of |x_i - x_j|_* tells that j cannot matter. The distances of both
 to one centre are such a bound and cost nothing. Where the dual norm is l_1 many rivals stay, and
-the second one reads a byte for each coordinate of some of them, those that differ most:
+the second one reads a byte for each coordinate:
 
     |x_i - x_j|_1 <= step sum |code_i - code_j| + lost_i + lost_j,
 
-code the nearest multiple of ``step`` above the least coordinate, lost_i = |x_i - decoded|_1, the
-centre being what a coordinate without code is decoded to. Processors have an instruction for the
-sum, and a block of codes stays in cache while all rows are held against it.
+code the nearest multiple of ``step`` above the least coordinate, lost_i = |x_i - decoded|_1.
+Processors have an instruction for the sum, and a block of codes stays in cache while all rows are
+held against it.
 
 No function here is called by one in scans.py: numba's cache does not see an edit of a callee
 in another file.
@@ -29,11 +29,8 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.rounding import EPS
 
 _TILE = 16 * BLOCK  # codes of 256 coordinates: 256 KiB
-_MOST = 2**22  # coordinates with a code: the sum of differences has 32 bits
+_MOST = 2**23  # coordinates: the sum of differences has 32 bits
 _HALF = 0.5 - 1e-14  # rounded down
-_LEVELS = 255
-_SHARE = 0.8
-_SAMPLE = 2**21  # numbers: 16 MiB
 _LEAST_STEP = 1e-290  # multiples of it keep their digits
 
 
@@ -56,7 +53,7 @@ def block_minima(dots, squares, minima):
 
 
 class Codes(NamedTuple):
-    """A byte for each coded coordinate, (N, m), and what they lose of each anchor, (N,)."""
+    """A byte for each coordinate, (N, d), and what the bytes lose of each anchor, (N,)."""
 
     values: np.ndarray
     lost: np.ndarray
@@ -66,50 +63,33 @@ class Codes(NamedTuple):
 NONE = Codes(np.empty((0, 0), np.uint8), np.empty(0), 1.0)
 
 
-def middle(points: Array) -> tuple[Array, np.ndarray]:
-    """A point with small l_1 distances to the anchors, and the coordinates worth a code.
-
-    These make up ``_SHARE`` of the distances. Both are from a sample: any choice is sound.
-    """
-    sample = points[:: -(-points.size // _SAMPLE)]
-    centre = np.median(sample, axis=0)
-    sides = np.abs(sample - centre).mean(axis=0)
-    order = np.argsort(-sides)
-    count = np.searchsorted(np.cumsum(sides[order]), _SHARE * sides.sum()) + 1
-    return centre, np.sort(order[: min(-(-count // BLOCK) * BLOCK, _MOST)])
-
-
-def encode(points: Array, low: Array, high: Array, centre: Array, coded: np.ndarray) -> Codes:
-    """Codes for some coordinates of points that lie in the box."""
-    dim = points.shape[1]
-    width = float((high - low)[coded].max())
-    step = max(width / _LEVELS, _LEAST_STEP)
-    codes = Codes(np.empty((len(points), len(coded)), np.uint8), np.empty(len(points)), step)
-    mask = np.isin(np.arange(dim), coded)
-    _encode(points, low, centre, step, mask, coded.astype(np.uint64), codes.values, codes.lost)
+def encode(points: Array, low: Array, high: Array) -> Codes:
+    """Codes for points that lie in the box; none for more coordinates than can be summed."""
+    dim, width = len(low), float((high - low).max())
+    if dim > _MOST:
+        return NONE
+    step = max(width / 255, _LEAST_STEP)
+    codes = Codes(np.empty(points.shape, np.uint8), np.empty(len(points)), step)
+    _encode(points, low, *codes)
     # the sum's own rounding, and that of each of its terms, computed at the box's width
     codes.lost[:] = codes.lost * (1 + 2 * dim * EPS) + 2 * dim * EPS * max(width, step)
     return codes
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
-def _encode_row(point, low, centre, step, mask, row):
+def _encode_row(point, low, step, row):
     total = 0.0
     for k in range(point.size):
         side = point[k] - low[k]
         row[k] = uint8(min(side / step, 255.0) + 0.5)
-        lost, rest = abs(side - step * row[k]), abs(point[k] - centre[k])
-        total += lost if mask[k] else rest
+        total += abs(side - step * row[k])
     return total
 
 
 @njit(cache=True, nogil=True)
-def _encode(points, low, centre, step, mask, coded, values, lost):
-    row = np.empty(points.shape[1], np.uint8)
+def _encode(points, low, values, lost, step):
     for i in range(points.shape[0]):
-        lost[i] = _encode_row(points[i], low, centre, step, mask, row)
-        for k in range(coded.size):
-            values[i, k] = row[coded[k]]
+        lost[i] = _encode_row(points[i], low, step, values[i])
 
 
 @njit(cache=True, nogil=True)

@@ -57,6 +57,8 @@ def add_parser(subparsers: Any) -> None:
     add("--runner-up", choices=("on", "off"), default="on", help=text)
     text = "certify R or nothing, and stop sampling when that is decided"
     add("--target-radius", type=float, metavar="R", help=text)
+    text = "certify that the label stays among the K most likely classes"
+    add("--top-k", type=count, metavar="K", help=text)
     add("--seed", type=index, default=0, help="names the random samples (0)")
     noise = parser.add_argument_group("noise")
     others = ", ".join(name for name in _options.BUILT if name != "gaussian")
@@ -72,8 +74,8 @@ def add_parser(subparsers: Any) -> None:
     text = "read options from a file; options on the command line take precedence"
     add("--config", metavar="FILE.yaml", type=Path, help=text)
     add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
-    text = "go on with a file although model, engine or versions changed"
-    add("--accept-change", action="store_true", help=text)
+    # of which the refusal of such a file says more
+    add("--accept-change", action="store_true", help=argparse.SUPPRESS)
     add("-h", "--help", action="help", help=argparse.SUPPRESS)
     parser.set_defaults(func=run, sigma=None, model_for=[], method_args=None)
     parser.prepare = partial(_prepare, parser, noise)
@@ -159,7 +161,7 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
     place = args.place.with_name(out.name)
     parts = _build.parts(args)
     with ExitStack() as stack:
-        data = stack.enter_context(parts.data)
+        data, asked = stack.enter_context(parts.data), _build.asked(args, parts.scheme)
         if isinstance(parts.scheme, Scheme):
             _hints(procedure, parts.scheme, data)
         model: Any = _workers.workers(args, partial(_build.built, args, parts.describe))
@@ -173,7 +175,7 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
         results = certify_dataset(
             model,
             data,
-            parts.scheme,
+            asked,
             out=place,
             start=args.start,
             skip=args.skip,

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     manifest = Manifest.read(args.file)
     options = {"sample": args.sample, "jobs": args.jobs, "seed": args.draw_seed}
     with ExitStack() as stack:
-        if args.data is not None:
+        if args.data is not None and manifest.method in METHODS:
             loaded = _engine.load(args) if args.model is not None else None
             data = stack.enter_context(_engine.open_data(args, loaded))
             options |= {"data": data, "scheme": (noise := _scheme(args, manifest, data))}
@@ -156,7 +156,7 @@ def _given(args: argparse.Namespace) -> list[str]:
 
 def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme | None:
     """The noise of the command line, made with the manifest's other options; None without."""
-    if not _given(args) or manifest.method not in METHODS:
+    if not _given(args):
         return None
     for name in set(_given(args)) - set(_own(manifest)):
         flag = _options.flag(name)

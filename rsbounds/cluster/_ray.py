@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import signal
 import socket
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.checks import as_floats, number
 from rsbounds._numerics.checks import count as whole_count
 from rsbounds.certify import Build
 from rsbounds.cluster._deal import LostWorker
@@ -57,9 +58,11 @@ class Ray(Workers):
         threads: int = 1,
     ) -> None:
         super().__init__(build)
+        if not isinstance(address, str | None):
+            raise ValueError(f"address must be HOST:PORT, ray://HOST:PORT or auto; got {address!r}")
         self._address = address or os.environ.get("RAY_ADDRESS") or "local"
         self._count = None if count is None else whole_count("count", count, 1)
-        self._gpus = float(as_floats("gpus", gpus, 0, nan=False))
+        self._gpus = number("gpus", as_floats("gpus", gpus, 0, nan=False))
         self._threads = whole_count("threads", threads, 1)
 
     def _begun(self, member: Member) -> Actors:
@@ -100,6 +103,12 @@ class Actors:
             return self._ray.get(ticket)
         except errors.RayTaskError as error:
             raise ValueError(str(error.cause or error)) from None
+        except errors.ActorDiedError as error:  # for good: Ray restarts those that it can
+            cause = str(error).strip().splitlines()[-1].rpartition("detail: ")[2]
+            raise ValueError(
+                f"the Ray cluster has lost this run's workers for good: {cause.rstrip('.')}; what "
+                "is written is kept, and the same command goes on"
+            ) from None
         except errors.RayError as error:
             raise LostWorker(type(error).__name__) from error
 
@@ -111,6 +120,9 @@ class Actor:
     """A worker with the GPUs that Ray gives it."""
 
     def __init__(self, member: Member) -> None:
+        # Ray's own handler raises SystemExit, which reads as a failure of the model: end at once,
+        # as by SIGKILL, and Ray begins anew.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         ray: Any = importlib.import_module("ray")
         if gpus := ray.get_gpu_ids():
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, gpus))

@@ -61,7 +61,8 @@ def radius(
     Array
         The radius, broadcast over the arguments: the certificate was evaluated there with its
         error bound added, so it is never above the true value, and within 1e-11 of it
-        (relative). Where sigma alone all but rules certification out and the distance hardly
+        (relative; within 1e-10 where p_b < 1e-200; 0 where the search ends below 1e-153 sigma
+        beside a floor above 0). Where sigma alone all but rules certification out and the distance hardly
         counts, the radius is at least that of a budget z_a - z_b smaller by 2e-12 of itself.
         0 where p_a <= p_b; inf where p_a = 1 and p_b = 0. NaN in, NaN out with the
         invalid flag.

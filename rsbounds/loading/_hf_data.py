@@ -14,7 +14,7 @@ from rsbounds.loading.callables import guarded, reason, shown
 from rsbounds.loading.folders import number_classes
 from rsbounds.loading.images import Preprocess, decode, facts, read_image
 from rsbounds.loading.packages import need
-from rsbounds.loading.rows import CorruptInput, Data, stored_array
+from rsbounds.loading.rows import CorruptInput, Data
 
 _X = ("image", "img", "pixel_values", "x")
 _Y = ("label", "labels", "fine_label", "y")
@@ -72,13 +72,13 @@ class HfData(Data):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def _read(self, i: int) -> tuple[bytes, NDArray[Any], int]:
+    def _read(self, i: int) -> tuple[bytes | None, NDArray[Any], int]:
         try:
             stored = self._rows[i][self._x]
             if not self._image:
                 x = np.asarray(stored)
                 x = x.astype(np.float32) if x.dtype == np.float64 else x
-                return stored_array(x), x, self.label(i)
+                return None, x, self.label(i)
             raw = stored["bytes"]
             if raw is None:
                 raw = read_image(self._inside(Path(stored["path"])))

@@ -37,17 +37,13 @@ class OnnxModel:
     def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
         """Scores (count, classes) of a batch (count, *shape of x)."""
         batch = np.ascontiguousarray(batch, dtype=self._dtype)
-        if self._length is None:
-            return self._run(batch)
-        rows, length = len(batch), self._length
-        filled = np.zeros((-(-rows // length) * length, *batch.shape[1:]), self._dtype)
-        filled[:rows] = batch
-        return np.concatenate([self._run(part) for part in filled.reshape(
-            (-1, length, *batch.shape[1:]))])[:rows]  # fmt: skip
-
-    def _run(self, batch: NDArray[Any]) -> NDArray[Any]:
-        scores: NDArray[Any] = self._session.run([self._output], {self._input: batch})[0]
-        return scores
+        parts = [batch]
+        if self._length is not None:
+            filler = np.zeros((-len(batch) % self._length, *batch.shape[1:]), self._dtype)
+            filled = np.concatenate([batch, filler])
+            parts = np.split(filled, len(filled) // self._length)
+        scores = [self._session.run([self._output], {self._input: part})[0] for part in parts]
+        return np.concatenate(scores)[: len(batch)]
 
 
 def load(request: Request) -> Loaded:

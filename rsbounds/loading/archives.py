@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_floats, as_integers
 from rsbounds.loading.callables import reason, shown
 from rsbounds.loading.hashes import opened
-from rsbounds.loading.rows import LARGEST, CorruptInput, Data, require_scale, stored_array
+from rsbounds.loading.rows import LARGEST, CorruptInput, Data, require_scale
 
 _HASHED = 2**24  # bytes read at once
 _MOST = 10**8  # inputs of one run
@@ -79,13 +79,13 @@ class ArrayData(Data):
     def __len__(self) -> int:
         return self._x.shape[0]
 
-    def _read(self, i: int) -> tuple[bytes, NDArray[Any], int]:
+    def _read(self, i: int) -> tuple[None, NDArray[Any], int]:
         assert self.labels is not None
         try:
             (x,) = self._x.rows(i, 1)
         except OSError as error:
             raise CorruptInput(f"{self.name}: input {i} can't be read: {reason(error)}") from error
-        return stored_array(x), x, int(self.labels[i])
+        return None, x, int(self.labels[i])
 
     def _contents(self) -> str:
         """A hash of every input: a file is read quickly from its beginning to its end."""
@@ -120,7 +120,10 @@ def _arrays(path: Path, files: ExitStack, *names: str) -> list[_Stored]:
 
 def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[_Stored]:
     """Members of an npz file; what is compressed goes into a temporary file, once."""
-    archive = files.enter_context(zipfile.ZipFile(files.enter_context(file)))
+    files.enter_context(file)
+    if file.read(6) == npy.MAGIC_PREFIX:
+        raise ValueError("a single array")
+    archive = files.enter_context(zipfile.ZipFile(file))
     members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
     if not set(names) <= set(members):
         raise ValueError(f"only the arrays {', '.join(members) or '(none)'}")

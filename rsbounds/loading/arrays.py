@@ -12,13 +12,9 @@ from numpy.typing import NDArray
 class ArrayClassifier:
     """Scores of ``function`` at ``(x - shift) / spread``, as a NumPy array.
 
-    Parameters
-    ----------
-    function : callable
-        Takes a float32 array (count, *shape of x); returns scores (count, classes) as anything
-        NumPy or torch, or an object or mapping whose ``logits`` are those.
-    shift, spread : float32 arrays of shape (channels, 1, 1) or (), or None
-        None: x goes in as it is.
+    ``function`` takes a float32 array (count, *shape of x) and returns scores (count, classes) as
+    anything of NumPy or torch, or an object or mapping whose ``logits`` are those. Without
+    ``shift`` and ``spread``, of shape (channels, 1, 1) or (), x goes in as it is.
     """
 
     def __init__(

@@ -16,13 +16,7 @@ class Classifier(nn.Module):
 
     Noise is added to x, so that it lives in the input's own range; the mean and standard
     deviation that the network was trained with are applied afterwards, here.
-
-    Parameters
-    ----------
-    net : torch.nn.Module
-        Returns scores (count, classes), or an object or mapping whose ``logits`` are those.
-    shift, spread : float32 arrays of shape (channels, 1, 1) or (), or None
-        None: x goes in as it is.
+    Parameters are those of :class:`rsbounds.loading.arrays.ArrayClassifier`.
     """
 
     def __init__(

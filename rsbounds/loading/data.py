@@ -158,7 +158,7 @@ class SequenceData(Data):
     def __len__(self) -> int:
         return len(self._pairs)
 
-    def _read(self, i: int) -> tuple[bytes, NDArray[Any], int]:
+    def _read(self, i: int) -> tuple[bytes | None, NDArray[Any], int]:
         what = f"{self.name}: input {i}"
         pair = guarded(what, lambda: self._pairs[i])
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -169,7 +169,7 @@ class SequenceData(Data):
         images = sys.modules.get("PIL.Image")
         if images is None or not isinstance(x, images.Image):
             array = guarded(what, lambda: np.asarray(on_host(what, x)))
-            return stored_array(array), array, label
+            return None, array, label
         try:
             pixels = (self._preprocess or Preprocess())(x)
         except Exception as error:

@@ -7,10 +7,8 @@ composition: a function of the noisy input alone, with one fixed timestep. The s
 noise, at exactly the level that is certified; that the schedule has no timestep of exactly this
 level costs accuracy and never soundness.
 
-References
-----------
-H. Salman et al., Denoised smoothing: a provable defense for pretrained classifiers, NeurIPS 2020.
-N. Carlini et al., (Certified!!) adversarial robustness for free!, ICLR 2023.
+Salman et al., Denoised smoothing, NeurIPS 2020; Carlini et al., (Certified!!) adversarial
+robustness for free!, ICLR 2023.
 """
 
 from __future__ import annotations
@@ -54,11 +52,9 @@ class Denoised(nn.Module):
 
     Attributes
     ----------
-    timestep : int
-        The schedule's timestep for ``sigma``.
-    timestep_sigma : float
-        The level of this timestep on the input's own range: near ``sigma``. The certified level
-        is that of the sampler, ``sigma``.
+    timestep, timestep_sigma : int, float
+        The schedule's timestep for ``sigma``, and its level on the input's own range. The
+        certified level is that of the sampler, ``sigma``.
 
     Raises
     ------
@@ -120,16 +116,9 @@ class Denoised(nn.Module):
 
 
 def timestep(alphas_cumprod: Any, level: float) -> int:
-    """The timestep whose noise level sqrt((1 - alpha)/alpha) has the logarithm nearest ``level``'s.
+    """The timestep whose level sqrt((1 - alpha)/alpha), on [-1, 1], is nearest in its logarithm.
 
-    ``level`` is for images in [-1, 1]; ValueError where it lies outside the schedule's levels by
-    more than one of its steps.
-
-    Examples
-    --------
-    >>> from rsbounds.loading.denoiser import timestep
-    >>> timestep([0.99, 0.8, 0.5], 0.5)
-    1
+    ValueError where ``level`` lies outside the schedule's levels by more than one of its steps.
     """
     alphas = np.asarray(alphas_cumprod, dtype=np.float64)
     if not 0 < level < np.inf:

@@ -58,9 +58,12 @@ class Preprocess:
     rounding: str = "even"
 
     def __post_init__(self) -> None:
-        for name in ("resize", "crop"):
+        for name, kinds in (("resize", "a number or "), ("crop", "")):
             value = getattr(self, name)
-            for side in value if isinstance(value, tuple) else [] if value is None else [value]:
+            sides = value if isinstance(value, tuple) else (value, value)
+            if len(sides) != 2 or (isinstance(value, int) and not kinds):
+                raise ValueError(f"{name} must be {kinds}(height, width); got {value}")
+            for side in sides if value is not None else ():
                 count(name, side, 1)
         choice("interpolation", self.interpolation, INTERPOLATIONS)
         choice("rounding", self.rounding, ("even", "down"))

@@ -194,7 +194,7 @@ def load_model(
         raise ValueError(f"num_classes is {num_classes}, but {shown(spec)} has {classes} classes")
     labels = labels if labels and len(labels) == classes else None
     loaded = replace(loaded, labels=labels, classes=classes or num_classes, **norm)
-    return _normalised(request, loaded, args or {}, input_range or (0.0, 1.0))
+    return _normalised(request, loaded, args or {}, span(input_range))
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
@@ -234,26 +234,25 @@ def unknown(what: str, name: str, names: Sequence[str]) -> ValueError:
 
 
 def _normalised(
-    request: Request, loaded: Loaded, args: Mapping[str, Any], input_range: tuple[float, float]
+    request: Request, loaded: Loaded, args: Mapping[str, Any], ends: tuple[float, float]
 ) -> Loaded:
     """The model with its normalisation inside, and what the manifest says of it."""
-    shift, spread = _affine(loaded.mean, loaded.std, input_range)
+    shift, spread = _affine(loaded.mean, loaded.std, *ends)
     if is_torch(loaded.model):
         from rsbounds.loading.classifier import Classifier
 
         model: Any = Classifier(loaded.model, shift, spread).eval()
     else:
         model = ArrayClassifier(loaded.model, shift, spread)
-    checkpoint = None if request.checkpoint is None else file_hash(request.checkpoint)
     describe = {
         "source": None,
         **loaded.describe,
         "spec": request.spec,
         "parameters": parameters_hash(loaded.model) or loaded.describe.get("parameters"),
         "args": json.loads(json.dumps(dict(args), default=str)),
-        "checkpoint": checkpoint,
+        "checkpoint": file_hash(request.checkpoint) if request.checkpoint else None,
         "preprocessing": {
-            "input_range": list(input_range),
+            "input_range": list(ends),
             "mean": np.asarray(loaded.mean, dtype=float).tolist(),
             "std": np.asarray(loaded.std, dtype=float).tolist(),
             **(loaded.preprocess.description if loaded.preprocess else {}),
@@ -263,18 +262,17 @@ def _normalised(
 
 
 def span(input_range: Any) -> tuple[float, float]:
-    """low and high of a range of inputs, or ValueError."""
-    ends = as_floats("input_range", input_range)
+    """low and high of a range of inputs, by default (0, 1)."""
+    ends = as_floats("input_range", (0.0, 1.0) if input_range is None else input_range)
     if ends.shape != (2,) or not -np.inf < ends[0] < ends[1] < np.inf:
         raise ValueError(f"input_range must be (low, high) with low < high; got {input_range}")
     return float(ends[0]), float(ends[1])
 
 
 def _affine(
-    mean: Any, std: Any, input_range: tuple[float, float]
+    mean: Any, std: Any, low: float, high: float
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
     """shift and spread with (x - shift)/spread = ((x - low)/(high - low) - mean)/std."""
-    low, high = span(input_range)
     centre = as_floats("mean", mean, closed="neither", nan=False)
     spread = as_floats("std", std, 0, closed="neither", nan=False)
     if centre.ndim > 1 or spread.ndim > 1:

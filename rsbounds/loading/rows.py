@@ -77,8 +77,8 @@ class Data(ABC):
         """Number of inputs."""
 
     @abstractmethod
-    def _read(self, i: int) -> tuple[bytes, NDArray[Any], int]:
-        """What is stored of input i (hashed), its numbers before scaling, its label."""
+    def _read(self, i: int) -> tuple[bytes | None, NDArray[Any], int]:
+        """What is stored of input i (None: its numbers), its numbers before scaling, its label."""
 
     def _contents(self) -> str:
         """A hash of inputs spread over the data: reading all may take as long as certifying."""
@@ -102,9 +102,10 @@ class Data(ABC):
             raise IndexError(f"{self.name}: index must be in [0, {len(self)}); got {i}")
         with self._lock:
             stored, x, label = self._read(i)
-        digest = hashlib.sha256(stored)
+        numbers = self._numbers(i, x)
+        digest = hashlib.sha256(stored_array(x) if stored is None else stored)
         digest.update(f" label {label}".encode())
-        return Item(i, self._numbers(i, x), label, digest.hexdigest())
+        return Item(i, numbers, label, digest.hexdigest())
 
     def input(self, i: int) -> NDArray[np.float32]:
         """The numbers of input i."""

@@ -64,24 +64,23 @@ def terms(file: Results) -> dict[str, str]:
 
 
 def setting(files: Sequence[Results]) -> dict[str, str]:
-    """Norm, sigma, n, alpha, model and data, where all files that have rows share them."""
-    each = []
-    for file in (file for file in files if file.rows):
-        manifest, own = file.manifest, terms(file)
-        named = {"norm": own["norm"], "n": own["n"], "alpha": own["alpha"]}
-        if manifest:
-            specs = [value for value in manifest.model.values() if isinstance(value, str)]
-            named["model"] = shown(specs[0]) if specs else UNKNOWN
-            data = manifest.run.get("data", manifest.data.get("kind", UNKNOWN))
-            named["data"] = shown(str(data))
-        each.append(named)
-    first = each[0] if each else {}
-    common = {k: v for k, v in first.items() if all(own.get(k) == v for own in each)}
+    """Sigma of all files, and what they share of norm, n, alpha, model and data."""
+    files = [file for file in files if file.rows]
     levels = [r.sigma for file in files for r in file.rows if not math.isnan(r.sigma)]
-    if levels:
-        ends = dict.fromkeys((f"{min(levels):.4g}", f"{max(levels):.4g}"))
-        common = {"norm": common.pop("norm", UNKNOWN), "sigma": " to ".join(ends), **common}
-    return {name: text for name, text in common.items() if text != UNKNOWN}
+    ends = dict.fromkeys(f"{end(levels):.4g}" for end in (min, max)) if levels else {UNKNOWN: None}
+    each = [terms(file) | _subject(file) for file in files]
+    own = {k: _common(terms[k] for terms in each) for k in ("norm", "n", "alpha", "model", "data")}
+    shared = {"norm": own.pop("norm"), "sigma": " to ".join(ends), **own}
+    return {name: text for name, text in shared.items() if text not in (UNKNOWN, "several")}
+
+
+def _subject(file: Results) -> dict[str, str]:
+    """Which model and which data, as far as the manifest has a word for them."""
+    if file.manifest is None:
+        return {"model": UNKNOWN, "data": UNKNOWN}
+    model = next((v for v in file.manifest.model.values() if isinstance(v, str)), UNKNOWN)
+    data = file.manifest.run.get("data", file.manifest.data.get("kind", UNKNOWN))
+    return {"model": shown(model), "data": shown(str(data))}
 
 
 def differences(files: Sequence[Results]) -> list[str]:

@@ -16,9 +16,10 @@ from rsbounds.results._text import quoted
 FORMAT = 2
 
 _OBJECTS = ("model", "data", "parameters", "engine", "versions", "probe", "run")
+_NAMED = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
 _LOWEST = {"start": 0, "skip": 1, "max": -1, "inputs": 0}  # of entries of data
 # larger numbers are a doctored file's: lists of what is missing would fill the memory
-_LARGEST = {"inputs": 10**7, "n0": 10**12, "n": 10**12}
+_LARGEST = {"data.inputs": 10**7, "n0": 10**12, "n": 10**12}
 _DEEPEST = 50
 
 
@@ -173,44 +174,37 @@ def _check(entries: Mapping[str, Any]) -> None:
     if entries.get("format") != FORMAT:
         raise ValueError(f"format must be {FORMAT}; got {quoted(entries.get('format'))}")
     for name in _OBJECTS:
-        _require(name, entries.get(name, {}), dict, "an object")
+        _require(name, entries.get(name, {}), dict)
     for name in ("method", "scope"):
-        _require(name, entries.get(name, ""), str, "text")
+        _require(name, entries.get(name, ""), str)
     share("shard", entries.get("shard", "0/1"))
     for name in ("probe", "versions"):
         for key, value in entries.get(name, {}).items():
-            _require(f"{name}.{key}", value, str, "text")
-    data = entries.get("data", {})
+            _require(f"{name}.{key}", value, str)
+    data, history = entries.get("data", {}), entries.get("history", [])
     if "inputs" not in data:
         raise ValueError("data.inputs is missing: the number of inputs selected")
     numbers = {f"data.{name}": (data[name], low) for name, low in _LOWEST.items() if name in data}
-    numbers |= {name: (entries.get(name), 1) for name in ("n0", "n")}
-    for name, (value, low) in numbers.items():
-        largest = _LARGEST.get(name.removeprefix("data."), 2**63)
+    for name, (value, low) in {**numbers, **{k: (entries.get(k), 1) for k in ("n0", "n")}}.items():
+        largest = _LARGEST.get(name, 2**63)
         if not count(name, value, low) <= largest:
             raise ValueError(f"{name} must be at most {largest}; got {value}")
-    history = entries.get("history", [])
     if not isinstance(history, list) or not all(isinstance(step, dict) for step in history):
         raise ValueError(f"history must be a list of objects; got {quoted(history)}")
     for step in history:
-        _check_step(step)
+        _require("rows in history", step.get("rows", 0), int)
+        _require("sha256 in history", step.get("sha256", ""), str)
+        for name, kind in (("corrupt", dict), ("changes", str), ("fitted", str)):
+            _require(f"{name} in history", step.get(name, []), list)
+            for entry in step.get(name, []):
+                _require(f"an entry of {name} in history", entry, kind)
+        for entry in step.get("corrupt", []):
+            _require("input of corrupt in history", entry.get("input"), int)
 
 
-def _check_step(step: Mapping[str, Any]) -> None:
-    """ValueError unless this is an entry of a history as rsbounds writes them."""
-    for name in ("corrupt", "changes", "fitted"):
-        _require(f"history: {name}", step.get(name, []), list, "a list")
-    for entry in step.get("corrupt", []):
-        _require("history: corrupt", entry, dict, "a list of objects")
-        _require("history: corrupt.input", entry.get("input"), int, "a whole number")
-    for text in (*step.get("changes", []), *step.get("fitted", []), step.get("sha256", "")):
-        _require("history: changes, fitted and sha256", text, str, "text")
-    _require("history: rows", step.get("rows", 0), int, "a whole number")
-
-
-def _require(name: str, value: Any, kind: type, expected: str) -> None:
+def _require(name: str, value: Any, kind: type) -> None:
     if not isinstance(value, kind):
-        raise ValueError(f"{name} must be {expected}; got {quoted(value)}")
+        raise ValueError(f"{name} must be {_NAMED[kind]}; got {quoted(value)}")
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -132,7 +132,7 @@ class TorchSampler:
         model = model.eval()
         own = home(model)
         if own.type == "meta":
-            raise ValueError("the model is on the device meta, which holds no numbers: load weights")
+            raise ValueError("the model must not be on the device meta, which holds no numbers")
         self.device = own if device is None else torch.device(device)
         if own != torch.empty(0, device=self.device).device:
             model = copy.deepcopy(model).to(self.device)

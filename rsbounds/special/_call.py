@@ -47,6 +47,8 @@ def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
     if out is not None:  # the check looks at the arguments after `out` has been written
         args = {k: np.array(v) if _shares_memory(v, out) else v for k, v in args.items()}
     try:
+        if any(np.asarray(v).dtype == bool for v in args.values()):
+            raise TypeError  # ufuncs take True for 1
         if out is None and where is True:
             result: Floats = apply(ufunc, *args.values(), cost=0.4)
         else:

@@ -1,0 +1,127 @@
+"""Another model and other inputs are another run, even where every sample falls in one class."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import arguments, one_line, prepare
+from optional_packages import package
+from result_table import manifest
+from small_data import npy, npz
+
+from rsbounds.cli import main
+from rsbounds.loading import as_data, load_model
+
+CODE = """
+import numpy as np
+def load():
+    return lambda batch: np.stack([batch[:, 0].sum((1, 2)) + 1000, 0 * batch[:, 0, 0, 0]], axis=1)
+"""
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    prepare(tmp_path, monkeypatch)
+    Path("own.py").write_text(CODE)
+    return tmp_path
+
+
+def run(**changes: object) -> list[str]:
+    for name in [name for name in sys.modules if name.startswith("_rsbounds_file_")]:
+        del sys.modules[name]  # as in a new process
+    return arguments(**{"model": "own.py:load", "max": 3, "n0": 20, "n": 100, **changes})
+
+
+def test_other_code_is_refused_where_the_probes_are_the_same(work, capsys):
+    assert main(run()) == 0
+    assert set(manifest()["probe"].values()) == {"0:20"}
+    Path("own.py").write_text("# a comment\n" + CODE)
+    assert main(run()) == 0
+    Path("own.py").write_text(CODE.replace("1000", "2000"))
+    one_line(capsys, run(), "model.code was", "--accept-change")
+
+
+def test_other_inputs_are_refused_where_labels_and_probes_are_the_same(work, capsys):
+    assert main(run()) == 0
+    with np.load("data.npz") as data:
+        x, y = data["x"].copy(), data["y"]
+    x[-1, 0, 0, 0] += 0.25
+    np.savez("data.npz", x=x, y=y)
+    one_line(capsys, run(), "data.x was")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changed", ["m.onnx", "any name"])
+def test_other_onnx_weights_are_refused_where_the_probes_are_the_same(work, capsys, changed):
+    """They may lie in a file of any name, of which the model's own file is no function."""
+    onnx, numpy_helper = package("onnx"), package("onnx.numpy_helper")
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+
+    def save(weight: float, bias: float) -> None:
+        nodes = [helper.make_node("Flatten", ["x"], ["f"])]
+        nodes += [helper.make_node("Gemm", ["f", "w", "b"], ["y"])]
+        w, b = np.full((36, 2), weight, np.float32), np.array([bias, 0], np.float32)
+        tensors = [numpy_helper.from_array(w, "w"), numpy_helper.from_array(b, "b")]
+        sides = [helper.make_tensor_value_info("x", kind, ["n", 1, 6, 6])]
+        scores = [helper.make_tensor_value_info("y", kind, ["n", 2])]
+        graph = helper.make_graph(nodes, "linear", sides, scores, tensors)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+        onnx.external_data_helper.set_external_data(tensors[0], "any name")
+        model.graph.initializer[0].CopyFrom(tensors[0])
+        onnx.save(model, "m.onnx")
+
+    line = {"model": "onnx:m.onnx"}
+    save(0.5, 1000)
+    assert main(run(**line)) == 0
+    assert list(manifest()["model"]["weights"]) == ["any name"]
+    save(0.25, 1000) if changed == "any name" else save(0.5, 2000)
+    one_line(capsys, run(**line), "model.parameters was")
+
+
+def test_the_identity_of_data_is_about_their_contents_and_not_their_place(tmp_path):
+    x, y = np.random.default_rng(0).random((50, 2, 2)), np.arange(50) % 3
+    identities = []
+    for folder, changed in (("a", 0), ("b", 0), ("c", 1)):  # the first number of the data
+        x[0, 0, 0] = changed
+        (tmp_path / folder).mkdir()
+        identities.append([])
+        for place in (npz(tmp_path / folder, x=x, y=y), npy(tmp_path / folder, x, y), (x, y)):
+            with as_data(place) as data:
+                identities[-1].append(data.identity)
+    for first, again, other in zip(*identities, strict=True):
+        assert first == again
+        assert {name for name in first if first[name] != other[name]} == {"x"}
+
+
+def test_quantized_and_meta_models_are_refused_in_one_line(work, capsys):
+    """Dynamic quantization scales a row by its whole batch; on meta there are no numbers."""
+    torch = package("torch")
+    Path("own.py").write_text(
+        "import torch\n"
+        "def net():\n    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 2))\n"
+        "def meta():\n    return net().to('meta')\n"
+        "def small():\n"
+        "    import warnings\n"
+        "    with warnings.catch_warnings(action='ignore'):  # deprecated\n"
+        "        kinds, dtype = {torch.nn.Linear}, torch.qint8\n"
+        "        return torch.ao.quantization.quantize_dynamic(net(), kinds, dtype=dtype)\n"
+    )
+    one_line(capsys, run(model="own.py:meta"), "must be a tensor that holds numbers", "meta")
+    if torch.backends.quantized.supported_engines != ["none"]:
+        one_line(capsys, run(model="own.py:small"), "quantized modules")
+    with pytest.raises(ValueError, match="must not be on the device meta"):
+        package("rsbounds.torch").TorchSampler(torch.nn.Linear(2, 2, device="meta"))
+
+
+def test_a_loaded_model_may_be_built_on(work):
+    Path("outer.py").write_text(
+        "from rsbounds.loading import load_model\n"
+        "def load():\n    return load_model('own.py:load', input_range=(0, 255))\n"
+    )
+    inner, outer = load_model("own.py:load", input_range=(0, 255)), load_model("outer.py:load")
+    x = np.random.default_rng(0).random((2, 1, 6, 6), dtype=np.float32)
+    np.testing.assert_array_equal(inner.model(x), outer.model(x))
+    assert outer.describe["spec"] == "outer.py:load"
