@@ -75,6 +75,8 @@ class Procedure:
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
         """The procedure of :meth:`to_dict`'s entries; ValueError if one is missing or wrong."""
+        if not isinstance(entries, Mapping):
+            raise ValueError(f"the procedure must be a mapping by name; got {entries!r}")
         names = [field.name for field in fields(cls)]
         if missing := [name for name in names if name not in entries]:
             raise ValueError(f"{', '.join(missing)} must be given")

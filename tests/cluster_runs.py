@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -132,21 +131,34 @@ def done(*more: str, out: str = "out.tsv", **known: str) -> list[list[str]]:
 
 
 @contextmanager
-def held(*more: str, folder: Path, out: str = "out.tsv") -> Iterator[subprocess.Popen[bytes]]:
-    """A run that has written three rows; its two workers wait for :func:`go_on`."""
+def begun(*more: str, folder: Path, out: str = "out.tsv") -> Iterator[subprocess.Popen[bytes]]:
+    """A run in a process group of its own, standard error in the file "err".
+
+    Its workers wait for :func:`go_on` when three rows are written.
+    """
     for file in folder.glob("pid-*"):
         file.unlink()
     (folder / "hold").write_text(out)
-    given = words(*more, out=out, model="held")
-    with subprocess.Popen(given, cwd=folder, env=environment()) as process:
+    known = {"cwd": folder, "env": environment(), "start_new_session": True}
+    with (
+        open(folder / "err", "wb") as err,
+        subprocess.Popen(words(*more, out=out, model="held"), stderr=err, **known) as process,
+    ):
         try:
-            wait_for(process, lambda: len(workers(process, folder)) == 2)
-            path = folder / out
-            wait_for(process, lambda: path.exists() and path.read_bytes().count(b"\n") > 3)
             yield process
         finally:
             go_on(folder)
             process.kill()
+
+
+@contextmanager
+def held(*more: str, folder: Path, out: str = "out.tsv") -> Iterator[subprocess.Popen[bytes]]:
+    """A run that has written three rows, of two workers that wait for :func:`go_on`."""
+    with begun(*more, folder=folder, out=out) as process:
+        wait_for(process, lambda: len(workers(process, folder)) == 2)
+        path = folder / out
+        wait_for(process, lambda: path.exists() and path.read_bytes().count(b"\n") > 3)
+        yield process
 
 
 def go_on(folder: Path) -> None:
@@ -167,21 +179,30 @@ def workers(process: subprocess.Popen[bytes], folder: Path) -> list[int]:
     return [pid for pid in found if pid != process.pid]
 
 
-def gone(pid: int) -> bool:
-    begun = time.monotonic()
-    while time.monotonic() - begun < WAIT:
-        try:
-            os.kill(pid, 0)
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except (ProcessLookupError, FileNotFoundError):
-            return True
-        time.sleep(0.01)
+def children(pid: int) -> list[int]:
+    return [int(c) for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def importing(pid: int) -> bool:
+    """Whether a process has begun with its imports: NumPy's are among the first."""
+    with suppress(OSError):
+        return "_multiarray_umath" in Path(f"/proc/{pid}/maps").read_text()
     return False
 
 
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
+def ended(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return True
+
+
+def gone(pid: int) -> bool:
+    """Whether a process ends, before the run is given up."""
+    begun = time.monotonic()
+    while not (over := ended(pid)) and time.monotonic() - begun < WAIT:
+        time.sleep(0.01)
+    return over
 
 
 def complaint(stderr: str) -> str:

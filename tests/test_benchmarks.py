@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -45,29 +44,7 @@ def test_no_error_exceeds_its_bound(script, monkeypatch):
     assert errors.inversions("u of `ball_score`", points=100).inverted == 1
 
 
-def test_page_of_errors_has_a_row_for_each_and_none_above_its_bound(script):
-    errors = script("errors")
-    page = errors.PAGE.read_text()
-    ratios = dict(re.findall(r"^\| (.+?) \| ([\d.]+) \| \w+ = ", page, re.M))
-    assert set(ratios) == set(errors.FUNCTIONS)
-    assert all(0 < float(ratio) <= 1 for ratio in ratios.values())
-    steps = dict(re.findall(r"^\| (.+?) \| [\d.]+ % \| \d+ % \| ([\d.]+) \|", page, re.M))
-    assert set(steps) == set(errors.STEPS)
-    assert all(float(largest) <= 2 for largest in steps.values())
-
-
 # --- beside SciPy, R and Boost: losses are shown, NaN is no win
-
-
-def test_slower_points_are_named(script):
-    stability = script("stability")
-    even = dict.fromkeys(("rsbounds", "SciPy"), 1.0)
-    points = product(stability.DIMENSIONS, stability.NONCENTRALITIES)
-    clock = [stability.Time(d, nc, even, even) for d, nc in points]
-    assert "at no point" in stability.quicker(clock, ["SciPy"], "each")
-    clock[0] = stability.Time(784, 0.0, {"rsbounds": 1.0, "SciPy": 0.76}, even)
-    assert "nc = 0 (d = 784)." in stability.quicker(clock, ["SciPy"], "each")
-    assert "0.76" in stability.ratios(clock, list(even), "each")[2]
 
 
 def test_nan_is_no_win_and_no_loss_is_left_out(script):

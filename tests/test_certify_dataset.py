@@ -81,21 +81,6 @@ def test_what_is_smoothed_already_is_no_model():
         run(model=Smooth())
 
 
-def test_a_place_for_the_file_is_asked_for_before_the_model_runs(tmp_path):
-    def never(batch):
-        raise AssertionError
-
-    with pytest.raises(FileNotFoundError):
-        run(model=never, out=tmp_path / "nowhere" / "out.tsv")
-
-
-def test_results_say_what_they_are_in_a_line(tmp_path):
-    found = run(out=tmp_path / "out.tsv")
-    share = f"accuracy {found.clean_accuracy():.4f}, abstentions {found.abstention():.4f}"
-    assert repr(found) == f"<Results {tmp_path / 'out.tsv'}: 6 rows, {share}>"
-    assert repr(run(max=0)) == "<Results 0 rows>"
-
-
 def test_a_sampler_of_fewer_classes_than_labels_is_refused_at_that_row(tmp_path):
     out = tmp_path / "out.tsv"
     with pytest.raises(ValueError, match=r"input 2: the label must be below .* 2; got 2"):

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import partial
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from rsbounds.certify import ArraySampler, certify, certify_counts, certify_radius, predict
+from rsbounds import certify_dataset, schemes, semielastic
+from rsbounds.certify import (
+    ArraySampler,
+    Memory,
+    Procedure,
+    certify,
+    certify_counts,
+    certify_radius,
+    instance_sigma,
+    predict,
+)
+from rsbounds.cluster import Processes, Ray
 from rsbounds.composite import Cond, Rule
 from rsbounds.composite import certify as certify_list
 from rsbounds.sampling import SoftSampler
@@ -28,6 +43,10 @@ def module() -> nn.Module:
 def soft(batch):
     p = np.clip(0.5 + batch[:, 0], 0, 1)
     return np.stack([p, 1 - p], axis=1)
+
+
+def soft_torch(batch):
+    return torch.from_numpy(soft(batch.numpy().reshape(len(batch), -1)))
 
 
 RULE = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
@@ -66,6 +85,50 @@ def test_floats_of_any_width_are_certified(way):
 def test_an_input_in_bfloat16_is_certified():
     found = certify(TorchSampler(module()), torch.tensor([0.5, 0.0]).bfloat16(), gaussian(0.5))
     assert found.predict == 0
+
+
+PLANE = np.zeros((3, 2)), np.zeros(3, int)
+CERTIFICATE = certify(ARRAYS, X, gaussian(0.5), n=100)
+KNN = semielastic.KNNSigma(PLANE[0], 0.5, 0.01, 1, 0.0)
+CALLS = {
+    "certify": (partial(certify, n=100), [ARRAYS, X, gaussian(0.5)]),
+    "certify_radius": (partial(certify_radius, n=100), [ARRAYS, X, gaussian(0.5), 0.1]),
+    "predict": (partial(predict, n=100), [ARRAYS, X, gaussian(0.5)]),
+    "certify_dataset": (partial(certify_dataset, n=100), [ARRAYS, PLANE, gaussian(0.5)]),
+    "certify_counts": (
+        partial(certify_counts, n0=10, n=100, alpha=0.01),
+        [gaussian(0.5), 0.5, [10, 0], [90, 10]],
+    ),
+    "instance_sigma": (partial(instance_sigma, n=100), [ARRAYS, X, [0.5, 1.0]]),
+    "memory": (lambda *args: Memory().correct(*args), [X, CERTIFICATE]),
+    "procedure": (Procedure.from_dict, [Procedure().to_dict()]),
+    "out": (lambda out: certify_dataset(ARRAYS, PLANE, gaussian(0.5), n=9, out=out), [None]),
+    "gaussian": (lambda sigma, norm, dim: gaussian(sigma, norm=norm, dim=dim), [0.5, 1.0, 2]),
+    "lipschitz": (schemes.lipschitz, [lambda x: 0.5, 0.1, 0.25, 2]),
+    "rounding": (lambda r: schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 2, rounding=r), [0.01]),
+    "sigma_range": (schemes.sigma_range, [lambda x: 0.5, 0.25, 0.6, 2]),
+    "semielastic": (schemes.semielastic, [KNN, 2]),
+    "Scheme": (schemes.Gaussian, [{"sigma": 0.5}]),
+    "Processes": (lambda *args: Processes(args[0], args[1], devices=args[2]), [print, 1, ["0"]]),
+    "Ray": (lambda *args: Ray(args[0], args[1], gpus=args[2]), [print, "auto", 1]),
+    "Smooth": (Smooth, [module(), 2, 0.5]),
+    "Smooth.certify": (Smooth(soft_torch, 2, 0.5).certify, [torch.zeros(2), 10, 10, 0.01, 10]),
+}
+THINGS = (
+    *(module(), nn.Linear, ARRAYS, gaussian(0.5), gaussian, 0.5, Path("nowhere/x.npz"), "x", None),
+    *([1, 2], PLANE, object(), np.array(["a"])),
+)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_wrong_kind_of_argument_is_one_line(name):
+    """A model for a scheme, a number for a sampler: what Python itself said came through."""
+    call, args = CALLS[name]
+    call(*args)
+    for place in range(len(args)):
+        for thing in THINGS:  # some of them do: two numbers are an input, a function a model
+            with contextlib.suppress(ValueError, OSError):
+                call(*args[:place], thing, *args[place + 1 :])
 
 
 class Mine(Scheme):

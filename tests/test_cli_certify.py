@@ -79,35 +79,12 @@ def test_installed_command_writes_the_fields_columns_and_a_manifest(work):
     assert len(manifest["model"]["source"]) == len(manifest["data"]["labels"]) == 64
 
 
-def test_linear_classifier_is_never_certified_beyond_its_true_radius(work):
-    sys.path.insert(0, str(work))
-    import models
-
-    x = np.load("data.npz")["x"].reshape(12, -1).astype(np.float64)
-    margins = np.abs(x @ models.W.astype(np.float64))
-    assert main(arguments(n=4000)) == 0
-    radii = np.array([float(row["radius"]) for row in rows("out.tsv")])
-    assert (radii <= margins).all()  # each may fail with probability 0.001
-    small = (margins < 0.5) & (margins > 0.05)
-    assert small.sum() >= 5
-    assert np.median(radii[small] / margins[small]) > 0.8
-
-
 @pytest.mark.parametrize("model", ["conv", "torch_linear", "linear"])
 def test_batch_does_not_change_the_rows(work, model):
     for batch in (7, 1000):
         known = {"model": f"models:{model}", "batch": batch, "out": f"{batch}.tsv"}
         assert main(arguments(**known, n=300, max=4)) == 0
     assert rows("7.tsv") == rows("1000.tsv")
-
-
-def test_torch_and_numpy_certify_the_same_classifier_alike(work):
-    assert main(arguments(model="models:torch_linear", out="a.tsv")) == 0
-    assert main(arguments(model="models:linear", out="b.tsv")) == 0
-    for a, b in zip(rows("a.tsv"), rows("b.tsv"), strict=True):
-        # different samples of the same law: six standard deviations of the difference
-        p = int(b["count"]) / 1000
-        assert abs(int(a["count"]) - int(b["count"])) <= 6 * (2000 * p * (1 - p)) ** 0.5 + 10
 
 
 def test_skip_and_max_choose_the_inputs(work):
@@ -182,27 +159,13 @@ def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
     assert main(arguments(max=3, accept_change="")) == 0
     history = json.loads(Path("out.tsv.manifest.json").read_text())["history"]
     assert history[0]["rows"] == 3
-    assert all(change.startswith("model.code ") for change in history[0]["changes"])
+    assert all(change.startswith(("model.", "probe.")) for change in history[0]["changes"])
     (work / "models.py").write_text(MODELS)
     monkeypatch.delitem(sys.modules, "models")
     with np.load("data.npz") as data:
         np.savez("data.npz", x=data["x"], y=1 - data["y"])
     assert main(arguments(max=3)) == 2
     assert "data.labels was" in capsys.readouterr().err
-
-
-def test_changed_parameters_are_refused(work, capsys):
-    model = "import torch, models\ndef net():\n    m = models.torch_linear()\n"
-    model += "    m[1].weight.data += torch.load('shift.pt')\n    return m\n"
-    (work / "weights.py").write_text(model)
-    torch = pytest.importorskip("torch")
-    torch.save(torch.tensor(0.0), "shift.pt")
-    assert main(arguments(model="weights:net", max=3)) == 0
-    torch.save(torch.tensor(1.0), "shift.pt")
-    assert main(arguments(model="weights:net", max=3)) == 2
-    message = capsys.readouterr().err
-    assert "model.parameters was" in message
-    assert "model.source" not in message
 
 
 def test_second_process_on_one_file_is_refused(work, capsys):
@@ -248,30 +211,6 @@ def test_file_without_manifest_is_left_alone(work, capsys):
         assert main(arguments()) == 2
         assert said in capsys.readouterr().err
         assert Path("out.tsv").read_text() == notes
-
-
-def test_interruption_keeps_the_rows(work):
-    (work / "models.py").write_text(
-        MODELS.replace('RuntimeError("device lost")', "KeyboardInterrupt")
-    )
-    assert main(arguments(model="models:late")) == 130
-    assert 0 < len(rows("out.tsv")) < 12
-
-
-def test_sound_noise_certifies_inputs_on_the_grid(work, capsys):
-    with np.load("data.npz") as data:
-        savez(x=(np.round(100 * data["x"]) / 255).astype(np.float32))
-    sound = {"model": "models:torch_linear", "sound_noise": ""}
-    assert main(arguments(**sound)) == 0
-    assert json.loads(Path("out.tsv.manifest.json").read_text())["engine"]["sound_noise"] is True
-    assert main(arguments(**sound, batch=7, out="7.tsv")) == 0
-    assert rows("out.tsv") == rows("7.tsv")
-    assert main(["verify", "out.tsv"]) == 0
-    assert main(arguments(sound_noise="", out="numpy.tsv")) == 0  # a callable of NumPy batches
-    assert main(["verify", "numpy.tsv"]) == 0
-    for a, b in zip(read("out.tsv").rows, read("numpy.tsv").rows, strict=True):
-        # other samples of the same law: six standard deviations
-        assert abs(a.counts[0] - b.counts[0]) < 6 * (2 * 1000 / 4) ** 0.5
 
 
 def test_target_radius_stops_early(work):

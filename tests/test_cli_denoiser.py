@@ -17,19 +17,10 @@ from rsbounds.results import read_rows
 
 torch = pytest.importorskip("torch")
 
-SIZE = 6
 OWN = """
 import numpy as np, torch
 
 ALPHAS = np.cumprod(1 - np.linspace(1e-4, .02, 1000))
-
-class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body = torch.nn.Sequential(
-            torch.nn.Flatten(), torch.nn.Linear(36, 32), torch.nn.ReLU(), torch.nn.Linear(32, 36))
-    def forward(self, y, t):
-        return self.body(y).reshape(y.shape)
 
 def squares(count):
     labels = torch.arange(count) % 2
@@ -38,28 +29,27 @@ def squares(count):
     image[labels == 0, :, :, 3:] = 1
     return image, labels
 
-def trained(steps=400):
-    '''Tells the noise of two squares at the level .5 on [0, 1], 1 on [-1, 1].'''
-    torch.manual_seed(0)
-    net, t = Net(), int(np.argmin(np.abs((1 - ALPHAS) / ALPHAS - 1)))
-    a, b = ALPHAS[t] ** .5, (1 - ALPHAS[t]) ** .5
-    optimizer = torch.optim.Adam(net.parameters(), 3e-3)
-    for _ in range(steps):
-        noise = torch.randn(64, 1, 6, 6)
-        y = a * (2 * squares(64)[0] - 1) + b * noise
-        loss = (net(y, None) - noise).square().mean()
-        optimizer.zero_grad(); loss.backward(); optimizer.step()
-    return net
+class Net(torch.nn.Module):
+    '''The expected noise where images are one of two squares on [-1, 1].'''
+    def __init__(self, alphas, weight=1.0):
+        super().__init__()
+        self.register_buffer("alphas", torch.from_numpy(alphas).float())
+        self.weight = torch.nn.Parameter(torch.tensor(weight))
+    def forward(self, y, t):
+        alpha = self.alphas[t][:, None]
+        images, flat = (2 * squares(2)[0] - 1).flatten(1), y.flatten(1)
+        share = torch.softmax(alpha.sqrt() / (1 - alpha) * flat @ images.T, 1)
+        noise = flat - self.weight * alpha.sqrt() * share @ images
+        return (noise / (1 - alpha).sqrt()).reshape(y.shape)
 
-def denoiser():
-    return trained(), ALPHAS
+def denoiser(alphas=ALPHAS, weight=1.0):
+    return Net(alphas, weight), alphas
 
 def untrained():
-    torch.manual_seed(5)
-    return Net(), ALPHAS
+    return denoiser(weight=0.0)
 
 def coarse():
-    return trained(), ALPHAS[::100]
+    return denoiser(ALPHAS[::100])
 
 class Brittle(torch.nn.Module):
     '''Right on clean squares alone: it looks at one pixel of each half.'''
@@ -70,33 +60,17 @@ def brittle():
     return Brittle()
 
 def wrong():
-    return Net()
+    return Net(ALPHAS)
 """
 
 
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory):
-    """The denoiser is trained once; every test loads it."""
-    folder = tmp_path_factory.mktemp("trained")
-    torch.set_num_threads(1)
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    prepare(tmp_path, monkeypatch)
+    (tmp_path / "own.py").write_text(OWN)
     space: dict = {}
     exec(OWN, space)
-    torch.save(space["trained"]().state_dict(), folder / "net.pt")
-    return folder / "net.pt"
-
-
-@pytest.fixture
-def work(tmp_path, monkeypatch, weights):
-    prepare(tmp_path, monkeypatch)
-    load = f"    net.load_state_dict(torch.load({str(weights)!r}))\n    return net\n"
-    source = OWN.replace(
-        "def trained(steps=400):", f"def trained():\n    net = Net()\n{load}\ndef _():"
-    )
-    (tmp_path / "own.py").write_text(source)
-    x = np.zeros((8, 1, SIZE, SIZE), np.float32)
-    y = np.arange(8) % 2
-    x[y == 1, :, :, :3] = 1
-    x[y == 0, :, :, 3:] = 1
+    x, y = space["squares"](8)
     np.savez("squares.npz", x=x, y=y)
     monkeypatch.delitem(sys.modules, "own", raising=False)
     return tmp_path
@@ -145,18 +119,6 @@ def test_a_coarse_schedule_leaves_the_level_as_it_is(work):
     assert main(["verify", "out.tsv"]) == 0
 
 
-def test_another_range_has_another_level(work):
-    """Pixels in 0 ... 255 with sigma = 127.5 are the same images with sigma = .5."""
-    with np.load("squares.npz") as data:
-        np.savez("wide.npz", x=255 * data["x"], y=data["y"])
-    wide = {**WITH, "data": "wide.npz", "sigma": 127.5, "model_args": "input_range=(0,255)"}
-    assert main(arguments(**WITH)) == 0
-    assert main(arguments(**wide, out="wide.tsv")) == 0
-    a, b = (manifest(name)["model"]["denoiser"] for name in ("out.tsv", "wide.tsv"))
-    assert a["timestep"] == b["timestep"]
-    assert b["timestep_sigma"] == pytest.approx(255 * a["timestep_sigma"])
-
-
 def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
     assert main(arguments(**WITH, max=4)) == 0
     one_line(capsys, arguments(**BASE), 'model.denoiser.spec was "own:denoiser" and is now null')
@@ -190,12 +152,6 @@ def test_processes_make_it_too(work):
     assert manifest("dealt.tsv")["model"] == manifest("out.tsv")["model"]
 
 
-def test_noise_on_the_grid_goes_through_it_too(work):
-    assert main([*arguments(**WITH), "--sound-noise"]) == 0
-    assert all(row.radius > 0.9 for row in rows())  # as without: 500 of 500, or nearly
-    assert main(["verify", "out.tsv"]) == 0
-
-
 def test_rows_are_drawn_again_with_it(work, capsys):
     assert main(arguments(**WITH)) == 0
     words = ["verify", "out.tsv", "--data", "squares.npz", "--model", "own:brittle", "--rerun", "3"]
@@ -208,9 +164,7 @@ def test_rows_are_drawn_again_with_it(work, capsys):
 METHODS = {
     "semi-elastic": {"anchors": "data.npz", "rate": 0.1},
     "lipschitz": {"sigma-function": "own:brittle", "sigma": None},
-    "range": {"sigma-function": "own:brittle", "sigma-min": 0.1, "sigma-max": 1, "sigma": None},
     "generator": {"noise": "own:wrong", "sigma": None},
-    "anisotropic": {"noise": "own:wrong", "sigma": None},
 }
 
 

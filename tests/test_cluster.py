@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 from dataclasses import replace
 from functools import partial
 
@@ -16,9 +17,9 @@ import pytest
 from rsbounds import certify_dataset, schemes
 from rsbounds.certify import ArraySampler
 from rsbounds.certify._work import machine
-from rsbounds.cluster import Processes, Ray
+from rsbounds.cluster import LostWorker, Processes, Ray
 from rsbounds.cluster._processes import _visible
-from rsbounds.cluster._ray import Actor
+from rsbounds.cluster._ray import Actor, Actors
 
 
 def build(sigma=0.5):
@@ -134,6 +135,34 @@ def test_an_actor_sees_the_gpus_that_ray_gives_it(monkeypatch):
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "2,GPU-a"
 
 
+def test_actors_that_ray_has_given_up_end_the_run_with_the_reason():
+    """An agent that died read as 5 workers that were out of memory."""
+
+    class Errors:
+        RayError = type("RayError", (Exception,), {})
+        RayTaskError = type("RayTaskError", (RayError,), {})
+        ActorDiedError = type("ActorDiedError", (RayError,), {})
+
+    class Fake:
+        exceptions = Errors
+
+        def remote(self, kind):
+            return self
+
+        options = lambda self, **_: self  # noqa: E731
+
+        def get(self, error):
+            raise error
+
+    actors = Actors(Fake(), 0, {}, None)
+    lines = "The actor died.\n\tpid: 7\nIts owner has died. Worker exit detail: {}"
+    said = "workers for good: Owner's node has crashed; .* the same command goes on$"
+    with pytest.raises(ValueError, match=said):
+        actors.result(Errors.ActorDiedError(lines.format("Owner's node has crashed.")))
+    with pytest.raises(LostWorker, match=r"^RayError$"):
+        actors.result(Errors.RayError("is unavailable"))
+
+
 # --- the command
 
 
@@ -146,7 +175,7 @@ def work(tmp_path):
 def test_a_killed_process_loses_nothing(work, whole):
     out = work / "out.tsv"
     with runs.held("--processes", "2", folder=work) as process:
-        runs.kill(runs.workers(process, work)[0])
+        os.kill(runs.workers(process, work)[0], signal.SIGKILL)
         # another takes its place
         runs.wait_for(process, lambda: len(runs.workers(process, work)) == 3)
         runs.go_on(work)
@@ -158,16 +187,39 @@ def test_a_killed_process_loses_nothing(work, whole):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
-def test_an_ended_writer_takes_its_workers_along_and_is_resumed(work, whole, sign):
+@pytest.mark.parametrize(
+    ("signs", "status"),
+    [
+        ([signal.SIGKILL], -9),
+        ([signal.SIGTERM], 143),
+        ([signal.SIGINT], 130),
+        ([signal.SIGINT] * 5, 130),  # several in a row showed the end of a thread
+    ],
+)
+def test_an_ended_writer_takes_its_workers_along_and_is_resumed(work, whole, signs, status):
     out = work / "out.tsv"
     with runs.held("--processes", "2", folder=work) as process:
-        process.send_signal(sign)
-        assert process.wait(timeout=runs.WAIT) == (130 if sign == signal.SIGINT else -9)
+        for sign in signs:
+            process.send_signal(sign)
+            time.sleep(0.01)
+        assert process.wait(timeout=runs.WAIT) == status
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
+    if status > 0:
+        line = "rsbounds certify: interrupted; what is written is kept, run it again to go on\n"
+        assert (work / "err").read_text() == line
     assert 3 <= len(runs.without_time(out)) - 1 < runs.COUNT
     runs.done("--processes", "2", folder=work, model="held")
     assert runs.without_time(out) == runs.without_time(whole)
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_workers_import_is_one_line(work):
+    """A terminal sends it to all processes of the group."""
+    with runs.begun("--processes", "2", folder=work) as process:
+        runs.wait_for(process, lambda: any(map(runs.importing, runs.children(process.pid))))
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=runs.WAIT) == 130
+    assert (work / "err").read_text().count("\n") == 1
 
 
 @pytest.mark.slow

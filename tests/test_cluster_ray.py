@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -64,17 +66,19 @@ def address():
             head.wait(timeout=runs.WAIT)
 
 
-def test_a_killed_worker_then_a_killed_writer_lose_nothing(work):
+def test_ended_workers_then_a_killed_writer_lose_nothing(work):
+    """SIGTERM of a worker was an error of the model, which ended the run."""
     whole = runs.without_time(work / "whole.tsv")
     with runs.held(*RAY, folder=work, out="a.tsv") as process:
-        runs.kill(runs.workers(process, work)[0])
-        runs.wait_for(process, lambda: len(runs.workers(process, work)) == 3)
+        for sign, made in ((signal.SIGTERM, 3), (signal.SIGKILL, 4)):
+            os.kill(next(p for p in runs.workers(process, work) if not runs.ended(p)), sign)
+            runs.wait_for(process, lambda made=made: len(runs.workers(process, work)) == made)
         runs.go_on(work)
         assert process.wait(timeout=runs.WAIT) == 0
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
     assert runs.without_time(work / "a.tsv") == whole
     with runs.held(*RAY, folder=work, out="b.tsv") as process:
-        runs.kill(process.pid)
+        process.kill()
         process.wait(timeout=runs.WAIT)
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
     assert 3 <= len(runs.without_time(work / "b.tsv")) - 1 < runs.COUNT

@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+import numpy as np
 import pytest
 
-from rsbounds import schemes
+from rsbounds import audit, certify_dataset, schemes
 from rsbounds.audit import _bounds, _lists, _radii
 from rsbounds.oracle import certificates
 
@@ -26,9 +27,20 @@ TRUTH: list[tuple[str, dict[str, Any], float | None, str]] = [
 
 def test_every_method_and_bound_of_result_files_has_its_evaluations() -> None:
     assert set(schemes.METHODS) == set(certificates.METHODS)
-    assert set(schemes.METHODS) == {*_radii.COVERED, "composite"}
+    assert set(schemes.METHODS) >= {*_radii.COVERED, "composite"}
     assert set(_bounds.BOUNDS) == set(certificates.BOUNDS)
     assert callable(_lists.proved)
+
+
+def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path) -> None:
+    """Each of its rows was a finding of its own."""
+    x, y = np.eye(3, dtype=np.float32), np.arange(3)
+    scheme = schemes.gaussian(0.25)
+    certify_dataset(lambda batch: batch, (x, y), scheme, n=100, out=tmp_path / "out.tsv")
+    assert not audit.verify(tmp_path / "out.tsv").findings
+    monkeypatch.setattr("rsbounds.audit._verify.COVERED", ("lipschitz",))
+    with pytest.raises(ValueError, match="is of method 'gaussian', which nothing here can prove"):
+        audit.verify(tmp_path / "out.tsv")
 
 
 @pytest.mark.parametrize(("method", "parameters", "z_b", "truth"), TRUTH)

@@ -21,7 +21,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rsbounds"
 EXT = ROOT / "rsbounds_ext"
 
-# The rooms, each with what it may import besides itself: imports only go up this list.
+# The rooms, each with what it may import besides itself: imports only go up this list. A module
+# that isn't listed is a theory, behind those that are.
 ROOMS: dict[str, str] = {
     "_numerics": "",
     "oracle": "",
@@ -117,13 +118,15 @@ def rooms_imported(path: Path) -> set[str]:
 
 
 def test_imports_only_go_up_the_list():
-    assert {room(path) for path in sources()} == set(ROOMS)
-    order = list(ROOMS)
+    present, order = {room(path) for path in sources()}, list(ROOMS)
+    assert present >= set(ROOMS)
+    added = present - set(ROOMS)
     for own, may in ALLOWED.items():  # the list is in order, so there is no circle
         assert all(order.index(other) < order.index(own) for other in may), own
     for path in sources():
         name, own = str(path.relative_to(PACKAGE)), room(path)
-        lower = ALLOWED[own] | {own, "__version__"}
+        lower = ALLOWED.get(own, set(THEORIES)) | {own, "__version__"}
+        lower |= added if lower > set(THEORIES) and own not in added else set()
         assert rooms_imported(path) <= lower, f"{name} imports against the flow"
         # nothing goes around this test as a string; those two load lazily
         if own not in ("__init__", "cli"):

@@ -54,18 +54,6 @@ def committed(name: str) -> dict[str, Any]:
     return table
 
 
-def test_every_script_has_its_numbers_and_its_page():
-    assert len(SCRIPTS) == 12
-    assert len(EXPERIMENTS) == 7
-    for folder in (path for path in FOLDER.iterdir() if path.is_dir() and path.name[0] not in "._"):
-        stems = {p.stem for p in SCRIPTS + EXPERIMENTS if p.parent == folder}
-        assert stems == {p.stem for p in folder.glob("*.tsv")}, folder.name
-        assert stems >= {p.stem for p in folder.glob("*.png")}, folder.name
-        shown = (folder / "index.md").read_text()
-        shown += (ROOT / "docs" / "howto" / "which-radius.md").read_text()
-        assert not [stem for stem in stems if f"{stem}.tsv" not in shown], folder.name
-
-
 # --- in closed form
 
 
@@ -204,16 +192,6 @@ def test_radii_are_those_the_other_columns_speak_of(name):
     for key in (key for key in table if key.startswith("above_")):
         above = np.mean(radii > float(key[6:]), axis=1)
         np.testing.assert_allclose(above, table[key], atol=1e-12)
-
-
-def test_steps_fall_at_the_radii_themselves():
-    pytest.importorskip("matplotlib")
-    shared = load(FOLDER / "shared.py")
-    _, (panel,) = shared["axes"]()
-    shared["steps"](panel, [0.0, 0.3, 0.123, 0.3])
-    (line,) = panel.get_lines()
-    assert line.get_drawstyle() == "steps-post"
-    assert line.get_xydata().tolist() == [[0, 0.75], [0.123, 0.5], [0.3, 0]]
 
 
 def test_what_the_pages_conclude_from_the_experiments():

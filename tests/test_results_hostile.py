@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import re
 from dataclasses import replace
@@ -205,6 +206,12 @@ def test_text_of_strangers_reaches_no_terminal(path, capsys):
     for style in results.STYLES:
         assert main(["report", str(path), "--style", style]) == 0
         assert "\x1b" not in capsys.readouterr().out
+    other = path.with_name("other.tsv")
+    for changes in ({"\x1b[2J": 1}, {"probe": {"\x1b[2J": 5}}):
+        write(other, MANIFEST, rows())
+        entries(other, **changes)
+        assert main(["merge", str(path.with_name("all.tsv")), str(path), str(other)]) == 2
+        assert "\\x1b[2J" in capsys.readouterr().err
 
 
 # --- arguments of the wrong type
@@ -218,6 +225,9 @@ def test_text_of_strangers_reaches_no_terminal(path, capsys):
         (lambda: results.table(run("a")), "files must be a list of Results"),
         (lambda: results.table([run("a")], "x"), "radii must be real numbers"),
         (lambda: results.summary(run("a"), "x"), "radii must be real numbers"),
+        (lambda: results.table([run("a")], [math.nan]), "radii must be in [0, inf]; got"),
+        (lambda: results.table([run("a")], style="html"), "style must be one of"),
+        (lambda: results.html([Results("run", ())], "a.html"), "files must have at least one row"),
         (lambda: results.summary(5), "file must be Results, as read returns; got 5"),
         (lambda: results.plot(["run.tsv"], "a.png"), "files must be a list of Results"),
         (lambda: results.plot([run("a")], 5), "path must be a path; got 5"),
@@ -228,7 +238,7 @@ def test_text_of_strangers_reaches_no_terminal(path, capsys):
         (lambda: results.merge("a.tsv", [5]), "files must be a path; got 5"),
     ],
 )
-def test_arguments_of_the_wrong_type_are_one_line(call, said):
+def test_arguments_out_of_their_domain_are_one_line(call, said):
     for module in ("plotly", "matplotlib"):
         pytest.importorskip(module)
     with pytest.raises(ValueError, match=re.escape(said)) as error:

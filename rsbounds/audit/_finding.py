@@ -54,7 +54,7 @@ class Audit:
         All that is wrong, in the order of the lines.
     stated : tuple of str
         What the radii rest on and nothing given here shows: names of the manifest's parameters,
-        and "sigma" for the noise levels of the rows.
+        "sigma" for the noise levels of the rows, "sound_noise" for how noise was drawn.
     rows, proved, drawn : int
         How many rows the file has, how many were computed again and proved, or were findings,
         and how many were drawn again.

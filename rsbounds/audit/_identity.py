@@ -9,7 +9,7 @@ from typing import Any
 
 from rsbounds.audit._finding import Finding, Kind
 
-_SELECTION = ("inputs", "skip", "max")
+_SELECTION = ("inputs", "start", "skip", "max")
 #: Another machine may have another version: rows that depend on it are drawn otherwise.
 _VERSIONS = ("datasets", "diffusers", "onnxruntime", "pillow", "providers", "timm", "torchvision")
 _VERSIONS += ("transformers",)

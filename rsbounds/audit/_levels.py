@@ -44,15 +44,19 @@ def check_given(given: Scheme, manifest: Manifest, path: Path) -> None:
         )
 
 
-def stated(manifest: Manifest, given: Scheme | None, *, as_seen: bool) -> tuple[str, ...]:
-    """What the radii rest on and nothing shows: parameters, and "sigma" for the rows' levels.
+def stated(
+    manifest: Manifest, given: Scheme | None, *, as_seen: bool, redrawn: bool
+) -> tuple[str, ...]:
+    """What the radii rest on and nothing shows: parameters, "sigma" of the rows, "sound_noise".
 
-    ``as_seen``: the data were compared, as the model sees them.
+    ``as_seen``: the data were compared, as the model sees them; ``redrawn``: so were counts.
     """
     own = METHODS[manifest.method].domains
     rests_on = [name for name in own if name in manifest.parameters and name not in _CHOSEN]
     if manifest.method not in ("gaussian", "composite"):
         rests_on.append("sigma")
+    if manifest.engine.get("sound_noise") and not redrawn:
+        rests_on.append("sound_noise")
     shown = {"dim"} if as_seen else set()
     if given is not None:
         shown |= {"sigma"} if given.scope == ASSERTED_ENVELOPE else {"sigma", *own} - {"dim"}

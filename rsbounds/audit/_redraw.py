@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from rsbounds.audit import _answers
 from rsbounds.certify import task
 from rsbounds.composite import Rule
 from rsbounds.loading import guarded
@@ -18,6 +19,8 @@ def sampler(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
     """The sampler of a run, or one for each level of its rule; ``given`` is its noise, if given."""
     if "stages" in (manifest.model if isinstance(manifest.model, dict) else {}):
         raise ValueError("counts of a rule on several runs can't be drawn again: draw those")
+    if manifest.parameters.get("answer") in ("values", "map"):
+        return model
     if isinstance(model, Sequence):
         return [as_sampler(expert) for expert in model]
     ready = as_sampler(model)
@@ -33,11 +36,19 @@ def differences(samplers: Any, manifest: Manifest, x: Any, row: Row) -> Iterator
         method = METHODS[manifest.method]
         scheme = method.from_parameters(manifest.parameters, level=lambda _: row.sigma)
         scheme.law = getattr(samplers, "law", "")
-    draw = partial(task(samplers, scheme, manifest.procedure).certify, x, row.idx)
+        if "answer" in manifest.parameters:
+            scheme = _answers.question(manifest, scheme)
+    given = x, row.idx, row.label
+    draw = partial(task(samplers, scheme, manifest.procedure).certify, *given)
     certificate, drawn = guarded(f"input {row.idx}", draw)
-    for name in ("stage_select", "stage_counts") if drawn else ("select", "counts"):
-        again = drawn.get(name) or sparse_counts(getattr(certificate, name))
-        counts = row.extra.get(name, "-") if drawn else sparse_counts(getattr(row, name))
-        if again != counts:
-            yield f"{name} is {counts}, and drawn again {again}"
+    again = {name: sparse_counts(getattr(certificate, name)) for name in ("select", "counts")}
+    if manifest.method == "composite":
+        again = {}
+        drawn = {name: drawn[name] for name in ("stage_select", "stage_counts")}
+    if manifest.parameters.get("answer") == "map":  # without the true maps
+        drawn = {name: drawn[name] for name in ("chosen", "hits", "certified")}
+    for name, value in {**again, **drawn}.items():
+        own = row.extra.get(name, "-") if name in drawn else sparse_counts(getattr(row, name))
+        if value != own:
+            yield f"{name} is {own:.200}, and drawn again {value:.200}"
             return  # the class is another, and with it all counts

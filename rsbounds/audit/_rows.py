@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rsbounds import composite
-from rsbounds.audit import _bounds, _lists, _radii
+from rsbounds.audit import _answers, _bounds, _lists, _radii
 from rsbounds.audit._finding import Finding, Kind
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import certify_evidence
@@ -44,6 +44,9 @@ class _Again(NamedTuple):
 
 def findings(row: Row, manifest: Manifest, *, prove: bool = True) -> Iterator[Said]:
     """What is wrong with a row."""
+    if "answer" in manifest.parameters:
+        yield from _answers.findings(row, manifest, prove=prove)
+        return
     yield from _stated(row, manifest)
     if manifest.method not in METHODS or row.n > manifest.procedure.n:
         return

@@ -18,6 +18,7 @@ from rsbounds._numerics.threads import cores
 from rsbounds.audit import _identity, _levels, _redraw, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._levels import Numbered
+from rsbounds.audit._radii import COVERED
 from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
 from rsbounds.certify import Progress
 from rsbounds.composite import Rule
@@ -107,7 +108,7 @@ def verify(
         raise ValueError("rerun and model go together, and they and scheme need data")
     manifest = Manifest.read(path)
     _check(manifest, path)
-    if manifest.method not in METHODS:
+    if manifest.method not in (*COVERED, "composite"):
         raise ValueError(
             f"{path} is of method {manifest.method!r}, which nothing here can prove: it "
             "can't be verified"
@@ -140,7 +141,7 @@ def verify(
         if drawn := len(redrawn):
             findings += _redrawn(redrawn, manifest, source, model, scheme)
     findings.sort(key=lambda found: (found.line is None, found.line or 0))
-    stated = _levels.stated(manifest, scheme, as_seen=as_seen)
+    stated = _levels.stated(manifest, scheme, as_seen=as_seen, redrawn=drawn > 0)
     corrupt = tuple(sorted(manifest.corrupt()))
     return Audit(tuple(findings), stated, len(rows), len(chosen), drawn, corrupt, seed)
 
@@ -197,6 +198,8 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
             text = "is not one of the inputs the manifest names"
             yield Finding(Kind.ROWS, row.idx, text, line)
         probe = manifest.probe.get(str(row.idx))
+        if manifest.parameters.get("answer") in ("values", "map"):  # their rows hold no such counts
+            continue
         select = row.extra.get("stage_select", sparse_counts(row.select)).split(";")[0]
         if probe is not None and probe != select and not accepted:
             text = f"select is {select}, and {probe!r:.60} in the manifest's probe"

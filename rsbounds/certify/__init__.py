@@ -10,12 +10,15 @@ from rsbounds.certify._counts import certify_evidence as certify_evidence
 from rsbounds.certify._counts import class_counts as class_counts
 from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._input import certify, certify_radius, predict
-from rsbounds.certify._instance_sigma import instance_sigma
-from rsbounds.certify._memory import Memory
+from rsbounds.certify._input import check_noise as check_noise
+from rsbounds.certify._input import sampler_of as sampler_of
 from rsbounds.certify._progress import Progress
 from rsbounds.certify._tasks import Counts
+from rsbounds.certify._tasks import Question as Question
+from rsbounds.certify._tasks import Task as Task
 from rsbounds.certify._tasks import further as further
 from rsbounds.certify._tasks import task as task
+from rsbounds.certify._this_input import Memory, instance_sigma
 from rsbounds.certify._work import Build as Build
 from rsbounds.certify._work import Here as Here
 from rsbounds.certify._work import Outcome as Outcome

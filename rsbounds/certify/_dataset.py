@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -13,23 +13,24 @@ from typing import Any
 
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify._progress import Progress, Tally
-from rsbounds.certify._tasks import Counts, task
-from rsbounds.certify._work import Crew, Here, Work, facts
+from rsbounds.certify._tasks import Counts, Question, task
+from rsbounds.certify._work import Here, Work, facts
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
-from rsbounds.loading import as_data, check_labels
+from rsbounds.loading import Data, as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
 from rsbounds.schemes import Scheme
 
-PROBES = 4  # inputs whose selection counts tell one model from another
+PROBES, MOST_PROBES = 4, 16  # inputs whose selection counts tell one model from another
+COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone on with
 
 
 def certify_dataset(
     model: Any,
     data: Any,
-    scheme: Scheme | Rule,
+    scheme: Scheme | Rule | Question,
     *,
     out: str | os.PathLike[str] | None = None,
     n0: int = 100,
@@ -61,9 +62,9 @@ def certify_dataset(
         expert for each level. Workers certify in other processes; this one appends the rows.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
         As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its ``scale``.
-    scheme : Scheme or rsbounds.composite.Rule
-        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, or a decision list
-        over several levels.
+    scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.TopK
+        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, a decision list over
+        several levels, or another question than one class.
     out : path-like, optional
         The result file; its manifest is written beside it.
     n0, n, alpha, seed, bound, runner_up, target_radius
@@ -103,18 +104,17 @@ def certify_dataset(
     >>> [row.predict for row in found.rows], found.clean_accuracy()
     ([0, 1], 1.0)
     """
-    if out is not None:
-        _require_place(Path(out))
+    path = None if out is None else _place(out)
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("start", start), count("skip", skip, 1), as_integers("max", max, -1)
-    if out is not None and BOUNDS[procedure.bound].evidence != "counts":
+    if path is not None and BOUNDS[procedure.bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
     source = as_data(data)
     selected = range(start, len(source) if max < 0 else min(max, len(source)), skip)
     if start and not selected:
         raise ValueError(f"start must be below the end of the inputs, {selected.stop}; got {start}")
     work: Work
-    if isinstance(model, Crew):
+    if hasattr(model, "begin"):  # rsbounds.cluster.Workers
         job = task(_elsewhere, scheme, procedure)
         work = model.begin(procedure, facts(job, source), skip_corrupt)
     else:
@@ -134,10 +134,11 @@ def certify_dataset(
     indices = list(manifest.indices())
     # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
     # whether it is the model that a file was begun with.
-    probe = dict(_probed(work, selected[:: len(selected) // PROBES + 1], skip_corrupt))
-    if probe and not any(map(any, probe.values())):
-        raise ValueError(f"the model must return numbers; got NaN for input {next(iter(probe))}")
-    classes = builtins.max(map(len, probe.values()), default=2**62)
+    probe = dict(_probed(work, selected, skip_corrupt))
+    votes = probe if job.classes else {}
+    if votes and not any(map(any, votes.values())):
+        raise ValueError(f"the model must return numbers; got NaN for input {next(iter(votes))}")
+    classes = builtins.max(map(len, votes.values()), default=2**62)
     check_labels(source, classes, indices)
     machines = work.machines()
     manifest = replace(
@@ -165,11 +166,11 @@ def certify_dataset(
             tally.add(outcome.row, outcome.alone)
             yield outcome.row
 
-    if out is None:
+    if path is None:
         return Results("", tuple(rows([])), "", manifest)
-    path = Path(out)
 
     def check(before: Sequence[Row]) -> None:
+        _same_inputs(path, before, source)
         if not accept_change:
             _same_model(path, before, len(source), work)
 
@@ -184,12 +185,16 @@ def certify_dataset(
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 
-def _require_place(path: Path) -> None:
-    """OSError now, rather than after the model has run, if no file can be there."""
+def _place(out: str | os.PathLike[str]) -> Path:
+    """Where the file goes; OSError now, rather than after the model has run, if none can be."""
+    if not isinstance(out, str | os.PathLike):
+        raise ValueError(f"out must be a path; got {out!r}")
+    path = Path(out)
     if path.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(path))
+    return path
 
 
 def _versions() -> dict[str, str]:
@@ -201,14 +206,26 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _probed(work: Work, indices: Iterable[int], skip_corrupt: bool) -> Iterator[tuple[str, Counts]]:
-    """Selection counts of some inputs, which tell one model from another."""
-    for index in indices:
+def _probed(
+    work: Work, selected: Sequence[int], skip_corrupt: bool
+) -> Iterator[tuple[str, Counts]]:
+    """Selection counts of some inputs, which tell one model from another.
+
+    Where no model decides otherwise they tell nothing, so more are drawn until one is undecided.
+    """
+    few, more = (selected[:: len(selected) // most + 1] for most in (PROBES, MOST_PROBES))
+    undecided = False
+    for index in dict.fromkeys([*few, *more]):
+        if undecided and index not in few:
+            return
         try:
-            yield str(index), work.select(index)
+            counts = work.select(index)
         except CorruptInput:
             if not skip_corrupt:
                 raise
+            continue
+        undecided |= sum(count > 0 for count in counts) > 1
+        yield str(index), counts
 
 
 def _elsewhere(x: Any, sigma: float, n: int, generator: Any) -> Any:
@@ -221,6 +238,17 @@ def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if any(tf32 != settings[0] for tf32 in settings):
         raise ValueError(f"workers must have the same settings of TF32; got {settings}")
     return {"tf32": settings[0]} if settings else {}
+
+
+def _same_inputs(path: Path, rows: Sequence[Row], source: Data) -> None:
+    """ValueError unless the inputs of rows spread over the file are still those of the data."""
+    for row in rows[:: len(rows) // COMPARED + 1]:
+        with suppress(CorruptInput, IndexError):
+            if (digest := (source.item(row.idx).digest or "-")[:16]) != row.input:
+                raise ValueError(
+                    f"{path}: the data have changed: the hash of input {row.idx} was {row.input} "
+                    f"and is now {digest}; choose another output file"
+                )
 
 
 def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> None:

@@ -84,39 +84,39 @@ class Tally:
         self, notify: Callable[[str], object] | None, progress: Progress, before: Sequence[Row]
     ) -> None:
         self._notify, self._progress = notify, progress
-        self._new, self._void = 0, False
         self._rows, self._which = len(before), "next" if before else "first"
         self._correct = sum(row.correct for row in before)
         self._abstained = sum(row.predict == ABSTAIN for row in before)
-        self._clean = self._noisy = 0.0
+        self._void = False
+        self._base: list[tuple[float, float]] = []  # shares without noise and under noise
 
     def wants_alone(self) -> bool:
         """Whether counts without noise are asked for: of the first inputs of this call."""
-        return self._notify is not None and self._new < self.FIRST
+        return self._notify is not None and len(self._base) < self.FIRST
 
     def add(self, row: Row, alone: Sequence[int] | None) -> None:
         """One more row, and the counts of its input without noise."""
         if row.void and not self._void:
+            self._void = True
             warnings.warn(
                 f"input {row.idx}: {row.void} samples are void (their scores hold NaN) and "
                 "count for no class",
                 RuntimeWarning,
                 stacklevel=2,
             )
-        first = self.wants_alone()
-        self._void |= row.void > 0
-        self._rows, self._new = self._rows + 1, self._new + 1
+        self._rows += 1
         self._correct += row.correct
         self._abstained += row.predict == ABSTAIN
         share = f"accuracy {self._correct / self._rows:.3f}"
         self._progress.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
-        if self._notify is None or not first or alone is None:
+        if self._notify is None or alone is None or not self.wants_alone():
             return
-        self._clean += row.label < len(alone) and alone[row.label] == 1
-        counted = row.counts[row.label] if row.label < len(row.counts) else 0
-        self._noisy += counted / row.n
-        if self._new == self.FIRST:
-            clean, noisy = self._clean / self.FIRST, self._noisy / self.FIRST
+        clean, noisy = (
+            counts[row.label] if row.label < len(counts) else 0 for counts in (alone, row.counts)
+        )
+        self._base.append((clean, noisy / row.n))
+        if len(self._base) == self.FIRST:
+            clean, noisy = (sum(shares) / self.FIRST for shares in zip(*self._base, strict=True))
             self._notify(
                 f"{self._which} {self.FIRST} inputs: base accuracy {clean:.3f} without noise, "
                 f"{noisy:.3f} under noise"

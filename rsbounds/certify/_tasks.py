@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,7 +23,10 @@ Certified = tuple[Certificate, Mapping[str, str]]  # with the row's further colu
 
 @dataclass(frozen=True)
 class Task:
-    """Certifies inputs; ``further`` names the rows' columns beyond those of every file."""
+    """Certifies inputs; ``further`` names the rows' columns beyond those of every file.
+
+    ``classes`` is whether labels are classes of the model.
+    """
 
     samplers: Sequence[Sampler]  # one, or an expert for each level of a rule
     scheme: Scheme | composite.Rule
@@ -32,6 +35,7 @@ class Task:
     scope: str
     parameters: Mapping[str, Any]
     further: tuple[str, ...] = ()
+    classes: bool = True
 
     def select(self, x: Any, index: int) -> Counts:
         """The counts that choose the class, at the first level: they tell models apart."""
@@ -43,8 +47,8 @@ class Task:
         """Counts of one sample with hardly any noise."""
         return self._counts(x, self._level(x) / 64, 1, stream(0, 0, Phase.SEARCH))
 
-    def certify(self, x: Any, index: int) -> Certified:
-        """The certificate, and the row's further columns."""
+    def certify(self, x: Any, index: int, label: int) -> Certified:
+        """The certificate, and the row's further columns; ``label`` is for answers about it."""
         if isinstance(self.scheme, Scheme):
             return certify_input(self.samplers[0], x, self.scheme, self.procedure, index), {}
         numbers = {name: getattr(self.procedure, name) for name in ("n0", "n", "alpha", "seed")}
@@ -58,8 +62,22 @@ class Task:
         return [int(c) for c in class_counts(self.samplers[0](x, sigma, n, generator))]
 
 
-def task(model: Any, scheme: Scheme | composite.Rule, procedure: Procedure) -> Task:
-    """The task of a scheme with one model, or of a rule with one or an expert for each level."""
+@runtime_checkable
+class Question(Protocol):
+    """What may stand in place of a scheme: it makes the task of its inputs itself."""
+
+    def task(self, model: Any, procedure: Procedure) -> Task:
+        """The task, for one model."""
+        ...
+
+
+def task(model: Any, scheme: Scheme | composite.Rule | Question, procedure: Procedure) -> Task:
+    """The task of a scheme with one model, or of a rule with one or an expert for each level.
+
+    What has a method ``task`` of its own makes it, such as a question of :mod:`rsbounds.answers`.
+    """
+    if isinstance(scheme, Question):
+        return scheme.task(model, procedure)
     if isinstance(scheme, composite.Rule):
         if procedure != Procedure(procedure.n0, procedure.n, procedure.alpha, procedure.seed):
             raise ValueError(

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from rsbounds._numerics.threads import processor
 from rsbounds.certify._tasks import Certified, Counts, Task, task
@@ -51,15 +51,6 @@ class Work(Protocol):
         ...
 
 
-@runtime_checkable
-class Crew(Protocol):
-    """Workers elsewhere, in place of a model."""
-
-    def begin(self, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool) -> Work:
-        """The work of one call; workers refuse where their method or data aren't ``expected``."""
-        ...
-
-
 class Here:
     """Work done in this process, the next inputs read ahead."""
 
@@ -93,7 +84,8 @@ class Here:
                 yield Outcome(item.index, None, item.problem)
                 continue
             name, start = f"input {item.index}", time.perf_counter()
-            certified: Certified = guarded(name, partial(self._job.certify, item.x, item.index))
+            given = item.x, item.index, item.label
+            certified: Certified = guarded(name, partial(self._job.certify, *given))
             seconds, (certificate, extra) = time.perf_counter() - start, certified
             digest = (item.digest or "-")[:16]
             row = Row.of(item.index, item.label, certificate, seconds, input=digest, extra=extra)

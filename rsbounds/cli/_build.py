@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds import loading
+from rsbounds.answers import TopK
 from rsbounds.cli import _engine, _options, _user_scheme
 from rsbounds.composite import Rule
 from rsbounds.loading import Data, Loaded
@@ -45,7 +46,16 @@ def parts(args: argparse.Namespace) -> Parts:
         raise
 
 
-def built(args: argparse.Namespace, describe: dict[str, Any]) -> tuple[Any, Data, Scheme | Rule]:
+def asked(args: argparse.Namespace, scheme: Scheme | Rule) -> Any:
+    """What is asked of each input: a class, or whether its label is among the best ``--top-k``."""
+    if args.top_k is None:
+        return scheme
+    if isinstance(scheme, Rule):
+        raise ValueError("--top-k needs one noise level, the same everywhere; got a rule")
+    return TopK(scheme, args.top_k)
+
+
+def built(args: argparse.Namespace, describe: dict[str, Any]) -> tuple[Any, Data, Any]:
     """A worker's model, data and scheme: those of the command line."""
     own = parts(args)
     if own.describe != describe:
@@ -53,7 +63,7 @@ def built(args: argparse.Namespace, describe: dict[str, Any]) -> tuple[Any, Data
             f"--model {args.model} must be the same wherever it is made; the process that writes "
             f"made {describe}, a worker {own.describe}"
         )
-    return model(args, own.stages, own.scheme), own.data, own.scheme
+    return model(args, own.stages, own.scheme), own.data, asked(args, own.scheme)
 
 
 def model(args: argparse.Namespace, stages: list[Loaded], scheme: Scheme | Rule) -> Any:

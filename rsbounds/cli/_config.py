@@ -52,17 +52,18 @@ def words(
             raise ValueError(f"{path}: {name!r} is not an option of certify{hint}")
         if isinstance(value, Mapping) and name.endswith("args"):
             value = [f"{key}={_text(path, name, each)}" for key, each in value.items()]
-        if isinstance(value, list):
-            several = [_text(path, name, each) for each in value]
-            yield from [flag, *several] if action.nargs == "+" else [f"{flag}={','.join(several)}"]
-            continue
-        text = _text(path, name, value)
-        if action.nargs == 0 and text not in ("true", "false"):
-            raise ValueError(f"{path}: {name} must be true or false; got {text!r}")
-        if action.nargs == 0 or (action.nargs == "?" and text == "true"):
-            yield from [flag] if text == "true" else []
+        texts = [
+            _text(path, name, each) for each in (value if isinstance(value, list) else [value])
+        ]
+        switch = texts in (["true"], ["false"])
+        if action.nargs == 0 and not switch:
+            raise ValueError(f"{path}: {name} must be true or false; got {', '.join(texts)!r}")
+        if action.nargs == "+":
+            yield from [flag, *texts]
+        elif action.nargs in (0, "?") and switch:
+            yield from [flag] if texts == ["true"] else []
         else:
-            yield f"{flag}={text}"
+            yield f"{flag}={','.join(texts)}"
 
 
 def _text(path: Path | None, name: str, value: Any) -> str:

@@ -40,6 +40,8 @@ def read(path: Path) -> Run:
         raise ValueError(
             f"{path} is of a composite: certify the runs of its levels again, with --rule"
         )
+    if (answer := manifest.parameters.get("answer")) is not None:
+        raise ValueError(f"{path} answers {shown(str(answer))}: run it again with other numbers")
     if manifest.procedure.target_radius is not None:
         raise ValueError(
             f"{path} was sampled until a target radius was decided: a bound for a number "

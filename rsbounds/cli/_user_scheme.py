@@ -12,15 +12,13 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping
-from functools import partial
+from copy import copy
 from typing import Any
 
-from rsbounds.certificate import THIS_INPUT
+from rsbounds.certificate import ANOTHERS, THIS_INPUT
 from rsbounds.composite import Rule
-from rsbounds.loading import guarded
-from rsbounds.sampling import Sampler
 from rsbounds.schemes import METHODS, Scheme, gaussian, semielastic
-from rsbounds.schemes._domains import NORM, POSITIVE, RADIUS
+from rsbounds.schemes._domains import NORM
 
 _KINDS = (
     "a Scheme, a Rule, a SigmaNetwork, a CertifiedGenerator, NoiseMaps, FixedNoise or a KNNSigma"
@@ -89,14 +87,17 @@ def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
 
 def _stated(what: str, made: Scheme, dim: int) -> Scheme:
     """A scheme as it was stated: of a method of ours, or of another's."""
-    another = AnothersScheme(what, made)
+    if not (isinstance(made.name, str) and made.name.isprintable() and made.name):
+        raise ValueError(f"{what}: the method must be a name; got {made.name!r}")
     if made.name not in METHODS:
+        another = copy(made)
+        another.norm, another.scope = NORM.one(f"{what}: norm", made.norm), ANOTHERS
         return another
     if made.name in _AS_ITSELF:
         raise ValueError(f"{what} must return the {_AS_ITSELF[made.name]}, not its scheme")
     # Only the parameters are taken, and sigma(x) checked against them: the radius is the method's.
     try:
-        scheme = METHODS[made.name].from_parameters(made.parameters, level=another.sigma)
+        scheme = METHODS[made.name].from_parameters(made.parameters, level=made.sigma)
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
     own = scheme.parameters
@@ -107,29 +108,3 @@ def _stated(what: str, made: Scheme, dim: int) -> Scheme:
     if made.scope == THIS_INPUT:
         scheme.scope = THIS_INPUT
     return scheme
-
-
-class AnothersScheme(Scheme):
-    """A scheme of others' code: its errors and wrong answers become one-line messages."""
-
-    def __init__(self, what: str, made: Scheme) -> None:
-        if not (isinstance(made.name, str) and made.name.isprintable() and made.name):
-            raise ValueError(f"{what}: the method must be a name; got {made.name!r}")
-        self._what, self._made = what, made
-        self.name, self.law, self.sound = made.name, made.law, made.sound
-        super().__init__(made.parameters)
-        self.norm = NORM.one(f"{what}: norm", made.norm)
-
-    def sigma(self, x: Any) -> float:
-        """Its noise level."""
-        name = f"{self._what}: sigma(x)"
-        return POSITIVE.one(name, guarded(name, partial(self._made.sigma, x)))
-
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        """Its radius."""
-        name = f"{self._what}: the radius"
-        return RADIUS.one(name, guarded(name, partial(self._made.radius, z_a, sigma, z_b)))
-
-    def sampler(self, model: Any, **options: Any) -> Sampler:
-        """Its sampler."""
-        return self._made.sampler(model, **options)

@@ -22,6 +22,7 @@ from rsbounds.loading import Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import Scheme
+from rsbounds.schemes._domains import RADIUS
 
 
 def add_parser(subparsers: Any) -> None:
@@ -56,6 +57,8 @@ def add_parser(subparsers: Any) -> None:
     add("--runner-up", choices=("on", "off"), default="on", help=text)
     text = "certify R or nothing, and stop sampling when that is decided"
     add("--target-radius", type=float, metavar="R", help=text)
+    text = "certify that the label stays among the K most likely classes"
+    add("--top-k", type=count, metavar="K", help=text)
     add("--seed", type=index, default=0, help="names the random samples (0)")
     noise = parser.add_argument_group("noise")
     others = ", ".join(name for name in _options.BUILT if name != "gaussian")
@@ -71,8 +74,8 @@ def add_parser(subparsers: Any) -> None:
     text = "read options from a file; options on the command line take precedence"
     add("--config", metavar="FILE.yaml", type=Path, help=text)
     add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
-    text = "go on with a file although model, engine or versions changed"
-    add("--accept-change", action="store_true", help=text)
+    # of which the refusal of such a file says more
+    add("--accept-change", action="store_true", help=argparse.SUPPRESS)
     add("-h", "--help", action="help", help=argparse.SUPPRESS)
     parser.set_defaults(func=run, sigma=None, model_for=[], method_args=None)
     parser.prepare = partial(_prepare, parser, noise)
@@ -158,7 +161,7 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
     place = args.place.with_name(out.name)
     parts = _build.parts(args)
     with ExitStack() as stack:
-        data = stack.enter_context(parts.data)
+        data, asked = stack.enter_context(parts.data), _build.asked(args, parts.scheme)
         if isinstance(parts.scheme, Scheme):
             _hints(procedure, parts.scheme, data)
         model: Any = _workers.workers(args, partial(_build.built, args, parts.describe))
@@ -172,7 +175,7 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
         results = certify_dataset(
             model,
             data,
-            parts.scheme,
+            asked,
             out=place,
             start=args.start,
             skip=args.skip,
@@ -206,16 +209,22 @@ def say(message: str) -> None:
     print(f"rsbounds certify: {message}", file=sys.stderr)
 
 
+def _radius(scheme: Scheme, x: Any, z_a: float, z_b: float) -> float:
+    return RADIUS.one("the radius", scheme.radius(z_a, scheme.sigma(x), z_b))
+
+
 def _hints(procedure: Procedure, scheme: Scheme, data: Data) -> None:
     """Warn before sampling where nothing good can come out."""
     n, alpha = procedure.n, procedure.alpha
     bound = BOUNDS[procedure.bound]
     pair = bound.pair([n, 0], 0, n, alpha, runner_up=procedure.runner_up, u=1.0)
     x, target = _engine.first(data), procedure.target_radius
-    largest = scheme.radius(pair.z_a, scheme.sigma(x), pair.z_b) if pair.z_a > pair.z_b else 0.0
-    if not largest > 0:
+    # the scheme may be of others' code
+    call = partial(_radius, scheme, x, pair.z_a, pair.z_b)
+    largest = loading.guarded("the first input", call) if pair.z_a > pair.z_b else 0.0
+    if largest <= 0:
         say(f"warning: with n = {n} and alpha = {alpha} nothing can be certified")
-    elif not largest >= (target or 0.0):
+    elif largest < (target or 0.0):
         say(
             f"warning: the target radius {target} is above the largest that n = {n} samples can "
             f"show for the first input, {truncated(largest, 4)}"

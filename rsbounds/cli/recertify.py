@@ -14,6 +14,7 @@ from rsbounds.certificate import COMPOSITE
 from rsbounds.certify import Procedure, certify_evidence
 from rsbounds.cli import _build, _options, _runs
 from rsbounds.composite import Rule
+from rsbounds.loading import guarded
 from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, write
 from rsbounds.schemes import METHODS, Scheme
@@ -82,7 +83,9 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
 
 
 def _again(row: Row, scheme: Scheme, procedure: Procedure) -> Row:
-    certificate = certify_evidence(scheme, row.sigma, row.select, row.counts, procedure, row.idx)
+    evidence = (row.sigma, row.select, row.counts, procedure, row.idx)
+    # the scheme may be of others' code
+    certificate = guarded(f"input {row.idx}", lambda: certify_evidence(scheme, *evidence))
     again = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
     return replace(again, time=row.time)
 

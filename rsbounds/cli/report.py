@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from rsbounds import results
+from rsbounds import answers, results
 
 
 def add_parser(subparsers: Any) -> None:
@@ -34,6 +34,12 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the table, draw the curves, write the page."""
     files = [results.read(path) for path in args.files]
+    own = [answers.report(file) for file in files]
+    if not args.json:
+        print(*(text for text in own if text), sep="\n\n", end="\n" if any(own) else "")
+    files = [file for file, text in zip(files, own, strict=True) if args.json or not text]
+    if not files:
+        return 0
     if args.json:
         print(json.dumps([results.summary(file, args.radii) for file in files]))
     else:

@@ -107,6 +107,9 @@ def _object(file: Path, result: audit.Audit) -> dict[str, Any]:
 def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> list[str]:
     """The answer for people."""
     lines, notes = [finding.at(args.file) for finding in result.findings], []
+    for step in manifest.history:
+        if changes := step.get("changes"):
+            notes.append(f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}")
     if manifest.shard != "0/1":
         notes.append(f"shard {manifest.shard} alone: a part of its run")
     if result.corrupt and args.data is None:

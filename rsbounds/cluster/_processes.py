@@ -52,10 +52,10 @@ class Processes(Workers):
         threads: int | None = None,
     ) -> None:
         super().__init__(build)
-        self.count = whole_count("count", len(devices) or 1 if count is None else count, 1)
+        names = _visible(devices, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        self.count = whole_count("count", len(names) or 1 if count is None else count, 1)
         share = max((os.cpu_count() or 1) // self.count, 1)
         threads = whole_count("threads", share if threads is None else threads, 1)
-        names = _visible(devices, os.environ.get("CUDA_VISIBLE_DEVICES"))
         gpus = [{"CUDA_VISIBLE_DEVICES": name} for name in names] or [{}]
         common = {"OMP_NUM_THREADS": str(threads)}
         self._environments = [common | gpus[i % len(gpus)] for i in range(self.count)]
@@ -82,8 +82,7 @@ class Pools:
                 self._pools.pop(worker).shutdown()
         pool = ProcessPoolExecutor(1, self._context, _begin, (self._alive, self._member))
         self._pools[worker] = pool
-        # the first call starts the process
-        with _environment(self._environments[worker]), _undisturbed():
+        with _inherited(self._environments[worker]):  # the first call starts the process
             return pool.submit(_do, name, *args)
 
     def finished(self, tickets: Sequence[Future[Any]]) -> Iterable[Future[Any]]:
@@ -124,6 +123,9 @@ def _end_with(alive: Connection) -> None:
 
 def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
     """The names of devices, those that are places in ``CUDA_VISIBLE_DEVICES`` looked up."""
+    several = isinstance(devices, Sequence) and not isinstance(devices, str)
+    if not (several and all(isinstance(device, str) for device in devices)):
+        raise ValueError(f'devices must be names of GPUs such as ["0", "1"]; got {devices!r}')
     places = visible.split(",") if visible else None
     names = []
     for device in devices:
@@ -141,21 +143,14 @@ def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits until this ends, in a process begun here for good: ours answers it for all."""
-    if os.name != "posix":
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _inherited(changes: Mapping[str, str]) -> Iterator[None]:
+    """A process inherits these, before any code of ours runs in it.
 
-
-@contextmanager
-def _environment(changes: Mapping[str, str]) -> Iterator[None]:
-    """A process inherits these: libraries read them when they are loaded, before our code runs."""
+    Libraries read the environment when they are loaded; and Ctrl-C is the writing process's to
+    answer, which gets it when the other one is begun.
+    """
+    mask = getattr(signal, "pthread_sigmask", lambda *_: ())  # Windows has none
+    masked = mask(getattr(signal, "SIG_BLOCK", 0), {signal.SIGINT})
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:
@@ -166,3 +161,4 @@ def _environment(changes: Mapping[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+        mask(getattr(signal, "SIG_SETMASK", 0), masked)

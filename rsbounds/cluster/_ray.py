@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import signal
 import socket
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.checks import as_floats, number
 from rsbounds._numerics.checks import count as whole_count
+from rsbounds._numerics.extras import need
 from rsbounds.certify import Build
 from rsbounds.cluster._deal import LostWorker
 from rsbounds.cluster._workers import Member, Workers
@@ -57,17 +59,18 @@ class Ray(Workers):
         threads: int = 1,
     ) -> None:
         super().__init__(build)
+        if not isinstance(address, str | None):
+            raise ValueError(f"address must be HOST:PORT, ray://HOST:PORT or auto; got {address!r}")
         self._address = address or os.environ.get("RAY_ADDRESS") or "local"
         self._count = None if count is None else whole_count("count", count, 1)
-        self._gpus = float(as_floats("gpus", gpus, 0, nan=False))
+        self._gpus = number("gpus", as_floats("gpus", gpus, 0, nan=False))
         self._threads = whole_count("threads", threads, 1)
 
     def _begun(self, member: Member) -> Actors:
         ray = _connected(self._address, (self._count or 1) * self._threads)
         try:
-            room = _room(ray, self._gpus, self._threads)
+            room, lacking = _room(ray, self._gpus, self._threads)
             if room < 1:
-                lacking = _lacking(ray, self._gpus, self._threads)
                 if self._count is None or self._address == "local":
                     raise ValueError(f"{lacking}; on a cluster, --processes N waits until there is")
                 warnings.warn(f"{lacking}: the run waits until there is", stacklevel=2)
@@ -100,6 +103,12 @@ class Actors:
             return self._ray.get(ticket)
         except errors.RayTaskError as error:
             raise ValueError(str(error.cause or error)) from None
+        except errors.ActorDiedError as error:  # for good: Ray restarts those that it can
+            cause = str(error).strip().splitlines()[-1].rpartition("detail: ")[2]
+            raise ValueError(
+                f"the Ray cluster has lost this run's workers for good: {cause.rstrip('.')}; what "
+                "is written is kept, and the same command goes on"
+            ) from None
         except errors.RayError as error:
             raise LostWorker(type(error).__name__) from error
 
@@ -111,6 +120,9 @@ class Actor:
     """A worker with the GPUs that Ray gives it."""
 
     def __init__(self, member: Member) -> None:
+        # Ray's own handler raises SystemExit, which reads as a failure of the model: end at once,
+        # as by SIGKILL, and Ray begins anew.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         ray: Any = importlib.import_module("ray")
         if gpus := ray.get_gpu_ids():
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, gpus))
@@ -124,10 +136,7 @@ def _connected(address: str, cpus: int) -> Any:
     """Ray, connected to that cluster or to one of its own."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        ray: Any = importlib.import_module("ray")
-    except ImportError:
-        raise ImportError("ray isn't installed: pip install ray") from None
+    ray: Any = need("ray", "a Ray cluster")
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == "local":
         cpus = max(cpus, os.cpu_count() or 1)
@@ -162,16 +171,12 @@ def _answers(address: str) -> None:
         raise ValueError(f"the Ray cluster at {address} doesn't answer: {error}") from None
 
 
-def _room(ray: Any, gpus: float, cpus: int) -> int:
-    """How many actors the cluster has room for."""
+def _room(ray: Any, gpus: float, cpus: int) -> tuple[int, str]:
+    """How many actors the cluster has room for, and the words where that is none."""
     resources = ray.cluster_resources()
-    room = resources.get("CPU", 0) // cpus
-    return int(min(room, resources.get("GPU", 0) // gpus) if gpus else room)
-
-
-def _lacking(ray: Any, gpus: float, cpus: int) -> str:
-    resources = ray.cluster_resources()
-    return (
+    all_cpus, all_gpus = resources.get("CPU", 0), resources.get("GPU", 0)
+    room = min(all_cpus // cpus, all_gpus // gpus) if gpus else all_cpus // cpus
+    return int(room), (
         f"the Ray cluster has no room for a worker of {cpus} CPUs and {gpus:g} GPUs; got "
-        f"{resources.get('CPU', 0):g} and {resources.get('GPU', 0):g}"
+        f"{all_cpus:g} and {all_gpus:g}"
     )

@@ -39,6 +39,8 @@ class Workers(ABC):
     """
 
     def __init__(self, build: Build) -> None:
+        if not callable(build):
+            raise ValueError(f"build must be a function without arguments; got {build!r}")
         self._build = build
         self._executor: Executor | None = None
 

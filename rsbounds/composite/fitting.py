@@ -41,16 +41,16 @@ class Fit:
     alpha: float
 
     def __str__(self) -> str:
+        sigma = self.constant.sigmas[self.constant.items[0][0].stage]
         lines = [
             f"certified on the calibration split, n = {self.n} a level, alpha = {self.alpha:g}; "
             "these inputs chose the rule: certify others",
-            "  radius    list  constant",
+            f"  radius    list  constant (the best single level, sigma {sigma:g})",
         ]
         for row in zip(self.radii, self.accuracy, self.accuracy_constant, strict=True):
             lines.append("{:8.3f}  {:6.3f}  {:8.3f}".format(*row))
         lines.append(f"     ACR  {self.acr:6.3f}  {self.acr_constant:8.3f}")
         if self.rule == self.constant:
-            sigma = self.constant.sigmas[self.constant.items[0][0].stage]
             lines.append(f"no list did better: the rule is the constant, sigma {sigma:g} alone")
         return "\n".join(lines)
 
@@ -70,8 +70,8 @@ def fit(
     """The decision list that does best on a calibration split.
 
     Tried are every level alone; a gate {margin > 0, score > -s} at one level and the argmax
-    at a smaller one; and between the two a majority or another gate. They are compared by
-    plug-in probabilities; what is reported of the best is certified.
+    at a smaller one; and between the two a majority or another gate. Lists are compared by
+    plug-in probabilities; the best is taken if more is certified by it than by any level alone.
 
     Parameters
     ----------
@@ -135,21 +135,22 @@ def fit(
             return float(radii.mean())
         return float((_curve(radii, grid)[common] / union[common]).mean())
 
-    first = max(range(len(constants)), key=lambda k: worth(alone[k]))
-    best = (worth(alone[first]), constants[first])
-    for rule in _lists(levels, s, longest):
-        best = max(best, (worth(radius(rule, z, y)), rule), key=lambda scored: scored[0])
-
     def certified(rule: Rule) -> Array:
         cases = zip(chosen, drawn, strict=True)
         each = [certify_counts(rule, first, other, n, alpha) for first, other in cases]
         return np.where([c.predict for c in each] == y, [c.radius for c in each], 0.0)
 
-    of_list, of_constant = certified(best[1]), certified(constants[first])
+    each = [(rule, certified(rule)) for rule in constants]
+    constant, of_constant = best, of_list = max(each, key=lambda pair: worth(pair[1]))
+    lists = list(_lists(levels, s, longest))
+    if lists:
+        likely = max(lists, key=lambda rule: worth(radius(rule, z, y)))
+        if worth(radii := certified(likely)) > worth(of_constant):
+            best, of_list = likely, radii
     grid = _grid(np.stack([of_list, of_constant]))
     return Fit(
-        rule=best[1],
-        constant=constants[first],
+        rule=best,
+        constant=constant,
         radii=grid,
         accuracy=_curve(of_list, grid),
         accuracy_constant=_curve(of_constant, grid),

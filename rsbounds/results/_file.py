@@ -12,7 +12,7 @@ import importlib
 import os
 import stat
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -50,11 +50,8 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Co
     is left out, but for files of the field: a row or its scope, cut short, may say more than it
     did. ``strict`` refuses rows that contradict themselves, stand twice or are not of the run.
     """
-    if content is None:
-        content = path.read_bytes()
-    manifest = None
-    if ours := manifest_path(path).exists():
-        manifest = Manifest.read(path)
+    content = path.read_bytes() if content is None else content
+    manifest = Manifest.read(path) if manifest_path(path).exists() else None
     if not content:
         return Content((), [], "empty file", 0, manifest)
     end, note = content.rfind(b"\n") + 1, ""
@@ -68,7 +65,7 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Co
             f"{path}:1: expected a header of distinct columns that starts with {' '.join(FIELD)}, "
             f"separated by tabs; got {quoted(first)}"
         )
-    if lines[-1] and (ours or "scope" in columns):
+    if lines[-1] and (manifest or "scope" in columns):
         note = f"line {len(lines) + 1} is cut short: left out"
         lines.pop()
     rows, seen, room = list[Row](), dict[int, int](), _MOST_COUNTS
@@ -80,17 +77,23 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Co
             row = Row.parse(line.rstrip("\r"), columns)
             if (room := room - len(row.select) - len(row.counts)) < 0:
                 raise ValueError(f"at most {_MOST_COUNTS} class counts in all rows")
-            for wrong in row.contradictions() if strict else ():
-                raise ValueError(wrong)
-            if strict and row.idx in seen:
-                raise ValueError(f"each idx once, {row.idx} is on line {seen[row.idx]} too")
-            if strict and selected is not None and row.idx not in selected:
-                raise ValueError("idx of an input that the manifest selects")
+            if strict:
+                _require_sense(row, seen, selected)
         except ValueError as error:
             raise ValueError(f"{path}:{number}: expected {error}; got {quoted(line)}") from None
         rows.append(row)
         seen[row.idx] = number
     return Content(columns, rows, note, end, manifest)
+
+
+def _require_sense(row: Row, seen: Mapping[int, int], selected: Container[int] | None) -> None:
+    """ValueError, saying what was expected, of a row that can't be one of the run."""
+    for wrong in row.contradictions():
+        raise ValueError(wrong)
+    if row.idx in seen:
+        raise ValueError(f"each idx once, {row.idx} is on line {seen[row.idx]} too")
+    if selected is not None and row.idx not in selected:
+        raise ValueError("idx of an input that the manifest selects")
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -121,12 +124,7 @@ class Writer:
     accept_change : bool
         Go on although model, versions or engine differ, and record it in the manifest.
     check : callable, optional
-        Called with the rows that are there, before anything is written; what it raises refuses.
-
-    Attributes
-    ----------
-    rows : list of Row
-        Those that were there.
+        Called with ``rows``, those that were there, before anything is written; may raise.
 
     Raises
     ------
@@ -138,8 +136,7 @@ class Writer:
     Warns
     -----
     RuntimeWarning
-        If its file system has no locks: then no other process may write it. If all rows are
-        there, but there was no room to put them in order.
+        If its file system has no locks, or no room to put rows in order: they are kept.
 
     Examples
     --------
@@ -300,6 +297,7 @@ class Writer:
         """The manifest to write in the place of ``old``, if any."""
         changes = old.differences(new)
         accepted = {k: text for k, text in changes.items() if k.startswith(_ACCEPTABLE)}
+        accepted.pop("engine.sound_noise", None)  # rows of other noise would be relabelled
         refused = {k: text for k, text in changes.items() if not accept_change or k not in accepted}
         new = replace(new, history=old.history)
         if accepted and accept_change:
@@ -350,16 +348,14 @@ def _replace(path: Path, text: str) -> None:
                 file.flush()
                 _flush(file.fileno())
             draft.replace(path)
+            if fcntl is not None:
+                folder = os.open(path.parent, os.O_RDONLY)
+                try:
+                    _flush(folder)
+                finally:
+                    os.close(folder)
     finally:
         draft.unlink(missing_ok=True)
-    if fcntl is None:
-        return
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        with naming(path):
-            _flush(folder)
-    finally:
-        os.close(folder)
 
 
 def _flush(descriptor: int) -> None:

@@ -23,7 +23,7 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    files : sequence of Results
+    files : list of Results
     path : path-like
         The picture; its ending chooses the format (png, pdf, svg).
 

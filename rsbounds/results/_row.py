@@ -36,10 +36,20 @@ def _exact(value: float) -> str:
     return "-" if math.isnan(value) else repr(value)
 
 
+def _labels(text: str) -> int | tuple[int, ...]:
+    several = tuple(map(whole_number, text.split(",")))
+    return several if len(several) > 1 else several[0]
+
+
+def _joined(labels: int | tuple[int, ...]) -> str:
+    return ",".join(map(str, labels)) if isinstance(labels, tuple) else str(labels)
+
+
 _INTEGER, _TEXT, _COUNTS = (whole_number, str), (str, str), (dense_counts, sparse_counts)
 # each column with what reads it and what writes it
 _COLUMNS: dict[str, tuple[Any, Any]] = {
-    **dict.fromkeys(("idx", "label", "predict"), _INTEGER),
+    **dict.fromkeys(("idx", "label"), _INTEGER),
+    "predict": (_labels, _joined),
     "radius": (_radius, truncated),
     "correct": (_flag, lambda value: str(int(value))),
     "time": _TEXT,
@@ -65,7 +75,8 @@ class Row:
     Parameters
     ----------
     idx, label, predict, radius, correct : int, int, int, float, bool
-        The field's columns; ``predict`` is -1 for an abstention.
+        The field's columns; ``predict`` is -1 for an abstention, and for the best k classes a tuple
+        of labels.
     scope : str
         For which classifier the certificate holds; "" where the file has no such column.
     time : str
@@ -86,7 +97,7 @@ class Row:
 
     idx: int
     label: int
-    predict: int
+    predict: int | tuple[int, ...]
     radius: float
     correct: bool
     scope: str = ""
@@ -122,7 +133,7 @@ class Row:
         own |= {name: _short(own[name]) for name in ("select", "counts")}
         time = str(timedelta(seconds=seconds))
         own["time"] = time if "." in time else f"{time}.000000"
-        correct = certificate.predict == label
+        correct = holds(label, certificate.predict)
         return cls(idx=idx, label=label, correct=correct, input=input, extra=extra or {}, **own)
 
     @classmethod
@@ -158,7 +169,7 @@ class Row:
             yield "idx >= 0"
         if self.predict == ABSTAIN and (self.correct or self.radius):
             yield "radius 0 and correct 0 where predict is -1"
-        if self.correct != (self.predict == self.label != ABSTAIN):
+        if self.correct != holds(self.label, self.predict):
             yield "correct 1 where predict is the label, else 0"
 
     @property
@@ -170,6 +181,11 @@ class Row:
             return 86400 * float(days or 0) + 3600 * hours + 60 * minutes + seconds
         except ValueError:
             return 0.0
+
+
+def holds(label: int, predict: int | tuple[int, ...]) -> bool:
+    """Whether a prediction is the label, or has it among its labels."""
+    return label in predict if isinstance(predict, tuple) else predict == label != ABSTAIN
 
 
 def _short(dense: Sequence[int]) -> tuple[int, ...]:

@@ -50,9 +50,8 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
 
     Parameters
     ----------
-    file : Results
-    radii : sequence of float, optional
-        Where to state certified accuracy; default `default_radii`.
+    file, radii
+        As for one file of `table`.
 
     Returns
     -------
@@ -98,11 +97,11 @@ def table(
     style: str = "text",
     classes: bool = False,
 ) -> str:
-    """Certification files side by side.
+    """Accuracy, abstentions, average certified radius (ACR), certified accuracies of some files.
 
     Parameters
     ----------
-    files : sequence of Results
+    files : list of Results
     radii : sequence of float, optional
         Where to show certified accuracy, each >= 0; default `default_radii`.
     style : {"text", "markdown", "csv"}
@@ -112,12 +111,6 @@ def table(
     classes : bool
         A row for every class too, the largest minus the smallest value over the classes ("class
         spread"), and their standard deviation ("class std").
-
-    Returns
-    -------
-    str
-        For every file accuracy of the smoothed classifier, abstentions, average certified radius
-        and certified accuracies.
 
     Raises
     ------

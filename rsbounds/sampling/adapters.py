@@ -39,10 +39,9 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         from rsbounds.sampling.torch_modules import TorchSampler
 
         return TorchSampler(model, **options)
-    if not callable(model):
-        raise ValueError(
-            f"the model must be a torch module, a callable or a sampler; got {type(model).__name__}"
-        )
+    if not callable(model) or isinstance(model, type):
+        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise ValueError(f"the model must be a torch module, a callable or a sampler; got {got}")
     try:
         signature(model).bind(None, 1.0, 1, None)  # x, sigma, n, generator: a sampler
         ready = True

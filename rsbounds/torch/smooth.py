@@ -11,6 +11,7 @@ import torch
 from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count, on_host
 from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.sampling import as_sampler
 from rsbounds.sampling.torch_modules import autocast_type, home
 from rsbounds.schemes import Scheme, gaussian
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
@@ -83,6 +84,7 @@ class Smooth(torch.nn.Module):
     ) -> None:
         super().__init__()
         if not isinstance(base_classifier, torch.nn.Module):
+            as_sampler(base_classifier)  # refuses what is no model
             base_classifier = _Function(base_classifier)
         self.base_classifier: torch.nn.Module = base_classifier
         self.num_classes = count("num_classes", num_classes, 2)
@@ -139,8 +141,8 @@ class Smooth(torch.nn.Module):
         batch_size : int
             Samples held in memory at once, >= 1.
         """
-        sampler = self._sampler(batch_size, x)
-        return procedure.predict(sampler, _host(x), self.scheme, n=n, alpha=alpha, **self._draw())
+        host, sampler = _host(x), self._sampler(batch_size, x)
+        return procedure.predict(sampler, host, self.scheme, n=n, alpha=alpha, **self._draw())
 
     def certify(
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
@@ -157,9 +159,10 @@ class Smooth(torch.nn.Module):
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
     ) -> Certificate:
         """The same as :meth:`certify` with all its evidence: counts, bounds, level and scope."""
+        host = _host(x)
         return procedure.certify(
             self._sampler(batch_size, x),
-            _host(x),
+            host,
             self.scheme,
             n0=n0,
             n=n,
@@ -202,4 +205,7 @@ class _Function(torch.nn.Module):
 
 def _host(x: torch.Tensor) -> torch.Tensor:
     """x as any scheme can read it: on the host, without a gradient, in a type that NumPy has."""
-    return torch.as_tensor(on_host("x", x))
+    try:
+        return torch.as_tensor(on_host("x", x))
+    except (TypeError, RuntimeError):
+        raise ValueError(f"x must be a tensor of one input; got {type(x).__name__}") from None

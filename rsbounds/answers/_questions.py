@@ -1,0 +1,302 @@
+"""What is asked of each input of a data set, in place of a scheme: it makes its own task.
+
+A question stands where :func:`rsbounds.certify_dataset` takes a scheme. Its task draws, answers and
+fills the row's further columns; files, resumption, shards and workers are those of any run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import as_floats, count
+from rsbounds.answers import _maps, _topk, _values
+from rsbounds.answers._samplers import sampler_of
+from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.certify import Task, check_noise, class_counts
+from rsbounds.certify import sampler_of as class_sampler_of
+from rsbounds.procedure import Procedure
+from rsbounds.sampling import Phase, stream
+from rsbounds.schemes import Scheme
+
+Columns = Mapping[str, str]
+FINGERPRINT = 16  # numbers that tell one model from another
+
+
+class Question:
+    """One of the answers, over a data set; ``bound`` names what its rows rest on."""
+
+    bound = "clopper-pearson"
+    columns: tuple[str, ...] = ()
+    scheme: Scheme
+    stated: Any  # () -> what the manifest's parameters say of it
+
+    def _require(self, procedure: Procedure) -> None:
+        numbers = (getattr(procedure, name) for name in ("n0", "n", "alpha", "seed"))
+        if procedure != Procedure(*numbers):
+            raise ValueError(
+                f"{self.stated()['answer']} has its own bounds: target_radius, bound and runner_up "
+                "are not for it"
+            )
+        self.scheme.transport(0.0, 0.0, 1.0)  # refuses noise that follows the input
+
+    def _made(self, kind: type[Task], model: Any, procedure: Procedure, **own: Any) -> Any:
+        parameters = {**self.scheme.parameters, **self.stated()}
+        names = self.scheme.name, self.scheme.scope, parameters, self.columns
+        return kind([model], self.scheme, procedure, *names, **own)
+
+
+@dataclass(frozen=True)
+class TopK(Question):
+    """Whether the label of each input stays among the k most likely classes.
+
+    Parameters
+    ----------
+    scheme, k
+        As in :func:`top_k_radius`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds import certify_dataset
+    >>> from rsbounds.answers import TopK
+    >>> from rsbounds.schemes import gaussian
+    >>> x = np.array([[0.5, 0.4, 0.0]], np.float32)
+    >>> run = certify_dataset(lambda b: b, (x, np.array([1])), TopK(gaussian(0.25), 2), n=1000)
+    >>> run.rows[0].predict, run.rows[0].correct, run.rows[0].radius > 0.1
+    ((0, 1), True, True)
+    """
+
+    scheme: Scheme
+    k: int
+    columns = ("sum_of", "apart")
+
+    def __post_init__(self) -> None:
+        count("k", self.k, 1)
+
+    def stated(self) -> dict[str, Any]:
+        return {"answer": "top-k", "k": self.k}
+
+    def task(self, model: Any, procedure: Procedure) -> Task:
+        self._require(procedure)
+        sampler = class_sampler_of(model, self.scheme)
+        check_noise(sampler, self.scheme)
+        made: Task = self._made(_TopKTask, sampler, procedure)
+        return made
+
+
+class _TopKTask(Task):
+    def certify(self, x: Any, index: int, label: int) -> tuple[Certificate, Columns]:
+        sigma, seed, own = self._level(x), self.procedure.seed, self.procedure
+        sampler = self.samplers[0]
+        first = sampler(x, sigma, own.n0, stream(seed, index, Phase.SELECT))
+        second = sampler(x, sigma, own.n, stream(seed, index, Phase.ESTIMATE))
+        select, counts = class_counts(first), class_counts(second)
+        k = self.parameters["k"]
+        if not k < len(select):
+            raise ValueError(
+                f"k must be from 1 to {len(select) - 1}, less than the classes; got {k}"
+            )
+        scheme = cast("Scheme", self.scheme)
+        return top_k_certificate(scheme, sigma, select, counts, label, k, own)
+
+
+def top_k_certificate(
+    scheme: Scheme,
+    sigma: float,
+    select: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    label: int,
+    k: int,
+    procedure: Procedure,
+) -> tuple[Certificate, Columns]:
+    """The certificate of a label and the further columns of its row.
+
+    It abstains where the label is among the k that were selected and isn't shown to be.
+    """
+    pair, (t, apart) = _topk.evidence(select, counts, label, k, procedure, scheme, sigma)
+    radius = _topk.radius_of(pair, t, scheme, sigma)
+    chosen = tuple(np.argsort(-np.asarray(select), kind="stable")[:k].tolist())
+    shown = radius > 0 or label not in chosen
+    predict: Any = (chosen if k > 1 else chosen[0]) if shown else ABSTAIN
+    certificate = Certificate(
+        predict=predict,
+        radius=radius if shown and label in chosen else 0.0,
+        z_a=pair.z_a,
+        p_a=pair.p_a,
+        count=int(counts[label]) if label < len(counts) else 0,
+        n=procedure.n,
+        sigma=sigma,
+        method=scheme.name,
+        scope=scheme.scope,
+        norm=scheme.norm,
+        z_b=pair.z_b,
+        select=tuple(map(int, select)),
+        counts=tuple(map(int, counts)),
+        void=int(procedure.n0 - sum(select) + procedure.n - sum(counts)),
+    )
+    return certificate, {"sum_of": str(t), "apart": ",".join(map(str, apart)) or "-"}
+
+
+class _OwnTask(Task):
+    """A task whose rows predict no class: -1, radius 0, and what is shown in further columns."""
+
+    def _drawn(self, x: Any, n: int, index: int, phase: Phase) -> NDArray[Any]:
+        return np.asarray(
+            self.samplers[0](x, self._level(x), n, stream(self.procedure.seed, index, phase)),
+            dtype=np.float64,
+        )
+
+    def _row(self, x: Any, bound: str, void: int) -> Certificate:
+        nan = math.nan
+        return Certificate(
+            *(ABSTAIN, 0.0, nan, nan, 0, self.procedure.n, self._level(x), self.method, self.scope),
+            norm=cast("Scheme", self.scheme).norm,
+            bound=bound,
+            void=void,
+        )
+
+
+@dataclass(frozen=True)
+class Values(Question):
+    """Where the p-quantile of each real output stays, within each of some radii."""
+
+    scheme: Scheme
+    radii: tuple[float, ...]
+    p: float = 0.5
+    bound = "order-statistics"
+    columns = ("quantile", "ranks", "low", "high")
+
+    def stated(self) -> dict[str, Any]:
+        return {"answer": "values", "radii": list(self.radii), "p": self.p}
+
+    def ranks(self, procedure: Procedure, sigma: float) -> list[_values.Ranks]:
+        """The order statistics at each radius."""
+        numbers = procedure.n, procedure.alpha
+        return [
+            _values.order_ranks(numbers[0], r, self.p, numbers[1], self.scheme, sigma)
+            for r in self.radii
+        ]
+
+    def task(self, model: Any, procedure: Procedure) -> Task:
+        self._require(procedure)
+        sampler = sampler_of(model, "values", self.scheme)
+        made: Task = self._made(_ValuesTask, sampler, procedure, classes=False, asked=self)
+        return made
+
+
+@dataclass(frozen=True)
+class _ValuesTask(_OwnTask):
+    asked: Any = None
+
+    def select(self, x: Any, index: int) -> Sequence[int]:
+        """How often the outputs rise from sample to sample, and how many are positive."""
+        drawn = self._drawn(x, self.procedure.n0, index, Phase.SELECT)[:, : FINGERPRINT // 2]
+        rises = (np.diff(drawn, axis=0) > 0).sum(axis=0)
+        return [int(c) for c in (*rises, *(drawn > 0).sum(axis=0))]
+
+    def certify(self, x: Any, index: int, label: int) -> tuple[Certificate, Columns]:
+        drawn = self._drawn(x, self.procedure.n, index, Phase.ESTIMATE)
+        if drawn.ndim != 2 or len(drawn) != self.procedure.n:
+            raise ValueError(
+                f"the sampler must return {self.procedure.n} rows of outputs; got {drawn.shape}"
+            )
+        ordered = _values.sorted_samples(drawn)
+        ranks = self.asked.ranks(self.procedure, self._level(x))
+        ends = [_values.interval(ordered, each) for each in ranks]
+        columns = {
+            "quantile": joined(_values.at_input(ordered, self.asked.p)),
+            "ranks": ";".join(f"{below},{above}" for below, above in ranks),
+            "low": ";".join(joined(low) for low, _ in ends),
+            "high": ";".join(joined(high) for _, high in ends),
+        }
+        void = int(np.isnan(drawn).any(axis=1).sum())
+        return self._row(x, self.asked.bound, void), columns
+
+
+@dataclass(frozen=True)
+class Maps(Question):
+    """The classes of the positions of each input that hold together within one radius."""
+
+    scheme: Scheme
+    tau: float
+    truth: Sequence[Any] | None = field(default=None, compare=False)
+    bound = "binomial-holm"
+    columns = ("chosen", "hits", "certified", "right", "overlap", "union")
+
+    def stated(self) -> dict[str, Any]:
+        level = self.scheme.fixed_level(getattr(getattr(self.scheme, "noise", None), "level", None))
+        radius = _maps.map_radius(self.tau, self.scheme, level)
+        return {"answer": "map", "tau": self.tau, "map_radius": radius}
+
+    def task(self, model: Any, procedure: Procedure) -> Task:
+        self._require(procedure)
+        sampler = sampler_of(model, "map", self.scheme)
+        made: Task = self._made(_MapsTask, sampler, procedure, classes=False, asked=self)
+        return made
+
+
+@dataclass(frozen=True)
+class _MapsTask(_OwnTask):
+    asked: Any = None
+
+    def select(self, x: Any, index: int) -> Sequence[int]:
+        """The votes of all positions together."""
+        drawn = self._drawn(x, self.procedure.n0, index, Phase.SELECT)
+        return [int(c) for c in drawn.sum(axis=0)]
+
+    def certify(self, x: Any, index: int, label: int) -> tuple[Certificate, Columns]:
+        own = self.procedure
+        select = self._drawn(x, own.n0, index, Phase.SELECT)
+        counts = self._drawn(x, own.n, index, Phase.ESTIMATE)
+        chosen, hits, _ = _maps.chosen_counts(select, counts, own.n)
+        held = _maps.holm(hits, own.n, self.asked.tau, own.alpha)
+        columns = dict.fromkeys(self.asked.columns, "")
+        columns |= {"chosen": runs(chosen), "hits": runs(hits), "certified": str(held.sum())}
+        if self.asked.truth is not None:
+            truth = np.asarray(self.asked.truth[index]).ravel()
+            columns |= agreement(np.where(held, chosen, ABSTAIN), truth, select.shape[1])
+        void = int((own.n0 + own.n) * len(chosen) - select.sum() - counts.sum())
+        return self._row(x, self.asked.bound, void), columns
+
+
+def agreement(labels: NDArray[Any], truth: NDArray[Any], classes: int) -> dict[str, str]:
+    """How a map agrees with the true one: right positions; overlap and union of each class."""
+    if truth.shape != labels.shape:
+        raise ValueError(f"the true map must have {labels.size} positions; got {truth.size}")
+    each = np.arange(classes)[:, None]
+    own, true = labels == each, truth == each
+    return {
+        "right": str(int((labels == truth).sum())),
+        "overlap": ",".join(map(str, (own & true).sum(axis=1))),
+        "union": ",".join(map(str, (own | true).sum(axis=1))),
+    }
+
+
+def joined(values: NDArray[Any]) -> str:
+    """Numbers as text, exactly."""
+    return ",".join(repr(float(v)) for v in values)
+
+
+def runs(values: NDArray[Any]) -> str:
+    """Whole numbers as text, runs of equal ones as VALUExTIMES."""
+    edges = np.flatnonzero(np.diff(values)) + 1
+    starts = np.concatenate([[0], edges])
+    lengths = np.diff(np.concatenate([starts, [len(values)]]))
+    pairs = zip(values[starts], lengths, strict=True)
+    return ",".join(f"{v}" if times == 1 else f"{v}x{times}" for v, times in pairs)
+
+
+def from_runs(text: str) -> NDArray[np.int64]:
+    """What :func:`runs` wrote; ValueError for anything else."""
+    pairs = [part.partition("x") for part in text.split(",")]
+    values = as_floats("runs", [float(v) for v, _, _ in pairs], 0, 1e12, nan=False)
+    times = [int(t) if x else 1 for _, x, t in pairs]
+    if not all(t > 0 for t in times) or sum(times) > 10**9:
+        raise ValueError(f"runs must be VALUExTIMES; got {text!r:.40}")
+    return np.repeat(values.astype(np.int64), times)

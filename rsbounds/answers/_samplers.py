@@ -1,0 +1,116 @@
+"""Samplers of real outputs and of maps, over functions of NumPy batches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import Array
+from rsbounds.sampling import Sampler, as_sampler, block_size, noisy, require_law
+from rsbounds.sampling.inputs import single
+from rsbounds.sampling.rows import require_same_row
+from rsbounds.schemes import Scheme
+
+Kind = Literal["values", "map"]
+_SHAPES = {"values": "(count,) or (count, outputs)", "map": "(count, classes, *positions)"}
+
+
+def sampler_of(model: Any, kind: Kind, scheme: Scheme) -> Sampler:
+    """What draws the outputs of a model, or the class counts of its positions, under noise.
+
+    A torch module and a function of a NumPy batch get a sampler of Gaussian noise; a sampler of
+    your own, called as ``sampler(x, sigma, n, generator)``, returns outputs of shape (n, outputs)
+    or counts of shape (positions, classes).
+    """
+    ready = as_sampler(model)
+    if ready is model:
+        require_law(ready, scheme.law)
+        own: Sampler = ready
+        return own
+    if scheme.law:
+        raise ValueError(
+            f"{kind} under noise of method {scheme.name!r} need a sampler of your own, called as "
+            "sampler(x, sigma, n, generator), with the law of the scheme"
+        )
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module):
+        from rsbounds.answers._torch import torch_sampler
+
+        made: Sampler = torch_sampler(model, kind)
+        return made
+    return ArrayOutputs(model, kind)
+
+
+def checked_shape(shape: tuple[int, ...], rows: int, kind: Kind, known: Any) -> None:
+    """ValueError unless a batch's outputs have the shape of their kind, and always the same."""
+    fits = (1 <= len(shape) <= 2) if kind == "values" else (len(shape) >= 3 and shape[1] >= 2)
+    if not fits or shape[0] != rows or 0 in shape:
+        raise ValueError(
+            f"the model must return outputs of shape {_SHAPES[kind]} for a batch of {rows}; got "
+            f"shape {shape}"
+        )
+    if known not in (None, shape[1:]):
+        raise ValueError(
+            f"the model must always return outputs of one shape; got {known} and then {shape[1:]}"
+        )
+
+
+class ArrayOutputs:
+    """Sampler over a function of float32 batches (count, *shape of x), for values or maps.
+
+    Once, at the first batch of two rows or more, it is compared whether a row's outputs are the
+    same in a batch of its copies.
+    """
+
+    def __init__(self, model: Callable[[NDArray[np.float32]], Any], kind: Kind) -> None:
+        self.model, self.kind = model, kind
+        self._shape: tuple[int, ...] | None = None
+        self._checked = False
+
+    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
+        """Outputs, shape (n, outputs), or counts, shape (positions, classes)."""
+        x = single(x)
+        size = block_size(n, x.size)
+        blocks, total = [], None
+        for start in range(0, n, size):
+            drawn = self._outputs(noisy(x, sigma, size, generator))[: n - start]
+            if self.kind == "values":
+                blocks.append(drawn.reshape(len(drawn), -1))
+            else:
+                counts = position_counts(drawn)
+                total = counts if total is None else total + counts
+        return np.concatenate(blocks) if total is None else total
+
+    def _outputs(self, batch: NDArray[np.float32]) -> Array:
+        outputs = self._returned(batch)
+        if not self._checked and len(batch) > 1:
+            middle = len(batch) // 2
+            alone = self._returned(np.repeat(batch[middle : middle + 1], len(batch), axis=0))
+            require_same_row(alone[middle], outputs[middle], len(batch), 2.0**-11.5)
+            self._checked = True
+        return outputs
+
+    def _returned(self, batch: NDArray[np.float32]) -> Array:
+        outputs = np.asarray(self.model(batch))
+        checked_shape(outputs.shape, len(batch), self.kind, self._shape)
+        if outputs.dtype.kind not in "biuf":
+            raise ValueError(f"the model must return real numbers; got type {outputs.dtype}")
+        self._shape = outputs.shape[1:]
+        return outputs.astype(np.float64)
+
+
+def position_counts(scores: Array) -> NDArray[np.int64]:
+    """Class counts of each position over a batch of scores (count, classes, *positions).
+
+    A position whose scores hold a NaN counts for no class in that sample.
+    """
+    rows, classes = scores.shape[:2]
+    flat = scores.reshape(rows, classes, -1)
+    chosen = np.where(np.isnan(flat).any(axis=1), classes, flat.argmax(axis=1))
+    place = chosen + np.arange(flat.shape[2]) * (classes + 1)
+    counts = np.bincount(place.ravel(), minlength=flat.shape[2] * (classes + 1))
+    return counts.reshape(-1, classes + 1)[:, :classes].astype(np.int64)

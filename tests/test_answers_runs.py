@@ -1,0 +1,381 @@
+"""Answers over data sets: result files, resumption, verify, forgeries, reports, samplers."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from rsbounds import certify_dataset, schemes
+from rsbounds.answers import (
+    TopK,
+    certify_maps,
+    certify_values,
+    intervals,
+    map_summary,
+    top_k_radius,
+    value_interval,
+)
+from rsbounds.answers._questions import from_runs, runs
+from rsbounds.answers._samplers import ArrayOutputs
+from rsbounds.audit import verify
+from rsbounds.cli import main
+from rsbounds.results import manifest_path, read
+from rsbounds.sampling import ArraySampler, Phase, stream
+from rsbounds.schemes import gaussian
+
+SCHEME = gaussian(0.25)
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(6, 5)).astype(np.float32)
+Y = np.argsort(-X, axis=1)[:, 1]  # the second best: no certificate of one class has it
+POINTS = RNG.normal(size=(5, 4, 4)).astype(np.float32)
+TRUTH = (POINTS < 0).astype(int)
+
+
+def best(batch):
+    return batch
+
+
+def outputs(batch):
+    return np.stack([batch.sum(axis=1), np.where(batch[:, 0] > 9, np.nan, batch[:, 1])], axis=1)
+
+
+def two_classes(batch):
+    return np.stack([batch, -batch], axis=1)
+
+
+def top_k(out=None, **changes):
+    numbers = {"n0": 50, "n": 800, "alpha": 0.01} | changes
+    return certify_dataset(best, (X, Y), TopK(SCHEME, 2), out=out, **numbers)
+
+
+def values(out=None, **changes):
+    numbers = {"radii": [0.0, 0.1, 0.3], "n": 500, "alpha": 0.01} | changes
+    return certify_values(outputs, X, SCHEME, out=out, **numbers)
+
+
+def maps(out=None, **changes):
+    return certify_maps(two_classes, (POINTS, TRUTH), SCHEME, out=out, **{"n": 200} | changes)
+
+
+ANSWERS = {"top-k": top_k, "values": values, "map": maps}
+
+
+def own(rows):
+    return [(row.idx, row.predict, row.radius, row.counts, dict(row.extra)) for row in rows]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_run_that_is_resumed_equals_one_in_one_go(answer, tmp_path):
+    whole, parts = tmp_path / "whole.tsv", tmp_path / "parts.tsv"
+    ANSWERS[answer](whole)
+    ANSWERS[answer](parts, max=2)
+    text = parts.read_text()
+    parts.write_text(text[: len(text) - 7])  # killed while it wrote a line
+    ANSWERS[answer](parts)
+    assert own(read(parts).rows) == own(read(whole).rows)
+    assert not verify(whole).findings
+    with pytest.raises(ValueError, match="belongs to another run"):
+        ANSWERS[answer](parts, alpha=0.02)
+
+
+def test_top_k_rows_hold_what_they_rest_on(tmp_path):
+    results = top_k(tmp_path / "run.tsv")
+    for row in read(tmp_path / "run.tsv").rows:
+        numbers = {"n0": 50, "n": 800, "alpha": 0.01, "scheme": SCHEME}
+        select, counts = ([*c, *[0] * (5 - len(c))] for c in (row.select, row.counts))
+        radius = top_k_radius(select, counts, row.label, 2, **numbers)
+        shown = radius > 0 and row.predict != -1 and row.correct
+        assert row.radius == pytest.approx(radius if shown else 0.0, rel=1e-15)
+        assert row.correct == (row.predict != -1 and row.label in row.predict)
+    assert results.clean_accuracy() > 0.5
+    assert all(len(row.predict) == 2 for row in results.rows if row.predict != -1)
+
+
+def test_k_1_writes_the_rows_of_one_class(tmp_path):
+    labels = X.argmax(axis=1)
+    plain = certify_dataset(best, (X, labels), SCHEME, n=800)
+    other = certify_dataset(best, (X, labels), TopK(SCHEME, 1), n=800)
+    for a, b in zip(plain.rows, other.rows, strict=True):
+        if a.predict == a.label:
+            assert (a.predict, a.radius, a.z_a, a.z_b) == (b.predict, b.radius, b.z_a, b.z_b)
+
+
+def forged(path, column, change, line=1):
+    lines = path.read_text().splitlines()
+    cells, at = lines[line].split("\t"), lines[0].split("\t").index(column)
+    cells[at] = change(cells[at])
+    lines[line] = "\t".join(cells)
+    path.write_text("\n".join(lines) + "\n")
+    return {str(finding.kind) for finding in verify(path).findings}
+
+
+def grown(text):
+    return repr(float(text) * 1.001)
+
+
+@pytest.mark.parametrize(
+    ("answer", "column", "change", "kind"),
+    [
+        ("top-k", "radius", grown, "radius"),
+        ("top-k", "z_a", lambda t: repr(float(t) + 1e-6), "bound"),
+        ("top-k", "z_b", lambda t: repr(float(t) - 1e-6), "bound"),
+        ("top-k", "sum_of", lambda t: "2" if t == "1" else "1", "contradiction"),
+        ("top-k", "apart", lambda t: "4" if t != "4" else "3", "contradiction"),
+        ("top-k", "predict", lambda t: "0,4" if t != "0,4" else "1,2", "contradiction"),
+        ("top-k", "correct", lambda t: "0" if t == "1" else "1", "contradiction"),
+        ("top-k", "label", lambda t: str((int(t) + 1) % 5), "contradiction"),
+        ("values", "ranks", lambda t: t.replace(t.split(",")[0], "300", 1), "contradiction"),
+        ("values", "low", lambda t: "9e9" + t[t.index(",") :], "contradiction"),
+        ("values", "high", lambda t: "-9e9" + t[t.index(",") :], "contradiction"),
+        ("values", "low", lambda t: t + ";0,0", "contradiction"),
+        ("values", "predict", lambda t: "0", "contradiction"),
+        ("map", "certified", lambda t: str(int(t) + 1), "contradiction"),
+        ("map", "hits", lambda t: "200x16", "contradiction"),
+        ("map", "hits", lambda t: "201x16", "contradiction"),
+        ("map", "right", lambda t: "17", "contradiction"),
+        ("map", "bound", lambda t: "clopper-pearson", "contradiction"),
+    ],
+)
+def test_a_forged_row_is_found(answer, column, change, kind, tmp_path):
+    path = tmp_path / "run.tsv"
+    ANSWERS[answer](path)
+    line = 1
+    if answer == "top-k":  # one with a radius
+        line += next(i for i, row in enumerate(read(path).rows) if row.radius)
+    assert kind in forged(path, column, change, line)
+
+
+@pytest.mark.parametrize(
+    ("answer", "name", "value"),
+    [
+        ("top-k", "k", 3),
+        ("values", "radii", [0.0, 0.05, 0.3]),
+        ("values", "p", 0.4),
+        ("map", "tau", 0.9),
+        ("map", "map_radius", 0.5),
+        ("map", "answer", "more"),
+        ("values", "answer", "top-k"),
+    ],
+)
+def test_a_forged_manifest_is_found(answer, name, value, tmp_path):
+    path = tmp_path / "run.tsv"
+    ANSWERS[answer](path)
+    place = manifest_path(path)
+    entries = json.loads(place.read_text())
+    entries["parameters"][name] = value
+    place.write_text(json.dumps(entries))
+    assert verify(path).findings
+
+
+def test_verify_proves_what_the_code_would_let_pass(tmp_path, monkeypatch):
+    """Ranks, p-values and radii that a wrong library computes are refused by the proofs."""
+    from rsbounds.answers import _maps, _topk, _values
+
+    for answer, module, name, wrong in (
+        ("values", _values, "_rank", lambda n, level, z: 200),
+        ("map", _maps, "above", lambda hits, n, tau: np.zeros(len(hits))),
+        ("top-k", _topk, "radius_of", lambda *_: 0.9),
+    ):
+        path = tmp_path / f"{answer}.tsv"
+        monkeypatch.setattr(module, name, wrong)
+        ANSWERS[answer](path)
+        kinds = {str(finding.kind) for finding in verify(path).findings}
+        assert kinds & {"bound", "radius"}, answer
+        monkeypatch.undo()
+
+
+def test_rows_are_drawn_again(tmp_path):
+    for answer, model, x in (
+        ("top-k", best, (X, Y)),
+        ("values", outputs, (X, np.zeros(6, int))),
+        ("map", two_classes, (POINTS, np.zeros(5, int))),
+    ):
+        path = tmp_path / f"{answer}.tsv"
+        ANSWERS[answer](path)
+        other = (lambda m: lambda batch: m(-batch))(model)
+        kinds = []
+        for each in (model, other):
+            audit = verify(path, data=x, model=each, rerun=3)
+            kinds.append({str(f.kind) for f in audit.findings if f.kind != "data"})
+        assert kinds == [set(), {"counts"}], answer
+
+
+def test_other_commands_refuse_such_counts(tmp_path, capsys):
+    values(tmp_path / "run.tsv")
+    assert main(["recertify", str(tmp_path / "run.tsv"), "--out", str(tmp_path / "new.tsv")]) == 2
+    assert "answers values" in capsys.readouterr().err
+
+
+def test_reports_of_values_and_maps(tmp_path, capsys):
+    values(tmp_path / "values.tsv"), maps(tmp_path / "maps.tsv"), top_k(tmp_path / "top.tsv")
+    assert main(["report", *(str(tmp_path / f"{n}.tsv") for n in ("values", "maps", "top"))]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"0\.1 +1\.0000 +0\.\d+", text)
+    assert "certified at radius 0.1686" in text
+    assert re.search(r"miou +0\.\d+", text)
+    assert "ACR" in text  # the third is a table as any
+
+
+def test_values_are_those_of_one_input(tmp_path):
+    results = values()
+    low, high = intervals(results)
+    assert low.shape == high.shape == (6, 3, 2)
+    drawn = ArrayOutputs(outputs, "values")(X[2], 0.25, 500, stream(0, 2, Phase.ESTIMATE))
+    for i, radius in enumerate((0.0, 0.1, 0.3)):
+        ends = value_interval(drawn, radius, alpha=0.01, scheme=SCHEME)
+        np.testing.assert_array_equal(ends, (low[2, i], high[2, i]))
+    assert (low <= X.sum(axis=1)[:, None, None])[:, :, 0].all()
+
+
+def test_a_radius_beyond_n_is_said_once(tmp_path):
+    with pytest.warns(RuntimeWarning, match="can't show both ends at radius 3") as said:
+        low, high = intervals(values(radii=[0.1, 3.0]))
+    assert len(said) == 1
+    assert np.isinf(low[:, 1]).all()
+    assert np.isinf(high[:, 1]).all()
+
+
+def test_nan_outputs_count_against_the_interval(tmp_path):
+    def some(batch):
+        return np.where(batch[:, 1] > X[0, 1], np.nan, batch[:, 0])
+
+    with pytest.warns(RuntimeWarning, match="samples are void"):
+        void = certify_values(some, X[:1], SCHEME, radii=[0.1], n=500)
+    assert void.rows[0].void > 0
+    assert np.isinf(intervals(void)[1]).all()
+    with pytest.warns(RuntimeWarning, match="samples are void"):
+        none = certify_values(lambda b: b[:, 0] * np.nan, X[:1], SCHEME, radii=[0.1], n=500)
+    assert none.rows[0].extra["quantile"] == "nan"
+
+
+def test_map_summary_is_that_of_the_maps():
+    results = maps()
+    right = certified = 0
+    for row, truth in zip(results.rows, TRUTH, strict=True):
+        chosen, hits = from_runs(row.extra["chosen"]), from_runs(row.extra["hits"])
+        assert len(chosen) == len(hits) == 16
+        certified += int(row.extra["certified"])
+        right += int(row.extra["right"])
+        assert right <= certified
+        assert (chosen == truth.ravel()).mean() > 0.7
+    summary = map_summary(results)
+    assert summary["accuracy"] == right / 80
+    assert summary["abstain"] == 1 - certified / 80
+    assert 0 < summary["miou"] <= summary["accuracy"] + 0.2
+    assert np.isnan(map_summary(certify_maps(two_classes, POINTS, SCHEME, n=200))["miou"])
+
+
+def test_runs_of_numbers_come_back():
+    for numbers in ([0], [1, 1, 1], [0, 1, 1, 2, 2, 2, 0], list(range(5))):
+        text = runs(np.array(numbers))
+        assert from_runs(text).tolist() == numbers
+    for bad in ("", "1x0", "ax3", "1x", "nan", "1x-2", "1x99999999999"):
+        with pytest.raises(ValueError, match=r".*"):
+            from_runs(bad)
+
+
+def test_torch_modules_draw_values_and_maps():
+    torch = pytest.importorskip("torch")
+
+    class Outputs(torch.nn.Module):
+        def forward(self, x):
+            return x.sum(1)
+
+    class Scores(torch.nn.Module):
+        def forward(self, x):
+            return torch.stack([x, -x], 1)
+
+    numpy, own_rows = (
+        values(radii=[0.1]),
+        certify_values(Outputs(), X, SCHEME, radii=[0.1], n=500, alpha=0.01),
+    )
+    np.testing.assert_allclose(
+        intervals(own_rows)[0][..., 0], intervals(numpy)[0][..., 0], atol=0.2
+    )
+    results = certify_maps(Scores(), (POINTS, TRUTH), SCHEME, n=200)
+    assert abs(map_summary(results)["accuracy"] - map_summary(maps())["accuracy"]) < 0.1
+
+
+def test_samplers_of_ones_own_and_other_noise():
+    def sampler(x, sigma, n, generator):
+        return (x + generator.laplace(0, sigma, (n, *x.shape))).sum(axis=1, keepdims=True)
+
+    sampler.law = "laplace"
+    results = certify_values(sampler, X, schemes.laplace(0.25), radii=[0.1], n=500)
+    assert np.isfinite(intervals(results)[0]).all()
+    with pytest.raises(ValueError, match="the sampler must draw the noise"):
+        certify_values(sampler, X, SCHEME, radii=[0.1], n=500)
+    with pytest.raises(ValueError, match="need a sampler of your own"):
+        certify_values(outputs, X, schemes.laplace(0.25), radii=[0.1], n=500)
+    with pytest.raises(ValueError, match="the sampler must draw the noise"):
+        certify_dataset(ArraySampler(best), (X, Y), TopK(schemes.laplace(0.25), 2), n=500)
+
+
+def changing():
+    calls = iter(range(10**9))
+    return lambda batch: np.zeros((len(batch), 2 + (next(calls) > 3)))
+
+
+MOVING = schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: certify_values(lambda b: np.zeros((len(b), 2, 2)), X, SCHEME), "outputs of shape"),
+        (lambda: certify_values(lambda b: np.zeros(3), X, SCHEME), "outputs of shape"),
+        (lambda: certify_values(lambda b: np.array(["a"] * len(b)), X, SCHEME), "real numbers"),
+        (lambda: certify_values(changing(), X, SCHEME, n=9000), "outputs of one shape"),
+        (lambda: certify_values(outputs, X, SCHEME, radii=[]), "radii must hold at least one"),
+        (lambda: certify_values(outputs, X, SCHEME, radii=[-1]), "radii must be"),
+        (lambda: certify_values(outputs, X, SCHEME, p=1.0), "p must be"),
+        (lambda: certify_values(outputs, X, MOVING), "must"),
+        (lambda: certify_values(3, X, SCHEME), "model must be"),
+        (lambda: certify_values(lambda b: b + RNG.normal(size=b.shape), X, SCHEME), "itself"),
+        (lambda: certify_maps(lambda b: b.sum((1, 2)), POINTS, SCHEME), "outputs of shape"),
+        (lambda: certify_maps(two_classes, (POINTS, TRUTH[:2]), SCHEME), "one length; got 5 and 2"),
+        (lambda: certify_maps(two_classes, (POINTS, TRUTH[:, :2]), SCHEME), "16 positions; got 8"),
+        (lambda: certify_maps(two_classes, POINTS, SCHEME, tau=0.3), "tau must be"),
+        (lambda: top_k(bound="anytime"), "has its own bounds"),
+        (lambda: certify_dataset(best, (X, Y), TopK(SCHEME, 5)), "less than the classes; got 5"),
+        (lambda: certify_dataset(best, (X, Y), TopK(MOVING, 2)), "the same at every input"),
+        (lambda: TopK(SCHEME, 0), "k must be"),
+        (lambda: intervals(maps()), "must hold the answer 'values'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_bad_input_is_one_line(call, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+MODEL = """
+import numpy as np
+
+def load():
+    return lambda batch: batch
+"""
+
+
+def test_top_k_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(MODEL)
+    np.savez("data.npz", x=X, y=Y)
+    words = ["certify", "--model", "model.py:load", "--data", "data.npz", "--sigma", "0.25"]
+    words += ["--n", "800", "--n0", "50", "--alpha", "0.01", "--top-k", "2", "--out"]
+    assert main([*words, "run.tsv"]) == 0
+    rows = read("run.tsv").rows
+    assert own(rows) == own(top_k().rows)
+    assert main(["verify", "run.tsv", "--data", "data.npz"]) == 0
+    assert main(["report", "run.tsv"]) == 0
+    assert main([*words, "two.tsv", "--processes", "2"]) == 0
+    assert own(read("two.tsv").rows) == own(rows)
+    rerun = ["verify", "run.tsv", "--data", "data.npz", "--model", "model.py:load", "--rerun", "2"]
+    assert main(rerun) == 0
+    capsys.readouterr()
+    assert main([*words[:-2], "7", "--out", "seven.tsv"]) == 2
+    assert "less than the classes; got 7" in capsys.readouterr().err

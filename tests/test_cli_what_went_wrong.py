@@ -1,0 +1,202 @@
+"""What went wrong once on the command line: files, folders, streams, signals, foreign options."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from cli_models import MODELS, arguments, models, one_line, refused
+from result_table import manifest, outcomes, state
+
+from rsbounds.cli import main
+from rsbounds.results import read_rows
+
+ROOT = Path(__file__).parent.parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def python(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    env = ENVIRONMENT | options.pop("env", {})
+    command = [sys.executable, "-m", "rsbounds", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=600, **options)
+
+
+# --- files and folders
+
+
+FLIPS = """
+def flips():
+    return other() if not Path("flip").exists() else lambda batch: -linear()(batch)
+"""
+
+
+def test_a_refused_command_leaves_file_and_manifest_as_they_were(work, capsys):
+    """30 finished rows were "30 of 100" after a run that was refused for its changed model."""
+    models(MODELS + FLIPS)
+    assert main(arguments(model="models:flips", max=3)) == 0
+    files = [Path(f"out.tsv{end}") for end in ("", ".manifest.json")]
+    files[0].write_bytes(files[0].read_bytes() + b"3\t1")  # as a kill leaves it
+    state(probe={})  # the rows alone tell the models apart
+    before = [path.read_bytes() for path in files]
+    Path("flip").touch()
+    one_line(capsys, arguments(model="models:flips"), "the model has changed: input")
+    assert [path.read_bytes() for path in files] == before
+    one_line(capsys, arguments(model="models:flips", start=1), "data.start was 0 and is now 1")
+    assert [path.read_bytes() for path in files] == before
+
+
+MOVING = (
+    MODELS
+    + """
+import os
+
+def moves_when_built():
+    os.chdir("elsewhere")
+    return linear()
+
+def moves_when_called():
+    def call(batch):
+        if Path("elsewhere").is_dir():
+            os.chdir("elsewhere")
+        return linear()(batch)
+    return call
+"""
+)
+
+
+@pytest.mark.parametrize("model", ["moves_when_built", "moves_when_called"])
+def test_a_model_that_changes_the_folder_does_not_move_the_result_file(work, capsys, model):
+    models(MOVING)
+    (work / "elsewhere").mkdir()
+    assert main(arguments(model=f"models:{model}")) == 0
+    assert "\nout.tsv: 12 rows" in f"\n{capsys.readouterr().out}"  # as it was named
+    assert not list((work / "elsewhere").iterdir())
+    assert len(read_rows(work / "out.tsv")) == 12
+
+
+def test_a_linked_result_file_stays_a_link(work):
+    """Rows that come out of order made a regular file of it, and its target stayed behind."""
+    (work / "disk").mkdir()
+    Path("out.tsv").symlink_to("disk/real.tsv")
+    assert main(arguments(start=6)) == 0
+    Path("out.tsv").write_text("".join(Path("out.tsv").read_text().splitlines(True)[::-1][-1:]))
+    assert main(arguments(start=6)) == 0
+    lines = Path("out.tsv").read_text().splitlines(True)
+    Path("out.tsv").write_text("".join([lines[0], *lines[:3:-1]]))  # 11, 10, 9: then 6 to 8
+    assert main(arguments(start=6)) == 0
+    assert Path("out.tsv").is_symlink()
+    assert [row.idx for row in read_rows(work / "disk" / "real.tsv")] == [*range(6, 12)]
+
+
+@pytest.mark.parametrize("place", ["/dev/full", "/dev/zero", "."])
+def test_what_is_no_regular_file_is_refused_before_it_is_read(work, capsys, place):
+    refused(capsys, arguments(out=place, model="models:fails"), "is not a regular file")
+
+
+def test_a_full_disk_leaves_no_rule_behind(work, capsys, monkeypatch):
+    assert main(arguments()) == 0
+    write = Path.write_text
+
+    def full(self, text, **options):
+        write(self, text[:7], **options)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    command = ["fit-rule", "out.tsv", "--out", "rule.json"]
+    one_line(capsys, command, "can't write rule.json: No space left on device")
+    assert not list(work.glob("rule.json*"))
+
+
+# --- the inputs of a run
+
+
+def test_start_and_max_split_one_data_file(work, capsys):
+    assert main(arguments(out="all.tsv")) == 0
+    assert main(arguments(max=5, out="calib.tsv")) == 0
+    assert main(arguments(start=5, out="test.tsv")) == 0
+    assert outcomes("calib.tsv") + outcomes("test.tsv") == outcomes("all.tsv")
+    assert manifest("test.tsv")["data"]["start"] == 5
+    assert main(["verify", "test.tsv", "--data", "data.npz"]) == 0
+    one_line(capsys, ["merge", "m.tsv", "calib.tsv", "test.tsv"], "data.start was 0 and is now 5")
+    one_line(capsys, arguments(start=6, out="test.tsv"), "data.start was 5 and is now 6")
+    for i in (0, 1):
+        assert main(arguments(start=5, skip=2, shard=f"{i}/2", out=f"{i}.tsv")) == 0
+    assert main(["merge", "odd.tsv", "0.tsv", "1.tsv"]) == 0
+    assert [row.idx for row in read_rows(Path("odd.tsv"))] == [5, 7, 9, 11]
+    assert main(["verify", "odd.tsv", "--data", "data.npz"]) == 0
+
+
+# --- files of options from strangers
+
+
+def test_aliases_of_yaml_are_refused_before_they_fill_the_memory(work, capsys):
+    bomb = "a0: &a0 [x, x]\n"
+    bomb += "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 40))
+    Path("run.yaml").write_text(f"{bomb}n: *a39\n")
+    refused(capsys, ["certify", "--config", "run.yaml"], "aliases (*name) are not allowed")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("run.yaml", "alpha: 0.2\nalpha: 0.1\n"),
+        ("run.yaml", "model_args: {a: 1, a: 2}\n"),
+        ("run.yaml", "target-radius: 1\ntarget_radius: 2\n"),
+        ("run.toml", "alpha = 0.2\nalpha = 0.1\n"),
+    ],
+)
+def test_an_option_that_a_file_gives_twice_is_an_error(work, capsys, name, content):
+    Path(name).write_text(content)
+    words = "Cannot overwrite" if name.endswith("toml") else "is given twice"
+    refused(capsys, ["certify", "--config", name], name, words)
+
+
+def test_an_abbreviated_option_is_an_error(work, capsys):
+    """--conf was accepted, and its file was not read."""
+    Path("run.yaml").write_text("alpha: 0.2")
+    refused(capsys, [*arguments(), "--conf", "run.yaml"], "did you mean --config?")
+
+
+# --- streams and signals
+
+
+def test_a_name_that_the_output_cannot_spell_is_escaped(work):
+    """It was written, and then the command failed for its own last line."""
+    done = python(*arguments(out="größe.tsv", n=100), env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("gr\\xf6\\xdfe.tsv: 12 rows")
+    assert len(read_rows(Path("größe.tsv"))) == 12
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_processes_import_is_one_line(work):
+    """Each process that was still importing printed a traceback of its own."""
+    waits = "import pathlib, os, time\n"
+    waits += "if os.environ.get('HOLD'):\n    pathlib.Path(f'pid-{os.getpid()}').touch()\n"
+    waits += "    while pathlib.Path('hold').exists():\n        time.sleep(0.01)\n"
+    (work / "sitecustomize.py").write_text(waits)
+    Path("hold").touch()
+    env = ENVIRONMENT | {"PYTHONPATH": f"{work}{os.pathsep}{ROOT}"}
+    code = "import os, sys; os.environ['HOLD'] = '1'; from rsbounds.cli import main; "
+    code += "sys.exit(main(sys.argv[1:]))"
+    run = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments(processes=2)],
+        stdout=-1,
+        stderr=-1,
+        text=True,
+        env=env,
+        start_new_session=True,
+    )
+    while not list(work.glob("pid-*")):  # a process that has begun, and none of our code in it
+        time.sleep(0.01)
+        assert run.poll() is None
+    os.killpg(run.pid, signal.SIGINT)
+    Path("hold").unlink()
+    _, err = run.communicate(timeout=600)
+    assert run.returncode == 130
+    assert err == "rsbounds certify: interrupted; what is written is kept, run it again to go on\n"
