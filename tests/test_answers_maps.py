@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from rsbounds.answers import certify_map, share_radius
+from rsbounds.answers import certify_map
 from rsbounds.answers._maps import above, holm
 from rsbounds.schemes import gaussian
 
@@ -98,31 +98,6 @@ def test_no_classifier_of_two_positions_beats_a_map():
             truth = shift > edges  # the more likely class at the moved point
             kept = labels >= 0
             assert (labels[kept] == truth[kept]).all()
-
-
-def test_a_share_of_the_positions():
-    select = np.array([[100, 0], [90, 10], [60, 40], [50, 50]])
-    counts = select * 10
-    radii = [
-        share_radius(select, counts, s, n=1000, alpha=0.001, scheme=SCHEME)[1]
-        for s in (0.25, 0.5, 0.75, 1.0)
-    ]
-    assert radii == sorted(radii, reverse=True)
-    assert radii[-1] == 0.0 < radii[-2]
-    labels, _ = share_radius(select, counts, 0.5, n=1000, alpha=0.001, scheme=SCHEME)
-    assert labels.tolist() == [0, 0, -1, -1]
-
-
-def test_the_share_statement_has_its_level():
-    """All three at the limit: the radius of all of them is too large with chance alpha at most."""
-    n, alpha, p = 12, 0.1, 0.8
-    law, wrong = binom.pmf(np.arange(n + 1), n, p), 0.0
-    truth = 0.5 * float(mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1))
-    for a, b in np.ndindex(n + 1, n + 1):
-        counts = [[a, n - a], [b, n - b]]
-        radius = share_radius([[9, 1]] * 2, counts, 1.0, n=n, alpha=alpha, scheme=SCHEME)[1]
-        wrong += law[a] * law[b] * (radius > truth)
-    assert wrong <= alpha
 
 
 @pytest.mark.parametrize(

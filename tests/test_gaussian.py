@@ -101,9 +101,9 @@ def test_special_values():
 
 
 def test_certainty_is_infinite_at_any_sigma():
-    found = gaussian.radius([1.0, 1.0, 0.99], [5e-324, 1e308, 1.7e308], norm=784, dim=1e8)
-    assert found[:2].tolist() == [np.inf, np.inf]
-    assert 0 < found[2] < np.inf
+    result = gaussian.radius([1.0, 1.0, 0.99], [5e-324, 1e308, 1.7e308], norm=784, dim=1e8)
+    assert result[:2].tolist() == [np.inf, np.inf]
+    assert 0 < result[2] < np.inf
     assert gaussian.radius(1.0, 5e-324, norm=784, dim=1e8) == np.inf
 
 

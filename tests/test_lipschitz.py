@@ -174,9 +174,9 @@ def test_limits_of_the_base_radius():
     np.testing.assert_allclose(base_radius(0.6, 1e-9, 0.8, p_b=0.2), 0.25, rtol=1e-7)
     # never below either limit, and it falls with L
     lips = np.geomspace(1e-3, 1e5, 40)[:, None]
-    found = base_radius(p, 0.5, lips)
-    assert np.all(found >= np.maximum(cohen, (p - 0.5) / lips) * (1 - 1e-11))
-    assert np.all(np.diff(found, axis=0) <= 0)
+    result = base_radius(p, 0.5, lips)
+    assert np.all(result >= np.maximum(cohen, (p - 0.5) / lips) * (1 - 1e-11))
+    assert np.all(np.diff(result, axis=0) <= 0)
 
 
 def test_edges_of_the_base_radius():

@@ -98,8 +98,8 @@ def test_products_below_the_normal_numbers_are_rounded_down():
     share = (mp.mpf(np.nextafter(1e-287, 1)) - p_b) / (2 * p_b)
     truth = mp.sqrt(2 * p_b) * share  # to first order in both; the order 0 is best
     for factor in (1.0, 3.0, 0.1):
-        found = renyi.radius(np.nextafter(1e-287, 1), factor, factor, 1, 1e-287)
-        assert 0.999 * factor * truth < found <= factor * truth
+        result = renyi.radius(np.nextafter(1e-287, 1), factor, factor, 1, 1e-287)
+        assert 0.999 * factor * truth < result <= factor * truth
 
 
 @pytest.mark.parametrize("dim", [1, 50, 784])

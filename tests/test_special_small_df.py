@@ -37,9 +37,9 @@ def errors_over_bounds(x: float, df: float, nc: float) -> dict[str, float]:
             wanted[f"ncx2_{tail}"] = mp.exp(small)
         if abs(truth.log_density) < 660:
             wanted["ncx2_pdf"] = mp.exp(truth.log_density)
-        found = {name: float(getattr(special, name)(x, df, nc)) for name in wanted}
-        error = {k: abs(float(mp.mpf(found[k]) - v)) for k, v in wanted.items()}
-    return {k: v / limit(k, found[k], nc * x < 64) for k, v in error.items()}
+        result = {name: float(getattr(special, name)(x, df, nc)) for name in wanted}
+        error = {k: abs(float(mp.mpf(result[k]) - v)) for k, v in wanted.items()}
+    return {k: v / limit(k, result[k], nc * x < 64) for k, v in error.items()}
 
 
 def limit(name: str, value: float, summed: bool) -> float:

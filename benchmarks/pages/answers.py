@@ -3,8 +3,8 @@
     python benchmarks/pages/answers.py COUNTS.txt RADII.txt
 
 COUNTS.txt and RADII.txt are the files cifar0.25.txt and result.txt of the repository of Jia et al.
-2020 (jjy1994/Certify_Topk): class counts of 100,000 samples at sigma .25 with the true label as last
-column, and the radii printed from them. statsmodels and MAPIE are compared where installed.
+2020 (jjy1994/Certify_Topk): class counts of 100,000 samples at sigma .25 with the true label as
+last column, and the radii printed from them. statsmodels is compared where it is installed.
 """
 
 from __future__ import annotations
@@ -98,21 +98,23 @@ def crossing(lower: float, rest: float, t: int) -> Any:
 
 def top_k(table: np.ndarray, printed: np.ndarray) -> list[str]:
     counts, labels = table[:, :-1], table[:, -1]
-    first = list(zip(counts, labels, printed, strict=True))[:50]
-    k_of = min((1, 2, 3), key=lambda k: sum(abs(published(c, y, k) - p) for c, y, p in first))
+    each = list(zip(counts, labels, printed, strict=True))
+    k_of = min((1, 2, 3), key=lambda k: sum(abs(published(c, y, k) - p) for c, y, p in each[:50]))
     exact = [published(c, y, k_of, exact=True) for c, y in zip(counts, labels, strict=True)]
     above = sum(p > e for p, e in zip(printed, exact, strict=True))
     certified = sum(p > 0 for p in printed)
     text = [
         "## Top-k",
         "",
-        f"The {len(table)} rows of CIFAR-10 at sigma = .25, n = 100,000, alpha = .001 that Jia et al. "
+        f"The {len(table)} rows of CIFAR-10 at sigma = .25, n = 100,000, alpha = .001 that Jia "
+        "et al. "
         f"published with their code. Their printed radii are those of k = {k_of}; **{above} of the "
         f"{certified}** that are not 0 are above the exact radius of their own bounds, by up to "
         f"{float(max(p - e for p, e in zip(printed, exact, strict=True))):.1e}: three digits are "
         "rounded to nearest, which is upwards half of the time.",
         "",
-        "Their procedure bounds all ten classes, at alpha/10 each, and takes the best sum afterwards. "
+        "Their procedure bounds all ten classes, at alpha/10 each, and takes the best sum "
+        "afterwards. "
         "Here n0 of the same samples, drawn from the counts without replacement, choose what is "
         "compared, and two bounds at alpha/2 remain.",
         "",
@@ -138,8 +140,10 @@ def top_k(table: np.ndarray, printed: np.ndarray) -> list[str]:
             )
     text += [
         "",
-        "Where few samples choose among ten classes, the best sum afterwards is worth more than its union "
-        "bound costs: at k = 5 the published procedure certifies more. Its price grows with the number of "
+        "Where few samples choose among ten classes, the best sum afterwards is worth more than "
+        "its union "
+        "bound costs: at k = 5 the published procedure certifies more. Its price grows with the "
+        "number of "
         "classes, the one here does not.",
     ]
     return text
@@ -165,10 +169,12 @@ def values() -> list[str]:
         "",
         "Median and center smoothing as published bound the empirical distribution by Hoeffding's "
         "inequality: the end at radius R is the empirical quantile at Phi(R/sigma) + "
-        "sqrt(log(2/alpha)/2n). Here it is the order statistic that the exact binomial allows. Ends for "
+        "sqrt(log(2/alpha)/2n). Here it is the order statistic that the exact binomial allows. "
+        "Ends for "
         "a normal output of standard deviation 1 (the truth is R/sigma), alpha = .001:",
         "",
-        "| n | R/sigma | truth | Hoeffding's end | exact rank's end | largest R/sigma: Hoeffding's | "
+        "| n | R/sigma | truth | Hoeffding's end | exact rank's end | largest R/sigma: "
+        "Hoeffding's | "
         "exact |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
@@ -200,7 +206,8 @@ def maps() -> list[str]:
     text = [
         "## Maps",
         "",
-        "The published procedure for segmentations: a binomial test of tau = .75 at each of 64 x 64 "
+        "The published procedure for segmentations: a binomial test of tau = .75 at each of 64 x "
+        "64 "
         "positions, n = 100, then Holm's correction at alpha = .001.",
         "",
         "| procedure | certified | time a map |",
@@ -229,7 +236,8 @@ def maps() -> list[str]:
     text += [
         f"| Clopper-Pearson at alpha/positions (a union bound) | {bonferroni.mean():.4f} | |",
         "",
-        "The decisions are the same ones: both are exact. Counts of equal size share their p-value here.",
+        "The decisions are the same ones: both are exact. Counts of equal size share their "
+        "p-value here.",
     ]
     return text
 
@@ -255,7 +263,8 @@ def sets() -> list[str]:
     def row(name: str, include: Any, m: int, proved: str) -> str:
         clean, under = (include(scores(points[n:], m)) for points in (x, moved))
         held = [s[np.arange(n), labels[n:]].mean() for s in (clean, under)]
-        return f"| {name} | {m} | {clean.sum(1).mean():.2f} | {held[0]:.3f} | {held[1]:.3f} | {proved} |"
+        return f"| {name} | {m} | {clean.sum(1).mean():.2f} | {held[0]:.3f} | {held[1]:.3f} | "
+        f"{proved} |"
 
     def calibrated(m: int) -> np.ndarray:
         return scores(x[:n], m)[np.arange(n), :, labels[:n]]
@@ -263,10 +272,14 @@ def sets() -> list[str]:
     text = [
         "## Sets",
         "",
-        "Ten normal classes in eight dimensions, scores 1 - softmax, sigma = .25, R = .125 (the published "
-        "ratio of one half), 1 - alpha = .9, 2000 calibration and 2000 test inputs, each moved by R towards "
-        "another class. RSCP (Gendler et al. 2022) averages m scores, takes their normal score and adds "
-        "R/sigma; it takes the average for the expectation. RSCP+ (Yan et al. 2024) adds Hoeffding's "
+        "Ten normal classes in eight dimensions, scores 1 - softmax, sigma = .25, R = .125 (the "
+        "published "
+        "ratio of one half), 1 - alpha = .9, 2000 calibration and 2000 test inputs, each moved "
+        "by R towards "
+        "another class. RSCP (Gendler et al. 2022) averages m scores, takes their normal score "
+        "and adds "
+        "R/sigma; it takes the average for the expectation. RSCP+ (Yan et al. 2024) adds "
+        "Hoeffding's "
         "bounds of it.",
         "",
         "| sets | noisy scores | mean size | coverage | coverage, moved | proved |",
@@ -290,8 +303,10 @@ def sets() -> list[str]:
         text.append(row(name, keep, m, "yes" if spent else "for infinite m"))
     text += [
         "",
-        "At radius 0 the sets are those of MAPIE's `SplitConformalClassifier` (a test compares them). RSCP's "
-        "coverage holds for expectations that m samples only estimate; RSCP+ pays for them, and one score "
+        "At radius 0 the sets are those of MAPIE's `SplitConformalClassifier` (a test compares "
+        "them). RSCP's "
+        "coverage holds for expectations that m samples only estimate; RSCP+ pays for them, and "
+        "one score "
         "needs no such bound.",
     ]
     return text
@@ -306,7 +321,8 @@ def main() -> None:
     table = np.genfromtxt(counts, dtype=np.int64)
     printed = np.genfromtxt(radii, skip_header=1)[:, 1]
     parts = [
-        ["# Answers beyond one class", "", "Beside the procedures that are published, at the same samples "
+        ["# Answers beyond one class", "", "Beside the procedures that are published, at the "
+        "same samples "
          "and the same level; written by `benchmarks/pages/answers.py`. On "
          f"{machine('statsmodels')}."],
         top_k(table, printed), values(), maps(), sets(),

@@ -16,7 +16,6 @@ from rsbounds._numerics.checks import Array, as_floats, as_integers, count, numb
 from rsbounds._numerics.rounding import EPS, TINY, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.certificate import ABSTAIN
-from rsbounds.confidence import lower_bound
 from rsbounds.confidence.counts import MAX_N, tail, tail_error
 from rsbounds.schemes import Scheme
 
@@ -46,10 +45,8 @@ def certify_map(
         Number of samples drawn for ``counts``, >= 1.
     alpha : float
         Probability that any position is wrong, in (0, 1).
-    scheme : Scheme
-        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``.
-    sigma : float, optional
-        The noise level, where the parameters of the scheme don't hold it.
+    scheme, sigma
+        As in :func:`top_k_radius`.
 
     Returns
     -------
@@ -130,59 +127,6 @@ def map_radius(tau: float, scheme: Scheme, sigma: float | None) -> float:
     """The radius that a probability above tau earns."""
     z = float(round_down(ndtri(np.asarray(_tau(tau))), NDTRI_ERROR))
     return scheme.radius(z, scheme.fixed_level(sigma)) if z > 0 else 0.0
-
-
-def share_radius(
-    select: Any,
-    counts: Any,
-    share: float,
-    *,
-    n: int,
-    alpha: float,
-    scheme: Scheme,
-    sigma: float | None = None,
-) -> tuple[Labels, float]:
-    """The radius within which a share of the positions all keep their classes.
-
-    The positions are those whose classes the selection samples show most clearly. Each is tested
-    at level alpha: only if all of these tests err can the statement about all of them be wrong, so
-    nothing is divided among them.
-
-    Parameters
-    ----------
-    select, counts, n, alpha, scheme, sigma
-        As in :func:`certify_map`.
-    share : float
-        Share of the positions, in (0, 1].
-
-    Returns
-    -------
-    labels, radius
-        As in :func:`certify_map`; the radius is 0.0 where one of them has no majority.
-
-    References
-    ----------
-    Berger, Multiparameter hypothesis testing and acceptance sampling, 1982: intersection-union
-    tests.
-
-    Examples
-    --------
-    >>> from rsbounds.answers import share_radius
-    >>> from rsbounds.schemes import gaussian
-    >>> select, counts = [[10, 0], [1, 9], [6, 4]], [[99, 1], [0, 100], [55, 45]]
-    >>> labels, radius = share_radius(
-    ...     select, counts, 0.5, n=100, alpha=0.001, scheme=gaussian(0.5))
-    >>> labels, round(radius, 4)
-    (array([ 0,  1, -1]), 0.6746)
-    """
-    part = number("share", as_floats("share", share, 0.0, 1.0, closed="right", nan=False))
-    chosen, hits, n = chosen_counts(select, counts, n)
-    leads = as_integers("select", select).max(axis=1)
-    kept = np.argsort(-leads, kind="stable")[: int(np.ceil(part * len(leads)))]
-    z = float(lower_bound(hits[kept].min(), n, alpha, scores=True))
-    labels = np.full(len(chosen), ABSTAIN)
-    labels[kept] = chosen[kept]
-    return labels, scheme.radius(z, scheme.fixed_level(sigma)) if z > 0 else 0.0
 
 
 def _tau(tau: float) -> float:

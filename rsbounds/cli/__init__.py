@@ -144,6 +144,8 @@ def _is_full(error: BaseException) -> bool:
 
 
 def _line(error: BaseException) -> str:
+    from rsbounds.loading.callables import shown  # names of files may hold control characters
+
     if isinstance(error, OSError) and (error.filename is not None or _is_full(error)):
-        return f"{error.filename or 'standard output'}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+        return shown(f"{error.filename or 'standard output'}: {error.strerror}")
+    return shown(" ".join(str(error).split())) or type(error).__name__
