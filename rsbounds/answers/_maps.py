@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers, count, number
-from rsbounds._numerics.rounding import EPS, TINY, round_down, round_up
+from rsbounds._numerics.checks import as_floats, as_integers, count, number
+from rsbounds._numerics.rounding import EPS, round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.certificate import ABSTAIN
-from rsbounds.confidence.counts import MAX_N, tail, tail_error
+from rsbounds.confidence import lower_bound
+from rsbounds.confidence.counts import MAX_N
 from rsbounds.schemes import Scheme
 
 Labels = NDArray[np.int64]
@@ -100,26 +101,12 @@ def holm(hits: Labels, n: int, tau: float, alpha: float) -> NDArray[np.bool_]:
     least = _tau(tau)
     level = number("alpha", as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False))
     values, which, many = np.unique(hits, return_inverse=True, return_counts=True)
-    p_values = above(values, n, least)[::-1]  # the largest count first: p-values in order
-    many = many[::-1]
+    values, many = values[::-1], many[::-1]  # the largest count first: p-values in order
     # of equal p-values all are rejected if the last is; before it the limits are lower
-    before = np.concatenate([[0], np.cumsum(many)[:-1]])
-    left = len(hits) - before
-    passed = round_up(p_values * left, EPS) <= level
-    rejected = np.logical_and.accumulate(passed)[::-1]
-    result: NDArray[np.bool_] = rejected[which]
-    return result
-
-
-def above(hits: Labels, n: int, tau: float) -> Array:
-    """P(Bin(n, tau) >= hits), rounded up: the p-value of "probability at most tau"."""
-    result, some = np.ones(len(hits)), hits[hits > 0].astype(np.float64)
-    total, below = np.full(len(some), float(n)), np.full(len(some), tau <= 0.5)
-    x = np.full(len(some), tau if tau <= 0.5 else 1.0 - tau)  # exact
-    with np.errstate(under="ignore"):
-        value, slope = tail(some, total, x, below, np.ones(len(some), dtype=np.bool_))
-        value = value + round_up(tail_error(total) * slope, EPS) + TINY
-    result[hits > 0] = np.minimum(round_up(value, EPS), 1.0)
+    left = len(hits) - np.concatenate([[0], np.cumsum(many)[:-1]])
+    # the p-value is at most a level where the lower bound at that level is at least tau
+    passed = lower_bound(values, n, round_down(level / left, EPS)) >= least
+    result: NDArray[np.bool_] = np.logical_and.accumulate(passed)[::-1][which]
     return result
 
 
