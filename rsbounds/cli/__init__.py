@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command, folder = "rsbounds", os.sep * 2
 
     def say(message: object) -> None:
-        from rsbounds.results._text import shown
+        from rsbounds.results._text import shown  # files of strangers hold control characters
 
         text = str(message).replace(folder, "")  # paths are absolute where code may change it
         print(f"{command}: {shown(text)}", file=sys.stderr)
@@ -144,8 +144,6 @@ def _is_full(error: BaseException) -> bool:
 
 
 def _line(error: BaseException) -> str:
-    from rsbounds.loading.callables import shown  # names of files may hold control characters
-
     if isinstance(error, OSError) and (error.filename is not None or _is_full(error)):
-        return shown(f"{error.filename or 'standard output'}: {error.strerror}")
-    return shown(" ".join(str(error).split())) or type(error).__name__
+        return f"{error.filename or 'standard output'}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__

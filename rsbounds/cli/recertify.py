@@ -35,19 +35,12 @@ def add_parser(subparsers: Any) -> None:
     add("--out", required=True, metavar="NEW.tsv", type=Path)
     add("--alpha", type=float, help="probability of error (that of the file)")
     add("--bound", choices=_options.COUNTED, help="the confidence bound (that of the file)")
-    add(
-        "--method",
-        metavar="MODULE:CALLABLE",
-        help="the code that returned the scheme, for a file of a method that rsbounds doesn't know",
-    )
+    text = "the code that returned the scheme, for a file of a method that rsbounds doesn't know"
+    add("--method", metavar="MODULE:CALLABLE", help=text)
     add("--method-args", metavar="K=V,...", help="arguments of CALLABLE, for such a --method")
     add("--runner-up", choices=("on", "off"), help="bound the runner-up too (as in the file)")
-    add(
-        "--rule",
-        metavar="RULE.json",
-        type=Path,
-        help="a decision list over the noise levels of several runs of the same inputs",
-    )
+    text = "a decision list over the noise levels of several runs of the same inputs"
+    add("--rule", metavar="RULE.json", type=Path, help=text)
     parser.set_defaults(func=run)
 
 
@@ -68,14 +61,11 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         raise ValueError(f"several files need --rule; got {len(args.files)}")
     path, manifest, rows = _runs.read(*args.files)
     scheme = _scheme(args, path, manifest)
-    old = manifest.procedure
-    procedure = _options.procedure(
-        **old.to_dict()
-        | ({} if args.alpha is None else {"alpha": args.alpha})
-        | ({} if args.bound is None else {"bound": args.bound})
-        | ({} if args.runner_up is None else {"runner_up": args.runner_up == "on"})
-    )
-    changed = {name: getattr(old, name) for name in ("alpha", "bound", "runner_up")}
+    old, runner_up = manifest.procedure, args.runner_up and args.runner_up == "on"
+    changes = {"alpha": args.alpha, "bound": args.bound, "runner_up": runner_up}
+    given = {name: value for name, value in changes.items() if value is not None}
+    procedure = _options.procedure(**old.to_dict() | given)
+    changed = {name: getattr(old, name) for name in changes}
     source = {**_runs.source(path), **changed, "method": manifest.method}
     history = [*manifest.history, source]
     new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
@@ -107,10 +97,7 @@ def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
             f"{path} is of method {shown(name)}, which rsbounds doesn't know: give the code that "
             f"returned its scheme, as --method {shown(spec)}"
         )
-    try:
-        scheme = METHODS[name].from_parameters(manifest.parameters)
-    except ValueError as error:
-        raise ValueError(f"the manifest of {path} is damaged: {error}") from None
+    scheme = METHODS[name].from_parameters(manifest.parameters)
     scheme.scope = manifest.scope
     return scheme
 
@@ -138,6 +125,8 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         raise ValueError("--bound, --method and --runner-up have no meaning with --rule")
     rule = _build.read_rule(args.rule)
     fitted = json.loads(args.rule.read_text(encoding="utf-8")).get("fitted", [])
+    if not isinstance(fitted, list) or not all(isinstance(file, str) for file in fitted):
+        raise ValueError(f"{args.rule} is not a rule: fitted must be a list of hashes")
     runs = _runs.by_level(args.files)
     if missing := [sigma for sigma in rule.sigmas if sigma not in runs]:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")
