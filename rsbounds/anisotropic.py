@@ -60,8 +60,7 @@ def radius(
     Raises
     ------
     ValueError
-        Probability outside [0, 1], sigma not in (0, inf) or without axes, norm < 1, shapes
-        that do not broadcast.
+        An argument outside its domain, sigma without axes, shapes that do not broadcast.
 
     References
     ----------
@@ -120,9 +119,8 @@ def contains(
     delta, sigma = broadcast(delta=delta, sigma=sigma)
     with np.errstate(over="ignore"):
         ratio = np.abs(delta) / sigma
-    largest = ratio.max(axis=-1, keepdims=True)
-    unit = np.where(np.isfinite(largest) & (largest > 0), largest, 1.0)
-    with np.errstate(over="ignore"):
+        largest = ratio.max(axis=-1, keepdims=True)
+        unit = np.where(np.isfinite(largest) & (largest > 0), largest, 1.0)
         length = unit[..., 0] * np.sqrt(_sum((ratio / unit) ** 2))
     length, half = broadcast(delta=length, p_a=half)
     inside: NDArray[np.bool_] = flag_nan(length) < round_down(half, _SUM)
@@ -145,11 +143,7 @@ def log_volume(
     -------
     Array
         Lower bound of the value, within 1e-11 d + 1e-14 of the sum of the sizes of its terms;
-        -inf where p_a <= p_b.
-
-    References
-    ----------
-    [H], whose generator is trained to enlarge this volume.
+        -inf where p_a <= p_b. The generator of [H] is trained to enlarge this volume.
 
     Examples
     --------
@@ -206,8 +200,7 @@ def laplace_radius(
     Raises
     ------
     ValueError
-        Probability outside [0, 1], scale not in (0, inf), a scale without axes where
-        norm > 1, norm < 1, unknown method, shapes that do not broadcast.
+        As for :func:`radius`; a scale without axes where norm > 1, unknown method.
 
     References
     ----------
@@ -314,8 +307,7 @@ def _laplace_tight(p_a: Array, p_b: Array) -> Array:
     both_below = _log_ratio(p_a, p_b, p_a - p_b)
     both_above = _log_ratio(1.0 - p_b, 1.0 - p_a, p_a - p_b)
     across = -np.log(2 * (1.0 - p_a)) - np.log(2 * p_b)
-    result: Array = np.where(p_a < 0.5, both_below, np.where(p_b > 0.5, both_above, across)) / 2
-    return result
+    return np.where(p_a < 0.5, both_below, np.where(p_b > 0.5, both_above, across)) / 2
 
 
 def _laplace_paper(p_a: Array, p_b: Array) -> Array:

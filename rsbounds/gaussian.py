@@ -283,11 +283,7 @@ def naive_lipschitz(sigma: ArrayLike, dim: ArrayLike) -> Floats:
     Returns
     -------
     Array
-        Upper bound of the value, within 1e-15 of it (relative).
-
-    References
-    ----------
-    [L].
+        Upper bound of the value ([L]), within 1e-15 of it (relative).
 
     Examples
     --------
@@ -354,11 +350,10 @@ def vanishing_sigma(radius: ArrayLike, n_classes: ArrayLike, dim: ArrayLike) -> 
     sigma = radius sqrt(n_classes/dim) on, the smoothed classifier gives it nowhere.
 
     The ball is most likely under noise at its own centre, with P(chi2_dim <= (radius/sigma)^2)
-    <= P(chi2_dim <= dim/n_classes), and that is below 1/n_classes, what the most likely of
-    n_classes has at least. For dim = 2 it is 1 - exp(-1/n_classes) < 1/n_classes; for
-    dim > 2 write it G(t), t = 1/n_classes <= 1/2: G is convex up to the mode t = 1 - 2/dim,
-    so G(t)/t is at most G(1/2)/(1/2) < .53 for dim >= 4, and between 2 and 4 its slope is
-    at most 1. For dim = 1 the claim is false: P(chi2_1 <= 1/2) = .52.
+    <= P(chi2_dim <= dim/n_classes) < 1/n_classes, what the most likely class has at least. For
+    dim = 2 that is 1 - exp(-1/n_classes); for dim > 2 write it G(t), t = 1/n_classes <= 1/2: G is
+    convex up to the mode t = 1 - 2/dim, so G(t)/t is at most G(1/2)/(1/2) < .53 for dim >= 4, and
+    between 2 and 4 its slope is at most 1. For dim = 1 the claim is false: P(chi2_1 <= 1/2) = .52.
 
     Parameters
     ----------

@@ -198,8 +198,8 @@ class LocallyBiased:
     alpha : float
         Strength of the bias; at least 0.
     lip_grad : float or array_like, shape (K, K)
-        A Lipschitz constant of grad g, from the perturbation's norm to its dual; multiclass:
-        of grad (g_i - g_j), one number for all pairs or one for each.
+        As in :func:`boundary_radius`; multiclass: of grad (g_i - g_j), one number for all pairs
+        or one for each.
     norm : {1, 2, inf}
         The norm that measures the perturbation.
     method : {"tight", "paper"}
@@ -259,10 +259,8 @@ class LocallyBiased:
 
         Parameters
         ----------
-        x : array_like or Tensor, shape (..., d)
-            Finite points.
-        progress : callable, optional
-            progress(done, total), called after each block of the scan over the anchors.
+        x, progress
+            As in :func:`neighbour_radius`, without NaN.
 
         Returns
         -------

@@ -42,6 +42,9 @@ static rsb::module::Entry table[] = {
     KERNEL(range_branch),
     KERNEL(pair_certified),
     KERNEL(renyi_radius),
+    KERNEL(binomial_bound),
+    KERNEL(anytime_bound),
+    KERNEL(log_wealth),
 };
 
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "kernels",

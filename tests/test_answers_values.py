@@ -225,6 +225,33 @@ def test_without_an_attack_it_is_the_textbook_threshold():
     assert conformalize(scores, 0.1, 0.0, SCHEME) == np.sort(scores)[89]
 
 
+def test_without_an_attack_the_sets_are_those_of_mapie():
+    mapie = pytest.importorskip("mapie.classification")
+    base = pytest.importorskip("sklearn.base")
+
+    class Given(base.ClassifierMixin, base.BaseEstimator):
+        def fit(self, x, y):
+            self.classes_ = np.arange(5)
+            return self
+
+        def predict_proba(self, x):
+            return x
+
+        def predict(self, x):
+            return x.argmax(axis=1)
+
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(5) * 0.5, 400)
+    y = np.array([rng.choice(5, p=row) for row in p])
+    theirs = mapie.SplitConformalClassifier(
+        Given().fit(p, y), confidence_level=0.9, conformity_score="lac", prefit=True
+    )
+    theirs.conformalize(p[:200], y[:200])
+    threshold = conformalize(1 - p[np.arange(200), y[:200]], 0.1, 0.0, SCHEME)
+    own = predict_set(1 - p[200:], threshold)
+    np.testing.assert_array_equal(own, theirs.predict_set(p[200:])[1][:, :, 0])
+
+
 def test_void_scores_count_against_the_set():
     scores = np.arange(100.0)
     some = np.where(scores < 3, np.nan, scores)

@@ -89,17 +89,6 @@ def test_each_kind_of_finding(path: Path, what: str) -> None:
     assert isinstance(found[0], Finding)
 
 
-def test_counts_of_another_model(path: Path) -> None:
-    """Both classes exchanged: the counts are others wherever the class is not certain."""
-    known: dict[str, Any] = {"data": (X, Y), "rerun": 4, "seed": 7}
-    result = verify(path, model=lambda batch: -_Model()(batch), **known)
-    assert {finding.kind for finding in result.findings} == {Kind.COUNTS}
-    assert (result.drawn, len(result.findings)) == (4, 4)
-    again = verify(path, model=lambda batch: -_Model()(batch), **known)
-    assert again == result
-    assert verify(path).seed != verify(path).seed
-
-
 def test_another_noise(path: Path) -> None:
     known = {"data": (X, Y)}
     with pytest.raises(ValueError, match=r"made with: rate was 0\.01 and is 0\.02"):

@@ -79,11 +79,11 @@ def test_no_point_within_the_radius_is_of_another_class(name, dim):
         points = rng.uniform(-3, 3, (40, dim))
         z = model.scores(points, rule.sigmas)
         classes = classify(rule, z)
-        found = radius(rule, z, np.maximum(classes, 0))
-        assert np.all(found[classes < 0] <= 1e-12)
-        sure = (classes >= 0) & (found > 0)
+        result = radius(rule, z, np.maximum(classes, 0))
+        assert np.all(result[classes < 0] <= 1e-12)
+        sure = (classes >= 0) & (result > 0)
         certified += (count := int(sure.sum()))
-        r = np.minimum(found[sure], 20.0)  # inf where the model is constant
+        r = np.minimum(result[sure], 20.0)  # inf where the model is constant
         near = points[sure][:, None] + (1 - 1e-9) * r[:, None, None] * ball(rng, count, dim)
         other = classify(rule, model.scores(near.reshape(-1, dim), rule.sigmas))
         assert np.all(other.reshape(count, near.shape[1]) == classes[sure][:, None])
@@ -127,11 +127,11 @@ def test_attained_by_slabs():
         return np.stack([z, -z], axis=-1)
 
     x = np.array([-0.9, -0.3, 0.02])
-    found = radius(rule, scores(x), [0, 0, 0])
+    result = radius(rule, scores(x), [0, 0, 0])
     # class 1 fires at item 0 beyond 0.4; class 0 wins at item 1 below 0.1
-    assert found == pytest.approx([1.0, 0.4, 0.08], rel=1e-14)
-    assert np.all(classify(rule, scores(x + found * (1 + 1e-9))) != 0)
-    assert np.all(classify(rule, scores(x + found * (1 - 1e-9))) == 0)
+    assert result == pytest.approx([1.0, 0.4, 0.08], rel=1e-14)
+    assert np.all(classify(rule, scores(x + result * (1 + 1e-9))) != 0)
+    assert np.all(classify(rule, scores(x + result * (1 - 1e-9))) == 0)
 
 
 def test_one_level_is_the_constant():
@@ -156,12 +156,12 @@ def test_oracle_is_never_below_and_close(name, seed):
     p = rng.dirichlet(np.full(3, 10 ** rng.uniform(-1.5, 1)), stages)
     z = np.clip(ndtri(p), -30, 6)
     cls = int(rng.integers(3))
-    found = float(radius(rule, z, cls))
+    result = float(radius(rule, z, cls))
     truth = oracle.list_radius(rule.to_dict(), z.tolist(), cls)
-    assert found <= truth
+    assert result <= truth
     # the set's probability is a sum of doubles: 2e-15 in p, over phi(6) = 6e-9
     size = 1e-6 if name == "set" else 1e-14 * (1 + np.abs(z).max())
-    assert found >= truth - size
+    assert result >= truth - size
 
 
 def test_class_that_is_certified_is_the_one_that_is_returned():
@@ -183,9 +183,11 @@ def test_infinite_scores_and_nan():
     void = [[-np.inf] * 3, [0.8, -1.0, -1.2]]
     assert radius(CASCADE, void, 0) == pytest.approx(0.45, rel=1e-14)
     with pytest.warns(RuntimeWarning, match="invalid"):
-        found = radius(CASCADE, [[[np.nan, 0, 0], [1, -1, -1]], [[1, -1, -1], [1, -1, -1]]], [0, 0])
-    assert np.isnan(found[0])
-    assert found[1] > 0
+        result = radius(
+            CASCADE, [[[np.nan, 0, 0], [1, -1, -1]], [[1, -1, -1], [1, -1, -1]]], [0, 0]
+        )
+    assert np.isnan(result[0])
+    assert result[1] > 0
 
 
 def test_shapes_and_empty():
@@ -266,14 +268,14 @@ def test_routes_against_every_shift():
         p = np.cumsum(rng.dirichlet(np.ones(k)))[:-1]
         radii, q = rng.uniform(0, 1, k) * rng.integers(0, 2, k), float(rng.uniform(0.2, 0.8))
         z = ndtri(p)
-        found = float(route_radius(z, sigma, radii, q))
-        for d in np.linspace(-found, found, 41)[1:-1]:
+        result = float(route_radius(z, sigma, radii, q))
+        for d in np.linspace(-result, result, 41)[1:-1]:
             taken = int(np.argmax(np.append(ndtr(z + d / sigma), 1.0) > q))
             # at distance |d| the route that is taken still certifies
-            assert radii[taken] > abs(d) or abs(d) >= found * (1 - 1e-12)
+            assert radii[taken] > abs(d) or abs(d) >= result * (1 - 1e-12)
         edges = sigma * (np.concatenate([[-np.inf], z, [np.inf]]) - ndtri(q))
         worst = np.maximum.reduce([radii, -edges[1:], edges[:-1]]).min()
-        assert found == pytest.approx(max(worst, 0.0), rel=1e-12, abs=1e-13)
+        assert result == pytest.approx(max(worst, 0.0), rel=1e-12, abs=1e-13)
 
 
 def test_routes_that_are_certain():

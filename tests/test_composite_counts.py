@@ -44,26 +44,30 @@ def test_recomputed_by_the_oracle():
         rule = RULES[rng.integers(len(RULES))]
         n = int(rng.choice([50, 1000, 10_000]))
         _, select, counts = draw(rng, rule, 40, n)
-        found = certify_counts(rule, select, counts, n, 0.01)
+        result = certify_counts(rule, select, counts, n, 0.01)
         chosen = asdict(plan(rule, select, n, 0.01))
         truth = oracle.composite_radius(rule.to_dict(), chosen, counts.tolist(), n, 0.01)
-        assert found.radius <= truth
-        assert found.radius >= truth - 1e-9
-        assert (found.predict == ABSTAIN) == (found.radius == 0)
-        certified += found.radius > 0
+        assert result.radius <= truth
+        assert result.radius >= truth - 1e-9
+        assert (result.predict == ABSTAIN) == (result.radius == 0)
+        certified += result.radius > 0
     assert certified > 10
 
 
 def test_one_level_is_the_pair_and_cohen():
     counts = [[830, 100, 60]]
-    found = certify_counts(Rule([0.5], [[Cond("margin", 0)]]), counts, counts, 1000, 0.001)
+    result = certify_counts(Rule([0.5], [[Cond("margin", 0)]]), counts, counts, 1000, 0.001)
     z_a, z_b = pair_bounds(830, 100, 1000, 0.001, scores=True)
-    assert (found.z_a, found.z_b) == (z_a, z_b)
-    assert found.radius == pytest.approx(0.25 * (z_a - z_b), rel=1e-14)
-    assert (found.p_a, found.count, found.n) == (pair_bounds(830, 100, 1000, 0.001)[0], 830, 1000)
-    found = certify_counts(Rule([0.5], [[Cond("score", 0)]]), counts, counts, 1000, 0.001)
-    assert found.radius == pytest.approx(0.5 * lower_bound(830, 1000, 0.001, scores=True))
-    assert found.z_b == -found.z_a
+    assert (result.z_a, result.z_b) == (z_a, z_b)
+    assert result.radius == pytest.approx(0.25 * (z_a - z_b), rel=1e-14)
+    assert (result.p_a, result.count, result.n) == (
+        pair_bounds(830, 100, 1000, 0.001)[0],
+        830,
+        1000,
+    )
+    result = certify_counts(Rule([0.5], [[Cond("score", 0)]]), counts, counts, 1000, 0.001)
+    assert result.radius == pytest.approx(0.5 * lower_bound(830, 1000, 0.001, scores=True))
+    assert result.z_b == -result.z_a
 
 
 class Recorder:
@@ -83,31 +87,31 @@ def test_early_stop_changes_nothing_but_the_samples():
     for case in range(60):
         rule = RULES[case % 3]
         sampler = Recorder({s: rng.dirichlet([0.6] * 4) for s in rule.sigmas})
-        found = certify(sampler, None, rule, n0=30, n=500, alpha=0.01, seed=5, index=case)
+        result = certify(sampler, None, rule, n0=30, n=500, alpha=0.01, seed=5, index=case)
         select = [c for _, n, c in sampler.drawn if n == 30]
         used = {s: c for s, n, c in sampler.drawn if n == 500}
         counts = [
             used[s] if s in used else sampler(None, s, 500, stream(5, case, Phase.ESTIMATE, k))
             for k, s in enumerate(rule.sigmas)
         ]
-        assert found == certify_counts(rule, select, counts, 500, 0.01)
-        assert found.samples == 30 * len(rule.sigmas) + 500 * len(used)
-        assert len(used) == len(found.stages) >= 1
+        assert result == certify_counts(rule, select, counts, 500, 0.01)
+        assert result.samples == 30 * len(rule.sigmas) + 500 * len(used)
+        assert len(used) == len(result.stages) >= 1
         early += len(used) < len(rule.sigmas)
     assert early > 10
 
 
 def test_confident_inputs_stop_after_the_first_level():
     sampler = Recorder({1.0: [0.9, 0.1], 0.5: [0.9, 0.1]})
-    found = certify(sampler, None, CASCADE, n=5000)
-    assert found.stages == (0,)
-    assert found.samples == 5200
+    result = certify(sampler, None, CASCADE, n=5000)
+    assert result.stages == (0,)
+    assert result.samples == 5200
     # no class likely at the first: the gate lets it through
     sampler = Recorder({1.0: [0.26, 0.25, 0.25, 0.24], 0.5: [0.9, 0.05, 0.05, 0.0]})
-    found = certify(sampler, None, CASCADE, n=5000)
-    assert (found.item, found.stages) == (1, (0, 1))
-    assert found.binding.startswith("item 0 blocks class")
-    assert found.sigma == 0.5
+    result = certify(sampler, None, CASCADE, n=5000)
+    assert (result.item, result.stages) == (1, (0, 1))
+    assert result.binding.startswith("item 0 blocks class")
+    assert result.sigma == 0.5
 
 
 def test_an_expert_for_each_level():
@@ -133,16 +137,16 @@ def radii(rule, choose, n, alpha, classes):
     radius_of = np.empty((len(rows), len(rows)))
     for i, j in product(range(len(rows)), repeat=2):
         counts = rows[i], rows[j]
-        found = estimate(rule, select, choose, lambda k, c=counts: c[k], n, alpha)
-        radius_of[i, j] = found.radius if found.predict != ABSTAIN else -np.inf
+        result = estimate(rule, select, choose, lambda k, c=counts: c[k], n, alpha)
+        radius_of[i, j] = result.radius if result.predict != ABSTAIN else -np.inf
     return radius_of
 
 
-def level(rule, p, n, found, cls=0):
+def level(rule, p, n, result, cls=0):
     """P(radius exceeds the truth) for those radii: by enumeration of all tables."""
     truth = float(radius(rule, ndtri(np.array(p)), cls))
     first, second = (multinomial.pmf(tables(n, len(stage)), n, stage) for stage in p)
-    return np.outer(first, second)[found > truth].sum()
+    return np.outer(first, second)[result > truth].sum()
 
 
 def test_level_of_the_whole_procedure():
@@ -151,15 +155,15 @@ def test_level_of_the_whole_procedure():
     rule = Rule([1.0, 0.7], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
     first, rows = tables(n0, 2), tables(n, 2)
     shape = len(first), len(first), len(rows), len(rows)
-    found = np.full((2, *shape), -np.inf)  # by class, then by the tables of counts
+    result = np.full((2, *shape), -np.inf)  # by class, then by the tables of counts
     for a, b, i, j in np.ndindex(shape):
         one = certify_counts(rule, [first[a], first[b]], [rows[i], rows[j]], n, alpha)
         if one.predict != ABSTAIN:
-            found[one.predict, a, b, i, j] = one.radius
+            result[one.predict, a, b, i, j] = one.radius
     for p in ([[0.6, 0.4], [0.7, 0.3]], [[0.45, 0.55], [0.75, 0.25]]):
         truth = radius(rule, np.broadcast_to(ndtri(np.array(p)), (2, 2, 2)), [0, 1])
         weigh = [multinomial.pmf(t, m, q) for t, m in ((first, n0), (rows, n)) for q in p]
-        wrong = (found > truth.reshape(2, 1, 1, 1, 1)).any(axis=0)
+        wrong = (result > truth.reshape(2, 1, 1, 1, 1)).any(axis=0)
         assert np.einsum("abij,a,b,i,j->", wrong, *weigh) <= alpha
 
 
@@ -184,9 +188,9 @@ THREE = [[0.4, 0.3, 0.3], [0.5, 0.3, 0.2]], [[0.6, 0.2, 0.2], [0.4, 0.3, 0.3]]
 def test_level_by_enumeration(rule, items, n, truths):
     select = [[9, 1], [9, 1]] if rule is TWO else [[6, 2, 2], [6, 2, 2]]
     chosen = replace(plan(rule, select), cls=0, items=items)
-    found = radii(rule, chosen, n, 0.1, len(select[0]))
+    result = radii(rule, chosen, n, 0.1, len(select[0]))
     for p in truths:
-        assert level(rule, p, n, found) <= 0.1
+        assert level(rule, p, n, result) <= 0.1
 
 
 def test_an_item_out_of_reach_takes_no_alpha():

@@ -35,18 +35,18 @@ def certified(rule, counts, labels, select=None, n=1000, alpha=0.001):
 def test_reports_what_the_samples_certify(objective):
     counts, y = random_counts()
     select = np.stack([np.maximum(counts[i] // 10, 1) for i in range(len(counts))])
-    found = fit(counts, y, [1.5, 1.0, 0.5], objective=objective, select=select, alpha=0.01)
-    assert (found.n, found.alpha) == (1000, 0.01)
-    radii = certified(found.rule, counts, y, select, 1000, 0.01)
-    assert found.acr == radii.mean()
-    assert found.acr_constant == certified(found.constant, counts, y, select, alpha=0.01).mean()
-    assert found.accuracy[0] == (radii > 0).mean()
-    assert np.all(np.diff(found.accuracy) <= 0)
-    assert found.radii[-1] >= radii.max()
+    result = fit(counts, y, [1.5, 1.0, 0.5], objective=objective, select=select, alpha=0.01)
+    assert (result.n, result.alpha) == (1000, 0.01)
+    radii = certified(result.rule, counts, y, select, 1000, 0.01)
+    assert result.acr == radii.mean()
+    assert result.acr_constant == certified(result.constant, counts, y, select, alpha=0.01).mean()
+    assert result.accuracy[0] == (radii > 0).mean()
+    assert np.all(np.diff(result.accuracy) <= 0)
+    assert result.radii[-1] >= radii.max()
     # no more than n successes in n samples show, at whatever level
-    assert found.radii[-1] <= 1.5 * lower_bound(1000, 1000, 0.005, scores=True)
+    assert result.radii[-1] <= 1.5 * lower_bound(1000, 1000, 0.005, scores=True)
     half = fit(counts, y, [1.5, 1.0, 0.5], objective=objective, n=2000)
-    assert half.rule == found.rule
+    assert half.rule == result.rule
     assert half.n == 2000
 
 
@@ -59,13 +59,13 @@ def test_the_list_is_the_best_by_plug_in_probabilities():
 
 
 def test_a_gate_is_found_where_it_pays():
-    found = fit([SURE] * 10 + [UNCLEAR] * 10, [0] * 20, [1.0, 0.5])
-    assert [q.kind for q in found.rule.items[0]] == ["margin", "score"]
-    assert found.accuracy[0] == 1.0
-    assert found.acr > found.acr_constant
-    assert "certify others" in str(found)
-    assert f"ACR  {found.acr:6.3f}" in str(found)
-    assert "no list did better" not in str(found)
+    result = fit([SURE] * 10 + [UNCLEAR] * 10, [0] * 20, [1.0, 0.5])
+    assert [q.kind for q in result.rule.items[0]] == ["margin", "score"]
+    assert result.accuracy[0] == 1.0
+    assert result.acr > result.acr_constant
+    assert "certify others" in str(result)
+    assert f"ACR  {result.acr:6.3f}" in str(result)
+    assert "no list did better" not in str(result)
     alone = fit([SURE] * 5, [0] * 5, [1.0, 0.5])
     assert alone.rule == alone.constant
     assert "no list did better: the rule is the constant, sigma 1 alone" in str(alone)

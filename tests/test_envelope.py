@@ -23,10 +23,10 @@ class Own:
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)
 def test_radius_is_the_smaller_branch(shape):
     low, high = envelope.branch_radii(Z, 0.25, shape, 784, scores=True)
-    found = envelope.radius(Z, 0.25, shape, 784, scores=True)
+    result = envelope.radius(Z, 0.25, shape, 784, scores=True)
     # the branches may each be 1e-12 below their zero; the radius is at most 1e-11 below it
-    assert np.all(found <= np.minimum(low, high) * (1 + 2e-12))
-    np.testing.assert_allclose(found, np.minimum(low, high), rtol=1e-11)
+    assert np.all(result <= np.minimum(low, high) * (1 + 2e-12))
+    np.testing.assert_allclose(result, np.minimum(low, high), rtol=1e-11)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)
@@ -42,9 +42,9 @@ def test_an_envelope_known_by_its_bounds_alone_has_the_same_radius(shape, z_b):
 )
 def test_a_constant_sigma_has_cohens_radius(shape):
     p = np.array([0.2, 0.6, 0.99, 1 - 1e-9])
-    found, cohen = envelope.radius(p, 0.25, shape, 784), gaussian.radius(p, 0.25)
-    np.testing.assert_allclose(found, cohen, rtol=2e-12)
-    assert np.all(found <= cohen * (1 + 1e-14))
+    result, cohen = envelope.radius(p, 0.25, shape, 784), gaussian.radius(p, 0.25)
+    np.testing.assert_allclose(result, cohen, rtol=2e-12)
+    assert np.all(result <= cohen * (1 + 1e-14))
 
 
 def test_a_moving_mean_divides_the_radius_of_a_constant_sigma():
@@ -55,13 +55,13 @@ def test_a_moving_mean_divides_the_radius_of_a_constant_sigma():
 
 @pytest.mark.parametrize("shape", [*SHAPES, Own(SHAPES[0])], ids=lambda s: type(s).__name__)
 def test_nan_passes_from_every_argument(shape):
-    known = {"p_a": 0.9, "sigma": 0.25, "dim": 784, "p_b": 0.05, "mean_lip": 0.1}
-    for name in known:  # mean_lip = nan was 0: no certificate, but no answer either
+    options = {"p_a": 0.9, "sigma": 0.25, "dim": 784, "p_b": 0.05, "mean_lip": 0.1}
+    for name in options:  # mean_lip = nan was 0: no certificate, but no answer either
         with np.errstate(invalid="ignore"):
-            found = envelope.radius(**{**known, name: np.nan}, envelope=shape)
-        assert np.isnan(found), name
+            result = envelope.radius(**{**options, name: np.nan}, envelope=shape)
+        assert np.isnan(result), name
         with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
-            envelope.radius(**{**known, name: np.nan}, envelope=shape)
+            envelope.radius(**{**options, name: np.nan}, envelope=shape)
 
 
 def test_sigma_outside_its_envelope_is_refused():
@@ -86,8 +86,8 @@ def test_envelopes_are_values():
 def test_a_short_table_certifies_up_to_its_end(end):
     """From 1e-37 on the halvings gave up at 0; beyond a table nothing is certified."""
     table = TableEnvelope([end], [0.2499], [0.2501])
-    found = envelope.radius(0.99, 0.25, table, 784)
-    assert end * (1 - 1e-11) <= found <= end
+    result = envelope.radius(0.99, 0.25, table, 784)
+    assert end * (1 - 1e-11) <= result <= end
 
 
 def test_a_table_in_extreme_units():
@@ -95,16 +95,16 @@ def test_a_table_in_extreme_units():
     for power in (-900, 1023):
         unit = 2.0**power
         table = TableEnvelope([unit], [unit], [unit])
-        found = envelope.radius(0.99, unit, table, 3)
-        assert found / unit == pytest.approx(plain, rel=1e-11)
+        result = envelope.radius(0.99, unit, table, 3)
+        assert result / unit == pytest.approx(plain, rel=1e-11)
 
 
 def test_a_table_between_its_rows_uses_the_wider_one():
     wide = envelope.radius(0.99, 0.25, TableEnvelope([9.0], [0.245], [0.255]), 784)
     steps = TableEnvelope([0.01, 9.0], [0.249, 0.245], [0.251, 0.255])
-    found = envelope.radius(0.99, 0.25, steps, 784)
+    result = envelope.radius(0.99, 0.25, steps, 784)
     assert wide > 0.01
-    assert found == pytest.approx(wide, rel=1e-11)
+    assert result == pytest.approx(wide, rel=1e-11)
 
 
 def test_probabilities_that_float64_would_round_up_are_rounded_down():
@@ -113,12 +113,12 @@ def test_probabilities_that_float64_would_round_up_are_rounded_down():
     p_a = np.longdouble(1) - np.longdouble(2) ** -60  # to the nearest it is 1, and the radius inf
     with mp.workdps(40):
         below = 0.25 * float(-mp.sqrt(2) * mp.erfinv(mp.mpf(2) ** -59 - 1))
-    for found in (
+    for result in (
         gaussian.radius(p_a, 0.25),
         envelope.radius(p_a, 0.25, SemiElastic(0.0), 784),
         gaussian.radius(0.5, 0.5, np.longdouble(2) ** -60),
     ):
-        assert 0 < found <= below
+        assert 0 < result <= below
 
 
 def test_bounds_name_the_argument_that_is_no_number():
@@ -132,9 +132,9 @@ def test_bounds_name_the_argument_that_is_no_number():
 def test_accuracy_at_the_ends_of_the_range_is_what_the_docstring_says():
     """5.8e-11 below the truth at p_b = 7e-297; 0 for a truth of 1.7e-161."""
     shape = LipschitzSigma(4.1918448523087308, 0.48061149673994186)
-    found = envelope.radius(0.58232665388059413, 1.0, shape, 1.0, 7.4869780455754559e-297)
+    result = envelope.radius(0.58232665388059413, 1.0, shape, 1.0, 7.4869780455754559e-297)
     truth = 3.863994493536090  # by oracle.envelope_branches
-    assert truth * (1 - 1e-10) <= found <= truth
+    assert truth * (1 - 1e-10) <= result <= truth
     assert 0 <= envelope.radius(0.99, 1.0, LipschitzSigma(1e160, 0.99999), 100) <= 1.7e-161
     assert envelope.radius(0.99, 1.0, LipschitzSigma(1e153, 0.99999), 100) > 1.69e-154
 

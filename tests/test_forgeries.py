@@ -75,6 +75,18 @@ FORGERIES = {
         (),
         "scope is 'proven everywhere', 'fixed noise' in the manifest",
     ),
+    "abstentions that count": (
+        lambda rows: [
+            row | {"predict": "-1", "label": "-1", "radius": "0.0", "correct": "1"} for row in rows
+        ],
+        (),
+        "correct is 1, but predict -1 and label -1",
+    ),
+    "negative inputs": (
+        lambda rows: [row | {"idx": str(int(row["idx"]) - 12)} for row in rows],
+        (),
+        "is not one of the inputs the manifest names",
+    ),
     "abstentions hidden": (
         lambda rows: [row | {"predict": row["label"], "correct": "1"} for row in rows],
         (),
@@ -143,16 +155,6 @@ def test_json_has_every_finding(work, capsys):
     assert {entry["line"] - 2 == entry["input"] for entry in answer["findings"]} == {True}
 
 
-def test_several_processes_find_the_same_and_a_sample_no_more(work, capsys):
-    save(wider(table()))
-    positive = sum(float(row["radius"]) > 0 for row in table())
-    for options, most in (((), positive), (("--jobs", "2"), positive), (("--sample", "3"), 3)):
-        capsys.readouterr()
-        assert main(["verify", "out.tsv", *options]) == 1
-        assert capsys.readouterr().out.count("more than the counts prove") <= most
-    one_line(capsys, ["verify", "out.tsv", "--jobs", "0"], "jobs must be")
-
-
 def test_wrong_rows_cannot_be_passed_off_as_corrupt(work, capsys):
     rows = table()
     wrong = [{"input": int(row["idx"])} for row in rows if row["correct"] == "0"]
@@ -187,21 +189,6 @@ def test_no_row_certifies_without_a_sample(work, capsys):
 
 def _of(part: str) -> int:
     return int(part.split(":")[1])
-
-
-def test_abstentions_do_not_count_as_right(work, capsys):
-    none = {"predict": "-1", "label": "-1", "radius": "0.0", "correct": "1"}
-    save([row | none for row in table()])
-    capsys.readouterr()
-    assert main(["verify", "out.tsv"]) == 1
-    assert capsys.readouterr().out.count("correct is 1, but predict -1 and label -1") == 12
-
-
-@pytest.mark.parametrize("value", [0, 1, 3, 1.5, None, "2"])
-def test_a_format_that_does_not_exist_is_one_line(work, capsys, value):
-    """A file was once made one of an older format, which knew of no dropped rows."""
-    state(format=value)
-    one_line(capsys, ["verify", "out.tsv"], f"format must be 2; got {value!r}")
 
 
 def test_the_norm_of_a_method_that_has_one(work, capsys):
@@ -300,15 +287,6 @@ def test_forged_rows_are_drawn_whatever_the_forger_knows(work, capsys, monkeypat
         assert main(["verify", "out.tsv", *RERUN[:-1], "6", "--draw-seed", seed]) == status
 
 
-def test_rows_of_no_input(work, capsys):
-    """Negative indices were once taken for those from the end."""
-    save([row | {"idx": str(int(row["idx"]) - 12)} for row in table()])
-    for options in ((), DATA):
-        capsys.readouterr()
-        assert main(["verify", "out.tsv", *options]) == 1
-        assert capsys.readouterr().out.count("is not one of the inputs the manifest names") == 12
-
-
 NUMBERS = {
     "no probability": ({"p_a": "-"}, "p_a is nan"),
     "no score": ({"z_a": "-"}, "z_a is nan"),
@@ -332,78 +310,3 @@ def test_a_row_that_no_run_writes_is_a_finding(work, capsys, case):
     capsys.readouterr()
     assert main(["verify", "out.tsv", *DATA]) == 1
     assert said in capsys.readouterr().out
-
-
-# --- what a manifest says of model and data
-
-PLACES = {
-    "the model's code": ({"model": {"source": "0" * 64}}, "model.source is '000"),
-    "its name": ({"model": {"spec": "models:wiser"}}, "model.spec is 'models:wiser' in the"),
-    "its parameters": ({"model": {"parameters": "0" * 64}}, "None of the model given"),
-    "its arguments": ({"model": {"args": {"depth": 50}}}, "model.args is {'depth': 50}"),
-    "its weights": ({"model": {"weights": {"a": "0"}}}, "nothing of the model given"),
-    "labels": ({"data": {"labels": "0" * 64}}, "data.labels is '000"),
-    "a scale": ({"data": {"scale": 255}}, "data.scale is 255 in the manifest, None of the data"),
-    "the kind of data": ({"data": {"kind": "imagefolder"}}, "data.kind is 'imagefolder'"),
-    "another data set": ({"data": {"rows": 10_000}}, "data.rows is 10000"),
-    "a probe": ({"probe": {"0": "0:50"}}, "select is "),
-}
-
-
-@pytest.mark.parametrize("case", PLACES)
-def test_a_forged_identity_is_found(work, capsys, case):
-    """Such manifests were once compared with nothing that verify was given."""
-    change, said = PLACES[case]
-    before = json.loads(Path("out.tsv.manifest.json").read_text())
-    state(**{name: before[name] | own for name, own in change.items()})
-    options = RERUN if "model" in change else DATA if "data" in change else ()
-    capsys.readouterr()
-    assert main(["verify", "out.tsv", *options]) == 1
-    assert said in capsys.readouterr().out
-
-
-def test_files_may_lie_elsewhere(work):
-    """Neither the folder of a model's code nor a version is held against a file."""
-    before = json.loads(Path("out.tsv.manifest.json").read_text())
-    assert main(["verify", "out.tsv", *RERUN]) == 0
-    Path("code").mkdir()
-    Path("code/models.py").write_text(Path("models.py").read_text())
-    state(model=before["model"] | {"spec": "/home/else/models.py:linear", "timm": "0"})
-    model = ("--model", "code/models.py:linear", "--rerun", "12")
-    assert main(["verify", "out.tsv", *DATA, *model]) == 0
-
-
-# --- what is computed again from rows
-
-AGAIN = {
-    "a level": ({"sigma": "5.0"}, "out.tsv:2: input 0: sigma is 5.0, 0.25 in the manifest"),
-    "a scope": ({"scope": THIS_INPUT}, "scope is 'fixed noise at this input only', 'fixed noise'"),
-    "a norm": ({"norm": "inf"}, "norm is inf, 2.0 by its counts"),
-    "more samples": ({"n": "1000000"}, "n is 1000000, 1000 in the manifest"),
-    "a bound": ({"bound": "anytime"}, "bound is 'anytime'"),
-    "a method": ({"method": "lipschitz"}, "method is 'lipschitz'"),
-    "a class": ({"counts": "0:1000", "count": "1000"}, "count is 1000, 0 by its"),
-    "an input": ({"idx": "-1"}, "not one of the inputs"),
-    "an input twice": ({"idx": "1"}, "input 1: appears twice"),
-    "a selection": ({"select": "1:50"}, "probe"),
-}
-
-
-@pytest.mark.parametrize("case", AGAIN)
-@pytest.mark.parametrize("command", ["recertify", "fit-rule", "recertify --rule"])
-def test_rows_that_contradict_their_manifest_are_not_used_again(work, capsys, case, command):
-    """A level of 5.0 gave radii twenty times as large, and 'this input only' was forgotten."""
-    change, said = AGAIN[case]
-    rows = table()
-    save([rows[0] | change, *rows[1:]])
-    argv = [command.split()[0], "out.tsv", "--out", "new"]
-    if "--rule" in command:
-        rule = RULE | {"sigmas": [0.25], "items": RULE["items"][:1]}
-        Path("rule.json").write_text(json.dumps(rule))
-        argv += ["--rule", "rule.json"]
-    capsys.readouterr()
-    assert main(argv) == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
-    assert said in err or "expected " in err
-    assert not Path("new").exists()

@@ -86,15 +86,6 @@ def test_lp_ball_lies_in_the_l2_ball(norm, dim, seed):
     assert longest <= gaussian.radius(0.9, 1.0) * (1 + 1e-13)  # rounding of the test's norms
 
 
-@given(st.floats(0.5, 1 - 1e-15), st.floats(0.01, 10))
-def test_attack_on_the_half_space(p, sigma):
-    """The worst case is a half-space: it loses its majority exactly at the radius."""
-    reach = mp.mpf(float(gaussian.radius(p, sigma)))
-    z = ndtri(p, dps=40)
-    assert z - reach / mp.mpf(sigma) >= 0
-    assert z - reach * (1 + 2 * WITHIN) / mp.mpf(sigma) <= 0
-
-
 def test_special_values():
     assert gaussian.radius(0.5, 1.0) == 0
     assert gaussian.radius(0.2, 1.0) == 0
@@ -110,14 +101,15 @@ def test_special_values():
 
 
 def test_certainty_is_infinite_at_any_sigma():
-    found = gaussian.radius([1.0, 1.0, 0.99], [5e-324, 1e308, 1.7e308], norm=784, dim=1e8)
-    assert found[:2].tolist() == [np.inf, np.inf]
-    assert 0 < found[2] < np.inf
+    result = gaussian.radius([1.0, 1.0, 0.99], [5e-324, 1e308, 1.7e308], norm=784, dim=1e8)
+    assert result[:2].tolist() == [np.inf, np.inf]
+    assert 0 < result[2] < np.inf
     assert gaussian.radius(1.0, 5e-324, norm=784, dim=1e8) == np.inf
 
 
 def test_upper_bounds_that_overflow_are_infinite_and_say_nothing():
-    assert gaussian.local_lipschitz(1.0, 5e-324) == 0
+    assert gaussian.local_lipschitz([0.0, 1.0], 5e-324).tolist() == [0, 0]
+    assert gaussian.local_lipschitz(5e-324, 1e300) > 0
     assert gaussian.local_lipschitz(0.5, 5e-324) == np.inf
     assert gaussian.naive_lipschitz(5e-324, 1.0) == np.inf
     assert gaussian.vanishing_sigma(1.7e308, 784, 2) == np.inf
@@ -136,12 +128,6 @@ def test_local_lipschitz(p, sigma):
     # below 1e-290 the density leaves the normal range of float64 and only the side is promised
     assert truth <= value
     assert truth < 1e-290 or value <= truth * (1 + WITHIN)
-
-
-def test_local_lipschitz_at_the_ends():
-    assert gaussian.local_lipschitz(0.0, 1.0) == 0
-    assert gaussian.local_lipschitz(1.0, 1.0) == 0
-    assert gaussian.local_lipschitz(5e-324, 1e300) > 0
 
 
 def test_erratum_l_local_constant_is_not_a_lipschitz_constant():

@@ -60,6 +60,9 @@ class Quadratic:
         value = (np.einsum("nki,ni->nk", grad + self.a, x)) / 2 + self.c
         return value, grad
 
+    def binary(self, x):
+        return tuple(part[:, 0] for part in self(x))
+
     @staticmethod
     def lip(q, norm):
         if norm == 1:
@@ -68,56 +71,50 @@ class Quadratic:
 
 
 def perturbations(rng, dim, radius, norm):
-    steps = np.vstack(
-        [
-            rng.standard_normal((300, dim)),
-            rng.choice([-1.0, 0, 1.0], (100, dim)),
-            np.eye(dim),
-            -np.eye(dim),
-        ]
-    )
+    corners = rng.choice([-1.0, 0, 1.0], (100, dim))
+    steps = np.vstack([rng.standard_normal((300, dim)), corners, np.eye(dim), -np.eye(dim)])
     size = np.linalg.norm(steps, ord=norm, axis=1)
     steps = steps[size > 0] / size[size > 0][:, None]
     return steps * radius * rng.choice([1.0, 0.999, 0.5], (len(steps), 1)) * (1 - 1e-12)
 
 
-@settings(max_examples=80, deadline=None)
-@given(seeds, st.sampled_from(NORMS), st.sampled_from(["tight", "paper"]), st.floats(0, 2))
-def test_attack_on_the_binary_classifier(seed, norm, method, alpha):
+def attack(seed, norm, method, alpha, count):
+    """``count`` functions; one: binary."""
     rng = np.random.default_rng(seed)
     dim = int(rng.integers(1, 5))
-    g = Quadratic(rng, dim, 1)
-    anchors, labels = random_memory(rng, 30, dim, classes=2)
-    f = lbrs.LocallyBiased(
-        lambda x: tuple(part[:, 0] for part in g(x)),
-        anchors, 2 * labels - 1, alpha, g.lip(g.q[0], norm), norm=norm, method=method,
-    )  # fmt: skip
-    x = random_memory(rng, 4, dim, classes=2)[0]
+    g = Quadratic(rng, dim, count)
+    anchors, labels = random_memory(rng, 30, dim, classes=max(count, 2))
+    options = {"norm": norm, "method": method}
+    if count == 1:
+        lip, labels = g.lip(g.q[0], norm), 2 * labels - 1
+    else:
+        lip = np.array([[g.lip(p - q, norm) for q in g.q] for p in g.q])
+    f = lbrs.LocallyBiased(g.binary if count == 1 else g, anchors, labels, alpha, lip, **options)
+    x = random_memory(rng, 4, dim)[0]
     classes, radii = f.certify(x)
     assert (classes == f.predict(x)).all()
+    if count > 1:
+        single = lbrs.LocallyBiased(g, anchors, labels, alpha, lip.max(), **options)
+        assert (single.certify(x)[1] <= radii).all()
     for row, label, radius in zip(x, classes, radii, strict=True):
         reach = min(radius, 10.0)
         assert (f.predict(row + perturbations(rng, dim, reach, norm)) == label).all()
+
+
+ATTACKS = (seeds, st.sampled_from(NORMS), st.sampled_from(["tight", "paper"]), st.floats(0, 2))
+
+
+@settings(max_examples=40, deadline=None)
+@given(*ATTACKS)
+def test_attack_on_the_binary_classifier(seed, norm, method, alpha):
+    attack(seed, norm, method, alpha, 1)
 
 
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None)
-@given(seeds, st.sampled_from(NORMS), st.sampled_from(["tight", "paper"]), st.floats(0, 2))
-def test_attack_on_the_multiclass_classifier(seed, norm, method, alpha):
-    rng = np.random.default_rng(seed)
-    dim, count = int(rng.integers(1, 5)), int(rng.integers(2, 5))
-    g = Quadratic(rng, dim, count)
-    anchors, labels = random_memory(rng, 30, dim, classes=count)
-    lip = np.array([[g.lip(p - q, norm) for q in g.q] for p in g.q])
-    f = lbrs.LocallyBiased(g, anchors, labels, alpha, lip, norm=norm, method=method)
-    x = random_memory(rng, 4, dim)[0]
-    classes, radii = f.certify(x)
-    assert (classes == f.predict(x)).all()
-    single = lbrs.LocallyBiased(g, anchors, labels, alpha, lip.max(), norm=norm, method=method)
-    assert (single.certify(x)[1] <= radii).all()
-    for row, label, radius in zip(x, classes, radii, strict=True):
-        reach = min(radius, 10.0)
-        assert (f.predict(row + perturbations(rng, dim, reach, norm)) == label).all()
+@given(*ATTACKS, st.integers(2, 4))
+def test_attack_on_the_multiclass_classifier(seed, norm, method, alpha, count):
+    attack(seed, norm, method, alpha, count)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -153,9 +150,7 @@ def test_without_bias_the_anchors_do_not_matter(count):
     x = random_memory(rng, 50, 3, classes=2)[0]
     lip = g.lip(g.q[0], 2) if count == 1 else [[g.lip(p - q, 2) for q in g.q] for p in g.q]
 
-    def values(x):
-        return tuple(part[:, 0] for part in g(x)) if count == 1 else g(x)
-
+    values = g.binary if count == 1 else g
     labels = 2 * labels - 1 if count == 1 else labels
     far = anchors + 1e3  # the nearest anchor is decided by one label only
     radii = [
@@ -181,53 +176,35 @@ def test_certify_shapes_and_zero():
     assert f.predict([3.0, 0.0]) == 1
 
 
-def value_and_grad(x):
-    return x[:, 0], np.ones_like(x)
+def neighbour(x=(0.0,), anchors=((0.0,),), labels=(1,), **options):
+    return lbrs.neighbour_radius(x, anchors, labels, **options)
+
+
+def biased(alpha=1, label=1, x=(0.0,), values=lambda x: (x[:, 0], np.ones_like(x))):
+    return lbrs.LocallyBiased(values, [[0.0]], [label], alpha, 0).predict(x)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lbrs.neighbour_radius([0.0], [0.0], [1]), r"anchors must have shape \(N, d\)"),
-        (lambda: lbrs.neighbour_radius([0.0], np.zeros((0, 1)), []), "anchors must have shape"),
-        (lambda: lbrs.neighbour_radius([0.0], [[np.nan]], [1]), "anchors must be in"),
-        (lambda: lbrs.neighbour_radius([0.0], [[np.inf]], [1]), "anchors must be in"),
-        (lambda: lbrs.neighbour_radius([0.0, 1.0], [[0.0]], [1]), r"x must have shape \(..., 1\)"),
-        (lambda: lbrs.neighbour_radius(0.0, [[0.0]], [1]), "x must have shape"),
-        (lambda: lbrs.neighbour_radius([np.inf], [[0.0]], [1]), "x must be in"),
-        (lambda: lbrs.neighbour_radius([0.0], [[0.0]], [1, 2]), r"labels must have shape \(1,\)"),
-        (lambda: lbrs.neighbour_radius([0.0], [[0.0]], [0.5]), "labels must be whole"),
-        (
-            lambda: lbrs.neighbour_radius([0.0], [[0.0]], [1], norm=3),
-            "norm must be one of 1, 2, inf",
-        ),
-        (lambda: lbrs.neighbour_radius([0.0], [[0.0]], [1], method="x"), "method must be one of"),
-        (lambda: lbrs.boundary_radius(1.0, -1.0, 0.0, 1.0), "grad_norm must be in"),
-        (lambda: lbrs.boundary_radius(1.0, 1.0, -0.1, 1.0), "alpha must be in"),
-        (lambda: lbrs.boundary_radius(1.0, 1.0, 0.1, -1.0), "lip_grad must be in"),
-        (lambda: lbrs.boundary_radius(np.inf, 1.0, 0.1, 1.0), "value must be in"),
-        (lambda: lbrs.boundary_radius([1.0, 2], [1.0, 2, 3], 0, 0), "shapes must broadcast"),
-        (lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [1], [1.0], 0), "alpha must be one"),
-        (lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [1], -1, 0), "alpha must be in"),
-        (lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [2], 1, 0).predict([0.0]), "-1 or 1"),
-        (
-            lambda: lbrs.LocallyBiased(value_and_grad, [[0.0]], [1], 1, 0).predict([np.nan]),
-            "x must",
-        ),
-        (
-            lambda: lbrs.LocallyBiased(lambda x: (x, x), [[0.0]], [1], 1, 0).predict([0.0]),
-            "gradients of shape",
-        ),
-        (
-            lambda: lbrs.LocallyBiased(lambda x: (0.0, x), [[0.0]], [1], 1, 0).predict([0.0]),
-            "values of shape",
-        ),
-        (
-            lambda: lbrs.LocallyBiased(lambda x: (x, x[:, :, None]), [[0.0]], [1], 1, 0).predict(
-                [0.0]
-            ),
-            r"labels must be in 0 ... 0",
-        ),
+        (lambda: neighbour(anchors=[0.0]), r"anchors must have shape \(N, d\)"),
+        (lambda: neighbour(anchors=np.zeros((0, 1)), labels=[]), "anchors must have shape"),
+        (lambda: neighbour(anchors=[[np.nan]]), "anchors must be in"),
+        (lambda: neighbour(anchors=[[np.inf]]), "anchors must be in"),
+        (lambda: neighbour(x=[0.0, 1.0]), r"x must have shape \(..., 1\)"),
+        (lambda: neighbour(x=0.0), "x must have shape"),
+        (lambda: neighbour(x=[np.inf]), "x must be in"),
+        (lambda: neighbour(labels=[1, 2]), r"labels must have shape \(1,\)"),
+        (lambda: neighbour(labels=[0.5]), "labels must be whole"),
+        (lambda: neighbour(norm=3), "norm must be one of 1, 2, inf"),
+        (lambda: neighbour(method="x"), "method must be one of"),
+        (lambda: biased(alpha=[1.0]), "alpha must be one"),
+        (lambda: biased(alpha=-1), "alpha must be in"),
+        (lambda: biased(label=2), "-1 or 1"),
+        (lambda: biased(x=[np.nan]), "x must"),
+        (lambda: biased(values=lambda x: (x, x)), "gradients of shape"),
+        (lambda: biased(values=lambda x: (0.0, x)), "values of shape"),
+        (lambda: biased(values=lambda x: (x, x[:, :, None])), r"labels must be in 0 ... 0"),
     ],
 )
 def test_bad_input(call, message):

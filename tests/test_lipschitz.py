@@ -119,20 +119,20 @@ def test_nan_passes_and_sigma_has_its_shape(method):
 WIDTHS = [1e-7, 1e-3, 0.3, 0.999, 1.001, 2.0, 3.999, 4.001, 10.0, 1e4, 1e12, 1e200]
 
 
+def error_of(z_a, sigma, lip, z_b=None):
+    truth = oracle.base_radius(z_a, sigma, lip, z_b)
+    return float((base_radius(z_a, sigma, lip, p_b=z_b, scores=True) - truth) / truth)
+
+
 @pytest.mark.parametrize("z", [1e-9, 1e-3, 0.3, 0.999, 1.001, 2.0, 6.0])
 def test_never_above_the_oracle_and_close(z):
     for width in WIDTHS:  # 1/(L sigma)
-        lip = 1 / (width * 0.5)
-        truth = oracle.base_radius(z, 0.5, lip)
-        error = float((base_radius(z, 0.5, lip, scores=True) - truth) / truth)
-        assert -1e-11 < error <= 0, width
+        assert -1e-11 < error_of(z, 0.5, 1 / (width * 0.5)) <= 0, width
 
 
 def test_base_radii_far_out():
-    for z, lip in ((20.0, 0.7), (38.0, 3.0)):
-        truth = oracle.base_radius(z, 2.0, lip)
-        error = float((base_radius(z, 2.0, lip, scores=True) - truth) / truth)
-        assert -1e-11 < error <= 0
+    assert -1e-11 < error_of(20.0, 2.0, 0.7) <= 0
+    assert -1e-11 < error_of(38.0, 2.0, 3.0) <= 0
     # beyond all probabilities: the ramp adds half its width to Cohen's radius
     assert base_radius(1e6, 1.0, 0.5, scores=True) == pytest.approx(1e6 + 1, rel=2e-6)
 
@@ -144,10 +144,7 @@ def test_base_radii_far_out():
 )  # fmt: skip
 def test_with_a_runner_up(z_a, z_b):
     for width in (1e-4, 0.3, 3.999, 4.001, 1e4):
-        lip = 1 / (width * 0.5)
-        truth = oracle.base_radius(z_a, 0.5, lip, z_b)
-        error = float((base_radius(z_a, 0.5, lip, z_b, scores=True) - truth) / truth)
-        assert -1e-11 < error <= 0, width
+        assert -1e-11 < error_of(z_a, 0.5, 1 / (width * 0.5), z_b) <= 0, width
 
 
 def test_the_base_radius_of_probabilities():
@@ -155,7 +152,7 @@ def test_the_base_radius_of_probabilities():
         truth = oracle.base_radius(oracle.ndtri(p), 0.5, 1.3)
         assert -1e-11 < float((base_radius(p, 0.5, 1.3) - truth) / truth) <= 0
     truth = oracle.base_radius(oracle.ndtri(0.6), 0.5, 1.3, oracle.ndtri(0.6 - 1e-9))
-    assert -1e-9 < float((base_radius(0.6, 0.5, 1.3, 0.6 - 1e-9) - truth) / truth) <= 0
+    assert -1e-9 < float((base_radius(0.6, 0.5, 1.3, p_b=0.6 - 1e-9) - truth) / truth) <= 0
 
 
 def test_the_formula_of_the_one_sided_case():
@@ -174,24 +171,24 @@ def test_limits_of_the_base_radius():
     np.testing.assert_allclose(base_radius(p, 0.5, 1e9), cohen, rtol=1e-9)
     np.testing.assert_allclose(base_radius(p, 1e-300, 0.8), flat, rtol=1e-11)
     np.testing.assert_allclose(base_radius(p, 1e-9, 0.8), flat, rtol=1e-7)
-    np.testing.assert_allclose(base_radius(0.6, 1e-9, 0.8, 0.2), 0.25, rtol=1e-7)
+    np.testing.assert_allclose(base_radius(0.6, 1e-9, 0.8, p_b=0.2), 0.25, rtol=1e-7)
     # never below either limit, and it falls with L
     lips = np.geomspace(1e-3, 1e5, 40)[:, None]
-    found = base_radius(p, 0.5, lips)
-    assert np.all(found >= np.maximum(cohen, (p - 0.5) / lips) * (1 - 1e-11))
-    assert np.all(np.diff(found, axis=0) <= 0)
+    result = base_radius(p, 0.5, lips)
+    assert np.all(result >= np.maximum(cohen, (p - 0.5) / lips) * (1 - 1e-11))
+    assert np.all(np.diff(result, axis=0) <= 0)
 
 
 def test_edges_of_the_base_radius():
     assert base_radius(0.5, 1.0, 1.0) == base_radius(0.3, 1.0, 1.0) == 0
-    assert base_radius(0.6, 1.0, 1.0, 0.7) == 0
+    assert base_radius(0.6, 1.0, 1.0, p_b=0.7) == 0
     assert base_radius(1.0, 1.0, 1.0) == np.inf
     assert base_radius(0.6, 1.0, 0.0) == np.inf
     assert base_radius(0.4, 1.0, 0.0) == 0
     with np.errstate(invalid="ignore"):
         assert np.isnan(base_radius([np.nan, 0.9, 0.9], [1, np.nan, 1], [1, 1, np.nan])).all()
     # extreme units: nothing overflows on the way
-    flat = base_radius(0.3, 1e-300, 1e-10, 0.3 - 1e-9)
+    flat = base_radius(0.3, 1e-300, 1e-10, p_b=0.3 - 1e-9)
     assert 10 * (1 - 1e-6) <= flat / 0.5 <= 10 * (1 + 1e-6)
     assert base_radius(0.9, 1e300, 1e300) == pytest.approx(1e300 * 1.2815515655446004, rel=1e-11)
     one = base_radius(0.9, 1.0, 1.0)

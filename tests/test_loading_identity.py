@@ -1,4 +1,4 @@
-"""Another model and other inputs are another run, even where every sample falls in one class."""
+"""Another model and other inputs are another run, even if all samples fall in one class."""
 
 from __future__ import annotations
 
@@ -125,3 +125,18 @@ def test_a_loaded_model_may_be_built_on(work):
     x = np.random.default_rng(0).random((2, 1, 6, 6), dtype=np.float32)
     np.testing.assert_array_equal(inner.model(x), outer.model(x))
     assert outer.describe["spec"] == "outer.py:load"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model": "{}:f"},
+        {"model": "own.py:{}"},
+        {"model": "onnx:{}"},
+        {"data": "{}.npz"},
+        {"data": "imagefolder:{}"},
+        {"model_args": "{}=1"},
+    ],
+)
+def test_control_characters_of_names_reach_no_terminal(work, capsys, changes):
+    one_line(capsys, run(**{k: v.format("\x1b[2J") for k, v in changes.items()}), "\\x1b[2J")

@@ -84,22 +84,22 @@ def test_score_pairs_lie_on_their_safe_sides(p_a, p_b):
     pair = ScorePair.of(p_a, p_b)
     with mp.workdps(40):
         z_a, z_b = ndtri(p_a, dps=40), ndtri(p_b, dps=40)
-        for found, true, low, high in (
+        for result, true, low, high in (
             (pair.z_a, z_a, -1, 0), (pair.z_b, z_b, 0, 1),
             (score_of("p", p_a), z_a, -1, 1),
         ):  # fmt: skip
             error = 3 * NDTRI_ERROR * abs(true)
-            assert low * error <= float(found) - true <= high * error
+            assert low * error <= float(result) - true <= high * error
         assert float(pair.half) <= max(z_a - z_b, 0) / 2
 
 
 @given(st.floats(1e-300, 1 - 2.0**-53), st.integers(1, 2**20))
 def test_the_gap_of_close_probabilities_keeps_its_digits(p_b, steps):
     p_a = min(p_b + steps * float(np.spacing(p_b)), 1 - 2.0**-53)
-    found = float(ScorePair.of(p_a, p_b).half)
+    result = float(ScorePair.of(p_a, p_b).half)
     with mp.workdps(60):
         true = max(ndtri(p_a, dps=60) - ndtri(p_b, dps=60), 0) / 2
-        assert true * (1 - mp.mpf(10) ** -11) <= found <= true
+        assert true * (1 - mp.mpf(10) ** -11) <= result <= true
 
 
 def test_score_pairs_of_one_probability_are_symmetric():
@@ -135,11 +135,11 @@ def test_bisection_ends_between_two_neighbouring_numbers():
 
 def test_bisection_returns_accepted_points_alone():
     goal = np.array([0.3, 1e-200, 0.0])
-    found = bisect(np.full(3, 1e-250), np.ones(3), lambda x: x <= goal, middle=mean_power)
-    assert found[0] == pytest.approx(0.3, rel=1e-12)
-    assert found[1] == pytest.approx(1e-200, rel=1e-12)
-    assert np.all(found[:2] <= goal[:2])
-    assert found[2] == 1e-250  # nothing accepted: where it began
+    result = bisect(np.full(3, 1e-250), np.ones(3), lambda x: x <= goal, middle=mean_power)
+    assert result[0] == pytest.approx(0.3, rel=1e-12)
+    assert result[1] == pytest.approx(1e-200, rel=1e-12)
+    assert np.all(result[:2] <= goal[:2])
+    assert result[2] == 1e-250  # nothing accepted: where it began
     wide = bisect(np.zeros(1), np.ones(1), lambda x: x <= 0.3, within=0.1)
     assert 0.27 <= wide[0] <= 0.3
 
@@ -147,9 +147,9 @@ def test_bisection_returns_accepted_points_alone():
 @pytest.mark.parametrize("size", [12, 60_000])  # the larger one would be cut into pieces
 def test_masks_are_kept_at_every_size(size):
     mask = np.arange(size) % 3 == 0
-    found = special.ndtri(np.ma.masked_array(np.linspace(0.1, 0.9, size), mask=mask))
-    assert isinstance(found, np.ma.MaskedArray)
-    np.testing.assert_array_equal(np.ma.getmaskarray(found), mask)
+    result = special.ndtri(np.ma.masked_array(np.linspace(0.1, 0.9, size), mask=mask))
+    assert isinstance(result, np.ma.MaskedArray)
+    np.testing.assert_array_equal(np.ma.getmaskarray(result), mask)
 
 
 def test_threads_change_no_bit():

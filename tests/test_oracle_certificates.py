@@ -52,6 +52,6 @@ def test_the_sign_at_the_truth(
 ) -> None:
     """The oracle's excess and the audit's proof change there, and nowhere else."""
     for step in (1e-3, 1e-12, -1e-12):
-        known = (method, parameters, 0.25, float(truth) * (1 + step), 1.5, z_b)
-        assert (certificates.excess(*known) > 0) == (step > 0)
-        assert _radii.proved(*known) == (step < 0)
+        options = (method, parameters, 0.25, float(truth) * (1 + step), 1.5, z_b)
+        assert (certificates.excess(*options) > 0) == (step > 0)
+        assert _radii.proved(*options) == (step < 0)

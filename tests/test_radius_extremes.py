@@ -35,13 +35,13 @@ def test_radii_scale_with_the_unit_of_the_input(power, p, log_rate, log_dim):
 
 
 def test_radii_among_subnormal_numbers_are_rounded_down():
-    known = {"lip": 0.04066301272939508, "sigma_min": 0.0, "dim": 70767821.0}
+    options = {"lip": 0.04066301272939508, "sigma_min": 0.0, "dim": 70767821.0}
     for power in (-1015, -1030, -1074):
-        found = lipschitz.radius(0.500000000000001, 2.0**power, **known)
+        result = lipschitz.radius(0.500000000000001, 2.0**power, **options)
         truth = (
-            mp.mpf(float(lipschitz.radius(0.500000000000001, 1.0, **known))) * mp.mpf(2) ** power
+            mp.mpf(float(lipschitz.radius(0.500000000000001, 1.0, **options))) * mp.mpf(2) ** power
         )
-        assert mp.mpf(float(found)) <= truth
+        assert mp.mpf(float(result)) <= truth
 
 
 TINY = {
@@ -175,9 +175,9 @@ def test_scores_and_levels_of_a_distribution_are_finite():
 )
 def test_worst_case_where_the_ratio_of_levels_overflows(distance, z_a, sigma0, sigma1, dim):
     """It was infinite from sigma1 = 1e154 sigma0 on."""
-    found = semielastic.xi(distance, z_a, sigma0, sigma1, dim, scores=True)
+    result = semielastic.xi(distance, z_a, sigma0, sigma1, dim, scores=True)
     truth = oracle.worst_score(distance, -mp.mpf(z_a), sigma0, sigma1, dim, dps=20)
-    assert found == pytest.approx(float(truth), rel=1e-13)
+    assert result == pytest.approx(float(truth), rel=1e-13)
 
 
 UNDERFLOWS = {

@@ -28,14 +28,14 @@ def assert_just_below(value, truth, digits=1e-10):
     ],
 )
 def test_semi_elastic_table(dim, radii):
-    found = semielastic.radius([0.9, 0.99, 0.99993], 0.25, 0.01, dim)
-    np.testing.assert_allclose(found, radii, rtol=0, atol=5e-7)  # printed to six decimals
+    result = semielastic.radius([0.9, 0.99, 0.99993], 0.25, 0.01, dim)
+    np.testing.assert_allclose(result, radii, rtol=0, atol=5e-7)  # printed to six decimals
 
 
 def test_imagenet_dimension():
-    found = semielastic.radius(0.999, [0.25, 0.5], [1e-6, 0.01], 150528)
-    assert abs(found[0] - 0.772558069) < 5e-10  # printed to nine decimals, and to six
-    assert abs(found[1] - 0.528327) < 5e-7
+    result = semielastic.radius(0.999, [0.25, 0.5], [1e-6, 0.01], 150528)
+    assert abs(result[0] - 0.772558069) < 5e-10  # printed to nine decimals, and to six
+    assert abs(result[1] - 0.528327) < 5e-7
 
 
 def test_worst_cases_of_the_table():
@@ -64,14 +64,14 @@ def test_ratios_of_the_table():
     ],
 )
 def test_three_methods(sigma, lip, radii):
-    found = [
+    result = [
         lipschitz.radius(
             -ndtri(1e-7), sigma, lip=lip, sigma_min=0.65, dim=784, scores=True, method=m,
             p_min=1e-7 if m == "paper" else None,
         )
         for m in ("paper", "integrated", "exact")
     ]  # fmt: skip
-    np.testing.assert_allclose(found, radii, atol=5e-5)
+    np.testing.assert_allclose(result, radii, atol=5e-5)
 
 
 def test_bergstrom_mnist_setting():
@@ -93,7 +93,7 @@ def test_oracle_table():
     count = len(columns["kind"])
     assert count > 200
 
-    def found(widened: float) -> np.ndarray:
+    def result(widened: float) -> np.ndarray:
         radii = []
         for i in range(count):
             column = {name: values[i] for name, values in columns.items()}
@@ -107,14 +107,14 @@ def test_oracle_table():
                     column["sigma"],
                     scheme,
                     column["dim"],
-                    column["z_b"] - slack,
+                    p_b=column["z_b"] - slack,
                     mean_lip=column["mean_lip"],
                     scores=True,
                 )
             )
         return np.array(radii).T
 
-    for ours, wider, side in zip(found(0.0), found(2e-12), ("low", "high"), strict=True):
+    for ours, wider, side in zip(result(0.0), result(2e-12), ("low", "high"), strict=True):
         truth, rest = columns[f"{side}_hi"], columns[f"{side}_lo"]
         loss = (truth - ours) + rest
         assert np.all((loss >= 0) | (ours == truth))

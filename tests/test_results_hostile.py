@@ -206,6 +206,12 @@ def test_text_of_strangers_reaches_no_terminal(path, capsys):
     for style in results.STYLES:
         assert main(["report", str(path), "--style", style]) == 0
         assert "\x1b" not in capsys.readouterr().out
+    other = path.with_name("other.tsv")
+    for changes in ({"\x1b[2J": 1}, {"probe": {"\x1b[2J": 5}}):
+        write(other, MANIFEST, rows())
+        entries(other, **changes)
+        assert main(["merge", str(path.with_name("all.tsv")), str(path), str(other)]) == 2
+        assert "\\x1b[2J" in capsys.readouterr().err
 
 
 # --- arguments of the wrong type

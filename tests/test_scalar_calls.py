@@ -173,7 +173,9 @@ RADII: dict[str, Callable[..., Any]] = {
         p, s, lip=0.3, sigma_min=0.01, dim=d, p_b=q, method="integrated"
     ),
     "range": lambda p, s, q, d: envelope.radius(p, s, envelope.SigmaRange(0.01, 50.0), d, q),
-    "branch": lambda p, s, q, d: envelope.branch_radii(p, s, envelope.SemiElastic(0.1), d, q)[1],
+    "branch": lambda p, s, q, d: envelope.branch_radii(p, s, envelope.SemiElastic(0.1), d, p_b=q)[
+        1
+    ],
 }
 
 

@@ -16,12 +16,12 @@ DIMS = np.array([1.0, 2.5, 784.0, 150528.0, 1e8])[:, None]
 
 
 def test_radius_is_that_of_the_envelope():
-    found = semielastic.radius(P, 0.25, 0.01, DIMS)
+    result = semielastic.radius(P, 0.25, 0.01, DIMS)
     same = envelope.radius(P, 0.25, envelope.SemiElastic(0.01), DIMS)
-    np.testing.assert_array_equal(found, same)
-    assert np.all(found <= gaussian.radius(P, 0.25))
+    np.testing.assert_array_equal(result, same)
+    assert np.all(result <= gaussian.radius(P, 0.25))
     # more dimensions, a smaller radius: to the error of the search
-    assert np.all(np.diff(found, axis=0) <= 1e-11 * found[:-1])
+    assert np.all(np.diff(result, axis=0) <= 1e-11 * result[:-1])
 
 
 def test_rate_zero_is_cohen():
@@ -46,8 +46,8 @@ def test_xi_is_one_half_at_the_radius_of_its_branch(sign):
 
 
 def test_xi_with_one_sigma_is_a_half_space():
-    found = semielastic.xi(0.3, 1.2, 0.25, 0.25, 784, scores=True)
-    assert found == pytest.approx(0.3 / 0.25 - 1.2, rel=1e-13)
+    result = semielastic.xi(0.3, 1.2, 0.25, 0.25, 784, scores=True)
+    assert result == pytest.approx(0.3 / 0.25 - 1.2, rel=1e-13)
     assert semielastic.xi(0.0, 0.9, 0.25, 0.25, 784) == pytest.approx(0.1, rel=1e-12)
 
 

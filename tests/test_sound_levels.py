@@ -35,13 +35,15 @@ def test_widened_bounds_lie_outside_the_true_ones():
             floor = sigma * rng.choice([0.0, 1e-6, 0.5, 1.0])
             for inner in (SemiElastic(rate), LipschitzSigma(rate, floor)):
                 low, high = exact_ends(inner, sigma, distance)
-                found = Widened(inner, slack).bounds(sigma, distance)
+                result = Widened(inner, slack).bounds(sigma, distance)
                 factor = mp.exp(mp.mpf(slack))
-                assert mp.mpf(float(found[0])) <= low / factor
-                assert mp.mpf(float(found[1])) >= high * factor
+                assert mp.mpf(float(result[0])) <= low / factor
+                assert mp.mpf(float(result[1])) >= high * factor
                 # and hardly further: 32 rounding units, of sigma for the lower end
-                assert float(found[1]) <= float(high * factor) * (1 + 2e-14 * (1 + rate * distance))
-                assert float(found[0]) >= float(low / factor) - 2e-14 * sigma
+                assert float(result[1]) <= float(high * factor) * (
+                    1 + 2e-14 * (1 + rate * distance)
+                )
+                assert float(result[0]) >= float(low / factor) - 2e-14 * sigma
 
 
 @pytest.mark.parametrize("slack", [-1e-9, np.nan, np.inf])
@@ -71,16 +73,16 @@ def test_widened_radii_are_proved_and_no_larger_ones():
         slack, dim = 10 ** rng.uniform(-13, -4), float(rng.choice([10, 784, 150528]))
         rate = 10 ** rng.uniform(-3, -1)
         bounds = {"lip": rate, "sigma_min": 0.9 * sigma}
-        for method, envelope, known in (
+        for method, envelope, options in (
             ("semi-elastic", SemiElastic(rate), {"rate": rate}),
             ("lipschitz", LipschitzSigma(*bounds.values()), bounds),
         ):
-            found = float(radius(z, sigma, Widened(envelope, slack), dim, scores=True))
-            known |= {"dim": dim, "slack": slack}
-            assert proved(method, known, sigma, found, z)
-            assert not proved(method, known, sigma, found * (1 + 1e-9), z)
+            result = float(radius(z, sigma, Widened(envelope, slack), dim, scores=True))
+            options |= {"dim": dim, "slack": slack}
+            assert proved(method, options, sigma, result, z)
+            assert not proved(method, options, sigma, result * (1 + 1e-9), z)
             # what is proved is the slack's own certificate
-            assert proved(method, {**known, "slack": 0.0}, sigma, found, z)
+            assert proved(method, {**options, "slack": 0.0}, sigma, result, z)
 
 
 # --- the error of the level
@@ -125,9 +127,9 @@ def test_slack_bounds_the_error_of_a_level_under_a_climbing_search(case):
             whole = best.copy()
             some = rng.integers(0, dim, max(1, dim // 10))
             whole[some] = rng.integers(0, 256, len(some))
-            found = error(whole)
-            if found > worst:
-                best, worst = whole, found
+            result = error(whole)
+            if result > worst:
+                best, worst = whole, result
         assert 0 < worst <= allowed
         # a bound that a level in single precision breaks
         single = np.float32(knn.sigma((best / 255).astype(np.float32)))

@@ -130,7 +130,7 @@ def test_each_branch_by_itself(z, sigma, dim, rate):
     scheme = SemiElastic(rate)
     if z[1] < z[0]:
         for side, radius in enumerate(
-            envelope.branch_radii(z[0], sigma, scheme, dim, z[1], scores=True)
+            envelope.branch_radii(z[0], sigma, scheme, dim, p_b=z[1], scores=True)
         ):
             assert_sound_and_tight(radius, scheme, *z, sigma, dim, sides=(side,))
 

@@ -246,8 +246,9 @@ def test_error_bound_of_every_function(name: str) -> None:
         assert np.isnan(special.error_bound(name, np.nan))
     assert special.error_bound(name, np.full((2, 3), value)).shape == (2, 3)
     # by default it covers every df
-    usual, few = (special.error_bound(name, value, df=df) for df in (1.0, 0.99))
+    usual, low, few = (special.error_bound(name, value, df=df) for df in (4.0, 1.0, 0.99))
     assert bound == few
+    assert usual <= low <= few
     assert (usual < few) == name.startswith(("ncx2", "marcum"))
     by_df = special.error_bound(name, value, df=[1e-300, 784.0])
     np.testing.assert_array_equal(by_df, [few, usual] if usual < few else usual)

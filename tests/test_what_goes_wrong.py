@@ -143,15 +143,6 @@ def test_what_was_accepted_in_a_shard_is_kept_by_merge(work):
 # --- is it all there?
 
 
-def test_a_report_counts_each_input_of_the_run_once(finished, capsys):
-    lines = Path("out.tsv").read_text().splitlines(True)
-    Path("out.tsv").write_text("".join([*lines[:-1], lines[1]]))  # twice the first, not the last
-    one_line(capsys, ["report", "out.tsv"], "out.tsv:13: expected each idx once, 0 is on line 2")
-    Path("out.tsv").write_text("".join(lines))
-    state(data={"skip": 2, "max": -1, "inputs": 6})
-    one_line(capsys, ["report", "out.tsv"], "out.tsv:3: expected idx of an input that the manifest")
-
-
 def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
     with np.load("data.npz") as data:
         x = data["x"]

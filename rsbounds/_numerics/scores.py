@@ -84,14 +84,12 @@ def ndtri(p: Array) -> Floats:
 
 
 def _half(z_a: Floats, z_b: Floats, error: float) -> Floats:
-    return round_down(_difference(z_a, z_b), error)
-
-
-def _difference(z_a: Floats, z_b: Floats) -> Floats:
-    """max(z_a - z_b, 0)/2 as computed."""
+    """max(z_a - z_b, 0)/2, rounded down."""
     if isinstance(z_a, float) and isinstance(z_b, float):
-        return z_a / 2 - z_b / 2 if not z_a <= z_b else np.float64(0.0)
-    return np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
+        half: Any = z_a / 2 - z_b / 2 if not z_a <= z_b else np.float64(0.0)
+    else:
+        half = np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
+    return round_down(half, error)
 
 
 def _values(name: str, value: ArrayLike, scores: bool, towards: float | None = None) -> Array:

@@ -4,22 +4,11 @@ Each answer carries the probability of an event over a distance
 (:meth:`rsbounds.schemes.Scheme.transport`) and bounds that probability by samples.
 """
 
-from rsbounds.answers._datasets import (
-    certify_maps,
-    certify_values,
-    intervals,
-    map_summary,
-)
+from rsbounds.answers._datasets import certify_maps, certify_values, intervals, map_summary
 from rsbounds.answers._datasets import report as report
-from rsbounds.answers._maps import certify_map, share_radius
+from rsbounds.answers._maps import certify_map
 from rsbounds.answers._questions import TopK
-from rsbounds.answers._sets import (
-    SetRule,
-    conformal_level,
-    conformalize,
-    predict_set,
-    set_rule,
-)
+from rsbounds.answers._sets import SetRule, conformal_level, conformalize, predict_set, set_rule
 from rsbounds.answers._topk import top_k_radius
 from rsbounds.answers._values import value_interval
 
@@ -35,7 +24,6 @@ __all__ = [
     "map_summary",
     "predict_set",
     "set_rule",
-    "share_radius",
     "top_k_radius",
     "value_interval",
 ]

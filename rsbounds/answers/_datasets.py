@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats
 from rsbounds.answers._questions import Maps, Values
@@ -17,7 +16,7 @@ from rsbounds.answers._values import beyond
 from rsbounds.certify import certify_dataset
 from rsbounds.loading import Data, as_data
 from rsbounds.procedure import Procedure
-from rsbounds.results import Results
+from rsbounds.results import Results, truncated
 from rsbounds.schemes import Scheme
 
 
@@ -40,23 +39,20 @@ def certify_values(
     Parameters
     ----------
     model : torch.nn.Module, callable or sampler
-        Maps a batch to real outputs of shape (count,) or (count, outputs); or your own sampler,
-        called as ``sampler(x, sigma, n, generator)``, which returns an array (n, outputs).
+        Maps a batch to real outputs (count,) or (count, outputs); a sampler of your own, called as
+        ``sampler(x, sigma, n, generator)``, returns an array (n, outputs).
     data : array of inputs, or as in :func:`rsbounds.certify_dataset`
         Labels are kept in the rows and have no part in the intervals.
-    scheme : Scheme
-        Noise that is the same at every input, such as ``rsbounds.schemes.gaussian(0.5)``.
+    scheme
+        As in :func:`top_k_radius`.
     radii : sequence of float
         Where the intervals are given, each >= 0.
     p, alpha
         As in :func:`value_interval`: each interval of each output is wrong with probability alpha.
-    out : path-like, optional
-        The result file; a second call goes on with it.
     n0, n : int
         Samples that tell one model from another, and that make the intervals.
-    seed, **run
-        As in :func:`rsbounds.certify_dataset`: ``skip``, ``max``, ``shard``, ``describe``,
-        ``engine``, ``run``, ``accept_change``, ``skip_corrupt``.
+    out, seed, **run
+        As in :func:`rsbounds.certify_dataset`.
 
     Returns
     -------
@@ -115,8 +111,8 @@ def certify_maps(
     Parameters
     ----------
     model : torch.nn.Module, callable or sampler
-        Maps a batch to scores (count, classes, *positions); or your own sampler, called as
-        ``sampler(x, sigma, n, generator)``, which returns counts (positions, classes).
+        Maps a batch to scores (count, classes, *positions); a sampler of your own returns counts
+        (positions, classes).
     data : array of inputs, or (inputs, maps)
         The true maps, one for each input with its positions, are what accuracies refer to.
     scheme, tau, alpha
@@ -128,8 +124,7 @@ def certify_maps(
     -------
     rsbounds.results.Results
         Its rows predict no class; ``chosen`` and ``hits`` hold the class of each position and its
-        count, ``certified``, ``right``, ``overlap`` and ``union`` the numbers of
-        :func:`map_summary`. The radius is the manifest's ``map_radius``.
+        count. :func:`map_summary` sums them up.
 
     Raises
     ------
@@ -175,13 +170,7 @@ def _inputs(data: Any) -> Data:
 
 
 def intervals(results: Results) -> tuple[Array, Array]:
-    """The ends of all intervals of a file of values, each of shape (inputs, radii, outputs).
-
-    Raises
-    ------
-    ValueError
-        If the file holds no values.
-    """
+    """The ends of all intervals of a file of values, each of shape (inputs, radii, outputs)."""
     _require(results, "values")
     low, high = (
         np.array([_table(row.extra[name]) for row in results.rows]) for name in ("low", "high")
@@ -228,37 +217,18 @@ def _require(results: Results, answer: str) -> Mapping[str, Any]:
 def report(results: Results) -> str | None:
     """What to print of a file of values or maps; None for other files."""
     stated = results.manifest.parameters if results.manifest else {}
-    if stated.get("answer") == "map" and results.rows:
-        parts = map_summary(results)
-        return "\n".join(
-            [
-                f"{results.name}: maps of {len(results.rows)} inputs, certified at radius "
-                f"{_down(parts['radius'])} (tau = {stated['tau']:g})",
-                *(f"  {name:<10}{parts[name]:.4f}" for name in ("accuracy", "miou", "abstain")),
-            ]
-        )
-    if stated.get("answer") != "values" or not results.rows:
+    if stated.get("answer") not in ("values", "map") or not results.rows:
         return None
+    name = f"{results.name}: {len(results.rows)} inputs"
+    if stated["answer"] == "map":
+        own = map_summary(results)
+        lines = [f"{name}, maps certified at radius {truncated(own['radius'], 4)}"]
+        lines += [f"  {part:<10}{own[part]:.4f}" for part in ("accuracy", "miou", "abstain")]
+        return "\n".join(lines)
     low, high = intervals(results)
-    lines = [
-        f"{results.name}: values of {len(results.rows)} inputs, {low.shape[2]} outputs, quantile "
-        f"{stated['p']:g}",
-        "  radius    finite    median width  largest width",
-    ]
-    for radius, each in zip(stated["radii"], np.moveaxis(high - low, 1, 0), strict=True):
-        lines.append(f"  {radius:<10g}{_share(each):<10}{_median(each):<14.6g}{each.max():.6g}")
+    lines = [f"{name}, {low.shape[2]} outputs, quantile {stated['p']:g}"]
+    lines.append("  radius    finite    median width  largest width")
+    for radius, widths in zip(stated["radii"], np.moveaxis(high - low, 1, 0), strict=True):
+        finite, middle = np.isfinite(widths).mean(), np.sort(widths, axis=None)[widths.size // 2]
+        lines.append(f"  {radius:<10g}{finite:<10.4f}{middle:<14.6g}{widths.max():.6g}")
     return "\n".join(lines)
-
-
-def _share(widths: NDArray[Any]) -> str:
-    return f"{np.isfinite(widths).mean():.4f}"
-
-
-def _median(widths: NDArray[Any]) -> float:
-    return float(np.sort(widths, axis=None)[widths.size // 2])
-
-
-def _down(value: float) -> str:
-    from rsbounds.results import truncated
-
-    return truncated(value, 4)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers, count, number
-from rsbounds._numerics.rounding import EPS, TINY, round_down, round_up
+from rsbounds._numerics.checks import as_floats, as_integers, count, number
+from rsbounds._numerics.rounding import EPS, round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import lower_bound
-from rsbounds.confidence.counts import MAX_N, tail, tail_error
+from rsbounds.confidence.counts import MAX_N
 from rsbounds.schemes import Scheme
 
 Labels = NDArray[np.int64]
@@ -46,10 +46,8 @@ def certify_map(
         Number of samples drawn for ``counts``, >= 1.
     alpha : float
         Probability that any position is wrong, in (0, 1).
-    scheme : Scheme
-        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``.
-    sigma : float, optional
-        The noise level, where the parameters of the scheme don't hold it.
+    scheme, sigma
+        As in :func:`top_k_radius`.
 
     Returns
     -------
@@ -103,26 +101,12 @@ def holm(hits: Labels, n: int, tau: float, alpha: float) -> NDArray[np.bool_]:
     least = _tau(tau)
     level = number("alpha", as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False))
     values, which, many = np.unique(hits, return_inverse=True, return_counts=True)
-    p_values = above(values, n, least)[::-1]  # the largest count first: p-values in order
-    many = many[::-1]
+    values, many = values[::-1], many[::-1]  # the largest count first: p-values in order
     # of equal p-values all are rejected if the last is; before it the limits are lower
-    before = np.concatenate([[0], np.cumsum(many)[:-1]])
-    left = len(hits) - before
-    passed = round_up(p_values * left, EPS) <= level
-    rejected = np.logical_and.accumulate(passed)[::-1]
-    result: NDArray[np.bool_] = rejected[which]
-    return result
-
-
-def above(hits: Labels, n: int, tau: float) -> Array:
-    """P(Bin(n, tau) >= hits), rounded up: the p-value of "probability at most tau"."""
-    result, some = np.ones(len(hits)), hits[hits > 0].astype(np.float64)
-    total, below = np.full(len(some), float(n)), np.full(len(some), tau <= 0.5)
-    x = np.full(len(some), tau if tau <= 0.5 else 1.0 - tau)  # exact
-    with np.errstate(under="ignore"):
-        value, slope = tail(some, total, x, below, np.ones(len(some), dtype=np.bool_))
-        value = value + round_up(tail_error(total) * slope, EPS) + TINY
-    result[hits > 0] = np.minimum(round_up(value, EPS), 1.0)
+    left = len(hits) - np.concatenate([[0], np.cumsum(many)[:-1]])
+    # the p-value is at most a level where the lower bound at that level is at least tau
+    passed = lower_bound(values, n, round_down(level / left, EPS)) >= least
+    result: NDArray[np.bool_] = np.logical_and.accumulate(passed)[::-1][which]
     return result
 
 
@@ -130,59 +114,6 @@ def map_radius(tau: float, scheme: Scheme, sigma: float | None) -> float:
     """The radius that a probability above tau earns."""
     z = float(round_down(ndtri(np.asarray(_tau(tau))), NDTRI_ERROR))
     return scheme.radius(z, scheme.fixed_level(sigma)) if z > 0 else 0.0
-
-
-def share_radius(
-    select: Any,
-    counts: Any,
-    share: float,
-    *,
-    n: int,
-    alpha: float,
-    scheme: Scheme,
-    sigma: float | None = None,
-) -> tuple[Labels, float]:
-    """The radius within which a share of the positions all keep their classes.
-
-    The positions are those whose classes the selection samples show most clearly. Each is tested
-    at level alpha: only if all of these tests err can the statement about all of them be wrong, so
-    nothing is divided among them.
-
-    Parameters
-    ----------
-    select, counts, n, alpha, scheme, sigma
-        As in :func:`certify_map`.
-    share : float
-        Share of the positions, in (0, 1].
-
-    Returns
-    -------
-    labels, radius
-        As in :func:`certify_map`; the radius is 0.0 where one of them has no majority.
-
-    References
-    ----------
-    Berger, Multiparameter hypothesis testing and acceptance sampling, 1982: intersection-union
-    tests.
-
-    Examples
-    --------
-    >>> from rsbounds.answers import share_radius
-    >>> from rsbounds.schemes import gaussian
-    >>> select, counts = [[10, 0], [1, 9], [6, 4]], [[99, 1], [0, 100], [55, 45]]
-    >>> labels, radius = share_radius(
-    ...     select, counts, 0.5, n=100, alpha=0.001, scheme=gaussian(0.5))
-    >>> labels, round(radius, 4)
-    (array([ 0,  1, -1]), 0.6746)
-    """
-    part = number("share", as_floats("share", share, 0.0, 1.0, closed="right", nan=False))
-    chosen, hits, n = chosen_counts(select, counts, n)
-    leads = as_integers("select", select).max(axis=1)
-    kept = np.argsort(-leads, kind="stable")[: int(np.ceil(part * len(leads)))]
-    z = float(lower_bound(hits[kept].min(), n, alpha, scores=True))
-    labels = np.full(len(chosen), ABSTAIN)
-    labels[kept] = chosen[kept]
-    return labels, scheme.radius(z, scheme.fixed_level(sigma)) if z > 0 else 0.0
 
 
 def _tau(tau: float) -> float:

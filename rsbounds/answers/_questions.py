@@ -34,14 +34,7 @@ class Question:
     bound = "clopper-pearson"
     columns: tuple[str, ...] = ()
     scheme: Scheme
-
-    def stated(self) -> dict[str, Any]:
-        """What the manifest's parameters say of the question."""
-        raise NotImplementedError
-
-    def task(self, model: Any, procedure: Procedure) -> Task:
-        """The task of these inputs, for one model."""
-        raise NotImplementedError
+    stated: Any  # () -> what the manifest's parameters say of it
 
     def _require(self, procedure: Procedure) -> None:
         numbers = (getattr(procedure, name) for name in ("n0", "n", "alpha", "seed"))
@@ -64,10 +57,8 @@ class TopK(Question):
 
     Parameters
     ----------
-    scheme : Scheme
-        Noise that is the same at every input.
-    k : int
-        From 1 to classes - 1.
+    scheme, k
+        As in :func:`top_k_radius`.
 
     Examples
     --------

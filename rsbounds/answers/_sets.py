@@ -2,11 +2,9 @@
 
 A label belongs to the set while its score (of input plus noise; the smaller, the better the label
 fits) is at most a threshold. Within R an input's own coverage c falls to no less than g(c) =
-Phi(Phi^-1(c) - R/sigma), a convex function: by Jensen's inequality the coverage over data,
-calibration and noise falls to no less than g of itself. So sets calibrated at g^-1(1 - alpha) cover
-with 1 - alpha. With m noisy scores of an input, k of m must be at most the threshold in
-calibration, j < k of m in prediction: the coverage is then at least the convex lower hull of
-(P(Bin(m, c) >= k), P(Bin(m, g(c)) >= j)) over c.
+Phi(Phi^-1(c) - R/sigma), which is convex: by Jensen's inequality so does the coverage over data,
+calibration and noise. With m noisy scores, k of m must be at most the threshold in calibration,
+j < k of m in prediction.
 """
 
 from __future__ import annotations
@@ -30,14 +28,8 @@ GRID = np.linspace(-8.0, 8.0, 16001)  # of the score of c, for the hull
 
 
 class SetRule(NamedTuple):
-    """How many of m noisy scores must be at most the threshold, and how rarely none may be.
-
-    Attributes
-    ----------
-    calibrate, include : int
-        In calibration, and for a label to belong to a set.
-    error : float
-        Calibrate at coverage 1 - error.
+    """How many of m noisy scores must be at most the threshold in calibration (``calibrate``) and
+    for a label to belong to a set (``include``); calibration is at coverage 1 - ``error``.
     """
 
     calibrate: int
@@ -54,8 +46,8 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
         How often the true label may be missed, in (0, 1).
     radius : float
         How far each input may be moved, >= 0.
-    scheme : Scheme
-        Noise that is the same at every input, such as ``rsbounds.schemes.gaussian(0.5)``.
+    scheme
+        As in :func:`top_k_radius`.
 
     Returns
     -------
@@ -104,10 +96,6 @@ def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
         Noisy scores of each input, 1 to 1000.
     alpha, radius, scheme
         As in :func:`conformal_level`.
-
-    Returns
-    -------
-    SetRule
 
     Examples
     --------
@@ -183,7 +171,7 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
     Raises
     ------
     ValueError
-        If an argument is out of its domain, or the noise is not the same at every input.
+        As :func:`conformal_level`.
 
     Warns
     -----
@@ -220,7 +208,7 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
 
 
 def predict_set(scores: Any, threshold: float, *, include: int = 1) -> NDArray[np.bool_]:
-    """Which labels belong to the prediction set of each input.
+    """Which labels belong to the prediction set of each input: bool, shape (inputs, classes).
 
     Parameters
     ----------
@@ -230,10 +218,6 @@ def predict_set(scores: Any, threshold: float, *, include: int = 1) -> NDArray[n
         Of :func:`conformalize`, from as many noisy copies.
     include : int
         How many of m scores must be at most the threshold: that of :func:`set_rule`.
-
-    Returns
-    -------
-    ndarray of bool, shape (inputs, classes)
 
     Raises
     ------

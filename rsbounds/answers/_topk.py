@@ -1,10 +1,9 @@
 """Top-k: whether a label stays among the k most likely.
 
 Where k other labels overtake the label at x', at least t of them lie outside any set T of k - t
-labels, so their probabilities at x' sum to at least t times the label's. A label therefore stays
-while Phi(z - R/sigma) > Phi(u + R/sigma)/t, where u is the score of an upper bound of the largest
-sum of t probabilities outside T. That bound needs no union over sums: the bound of the largest
-observed sum is at least that of the true largest one, because bounds grow with their counts.
+labels, and their probabilities at x' sum to at least t times the label's. So the label stays while
+Phi(z - R/sigma) > Phi(u + R/sigma)/t, where u is the score of an upper bound of the largest sum of
+t probabilities outside T: that of the largest observed sum, as bounds grow with their counts.
 """
 
 from __future__ import annotations

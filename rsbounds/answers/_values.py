@@ -46,10 +46,8 @@ def value_interval(
     alpha : float
         Probability that the interval of one output is wrong, in (0, 1). For all outputs together
         give alpha/outputs.
-    scheme : Scheme
-        Noise that is the same at every input, such as ``rsbounds.schemes.gaussian(0.5)``.
-    sigma : float, optional
-        The noise level, where the parameters of the scheme don't hold it.
+    scheme, sigma
+        As in :func:`top_k_radius`.
 
     Returns
     -------
@@ -65,7 +63,7 @@ def value_interval(
     Warns
     -----
     RuntimeWarning
-        If n samples can't show an end at this radius.
+        If n samples can't show an end there.
 
     References
     ----------

@@ -11,8 +11,8 @@ from rsbounds.audit._finding import Finding, Kind
 
 _SELECTION = ("inputs", "start", "skip", "max")
 #: Another machine may have another version: rows that depend on it are drawn otherwise.
-_VERSIONS = ("datasets", "diffusers", "onnxruntime", "pillow", "providers", "timm", "torchvision")
-_VERSIONS += ("transformers",)
+_VERSIONS = {"datasets", "diffusers", "onnxruntime", "pillow", "providers", "timm", "torchvision"}
+_VERSIONS |= {"transformers"}
 
 
 def differences(
@@ -34,7 +34,7 @@ def differences(
 
 def _comparable(entry: Any) -> Any:
     if isinstance(entry, Mapping):
-        names = sorted(entry.keys() - {*_VERSIONS})
+        names = sorted(entry.keys() - _VERSIONS)
         return {
             k: _placeless(entry[k]) if k in ("spec", "for") else _comparable(entry[k])
             for k in names

@@ -91,8 +91,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     command, folder = "rsbounds", os.sep * 2
 
     def say(message: object) -> None:
+        from rsbounds.results._text import shown
+
         text = str(message).replace(folder, "")  # paths are absolute where code may change it
-        print(f"{command}: {text}", file=sys.stderr)
+        print(f"{command}: {shown(text)}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
@@ -142,6 +144,8 @@ def _is_full(error: BaseException) -> bool:
 
 
 def _line(error: BaseException) -> str:
+    from rsbounds.loading.callables import shown  # names of files may hold control characters
+
     if isinstance(error, OSError) and (error.filename is not None or _is_full(error)):
-        return f"{error.filename or 'standard output'}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+        return shown(f"{error.filename or 'standard output'}: {error.strerror}")
+    return shown(" ".join(str(error).split())) or type(error).__name__

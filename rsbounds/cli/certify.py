@@ -160,9 +160,8 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
         say(f"{origin} share {rank}/{size}, writing {out}")
     place = args.place.with_name(out.name)
     parts = _build.parts(args)
-    _build.asked(args, parts.scheme)  # refused before anything is drawn
     with ExitStack() as stack:
-        data = stack.enter_context(parts.data)
+        data, asked = stack.enter_context(parts.data), _build.asked(args, parts.scheme)
         if isinstance(parts.scheme, Scheme):
             _hints(procedure, parts.scheme, data)
         model: Any = _workers.workers(args, partial(_build.built, args, parts.describe))
@@ -176,7 +175,7 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
         results = certify_dataset(
             model,
             data,
-            _build.asked(args, parts.scheme),
+            asked,
             out=place,
             start=args.start,
             skip=args.skip,

@@ -25,18 +25,9 @@ _STEPS = 25  # radii of the curve
 class Fit:
     """A rule and what n samples a level certify with it on the calibration split.
 
-    Attributes
-    ----------
-    rule, constant : Rule
-        The best list and the best single level; the same where no list does better.
-    radii : ndarray, shape (steps,)
-        Radii of the curves.
-    accuracy, accuracy_constant : ndarray, shape (steps,)
-        Share of the inputs that each of the two classifies rightly and certifies to these radii.
-    acr, acr_constant : float
-        Average certified radii.
-    n, alpha : int, float
-        Samples at each level and probability of error of these certificates.
+    The rule is the best list, the constant the best single level; they are the same where no list
+    does better. ``accuracy`` is the share of the inputs that each of the two classifies rightly
+    and certifies to ``radii``; ``acr`` the average certified radius.
     """
 
     rule: Rule

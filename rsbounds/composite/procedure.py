@@ -35,15 +35,11 @@ def certify(
     Parameters
     ----------
     samplers : Sampler or sequence of K samplers
-        The classifier under noise: one for all levels, or an expert for each.
-    x : array
-        One input, in whatever form the samplers take.
+        The classifier under noise: one for all K levels of the rule, or an expert for each.
+    x, n0, n, alpha, seed, index
+        As in :func:`rsbounds.certify.certify`: samples of one level, and alpha in total.
     rule : Rule
-        K noise levels.
-    n0, n, alpha, seed : int, int, float, int
-        As in `rsbounds.certify.Procedure`: samples of one level, and alpha in total.
-    index : int
-        Names the random samples together with ``seed``: give each input its own.
+        The decision list.
 
     Returns
     -------
@@ -53,8 +49,7 @@ def certify(
     Raises
     ------
     ValueError
-        If an argument is out of its domain, there are not K samplers, or their numbers of
-        classes differ.
+        An argument outside its domain, not K samplers, or numbers of classes that differ.
 
     Examples
     --------

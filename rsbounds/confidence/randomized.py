@@ -6,22 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special as sc
 
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.rounding import EPS, round_down, round_up
-from rsbounds._numerics.search import bisect
-from rsbounds.confidence.counts import (
-    LEAST_LEVEL,
-    End,
-    arguments,
-    both,
-    clopper_pearson,
-    from_log,
-    score,
-    tail,
-    tail_error,
-)
+from rsbounds.confidence.counts import End, arguments, clopper_pearson, from_log, score
 
 
 def randomized_lower_bound(
@@ -87,30 +75,10 @@ def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array)
     p[full], q[full] = np.maximum(p[full], p_full), np.minimum(q[full], q_full)
     some = none & (u < alpha)
     q[some], p[some] = _from_none(n[some], alpha[some], u[some])
-    inner = ~full & ~none & (alpha >= LEAST_LEVEL)
-    k, m, a, v = (
-        count[inner].astype(np.float64),
-        n[inner].astype(np.float64),
-        alpha[inner],
-        u[inner],
-    )
-    in_p = sc.betainc(k + 1.0, m - k, 0.5) > a
-    small = a <= 0.5
-    target = np.where(small, a, 1.0 - a)
-
-    def accepted(x: Array) -> NDArray[np.bool_]:
-        value, slope = tail(k, m, x, in_p, small)
-        value_next, slope_next = tail(k + 1.0, m, x, in_p, small)
-        mixed = v * value + (1.0 - v) * value_next
-        error = tail_error(m) * (v * slope + (1.0 - v) * slope_next)
-        return np.asarray(np.where(small, target - mixed, mixed - target) >= error)
-
-    p_next, q_next = clopper_pearson(count[inner] + 1, n[inner], a)
-    # for an alpha below 1e-100 the next count's bound may be 0: then stay at this one's
-    p_next, q_next = np.maximum(p_next, p[inner]), np.minimum(q_next, q[inner])
-    safe, other = np.where(in_p, p[inner], q[inner]), np.where(in_p, p_next, q_next)
-    x = bisect(safe, other, accepted, steps=45)
-    p[inner], q[inner] = both(x, in_p)
+    inner = ~full & ~none
+    some = count[inner], n[inner], alpha[inner]
+    more_p, less_q = clopper_pearson(*some, u[inner])
+    p[inner], q[inner] = np.maximum(p[inner], more_p), np.minimum(q[inner], less_q)
     return End(score(p, q), p, q)
 
 

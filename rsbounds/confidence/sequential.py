@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, as_floats
 from rsbounds._numerics.rounding import EPS, round_down, round_up
-from rsbounds._numerics.search import bisect
-from rsbounds.confidence.counts import End, arguments, both, clopper_pearson, score
+from rsbounds._numerics.threads import apply
+from rsbounds.confidence.counts import End, arguments, score, signed
+from rsbounds_ext import kernels
+
+LOG_NDTR_ERROR = 2e-15  # relative, as rsbounds.special.error_bound states
 
 
 @dataclass(frozen=True)
@@ -71,23 +73,26 @@ class SequentialTest:
     def log_wealth(self, hits: Any, trials: Any) -> Any:
         """Log of the wealth after ``hits`` successes in ``trials`` >= 1, arrays that broadcast.
 
-        Within 1e-12 of its largest term; -inf (the wealth being below 1) where hits/trials
-        is so far below p0 that P(Beta > p0) underflows. ValueError for other counts.
+        Rounded down, by 1e-12 or so where it is above 0 and hits and misses are below 1e4, by a
+        little more than 1/trials beyond. Where hits/trials is far below p0 the wealth is below
+        1, and -inf is returned. ValueError for other counts.
         """
         hits, trials, _ = arguments(hits, trials, self.alpha, "hits", "trials")
-        return _log_wealth(hits, trials, self._null())[0][()]
+        with np.errstate(all="ignore"):
+            return kernels.log_wealth(hits, trials, self._null())[()]
 
     def proves(self, hits: Any, trials: Any) -> Any:
-        """Whether the wealth, less its error, has reached 1/alpha: the radius is certified.
+        """Whether the wealth, rounded down, has reached 1/alpha: the radius is certified.
 
         ``hits`` and ``trials`` as for `log_wealth`; one bool for each pair of counts.
         """
-        hits, trials, _ = arguments(hits, trials, self.alpha, "hits", "trials")
-        wealth, error = _log_wealth(hits, trials, self._null())
-        return (wealth - error >= -np.log(self.alpha))[()]
+        goal = round_up(-np.log(self.alpha), 2.0 * EPS)
+        return (self.log_wealth(hits, trials) >= goal)[()]
 
     def _null(self) -> Array:
-        return round_up(np.asarray(self.radius / self.sigma), 2.0 * EPS)
+        """p0 - 1, rounded up."""
+        log_q = kernels.log_ndtr(-round_up(self.radius / self.sigma, 2.0 * EPS))
+        return -round_down(np.exp(log_q), -LOG_NDTR_ERROR * log_q + 4.0 * EPS)
 
 
 def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = False) -> Any:
@@ -103,7 +108,7 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     hits : array_like of int
         Number of successes so far, 0 <= hits <= trials.
     trials : array_like of int
-        Number of trials so far, 1 <= trials <= 1e12.
+        Number of trials so far, 1 <= trials <= 1e15.
     alpha : array_like of float
         Probability of error, in (0, 1/2].
     scores : bool
@@ -112,7 +117,7 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     Returns
     -------
     float or ndarray
-        At most the exact bound, its score within 1e-9 of the exact one up to 1e7 trials;
+        At most the exact bound, its score within 1e-9 of the exact one for alpha <= 0.01;
         0 (score -inf) for no hits.
 
     Raises
@@ -162,82 +167,6 @@ def anytime_level(alpha: Any) -> None:
 
 def anytime_end(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> End:
     """The anytime lower bound in all its forms, solved once."""
-    z = _bound(hits, trials, alpha)
-    # SciPy's ndtr is within 2e-13
-    in_p = z < 0.0
-    x = np.where(in_p, round_down(sc.ndtr(z), 4e-13), round_up(sc.ndtr(-z), 4e-13))
-    return End(z, *both(x, in_p))
-
-
-def _bound(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> Array:
-    """Normal score of the anytime lower bound, rounded down."""
-    z = np.full(hits.shape, -np.inf)
-    some = hits > 0
-    h, t, goal = hits[some], trials[some], -np.log(alpha[some])
-
-    def accepted(z0: Array) -> NDArray[np.bool_]:
-        wealth, error = _log_wealth(h, t, z0)
-        return np.asarray(wealth - error >= goal)
-
-    high = score(*clopper_pearson(h, t, alpha[some]))
-    step = np.ones(h.shape)
-    low = high - step
-    while True:
-        good = accepted(low) | (low < -38.0)
-        if good.all():
-            break
-        step = np.where(good, step, 2.0 * step)
-        low = high - step
-    z[some] = np.where(low < -38.0, -np.inf, bisect(low, high, accepted))
-    return z
-
-
-def _log_wealth(hits: Any, trials: Any, z0: Array) -> tuple[Array, Array]:
-    """Log wealth against p0 = Phi(z0), and its error bound."""
-    misses = trials - hits
-    a, b = hits + 0.5, misses + 0.5
-    q0 = sc.ndtr(-z0)
-    # near 0 the logarithm of p0 keeps its digits only as log1p(-q0)
-    hit_term = hits * np.where(z0 > 0.0, np.log1p(-np.minimum(q0, 0.5)), sc.log_ndtr(z0))
-    miss_term = misses * sc.log_ndtr(-z0)
-    beta_term = _log_beta(a, b)
-    with np.errstate(divide="ignore"):
-        one_sided = _log_above(a, b, z0, q0) - _log_above(0.5, 0.5, z0, q0)
-    wealth = beta_term - np.log(np.pi) - hit_term - miss_term + one_sided
-    error = 1e-12 * (1.0 + np.abs(beta_term) + np.abs(hit_term) + np.abs(miss_term))
-    return np.asarray(wealth), np.asarray(error)
-
-
-def _log_above(a: Any, b: Any, z0: Array, q0: Array) -> Array:
-    """log P(Beta(a, b) > Phi(z0)); from the smaller of p0 and q0, the other has no digits left."""
-    p0 = sc.ndtr(z0)
-    return np.asarray(np.log(np.where(z0 < 0.0, sc.betaincc(a, b, p0), sc.betainc(b, a, q0))))
-
-
-def _log_beta(a: Array, b: Array) -> Array:
-    """log B(a, b) for a, b >= 1/2, within 1e-13 (1 + its size) of it.
-
-    By Stirling's series, whose large parts cancel in closed form; SciPy's betaln subtracts
-    logarithms of gamma functions, which are larger by far.
-    """
-    p, q = np.minimum(a, b), np.maximum(a, b)
-    x = p / (p + q)
-    large = np.maximum(q, 10.0)
-    rest = _stirling(large) - _stirling(p + large)
-    both_large = (
-        0.5 * np.log(2.0 * np.pi / large)
-        + (_stirling(np.maximum(p, 10.0)) + rest)
-        + (p - 0.5) * np.log(x)
-        + q * np.log1p(-x)
-    )
-    one_large = sc.gammaln(p) + rest + p - p * np.log(p + q) + (q - 0.5) * np.log1p(-x)
-    return np.select([p >= 10.0, q >= 10.0], [both_large, one_large], sc.betaln(a, b))
-
-
-def _stirling(x: Array) -> Array:
-    """log Gamma(x) - (x - 1/2) log x + x - log(2 pi)/2 for x >= 10, to 1e-15."""
-    y = 1.0 / (x * x)
-    series = 1 / 1188 - y * (691 / 360360)
-    for term in (-1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
-        series = term + y * series
-    return series / x
+    with np.errstate(all="ignore"):
+        p, q = signed(apply(kernels.anytime_bound, hits, trials, alpha, cost=50.0))
+    return End(score(p, q), p, q)

@@ -14,9 +14,14 @@ References
 """
 
 from rsbounds.envelope._radius import branch_radii, radius
-from rsbounds.envelope._shapes import Envelope, LipschitzSigma, SemiElastic, SigmaRange
-from rsbounds.envelope._table import TableEnvelope
-from rsbounds.envelope._widened import Widened
+from rsbounds.envelope._shapes import (
+    Envelope,
+    LipschitzSigma,
+    SemiElastic,
+    SigmaRange,
+    TableEnvelope,
+    Widened,
+)
 
 __all__ = [
     "Envelope",

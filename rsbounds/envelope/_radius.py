@@ -100,8 +100,8 @@ def branch_radii(
     sigma: ArrayLike,
     envelope: SemiElastic | LipschitzSigma | SigmaRange,
     dim: ArrayLike,
-    p_b: ArrayLike | None = None,
     *,
+    p_b: ArrayLike | None = None,
     mean_lip: ArrayLike = 0.0,
     scores: bool = False,
 ) -> tuple[Floats, Floats]:

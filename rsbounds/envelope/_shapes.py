@@ -1,4 +1,4 @@
-"""What an envelope is, and those that the compiled search knows."""
+"""What an envelope is, those that the compiled search knows, and two others."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, operand
+from rsbounds._numerics.checks import Array, Floats, as_floats, operand
+from rsbounds._numerics.rounding import EPS
 from rsbounds_ext import kernels
+
+_EDGE = 16 * EPS  # of the bounds that are widened and of this arithmetic
 
 
 class Envelope(Protocol):
@@ -157,3 +160,119 @@ class SigmaRange(Compiled):
 
     def _levels(self) -> tuple[Floats, Floats]:
         return self._parameters()
+
+
+@dataclass(frozen=True)
+class TableEnvelope:
+    """An envelope given by arrays: sigma in [low[i], high[i]] within distance[i].
+
+    Between two tabulated distances the wider interval, that of the further one, is used; beyond
+    the last distance nothing is known and nothing is certified.
+
+    Parameters
+    ----------
+    distance : array_like
+        Increasing distances, >= 0.
+    low, high : array_like
+        Smallest sigma (non-increasing, > 0) and largest sigma (non-decreasing) there.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different length, distances that do not increase, an envelope that narrows.
+
+    Examples
+    --------
+    >>> table = TableEnvelope([0.5, 1.0], [0.24, 0.23], [0.26, 0.27])
+    >>> low, high = table.bounds(0.25, 0.7)
+    >>> float(low), float(high)
+    (0.23, 0.27)
+    """
+
+    distance: ArrayLike
+    low: ArrayLike
+    high: ArrayLike
+
+    def __post_init__(self) -> None:
+        arrays = {
+            name: np.atleast_1d(as_floats(name, getattr(self, name), 0.0, nan=False, towards=side))
+            for name, side in (("distance", -np.inf), ("low", -np.inf), ("high", np.inf))
+        }
+        if len({a.shape for a in arrays.values()}) != 1 or arrays["low"].ndim != 1:
+            shapes = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())
+            raise ValueError(f"distance, low and high must be 1-d of one length; got {shapes}")
+        distance, low, high = arrays.values()
+        if not (
+            np.all(np.diff(distance) > 0)
+            and np.all(np.diff(low) <= 0)
+            and np.all(np.diff(high) >= 0)
+        ):
+            raise ValueError(
+                "distance must increase, low must not increase and high must not decrease: "
+                "the envelope is not monotone"
+            )
+        for name, array in arrays.items():
+            object.__setattr__(self, name, array)
+
+    def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
+        """Smallest and largest sigma at `distance`; (0, inf) beyond the table."""
+        i = np.searchsorted(self.distance, as_floats("distance", distance, 0.0))
+        same = 0 * as_floats("sigma0", sigma0, 0.0)
+        low, high = np.append(self.low, 0.0)[i] + same, np.append(self.high, np.inf)[i] + same
+        return low, high
+
+
+@dataclass(frozen=True)
+class Widened:
+    """`envelope` with both ends further out by a factor exp(slack).
+
+    Where the sigma that is drawn is within a factor exp(slack/2) of one that obeys `envelope`
+    from every point, it obeys this. At distance 0 it still allows a jump, so the radius is 0
+    where p_a is very near 1/2.
+
+    Parameters
+    ----------
+    envelope : Envelope
+        What the ideal sigma obeys.
+    slack : array_like
+        How far the logarithms of two computed levels may be apart beyond it, in [0, inf).
+
+    Notes
+    -----
+    The bounds are rounded outward: where sigma changes by less than a factor 2, a radius is at
+    least that of a slack larger by 2e-14.
+
+    References
+    ----------
+    The theory page on sound noise.
+
+    Examples
+    --------
+    >>> from rsbounds.envelope import SemiElastic, Widened, radius
+    >>> plain, wide = (radius(0.99, 0.25, e, 150528)
+    ...                for e in (SemiElastic(0.01), Widened(SemiElastic(0.01), 1e-12)))
+    >>> print(f"{1 - wide / plain:.0e}")
+    2e-10
+    """
+
+    envelope: Envelope
+    slack: ArrayLike
+
+    def __post_init__(self) -> None:
+        as_floats("slack", self.slack, 0.0, closed="left", nan=False)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether that needs no watching, as it would of an envelope that a user wrote."""
+        return isinstance(self.envelope, Compiled)
+
+    def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
+        """Smallest and largest sigma at `distance` from a point with sigma0, rounded outward."""
+        sigma = np.asarray(sigma0, dtype=np.float64)
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            low, high = self.envelope.bounds(sigma, np.asarray(distance, dtype=np.float64))
+            factor = np.exp(self.slack) * (1 + _EDGE)
+            # an exponential loses digits in proportion to its argument
+            turns = 1 + np.log(np.maximum(np.divide(high, sigma), 1.0))
+            lowest = np.maximum(np.subtract(low, _EDGE * sigma), 0.0) / factor
+            return lowest, np.multiply(high, 1 + _EDGE * turns) * factor

@@ -26,8 +26,8 @@ def base_radius(
     p_a: ArrayLike,
     sigma: ArrayLike,
     base_lip: ArrayLike,
-    p_b: ArrayLike | None = None,
     *,
+    p_b: ArrayLike | None = None,
     scores: bool = False,
 ) -> Floats:
     """Certified l_2 radius under noise of one level, each base score L-Lipschitz in [0, 1].

@@ -16,7 +16,7 @@ def constant(dim: ArrayLike, lip: ArrayLike, sigma_min: ArrayLike, p_min: ArrayL
     Parameters
     ----------
     dim : array_like
-        Dimension d, a real number in [1, 1e8].
+        As in :func:`ratio`.
     lip : array_like
         Proven Lipschitz constant of sigma, in [0, inf).
     sigma_min : array_like

@@ -56,13 +56,8 @@ def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
 def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
     """Derivative of :func:`ratio`: dR/dp, or dR/dz with z = Phi^-1(p) for `scores`.
 
-    Parameters and errors as in :func:`ratio`.
-
-    Returns
-    -------
-    Array
-        The derivative, negative everywhere; it is formed as R z + (x - d)/2, so the error of
-        dR/dz is at most 2e-15 \\|z\\| R.
+    Parameters and errors as in :func:`ratio`. The derivative is negative everywhere; it is formed
+    as R z + (x - d)/2, so the error of dR/dz is at most 2e-15 \\|z\\| R.
 
     References
     ----------
@@ -75,38 +70,19 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
     """
     z, dim = _arguments(p, dim, scores)
     slope = kernels.lipschitz_slope(-z, dim)
-    if scores:
-        negative: Floats = np.negative(slope)
-        return negative
     with np.errstate(over="ignore"):
-        result: Floats = -slope * np.sqrt(2 * np.pi) * np.exp(z**2 / 2)
+        per_score = 1.0 if scores else np.sqrt(2 * np.pi) * np.exp(z**2 / 2)
+        result: Floats = -slope * per_score
     return result
 
 
 def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
     """Smallest p such that R_d decreases on [p, 1 - p], verified numerically down to `floor`.
 
-    By a theorem (theory pages) every p in (0, 1/2) will do, in every dimension. This function
-    checks it on a grid: R must rise with z = Phi^-1(1 - p) from each point to the next by more
-    than the error of its values. Intervals where it does not are halved until it does, or until
-    they fall below the resolution of the values.
-
-    Parameters
-    ----------
-    dim : float
-        Dimension d, a real number in [1, 1e8].
-    floor : float
-        Smallest probability looked at, in (0, 1/2).
-
-    Returns
-    -------
-    float64
-        `floor` where the check passes everywhere, which the theorem promises.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
+    By a theorem (theory pages) every p in (0, 1/2) will do, in every dimension, so the result is
+    `floor`, a probability in (0, 1/2). This function checks it on a grid, which is refined where
+    R rises with z = Phi^-1(1 - p) by less than the error of its values. `dim` and errors as in
+    :func:`ratio`.
 
     References
     ----------

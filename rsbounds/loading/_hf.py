@@ -25,7 +25,8 @@ def load(request: Request) -> Loaded:
         "local_files_only": not request.download,
         "trust_remote_code": request.allow_remote_code,
     }
-    if "auto_map" in json.loads(place.read_text()) and not request.allow_remote_code:
+    config_file = guarded(where, lambda: json.loads(place.read_text()))
+    if "auto_map" in config_file and not request.allow_remote_code:
         raise ValueError(
             f"{where} runs code of its own, which --model-args trust_remote_code=True allows"
         )
@@ -39,13 +40,14 @@ def load(request: Request) -> Loaded:
 
     built = guarded(where, model)
     names = built.config.id2label
+    labels = guarded(where, lambda: [str(names[i]) for i in range(len(names))])
     mean, std, preprocess = processor(where, name, settings)
     return Loaded(
         built,
         mean,
         std,
         preprocess,
-        [str(names[i]) for i in range(len(names))],
+        labels,
         describe={
             "architecture": type(built).__name__,
             "transformers": importlib.metadata.version("transformers"),

@@ -58,7 +58,8 @@ class HfData(Data):
         names, rule = getattr(rows.features[y], "names", None), "number"
         if names and labels is not None:
             order, rule = number_classes(name, names, labels)
-            numbers = np.array([order[name] for name in names], dtype=np.int64)[numbers]
+            table = np.array([order[name] for name in names], dtype=np.int64)
+            numbers = guarded(f"{name}: {y}", lambda: table[numbers])
         self._rows, self._x, self._preprocess = rows, x, preprocess
         caches = (
             datasets.config.HF_DATASETS_CACHE,

@@ -69,7 +69,7 @@ def load(request: Request) -> Loaded:
         got = ", ".join(f"{i.name}: {i.type}" for i in inputs)
         raise ValueError(f"{where} must have one input of real numbers; got {shown(got)}")
     length = inputs[0].shape[0] if inputs[0].shape else None
-    scores = session.get_outputs()[0].shape
+    scores: Any = session.get_outputs()[0].shape or ()
     classes = scores[1] if len(scores) == 2 and isinstance(scores[1], int) else None
     model = OnnxModel(session, _TYPES[inputs[0].type], length if isinstance(length, int) else None)
     parsed = guarded(where, lambda: onnx.load(path, load_external_data=False))

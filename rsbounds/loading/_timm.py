@@ -23,7 +23,7 @@ def load(request: Request) -> Loaded:
     pretrained = args.pop("pretrained", True) and request.checkpoint is None
     if not timm.is_model(request.name):
         raise unknown("timm model", request.name, timm.list_models())
-    config = timm.get_pretrained_cfg(request.name)
+    config = guarded(where, lambda: timm.get_pretrained_cfg(request.name))
     if request.num_classes is not None:
         args["num_classes"] = request.num_classes
     if pretrained:

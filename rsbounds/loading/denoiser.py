@@ -13,12 +13,11 @@ robustness for free!, ICLR 2023.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
-from torch import nn
 
 from rsbounds._numerics.checks import as_floats, choice
 from rsbounds.loading._hf import located
@@ -28,48 +27,19 @@ from rsbounds.loading.hashes import is_torch, parameters_hash
 from rsbounds.loading.models import Loaded, span
 from rsbounds.loading.packages import need
 
+need("torch", "a denoiser")  # or the line that says which extra to install
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+
 PREDICTIONS = ("epsilon", "sample", "v_prediction")
 
 
 class Denoised(nn.Module):
-    """Scores of ``classifier`` at the denoised input.
+    """Scores of ``classifier``, which takes images in ``input_range``, at the denoised input.
 
-    Parameters
-    ----------
-    denoiser : torch.nn.Module
-        ``denoiser(y, t)`` with y (count, *shape of x) and t (count,) returns what its
-        ``prediction`` says of y, or an object whose ``sample`` is that.
-    classifier : torch.nn.Module
-        Maps images in ``input_range`` to scores.
-    alphas_cumprod : array of shape (timesteps,)
-        The schedule, falling, in (0, 1).
-    sigma : float
-        Noise level on the input's own range, > 0.
-    prediction : {"epsilon", "sample", "v_prediction"}
-        The noise, the clean image, or a*noise - b*image.
-    input_range : (float, float)
-        The range of x.
-
-    Attributes
-    ----------
-    timestep, timestep_sigma : int, float
-        The schedule's timestep for ``sigma``, and its level on the input's own range. The
-        certified level is that of the sampler, ``sigma``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain, or the schedule's levels do not reach ``sigma``.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.loading.denoiser import Denoised
-    >>> alphas = torch.linspace(0.999, 0.01, 100)
-    >>> nothing = lambda y, t: torch.zeros_like(y)
-    >>> model = Denoised(nothing, torch.nn.Flatten(), alphas, 0.25)
-    >>> model.timestep, round(model.timestep_sigma, 3)
-    (20, 0.251)
+    The other parameters are those of :class:`Denoiser`. ``timestep`` is the schedule's for
+    ``sigma``, on the input's own range; ``timestep_sigma`` is that timestep's level there.
     """
 
     def __init__(
@@ -135,12 +105,25 @@ def timestep(alphas_cumprod: Any, level: float) -> int:
 
 @dataclass(frozen=True)
 class Denoiser:
-    """A denoiser before its noise level is known, as :class:`Denoised` takes it."""
+    """A denoiser before its noise level is known.
+
+    Parameters
+    ----------
+    net : torch.nn.Module
+        ``net(y, t)`` with y (count, *shape of x) and t (count,) returns what ``prediction`` says of
+        y, or an object whose ``sample`` is that.
+    alphas_cumprod : array of shape (timesteps,)
+        The schedule, falling, in (0, 1).
+    prediction : {"epsilon", "sample", "v_prediction"}
+        The noise, the clean image, or a*noise - b*image.
+    describe : mapping
+        For the manifest: spec and hashes.
+    """
 
     net: Any
     alphas_cumprod: Any
     prediction: str
-    describe: dict[str, Any]
+    describe: Mapping[str, Any]
 
 
 def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
@@ -150,26 +133,26 @@ def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
     ----------
     spec : str
         ``hf:DIRECTORY_OR_ID``, a pipeline of diffusers with a UNet2DModel and a scheduler; or
-        ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, where CALLABLE() returns (denoiser,
-        alphas_cumprod) or (denoiser, alphas_cumprod, prediction) as :class:`Denoised` takes them.
+        ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, where CALLABLE() returns (net,
+        alphas_cumprod) or (net, alphas_cumprod, prediction) as :class:`Denoiser` has them.
     download : bool
         Whether a pipeline that is not on disk may be fetched.
     """
     kind, _, place = spec.partition(":")
-    source = None
+    hashes: dict[str, Any] = {"source": None}
     if kind == "hf":
         parts: Any = _pipeline(place, download)
     else:
         parts = call("--denoiser", spec)
-        source = fingerprint(spec, None)["source"]
+        hashes = fingerprint(spec, None)
     if not isinstance(parts, tuple) or len(parts) not in (2, 3) or not is_torch(parts[0]):
         raise ValueError(
             f"--denoiser {shown(spec)} must return (torch module, alphas_cumprod) or (torch "
             f"module, alphas_cumprod, prediction); got {type(parts).__name__}"
         )
     net, alphas, prediction = parts if len(parts) == 3 else (*parts, "epsilon")
-    hashes = {"source": source, "parameters": parameters_hash(net)}
-    return Denoiser(net, alphas, prediction, {"spec": spec, **hashes, "prediction": prediction})
+    hashes |= {"spec": spec, "parameters": parameters_hash(net), "prediction": prediction}
+    return Denoiser(net, alphas, prediction, hashes)
 
 
 def denoised(

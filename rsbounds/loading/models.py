@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, count
+from rsbounds._numerics.checks import as_floats, broadcast, count
 from rsbounds.loading.arrays import ArrayClassifier
 from rsbounds.loading.callables import shown
 from rsbounds.loading.checkpoints import load_weights
@@ -279,6 +279,7 @@ def _affine(
         raise ValueError("mean and std must be one number, or one for each channel")
     if (low, high) == (0.0, 1.0) and not centre.any() and (spread == 1).all():
         return None, None
-    shift, spread = np.broadcast_arrays(low + (high - low) * centre, (high - low) * spread)
+    centre, spread = np.broadcast_arrays(*broadcast(mean=centre, std=spread))
+    shift, spread = np.asarray(low + (high - low) * centre), np.asarray((high - low) * spread)
     shape = (-1, 1, 1) if shift.ndim else ()
     return shift.reshape(shape).astype(np.float32), spread.reshape(shape).astype(np.float32)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 2**26  # numbers of one input: a forward pass holds 16 noisy copies in float32
+LARGEST = 2**28  # numbers of one input, 1 GiB in float32: as many as Pillow thinks safe
 _SPREAD = 32  # inputs that stand for the data in its identity
 
 
@@ -25,19 +25,9 @@ class CorruptInput(ValueError):
 class Item:
     """One input as it was read.
 
-    Attributes
-    ----------
-    index : int
-        Which one.
-    x : float32 array or None
-        The input; None if it can't be decoded.
-    label : int
-        Its label, >= 0.
-    digest : str or None
-        SHA-256 of what was stored (an array's type, shape and bytes, or an image file's bytes)
-        and of the label.
-    problem : str or None
-        Why x is None.
+    ``digest`` is the SHA-256 of what was stored (an array's type, shape and bytes, or an image
+    file's bytes) and of the label. An input that can't be decoded is None, and ``problem`` says
+    why.
     """
 
     index: int

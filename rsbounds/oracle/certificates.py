@@ -46,20 +46,8 @@ def excess(
 ) -> Mpf:
     """A number that is positive exactly where the radius exceeds the truth of its method.
 
-    Parameters
-    ----------
-    method : str
-        A key of ``METHODS``.
-    parameters : mapping
-        Those of the scheme, as the manifest has them.
-    sigma, radius : real
-        The row's noise level and radius.
-    z_a, z_b : real
-        Normal scores of the bounds; ``z_b=None`` stands for -z_a.
-
-    Returns
-    -------
-    mpf
+    ``method`` is a key of ``METHODS``; ``parameters`` are those of the scheme, as the manifest has
+    them; ``sigma`` and ``radius`` are the row's, ``z_a`` and ``z_b`` the scores of its bounds.
     """
     with mp.workdps(dps + GUARD):
         scores = exact(z_a), None if z_b is None else exact(z_b)

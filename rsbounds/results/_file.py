@@ -124,12 +124,7 @@ class Writer:
     accept_change : bool
         Go on although model, versions or engine differ, and record it in the manifest.
     check : callable, optional
-        Called with the rows that are there, before anything is written; what it raises refuses.
-
-    Attributes
-    ----------
-    rows : list of Row
-        Those that were there.
+        Called with ``rows``, those that were there, before anything is written; may raise.
 
     Raises
     ------
@@ -141,8 +136,7 @@ class Writer:
     Warns
     -----
     RuntimeWarning
-        If its file system has no locks: then no other process may write it. If all rows are
-        there, but there was no room to put them in order.
+        If its file system has no locks, or no room to put rows in order: they are kept.
 
     Examples
     --------

@@ -37,8 +37,8 @@ _BEST = (
     "classifier may be the best at another radius, so that this is no certificate of any one."
 )
 _NOTES = (
-    "The intervals are for inputs drawn at random from many: smaller differences between runs may "
-    "be chance, unless the runs saw the same inputs.",
+    "The intervals (Clopper-Pearson) are for inputs drawn at random from many: smaller differences "
+    "between runs may be chance, unless the runs saw the same inputs.",
     "ACR grows most with what is easy already and can be raised by giving up the hard inputs "
     "[Sun, Mao, Müller, Vechev, Average certified radius is a poor metric for randomized "
     "smoothing, ICML 2025, arXiv 2410.06895]: compare the quantiles of p_A beside it.",
@@ -66,15 +66,8 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     OSError
         When the page can't be written.
 
-    Notes
-    -----
-    Accuracies come with Clopper-Pearson intervals of 95 %, for inputs drawn from many; p_A's
-    quantiles are those of lower bounds of the true class's probability, 0 where the class is
-    wrong or the classifier abstains.
-
     Examples
     --------
-    >>> from rsbounds.results import html, read
     >>> html([read("wide.tsv"), read("narrow.tsv")], "report.html")  # doctest: +SKIP
     """
     get_plotlyjs = need("plotly.offline", "an HTML report").get_plotlyjs
@@ -110,18 +103,16 @@ def _summary(files: Sequence[Results], names: Sequence[str], footnotes: Sequence
     """The table of the runs, and what must be said of them."""
     radii, best = default_radii(files), comparable(files)
     head = ["run", *map(heading, radii), f"{LEVEL:.0%} interval", "abstain", "ACR", "inputs"]
-    head += [*(f"p_A {q:.0%}" for q in _QUANTILES)]
+    head += [f"p_A {q:.0%}" for q in _QUANTILES]
     lines = [_run(file, name, radii) for file, name in zip(files, names, strict=True)]
     for label, group in best:
-        highest = np.max([file.certified_accuracy(radii) for file in group], axis=0)
-        shares = [f"{share:.3f}" for share in highest]
-        lines.append([escape(label), *shares, *["-"] * (4 + len(_QUANTILES))])
+        highest = np.max([measures(file, radii) for file in group], axis=0)
+        lines.append([escape(label), *cells(highest)[3:], *["-"] * (4 + len(_QUANTILES))])
     body = "\n".join(_tags(line, "td") for line in lines)
-    columns = _tags(map(escape, head), "th")
-    table = f"<table id='runs'><thead>{columns}</thead>\n<tbody>{body}</tbody></table>"
+    table = f"<thead>{_tags(map(escape, head), 'th')}</thead>\n<tbody>{body}</tbody>"
     notes = [*footnotes, *([_BEST] if best else []), *_NOTES]
-    texts = [f"<p class='note'>{escape(note)}</p>" for note in notes]
-    return "\n".join(["<div class='scroll'>", table, "</div>", *texts])
+    texts = (f"<p class='note'>{escape(note)}</p>" for note in notes)
+    return "\n".join([f"<div class='scroll'><table id='runs'>{table}</table></div>", *texts])
 
 
 def _run(file: Results, name: str, radii: Sequence[float]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from rsbounds._numerics.checks import count, share
 from rsbounds.procedure import Procedure
-from rsbounds.results._text import quoted
+from rsbounds.results._text import quoted, shown
 
 #: The format of the files that are written and read.
 FORMAT = 2
@@ -146,7 +146,7 @@ class Manifest:
         # another probe follows from any other difference
         keys = [key for key in keys if not key.startswith("probe.")] or keys
         return {
-            key: f"{key} was {json.dumps(a.get(key))} and is now {json.dumps(b.get(key))}"
+            key: f"{shown(key)} was {json.dumps(a.get(key))} and is now {json.dumps(b.get(key))}"
             for key in keys
         }
 
@@ -180,15 +180,15 @@ def _check(entries: Mapping[str, Any]) -> None:
     share("shard", entries.get("shard", "0/1"))
     for name in ("probe", "versions"):
         for key, value in entries.get(name, {}).items():
-            _require(f"{name}.{key}", value, str)
+            _require(f"{name}.{shown(key)}", value, str)
     data, history = entries.get("data", {}), entries.get("history", [])
-    if "inputs" not in data:
-        raise ValueError("data.inputs is missing: the number of inputs selected")
     numbers = {f"data.{name}": (data[name], low) for name, low in _LOWEST.items() if name in data}
     for name, (value, low) in {**numbers, **{k: (entries.get(k), 1) for k in ("n0", "n")}}.items():
         largest = _LARGEST.get(name, 2**63)
         if not count(name, value, low) <= largest:
             raise ValueError(f"{name} must be at most {largest}; got {value}")
+    if "inputs" not in data:
+        raise ValueError("data.inputs is missing: the number of inputs selected")
     if not isinstance(history, list) or not all(isinstance(step, dict) for step in history):
         raise ValueError(f"history must be a list of objects; got {quoted(history)}")
     for step in history:

@@ -33,7 +33,7 @@ def ball_score(
     -------
     Array
         The score, non-decreasing in u and s and non-increasing in dim to within its error, at
-        most 4e-16 + 1.2e-16 \\|score\\|: half a unit in its last place from \\|score\\| = 4 on.
+        most 8e-16 + 1.6e-16 \\|score\\|, half of it from dim = 4 on.
 
     Raises
     ------

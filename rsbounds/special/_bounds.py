@@ -12,26 +12,29 @@ from rsbounds.special._call import DOMAIN
 Parts = tuple[float, float]  # absolute, relative to |value|; at the exact double arguments
 
 _TAIL, _LOG, _INVERSE = (0.0, 4e-16), (4e-16, 1.2e-16), (1e-15, 1e-15)
+# Below four degrees of freedom the nodes of the integral spread and each tail has more roundings.
+_LOW_TAIL, _LOW_LOG = (0.0, 8e-16), (8e-16, 1.6e-16)
 _BOUNDS: dict[str, Parts] = {
     "log_ndtr": (0.0, 2e-15),
     "ndtri": (0.0, NDTRI_ERROR),
     "ndtri_exp": (0.0, 2e-15),
-    "ball_score": _LOG,
+    "ball_score": _LOW_LOG,
     "ball_offset": _INVERSE,
 }
 # Below one degree of freedom tails are sums of terms with a rounding each. An inverse has the error
 # of the tail in its score, which is sqrt(pi/2) times as large at most.
 _FEW_TAIL, _FEW_LOG, _FEW_INVERSE = (0.0, 2e-15), (2e-15, 3e-16), (3e-15, 1e-15)
-# the functions of df: from one degree of freedom on, and below
-_OF_DF: dict[str, tuple[Parts, Parts]] = {
-    **dict.fromkeys(("ncx2_cdf", "ncx2_sf", "marcum_q", "marcum_p"), (_TAIL, _FEW_TAIL)),
-    **dict.fromkeys(("ncx2_logcdf", "ncx2_logsf"), (_LOG, _FEW_LOG)),
-    **dict.fromkeys(("marcum_logq", "marcum_logp"), (_LOG, _FEW_LOG)),
-    "ncx2_pdf": ((0.0, 8e-16), _FEW_TAIL),
-    "ncx2_logpdf": ((6e-16, 1.2e-16), _FEW_LOG),
-    **dict.fromkeys(("ncx2_ppf", "ncx2_isf"), (_INVERSE, _FEW_INVERSE)),
-    **dict.fromkeys(("ncx2_ppf_exp", "ncx2_isf_exp"), (_INVERSE, _FEW_INVERSE)),
-    **dict.fromkeys(("marcum_q_inv", "marcum_p_inv"), (_INVERSE, _FEW_INVERSE)),
+# the functions of df: from four degrees of freedom on, from one on, and below
+_OF_DF: dict[str, tuple[Parts, Parts, Parts]] = {
+    **dict.fromkeys(("ncx2_cdf", "ncx2_sf", "marcum_q", "marcum_p"), (_TAIL, _LOW_TAIL, _FEW_TAIL)),
+    **dict.fromkeys(
+        ("ncx2_logcdf", "ncx2_logsf", "marcum_logq", "marcum_logp"), (_LOG, _LOW_LOG, _FEW_LOG)
+    ),
+    "ncx2_pdf": ((0.0, 8e-16), (0.0, 8e-16), _FEW_TAIL),
+    "ncx2_logpdf": ((6e-16, 1.2e-16), _LOW_LOG, _FEW_LOG),
+    **dict.fromkeys(("ncx2_ppf", "ncx2_isf"), (_INVERSE, _INVERSE, _FEW_INVERSE)),
+    **dict.fromkeys(("ncx2_ppf_exp", "ncx2_isf_exp"), (_INVERSE, _INVERSE, _FEW_INVERSE)),
+    **dict.fromkeys(("marcum_q_inv", "marcum_p_inv"), (_INVERSE, _INVERSE, _FEW_INVERSE)),
 }
 _STEP = 1e-323  # what underflow may add
 
@@ -58,7 +61,7 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
     df : array_like, optional
         The degrees of freedom that it was called with, 2 m for Marcum's Q, in [1e-300, 1e8].
         By default the bound holds for all of them, and is up to five times as large as it is
-        from one degree of freedom on. Functions without df ignore it.
+        from four degrees of freedom on. Functions without df ignore it.
 
     Returns
     -------
@@ -83,7 +86,7 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
     Examples
     --------
     >>> print(f"{error_bound('ball_score', 3.0):.1e}")
-    7.6e-16
+    1.3e-15
     >>> print(f"{error_bound('ncx2_sf', 1.0):.0e} {error_bound('ncx2_sf', 1.0, df=784):.0e}")
     2e-15 4e-16
     """
@@ -92,9 +95,9 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
     if name in _BOUNDS:
         bound = _bound(_BOUNDS[name], size)
     else:
-        usual, few = (_bound(parts, size) for parts in _OF_DF[name])
+        usual, low, few = (_bound(parts, size) for parts in _OF_DF[name])
         degrees = 0.0 if df is None else as_floats("df", df, *DOMAIN["df"])
-        usual, few, degrees = broadcast(value=usual, few=few, df=degrees)
-        bound = np.where(degrees >= 1, usual, few)
+        usual, low, few, degrees = broadcast(value=usual, low=low, few=few, df=degrees)
+        bound = np.where(degrees >= 4, usual, np.where(degrees >= 1, low, few))
     result: Floats = np.where(np.isinf(bound), 0.0, bound + _STEP)[()]
     return result

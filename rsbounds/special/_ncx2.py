@@ -28,8 +28,8 @@ def ncx2_cdf(
     Returns
     -------
     Array
-        The lower tail. Of both tails the smaller one has a relative error of at most 4e-16
-        (2 ulp), 2e-15 where df < 1, down to 1e-300; the larger one is 1 less the smaller.
+        The lower tail. Of both tails the smaller one has a relative error of at most 4e-16,
+        8e-16 where df < 4, 2e-15 where df < 1, down to 1e-300; the larger one is 1 less it.
 
     Raises
     ------
@@ -69,8 +69,8 @@ def ncx2_logcdf(
 ) -> Floats:
     """log P(X <= x), down to -1e17: parameters as in :func:`ncx2_cdf`.
 
-    The logarithm of the smaller tail is wrong by at most 4e-16 + 1.2e-16 \\|log p\\|, where df < 1
-    by 2e-15 + 3e-16 \\|log p\\|; that of the larger tail by less.
+    The logarithm of the smaller tail is wrong by at most 4e-16 + 1.2e-16 \\|log p\\|, where df < 4
+    by 8e-16 + 1.6e-16 \\|log p\\|, where df < 1 by 2e-15 + 3e-16 \\|log p\\|; the other by less.
 
     Examples
     --------
@@ -113,7 +113,8 @@ def ncx2_logpdf(
 ) -> Floats:
     """Log density at x: parameters as in :func:`ncx2_cdf`.
 
-    The error is at most 6e-16 + 1.2e-16 \\|value\\|, where df < 1 2e-15 + 3e-16 \\|value\\|.
+    The error is at most 6e-16 + 1.2e-16 \\|value\\|, where df < 4 8e-16 + 1.6e-16 \\|value\\|,
+    where df < 1 2e-15 + 3e-16 \\|value\\|.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 "use strict";
 // Text from files goes through textContent alone; names in charts come escaped.
-const { charts, columns, runs, rows } = JSON.parse(document.getElementById("data").textContent);
+const at = (id) => document.getElementById(id);
+const { charts, columns, runs, rows } = JSON.parse(at("data").textContent);
 
 // The toolbar shows on hover, by the style; the library's own button would send data to its makers.
 const CONFIG = { responsive: true, displayModeBar: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "" };
@@ -11,62 +12,46 @@ for (const [id, { traces, layout }] of Object.entries(charts)) {
 }
 
 const PAGE = 100;
-const run = document.getElementById("run");
-const [head, body] = document.getElementById("rows").children;
-let sorted = { column: null, down: false };
-let shown = PAGE;
+const [head, body] = at("rows").children;
+let column = null, down = false, shown = PAGE;
 
-function cell(tag, text) {
+function add(parent, tag, text) {
   const element = document.createElement(tag);
   element.textContent = text;
+  parent.append(element);
   return element;
 }
 
 // Numbers by value, then text; what is unknown last.
 function compare(a, b) {
-  const key = (v) => (v === "inf" ? Infinity : v);
-  const [x, y] = [key(a), key(b)];
+  const [x, y] = [a, b].map((v) => (v === "inf" ? Infinity : v));
   const rank = (v) => (v === "-" || v === "" ? 2 : typeof v === "number" ? 0 : 1);
-  if (rank(x) !== rank(y)) return rank(x) - rank(y);
-  return x < y ? -1 : x > y ? 1 : 0;
+  return rank(x) - rank(y) || (x < y ? -1 : x > y ? 1 : 0);
 }
 
 function draw() {
-  let chosen = run.value === "" ? rows.slice() : rows.filter((row) => row[0] === Number(run.value));
-  const { column, down } = sorted;
-  if (column !== null) {
-    const value = (row) => (column === 0 ? runs[row[0]] : row[column]);
-    chosen.sort((a, b) => (down ? -1 : 1) * compare(value(a), value(b)));
+  const chosen = rows.filter((row) => at("run").value === "" || row[0] === Number(at("run").value));
+  const value = (row) => (column === 0 ? runs[row[0]] : row[column]);
+  if (column !== null) chosen.sort((a, b) => (down ? -1 : 1) * compare(value(a), value(b)));
+  const lines = document.createElement("tbody");
+  for (const [run, ...values] of chosen.slice(0, shown)) {
+    const line = add(lines, "tr", "");
+    for (const text of [runs[run], ...values]) add(line, "td", text);
   }
-  const lines = chosen.slice(0, shown).map((row) => {
-    const line = document.createElement("tr");
-    line.append(...row.map((value, i) => cell("td", i === 0 ? runs[value] : value)));
-    return line;
-  });
-  body.replaceChildren(...lines);
-  document.getElementById("shown").textContent = `${lines.length} of ${chosen.length} rows`;
-  document.getElementById("more").hidden = lines.length === chosen.length;
+  body.replaceChildren(...lines.children);
+  at("shown").textContent = `${body.children.length} of ${chosen.length} rows`;
+  at("more").hidden = body.children.length === chosen.length;
   [...head.rows[0].cells].forEach((th, i) =>
     th.setAttribute("aria-sort", i !== column ? "none" : down ? "descending" : "ascending"));
 }
 
-const line = document.createElement("tr");
-columns.forEach((name, i) => {
-  const th = cell("th", name);
-  th.addEventListener("click", () => {
-    sorted = { column: i, down: sorted.column === i && !sorted.down };
-    draw();
-  });
-  line.append(th);
-});
-head.append(line);
-const all = cell("option", "all");
-all.value = "";
-run.append(all, ...runs.map((name, i) => {
-  const option = cell("option", name);
-  option.value = String(i);
-  return option;
+const line = add(head, "tr", "");
+columns.forEach((name, i) => add(line, "th", name).addEventListener("click", () => {
+  [column, down] = [i, column === i && !down];
+  draw();
 }));
-run.addEventListener("change", () => { shown = PAGE; draw(); });
-document.getElementById("more").addEventListener("click", () => { shown += 10 * PAGE; draw(); });
+add(at("run"), "option", "all").value = "";
+runs.forEach((name, i) => { add(at("run"), "option", name).value = String(i); });
+at("run").addEventListener("change", () => { shown = PAGE; draw(); });
+at("more").addEventListener("click", () => { shown += 10 * PAGE; draw(); });
 draw();

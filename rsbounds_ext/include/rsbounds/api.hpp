@@ -3,6 +3,7 @@
 // Outside the domain, and for NaN, the result is NaN; the ufuncs then raise the invalid flag.
 #pragma once
 
+#include "binomial.hpp"
 #include "lipschitz.hpp"
 #include "marcum.hpp"
 #include "renyi.hpp"
@@ -11,6 +12,9 @@ namespace rsb::api {
 
 using rsb::ball_offset;
 using rsb::ball_score;
+using rsb::binomial_bound;
+using rsb::anytime_bound;
+using rsb::log_wealth;
 using rsb::half_gap;
 using rsb::lipschitz_ratio;
 using rsb::lipschitz_slope;

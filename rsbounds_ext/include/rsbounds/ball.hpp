@@ -12,8 +12,8 @@
 // root of 1 + tau, as that is what counts there and x may underflow. Where e^phi0 > 0.6 (`central`) the
 // pole of the integrand at tau = 0 is near and its part of the tail is added in closed form.
 //
-// Errors: 4e-16 of a tail, 4e-16 + 1.2e-16 |.| of a logarithm or a score, 8e-16 of the density; the largest
-// of long searches against quadruple precision (table in the theory page). For that D comes from the
+// Errors: 4e-16 of a tail, 4e-16 + 1.2e-16 |.| of a logarithm or a score, 8e-16 of the density, below
+// 4 degrees of freedom 8e-16 + 1.6e-16 |.|; measured, see docs/theory/proofs.md. For that D comes from the
 // arguments without an error, and phi0 in two doubles at the double that tau is; `shift` says how far that is
 // from the saddle, and tail_at corrects for it.
 #pragma once
