@@ -49,8 +49,8 @@ def radius(
     Returns
     -------
     Array
-        The radius, as :func:`rsbounds.envelope.radius` of ``SemiElastic(rate)``: never above the
-        true value, within 1e-11 of it (relative). `rate` 0 gives [C]'s radius.
+        The radius, as :func:`rsbounds.envelope.radius` of ``SemiElastic(rate)``, with its error:
+        never above the true value. `rate` 0 gives [C]'s radius.
 
     Raises
     ------

@@ -195,6 +195,8 @@ def _arguments(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[float]]:
     k, y = as_integers(name, counts), as_integers("labels", labels)
     levels = as_floats("sigmas", sigmas, 0.0, closed="neither", nan=False).ravel().tolist()
+    if not levels:
+        raise ValueError("sigmas must hold at least one noise level; got none")
     if k.ndim != 3 or k.shape[1] != len(levels) or k.shape[2] < 2 or not len(k):
         raise ValueError(
             f"{name} must have shape (inputs, {len(levels)} levels, two classes or more); "

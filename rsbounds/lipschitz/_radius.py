@@ -57,7 +57,8 @@ def radius(
     Returns
     -------
     Array
-        The radius: never above the true value of its formula, within 1e-11 of it (relative).
+        The radius: never above the true value of its formula, within 1e-11 of it (relative;
+        method "exact" with the exceptions of :func:`rsbounds.envelope.radius`).
         paper <= integrated <= exact <= sigma (z_a - z_b)/2.
 
     Raises
