@@ -10,6 +10,8 @@ import pytest
 
 from rsbounds import audit, certify_dataset, schemes
 from rsbounds.audit import _bounds, _lists, _radii
+from rsbounds.certificate import SCOPES
+from rsbounds.cli._options import COUNTED
 from rsbounds.oracle import certificates
 
 SIGMA = {"lip": 0.05, "sigma_min": 0.1, "dim": 3}
@@ -28,7 +30,8 @@ TRUTH: list[tuple[str, dict[str, Any], float | None, str]] = [
 def test_every_method_and_bound_of_result_files_has_its_evaluations() -> None:
     assert set(schemes.METHODS) == set(certificates.METHODS)
     assert set(schemes.METHODS) >= {*_radii.COVERED, "composite"}
-    assert set(_bounds.BOUNDS) == set(certificates.BOUNDS)
+    assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)
+    assert set(_bounds.BOUNDS) == set(certificates.BOUNDS) == set(COUNTED)
     assert callable(_lists.proved)
 
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from rsbounds._numerics.checks import as_floats, number
@@ -143,6 +144,7 @@ def _connected(address: str, cpus: int) -> Any:
         quiet |= {"num_cpus": cpus, "object_store_memory": STORE, "include_dashboard": False}
     else:
         _answers(address)
+    on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address, **quiet)
     except Exception as error:
@@ -152,6 +154,8 @@ def _connected(address: str, cpus: int) -> Any:
             f"the Ray cluster at {address} can't be used: {first}; if it asks for a token, set "
             "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
         ) from None
+    with suppress(ValueError, TypeError):  # not in the main thread; not a handler of Python's
+        signal.signal(signal.SIGTERM, on_sigterm)  # Ray's aborts the process
     return ray
 
 

@@ -134,7 +134,7 @@ Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Effo
     }
     if (g.score_error == g.score_error)
         return {g.score + p.surplus(), g.score_error, g.slope};
-    return {g.value - target, g.error + 3e-16 * target, g.slope};
+    return {g.value - target, g.error + sum_error * target, g.slope};
 }
 
 template <class Envelope>

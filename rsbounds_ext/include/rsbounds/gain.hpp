@@ -24,6 +24,12 @@
 
 namespace rsb {
 
+// Bounds of errors (docs/theory/proofs.md): of a score and of b's quantile per 1 + |.|; of a subtraction; of an
+// end carried over, per what rounds; room for the tail's second order; half-spaces; tiny balls; both means
+constexpr double score_error = 4e-15, sum_error = 3e-16, end_error = 8e-16, second_order_room = 1.5,
+                 half_space_error = 2e-15, tiny_error = 2e-15, hazard_mean_error = 1e-13,
+                 radius_error = 1e-15, slope_mean_error = 5e-13;
+
 struct Ratio {
     double k, change, change2;  // sigma1/sigma0, |k - 1|, |k^2 - 1|, each to a few ulp
     double rate = 0;            // |d log k|/d log alpha as alpha grows: for the slope alone
@@ -68,8 +74,8 @@ double mean_of(F f, bool wide) {
 
 // X - b, where the error of the ball may have moved X by `moved`
 inline Gain difference(double x, double b, double moved, double slope = nan) {
-    const double error = moved + 4e-15 * (1 + std::fabs(x));
-    return {x - b, error + 3e-16 * std::fabs(b), slope, x, error};
+    const double error = moved + score_error * (1 + std::fabs(x));
+    return {x - b, error + sum_error * std::fabs(b), slope, x, error};
 }
 
 // A ball under sigma0 so small that P0 = (volume)(density at the centre): its radius follows from log P0. If
@@ -79,24 +85,24 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
     const double score = up ? -b : b, half = 0.5 * s0 * alpha, log_k = r.log(up);
     const double log_p = log_ndtr(score), volume = std::lgamma(0.5 * dim + 1);
     const double log_rho1 = (log_p + 0.5 * s0 * s0 + volume) / dim + 0.5 * ln2 - log_k;
-    const double lost = 2e-15 * (-log_p + half + dim * std::fabs(log_k));  // of log P1
+    const double lost = tiny_error * (-log_p + half + dim * std::fabs(log_k));  // of log P1
     if (!(log_rho1 < -230)) {
         const double rho1 = std::exp(log_rho1), s1 = r.k * s0, mu = 0.5 * dim;
         const Tail end = ball_tail(rho1 - s1, rho1, dim, s1);
         const double x = end.score();
         const double slope = 2 * (mu + end.beta) * end.density * over_normal(end, x);
-        const double moved = (lost + 2e-15 * (volume + s0 * s0)) / dim + 1e-15;
-        return difference(up ? -x : x, b, 1.5 * slope * moved);
+        const double moved = (lost + tiny_error * (volume + s0 * s0)) / dim + radius_error;
+        return difference(up ? -x : x, b, second_order_room * slope * moved);
     }
     const double change = (up ? -half : half) - dim * log_k;
     if (std::fabs(change) > -0.01 * log_p) {
         const double x = ndtri_exp(log_p + change);
-        return {std::fabs(x - score), 4e-15 * (std::fabs(x) - score) - lost / x};
+        return {std::fabs(x - score), score_error * (std::fabs(x) - score) - lost / x};
     }
     double g = 0;
     for (int i = 0; i < 8; ++i)
         g = change / mean_of([=](double t) { return 1 / mills(-score - t * g); }, false);
-    return {std::fabs(g), 1e-13 * std::fabs(g)};
+    return {std::fabs(g), hazard_mean_error * std::fabs(g)};
 }
 
 // X for sigma1 so far above sigma0 that k underflows: the ball is tiny under sigma1 as well, so its volume
@@ -110,19 +116,19 @@ inline double remote_score(double offset, double score, double log_ratio, double
 
 // The quantile begins at `near`, and where it ends becomes `near`.
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, Start& near) {
-    if (!(r.change > 0)) return {alpha, 3e-16 * alpha, alpha};
+    if (!(r.change > 0)) return {alpha, sum_error * alpha, alpha};
     if (!((r.k > 0 || r.log_k == r.log_k) && r.change2 < inf)) return {inf, 0};
     const double s0 = alpha / r.change2;
     if (s0 >= half_space) {
         const double all = (alpha + (up ? -b : b) * r.change) / r.k;
-        return {all, 2e-15 * (alpha + std::fabs(b) * r.change) / r.k, alpha / r.k};
+        return {all, half_space_error * (alpha + std::fabs(b) * r.change) / r.k, alpha / r.k};
     }
     const Quantile q = quantile(up ? -b : b, 0.5 * dim, 0.5 * s0 * s0, near);
     near = {q.r, q.at.tau};
     const double rho0 = q.rho(), c2 = q.mu + 2 * q.beta();
     if (rho0 < 1e-140) return tiny_gain(b, alpha, r, up, dim, s0);
     const double sign = up ? -1 : 1, s1 = r.k * s0, rho1 = rho0 / r.k, k2 = r.k * r.k;
-    const double lost = 4e-15 * (1 + std::fabs(b));
+    const double lost = score_error * (1 + std::fabs(b));
     // the end of the ball in D where saddle_at goes by D and D rounds less than rho ...
     const double d0 = q.excess(), moved = dim * r.change2 + alpha * s0 * (1 + k2);
     const Sum2 d1 = two_sum(d0, sign * moved);
@@ -132,7 +138,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
     const Ball ball = in_d ? Ball{nan, rho0} : ball_of(q, s0);
     const double u1 = rho0 < 0.5 * s0 ? rho1 - s1 : (ball.u + sign * alpha) / r.k;
     const double by_u = std::fmin((std::fabs(ball.u) / r.k + std::fabs(u1)) / rho1, 1);
-    const double rounding = 8e-16 * (in_d ? by_d : by_u);
+    const double rounding = end_error * (in_d ? by_d : by_u);
     Gain out;
     if (in_d || u1 < half_space) {
         const Tail end = in_d ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, {rho1, 0}, d1 / k2, true)
@@ -142,9 +148,9 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
         // to first order the worst set stays the worst when alpha grows: the ball stands still
         const double slope =
             slope_along(end, over, q.mu, rho1, s1, r.rate * rho1, alpha / r.k - r.rate * s1);
-        out = difference(up ? -x : x, b, 1.5 * growth * (lost / q.slope + rounding), slope);
+        out = difference(up ? -x : x, b, second_order_room * growth * (lost / q.slope + rounding), slope);
     } else {  // a half-space
-        out = difference(up ? -u1 : u1, b, 1.5 * u1 * (lost / q.slope + rounding), alpha / r.k);
+        out = difference(up ? -u1 : u1, b, second_order_room * u1 * (lost / q.slope + rounding), alpha / r.k);
     }
     const double ds = alpha / (1 + r.k), drho = rho0 * (r.change / r.k);
     const double span = std::fmax((drho + 2 * ds) / std::sqrt(c2), r.change / r.k);
@@ -156,7 +162,7 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
             return score_slope(u0 + v * du, rho0 + v * drho, dim, s0 - v * ds, drho, ds);
         },
         span > 0.01);
-    return {total, 5e-13 * total, total};
+    return {total, slope_mean_error * total, total};
 }
 
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {

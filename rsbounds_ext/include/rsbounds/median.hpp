@@ -17,6 +17,8 @@
 namespace rsb {
 
 constexpr double series_from = 200;  // v
+// Bounds of errors (docs/theory/proofs.md): of the formula of Lugannani and Rice; of carrying an end over for it
+constexpr double saddle_room = 1, saddle_error = 1e-12, rough_error = 2e-15, level_error = 2e-16;
 
 // The first `terms` (2, 4 or 7) of the median, w = 1/v
 template <int terms>
@@ -79,7 +81,7 @@ inline MedianBall median_ball(double alpha, const Ratio& r, bool up, double dim)
     const double wide = alpha * s0 * (1 + k2), moved = dim * r.change2 + wide;
     ball.d = two_sum(k2 * m.value, sign * moved);
     ball.x = (nc0 + dim) + ball.d.hi;
-    ball.rounding = 8e-16 * (moved + k2 * (std::fabs(m.value) + 0.1 * std::sqrt(v1))) / (2 * ball.x);
+    ball.rounding = end_error * (moved + k2 * (std::fabs(m.value) + 0.1 * std::sqrt(v1))) / (2 * ball.x);
     ball.dd = 2 * r.rate * k2 * (sign * (dim + m.value) + alpha * s0) + sign * wide * (1 + ball.ds) +
               k2 * m.slope;
     ball.valid = ball.d.hi > -0.2 * (dim + nc0);
@@ -92,8 +94,8 @@ inline Gain median_gain(const MedianBall& ball, double b, bool up, bool slope) {
     const double score = end.score(), over = over_normal(end, score);
     const double c = ball.dim + 2 * end.beta, growth = c * end.density * over;
     const double value = up ? score + b : b - score;
-    Gain out{value, 4e-15 * (1 + std::fabs(score)) + 1.5 * growth * ball.rounding +
-                        2e-16 * std::fabs(value)};
+    Gain out{value, score_error * (1 + std::fabs(score)) + second_order_room * growth * ball.rounding +
+                        level_error * std::fabs(value)};
     if (slope) {
         const double inverse = c / ball.x;  // of 1 + tau
         const double rise = end.density * inverse * (0.5 * ball.dd) -
@@ -112,13 +114,13 @@ inline Gain lugannani_rice(double dim, double nc, double d) {
     const double half = mu * log1p_defect(tau) + 0.5 * nc * tau * tau;
     const double r = std::copysign(std::sqrt(2 * half), tau), size = std::fabs(r);
     if (!(size > 0.01)) return {nan, nan};
-    return {r + std::log(tau * root / r) / r, (1 + size) * (1 / (c2 * root) + 1e-12)};
+    return {r + std::log(tau * root / r) / r, (1 + size) * (saddle_room / (c2 * root) + saddle_error)};
 }
 
 // median_gain by that formula.
 inline Gain rough_gain(const MedianBall& ball, double b, bool up) {
     const Gain score = lugannani_rice(ball.dim, ball.nc, ball.d.hi);
-    return {up ? score.value + b : b - score.value, score.error + 2e-16 * std::fabs(b)};
+    return {up ? score.value + b : b - score.value, score.error + level_error * std::fabs(b)};
 }
 
 // D at a score, from the first five cumulants.
@@ -148,7 +150,7 @@ inline double rough_score(double b, double alpha, const Ratio& r, bool up, doubl
     const Gain start = lugannani_rice(dim, nc0, d0);
     if (!std::isgreaterequal(sign * start.value - start.error, b)) return nan;
     const Gain end = lugannani_rice(dim, k2 * nc0, (d0 + sign * moved) / k2);
-    const double rounding = 2e-15 * (std::fabs(d0) + moved) / (k2 * std::sqrt(2 * dim + 4 * k2 * nc0));
+    const double rounding = rough_error * (std::fabs(d0) + moved) / (k2 * std::sqrt(2 * dim + 4 * k2 * nc0));
     return sign * end.value + (end.error + rounding);
 }
 

@@ -10,6 +10,8 @@
 
 namespace rsb {
 
+constexpr double renyi_gain_error = 1e-12, renyi_loss_error = 1e-13;
+
 inline double log_cosh(double x) {
     x = std::fabs(x);
     if (x >= 1) return x + std::log1p(std::exp(-2 * x)) - ln2;
@@ -86,8 +88,8 @@ class RenyiSquare {
         const double inverse = std::exp(-t), alpha = 1 / (std::fmax(y, 0.0) + inverse), s = 1 - alpha;
         const double u = y > 0 ? alpha * inverse : 1 - alpha * y;
         // bounds of the rounding errors: v up to 745 costs 1e-12, the rest a few units
-        const double least = rounded(gain(alpha, s), 1e-12, -inf);
-        const double excess = least - rounded(dim / 2 * loss(alpha, s, u), 1e-13, inf);
+        const double least = rounded(gain(alpha, s), renyi_gain_error, -inf);
+        const double excess = least - rounded(dim / 2 * loss(alpha, s, u), renyi_loss_error, inf);
         // Where nothing certifies, what is left of the divergence at distance 0 leads to a peak that
         // is narrower than the search's steps. With u, and for alpha < 1 without the division by
         // alpha, it would tend to 0 at one end of the range and look better there.

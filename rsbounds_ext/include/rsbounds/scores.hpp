@@ -18,6 +18,8 @@ inline double rounded(double value, double error, double towards) {
     return (moved < 0 && value > 0) || (moved > 0 && value < 0) ? 0 : moved;
 }
 
+constexpr double half_gap_error = 3e-14, mean_error = 3e-15;
+
 // half_gap of close scores. The mean of phi has eight Gauss-Legendre nodes; the scores count in it alone.
 inline double close_half(double p_a, double p_b, double z_a, double z_b) {
     static constexpr double node[] = {
@@ -39,7 +41,7 @@ inline double half_gap(double p_a, double p_b) {
     double half = z_a / 2 - z_b / 2;
     if (half < 0.5 / std::fmax(size, 1.0)) half = close_half(p_a, p_b, z_a, z_b);
     // the logarithm of p_a - p_b may be as large as size^2/2 + 40, and its last bit counts
-    return rounded(half, 3e-14 + 3e-15 * size * size, -inf);
+    return rounded(half, half_gap_error + mean_error * size * size, -inf);
 }
 
 }  // namespace rsb

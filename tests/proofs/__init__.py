@@ -1,0 +1,1 @@
+"""Programs that prove the kernel's approximations: `python tests/proofs` runs them all."""

@@ -1,0 +1,25 @@
+"""Prove every claim, or those whose names are given."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from proofs.balls import prove
+    from proofs.claims import CLAIMS
+
+    for claim in CLAIMS:
+        if sys.argv[1:] and claim.name not in sys.argv[1:]:
+            continue
+        start = time.perf_counter()
+        proof = prove(claim)  # raises where it is not so
+        margin = 1 - proof.largest / claim.bound
+        print(
+            f"{claim.name}: {claim.says} is within {claim.bound:g} on [{claim.low:g}, "
+            f"{claim.high:g}]: proved, {proof.boxes} boxes, margin {margin:.0%}, "
+            f"{time.perf_counter() - start:.1f} s",
+            flush=True,
+        )

@@ -1,0 +1,82 @@
+"""Proofs over an interval: Taylor polynomials in ball arithmetic, and subdivision until they do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from flint import arb, arb_series, ctx
+
+HEADERS = Path(__file__).parents[2] / "rsbounds_ext" / "include" / "rsbounds"
+TERMS, BITS, DEEPEST = 24, 192, 30
+Series = Callable[[arb_series], arb_series]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """|error(x)| <= bound on [low, high], ``error`` being the error over what it is relative to."""
+
+    name: str  # in the ledger
+    says: str
+    error: Series
+    low: float
+    high: float
+    bound: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    boxes: int
+    largest: float  # an upper bound of |error|
+
+
+def prove(claim: Claim, bound: float | None = None) -> Proof:
+    """The proof of a claim, perhaps with another bound; ArithmeticError where there is none."""
+    limit = arb(claim.bound if bound is None else bound)
+    before = ctx.prec, ctx.cap
+    ctx.prec, ctx.cap = BITS, TERMS + 1
+    try:
+        todo, boxes, largest = [(arb(claim.low), arb(claim.high), 0)], 0, 0.0
+        while todo:
+            low, high, depth = todo.pop()
+            middle, radius = ((low + high) / 2).mid(), ((high - low) / 2).upper()
+            here = claim.error(arb_series([middle, 1], TERMS + 1))
+            if abs(here[0]) > limit:
+                raise ArithmeticError(f"{claim.name}: {abs(here[0])} at {middle}")
+            size = sum((abs(here[k]) * radius**k for k in range(TERMS)), arb(0))
+            size += _last(claim.error, arb(middle, radius)) * radius**TERMS
+            if size <= limit:
+                boxes, largest = boxes + 1, max(largest, float(size.upper()))
+                continue
+            if depth == DEEPEST:
+                raise ArithmeticError(f"{claim.name}: no proof at {middle}")
+            todo += [(low, middle, depth + 1), (middle, high, depth + 1)]
+    finally:
+        ctx.prec, ctx.cap = before
+    return Proof(boxes, largest)
+
+
+def _last(error: Series, box: arb) -> arb:
+    """The size of the coefficient that bounds Taylor's remainder on the box."""
+    try:
+        return abs(error(arb_series([box, 1], TERMS + 1))[TERMS])
+    except ValueError:  # a division by a ball that holds 0
+        return arb("inf")
+
+
+def numbers(header: str, after: str, *, skip: int = 0) -> list[list[float]]:
+    """The rows of the array of doubles after that text in a header (`skip` arrays further on)."""
+    text = (HEADERS / header).read_text(encoding="utf-8").split(after, 1)[1]
+    text = text.split("static constexpr double ", skip + 1)[-1]
+    body = re.sub(r"//.*", "", text[text.index("= {") + 2 : text.index("};") + 1])
+    rows = re.findall(r"\{([^{}]*)\}", body)
+    return [[float(v) for v in re.sub(r"\s", "", row).split(",") if v] for row in rows]
+
+
+def polynomial(coefficients: list[float], x: arb_series) -> arb_series:
+    total = x * 0
+    for c in reversed(coefficients):
+        total = total * x + arb(c)
+    return total

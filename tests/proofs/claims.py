@@ -1,0 +1,163 @@
+"""What is proved, read from the kernel's headers: approximations as they stand, before rounding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from flint import arb, arb_series
+
+from .balls import Claim, Series, numbers, polynomial
+
+
+def chebyshev(coefficients: list[float], t: arb_series) -> arb_series:
+    b1, b2 = t * 0, t * 0
+    for c in reversed(coefficients[1:]):
+        b1, b2 = 2 * t * b1 - b2 + arb(c), b1
+    return t * b1 - b2 + arb(coefficients[0])
+
+
+def mills_error(t: arb_series) -> arb_series:
+    """Of (1 + 2 x) erfcx(x), relative; x = 3.75 (1 + t)/(1 - t)."""
+    [c] = numbers("normal.hpp", "inline double mills(double z)")
+    approximation = chebyshev(c, t)
+    y = (1 - t) / (1 + t) / arb(3.75) if t[0] > -0.5 else None  # 1/x
+    if y is not None and y[0] < arb(1) / 12:  # the series of erfcx envelops it
+        square, total = y * y, t * 0
+        for k in range(40, 0, -1):
+            total = (1 + total) * square * arb(1 - 2 * k) / 2
+        total += 1 + arb(0, 1e-36)
+        truth = (2 + y) * total / arb.pi().sqrt()
+    else:
+        x = 3.75 * (1 + t) / (1 - t)
+        truth = (1 + 2 * x) * (x * x).exp() * x.erfc()
+    return approximation / truth - 1
+
+
+def tail_error(i: int) -> Series:
+    """Of the score at which log Q = -r^2/2, relative to r."""
+    p = numbers("normal.hpp", "inline Sum2 ndtri_tail(Sum2 log_q)")[i]
+    d = numbers("normal.hpp", "inline Sum2 ndtri_tail(Sum2 log_q)", skip=1)[i]
+    start, less = (2.25, 4, 8, 17)[i], (0.84375, 0.59375, 0.375, 0.21875)[i]
+
+    def error(r: arb_series) -> arb_series:
+        x = r - arb(start)
+        z = r - arb(less) + polynomial(p, x) / polynomial([1.0, *d], x)
+        tail = (z / arb(2).sqrt()).erfc() / 2
+        # the hazard is above z, and below z + 1/z
+        return (tail.log() + r * r / 2) / (z * r)
+
+    return error
+
+
+def cosine_error(v: arb_series) -> arb_series:
+    [c] = numbers("simd.hpp", "vec& scale)", skip=1)
+    return polynomial(c, v) - sum_of(factorial(2, 0), v)
+
+
+def sum_of(coefficient: Callable[[int], arb], v: arb_series, terms: int = 60) -> arb_series:
+    """A power series, to a remainder that is below 1e-30 for the v in use."""
+    total = v * 0
+    for k in range(terms - 1, -1, -1):
+        total = total * v + coefficient(k)
+    return total + arb(0, 1e-30)
+
+
+def centre_error(v: arb_series) -> arb_series:
+    """Of the score of 1/2 + q, relative, v = q^2: that of the probability times q/(z phi(z))."""
+    text = "inline Sum2 ndtri_centre(Sum2 q)"
+    [p], [d] = numbers("normal.hpp", text), numbers("normal.hpp", text, skip=1)
+    x = arb(0.180625) - v
+    more = v * polynomial(p, x) / polynomial([1.0, *d], x)
+    root = (2 * arb.pi()).sqrt()
+    slope = root + v * (arb(2.6249349909537365) + more)  # z/q
+    square = v * slope * slope
+    mass = sum_of(lambda k: arb(-1) ** k / (arb(2) ** k * arb(k).fac() * (2 * k + 1)), square)
+    return (slope * mass / root - 1) * arb(2.1)
+
+
+def of_series(header: str, after: str, exact: Callable[[int], arb], *, skip: int = 0) -> Series:
+    """Relative error of coefficients against an exact power series."""
+    [c] = numbers(header, after, skip=skip)
+    return lambda v: polynomial(c, v) / sum_of(exact, v) - 1
+
+
+def logarithm(terms: int) -> Series:
+    """Of w/(2 v) = 1/3 + v/5 + v^2/7 + ... in twofold.hpp, relative."""
+    [c] = numbers("twofold.hpp", "LogSeries log_series(double f)")
+
+    def error(v: arb_series) -> arb_series:
+        rest = polynomial(c[1:terms], v) * v + arb(1) / 5 if terms > 8 else polynomial(c[:terms], v)
+        return (arb(1) / 3 + v * rest) / sum_of(lambda k: arb(1) / (2 * k + 3), v) - 1
+
+    return error
+
+
+def gamma_error(a: arb_series) -> arb_series:
+    """Of 1/Gamma(1 + a)."""
+    [c] = numbers("small_df.hpp", "inline double rgamma_defect(double a)")
+    return a * polynomial(c, a) + 1 - (1 + a).rgamma()
+
+
+def alternating(odd: int, first: int = 1) -> Callable[[int], arb]:
+    return lambda k: arb(-1) ** k / (odd * k + first)
+
+
+def factorial(step: int, first: int) -> Callable[[int], arb]:
+    return lambda k: arb(-1) ** (k * (step > 1)) / arb(step * k + first).fac()
+
+
+SIMD, EXP, SINCOS = "simd.hpp", "RSB_INLINE vec exp_neg(vec x)", "vec& scale)"
+HALF = math.log(2) / 2 + 1e-9
+ODD = "log1p_atan_general"  # in simd.hpp
+NEAR = "LogAtan log1p_atan(vec q"
+
+
+def reciprocal(first: int) -> Callable[[int], arb]:
+    return lambda k: arb(1) / (2 * k + first)
+
+
+NEAR_ATAN = of_series(SIMD, NEAR, alternating(2, 3), skip=1)
+EXP_TWO = of_series("twofold.hpp", "Scaled2 exp_two", factorial(1, 2))
+DEFECT = of_series("ball.hpp", "inline double log1p_defect", reciprocal(3))
+CLAIMS = [
+    Claim("mills", "M(z), z >= 0, as its Chebyshev sum", mills_error, -1, 1, 7e-17),
+    Claim("ndtri_centre", "the score's relative error", centre_error, 0, 0.425**2, 3e-17),
+    Claim("ndtri_tail[0]", "the score's error over r", tail_error(0), 2.27, 4, 1e-17),
+    Claim("ndtri_tail[1]", "the score's error over r", tail_error(1), 4, 8, 2e-17),
+    Claim("ndtri_tail[2]", "the score's error over r", tail_error(2), 8, 17, 1e-17),
+    Claim("ndtri_tail[3]", "the score's error over r", tail_error(3), 17, 39, 1e-17),
+    Claim("exp_neg", "e^r", of_series(SIMD, EXP, factorial(1, 0)), -HALF, HALF, 2e-17),
+    Claim("sin", "sin(r)/r in r^2", of_series(SIMD, SINCOS, factorial(2, 1)), 0, 2.4675, 4e-17),
+    Claim("cos", "cos(r) in r^2", cosine_error, 0, 2.4675, 2e-17),
+    Claim("log1p (near)", "log1p(v)/v", of_series(SIMD, NEAR, alternating(1)), 0, 0.27, 6e-17),
+    Claim(
+        "atan (near)",
+        "(q - atan q)/q^3",
+        of_series(SIMD, NEAR, alternating(2, 3), skip=1),
+        0,
+        0.27,
+        1e-16,
+    ),
+    Claim("atanh", "atanh(f)/f", of_series(SIMD, ODD, reciprocal(1)), 0, 0.0295, 4e-18),
+    Claim("atan", "atan(t)/t", of_series(SIMD, ODD, alternating(2), skip=1), 0, 0.1716, 5e-18),
+    Claim("log_series", "w/2v, 12 terms", logarithm(12), 0, 0.0401, 1.2e-19),
+    Claim("log_series (near)", "w/2v, 8 terms", logarithm(8), 0, 4.001e-3, 1.4e-19),
+    Claim(
+        "exp_two",
+        "(e^r - 1 - r)/r^2",
+        of_series("twofold.hpp", "Scaled2 exp_two", factorial(1, 2)),
+        -HALF,
+        HALF,
+        1e-16,
+    ),
+    Claim(
+        "log1p_defect",
+        "(atanh(s)/s - 1)/s^2",
+        DEFECT,
+        0,
+        0.0845,
+        1e-16,
+    ),
+    Claim("rgamma", "1/Gamma(1 + a)", gamma_error, 0, 0.5, 2e-18),
+]
