@@ -226,6 +226,7 @@ LISTED = {
     "z_a": "2.5",
     "z_b": "-2.5",
     "item": "2",
+    "binding": "nothing",
 }
 
 

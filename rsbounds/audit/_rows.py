@@ -133,7 +133,8 @@ def _copied(row: Row, again: _Again) -> Iterator[Said]:
     names = _COPIED if again.rule is None else (*_COPIED, "z_a", "z_b", "p_a")
     values = [(name, getattr(row, name), getattr(expected, name)) for name in names]
     if isinstance(again.certificate, composite.CompositeCertificate):
-        values.append(("item", row.extra.get("item"), str(again.certificate.item)))
+        copied = {"item": str(again.certificate.item), "binding": again.certificate.binding}
+        values += [(name, row.extra.get(name), value) for name, value in copied.items()]
     for name, own, value in values:
         near = isinstance(value, float) and abs(own - value) <= _SAME * (1 + abs(value)) < inf
         if own != value and not near:
