@@ -231,7 +231,10 @@ def _until_decided(
 
 
 def step(drawn: int) -> int:
-    """How many samples are drawn after so many."""
+    """How many samples are drawn next: an eighth to a quarter of those before, at least 64.
+
+    Powers of two are few: a compiled model sees few shapes.
+    """
     return max(64, 1 << (drawn // 4).bit_length() >> 1)
 
 
