@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mpmath as mp
 import numpy as np
 import pytest
 from scipy.stats import binom

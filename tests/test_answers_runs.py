@@ -176,7 +176,7 @@ def test_verify_proves_what_the_code_would_let_pass(tmp_path, monkeypatch):
 
     for answer, module, name, wrong in (
         ("values", _values, "_rank", lambda n, level, z: 200),
-        ("map", _maps, "above", lambda hits, n, tau: np.zeros(len(hits))),
+        ("map", _maps, "lower_bound", lambda hits, n, alpha: np.ones(len(hits))),
         ("top-k", _topk, "radius_of", lambda *_: 0.9),
     ):
         path = tmp_path / f"{answer}.tsv"

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_floats, as_integers, count, number
-from rsbounds._numerics.rounding import EPS, round_down
+from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import lower_bound
-from rsbounds.confidence.counts import MAX_N
 from rsbounds.schemes import Scheme
 
 Labels = NDArray[np.int64]
@@ -90,23 +89,25 @@ def chosen_counts(select: Any, counts: Any, n: int) -> tuple[Labels, Labels, int
             "select and counts must have one shape (positions, classes), two classes or more; got "
             f"{select.shape} and {counts.shape}"
         )
-    if not n <= MAX_N or (sums := counts.sum(axis=1)).max() > n:
+    if (sums := counts.sum(axis=1)).max() > n:
         raise ValueError(f"counts must sum to at most n = {n}; got {sums.max()}")
     chosen: Labels = select.argmax(axis=1)
     return chosen, np.take_along_axis(counts, chosen[:, None], axis=1)[:, 0], n
 
 
 def holm(hits: Labels, n: int, tau: float, alpha: float) -> NDArray[np.bool_]:
-    """Which of the hypotheses "probability at most tau" Holm's procedure rejects."""
+    """Which of the hypotheses "probability at most tau" Holm's procedure rejects.
+
+    A p-value is at most a level if the lower bound of the count at that level is at least tau.
+    """
     least = _tau(tau)
     level = number("alpha", as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False))
     values, which, many = np.unique(hits, return_inverse=True, return_counts=True)
-    values, many = values[::-1], many[::-1]  # the largest count first: p-values in order
-    # of equal p-values all are rejected if the last is; before it the limits are lower
-    left = len(hits) - np.concatenate([[0], np.cumsum(many)[:-1]])
-    # the p-value is at most a level where the lower bound at that level is at least tau
-    passed = lower_bound(values, n, round_down(level / left, EPS)) >= least
-    result: NDArray[np.bool_] = np.logical_and.accumulate(passed)[::-1][which]
+    left = np.cumsum(many)  # the largest count has the smallest p-value: these are left then
+    # of equal p-values all are rejected if the first is: the limits of the others are higher
+    passed = lower_bound(values, n, np.nextafter(level / left, 0.0)) >= least
+    rejected = np.logical_and.accumulate(passed[::-1])[::-1]
+    result: NDArray[np.bool_] = rejected[which]
     return result
 
 

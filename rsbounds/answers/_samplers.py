@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import Array
 from rsbounds.sampling import Sampler, as_sampler, block_size, noisy, require_law
 from rsbounds.sampling.inputs import single
-from rsbounds.sampling.rows import require_same_row
+from rsbounds.sampling.rows import Scored
 from rsbounds.schemes import Scheme
 
 Kind = Literal["values", "map"]
@@ -59,48 +59,34 @@ def checked_shape(shape: tuple[int, ...], rows: int, kind: Kind, known: Any) -> 
         )
 
 
-class ArrayOutputs:
-    """Sampler over a function of float32 batches (count, *shape of x), for values or maps.
-
-    Once, at the first batch of two rows or more, it is compared whether a row's outputs are the
-    same in a batch of its copies.
-    """
+class ArrayOutputs(Scored):
+    """Sampler over a function of float32 batches (count, *shape of x), for values or maps."""
 
     def __init__(self, model: Callable[[NDArray[np.float32]], Any], kind: Kind) -> None:
-        self.model, self.kind = model, kind
+        super().__init__(model)
+        self.kind = kind
         self._shape: tuple[int, ...] | None = None
-        self._checked = False
 
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
         """Outputs, shape (n, outputs), or counts, shape (positions, classes)."""
         x = single(x)
         size = block_size(n, x.size)
-        blocks, total = [], None
+        blocks, total = [], 0
         for start in range(0, n, size):
-            drawn = self._outputs(noisy(x, sigma, size, generator))[: n - start]
+            drawn = self.scores(noisy(x, sigma, size, generator))[: n - start].astype(np.float64)
             if self.kind == "values":
                 blocks.append(drawn.reshape(len(drawn), -1))
             else:
-                counts = position_counts(drawn)
-                total = counts if total is None else total + counts
-        return np.concatenate(blocks) if total is None else total
+                total = total + position_counts(drawn)
+        return np.concatenate(blocks) if blocks else total
 
-    def _outputs(self, batch: NDArray[np.float32]) -> Array:
-        outputs = self._returned(batch)
-        if not self._checked and len(batch) > 1:
-            middle = len(batch) // 2
-            alone = self._returned(np.repeat(batch[middle : middle + 1], len(batch), axis=0))
-            require_same_row(alone[middle], outputs[middle], len(batch), 2.0**-11.5)
-            self._checked = True
-        return outputs
-
-    def _returned(self, batch: NDArray[np.float32]) -> Array:
-        outputs = np.asarray(self.model(batch))
-        checked_shape(outputs.shape, len(batch), self.kind, self._shape)
+    def checked(self, returned: Any, rows: int) -> NDArray[Any]:
+        outputs = np.asarray(returned)
+        checked_shape(outputs.shape, rows, self.kind, self._shape)
         if outputs.dtype.kind not in "biuf":
             raise ValueError(f"the model must return real numbers; got type {outputs.dtype}")
         self._shape = outputs.shape[1:]
-        return outputs.astype(np.float64)
+        return outputs
 
 
 def position_counts(scores: Array) -> NDArray[np.int64]:

@@ -43,20 +43,25 @@ class Scored:
         self._classes = 0
         self._rows_checked = False
 
-    def scores(self, batch: NDArray[np.float32]) -> NDArray[Any]:
-        """Scores of a batch, shape (count, classes)."""
-        first = not self._rows_checked and len(batch) > 1
-        middle = len(batch) // 2
-        if first:  # before the model sees the batch, which it may change, as it may its scores
-            copies = np.repeat(batch[middle : middle + 1], len(batch), axis=0)
-            alone = checked_scores(self.classifier(copies), len(batch))[middle].copy()
-        scores = checked_scores(self.classifier(batch), len(batch))
+    def checked(self, returned: Any, rows: int) -> NDArray[Any]:
+        """What was returned, if these are scores of so many rows and always as many classes."""
+        scores = checked_scores(returned, rows)
         if self._classes not in (0, scores.shape[1]):
             raise ValueError(
                 f"the model must always return scores of as many classes; got {self._classes} and "
                 f"then {scores.shape[1]}"
             )
         self._classes = scores.shape[1]
+        return scores
+
+    def scores(self, batch: NDArray[np.float32]) -> NDArray[Any]:
+        """Scores of a batch, shape (count, classes)."""
+        first = not self._rows_checked and len(batch) > 1
+        middle = len(batch) // 2
+        if first:  # before the model sees the batch, which it may change, as it may its scores
+            copies = np.repeat(batch[middle : middle + 1], len(batch), axis=0)
+            alone = self.checked(self.classifier(copies), len(batch))[middle].copy()
+        scores = self.checked(self.classifier(batch), len(batch))
         if first:
             tolerance = np.finfo(scores.dtype).eps ** 0.5 if scores.dtype.kind == "f" else 0.0
             require_same_row(alone, scores[middle], len(batch), float(tolerance))
