@@ -6,6 +6,7 @@ to look, the balls decide.
 """
 
 from rsbounds.audit._finding import Audit, Finding, Kind
-from rsbounds.audit._verify import contradictions, verify
+from rsbounds.audit._verify import contradictions as contradictions  # for commands
+from rsbounds.audit._verify import verify
 
-__all__ = ["Audit", "Finding", "Kind", "contradictions", "verify"]
+__all__ = ["Audit", "Finding", "Kind", "verify"]
