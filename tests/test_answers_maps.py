@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mpmath import mp
 from scipy.stats import binom
 
 from rsbounds.answers import certify_map

@@ -16,7 +16,7 @@ namespace rsb {
 // Bounds of relative errors: of a node per unit of 1 + j theta/(1 - a), of L, of the pole per unit of its exponent,
 // of a logarithm of the level
 constexpr double node_error = 6e-15, deviance_error = 4e-15, pole_error = 2e-15,
-                 log_error = 4e-16, series_error = 2e-12;
+                 log_error = 4e-16, series_error = 4e-12;
 // of the terms besides the pole's, beside e^L; the step and the last node follow from the exponent
 constexpr double alias_exponent = 44, alias_error = 1.7e-19;
 
