@@ -172,8 +172,8 @@ def test_half_lines_attain_the_bound():
 
 def test_samples_that_choose_do_not_bound():
     """t and T are functions of the selection samples alone: other counts move the radius alone."""
-    assert compared([5, 9, 7, 1], 0, (1, (1,))) == 7
-    assert compared([5, 9, 7, 1], 0, (2, ())) == 16
+    assert compared(np.array([5, 9, 7, 1]), 0, (1, (1,))) == 7
+    assert compared(np.array([5, 9, 7, 1]), 0, (2, ())) == 16
 
 
 @pytest.mark.parametrize(

@@ -71,8 +71,7 @@ HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm"
 HEAVY |= {"ray"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
-    "answers": {"torch"},  # _torch.py, imported for a torch module
-    "sampling": {"torch"},  # torch_modules.py, imported for a torch module
+    "sampling": {"torch"},  # torch_*.py, imported for a torch module
     "torch": {"torch", "tqdm"},
     "demo": {"torch"},
     "_neighbours": {"numba", "llvmlite"},

@@ -16,7 +16,7 @@ from rsbounds.answers._values import beyond
 from rsbounds.certify import certify_dataset
 from rsbounds.loading import Data, as_data
 from rsbounds.procedure import Procedure
-from rsbounds.results import Results, truncated
+from rsbounds.results import Results, from_runs, truncated
 from rsbounds.schemes import Scheme
 
 
@@ -48,7 +48,7 @@ def certify_values(
     radii : sequence of float
         Where the intervals are given, each >= 0.
     p, alpha
-        As in :func:`value_interval`: each interval of each output is wrong with probability alpha.
+        As in :func:`value_interval`.
     n0, n : int
         Samples that tell one model from another, and that make the intervals.
     out, seed, **run
@@ -59,11 +59,6 @@ def certify_values(
     rsbounds.results.Results
         Its rows predict no class; their columns ``quantile``, ``low``, ``high`` hold the answers
         (:func:`intervals`), ``ranks`` the order statistics that they are.
-
-    Raises
-    ------
-    ValueError
-        As :func:`rsbounds.certify_dataset`, and if outputs have another shape.
 
     Warns
     -----
@@ -126,11 +121,6 @@ def certify_maps(
         Its rows predict no class; ``chosen`` and ``hits`` hold the class of each position and its
         count. :func:`map_summary` sums them up.
 
-    Raises
-    ------
-    ValueError
-        As :func:`rsbounds.certify_dataset`, and if scores or maps have another shape.
-
     Examples
     --------
     >>> import numpy as np
@@ -185,11 +175,11 @@ def _table(text: str) -> list[list[float]]:
 def map_summary(results: Results) -> dict[str, float]:
     """What a file of maps says: certified accuracy and mIoU at its radius, share that abstains.
 
-    A position that abstains belongs to no class. ``accuracy`` and ``miou`` are NaN without maps.
+    A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN without true maps.
     """
     stated = _require(results, "map")
     rows = [row.extra for row in results.rows]
-    positions = sum(_positions(row["chosen"]) for row in rows)
+    positions = sum(from_runs(row["chosen"]).size for row in rows)
     certified = sum(int(row["certified"]) for row in rows)
     summary = {"radius": float(stated["map_radius"]), "abstain": 1 - certified / positions}
     if all(row["right"] for row in rows):
@@ -200,11 +190,6 @@ def map_summary(results: Results) -> dict[str, float]:
         summary["accuracy"] = sum(int(row["right"]) for row in rows) / positions
         summary["miou"] = float(np.mean(overlap[union > 0] / union[union > 0]))
     return {"accuracy": np.nan, "miou": np.nan} | summary
-
-
-def _positions(text: str) -> int:
-    parts = (part.partition("x") for part in text.split(","))
-    return sum(int(times) if times else 1 for _, _, times in parts)
 
 
 def _require(results: Results, answer: str) -> Mapping[str, Any]:

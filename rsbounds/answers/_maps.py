@@ -62,8 +62,7 @@ def certify_map(
 
     References
     ----------
-    Fischer, Baader, Vechev, Scalable certified segmentation via randomized smoothing, ICML 2021;
-    Holm, A simple sequentially rejective multiple test procedure, 1979.
+    Fischer, Baader, Vechev, Scalable certified segmentation via randomized smoothing, 2021.
 
     Examples
     --------

@@ -14,14 +14,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, count
+from rsbounds._numerics.checks import count
 from rsbounds.answers import _maps, _topk, _values
-from rsbounds.answers._samplers import sampler_of
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify import Task, check_noise, class_counts
-from rsbounds.certify import sampler_of as class_sampler_of
+from rsbounds.certify import Task, check_noise, class_counts, sampler_of
 from rsbounds.procedure import Procedure
+from rsbounds.results import runs
 from rsbounds.sampling import Phase, stream
+from rsbounds.sampling.outputs import output_sampler
 from rsbounds.schemes import Scheme
 
 Columns = Mapping[str, str]
@@ -84,7 +84,7 @@ class TopK(Question):
 
     def task(self, model: Any, procedure: Procedure) -> Task:
         self._require(procedure)
-        sampler = class_sampler_of(model, self.scheme)
+        sampler = sampler_of(model, self.scheme)
         check_noise(sampler, self.scheme)
         made: Task = self._made(_TopKTask, sampler, procedure)
         return made
@@ -92,11 +92,12 @@ class TopK(Question):
 
 class _TopKTask(Task):
     def certify(self, x: Any, index: int, label: int) -> tuple[Certificate, Columns]:
-        sigma, seed, own = self._level(x), self.procedure.seed, self.procedure
-        sampler = self.samplers[0]
-        first = sampler(x, sigma, own.n0, stream(seed, index, Phase.SELECT))
-        second = sampler(x, sigma, own.n, stream(seed, index, Phase.ESTIMATE))
-        select, counts = class_counts(first), class_counts(second)
+        sigma, own = self._level(x), self.procedure
+        phases = (own.n0, Phase.SELECT), (own.n, Phase.ESTIMATE)
+        select, counts = (
+            class_counts(self.samplers[0](x, sigma, n, stream(own.seed, index, phase)))
+            for n, phase in phases
+        )
         k = self.parameters["k"]
         if not k < len(select):
             raise ValueError(
@@ -122,11 +123,10 @@ def top_k_certificate(
     pair, (t, apart) = _topk.evidence(select, counts, label, k, procedure, scheme, sigma)
     radius = _topk.radius_of(pair, t, scheme, sigma)
     chosen = tuple(np.argsort(-np.asarray(select), kind="stable")[:k].tolist())
-    shown = radius > 0 or label not in chosen
-    predict: Any = (chosen if k > 1 else chosen[0]) if shown else ABSTAIN
+    predict: Any = chosen if k > 1 else chosen[0]
     certificate = Certificate(
-        predict=predict,
-        radius=radius if shown and label in chosen else 0.0,
+        predict=predict if radius or label not in chosen else ABSTAIN,
+        radius=radius,
         z_a=pair.z_a,
         p_a=pair.p_a,
         count=int(counts[label]) if label < len(counts) else 0,
@@ -144,22 +144,16 @@ def top_k_certificate(
 
 
 class _OwnTask(Task):
-    """A task whose rows predict no class: -1, radius 0, and what is shown in further columns."""
+    """A task whose rows predict no class: -1, radius 0; the answer is in further columns."""
 
     def _drawn(self, x: Any, n: int, index: int, phase: Phase) -> NDArray[Any]:
-        return np.asarray(
-            self.samplers[0](x, self._level(x), n, stream(self.procedure.seed, index, phase)),
-            dtype=np.float64,
-        )
+        generator = stream(self.procedure.seed, index, phase)
+        return np.asarray(self.samplers[0](x, self._level(x), n, generator), dtype=np.float64)
 
     def _row(self, x: Any, bound: str, void: int) -> Certificate:
-        nan = math.nan
-        return Certificate(
-            *(ABSTAIN, 0.0, nan, nan, 0, self.procedure.n, self._level(x), self.method, self.scope),
-            norm=cast("Scheme", self.scheme).norm,
-            bound=bound,
-            void=void,
-        )
+        nan, n, norm = math.nan, self.procedure.n, cast("Scheme", self.scheme).norm
+        own = ABSTAIN, 0.0, nan, nan, 0, n, self._level(x), self.method, self.scope
+        return Certificate(*own, norm=norm, bound=bound, void=void)
 
 
 @dataclass(frozen=True)
@@ -177,15 +171,12 @@ class Values(Question):
 
     def ranks(self, procedure: Procedure, sigma: float) -> list[_values.Ranks]:
         """The order statistics at each radius."""
-        numbers = procedure.n, procedure.alpha
-        return [
-            _values.order_ranks(numbers[0], r, self.p, numbers[1], self.scheme, sigma)
-            for r in self.radii
-        ]
+        n, own = procedure.n, (self.p, procedure.alpha, self.scheme, sigma)
+        return [_values.order_ranks(n, radius, *own) for radius in self.radii]
 
     def task(self, model: Any, procedure: Procedure) -> Task:
         self._require(procedure)
-        sampler = sampler_of(model, "values", self.scheme)
+        sampler = output_sampler(model, "values", self.scheme.law)
         made: Task = self._made(_ValuesTask, sampler, procedure, classes=False, asked=self)
         return made
 
@@ -236,7 +227,7 @@ class Maps(Question):
 
     def task(self, model: Any, procedure: Procedure) -> Task:
         self._require(procedure)
-        sampler = sampler_of(model, "map", self.scheme)
+        sampler = output_sampler(model, "map", self.scheme.law)
         made: Task = self._made(_MapsTask, sampler, procedure, classes=False, asked=self)
         return made
 
@@ -281,22 +272,3 @@ def agreement(labels: NDArray[Any], truth: NDArray[Any], classes: int) -> dict[s
 def joined(values: NDArray[Any]) -> str:
     """Numbers as text, exactly."""
     return ",".join(repr(float(v)) for v in values)
-
-
-def runs(values: NDArray[Any]) -> str:
-    """Whole numbers as text, runs of equal ones as VALUExTIMES."""
-    edges = np.flatnonzero(np.diff(values)) + 1
-    starts = np.concatenate([[0], edges])
-    lengths = np.diff(np.concatenate([starts, [len(values)]]))
-    pairs = zip(values[starts], lengths, strict=True)
-    return ",".join(f"{v}" if times == 1 else f"{v}x{times}" for v, times in pairs)
-
-
-def from_runs(text: str) -> NDArray[np.int64]:
-    """What :func:`runs` wrote; ValueError for anything else."""
-    pairs = [part.partition("x") for part in text.split(",")]
-    values = as_floats("runs", [float(v) for v, _, _ in pairs], 0, 1e12, nan=False)
-    times = [int(t) if x else 1 for _, x, t in pairs]
-    if not all(t > 0 for t in times) or sum(times) > 10**9:
-        raise ValueError(f"runs must be VALUExTIMES; got {text!r:.40}")
-    return np.repeat(values.astype(np.int64), times)

@@ -61,8 +61,7 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
 
     References
     ----------
-    Gendler, Weng, Daniel, Romano, Adversarially robust conformal prediction, ICLR 2022; the theory
-    page on answers.
+    Gendler et al., Adversarially robust conformal prediction, 2022; the theory page on answers.
 
     Examples
     --------
@@ -87,8 +86,7 @@ def _error(alpha: float, radius: float, scheme: Scheme) -> float:
 def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
     """What m noisy scores of an input are asked, in calibration and in prediction.
 
-    The pair (k, j) lies in the middle of m. Its gap k - j is the least with which calibration may
-    miss alpha/2: the larger the gap, the larger the sets, the smaller it, the rarer a miss.
+    Both lie in the middle of m, with the least gap at which calibration may miss alpha/2.
 
     Parameters
     ----------
@@ -168,11 +166,6 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
         set holds the true label with probability 1 - alpha at least, wherever within the radius
         someone who sees all but the noise moves the test input. inf where n is too small.
 
-    Raises
-    ------
-    ValueError
-        As :func:`conformal_level`.
-
     Warns
     -----
     RuntimeWarning
@@ -218,11 +211,6 @@ def predict_set(scores: Any, threshold: float, *, include: int = 1) -> NDArray[n
         Of :func:`conformalize`, from as many noisy copies.
     include : int
         How many of m scores must be at most the threshold: that of :func:`set_rule`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain.
 
     Examples
     --------

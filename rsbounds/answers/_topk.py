@@ -24,6 +24,7 @@ from rsbounds.special import log_ndtr
 _ERROR = 4e-15  # of log Phi, relative
 SECTIONS = np.arange(33) / 32
 Choice = tuple[int, tuple[int, ...]]
+Counts = NDArray[np.int64]
 
 
 def top_k_radius(
@@ -71,8 +72,7 @@ def top_k_radius(
 
     References
     ----------
-    Jia, Cao, Wang, Gong, Certified robustness for top-k predictions against adversarial
-    perturbations via randomized smoothing, ICLR 2020; the theory page on answers.
+    Jia et al., Certified robustness for top-k predictions, 2020; the theory page on answers.
 
     Examples
     --------
@@ -107,40 +107,27 @@ def drawn(name: str, counts: Any, samples: int) -> NDArray[np.int64]:
 
 
 def evidence(
-    select: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    label: int,
-    k: int,
-    procedure: Procedure,
-    scheme: Scheme,
-    sigma: float,
+    select: Counts, counts: Counts, label: int, k: int, own: Procedure, scheme: Scheme, sigma: float
 ) -> tuple[Pair, Choice]:
     """The bounds of the label and of the largest sum of t others outside T, and (t, T)."""
     width = max(len(select), len(counts), label + 1, k + 1)
     select, counts = (np.pad(c, (0, width - len(c))) for c in (select, counts))
-    choice = chosen(select, label, k, procedure, scheme, sigma)
-    return _pair(counts, label, choice, procedure.n, procedure), choice
+    choice = chosen(select, label, k, own, scheme, sigma)
+    return _pair(counts, label, choice, own), choice
 
 
 def chosen(
-    select: NDArray[np.int64],
-    label: int,
-    k: int,
-    procedure: Procedure,
-    scheme: Scheme,
-    sigma: float,
+    select: Counts, label: int, k: int, own: Procedure, scheme: Scheme, sigma: float
 ) -> Choice:
     """t and T by the selection samples alone, as if n samples had their shares.
 
-    From each k to the next either t grows by one, or T by the most frequent label that is left:
-    both only shrink what the label is compared with, so radii don't decrease with k.
+    From each k to the next either t grows, or T by the most frequent label left: radii don't fall.
     """
-    scaled = select * procedure.n // procedure.n0
+    scaled = select * own.n // own.n0
     others = [int(c) for c in np.argsort(-select, kind="stable") if c != label]
 
     def expected(choice: Choice) -> float:
-        pair = _pair(scaled, label, choice, procedure.n, procedure)
-        return radius_of(pair, choice[0], scheme, sigma)
+        return radius_of(_pair(scaled, label, choice, own), choice[0], scheme, sigma)
 
     choice: Choice = (1, ())
     for _ in range(k - 1):
@@ -150,15 +137,12 @@ def chosen(
     return choice
 
 
-def _pair(
-    counts: NDArray[np.int64], label: int, choice: Choice, n: int, procedure: Procedure
-) -> Pair:
-    bound = BOUNDS[procedure.bound]
-    largest = compared(counts, label, choice)
-    return bound.pair([counts[label], largest], 0, n, procedure.alpha, runner_up=True)
+def _pair(counts: Counts, label: int, choice: Choice, own: Procedure) -> Pair:
+    drawn = [counts[label], compared(counts, label, choice)]
+    return BOUNDS[own.bound].pair(drawn, 0, own.n, own.alpha, runner_up=True)
 
 
-def compared(counts: Sequence[int] | NDArray[np.int64], label: int, choice: Choice) -> int:
+def compared(counts: Counts, label: int, choice: Choice) -> int:
     """The largest sum of t counts outside T, the label's aside."""
     t, apart = choice
     rest = sorted((int(c) for i, c in enumerate(counts) if i != label and i not in apart))

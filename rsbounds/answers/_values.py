@@ -67,8 +67,7 @@ def value_interval(
 
     References
     ----------
-    Chiang, Curry, Abdelkader, Kumar, Dickerson, Goldstein, Detection as regression: certified
-    object detection with median smoothing, NeurIPS 2020; the theory page on answers.
+    Chiang et al., Detection as regression: certified object detection with median smoothing, 2020.
 
     Examples
     --------

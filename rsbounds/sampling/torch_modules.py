@@ -210,15 +210,19 @@ class TorchSampler:
     @torch.inference_mode()
     def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> torch.Tensor:
         """Counts of the classes; rows that are void or hold a NaN count for none."""
-        size = noisy.shape[1]
-        split = max(self._parts, -(-size // (self._rows or size)))
-        parts = [part for block in noisy for part in block.tensor_split(split)]
-        scores = torch.cat([self._checked(part) for part in parts])[: len(void)]
+        scores = self._returned(noisy)[: len(void)]
         classes = scores.shape[1]
         label = scores.argmax(1).masked_fill_(void | scores.isnan().any(1), classes)
         counts = torch.zeros(classes + 1, dtype=torch.int64, device=scores.device)
         counts.scatter_add_(0, label, torch.ones_like(label))
         return counts[:classes]
+
+    def _returned(self, noisy: torch.Tensor) -> torch.Tensor:
+        """What the model returns for all samples of some blocks."""
+        size = noisy.shape[1]
+        split = max(self._parts, -(-size // (self._rows or size)))
+        parts = [part for block in noisy for part in block.tensor_split(split)]
+        return torch.cat([self._checked(part) for part in parts])
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
         """What the model returns for ``batch``, if it has the shape of scores."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from rsbounds.answers._samplers import Kind, checked_shape
+from rsbounds.sampling.outputs import Kind, checked_shape
 from rsbounds.sampling.torch_modules import TorchSampler
 
 
@@ -38,10 +38,7 @@ class _Outputs(TorchSampler):
 
     def _drawn(self, noisy: torch.Tensor, void: torch.Tensor) -> torch.Tensor:
         """The outputs of the blocks' samples, NaN where the draw is void."""
-        size = noisy.shape[1]
-        split = max(self._parts, -(-size // (self._rows or size)))
-        parts = [part for block in noisy for part in block.tensor_split(split)]
-        drawn = torch.cat([self._checked(part) for part in parts])[: len(void)]
+        drawn = self._returned(noisy)[: len(void)]
         drawn = drawn if drawn.is_floating_point() else drawn.double()
         return drawn.masked_fill(void.view(-1, *[1] * (drawn.ndim - 1)), torch.nan)
 

@@ -10,35 +10,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
-from rsbounds.sampling import Sampler, as_sampler, block_size, noisy, require_law
+from rsbounds.sampling.adapters import as_sampler
+from rsbounds.sampling.blocks import block_size, noisy
 from rsbounds.sampling.inputs import single
+from rsbounds.sampling.port import Sampler, require_law
 from rsbounds.sampling.rows import Scored
-from rsbounds.schemes import Scheme
 
 Kind = Literal["values", "map"]
 _SHAPES = {"values": "(count,) or (count, outputs)", "map": "(count, classes, *positions)"}
 
 
-def sampler_of(model: Any, kind: Kind, scheme: Scheme) -> Sampler:
+def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
     """What draws the outputs of a model, or the class counts of its positions, under noise.
 
     A torch module and a function of a NumPy batch get a sampler of Gaussian noise; a sampler of
     your own, called as ``sampler(x, sigma, n, generator)``, returns outputs of shape (n, outputs)
-    or counts of shape (positions, classes).
+    or counts of shape (positions, classes). ``law`` names the noise, where it is another.
     """
-    ready = as_sampler(model)
+    ready: Sampler = as_sampler(model)
     if ready is model:
-        require_law(ready, scheme.law)
-        own: Sampler = ready
+        require_law(ready, law)
+        own: Sampler = model
         return own
-    if scheme.law:
+    if law:
         raise ValueError(
-            f"{kind} under noise of method {scheme.name!r} need a sampler of your own, called as "
+            f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, called as "
             "sampler(x, sigma, n, generator), with the law of the scheme"
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        from rsbounds.answers._torch import torch_sampler
+        from rsbounds.sampling.torch_outputs import torch_sampler
 
         made: Sampler = torch_sampler(model, kind)
         return made
@@ -71,7 +72,8 @@ class ArrayOutputs(Scored):
         """Outputs, shape (n, outputs), or counts, shape (positions, classes)."""
         x = single(x)
         size = block_size(n, x.size)
-        blocks, total = [], 0
+        blocks: list[Any] = []
+        total: Any = 0
         for start in range(0, n, size):
             drawn = self.scores(noisy(x, sigma, size, generator))[: n - start].astype(np.float64)
             if self.kind == "values":
