@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, refused, savez
+from cli_models import MODELS, arguments, models, refused, savez
 
 
 def nan_pixel() -> None:
@@ -49,6 +49,13 @@ def test_bad_data_gives_one_line(work, capsys, case):
     refused(capsys, arguments(), said)
 
 
+WRONG_KINDS = """
+torch = pytest.importorskip("torch")
+NETWORK = torch.nn.Linear(36, 2)
+
+def classifier(batch):
+    return linear()(batch)
+"""
 BAD_ARGUMENTS = {
     "sigma 0": ({"sigma": 0}, "argument --sigma: sigma must be in ["),
     "sigma nan": ({"sigma": "nan"}, "to draw noise; got nan"),
@@ -82,6 +89,14 @@ BAD_ARGUMENTS = {
     "spec": ({"model": "models"}, "MODULE:CALLABLE or path/to/file.py:CALLABLE; got 'models'"),
     "module": ({"model": "nomodels:f"}, "--model nomodels:f failed: ModuleNotFoundError"),
     "callable": ({"model": "models:f"}, "--model models:f failed: AttributeError"),
+    "a function of the batch": (
+        {"model": "models:classifier"},
+        "is called with no argument, and returns what --model needs; missing a required argument",
+    ),
+    "an array": ({"model": "models:W"}, "got the ndarray itself: write def load(): return W"),
+    "a network": ({"model": "models:NETWORK"}, "got the Linear itself: write def load()"),
+    "no method": ({"method": "models:W", "sigma": None}, "--method models:W must name a function"),
+    "no data": ({"data": "models:W"}, "--data models:W must name a function"),
     "fails": ({"model": "models:fails"}, "models:fails failed: KeyError: 'weights' ("),
     "nothing": ({"model": "models:nothing"}, "must return a torch module or a callable"),
     "shape": ({"model": "models:one_score"}, "scores of shape (50, classes), at least two"),
@@ -109,6 +124,8 @@ BAD_ARGUMENTS = {
 @pytest.mark.parametrize("case", BAD_ARGUMENTS)
 def test_bad_arguments_give_one_line(work, capsys, case):
     changes, said = BAD_ARGUMENTS[case]
+    if case in ("a function of the batch", "a network"):
+        models(MODELS + WRONG_KINDS)
     refused(capsys, arguments(**changes), said)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rsbounds.loading.hashes import code_hash, file_hash, parameters_hash
+from rsbounds.loading.hashes import code_hash, file_hash, is_torch, parameters_hash
 
 
 def build(option: str, spec: str, **arguments: Any) -> Any:
@@ -38,6 +38,11 @@ def call(option: str, spec: str, **arguments: Any) -> Any:
         )
     what = f"{option} {shown(spec)}"
     function = guarded(what, lambda: attrgetter(attribute)(_module(name)))
+    if is_torch(function) or not callable(function):
+        raise ValueError(
+            f"{what} must name a function that returns what {option} needs; got the "
+            f"{type(function).__name__} itself: write def load(): return {shown(attribute)}"
+        )
     try:
         inspect.signature(function).bind(**arguments)
     except TypeError as error:
