@@ -298,6 +298,22 @@ def test_torch_modules_draw_values_and_maps():
     assert abs(map_summary(results)["accuracy"] - map_summary(maps())["accuracy"]) < 0.1
 
 
+def test_nan_of_a_torch_map_counts_for_no_class_there():
+    torch = pytest.importorskip("torch")
+    from rsbounds.sampling.outputs import output_sampler
+
+    class Scores(torch.nn.Module):
+        def forward(self, x):
+            scores = torch.stack([x, -x], 1)
+            scores[:, 1, 0] = torch.nan
+            return scores
+
+    sampler = output_sampler(Scores(), "map")
+    counts = np.asarray(sampler(POINTS[0], 0.25, 100, np.random.default_rng(0)))
+    assert counts.shape == (16, 2)
+    assert counts.sum(axis=1).tolist() == [0] * 4 + [100] * 12
+
+
 def test_samplers_of_ones_own_and_other_noise():
     def sampler(x, sigma, n, generator):
         return (x + generator.laplace(0, sigma, (n, *x.shape))).sum(axis=1, keepdims=True)

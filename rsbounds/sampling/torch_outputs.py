@@ -36,20 +36,15 @@ class _Outputs(TorchSampler):
         self._shape = shape[1:]
         return returned
 
-    def _drawn(self, noisy: torch.Tensor, void: torch.Tensor) -> torch.Tensor:
-        """The outputs of the blocks' samples, NaN where the draw is void."""
-        drawn = self._returned(noisy)[: len(void)]
-        drawn = drawn if drawn.is_floating_point() else drawn.double()
-        return drawn.masked_fill(void.view(-1, *[1] * (drawn.ndim - 1)), torch.nan)
-
 
 class _Values(_Outputs):
     kind = "values"
 
     @torch.inference_mode()
     def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> Any:
-        drawn = self._drawn(noisy, void)
-        return _Rows([drawn.reshape(len(drawn), -1)])
+        drawn = self._returned(noisy)[: len(void)].reshape(len(void), -1)
+        drawn = drawn if drawn.is_floating_point() else drawn.double()
+        return _Rows([drawn.masked_fill(void[:, None], torch.nan)])
 
 
 class _Maps(_Outputs):
@@ -57,9 +52,10 @@ class _Maps(_Outputs):
 
     @torch.inference_mode()
     def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> torch.Tensor:
-        drawn = self._drawn(noisy, void).flatten(2)
+        drawn = self._returned(noisy)[: len(void)].flatten(2)
         classes, positions = drawn.shape[1:]
-        label = drawn.argmax(1).masked_fill_(drawn.isnan().any(1), classes)
+        largest, label = drawn.max(1)  # NaN where one of them is
+        label.masked_fill_(largest.isnan() | void[:, None], classes)
         place = label + torch.arange(positions, device=label.device) * (classes + 1)
         counts = torch.bincount(place.flatten(), minlength=positions * (classes + 1))
         return counts.view(positions, classes + 1)[:, :classes]
