@@ -101,7 +101,7 @@ def _prepare(parser: Any, words: list[str]) -> list[str]:
 def number(text: str) -> int:
     """A whole number, also as 1e5."""
     value = float(text)
-    if not abs(value) <= 1e15 or value != math.floor(value):
+    if not abs(value) <= 2**53 or value != math.floor(value):
         raise argparse.ArgumentTypeError(f"expected a whole number; got {text!r}")
     return int(value)
 
