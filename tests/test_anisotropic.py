@@ -173,9 +173,6 @@ def test_laplace_attack(p_a, share, seed):
 
 
 def test_laplace_special_values():
-    assert anisotropic.laplace_radius(0.7, 1.0, 0.1) == pytest.approx(1.060132, abs=5e-7)
-    paper = anisotropic.laplace_radius(0.7, 1.0, 0.1, method="paper")
-    assert paper == pytest.approx(0.972955, abs=5e-7)
     assert anisotropic.laplace_radius(1.0, 1.0) == np.inf
     assert anisotropic.laplace_radius(0.3, 1.0, 0.0) == np.inf
     assert anisotropic.laplace_radius(0.5, 1.0) == 0

@@ -159,7 +159,7 @@ REFUSED = {
     "own:": "MODULE:CALLABLE",
     "own:classifier": "is called with no argument, and returns what --model needs; missing a "
     "required argument: 'batch'",
-    "own:X": "is not a callable object",
+    "own:X": "must name a function that returns what --model needs",
     "own:none": "must return a torch module or a callable on a batch, or a Loaded",
 }
 

@@ -83,24 +83,3 @@ def test_scores_in_scores_out():
     np.testing.assert_allclose(ndtr(score), semielastic.xi(0.2, ndtr(z), 0.25, 0.24, 784))
     with pytest.raises(ValueError, match=r"p_a must be a score in \[-1e6, 1e6\] or infinite"):
         semielastic.xi(0.2, 1e7, 0.25, 0.24, 784, scores=True)
-
-
-def test_attack_by_sampling():
-    """The same flip counted, not computed."""
-    dim, sigma0, rate, p_a, n = 3, 1.0, 0.3, 0.9, 400_000
-    radius = float(semielastic.radius(p_a, sigma0, rate, dim))
-    x = radius * 1.05
-    sigma1 = sigma0 * np.exp(rate * x)
-    centre, ball, complement = semielastic.worst_case_ball(x, p_a, sigma0, sigma1, dim)
-    noise = np.random.default_rng(0).normal(size=(n, dim))
-
-    def rest(at, sigma):
-        points = at * np.eye(dim)[0] + sigma * noise
-        inside = np.linalg.norm(points - centre * np.eye(dim)[0], axis=1) <= ball
-        return np.mean(inside != complement)
-
-    error = 4 * 0.5 / np.sqrt(n)  # four standard deviations
-    assert abs(rest(0.0, sigma0) - (1 - p_a)) < error
-    assert abs(rest(x, sigma1) - semielastic.xi(x, p_a, sigma0, sigma1, dim)) < error
-    assert rest(x, sigma1) > 0.5
-    assert rest(radius * 0.9, sigma0 * np.exp(rate * radius * 0.9)) < 0.5

@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command, folder = "rsbounds", os.sep * 2
 
     def say(message: object) -> None:
-        from rsbounds.results._text import shown  # files of strangers hold control characters
+        from rsbounds._numerics.checks import shown
 
         text = str(message).replace(folder, "")  # paths are absolute where code may change it
         print(f"{command}: {shown(text)}", file=sys.stderr)

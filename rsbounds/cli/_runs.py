@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds import audit, composite
+from rsbounds._numerics.checks import shown
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import further
 from rsbounds.loading import file_hash
-from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, read_rows
 
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rsbounds._numerics.checks import shown
 from rsbounds.certificate import COMPOSITE
 from rsbounds.certify import Procedure, certify_evidence
 from rsbounds.cli import _build, _options, _runs
 from rsbounds.composite import Rule
 from rsbounds.loading import guarded
-from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest, Row, write
 from rsbounds.schemes import METHODS, Scheme
 from rsbounds.schemes._domains import DIMENSION

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import audit
+from rsbounds._numerics.checks import shown
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _build, _engine, _options
 from rsbounds.composite import Rule
 from rsbounds.loading import Data
-from rsbounds.loading.callables import shown
 from rsbounds.results import Manifest
 from rsbounds.schemes import METHODS, Scheme
 

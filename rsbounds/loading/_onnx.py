@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count
-from rsbounds.loading.callables import guarded, shown
+from rsbounds._numerics.checks import count, shown
+from rsbounds.loading.callables import guarded
 from rsbounds.loading.hashes import file_hash
 from rsbounds.loading.models import Loaded, Request
 from rsbounds.loading.packages import need

@@ -6,7 +6,8 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
-from rsbounds.loading.callables import guarded, shown
+from rsbounds._numerics.checks import shown
+from rsbounds.loading.callables import guarded
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import Loaded, Request, unknown
 from rsbounds.loading.packages import need

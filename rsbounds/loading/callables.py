@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from rsbounds._numerics.checks import shown
 from rsbounds.loading.hashes import code_hash, file_hash, is_torch, parameters_hash
 
 
@@ -88,11 +89,6 @@ def reason(error: BaseException) -> str:
     """An exception's type and its whole message on one line."""
     message = shown(" ".join(str(error).split()))
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
-
-
-def shown(text: object) -> str:
-    """``text`` with control characters escaped: names of strangers' files reach a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
 def _module(name: str) -> ModuleType:

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import as_floats, choice
+from rsbounds._numerics.checks import as_floats, choice, shown
 from rsbounds.loading._hf import located
 from rsbounds.loading.arrays import logits
-from rsbounds.loading.callables import call, fingerprint, guarded, shown
+from rsbounds.loading.callables import call, fingerprint, guarded
 from rsbounds.loading.hashes import is_torch, parameters_hash
 from rsbounds.loading.models import Loaded, span
 from rsbounds.loading.packages import need

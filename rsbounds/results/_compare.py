@@ -8,9 +8,10 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from rsbounds._numerics.checks import shown
 from rsbounds.certificate import SCOPES
 from rsbounds.results._results import Results
-from rsbounds.results._text import quoted, shown
+from rsbounds.results._text import quoted
 
 NAMES = ("norm", "alpha", "n", "bound")
 UNKNOWN = "-"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import count, share
+from rsbounds._numerics.checks import count, share, shown
 from rsbounds.procedure import Procedure
-from rsbounds.results._text import quoted, shown
+from rsbounds.results._text import quoted
 
 #: The format of the files that are written and read.
 FORMAT = 2

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics import checks
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Array, shown
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._file import load
 from rsbounds.results._manifest import Manifest
 from rsbounds.results._row import Row
-from rsbounds.results._text import as_path, shown, some
+from rsbounds.results._text import as_path, some
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics import checks
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Array, shown
 from rsbounds.results._compare import NAMES, UNKNOWN, as_files, marked, terms
 from rsbounds.results._results import Results
-from rsbounds.results._text import plain, quoted, shown, truncated
+from rsbounds.results._text import plain, quoted, truncated
 
 STYLES = ("text", "markdown", "csv")
 

@@ -75,11 +75,6 @@ def quoted(value: Any) -> str:
     return text if len(text) <= 62 else text[:59] + "..."
 
 
-def shown(text: str) -> str:
-    """Text of a file with its control characters escaped: it may reach a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def some(indices: Sequence[int]) -> str:
     """The first of many inputs, in words."""
     first = ", ".join(map(str, indices[:5]))
