@@ -232,8 +232,3 @@ def share(name: str, text: Any) -> tuple[int, int]:
     if not pair or not int(pair[1]) < int(pair[2]):
         raise ValueError(f"{name} must be i/N with 0 <= i < N; got {text!r}")
     return int(pair[1]), int(pair[2])
-
-
-def shown(text: object) -> str:
-    """The text with its control characters escaped: strangers' files reach a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import rsbounds
+from rsbounds._numerics.text import shown
 
 _COMMANDS = ("demo", "certify", "report", "merge", "verify", "recertify", "fit-rule", "radius")
 
@@ -91,8 +92,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     command, folder = "rsbounds", os.sep * 2
 
     def say(message: object) -> None:
-        from rsbounds._numerics.checks import shown
-
         text = str(message).replace(folder, "")  # paths are absolute where code may change it
         print(f"{command}: {shown(text)}", file=sys.stderr)
 

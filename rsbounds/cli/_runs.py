@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds import audit, composite
-from rsbounds._numerics.checks import shown
+from rsbounds._numerics.text import shown
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import further
 from rsbounds.loading import file_hash

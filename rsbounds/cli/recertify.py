@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rsbounds._numerics.checks import shown
+from rsbounds._numerics.text import shown
 from rsbounds.certificate import COMPOSITE
 from rsbounds.certify import Procedure, certify_evidence
 from rsbounds.cli import _build, _options, _runs

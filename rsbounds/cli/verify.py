@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import audit
-from rsbounds._numerics.checks import shown
+from rsbounds._numerics.text import shown
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _build, _engine, _options
 from rsbounds.composite import Rule

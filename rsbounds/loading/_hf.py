@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rsbounds._numerics.checks import shown
+from rsbounds._numerics.text import shown
 from rsbounds.loading._hf_images import processor
 from rsbounds.loading.callables import guarded, reason
 from rsbounds.loading.models import Loaded, Request

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_integers, shown
+from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import guarded, reason
 from rsbounds.loading.folders import number_classes
 from rsbounds.loading.images import Preprocess, decode, facts, read_image

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count, shown
+from rsbounds._numerics.checks import count
+from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import guarded
 from rsbounds.loading.hashes import file_hash
 from rsbounds.loading.models import Loaded, Request

@@ -6,7 +6,7 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
-from rsbounds._numerics.checks import shown
+from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import guarded
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import Loaded, Request, unknown

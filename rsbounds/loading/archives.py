@@ -20,7 +20,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, as_integers, shown
+from rsbounds._numerics.checks import as_floats, as_integers
+from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import reason
 from rsbounds.loading.hashes import opened
 from rsbounds.loading.rows import LARGEST, CorruptInput, Data, require_scale

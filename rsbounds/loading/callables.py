@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rsbounds._numerics.checks import shown
+from rsbounds._numerics.text import shown
 from rsbounds.loading.hashes import code_hash, file_hash, is_torch, parameters_hash
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from rsbounds._numerics.checks import shown
+from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import guarded, reason
 from rsbounds.loading.hashes import opened
 from rsbounds.loading.packages import need

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics import threads
-from rsbounds._numerics.checks import as_floats, count, number, on_host, shown
+from rsbounds._numerics.checks import as_floats, count, number, on_host
+from rsbounds._numerics.text import shown
 from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, guarded
 from rsbounds.loading.images import Preprocess, facts

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import as_floats, choice, shown
+from rsbounds._numerics.checks import as_floats, choice
+from rsbounds._numerics.text import shown
 from rsbounds.loading._hf import located
 from rsbounds.loading.arrays import logits
 from rsbounds.loading.callables import call, fingerprint, guarded

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import shown
+from rsbounds._numerics.text import shown
 from rsbounds.loading.images import Preprocess, decode, facts, read_image
 from rsbounds.loading.packages import need
 from rsbounds.loading.rows import CorruptInput, Data

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, broadcast, count, shown
+from rsbounds._numerics.checks import as_floats, broadcast, count
+from rsbounds._numerics.text import shown
 from rsbounds.loading.arrays import ArrayClassifier
 from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash

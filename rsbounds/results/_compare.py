@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rsbounds._numerics.checks import shown
+from rsbounds._numerics.text import shown
 from rsbounds.certificate import SCOPES
 from rsbounds.results._results import Results
 from rsbounds.results._text import quoted

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import count, share, shown
+from rsbounds._numerics.checks import count, share
+from rsbounds._numerics.text import shown
 from rsbounds.procedure import Procedure
 from rsbounds.results._text import quoted
 

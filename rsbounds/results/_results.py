@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics import checks
-from rsbounds._numerics.checks import Array, shown
+from rsbounds._numerics.checks import Array
+from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._file import load
 from rsbounds.results._manifest import Manifest

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics import checks
-from rsbounds._numerics.checks import Array, shown
+from rsbounds._numerics.checks import Array
+from rsbounds._numerics.text import shown
 from rsbounds.results._compare import NAMES, UNKNOWN, as_files, marked, terms
 from rsbounds.results._results import Results
 from rsbounds.results._text import plain, quoted, truncated
