@@ -254,3 +254,8 @@ def test_pair_holds_at_every_time() -> None:
         wrong += sum(m for m, o in zip(new.values(), over, strict=True) if o)
         alive = {k: m for (k, m), o in zip(new.items(), over, strict=True) if not o}
     assert wrong <= alpha
+
+
+def test_wealth_against_a_null_far_above_the_counts_is_not_overstated() -> None:
+    # beyond 1e4 hits and misses: it tends to about 1/(2 misses), and log 2 was returned
+    assert kernels.log_wealth(15782.0, 73110.0, -2.255215864510197e-278) < -10

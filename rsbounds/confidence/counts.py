@@ -61,7 +61,8 @@ def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
     -------
     float or ndarray
         At most the exact bound; the smaller of p and 1 - p is within 1e-11 (relative) of the
-        exact one, or of the least normal double. ``count = 0`` gives 0 (score -inf) and
+        exact one (1e-10 for alpha above 1 - 1e-14), or of the least normal double.
+        ``count = 0`` gives 0 (score -inf) and
         ``count = n`` the closed form alpha**(1/n).
 
     Raises

@@ -169,9 +169,12 @@ inline Wealth wealth(double hits, double trials, double x) {
     } else {  // by Cauchy and Schwarz, from the two laws half a success away
         const BinomialTail t = binomial_tail(trials, in_p ? hits : misses, size, 0);
         const BinomialTail u = binomial_tail(trials, in_p ? hits : misses, size, 1);
-        const double log = 0.5 * (t.log + u.log + (t.error + u.error));
-        const double part = std::exp(log) * (half_step(hits) * half_step(misses));
-        if (t.upper != in_p || u.upper != in_p) return {std::fmin(won + log, 0.69), 0};  // it is below log 2
+        // of the law's probability below p0, rounded up: 0 where nothing is known
+        const auto below = [=](const BinomialTail& y) {
+            if (y.upper == in_p) return y.log + y.error;
+            return y.log - y.error < 0 ? log1mexp(y.log - y.error) : 0;
+        };
+        const double part = std::exp(0.5 * (below(t) + below(u))) * (half_step(hits) * half_step(misses));
         above = 1 - part;
     }
     return {above > 0 ? won + std::log(above) : -inf, error};
