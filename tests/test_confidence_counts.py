@@ -308,3 +308,8 @@ def test_every_magnitude_of_count_n_and_alpha(cases: int) -> None:
             at = arb(p) * (1 + step) if p < q else 1 - arb(q) * (1 - step)
             tail = integral(count, n, at)
             assert tail > alpha if step else tail <= alpha, (count, n, alpha)
+
+
+def test_a_bound_smaller_than_any_double_raises_no_underflow():
+    with np.errstate(under="raise"):
+        assert lower_bound(1, 10**15, 5e-324) == lower_bound(1, 1, 5e-324) == 0

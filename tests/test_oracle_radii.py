@@ -167,6 +167,6 @@ def test_a_floor_that_is_all_but_zero() -> None:
     z_a, z_b = 26.139126378309598, -31.065147262295767
     radii = oracle.envelope_branches(z_a, sigma, bounds, 2.0, z_b)
     shape = envelope.LipschitzSigma(lip, floor)
-    radii_of_ours = envelope.branch_radii(z_a, sigma, shape, 2.0, z_b, scores=True)
+    radii_of_ours = envelope.branch_radii(z_a, sigma, shape, 2.0, p_b=z_b, scores=True)
     for value, truth in zip(radii_of_ours, radii, strict=True):
         assert 0 <= (truth - float(value)) / truth <= 1e-11

@@ -21,7 +21,7 @@ from rsbounds.procedure import Procedure
 from rsbounds.schemes import Scheme
 from rsbounds.special import log_ndtr
 
-_ERROR = 4e-15  # of log Phi, relative
+LOG_NDTR_ERROR = 4e-15  # relative
 SECTIONS = np.arange(33) / 32
 Choice = tuple[int, tuple[int, ...]]
 Counts = NDArray[np.int64]
@@ -154,12 +154,13 @@ def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
     z_a, z_b = pair.z_a, pair.z_b
     if t == 1:
         return scheme.radius(z_a, sigma, z_b) if z_a > z_b else 0.0
-    share = np.log(float(t)) * (1 - _ERROR)  # rounded down
+    share = np.log(float(t)) * (1 - LOG_NDTR_ERROR)  # rounded down
 
     def stays(radius: Any) -> NDArray[np.bool_]:
         low, high = (scheme.transport(z, radius, sigma)[i] for i, z in enumerate((z_a, z_b)))
-        least, most = round_down(log_ndtr(low), _ERROR), round_up(log_ndtr(high), _ERROR)
-        return np.asarray(least > most - share + _ERROR * abs(most))
+        least = round_down(log_ndtr(low), LOG_NDTR_ERROR)
+        most = round_up(log_ndtr(high), LOG_NDTR_ERROR)
+        return np.asarray(least > most - share + LOG_NDTR_ERROR * abs(most))
 
     at = np.append(0.0, sigma * 2.0 ** np.arange(41))
     while True:

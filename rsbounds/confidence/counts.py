@@ -127,6 +127,7 @@ def arguments(
     return count, n, alpha
 
 
+@np.errstate(under="ignore")  # bounds may be smaller than any double
 def clopper_pearson(
     count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Any = 1.0
 ) -> tuple[Array, Array]:
@@ -140,10 +141,9 @@ def clopper_pearson(
             return signed(evaluate(kernels.binomial_bound, count, n, alpha, u))
         return _of_all(n, alpha) if full else (np.zeros(()), np.ones(()))
     p, q = np.zeros(count.shape), np.ones(count.shape)
-    with np.errstate(under="ignore"):
-        p[full], q[full] = _of_all(n[full], alpha[full])
-        some = count[inner] * 1.0, n[inner] * 1.0, alpha[inner], np.broadcast_to(u, p.shape)[inner]
-        p[inner], q[inner] = signed(apply(kernels.binomial_bound, *some, cost=5.0))
+    p[full], q[full] = _of_all(n[full], alpha[full])
+    some = count[inner] * 1.0, n[inner] * 1.0, alpha[inner], np.broadcast_to(u, p.shape)[inner]
+    p[inner], q[inner] = signed(apply(kernels.binomial_bound, *some, cost=5.0))
     return p, q
 
 
