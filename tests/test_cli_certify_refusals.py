@@ -67,7 +67,7 @@ BAD_ARGUMENTS = {
         {"target_radius": 0.3, "alpha": 0.7, "model": "models:fails"},
         "--alpha must be in (0, 0.5]; got 0.7",
     ),
-    "n beyond": ({"n": 2 * 10**12}, "--n: expected a whole number from 1 to 1000000000000; got"),
+    "n beyond": ({"n": 2 * 10**15}, "--n: expected a whole number from 1 to 1000000000000000; got"),
     "n a fraction": ({"n": "1e3.5"}, "argument --n: "),
     "n nan": ({"n": "nan"}, "argument --n: "),
     "n 0": ({"n": 0}, "--n: expected a whole number from 1 to "),

@@ -20,7 +20,7 @@ _OBJECTS = ("model", "data", "parameters", "engine", "versions", "probe", "run")
 _NAMED = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
 _LOWEST = {"start": 0, "skip": 1, "max": -1, "inputs": 0}  # of entries of data
 # larger numbers are a doctored file's: lists of what is missing would fill the memory
-_LARGEST = {"data.inputs": 10**7, "n0": 10**12, "n": 10**12}
+_LARGEST = {"data.inputs": 10**7, "n0": 10**15, "n": 10**15}
 _DEEPEST = 50
 
 
