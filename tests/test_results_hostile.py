@@ -101,7 +101,7 @@ def test_counts_of_all_rows_together_are_bounded(path, monkeypatch):
 
 SCHEMA = [
     ({"n": 10**18}, "n must be at most 1000000000000000; got 1000000000000000000"),
-    ({"n0": 10**13}, "n0 must be at most 1000000000000"),
+    ({"n0": 10**16}, "n0 must be at most 1000000000000000"),
     ({"data": {"inputs": 10**8}}, "data.inputs must be at most 10000000; got 100000000"),
     ({"data": {"inputs": [4]}}, "data.inputs must be one whole number"),
     ({"data": {"inputs": 4, "skip": {}}}, "data.skip must be whole numbers; got dict {}"),
