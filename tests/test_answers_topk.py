@@ -94,6 +94,7 @@ def test_radii_do_not_decrease_with_k(scheme):
         assert radii == sorted(radii), (select, counts, label)
 
 
+@pytest.mark.slow
 def test_radii_do_not_decrease_with_k_for_all_counts_of_six():
     options = {"n0": 8, "n": 6, "alpha": 0.5, "scheme": SCHEME}
     for counts in compositions(6, 4):

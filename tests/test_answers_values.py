@@ -181,6 +181,7 @@ def test_coverage_under_the_worst_half_space_attack():
     assert robust_coverage(0.1, 0.125, 0.25, 300, 400, calibrated_at=1e-9) < 0.82
 
 
+@pytest.mark.slow
 def test_coverage_with_many_scores_of_an_input():
     assert robust_coverage(0.1, 0.125, 0.25, 12, 400, m=20) > 0.89
 
@@ -225,6 +226,7 @@ def test_without_an_attack_it_is_the_textbook_threshold():
     assert conformalize(scores, 0.1, 0.0, SCHEME) == np.sort(scores)[89]
 
 
+@pytest.mark.slow  # needs MAPIE
 def test_without_an_attack_the_sets_are_those_of_mapie():
     mapie = pytest.importorskip("mapie.classification")
     base = pytest.importorskip("sklearn.base")

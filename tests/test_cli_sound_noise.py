@@ -36,7 +36,9 @@ def verified(*words: str) -> None:
     assert main(["verify", *words]) == 0
 
 
-@pytest.mark.parametrize("model", ["models:linear", "models:torch_linear"])
+@pytest.mark.parametrize(
+    "model", ["models:linear", pytest.param("models:torch_linear", marks=pytest.mark.slow)]
+)
 def test_semi_elastic_rows_in_sound_noise(work, model):
     if model.endswith("torch_linear"):
         package("torch")

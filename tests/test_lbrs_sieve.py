@@ -68,7 +68,13 @@ def test_sums_of_codes_fit_into_32_bits():
 
 
 @pytest.mark.parametrize("method", ["tight", "paper"])
-@pytest.mark.parametrize("kind", ["pictures", "normal", "far out", "uneven"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "pictures",
+        *(pytest.param(k, marks=pytest.mark.slow) for k in ("normal", "far out", "uneven")),
+    ],
+)
 def test_all_tiles_are_sifted(method, kind):
     """More anchors than a tile, against every rival (and guards enough for the tight form)."""
     rng = np.random.default_rng(1)

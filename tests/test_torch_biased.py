@@ -67,6 +67,7 @@ def attacked_towards_anchors(f, anchors, labels, queries, norm: float) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_multiclass_model_and_its_bound():
     net = model()
     _, _, x, _ = digits()
