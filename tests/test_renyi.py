@@ -57,7 +57,7 @@ def test_radius_is_the_supremum(p_a, share, ratio, dim):
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(top, shares, ratios, dims)
 def test_radius_is_the_supremum_at_many_points(p_a, share, ratio, dim):
     assert_is_the_supremum(p_a, share, ratio, dim)
