@@ -19,6 +19,7 @@ from rsbounds._numerics.threads import apply
 from rsbounds_ext import kernels
 
 NDTRI_ERROR = 2e-15
+LOG_NDTR_ERROR = 4e-15  # of special.log_ndtr, relative
 SCORE_LIMIT = 1e6  # of finite scores, in the kernels
 
 

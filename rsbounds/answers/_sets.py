@@ -20,11 +20,12 @@ from scipy.special import betainc, betaincc, ndtr
 
 from rsbounds._numerics.checks import Array, as_floats, count, number, operand
 from rsbounds._numerics.rounding import EPS, round_down
-from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
+from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
 from rsbounds.schemes import Scheme
 from rsbounds.special import log_ndtr
 
 GRID = np.linspace(-8.0, 8.0, 16001)  # of the score of c, for the hull
+SHARE_ERROR = 1e-12  # of `_at_least`, and of the arithmetic of the hull
 
 
 class SetRule(NamedTuple):
@@ -75,12 +76,16 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
 
 def _error(alpha: float, radius: float, scheme: Scheme) -> float:
     """1 less that coverage, rounded down: it keeps its digits where the coverage is near 1."""
-    missed = number("alpha", as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False))
+    missed = number(
+        "alpha",
+        as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False, towards=-np.inf),
+    )
     z = round_down(ndtri(np.asarray(missed)), NDTRI_ERROR)
-    low = scheme.transport(z, number("radius", radius))[0]
+    number("radius", radius)
+    low = scheme.transport(z, radius)[0]  # which rounds a radius of more digits up
     if not radius:
         return missed
-    return float(round_down(np.exp(round_down(log_ndtr(low), 4e-15)), 2 * EPS))
+    return float(round_down(np.exp(round_down(log_ndtr(low), LOG_NDTR_ERROR)), 2 * EPS))
 
 
 def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
@@ -129,11 +134,11 @@ def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -
     clean, moved = _at_least(k, m, GRID), _at_least(j, m, scheme.transport(GRID, radius)[0])
     # both grow with c: between two points of the grid, clean is at most that of the right one and
     # moved at least that of the left one
-    missed = 1.0 - np.minimum(np.append(clean + 1e-12, 1.0), 1.0)
-    failed = 1.0 - np.maximum(np.append(0.0, moved - 1e-12), 0.0)
+    missed = 1.0 - np.minimum(np.append(clean + SHARE_ERROR, 1.0), 1.0)
+    failed = 1.0 - np.maximum(np.append(0.0, moved - SHARE_ERROR), 0.0)
 
     def error(slope: float) -> float:
-        return (alpha - float(np.max(failed - slope * missed)) - 1e-12) / slope
+        return (alpha - float(np.max(failed - slope * missed)) - SHARE_ERROR) / slope
 
     slopes = np.geomspace(1e-2, 1e5, 141)
     best = float(max(slopes, key=error))
@@ -142,7 +147,7 @@ def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -
 
 
 def _at_least(k: int, m: int, z: Array) -> Array:
-    """P(Bin(m, Phi(z)) >= k), within 1e-12."""
+    """P(Bin(m, Phi(z)) >= k), within `SHARE_ERROR`."""
     p, q = ndtr(np.minimum(z, 0.0)), ndtr(-np.maximum(z, 0.0))
     result: Array = np.where(z < 0, betainc(k, m - k + 1, p), betaincc(m - k + 1, k, q))
     return result

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds._numerics.rounding import round_down, round_up
+from rsbounds._numerics.scores import LOG_NDTR_ERROR
 from rsbounds.confidence import BOUNDS, Pair
 from rsbounds.procedure import Procedure
 from rsbounds.schemes import Scheme
 from rsbounds.special import log_ndtr
 
-LOG_NDTR_ERROR = 4e-15  # relative
 SECTIONS = np.arange(33) / 32
 Choice = tuple[int, tuple[int, ...]]
 Counts = NDArray[np.int64]

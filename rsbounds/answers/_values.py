@@ -90,7 +90,7 @@ def value_interval(
 
 def sorted_samples(samples: Any) -> Array:
     """The samples of each output in increasing order, NaN last, shape (n, outputs)."""
-    array = as_floats("samples", samples)
+    array = as_floats("samples", samples, exact=True)
     if array.ndim not in (1, 2) or not array.size:
         raise ValueError(
             f"samples must have shape (n,) or (n, outputs), at least one; got {array.shape}"
