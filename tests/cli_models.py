@@ -1,7 +1,5 @@
 """Models and data for ``rsbounds certify``, and its command line."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs of ``rsbounds certify`` with workers that can be found and killed."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Fixtures of more than one file."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What torch's layers compute of one input, in mpmath; norms of linear ones; a line."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -13,8 +13,6 @@ bound. For the radii: every envelope with and without a z_b of its own, and
 the settings that the theory pages print.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import math

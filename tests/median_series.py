@@ -10,8 +10,6 @@ as a power series in e, of odd powers; the coefficient of e^(2j+1) is a polynomi
 in t.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 Series = list[Fraction]  # in e

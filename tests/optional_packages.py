@@ -1,7 +1,5 @@
 """Packages that only some backends of rsbounds.loading need."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import pytest

@@ -1,7 +1,5 @@
 """A decision list, and result files as tables that tests read and change."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

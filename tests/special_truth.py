@@ -1,7 +1,5 @@
 """Reference tables, and the error of a special function against the oracle at the exact doubles."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

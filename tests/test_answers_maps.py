@@ -1,7 +1,5 @@
 """Maps: Holm with exact p-values, against references; family-wise level by enumeration."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from mpmath import mp

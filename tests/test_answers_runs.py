@@ -1,7 +1,5 @@
 """Answers over data sets: result files, resumption, verify, forgeries, reports, samplers."""
 
-from __future__ import annotations
-
 import json
 import re
 

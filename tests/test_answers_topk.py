@@ -1,7 +1,5 @@
 """Top-k: levels by enumeration, classifiers that try to beat a certificate, k = 1, order in k."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

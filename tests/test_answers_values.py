@@ -1,7 +1,5 @@
 """Values and sets: levels by enumeration and simulation, exact ranks, ties, infinities, NaN."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings
@@ -12,13 +10,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
-from rsbounds.answers import (
-    conformal_level,
-    conformalize,
-    predict_set,
-    set_rule,
-    value_interval,
-)
+from rsbounds.answers import conformal_level, conformalize, predict_set, set_rule, value_interval
 from rsbounds.answers._sets import _hull
 from rsbounds.answers._values import order_ranks
 from rsbounds.schemes import gaussian

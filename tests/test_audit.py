@@ -1,7 +1,5 @@
 """``rsbounds.audit.verify``: what it takes, what it returns."""
 
-from __future__ import annotations
-
 import sys
 import time
 from dataclasses import replace
@@ -53,7 +51,7 @@ def edited(path: Path, index: int, **changes: Any) -> None:
     write(path, results.manifest, rows)
 
 
-def test_a_true_file_has_no_findings(path: Path) -> None:
+def test_a_true_file_has_no_findings(path):
     known: dict[str, Any] = {"scheme": anchored(), "model": _Model(), "rerun": 9}
     result = verify(path, data=(X, Y), **known)
     assert result.findings == () == result.corrupt
@@ -76,7 +74,7 @@ FORGED: dict[str, tuple[dict[str, Any], Kind]] = {
 
 
 @pytest.mark.parametrize("what", FORGED)
-def test_each_kind_of_finding(path: Path, what: str) -> None:
+def test_each_kind_of_finding(path, what):
     change, kind = FORGED[what]
     certain = max(read(path).rows, key=lambda row: row.radius).idx
     edited(path, certain, **change)
@@ -89,7 +87,7 @@ def test_each_kind_of_finding(path: Path, what: str) -> None:
     assert isinstance(found[0], Finding)
 
 
-def test_another_noise(path: Path) -> None:
+def test_another_noise(path):
     known = {"data": (X, Y)}
     with pytest.raises(ValueError, match=r"made with: rate was 0\.01 and is 0\.02"):
         verify(path, scheme=anchored(rate=0.02), **known)
@@ -107,12 +105,12 @@ def test_another_noise(path: Path) -> None:
         {"scheme": schemes.gaussian(0.25)},
     ],
 )
-def test_arguments_that_do_not_go_together(path: Path, options: dict[str, Any]) -> None:
+def test_arguments_that_do_not_go_together(path, options):
     with pytest.raises(ValueError, match=r"must be|need"):
         verify(path, **options)
 
 
-def test_samples_and_processes(path: Path) -> None:
+def test_samples_and_processes(path):
     for row in read(path).rows:
         edited(path, row.idx, p_a=1.0)
     assert len(verify(path, jobs=100_000).findings) == 9
@@ -121,7 +119,7 @@ def test_samples_and_processes(path: Path) -> None:
     assert some == verify(path, sample=4, seed=1)
 
 
-def test_inputs_that_cannot_be_read(path: Path) -> None:
+def test_inputs_that_cannot_be_read(path):
     broken = X.copy()
     broken[2] = np.nan
     (found,) = (f for f in verify(path, data=(broken, Y)).findings if f.index == 2)
@@ -131,16 +129,14 @@ def test_inputs_that_cannot_be_read(path: Path) -> None:
     assert [f.index for f in fewer.findings] == [5, 6, 7, 8, None, None]  # rows, x
 
 
-def test_methods_of_others_are_refused(path: Path, capsys: Any) -> None:
+def test_methods_of_others_are_refused(path, capsys):
     results = read(path)
     assert isinstance(results.manifest, Manifest)
     write(path, replace(results.manifest, method="ours\x1b[2J"), results.rows)
     one_line(capsys, ["verify", str(path)], "is of method 'ours", "nothing here can prove")
 
 
-def test_without_flint_one_line_says_what_to_install(
-    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_without_flint_one_line_says_what_to_install(path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "flint", None)
     one_line(capsys, ["verify", str(path)], "pip install python-flint")
     monkeypatch.undo()
@@ -148,7 +144,7 @@ def test_without_flint_one_line_says_what_to_install(
     assert main(["verify", str(path)]) == 0
 
 
-def test_a_row_takes_milliseconds(tmp_path: Path) -> None:
+def test_a_row_takes_milliseconds(tmp_path):
     """4 ms where 10 are allowed: two thousand distinct rows of ImageNet's size in 20 s."""
     procedure = Procedure(n=100_000)
     scheme = schemes.METHODS["semi-elastic"].from_parameters({"rate": 0.01, "dim": 150528})

@@ -1,7 +1,5 @@
 """Who made this file of what: forged identities, and rows that commands compute with again."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

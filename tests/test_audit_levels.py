@@ -1,7 +1,5 @@
 """Noise levels and bounds of sigma(x) that were forged, and what an audit takes as stated."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

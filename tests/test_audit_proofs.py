@@ -1,7 +1,5 @@
 """Rows as they are written are proved; anything larger is a finding, whatever the method."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
@@ -70,7 +68,7 @@ CASES = [*((name, "clopper-pearson") for name in SCHEMES), *(("semi-elastic", b)
 
 
 @pytest.mark.parametrize(("name", "bound"), CASES)
-def test_rows_are_proved_and_raised_ones_are_not(name: str, bound: str) -> None:
+def test_rows_are_proved_and_raised_ones_are_not(name, bound):
     manifest, rows = run(name, BOUNDS[bound])
     certified = [row for row in rows if row.radius]
     assert len(certified) >= 2
@@ -83,7 +81,7 @@ def test_rows_are_proved_and_raised_ones_are_not(name: str, bound: str) -> None:
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_raised_bounds_are_not_proved(bound: str) -> None:
+def test_raised_bounds_are_not_proved(bound):
     manifest, (row, *_) = run("gaussian", BOUNDS[bound])
     # a row's own contradictions come with them: its scores and its radius are of one another
     for name, sign in (("z_a", 1), ("p_a", 1), *([("z_b", -1)] if bound != "cohen" else [])):
@@ -95,7 +93,7 @@ def test_raised_bounds_are_not_proved(bound: str) -> None:
     assert Kind.BOUND in kinds(row, surer)
 
 
-def test_one_target_radius() -> None:
+def test_one_target_radius():
     procedure = Procedure(n=20_000, target_radius=0.4)
     manifest, _ = run("semi-elastic", replace(procedure, target_radius=None, bound="anytime"))
     manifest = replace(manifest, procedure=procedure)
@@ -146,7 +144,7 @@ def rows_of(draw: Any, method: str) -> tuple[dict[str, Any], float, float, float
 @pytest.mark.parametrize("method", _radii.COVERED)
 @settings(max_examples=40)
 @given(data=st.data())
-def test_what_the_kernels_certify_is_proved(method: str, data: Any) -> None:
+def test_what_the_kernels_certify_is_proved(method, data):
     """At every magnitude, and hardly anything more."""
     parameters, sigma, z_a, z_b = data.draw(rows_of(method))
     radius = METHODS[method].from_parameters(parameters).radius(z_a, sigma, z_b)
@@ -158,7 +156,7 @@ def test_what_the_kernels_certify_is_proved(method: str, data: Any) -> None:
     assert flint.ctx.prec == before
 
 
-def test_no_radius_from_a_level_that_cannot_be() -> None:
+def test_no_radius_from_a_level_that_cannot_be():
     known = {"rate": 1e3, "dim": 784}
     assert not _radii.proved("semi-elastic", known, 0.25, 1e300, 2.0, None)
     assert not _radii.proved("semi-elastic", known, 0.25, math.inf, 2.0, None)
@@ -197,7 +195,7 @@ def lists(count: int) -> Any:
             yield rule, select, n, found
 
 
-def test_decision_lists_are_proved_component_by_component() -> None:
+def test_decision_lists_are_proved_component_by_component():
     decided = set()
     for rule, select, n, found in lists(40):
         plan = composite.plan(rule, select, n, 0.01)
@@ -211,7 +209,7 @@ def test_decision_lists_are_proved_component_by_component() -> None:
     assert {(1, 0), (2, 0), (3, 0), (3, 1)} <= decided
 
 
-def test_rows_of_decision_lists() -> None:
+def test_rows_of_decision_lists():
     for rule, _, n, found in lists(6):
         manifest = Manifest(
             method="composite",

@@ -1,7 +1,5 @@
 """The committed pages of decision lists and learned smoothing fit what they were made from."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

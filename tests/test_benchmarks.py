@@ -1,7 +1,5 @@
 """The scripts of the benchmark pages: what they measure, count and compare."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The certification procedure, framework-free."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import comb
 

@@ -1,7 +1,5 @@
 """A data set from Python, by somebody who comes with what they have."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What certification refuses of inputs and of schemes that others wrote."""
 
-from __future__ import annotations
-
 import contextlib
 from functools import partial
 from pathlib import Path

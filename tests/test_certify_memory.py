@@ -1,7 +1,5 @@
 """Levels chosen for each input, and the memory that makes them valid, on real digits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

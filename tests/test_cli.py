@@ -1,7 +1,5 @@
 """The command line as a whole, and ``rsbounds radius``."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``rsbounds certify``: one command from model and data to rows, whatever interrupts it."""
 
-from __future__ import annotations
-
 import csv
 import fcntl
 import json
@@ -186,8 +184,7 @@ def test_full_disk_loses_no_row(work):
     limit = sum(sizes) // 2  # the manifest fits, the rows don't
     assert sizes[0] < limit - 100
     full = run(
-        *arguments(),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        *arguments(), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     )
     assert full.returncode == 2
     last = full.stderr.splitlines()[-1]

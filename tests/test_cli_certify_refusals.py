@@ -1,7 +1,5 @@
 """``rsbounds certify`` with bad data and bad arguments: one line that says which, exit 2."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The options of ``rsbounds certify``: its help, ``--config``, and several noise levels."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """``--denoiser`` on the command line: one level, one timestep, and both in the manifest."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

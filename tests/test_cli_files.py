@@ -1,7 +1,5 @@
 """``rsbounds merge`` and ``rsbounds verify``, shards, and the result files themselves."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

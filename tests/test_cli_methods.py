@@ -1,7 +1,5 @@
 """``--method`` beyond this package's names: code of one's own, and other packages' methods."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

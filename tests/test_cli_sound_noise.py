@@ -1,7 +1,5 @@
 """``--sound-noise`` with every method: rows that verify, rows that are refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What went wrong once on the command line: files, folders, streams, signals, foreign options."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

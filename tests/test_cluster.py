@@ -1,7 +1,5 @@
 """Work dealt out to others: the rows of one process, whoever is slow, late, killed or wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

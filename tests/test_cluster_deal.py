@@ -1,7 +1,5 @@
 """Inputs dealt out to workers of a clock: quick, slow, late, lost."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

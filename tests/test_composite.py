@@ -25,8 +25,7 @@ RULES = {
         ],
     ),
     "set": Rule(
-        [1.0, 0.4],
-        [[Cond("margin", 0), Cond("set", 0, 0.2, (0, 1))], [Cond("margin", 1)]],
+        [1.0, 0.4], [[Cond("margin", 0), Cond("set", 0, 0.2, (0, 1))], [Cond("margin", 1)]]
     ),
 }
 

@@ -52,7 +52,7 @@ def random_case(rng: np.random.Generator, log_n: float) -> tuple[int, int, float
     return count, n, float(np.clip(rng.choice(alphas), 1e-60, 1 - 1e-9))
 
 
-def test_scores_are_below_the_exact_score_and_close() -> None:
+def test_scores_are_below_the_exact_score_and_close():
     rng = np.random.default_rng(1)
     for _ in range(100):
         count, n, alpha = random_case(rng, 6)
@@ -65,7 +65,7 @@ def test_scores_are_below_the_exact_score_and_close() -> None:
 
 @pytest.mark.parametrize("alpha", [1e-300, 1e-3, 0.5, 0.999])
 @pytest.mark.parametrize("n", [1, 100, 10**12])
-def test_closed_forms(n: int, alpha: float) -> None:
+def test_closed_forms(n, alpha):
     assert lower_bound(0, n, alpha) == 0.0
     assert lower_bound(0, n, alpha, scores=True) == -np.inf
     assert upper_bound(n, n, alpha) == 1.0
@@ -80,7 +80,7 @@ def test_closed_forms(n: int, alpha: float) -> None:
     assert normal(z) <= exact_p
 
 
-def test_no_probability_above_one() -> None:
+def test_no_probability_above_one():
     """1 + 4e-16 before; and what is below 2e-308 is rounded down too."""
     for alpha in (1e-20, 1e-300, 5e-324):
         assert upper_bound(0, 1, alpha) == 1.0
@@ -91,7 +91,7 @@ def test_no_probability_above_one() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 7, 200])
 @pytest.mark.parametrize("alpha", [1e-6, 0.05, 0.9])
-def test_coverage_by_enumeration(n: int, alpha: float) -> None:
+def test_coverage_by_enumeration(n, alpha):
     counts = np.arange(n + 1)
     lower, upper = lower_bound(counts, n, alpha), upper_bound(counts, n, alpha)
     # Worst just beside the bounds themselves; a plain grid as well.
@@ -108,7 +108,7 @@ alphas = st.floats(1e-12, 1 - 1e-12)
 
 @settings(deadline=None, max_examples=50)
 @given(counts_and_n, alphas)
-def test_around_the_frequency(case: tuple[int, int], alpha: float) -> None:
+def test_around_the_frequency(case, alpha):
     count, n = case
     lower, upper = lower_bound(count, n, alpha), upper_bound(count, n, alpha)
     assert 0.0 <= lower <= 1.0
@@ -121,7 +121,7 @@ def test_around_the_frequency(case: tuple[int, int], alpha: float) -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(counts_and_n, alphas, st.integers(1, 10**6), st.floats(1.0001, 1e6))
-def test_monotone(case: tuple[int, int], alpha: float, more: int, factor: float) -> None:
+def test_monotone(case, alpha, more, factor):
     count, n = case
     count, more = min(count, n - 1), min(more, n - min(count, n - 1))
     for bound in (lower_bound, upper_bound):
@@ -132,7 +132,7 @@ def test_monotone(case: tuple[int, int], alpha: float, more: int, factor: float)
 
 @settings(deadline=None, max_examples=50)
 @given(counts_and_n, st.floats(0, 1), alphas)
-def test_pair_is_capped(case: tuple[int, int], share: float, alpha: float) -> None:
+def test_pair_is_capped(case, share, alpha):
     count_a, n = case
     count_b = int((n - count_a) * share)
     a, b = pair_bounds(count_a, count_b, n, alpha, scores=True)
@@ -142,7 +142,7 @@ def test_pair_is_capped(case: tuple[int, int], share: float, alpha: float) -> No
     assert a + b <= 1 + 2e-15  # the closed form gives each side 6 ulps
 
 
-def test_shapes() -> None:
+def test_shapes():
     assert isinstance(lower_bound(3.0, 10.0, 0.05), np.float64)
     assert all(isinstance(v, np.float64) for v in pair_bounds(3, 2, 10, 0.05))
     grid = lower_bound(np.arange(4)[:, None], 10, [0.01, 0.05])
@@ -167,7 +167,7 @@ def test_shapes() -> None:
         (([1, 2, 3], 10, [0.1, 0.2]), "shapes must broadcast together"),
     ],
 )
-def test_bad_input(arguments, message: str) -> None:
+def test_bad_input(arguments, message):
     for bound in (lower_bound, upper_bound):
         with pytest.raises(ValueError, match=message):
             bound(*arguments)
@@ -181,7 +181,7 @@ def test_bad_input(arguments, message: str) -> None:
         (6, 5, r"_a \+ count_b must"),
     ],
 )
-def test_bad_pairs(a: int, b: int, match: str) -> None:
+def test_bad_pairs(a, b, match):
     with pytest.raises(ValueError, match=match):
         pair_bounds(a, b, 10, 0.1)
 
@@ -197,7 +197,7 @@ def test_bad_pairs(a: int, b: int, match: str) -> None:
         (5053, 5091, 1e-243),
     ],
 )
-def test_tails_below_the_range_of_doubles(count: int, n: int, alpha: float) -> None:
+def test_tails_below_the_range_of_doubles(count, n, alpha):
     """The incomplete beta function of SciPy may be 0 in tails up to 1e-243."""
     for p in (
         float(lower_bound(count, n, alpha)),
@@ -246,7 +246,7 @@ def integral(count: int, n: int, p: arb) -> arb:
 
 
 @pytest.mark.parametrize("cases", [60, pytest.param(600, marks=pytest.mark.slow)])
-def test_every_magnitude_of_count_n_and_alpha(cases: int) -> None:
+def test_every_magnitude_of_count_n_and_alpha(cases):
     """The point returned proves the level, and one 1e-11 further in does not: n to 1e15."""
     rng = np.random.default_rng(7)
     for _ in range(cases):

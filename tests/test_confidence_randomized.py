@@ -24,7 +24,7 @@ def error_probability(n: int, alpha: float, p: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [1, 2, 5, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("alpha", [0.001, 0.05, 0.8])
-def test_level_is_exact_below_the_cap(n: int, alpha: float) -> None:
+def test_level_is_exact_below_the_cap(n, alpha):
     cap = alpha ** (1 / (n + 1))
     p = np.append(np.linspace(0.02, 0.999, 12), [cap * (1 - 1e-6), cap * (1 + 1e-6)])
     error = error_probability(n, alpha, p)
@@ -41,7 +41,7 @@ def test_level_is_exact_below_the_cap(n: int, alpha: float) -> None:
     st.floats(1e-9, 0.999),
     st.integers(0, 2**32),
 )
-def test_between_this_count_and_the_next(case: tuple[int, int], alpha: float, seed: int) -> None:
+def test_between_this_count_and_the_next(case, alpha, seed):
     count, n = case
     z = randomized_lower_bound(count, n, alpha, seed, scores=True)
     assert z >= lower_bound(count, n, alpha, scores=True)
@@ -52,7 +52,7 @@ def test_between_this_count_and_the_next(case: tuple[int, int], alpha: float, se
 
 
 @pytest.mark.parametrize("alpha", [1e-120, 1e-150, 1e-199, 1e-300])
-def test_never_below_clopper_pearson_at_tiny_levels(alpha: float) -> None:
+def test_never_below_clopper_pearson_at_tiny_levels(alpha):
     counts = np.arange(1, 6)
     for n in (5, 6, 8, 16):
         for scores in (False, True):
@@ -60,13 +60,13 @@ def test_never_below_clopper_pearson_at_tiny_levels(alpha: float) -> None:
             assert np.all(z >= lower_bound(counts, n, alpha, scores=scores))
 
 
-def test_all_successes_never_certify_infinity() -> None:
+def test_all_successes_never_certify_infinity():
     z = randomized_lower_bound(np.full(10_000, 100), 100, 0.5, 0, scores=True)
     assert np.all(np.isfinite(z))
     assert z.max() == lower_bound(101, 101, 0.5, scores=True)
 
 
-def test_seeded() -> None:
+def test_seeded():
     draw = [randomized_lower_bound(7, 10, 0.1, [3, i]) for i in (0, 1, 0)]
     assert draw[0] == draw[2] != draw[1]
     assert randomized_lower_bound(7, 10, 0.1, np.random.default_rng([3, 1])) == draw[1]

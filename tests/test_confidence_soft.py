@@ -35,7 +35,7 @@ def histogram(scores, edges=None) -> ScoreHistogram:
 
 @settings(deadline=None, max_examples=40)
 @given(unit)
-def test_scores_count_at_or_below_their_value(scores: np.ndarray) -> None:
+def test_scores_count_at_or_below_their_value(scores):
     h = histogram(scores)
     assert h.n == scores.size
     down = np.repeat(h.edges, h.counts)
@@ -46,7 +46,7 @@ def test_scores_count_at_or_below_their_value(scores: np.ndarray) -> None:
     assert np.all(down > np.sort(scores) - 2.0**-12)
 
 
-def test_cells_are_narrow_near_both_ends() -> None:
+def test_cells_are_narrow_near_both_ends():
     e = ScoreHistogram().edges
     small = e[(e > 2.0**-30) & (e < 0.5)]
     assert np.max(np.diff(small) / small[:-1]) <= 2.0**-6 * (1 + 1e-12)
@@ -55,7 +55,7 @@ def test_cells_are_narrow_near_both_ends() -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(unit, unit)
-def test_merge_is_the_same_as_one_histogram(first: np.ndarray, second: np.ndarray) -> None:
+def test_merge_is_the_same_as_one_histogram(first, second):
     merged = histogram(first).merge(histogram(second))
     assert np.array_equal(merged.counts, histogram(np.append(first, second)).counts)
     again = ScoreHistogram(merged.counts, merged.edges)
@@ -79,7 +79,7 @@ def outcomes(n: int):
 @pytest.mark.parametrize(
     ("method", "alpha"), [*((m, 0.3) for m in METHODS), ("chernoff", 0.02), ("betting", 0.02)]
 )
-def test_coverage_by_enumeration(method: str, alpha: float) -> None:
+def test_coverage_by_enumeration(method, alpha):
     laws = [(0.05, 0.15, 0.8), (0.3, 0.3, 0.4), (0.0, 0.9, 0.1), (0.7, 0.1, 0.2), (0.0, 0.02, 0.98)]
     below, above = np.zeros(len(laws)), np.zeros(len(laws))
     for h, counts, ways in outcomes(12):
@@ -128,7 +128,7 @@ SAMPLES = {
 
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("alpha", [1e-6, pytest.param(0.3, marks=pytest.mark.slow)])
-def test_bounds_against_mpmath(name: str, alpha: float) -> None:
+def test_bounds_against_mpmath(name, alpha):
     h = histogram(SAMPLES[name])
     with mp.workdps(40):
         mean, variance = exact_moments(h)
@@ -158,7 +158,7 @@ def test_bounds_against_mpmath(name: str, alpha: float) -> None:
 
 @settings(deadline=None, max_examples=20)
 @given(unit, alphas)
-def test_relations_between_methods(scores: np.ndarray, alpha: float) -> None:
+def test_relations_between_methods(scores, alpha):
     h = histogram(scores)
     mean = scores.mean()
     for method in METHODS:
@@ -175,7 +175,7 @@ def test_relations_between_methods(scores: np.ndarray, alpha: float) -> None:
 @settings(deadline=None, max_examples=40)
 @example((945450, 945450), 0.890625)  # a bound so near 1 that 50 halvings left 1e-9 of it
 @given(st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), alphas)
-def test_never_above_clopper_pearson_on_decisions(case: tuple[int, int], alpha: float) -> None:
+def test_never_above_clopper_pearson_on_decisions(case, alpha):
     count, n = case
     h = ScoreHistogram([n - count, count], [0.0, 1.0])
     for method in ("chernoff", "hoeffding", "betting"):
@@ -189,7 +189,7 @@ def test_never_above_clopper_pearson_on_decisions(case: tuple[int, int], alpha: 
 
 
 @pytest.mark.parametrize(("slope", "x"), [(0.3, 1.5), (1.0, 0.4), (5.0, 0.4)])
-def test_cdf_certificate_of_a_known_score(slope: float, x: float) -> None:
+def test_cdf_certificate_of_a_known_score(slope, x):
     """score(x) = Phi(slope x): the bound is attained, but for the steps between thresholds."""
     sigma, k = 0.5, 256
     t = np.arange(1, k) / k
@@ -208,7 +208,7 @@ def test_cdf_certificate_of_a_known_score(slope: float, x: float) -> None:
         assert certificate.lower_mean(max(true, 0) + 1e-9, sigma) <= level
 
 
-def test_cdf_coverage_by_enumeration() -> None:
+def test_cdf_coverage_by_enumeration():
     alpha, thresholds, law = 0.1, [0.25, 1.0], (0.2, 0.3, 0.5)
     missed = 0.0
     for h, counts, ways in outcomes(12):
@@ -219,7 +219,7 @@ def test_cdf_coverage_by_enumeration() -> None:
     assert 0 < missed <= alpha
 
 
-def test_cdf_from_histogram() -> None:
+def test_cdf_from_histogram():
     h = histogram(SAMPLES["spread"])
     certificate = CDFCertificate.from_histogram(h, 0.001)
     assert certificate.thresholds.size == 64
@@ -240,13 +240,13 @@ def test_cdf_from_histogram() -> None:
     assert ones.lower_mean(0.0, 1.0) > 0.9998
 
 
-def test_cdf_with_a_hard_decision_is_the_radius_of_the_field() -> None:
+def test_cdf_with_a_hard_decision_is_the_radius_of_the_field():
     certificate = CDFCertificate.from_histogram(ScoreHistogram([10, 990], [0.0, 1.0]), 0.001, 1.0)
     exact = 0.5 * lower_bound(990, 1000, 0.001, scores=True)
     assert exact * (1 - 1e-11) <= certificate.radius(0.5) <= exact
 
 
-def test_cdf_at_infinite_distance_and_noise() -> None:
+def test_cdf_at_infinite_distance_and_noise():
     certificate = CDFCertificate([0.5, 1.0], [1.0, 0.0])
     assert certificate.lower_mean(np.inf, np.inf) == 0.0
     assert certificate.lower_mean(np.inf, 1.0) == 0.0
@@ -279,6 +279,6 @@ def test_cdf_at_infinite_distance_and_noise() -> None:
         (lambda: CDFCertificate.from_histogram(histogram([1]), 0.1, 1 / 3), "one of the edges"),
     ],
 )
-def test_bad_input_is_named(make, message: str) -> None:
+def test_bad_input_is_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()

@@ -1,7 +1,5 @@
 """The demo, from the digits to the curves, and its data."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 

@@ -1,7 +1,5 @@
 """The documentation: its code runs, its links lead somewhere, the reference leaves nothing out."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import importlib.util

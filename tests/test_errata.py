@@ -1,7 +1,5 @@
 """What does not hold as printed in the papers; the list is docs/theory/errata.md."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm

@@ -1,7 +1,5 @@
 """Result files that were cut or forged: each forgery is found, and by name."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

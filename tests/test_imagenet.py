@@ -1,7 +1,5 @@
 """ImageNet dimension: the committed radii follow from the committed counts, the page from both."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """The table of compiled kernels: one list of names, the arity deduced, the domain refused."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil
@@ -20,7 +18,7 @@ FOLDER = Path(rsbounds_ext.__file__).parent
 COMPILER = shutil.which("c++")
 
 
-def test_the_list_for_cython_is_the_table() -> None:
+def test_the_list_for_cython_is_the_table():
     declared = re.findall(
         r"^cdef double (\w+)\((.*)\) noexcept nogil$", (FOLDER / "kernels.pxd").read_text(), re.M
     )
@@ -63,7 +61,7 @@ def refused(ufunc: np.ufunc, *args: float) -> bool:
 
 
 @pytest.mark.parametrize("envelope", ENVELOPES)
-def test_radii_outside_the_domain_are_nan_and_flagged(envelope: str) -> None:
+def test_radii_outside_the_domain_are_nan_and_flagged(envelope):
     good, bad = ENVELOPES[envelope]
     radius, branch = (getattr(kernels, f"{envelope}_{k}") for k in ("radius", "branch"))
     assert radius(*BUDGET, *good) >= 0
@@ -78,7 +76,7 @@ def test_radii_outside_the_domain_are_nan_and_flagged(envelope: str) -> None:
     assert refused(branch, *BUDGET, np.nan, *good)
 
 
-def test_pairs_and_scores_outside_the_domain_are_nan_and_flagged() -> None:
+def test_pairs_and_scores_outside_the_domain_are_nan_and_flagged():
     z_a, z_b, gap, sigma, dim, lip = BUDGET
     pair, score = kernels.pair_certified, kernels.worst_score
     for sigma1, certified in ((0.26, 1), (0.0, 0), (np.inf, 0)):
@@ -111,7 +109,7 @@ PyMODINIT_FUNC PyInit_toy() { return rsb::module::build(definition, table); }
 
 @pytest.mark.slow
 @pytest.mark.skipif(COMPILER is None or sys.platform != "linux", reason="no C++ compiler")
-def test_any_arity_is_a_ufunc(tmp_path: Path) -> None:
+def test_any_arity_is_a_ufunc(tmp_path):
     (tmp_path / "toy.cpp").write_text(SOURCE)
     includes = (f"-I{FOLDER}", f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}")
     flags = ["-std=c++17", "-O1", "-shared", "-fPIC"]

@@ -3,8 +3,6 @@
 The truth is in test_soundness, test_radius_references and test_oracle_radii.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

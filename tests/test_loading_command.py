@@ -1,7 +1,5 @@
 """From a model's name and a folder of pictures to a verified result file, in one line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from optional_packages import package

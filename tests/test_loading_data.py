@@ -1,7 +1,5 @@
 """Data sets by place: what is read, how much of it, in which order, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

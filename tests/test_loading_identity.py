@@ -1,7 +1,5 @@
 """Another model and other inputs are another run, even if all samples fall in one class."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

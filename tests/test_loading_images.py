@@ -1,7 +1,5 @@
 """Image folders and Hugging Face data: pixels, class numbers, images that are none."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct

@@ -1,7 +1,5 @@
 """Models by name: each backend against the library it stands for, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

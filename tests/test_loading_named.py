@@ -1,7 +1,5 @@
 """timm, torchvision, Hugging Face, ONNX: the same scores as the library's own way to them."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

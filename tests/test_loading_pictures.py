@@ -1,7 +1,5 @@
 """Pictures for models that say nothing of them (--resize, --crop), and in parquet files."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

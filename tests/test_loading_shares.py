@@ -1,7 +1,5 @@
 """Which inputs are this process's own: from --shard, torchrun, SLURM and its job arrays."""
 
-from __future__ import annotations
-
 import os
 import re
 

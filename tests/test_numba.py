@@ -3,8 +3,6 @@
 The tests of caching run in processes of their own, with a cache of their own.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -38,7 +36,7 @@ POINTS: dict[str, Any] = {
 UNARY = {"log_ndtr", "ndtri", "ndtri_exp"}
 
 
-def test_every_function_has_points() -> None:
+def test_every_function_has_points():
     assert set(POINTS) == set(special.__all__) - {"error_bound"}
 
 
@@ -53,7 +51,7 @@ def arguments(name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", sorted(POINTS))
-def test_bit_equal_to_the_ufunc(name: str) -> None:
+def test_bit_equal_to_the_ufunc(name):
     function, args = getattr(special, name), arguments(name)
 
     @njit
@@ -67,7 +65,7 @@ def test_bit_equal_to_the_ufunc(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ball_score", "ncx2_logsf"])
 @pytest.mark.parametrize("parallel", [False, True])
-def test_bit_equal_in_loops(name: str, parallel: bool) -> None:
+def test_bit_equal_in_loops(name, parallel):
     function, args = getattr(special, name), [np.tile(a, 50) for a in arguments(name)]
 
     @njit(parallel=parallel)
@@ -84,19 +82,19 @@ def score(u: Any, dim: Any, s: Any) -> Any:
     return special.ball_score(u, dim, s)
 
 
-def test_integers_and_float32() -> None:
+def test_integers_and_float32():
     expected = special.ball_score(1.0, 784.0, 0.0)
     assert score(1, 784, 0) == expected
     assert score(np.float32(1), np.uint8(200), 0) == special.ball_score(1.0, 200.0, 0.0)
 
 
-def test_outside_the_domain_is_nan() -> None:
+def test_outside_the_domain_is_nan():
     """Compiled code has no ValueError to name the argument: it answers NaN."""
     for bad in [(1.0, 0.5, 1.0), (1.0, 2e8, 1.0), (1.0, 3.0, -1.0), (np.nan, 3.0, 1.0)]:
         assert np.isnan(score(*bad))
 
 
-def test_arrays_are_not_taken_for_scalars() -> None:
+def test_arrays_are_not_taken_for_scalars():
     from numba.core.errors import TypingError
 
     with pytest.raises(TypingError):
@@ -174,7 +172,7 @@ def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "import rsbounds._numba as r, numpy as np, kernel; r.register(); r.register()",
     ],
 )
-def test_the_cache_is_valid_in_a_second_process(cached: Path, imports: str) -> None:
+def test_the_cache_is_valid_in_a_second_process(cached, imports):
     assert run(cached, imports + REPORT) == [EXPECTED, EXPECTED, "1", "1"]
 
 
@@ -184,7 +182,7 @@ WITHOUT_ENTRY_POINTS = "import numba.core.entrypoints as e; e._already_initializ
 
 
 @pytest.mark.slow
-def test_a_cached_kernel_finds_its_symbols_without_the_entry_point(cached: Path) -> None:
+def test_a_cached_kernel_finds_its_symbols_without_the_entry_point(cached):
     """As does one that calls another."""
     code = WITHOUT_ENTRY_POINTS + "import numpy as np, kernel" + REPORT
     assert run(cached, code) == [EXPECTED, EXPECTED, "1", "1"]
@@ -199,7 +197,7 @@ def test_a_cached_kernel_finds_its_symbols_without_the_entry_point(cached: Path)
 
 
 @pytest.mark.slow
-def test_a_cache_of_a_retired_interface_is_compiled_anew(cached: Path) -> None:
+def test_a_cache_of_a_retired_interface_is_compiled_anew(cached):
     """A symbol that no longer exists would be called at address 0. So a retired interface
     leaves a module that raises OSError, which numba takes for a missing cache file."""
     code = """

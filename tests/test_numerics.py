@@ -1,7 +1,5 @@
 """What every room stands on: checks, rounding on the way in, scores, the bisection, threads."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest
@@ -154,10 +152,7 @@ def test_threads_change_no_bit():
     np.testing.assert_array_equal(apply(np.exp, x, cost=10.0), whole)
 
 
-@given(
-    st.floats(allow_nan=False),
-    st.one_of(st.floats(0, 1), st.just(2.0**-52)),
-)
+@given(st.floats(allow_nan=False), st.one_of(st.floats(0, 1), st.just(2.0**-52)))
 def test_one_number_is_rounded_as_an_array_is(value, error):
     for rounded in (round_down, round_up):
         one, many = rounded(value, error), rounded(np.array([value]), error)[0]

@@ -1,7 +1,5 @@
 """The oracle's own evaluation of each method that writes rows."""
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 
@@ -27,7 +25,7 @@ TRUTH: list[tuple[str, dict[str, Any], float | None, str]] = [
 ]
 
 
-def test_every_method_and_bound_of_result_files_has_its_evaluations() -> None:
+def test_every_method_and_bound_of_result_files_has_its_evaluations():
     assert set(schemes.METHODS) == set(certificates.METHODS)
     proved = {
         "gaussian",
@@ -44,7 +42,7 @@ def test_every_method_and_bound_of_result_files_has_its_evaluations() -> None:
     assert callable(_lists.proved)
 
 
-def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path) -> None:
+def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):
     """Each of its rows was a finding of its own."""
     x, y = np.eye(3, dtype=np.float32), np.arange(3)
     scheme = schemes.gaussian(0.25)
@@ -56,9 +54,7 @@ def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path) 
 
 
 @pytest.mark.parametrize(("method", "parameters", "z_b", "truth"), TRUTH)
-def test_the_sign_at_the_truth(
-    method: str, parameters: dict[str, Any], z_b: float | None, truth: str
-) -> None:
+def test_the_sign_at_the_truth(method, parameters, z_b, truth):
     """The oracle's excess and the audit's proof change there, and nowhere else."""
     for step in (1e-3, 1e-12, -1e-12):
         options = (method, parameters, 0.25, float(truth) * (1 + step), 1.5, z_b)

@@ -1,7 +1,5 @@
 """The oracle's radii against limits, integration and printed values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from rsbounds import envelope, oracle
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 
-def test_without_slope_every_envelope_is_the_fixed_noise_radius() -> None:
+def test_without_slope_every_envelope_is_the_fixed_noise_radius():
     fixed = oracle.gaussian_radius(2.0, 0.25, -1.0)
     envelope = oracle.semi_elastic(0.25, 0)
     for branch in oracle.envelope_branches(2.0, 0.25, envelope, 784, -1.0):
@@ -33,15 +31,13 @@ XI = [  # dim, sigma0, sigma1, distance, 1 - p, printed
 
 
 @pytest.mark.parametrize(("dim", "sigma0", "sigma1", "distance", "q", "printed"), XI)
-def test_worst_case_probability(
-    dim: int, sigma0: Any, sigma1: Any, distance: Any, q: str, printed: str
-) -> None:
+def test_worst_case_probability(dim, sigma0, sigma1, distance, q, printed):
     score = oracle.worst_score(distance, oracle.ndtri(q, dps=40), sigma0, sigma1, dim)
     # Half a unit in the last printed digit, 15 digits at least.
     assert close(oracle.ndtr(score), printed, 4e-15)
 
 
-def test_worst_case_by_integration_in_one_dimension() -> None:
+def test_worst_case_by_integration_in_one_dimension():
     """In one dimension the ball is an interval: its masses are differences of normal CDFs."""
     a, z, sigma0, sigma1 = (mp.mpf(v) for v in ("0.5", "-1.3", "1", "0.8"))
     centre = a * sigma0**2 / (sigma0**2 - sigma1**2)
@@ -63,7 +59,7 @@ def test_worst_case_by_integration_in_one_dimension() -> None:
         (784, ".25", ".01", ".01", ".578772330787014025", ".578750685928353039"),
     ],
 )
-def test_semi_elastic_radii(dim: int, sigma: str, rate: str, q: str, low: str, high: str) -> None:
+def test_semi_elastic_radii(dim, sigma, rate, q, low, high):
     envelope = oracle.semi_elastic(sigma, rate)
     z_a = -oracle.ndtri(q, dps=40)
     branches = oracle.envelope_branches(z_a, sigma, envelope, dim, dps=20)
@@ -79,13 +75,13 @@ RATIOS = [  # dim, and the ratio at p = 1e-7, .5, .999
 
 
 @pytest.mark.parametrize("row", RATIOS)
-def test_lipschitz_ratio(row: tuple[Any, ...]) -> None:
+def test_lipschitz_ratio(row):
     for p, printed in zip(("1e-7", ".5", ".999"), row[1:], strict=True):
         ratio, _ = oracle.lipschitz_ratio(oracle.ndtri(p, dps=40), row[0], dps=25)
         assert close(ratio, printed, 4e-16 if len(printed) < 18 else 4e-18)
 
 
-def test_lipschitz_ratio_in_two_dimensions_and_its_slope() -> None:
+def test_lipschitz_ratio_in_two_dimensions_and_its_slope():
     for z in (-6.0, -0.5, 1.0, 8.0):
         p = oracle.ndtr(z, dps=60)
         ratio, slope = oracle.lipschitz_ratio(z, 2, dps=40)
@@ -96,7 +92,7 @@ def test_lipschitz_ratio_in_two_dimensions_and_its_slope() -> None:
         assert close(slope, (ahead - back) / (2 * step), 1e-27)
 
 
-def test_lipschitz_radii_of_the_mnist_setting() -> None:
+def test_lipschitz_radii_of_the_mnist_setting():
     z = -oracle.ndtri("1e-7")
     constant = oracle.lipschitz_constant(784, ".5", ".65", -z)
     assert close(constant, "34.7099589323358", 1e-14)
@@ -105,7 +101,7 @@ def test_lipschitz_radii_of_the_mnist_setting() -> None:
 
 
 @pytest.mark.slow
-def test_paper_integrated_exact_are_in_order() -> None:
+def test_paper_integrated_exact_are_in_order():
     z = -oracle.ndtri("1e-7")
     for sigma, lip, paper_printed, printed, exact in [
         (".65", ".5", 0.1498, 0.1560, 0.1741),
@@ -120,18 +116,18 @@ def test_paper_integrated_exact_are_in_order() -> None:
         assert abs(integrated - printed) <= 5.1e-5
 
 
-def test_integrated_radius_without_slope_is_the_fixed_noise_radius() -> None:
+def test_integrated_radius_without_slope_is_the_fixed_noise_radius():
     radius = oracle.integrated_radius(2.5, 0.5, lip=0, sigma_min=0.5, dim=4, z_b=-1.0)
     assert close(radius, 0.5 * 3.5 / 2, 1e-19)
 
 
-def test_ratio_threshold() -> None:
+def test_ratio_threshold():
     for q, printed in ((".1", ".9678011129644028"), (".00007", ".9053886677354021")):
         assert close(oracle.ratio_threshold(-oracle.ndtri(q), 784), printed, 1e-15)
     assert oracle.ratio_threshold(oracle.ndtri(".1"), 4) > 1
 
 
-def test_fixed_noise_radii() -> None:
+def test_fixed_noise_radii():
     z = oracle.ndtri(".99")
     assert close(oracle.gaussian_radius(z, 2), 2 * z, 1e-29)
     assert close(oracle.gaussian_radius(z, 2, norm=4, dim=16), z, 1e-29)
@@ -145,7 +141,7 @@ def test_fixed_noise_radii() -> None:
 
 
 @pytest.mark.slow
-def test_renyi_radius() -> None:
+def test_renyi_radius():
     # Two equal levels: the spread vanishes and the largest value lies below the exact radius.
     z = oracle.ndtri(".99")
     equal = oracle.renyi_radius(z, 0.5, 0.5, 784)
@@ -160,7 +156,7 @@ def test_renyi_radius() -> None:
 
 
 @pytest.mark.slow
-def test_a_floor_that_is_all_but_zero() -> None:
+def test_a_floor_that_is_all_but_zero():
     """The secant steps left the bracket here: the low branch is at sigma's floor for most of it."""
     sigma, lip, floor = 0.2750291537980145, 1.8669661873264214, 2.750291537980145e-21
     bounds = oracle.lipschitz_sigma(sigma, lip, floor)

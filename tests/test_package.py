@@ -1,7 +1,5 @@
 """The package as a whole: what may import what, what loads when, versions, extras, the wheel."""
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Reading certification files and what a report says of them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -44,9 +42,7 @@ def write(tmp_path: Path):
 
 rows = st.lists(
     st.tuples(
-        st.integers(0, 3),
-        st.integers(-1, 3),
-        st.floats(0, 10) | st.sampled_from([0.0, 0.25, 0.5]),
+        st.integers(0, 3), st.integers(-1, 3), st.floats(0, 10) | st.sampled_from([0.0, 0.25, 0.5])
     ),
     min_size=1,
     max_size=40,
@@ -210,7 +206,7 @@ def test_a_run_that_is_not_finished_says_how_far_it_is():
     run = Results("run", tuple(done), manifest=Manifest(data={"inputs": 12}))
     assert run.notes() == [
         "3 of 12 rows, 0.5 a second for one worker, 0:00:18 left for one: "
-        "inputs 1, 4, 5, 6, 7 and 4 more missing",
+        "inputs 1, 4, 5, 6, 7 and 4 more missing"
     ]
     assert summary(run)["missing"] == [1, *range(4, 12)]
     assert summary(run)["rate"] == 0.5

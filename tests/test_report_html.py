@@ -1,7 +1,5 @@
 """The HTML report: its numbers, what strangers' files may do in it, and a real browser."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The reproductions: committed numbers are those of the scripts, and hold what the pages say."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A row is on the disk when it is written, and a file ends where writing it failed."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """Result files that are damaged, forged or not what they seem: refused in one line, or marked."""
 
-from __future__ import annotations
-
 import errno
 import json
 import math

@@ -1,7 +1,5 @@
 """What becomes of runs: merged, extended, certified again, said before they begin."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scores of NumPy classifiers: what is none is said, and each row's are its own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

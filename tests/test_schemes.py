@@ -1,7 +1,5 @@
 """Smoothing schemes as values: what they hold, and what a worker process gets of it."""
 
-from __future__ import annotations
-
 import pickle
 from functools import partial
 

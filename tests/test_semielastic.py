@@ -3,8 +3,6 @@
 The truth is in test_soundness and test_radius_references.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtr

@@ -1,7 +1,5 @@
 """Sound noise whose level follows the input: its rounding is bounded, the radius allows for it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from mpmath import mp

@@ -7,8 +7,6 @@ within 2e-12 of its budget of failing: the kernel's bound is at most 8e-13 of ea
 search ends at most 1.9 times that inside.
 """
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Every kind of learned smoothing, trained on digits: no attack flips a class inside its radius."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Locally biased torch models on real digits: 8 against the rest, all classes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Proven Lipschitz bounds against exact norms of small operators, observed slopes and changes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Attacks on the proven bounds: each made a bound that the network does not keep."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from exact_layers import line

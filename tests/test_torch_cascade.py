@@ -1,7 +1,5 @@
 """Radii of cascades as tensors: those of the composite certificate, and their gradients."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace as Of
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One network for every level."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """Noise of a shape: fixed, chosen for each input, following the input within proven bounds."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The torch sampler where memory runs out, and noise that is drawn ahead of the model."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Radii of tensors: the library's values, and gradients that are those of the values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The torch sampler: reproducible counts of independent rows, whatever the batch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

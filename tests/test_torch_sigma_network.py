@@ -1,20 +1,12 @@
 """Sigma networks: proven slopes, frozen schemes, the objective and its gradient."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch_digits import (
-    DIM,
-    digits,
-    model,
-    network,
-    sigma_network,
-)
+from torch_digits import DIM, digits, model, network, sigma_network
 
 from rsbounds.torch import (
     Scale,

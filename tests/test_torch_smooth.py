@@ -1,7 +1,5 @@
 """Smooth: the field's interface, a module, any scheme and noise, sound noise."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rounding of levels and means in sound noise: bounded for every layer, against exact numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

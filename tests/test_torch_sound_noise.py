@@ -1,7 +1,5 @@
 """Sound noise: its laws are exact, and what a draw can't decide counts for no class."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Training: it harms, repeats and stops as it says; each recipe lowers the loss of its paper."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What went wrong once with result files and reports: refused, or shown as it is."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

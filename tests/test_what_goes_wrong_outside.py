@@ -1,7 +1,5 @@
 """What went wrong once outside the library: disks, streams, signals, data, models."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

@@ -1,7 +1,5 @@
 """Real digits, a small network for them, and the attack on what is certified."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import torch

@@ -1,7 +1,5 @@
 """Proofs over an interval: Taylor polynomials in ball arithmetic, and subdivision until they do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What is proved, read from the kernel's headers: approximations as they stand, before rounding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -151,13 +149,6 @@ CLAIMS = [
         HALF,
         1e-16,
     ),
-    Claim(
-        "log1p_defect",
-        "(atanh(s)/s - 1)/s^2",
-        DEFECT,
-        0,
-        0.0845,
-        1e-16,
-    ),
+    Claim("log1p_defect", "(atanh(s)/s - 1)/s^2", DEFECT, 0, 0.0845, 1e-16),
     Claim("rgamma", "1/Gamma(1 + a)", gamma_error, 0, 0.5, 2e-18),
 ]
