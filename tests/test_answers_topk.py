@@ -92,15 +92,6 @@ def test_radii_do_not_decrease_with_k(scheme):
         assert radii == sorted(radii), (select, counts, label)
 
 
-@pytest.mark.slow
-def test_radii_do_not_decrease_with_k_for_all_counts_of_six():
-    options = {"n0": 8, "n": 6, "alpha": 0.5, "scheme": SCHEME}
-    for counts in compositions(6, 4):
-        for select in ((4, 2, 1, 1), (0, 3, 3, 2)):
-            radii = [top_k_radius(select, counts, 0, k, **options) for k in (1, 2, 3)]
-            assert radii == sorted(radii), (select, counts)
-
-
 def probabilities(cells, edges, x, labels):
     """Of each label at x, for a classifier that is constant on the cells of a grid of edges."""
     along = [

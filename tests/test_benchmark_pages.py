@@ -22,10 +22,6 @@ def tables(page, name):
     return found
 
 
-def curve(row):
-    return np.array([float(v) for k, v in row.items() if k.startswith("> ")])
-
-
 def named(rows, name):
     (row,) = [row for row in rows if row["certificate"] == name]
     return list(row.values())
@@ -57,25 +53,3 @@ def test_lists_follow_from_the_counts(bench, name):
     main = tables("composite.md", name)[0]
     for _, row in again.fitted():
         assert row.cells() == named(main, row.name)
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_learned_rows_fit_each_other(name):
-    main, levels = tables("learned.md", name)[:2]
-    rows = {row["scheme"]: row for row in main}
-    radii = [float(k[2:]) for k in main[0] if k.startswith("> ")]
-    for row in main:
-        accuracy = curve(row)
-        assert np.all(np.diff(accuracy) <= 0), row
-        assert np.diff(radii) @ accuracy[1:] < float(row["ACR"]) + 1e-3  # a staircase below it
-    constants = [row for name, row in rows.items() if re.fullmatch(r"Gaussian, [\d.]+", name)]
-    best = curve(rows["**best Gaussian constant at each radius**"])
-    assert np.array_equal(best, np.max([curve(row) for row in constants], axis=0))
-    # what certifies the noise of one input alone is marked
-    flagged = {name for name in rows if name.startswith("!")}
-    assert flagged == {"! generator", "! level by ascent", "! level by search"}
-    for row in levels:
-        own, free, constant = (float(row[k]) for k in ("ACR", "without price", "constant"))
-        assert float(row["d = 784"]) <= own <= free
-        gain = float(row["gain, %"].split()[0])
-        assert gain == pytest.approx(100 * (own / constant - 1), abs=0.25)

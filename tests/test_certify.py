@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds.certificate import ABSTAIN, ANOTHERS
-from rsbounds.certify import ArraySampler, certify, predict, stream
+from rsbounds.certify import ArraySampler, certify, predict
 from rsbounds.sampling import SoftSampler, block_size, votes
 from rsbounds.schemes import Scheme, gaussian, lipschitz
 
@@ -31,12 +31,6 @@ def test_blocks_cover_the_samples_and_are_nearly_full(n, dim):
     assert 1 <= size <= 4096
     assert size <= 16 or size * dim <= 2**18
     assert blocks * size - n < blocks  # less than one sample lost in each
-
-
-def test_streams_differ_in_each_of_their_names():
-    names = [(s, i, p) for s in (0, 1, 2**32) for i in (0, 1, 2**32) for p in (0, 1)]
-    draws = {stream(*name).integers(2**63) for name in names}
-    assert len(draws) == len(names)
 
 
 def test_linear_classifier_is_certified_below_its_true_radius():

@@ -5,7 +5,6 @@ import fcntl
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, savez
+from cli_models import MODELS, arguments
 
 from rsbounds.certify import Progress
 from rsbounds.cli import main
@@ -174,28 +173,6 @@ def test_second_process_on_one_file_is_refused(work, capsys):
         assert main(arguments(max=3)) == 2
     assert "out.tsv is being written by another process" in capsys.readouterr().err
     assert Path("out.tsv").read_bytes() == before
-
-
-def test_full_disk_loses_no_row(work):
-    with np.load("data.npz") as data:
-        savez(x=np.repeat(data["x"], 4, axis=0), y=np.repeat(data["y"], 4))
-    assert main(arguments(out="whole.tsv")) == 0
-    sizes = [Path(f"whole.tsv{end}").stat().st_size for end in (".manifest.json", "")]
-    limit = sum(sizes) // 2  # the manifest fits, the rows don't
-    assert sizes[0] < limit - 100
-    full = run(
-        *arguments(), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    )
-    assert full.returncode == 2
-    last = full.stderr.splitlines()[-1]
-    assert last.startswith("rsbounds certify: can't write out.tsv: File too large")
-    content = Path("out.tsv").read_bytes()
-    assert content.endswith(b"\n")
-    kept = rows("out.tsv")
-    assert 5 < len(kept) < 48
-    assert kept == rows("whole.tsv")[: len(kept)]
-    assert main(arguments()) == 0
-    assert rows("out.tsv") == rows("whole.tsv")
 
 
 def test_file_without_manifest_is_left_alone(work, capsys):

@@ -247,12 +247,3 @@ def test_more_classes_at_one_level_than_at_another():
     samplers = [Recorder({1.0: [0.5, 0.5]}), Recorder({0.5: [0.4, 0.3, 0.3]})]
     with pytest.raises(ValueError, match="stage 1 must be counts of 2 classes"):
         certify(samplers, None, CASCADE, n=100)
-
-
-def test_no_two_blocks_of_an_input_hold_the_same_noise():
-    streams = [stream(3, 4, phase, k) for phase in Phase for k in (0, 1, 63)]
-    streams += [stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
-    seeds = {seed for each in streams for seed in each.seeds(500)}
-    assert len(seeds) == 500 * len(streams)
-    with pytest.raises(ValueError, match=r"stage must be in \[0, 64\); got 64"):
-        stream(3, 4, Phase.SELECT, 64)

@@ -37,13 +37,6 @@ def normal(z: float) -> arb:
     return (-arb(z) / arb(2).sqrt()).erfc() / 2
 
 
-def tail_at(count: int, n: int, p: float, q: float) -> arb:
-    """P(Bin >= count) with the smaller of p and q taken as exact."""
-    return (
-        at_least(count, n, arb(p), 1 - arb(p)) if p < q else at_least(count, n, 1 - arb(q), arb(q))
-    )
-
-
 def random_case(rng: np.random.Generator, log_n: float) -> tuple[int, int, float]:
     n = int(10 ** rng.uniform(0.31, log_n))
     near = 1 + int(min(n - 2, 10 ** rng.uniform(0, 4)))

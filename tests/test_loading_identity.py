@@ -33,24 +33,6 @@ def run(**changes: object) -> list[str]:
     return arguments(**{"model": "own.py:load", "max": 3, "n0": 20, "n": 100, **changes})
 
 
-def test_other_code_is_refused_where_the_probes_are_the_same(work, capsys):
-    assert main(run()) == 0
-    assert set(manifest()["probe"].values()) == {"0:20"}
-    Path("own.py").write_text("# a comment\n" + CODE)
-    assert main(run()) == 0
-    Path("own.py").write_text(CODE.replace("1000", "2000"))
-    one_line(capsys, run(), "model.code was", "--accept-change")
-
-
-def test_other_inputs_are_refused_where_labels_and_probes_are_the_same(work, capsys):
-    assert main(run()) == 0
-    with np.load("data.npz") as data:
-        x, y = data["x"].copy(), data["y"]
-    x[-1, 0, 0, 0] += 0.25
-    np.savez("data.npz", x=x, y=y)
-    one_line(capsys, run(), "data.x was")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("changed", ["m.onnx", "any name"])
 def test_other_onnx_weights_are_refused_where_the_probes_are_the_same(work, capsys, changed):

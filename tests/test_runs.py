@@ -33,15 +33,6 @@ def test_merge_of_some_shards_says_what_is_missing(work, capsys):
     assert [each["missing"] for each in json.loads(capsys.readouterr().out)] == [[], [], []]
 
 
-def test_shards_of_two_models_do_not_merge(work, capsys):
-    assert main(arguments(shard="0/2", out="0.tsv")) == 0
-    models(MODELS.replace("W /= np.linalg.norm(W)", "W *= -.1"))
-    assert main(arguments(shard="1/2", out="1.tsv")) == 0
-    capsys.readouterr()
-    assert main(["merge", "both.tsv", "0.tsv", "1.tsv"]) == 2
-    assert "model.code was" in capsys.readouterr().err
-
-
 def test_an_interrupted_merge_can_be_repeated(work):
     for i in range(2):
         assert main(arguments(shard=f"{i}/2", out=f"{i}.tsv")) == 0
@@ -148,19 +139,6 @@ def test_two_files_of_one_noise_level(work, capsys, command):
     capsys.readouterr()
     assert main([*command, "out.tsv", "more.tsv", "--out", "new"]) == 2
     assert "more.tsv is the second file of noise level 0.25" in capsys.readouterr().err
-
-
-def test_rows_of_another_bound_verify(work):
-    for bound in ("anytime", "randomized"):
-        assert main(arguments(bound=bound, max=4, out=f"{bound}.tsv")) == 0
-        assert main(["verify", f"{bound}.tsv"]) == 0
-
-
-def test_no_regular_file_is_written(work, capsys):
-    for place in ("/dev/null", "/dev/full"):
-        assert main(arguments(out=place)) == 2
-        assert f"{place} is not a regular file" in capsys.readouterr().err
-    assert not Path("/dev/null.manifest.json").exists()
 
 
 def test_what_cannot_come_out_well_is_said_before_sampling(work, capsys):

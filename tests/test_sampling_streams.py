@@ -25,3 +25,5 @@ def test_stream_keeps_the_numbers_of_its_seed():
     assert drawn.tolist() == plain.integers(2**60, size=5).tolist()
     with pytest.raises(ValueError, match=r"phase must be in \[0, 8\)"):
         stream(0, 0, 8)
+    with pytest.raises(ValueError, match=r"stage must be in \[0, 64\); got 64"):
+        stream(3, 4, Phase.SELECT, 64)
