@@ -90,7 +90,7 @@ def prepare(tmp_path, monkeypatch):
     return tmp_path
 
 
-def arguments(**changes: object) -> list[str]:
+def arguments(**changes):
     options = {
         "model": "models:linear",
         "data": "data.npz",
@@ -104,19 +104,19 @@ def arguments(**changes: object) -> list[str]:
     return ["certify", *(word for pair in pairs for word in pair if word)]
 
 
-def savez(**changes: object) -> None:
+def savez(**changes):
     with np.load("data.npz") as data:
         arrays = {"x": data["x"], "y": data["y"]} | changes
     np.savez("data.npz", **{k: v for k, v in arrays.items() if v is not None})
 
 
-def models(text: str) -> None:
+def models(text):
     """Other models in the current directory, not yet imported."""
     Path("models.py").write_text(text)
     sys.modules.pop("models", None)
 
 
-def one_line(capsys, argv: list[str], *said: str) -> None:
+def one_line(capsys, argv, *said):
     """The command refuses, in one line that has each of these parts."""
     capsys.readouterr()
     assert main(argv) == 2
@@ -126,7 +126,7 @@ def one_line(capsys, argv: list[str], *said: str) -> None:
         assert part in err
 
 
-def refused(capsys, argv: list[str], *said: str) -> None:
+def refused(capsys, argv, *said):
     """The same, by the command or by its parser, before anything is written."""
     capsys.readouterr()
     try:

@@ -2,8 +2,6 @@
 
 import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +18,7 @@ from rsbounds.semielastic import KNNSigma
 class _Model:
     """The sign of one coordinate."""
 
-    def __call__(self, batch: Any) -> Any:
+    def __call__(self, batch):
         first = np.reshape(batch, (len(batch), -1))[:, :1]
         return np.concatenate([first, -first], axis=1)
 
@@ -29,28 +27,28 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.normal(0, 0.3, (9, 4)).astype(np.float32), RNG.integers(0, 2, 9)
 
 
-def anchored(points: Any = X, rate: float = 0.01) -> Any:
+def anchored(points=X, rate=0.01):
     return schemes.semielastic(KNNSigma(points, 0.25, rate, 2, "mean"), 4)
 
 
-OPTIONS: dict[str, Any] = {"n0": 20, "n": 500, "seed": 3}
+OPTIONS = {"n0": 20, "n": 500, "seed": 3}
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     path = tmp_path / "out.tsv"
     certify_dataset(_Model(), (X, Y), anchored(), out=path, **OPTIONS)
     return path
 
 
-def edited(path: Path, index: int, **changes: Any) -> None:
+def edited(path, index, **changes):
     results = read(path)
     rows = [replace(row, **changes) if row.idx == index else row for row in results.rows]
     write(path, results.manifest, rows)
 
 
 def test_a_true_file_has_no_findings(path):
-    known: dict[str, Any] = {"scheme": anchored(), "model": _Model(), "rerun": 9}
+    known = {"scheme": anchored(), "model": _Model(), "rerun": 9}
     result = verify(path, data=(X, Y), **known)
     assert result.findings == () == result.corrupt
     assert result.stated == ()
@@ -58,7 +56,7 @@ def test_a_true_file_has_no_findings(path):
     assert verify(path).stated == ("rate", "dim", "sigma")
 
 
-FORGED: dict[str, tuple[dict[str, Any], Kind]] = {
+FORGED = {
     "a radius": ({"radius": 0.5}, Kind.RADIUS),
     "a bound": ({"p_a": 0.9999999}, Kind.BOUND),
     "a weak one": ({"radius": 0.0001}, Kind.WEAK),

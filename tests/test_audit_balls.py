@@ -1,7 +1,6 @@
 """What the audit proves with: enclosures hold the truth of the oracle, and are narrow."""
 
 import math
-from typing import Any
 
 import flint
 import pytest
@@ -20,7 +19,7 @@ from rsbounds.special import ball_offset
 DIMENSIONS = st.sampled_from([1, 2, 3, 10, 100, 158, 162, 784, 3072, 150528]) | st.floats(1, 1e6)
 
 
-def around(truth: Any) -> Any:
+def around(truth):
     """A number of the oracle, of 25 digits or more, as a ball."""
     return flint.arb(mp.nstr(truth, 50)) * (1 + flint.arb(0, 1e-22))
 

@@ -50,13 +50,13 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-def answer(capsys, status: int, *options: str) -> str:
+def answer(capsys, status, *options):
     capsys.readouterr()
     assert main(["verify", "out.tsv", *options]) == status
     return capsys.readouterr().out
 
 
-def stated(capsys, *options: str) -> tuple[list[str], str]:
+def stated(capsys, *options):
     """What ``--json`` calls stated, and the line that says so, "" without one."""
     names = json.loads(answer(capsys, 0, *options, "--json"))["stated"]
     lines = [line for line in answer(capsys, 0, *options).splitlines() if "stated" in line]
@@ -193,11 +193,11 @@ def test_a_constant_that_rows_refute_is_found(work, capsys):
 # --- pairs of levels
 
 
-def bounded(method: str, scope: str = ASSERTED_ENVELOPE, **known: float) -> Manifest:
+def bounded(method, scope=ASSERTED_ENVELOPE, **known):
     return Manifest(method=method, scope=scope, parameters={"dim": 9, **known})
 
 
-def found(points, levels, manifest: Manifest) -> set[int]:
+def found(points, levels, manifest):
     rows = [(i + 2, Row(i, 0, 0, 0.1, True, sigma=float(s))) for i, s in enumerate(levels)]
     findings = [*_levels.refuted(rows, manifest)]
     findings += _levels.refuted(rows, manifest, lambda index: points[index])

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import flint
 import numpy as np
@@ -22,7 +21,7 @@ from rsbounds.schemes import METHODS
 
 SIGMA = {"lip": 0.05, "sigma_min": 0.25, "dim": 784}
 SHAPED = {"inner": 0.3}
-SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
+SCHEMES = {
     "gaussian": ("gaussian", {"sigma": 0.5}),
     "gaussian in linf": ("gaussian", {"sigma": 0.5, "norm": math.inf, "dim": 784}),
     "anisotropic": ("anisotropic", SHAPED),
@@ -48,7 +47,7 @@ BOUNDS = {
 }
 
 
-def run(name: str, procedure: Procedure) -> tuple[Manifest, list[Row]]:
+def run(name, procedure):
     method, parameters = SCHEMES[name]
     scheme = METHODS[method].from_parameters(parameters)
     rows = []
@@ -56,11 +55,11 @@ def run(name: str, procedure: Procedure) -> tuple[Manifest, list[Row]]:
         counts = (first, second, procedure.n - first - second)
         found = certify_evidence(scheme, 0.5, (60, 40), counts, procedure, i)
         rows.append(Row.of(i, 0, found, 0.1))
-    known: dict[str, Any] = {"method": method, "scope": scheme.scope, "parameters": parameters}
+    known = {"method": method, "scope": scheme.scope, "parameters": parameters}
     return Manifest(procedure=procedure, data={"inputs": len(rows)}, **known), rows
 
 
-def kinds(row: Row, manifest: Manifest) -> list[Kind]:
+def kinds(row, manifest):
     return [kind for kind, _ in findings(row, manifest)]
 
 
@@ -98,7 +97,7 @@ def test_one_target_radius():
     manifest, _ = run("semi-elastic", replace(procedure, target_radius=None, bound="anytime"))
     manifest = replace(manifest, procedure=procedure)
     scheme = METHODS["semi-elastic"].from_parameters(manifest.parameters)
-    known: dict[str, Any] = {"n0": 100, "n": 1000, "alpha": 0.001, "bound": "anytime"}
+    known = {"n0": 100, "n": 1000, "alpha": 0.001, "bound": "anytime"}
     for hits, earns in ((950, True), (600, False)):
         found = certify_counts(scheme, 0.5, (60, 40), (hits, 1000 - hits), **known)
         row = Row.of(0, 0, replace(found, radius=0.4 if earns else 0.0), 0.1)
@@ -108,7 +107,7 @@ def test_one_target_radius():
         assert Kind.CONTRADICTION in kinds(replace(row, radius=0.3), manifest)
 
 
-def powers(low: float, high: float) -> Any:
+def powers(low, high):
     return st.floats(low, high).map(lambda exponent: 10**exponent)
 
 
@@ -121,12 +120,12 @@ RATE = (
 
 
 @st.composite
-def rows_of(draw: Any, method: str) -> tuple[dict[str, Any], float, float, float | None]:
+def rows_of(draw, method):
     """Parameters of a method, a level and scores."""
     sigma, z_a = draw(POSITIVE), draw(st.floats(-1, 6))
     z_b = draw(st.none() | st.floats(0.001, 6).map(lambda gap: min(z_a - gap, -z_a)))
     floor = {"lip": draw(RATE), "sigma_min": sigma * (1 - draw(CLOSE)), "dim": draw(DIM)}
-    parameters: dict[str, dict[str, Any]] = {
+    parameters = {
         "gaussian": {"sigma": sigma, "norm": draw(st.floats(1, 9)), "dim": draw(DIM)},
         "anisotropic": {"inner": draw(POSITIVE)},
         "semi-elastic": {"rate": draw(RATE), "dim": draw(DIM)},
@@ -181,7 +180,7 @@ RULES = [
 ]
 
 
-def lists(count: int) -> Any:
+def lists(count):
     """Certificates of decision lists, by the item that decides."""
     rng = np.random.default_rng(5)
     while count:

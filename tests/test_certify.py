@@ -16,7 +16,7 @@ from rsbounds.schemes import Scheme, gaussian, lipschitz
 DIM = 20
 
 
-def half_space(margin: float) -> tuple[ArraySampler, np.ndarray]:
+def half_space(margin):
     """A linear classifier and a point at distance ``margin`` from its boundary."""
     w = np.random.default_rng(5).standard_normal(DIM).astype(np.float32)
     w /= np.linalg.norm(w)

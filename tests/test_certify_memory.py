@@ -60,7 +60,7 @@ def test_memory_on_digits_holds_under_attack():
     _, _, x, y = digits()
     sampler, kept = TorchSampler(net, 10), []
 
-    def classified(point: torch.Tensor, index: int) -> Certificate:
+    def classified(point, index):
         level = instance_sigma(sampler, point, (0.25, 0.5, 1.0), n=200, index=index)
         found = certify(sampler, point, this_input(level), n=1000, index=index)
         return memory.correct(point.numpy(), found)

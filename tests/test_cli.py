@@ -18,7 +18,7 @@ from rsbounds.confidence import lower_bound
 ROOT = Path(__file__).parent.parent
 
 
-def run(argv: str, capsys) -> tuple[int, str, str]:
+def run(argv, capsys):
     try:
         status = main(argv.split())
     except SystemExit as stop:

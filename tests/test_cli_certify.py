@@ -21,12 +21,12 @@ from rsbounds.cli.certify import _summary
 from rsbounds.results import COLUMNS, Results, Row, read, truncated
 
 
-def command() -> list[str]:
+def command():
     installed = Path(sys.executable).with_name("rsbounds")
     return [str(installed)] if installed.exists() else [sys.executable, "-m", "rsbounds"]
 
 
-def run(*argv: str, **options: object) -> subprocess.CompletedProcess[str]:
+def run(*argv, **options):
     root = str(Path(__file__).parent.parent)
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     env = {**os.environ, "PYTHONPATH": path} | options.pop("env", {})
@@ -35,7 +35,7 @@ def run(*argv: str, **options: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def rows(path: str) -> list[dict[str, str]]:
+def rows(path):
     """Rows without their time."""
     with open(path, newline="") as file:
         found = list(csv.DictReader(file, delimiter="\t"))

@@ -8,7 +8,7 @@ import pytest
 from cli_models import MODELS, arguments, models, refused, savez
 
 
-def nan_pixel() -> None:
+def nan_pixel():
     x = np.zeros((12, 36), dtype=np.float32)
     x[[0, 9], 0] = np.nan, np.inf
     savez(x=x)

@@ -15,7 +15,7 @@ from rsbounds.results import read
 ALL = {"model": "models:linear", "data": "data.npz", "sigma": 0.25, "n0": 50, "n": 1000}
 
 
-def listed(capsys, *words: str) -> set[str]:
+def listed(capsys, *words):
     """The options that the help shows."""
     with pytest.raises(SystemExit):
         main(["certify", *words, "--help"])
@@ -39,7 +39,7 @@ def test_help_shows_the_options_of_one_method(capsys, monkeypatch):
     assert listed(capsys, "--method", "a:b") == other | {"--method-args", "--model-for"}
 
 
-def written(entries: dict[str, object], name: str = "run.yaml") -> str:
+def written(entries, name="run.yaml"):
     text = json.dumps(entries)  # JSON is YAML
     if name.endswith(".toml"):
         text = "\n".join(f"{key} = {json.dumps(value)}" for key, value in entries.items())

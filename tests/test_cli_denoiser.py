@@ -66,7 +66,7 @@ def wrong():
 def work(tmp_path, monkeypatch):
     prepare(tmp_path, monkeypatch)
     (tmp_path / "own.py").write_text(OWN)
-    space: dict = {}
+    space = {}
     exec(OWN, space)
     x, y = space["squares"](8)
     np.savez("squares.npz", x=x, y=y)
@@ -78,7 +78,7 @@ BASE = {"model": "own:brittle", "data": "squares.npz", "sigma": 0.5, "n": 500}
 WITH = {**BASE, "denoiser": "own:denoiser"}
 
 
-def rows(name: str = "out.tsv"):
+def rows(name="out.tsv"):
     return read_rows(Path(name))
 
 

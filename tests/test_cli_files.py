@@ -27,7 +27,7 @@ def no_share(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def edit(place: int, column: str, change) -> None:
+def edit(place, column, change):
     rows = table()
     rows[place][column] = str(change(rows[place][column]))
     save(rows)

@@ -30,7 +30,7 @@ def half():
 SEMI = {"method": "semi-elastic", "anchors": "anchors.npz", "rate": 0.1, "k": 3}
 
 
-def verified(*words: str) -> None:
+def verified(*words):
     assert main(["verify", *words]) == 0
 
 

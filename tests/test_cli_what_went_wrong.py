@@ -1,10 +1,8 @@
 """What went wrong once on the command line: files, folders, streams, signals, foreign options."""
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-def python(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+def python(*words, **options):
     env = ENVIRONMENT | options.pop("env", {})
     command = [sys.executable, "-m", "rsbounds", *words]
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=600, **options)
@@ -169,32 +167,3 @@ def test_a_name_that_the_output_cannot_spell_is_escaped(work):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("gr\\xf6\\xdfe.tsv: 12 rows")
     assert len(read_rows(Path("größe.tsv"))) == 12
-
-
-@pytest.mark.slow
-def test_ctrl_c_while_processes_import_is_one_line(work):
-    """Each process that was still importing printed a traceback of its own."""
-    waits = "import pathlib, os, time\n"
-    waits += "if os.environ.get('HOLD'):\n    pathlib.Path(f'pid-{os.getpid()}').touch()\n"
-    waits += "    while pathlib.Path('hold').exists():\n        time.sleep(0.01)\n"
-    (work / "sitecustomize.py").write_text(waits)
-    Path("hold").touch()
-    env = ENVIRONMENT | {"PYTHONPATH": f"{work}{os.pathsep}{ROOT}"}
-    code = "import os, sys; os.environ['HOLD'] = '1'; from rsbounds.cli import main; "
-    code += "sys.exit(main(sys.argv[1:]))"
-    run = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments(processes=2)],
-        stdout=-1,
-        stderr=-1,
-        text=True,
-        env=env,
-        start_new_session=True,
-    )
-    while not list(work.glob("pid-*")):  # a process that has begun, and none of our code in it
-        time.sleep(0.01)
-        assert run.poll() is None
-    os.killpg(run.pid, signal.SIGINT)
-    Path("hold").unlink()
-    _, err = run.communicate(timeout=600)
-    assert run.returncode == 130
-    assert err == "rsbounds certify: interrupted; what is written is kept, run it again to go on\n"

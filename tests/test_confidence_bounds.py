@@ -20,7 +20,7 @@ from rsbounds.confidence import (
 SOFT = [name for name, bound in BOUNDS.items() if bound.evidence == "scores"]
 
 
-def histograms(n: int = 400) -> list[ScoreHistogram]:
+def histograms(n=400):
     rng = np.random.default_rng(3)
     scores = rng.dirichlet([6.0, 2.0, 1.0], n)
     made = [ScoreHistogram() for _ in range(3)]
@@ -71,7 +71,7 @@ def test_two_classes_are_capped_at_the_complement(name):
         assert pair.p_b == pytest.approx(1 - pair.p_a, rel=1e-12)
 
 
-def tables(n: int) -> np.ndarray:
+def tables(n):
     """All counts of three classes in n samples."""
     return np.array([(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)])
 

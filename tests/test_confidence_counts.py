@@ -19,7 +19,7 @@ def precision():
     ctx.prec = before
 
 
-def at_least(count: int, n: int, p: arb, q: arb) -> arb:
+def at_least(count, n, p, q):
     """P(Bin(n, p) >= count) as a sum of positive terms, with a rigorous remainder."""
     choose = arb(n + 1).lgamma() - arb(count + 1).lgamma() - arb(n - count + 1).lgamma()
     term = total = arb(1)
@@ -33,11 +33,11 @@ def at_least(count: int, n: int, p: arb, q: arb) -> arb:
     return (choose + count * p.log() + (n - count) * q.log()).exp() * total
 
 
-def normal(z: float) -> arb:
+def normal(z):
     return (-arb(z) / arb(2).sqrt()).erfc() / 2
 
 
-def random_case(rng: np.random.Generator, log_n: float) -> tuple[int, int, float]:
+def random_case(rng, log_n):
     n = int(10 ** rng.uniform(0.31, log_n))
     near = 1 + int(min(n - 2, 10 ** rng.uniform(0, 4)))
     count = int(rng.choice([near, n - near, rng.integers(1, n)]))
@@ -202,7 +202,7 @@ def test_tails_below_the_range_of_doubles(count, n, alpha):
         assert at_least(count, n, inside, 1 - inside) > alpha
 
 
-def integral(count: int, n: int, p: arb) -> arb:
+def integral(count, n, p):
     """P(Bin(n, p) >= count) as an integral of the beta law's density, for any n."""
     q, swap = 1 - p, bool(p * n > count)
     a, b, p, q = (n - count + 1, count - 1, q, p) if swap else (count, n - count, p, q)
@@ -210,7 +210,7 @@ def integral(count: int, n: int, p: arb) -> arb:
     odds = p / q
     slope, width = b * odds - a, 1 / (float(b * odds / q) ** 0.5 + 1e-300)
 
-    def exponent(s: arb | acb) -> arb | acb:
+    def exponent(s):
         return (1 + odds * (1 - (-s).exp())).log() * b - s * a
 
     end = min(40 * width, 160 / max(-float(slope), 1e-300))
@@ -225,7 +225,7 @@ def integral(count: int, n: int, p: arb) -> arb:
         error = float(b * arb(end / radius) ** 24 * 1.1)  # the logarithm is below 1 at `radius`
         rest = acb(arb(0, error), arb(0, error))
 
-        def near(s: arb | acb) -> arb | acb:
+        def near(s):
             total = acb(0)
             for k in range(23, 1, -1):
                 total = total * s + series[k]

@@ -10,7 +10,7 @@ from rsbounds.confidence import lower_bound, randomized_lower_bound
 from rsbounds.confidence.randomized import randomized_end
 
 
-def error_probability(n: int, alpha: float, p: np.ndarray) -> np.ndarray:
+def error_probability(n, alpha, p):
     """P(bound > p) over the count and U, the bound being decreasing in U."""
     counts = np.broadcast_to(np.arange(n + 1), (p.size, n + 1))
     low, high = np.zeros(counts.shape), np.ones(counts.shape)

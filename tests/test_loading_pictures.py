@@ -15,7 +15,7 @@ from rsbounds.loading import Preprocess, load_model, open_data
 image = pytest.importorskip("PIL.Image")
 
 
-def picture(i: int) -> object:
+def picture(i):
     pixels = np.random.default_rng(i).integers(0, 256, (18 + i, 24, 3), dtype=np.uint8)
     return image.fromarray(pixels)
 
@@ -29,7 +29,7 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-def line(**changes: object) -> list[str]:
+def line(**changes):
     return arguments(data="imagefolder:d", **{"n0": 8, "n": 32, **changes})
 
 

@@ -7,8 +7,6 @@ import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +18,7 @@ from rsbounds import special
 
 RNG = np.random.default_rng(0)
 Z = np.concatenate([RNG.uniform(-40, 40, 200), [0.0, -0.0, np.inf, -np.inf]])
-POINTS: dict[str, Any] = {
+POINTS = {
     "log_ndtr": Z,
     "ndtri": RNG.random(200),
     "ndtri_exp": -(10 ** RNG.uniform(-300, 300, 200)),
@@ -40,7 +38,7 @@ def test_every_function_has_points():
     assert set(POINTS) == set(special.__all__) - {"error_bound"}
 
 
-def arguments(name: str) -> list[Any]:
+def arguments(name):
     first = POINTS[name]
     if name in UNARY:
         return [first]
@@ -55,7 +53,7 @@ def test_bit_equal_to_the_ufunc(name):
     function, args = getattr(special, name), arguments(name)
 
     @njit
-    def call(*point: Any) -> Any:
+    def call(*point):
         return function(*point)
 
     value = [call(*point) for point in zip(*args, strict=True)]
@@ -69,7 +67,7 @@ def test_bit_equal_in_loops(name, parallel):
     function, args = getattr(special, name), [np.tile(a, 50) for a in arguments(name)]
 
     @njit(parallel=parallel)
-    def loop(a: Any, b: Any, c: Any, out: Any) -> Any:
+    def loop(a, b, c, out):
         for i in prange(a.size):
             out[i] = function(a[i], b[i], c[i])
         return out
@@ -78,7 +76,7 @@ def test_bit_equal_in_loops(name, parallel):
 
 
 @njit
-def score(u: Any, dim: Any, s: Any) -> Any:
+def score(u, dim, s):
     return special.ball_score(u, dim, s)
 
 
@@ -133,7 +131,7 @@ print(sum(kernel.scalar.stats.cache_hits.values()), sum(kernel.loop.stats.cache_
 EXPECTED = float(special.ball_score(1.0, 784.0, 20.0)).hex()
 
 
-def run(folder: Path, code: str) -> list[str]:
+def run(folder, code):
     (folder / "kernel.py").write_text(KERNEL)
     (folder / "outer.py").write_text(OUTER)
     # a cached file is matched by its modification time
@@ -154,7 +152,7 @@ def run(folder: Path, code: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cached(tmp_path_factory):
     """A folder whose kernels were compiled, and cached, by another process."""
     folder = tmp_path_factory.mktemp("numba")
     code = "import numpy as np, kernel, outer; outer.twice(1.0)" + REPORT

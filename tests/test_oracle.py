@@ -3,7 +3,6 @@
 import hashlib
 import math
 import random
-from typing import Any
 
 import make_tables
 import numpy as np
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("sixty_digits")
 D40 = 1e-39  # one unit in the 40th digit, with a little room for rounding
 
 
-def close(value: Any, expected: Any, tolerance: float = D40) -> bool:
+def close(value, expected, tolerance=D40):
     value, expected = mp.mpf(value), mp.mpf(expected)
     return bool(value == expected or abs(value - expected) <= tolerance * abs(expected))
 
@@ -84,7 +83,7 @@ def test_dim_2_central_is_exponential(method):
         assert close(density, -mp.log(2) - half)
 
 
-def normal_tail(near: Any, far: Any) -> Any:
+def normal_tail(near, far):
     return (mp.erfc(near / mp.sqrt(2)) + mp.erfc(far / mp.sqrt(2))) / 2
 
 

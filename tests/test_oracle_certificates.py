@@ -1,7 +1,6 @@
 """The oracle's own evaluation of each method that writes rows."""
 
 from math import inf
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from rsbounds.oracle import certificates
 SIGMA = {"lip": 0.05, "sigma_min": 0.1, "dim": 3}
 SHAPED = {"lip": 0.01, "sigma_min": 0.1, "mean_lip": 0.5, "inner": 0.3, "dim": 3}
 # the largest radius at sigma = 1/4 and z_a = 1.5, by the roots of `oracle.envelope_branches`
-TRUTH: list[tuple[str, dict[str, Any], float | None, str]] = [
+TRUTH = [
     ("gaussian", {"sigma": 0.25, "norm": inf, "dim": 3}, None, "0.21650635094610966169"),
     ("anisotropic", {"inner": 0.3}, -2.5, "0.14999999999999999445"),
     ("semi-elastic", {"rate": 0.01, "dim": 3}, None, "0.37499530082813209195"),

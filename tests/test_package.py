@@ -21,7 +21,7 @@ EXT = ROOT / "rsbounds_ext"
 
 # The rooms, each with what it may import besides itself: imports only go up this list. A module
 # that isn't listed is a theory, behind those that are.
-ROOMS: dict[str, str] = {
+ROOMS = {
     "_numerics": "",
     "oracle": "",
     "special": "_numerics",
@@ -62,7 +62,7 @@ THEORIES = (
     *("_numerics", "special", "confidence", "_neighbours", "gaussian", "anisotropic", "renyi"),
     *("lbrs", "envelope", "semielastic", "lipschitz"),
 )
-ALLOWED: dict[str, set[str]] = {
+ALLOWED = {
     room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
 }
 HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm", "mpmath", "flint"}
@@ -78,18 +78,18 @@ AT_HOME = {
 }
 
 
-def sources() -> list[Path]:
+def sources():
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def room(path: Path) -> str:
+def room(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported(path: Path, *, on_import: bool = False) -> set[str]:
+def imported(path, *, on_import=False):
     """Dotted names that a file imports; ``on_import``: only those run when it is imported."""
     tree = ast.parse(path.read_text())
-    nodes: list[ast.AST] = [tree]
+    nodes = [tree]
     names = set()
     while nodes:
         node = nodes.pop()
@@ -109,7 +109,7 @@ def imported(path: Path, *, on_import: bool = False) -> set[str]:
     return names
 
 
-def rooms_imported(path: Path) -> set[str]:
+def rooms_imported(path):
     parts = [name.split(".") for name in imported(path)]
     return {part[1] for part in parts if part[0] == "rsbounds" and len(part) > 1}
 
@@ -145,7 +145,7 @@ def test_heavy_packages_load_only_when_used():
         assert "scipy.stats" not in names or room(path) == "stats"
 
 
-def loaded_by(statement: str) -> set[str]:
+def loaded_by(statement):
     code = f"import sys; old = set(sys.modules)\n{statement}\n"
     code += "print(*sorted(set(sys.modules) - old))"
     words = [sys.executable, "-c", code]

@@ -15,7 +15,7 @@ PYTHON = r"^(_?(?:[A-Z_]*ERROR|ROUNDING|SUM)) = "
 BOUNDS = r"(_(?:LOW_|FEW_)?(?:TAIL|LOG|INVERSE))(?=[, ])"
 
 
-def table(heading: str) -> list[list[str]]:
+def table(heading):
     part = PAGE.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
     rows = [line.strip("|").split(" | ") for line in part.splitlines() if line.startswith("| `")]
     return [[cell.strip(" `") for cell in row] for row in rows]

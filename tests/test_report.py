@@ -6,8 +6,6 @@ import json
 import math
 import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,15 +22,15 @@ INTEGER = "a whole number of at most 18 digits in column"
 LOCAL = "fixed noise at this input only"
 
 
-def own(idx: int, scope: str, radius: float = 0.5, label: int = 7, predict: int = 7) -> str:
+def own(idx, scope, radius=0.5, label=7, predict=7):
     correct = int(label == predict)
     first = f"{idx}\t{label}\t{predict}\t{radius}\t{correct}\t0:00:01"
     return f"{first}\t990\t1000\t0.98\t0.25\tgaussian\t{scope}\n"
 
 
 @pytest.fixture
-def write(tmp_path: Path):
-    def write(text: str, name: str = "run.tsv") -> Path:
+def write(tmp_path):
+    def write(text, name="run.tsv"):
         path = tmp_path / name
         path.write_bytes(text.encode())
         return path
@@ -169,7 +167,7 @@ def test_table_marks_what_is_not_a_certificate_of_the_classifier(write):
     assert notes[2:] == ["[3] the file states no scope", "[4] n not stated"]
 
 
-def under(name: str, alpha: float = 0.001, n: int = 1000, **more: Any) -> Results:
+def under(name, alpha=0.001, n=1000, **more):
     row = Row(0, 1, 1, 0.5, True, "fixed noise", n=n, method="gaussian", **more)
     manifest = Manifest(procedure=Procedure(alpha=alpha, n=n), data={"inputs": 1})
     return Results(name, (row,), manifest=manifest)
@@ -327,7 +325,7 @@ def test_an_extra_that_is_missing_is_named(monkeypatch, draw, module, extra):
 
 
 def test_json_is_json_without_rows_and_at_infinity(write, capsys):
-    def found(text: str) -> Any:
+    def found(text):
         assert main(["report", str(write(text)), "--json", "--radii", "1,inf"]) == 0
         said = capsys.readouterr().out
         return json.loads(said, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))[0]

@@ -8,8 +8,6 @@ import shutil
 import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +27,7 @@ OFFLINE = (
 )
 
 
-def run(name: str, count: int, sigma: float, seed: int = 0, **more: Any) -> Results:
+def run(name, count, sigma, seed=0, **more):
     rng = np.random.default_rng(seed)
     rows = []
     for i in range(count):
@@ -55,10 +53,10 @@ def page(tmp_path):
 class Parsed(HTMLParser):
     """The tags of a page, its scripts, and the rest of its text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.scripts: list[str] = []
+        self.tags = []
+        self.scripts = []
         self.text = ""
         self.inside = False
         self.feed(text)
@@ -218,7 +216,7 @@ def test_table_of_the_runs(page):
 # --- files from strangers
 
 
-def hostile(folder: Path) -> list[Results]:
+def hostile(folder):
     """Files whose name, columns, cells, scope and manifest would all like to run a script."""
     row = run("", 60, 0.5).rows[0]
     extra = {OWNED: OWNED, "@script@": "@plotly@", "&lt;b&gt;": "<b>"}
@@ -267,7 +265,7 @@ def test_policy_knows_the_page_s_own_scripts_alone(page):
 # --- in a browser
 
 
-def dom(path: Path, folder: Path) -> str:
+def dom(path, folder):
     """The page as a browser leaves it, without a network."""
     words = [str(BROWSER), *OFFLINE, f"--user-data-dir={folder}", "--dump-dom", path.as_uri()]
     done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)

@@ -10,7 +10,7 @@ from rsbounds.results import Manifest, Row, Writer, _file, merge, read, write
 MANIFEST = Manifest(data={"inputs": 100})
 
 
-def row(i: int) -> Row:
+def row(i):
     return Row(i, 0, 0, 0.5, True, "fixed noise")
 
 
@@ -19,7 +19,7 @@ def path(tmp_path):
     return tmp_path / "run.tsv"
 
 
-def failing(number: int, *, only_folders: bool = False):
+def failing(number, *, only_folders=False):
     """An ``os.fsync`` that fails, of folders alone."""
     flush = os.fsync
 
@@ -31,7 +31,7 @@ def failing(number: int, *, only_folders: bool = False):
     return fsync
 
 
-def fill(path, count: int = 100, change=lambda i: None) -> None:
+def fill(path, count=100, change=lambda i: None):
     with Writer(path, MANIFEST) as writer:
         for i in range(len(writer.rows), count):
             change(i)
@@ -106,7 +106,7 @@ def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(pa
         fill(path.relative_to(path.parent), change=remove)
     assert not path.exists()
 
-    def end(change) -> None:
+    def end(change):
         with Writer(path.relative_to(path.parent), MANIFEST) as writer:
             writer.append(row(1))
             writer.append(row(0))  # not in order: leaving writes the file anew
@@ -118,19 +118,6 @@ def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(pa
         with pytest.raises(OSError, match=said):
             end(change)
     assert path.read_text() == "another's"
-
-
-def test_a_model_whose_code_changes_the_folder_writes_the_file_that_was_named(path, monkeypatch):
-    monkeypatch.chdir(path.parent)
-    folder = path.with_name("elsewhere")
-    folder.mkdir()
-    with Writer(path.relative_to(path.parent), MANIFEST) as writer:
-        writer.append(row(1))
-        writer.append(row(0))
-        os.chdir(folder)
-        writer.record({"corrupt": []})
-    assert [one.idx for one in read(path).rows] == [0, 1]
-    assert not list(folder.iterdir())
 
 
 def test_a_file_replaced_between_opening_and_lock_is_not_written(path, monkeypatch):

@@ -7,7 +7,6 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cli_models import one_line
@@ -21,8 +20,8 @@ from rsbounds.results import Manifest, Results, Row, Writer, read, read_rows, wr
 MANIFEST = Manifest(data={"inputs": 4}, model={"spec": "m"}, parameters={"sigma": 0.5})
 
 
-def rows(count: int = 4, **more: Any) -> list[Row]:
-    own: dict[str, Any] = {"sigma": 0.5, "n": 1000, "method": "gaussian", **more}
+def rows(count=4, **more):
+    own = {"sigma": 0.5, "n": 1000, "method": "gaussian", **more}
     return [Row(i, 0, 0, 0.5, True, "fixed noise", **own) for i in range(count)]
 
 
@@ -32,7 +31,7 @@ def path(tmp_path):
     return tmp_path / "run.tsv"
 
 
-def entries(path: Path, **changes: Any) -> None:
+def entries(path, **changes):
     place = results.manifest_path(path)
     place.write_text(json.dumps(json.loads(place.read_text()) | changes))
 
@@ -138,10 +137,10 @@ def test_rows_that_cannot_be_sorted_for_want_of_room_are_kept(path, monkeypatch)
     """A full disk once failed the run although all of its rows were there."""
     path.unlink()
 
-    def full(place: Path, text: str) -> None:
+    def full(place, text):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def command(room: Any) -> None:
+    def command(room):
         with Writer(path, MANIFEST) as writer:
             for row in rows()[::-1] if not writer.rows else ():
                 writer.append(row)
@@ -158,7 +157,7 @@ def test_rows_that_cannot_be_sorted_for_want_of_room_are_kept(path, monkeypatch)
 # --- what a report marks
 
 
-def run(name: str, sigma: float = 0.5, **more: Any) -> Results:
+def run(name, sigma=0.5, **more):
     parameters = {"sigma": sigma}
     return Results(
         name, tuple(rows(sigma=sigma)), manifest=replace(MANIFEST, parameters=parameters, **more)

@@ -1,10 +1,8 @@
 """Calls with plain numbers: the compiled way that makes no array gives the array's answers."""
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +22,7 @@ class Half(float):
     """A subclass, which may mean something else."""
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a, b):
     """The same bits, or both NaN."""
     a, b = np.float64(a), np.float64(b)
     return bool((a != a and b != b) or a.tobytes() == b.tobytes())
@@ -112,7 +110,7 @@ def test_a_number_passes_as_its_array_does(closed, bounds):
             with pytest.raises(ValueError, match=r"^x must be in"):
                 checks.operand("x", value, *bounds, closed=closed, nan=False)
         else:
-            number: Any = checks.operand("x", value, *bounds, closed=closed)
+            number = checks.operand("x", value, *bounds, closed=closed)
             assert type(passed) is type(number) is np.float64
             assert same(passed, expected)
             assert same(number, expected)
@@ -144,7 +142,7 @@ def test_special_warns_and_raises_as_ever():
         special.ncx2_cdf(NAN, 0.0, 10.0)
 
 
-RADII: dict[str, Callable[..., Any]] = {
+RADII = {
     "gaussian": lambda p, s, q, d: gaussian.radius(p, s, q),
     "linf": lambda p, s, q, d: gaussian.radius(p, s, q, norm=np.inf, dim=d),
     "semielastic": lambda p, s, q, d: semielastic.radius(p, s, 0.05, d, q),
@@ -173,7 +171,7 @@ def test_a_radius_of_numbers_is_that_of_arrays(name):
     for args in ((NAN, 0.25, None, 784), (0.9, NAN, None, 784), (0.9, 0.25, NAN, 784)):
         with pytest.warns(RuntimeWarning, match="invalid"):
             assert math.isnan(radius(*args))
-    refused: list[tuple[tuple[Any, ...], str]] = [
+    refused = [
         ((1.5, 0.25, None, 784), r"^p_a must be in \[0, 1\]; got 1.5"),
         ((0.9, 0.0, None, 784), r"^sigma must be in \(0, inf\); got 0.0"),
         ((0.9, INF, None, 784), r"^sigma must be in \(0, inf\); got inf"),
@@ -223,7 +221,7 @@ def test_a_bound_of_one_count_is_that_of_arrays(bound, scores):
 def test_numbers_meet_no_array(call, monkeypatch):
     """What made these calls several times as long. (An envelope checks with asarray.)"""
 
-    def refused(*args: Any, **others: Any) -> Any:
+    def refused(*args, **others):
         raise AssertionError("an array")
 
     expected = call()

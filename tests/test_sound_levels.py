@@ -86,7 +86,7 @@ def test_widened_radii_are_proved_and_no_larger_ones():
 # --- the error of the level
 
 
-def ideal_log(knn: KNNSigma, anchors, whole):
+def ideal_log(knn, anchors, whole):
     """log sigma at the true point of the grid."""
     x = [mp.mpf(int(w)) / 255 for w in whole]
     distances = sorted(
@@ -164,7 +164,7 @@ def test_slack_grows_with_rate_and_distance_only():
 # --- schemes
 
 
-def knn_scheme(sound: bool = True) -> schemes.Scheme:
+def knn_scheme(sound=True):
     anchors = np.random.default_rng(0).random((8, 36))
     return schemes.semielastic(KNNSigma(anchors, 0.25, 0.05, 3), 36, sound=sound)
 

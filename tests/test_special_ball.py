@@ -4,7 +4,6 @@ Truth is the oracle at the exact double arguments; the limit is the documented e
 """
 
 import math
-from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ S = st.one_of(
 Z = st.one_of(st.floats(-37, 37), st.floats(-1e3, 1e3), st.floats(-1e-3, 1e-3))
 
 
-def assert_score(u: float, dim: float, s: float) -> None:
+def assert_score(u, dim, s):
     assert ratio("ball_score", (u, dim, s)) <= 1, (u, dim, s)
 
 
@@ -65,7 +64,7 @@ def test_offsets_of_the_table():
 # --- where the formulas change: saddle, quadrature, pole ------------------------------------------
 
 
-def quadrature_step(c2: float) -> float:
+def quadrature_step(c2):
     if c2 >= 350:
         return 0.3 / math.sqrt(c2)
     r = math.sqrt(c2) + 0.3
@@ -74,7 +73,7 @@ def quadrature_step(c2: float) -> float:
     return 2 * math.pi * c / (42 + 0.5 * c2 * a)
 
 
-def solve(condition: Callable[[float], bool], low: float, high: float) -> float:
+def solve(condition, low, high):
     """The double at which a monotone condition turns false, by bisection in ulps."""
     while math.nextafter(low, math.inf) < high:
         middle = math.sqrt(low * high) if high > 1.5 * low else 0.5 * (low + high)
@@ -84,7 +83,7 @@ def solve(condition: Callable[[float], bool], low: float, high: float) -> float:
     return high
 
 
-def tier_borders() -> Iterator[float]:
+def tier_borders():
     """Dimensions at s = 0 (c2 = dim/2) where four nodes move to another polynomial."""
     for last in (3.5, 7.5, 11.5, 15.5, 19.5):
         q = math.sqrt(0.27) / last
@@ -128,7 +127,7 @@ def test_the_mean_and_the_poles_gate(dim, s):
         assert_score(u, dim, s)
     for side in (-1, 1):
 
-        def inside(distance: float, side: int = side) -> bool:
+        def inside(distance, side=side):
             rho = s + mean + side * distance
             excess = (mean + side * distance) * (s + rho) - dim
             c2 = math.hypot(dim / 2, s * rho)

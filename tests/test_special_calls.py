@@ -3,7 +3,6 @@
 import inspect
 import re
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from rsbounds import special
 
 INF = np.inf
 TAILS = ("cdf", "sf", "logcdf", "logsf", "pdf", "logpdf")
-INSIDE: dict[str, tuple[float, ...]] = {
+INSIDE = {
     "log_ndtr": (-1.5,),
     "ndtri": (0.2,),
     "ndtri_exp": (-1.5,),
@@ -25,7 +24,7 @@ INSIDE: dict[str, tuple[float, ...]] = {
     **{f"marcum_{name}_inv": (0.2, 392.0, 4.0) for name in ("q", "p")},
 }
 NAMES = sorted(INSIDE)
-OUTSIDE: dict[str, list[float]] = {
+OUTSIDE = {
     "p": [-1e-9, 1.0000000000000002, INF],
     "log_p": [1e-300, INF],
     "x": [-1e-300, -INF],
@@ -39,7 +38,7 @@ OUTSIDE: dict[str, list[float]] = {
     "q": [-1e-9, 1.0000000000000002, INF],
 }
 Points = list[tuple[tuple[float, ...], float]]
-LIMITS: dict[str, Points] = {
+LIMITS = {
     "ball_score": [
         *(((u, 5, 2.0), -INF) for u in (-2.0, -2.5, -INF)),
         ((0.0, 5, 0.0), -INF),
@@ -75,11 +74,11 @@ LIMITS: dict[str, Points] = {
 }
 
 
-def function(name: str) -> Any:
+def function(name):
     return getattr(special, name)
 
 
-def parameters(name: str) -> list[str]:
+def parameters(name):
     return list(inspect.signature(function(name)).parameters)[: len(INSIDE[name])]
 
 

@@ -1,7 +1,5 @@
 """Marcum's Q, its complement, logarithms and inverses: oracle, definition, small orders."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from mpmath import mp
@@ -12,7 +10,7 @@ from rsbounds import oracle, special
 ORDERS = [0.5, 1.0, 1.7, 392.0, 75264.0]
 
 
-def radii(m: float, count: int) -> list[tuple[float, float]]:
+def radii(m, count):
     """(a, b) with scores of b spread over both tails; b/a below, about and beyond 1."""
     rng, pairs = np.random.default_rng(20), []
     for _ in range(count):
@@ -24,7 +22,7 @@ def radii(m: float, count: int) -> list[tuple[float, float]]:
     return pairs
 
 
-def tails(m: float, a: float, b: float) -> Any:
+def tails(m, a, b):
     """At the exact b - a."""
     with mp.workdps(50):
         return oracle.ball_tails(mp.mpf(b) - mp.mpf(a), 2 * m, a, dps=25)

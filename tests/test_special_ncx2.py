@@ -4,24 +4,13 @@ Truth is the reference tables and the oracle; the limit is the documented error 
 """
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
-from special_truth import (
-    Args,
-    Array,
-    assert_below,
-    difference,
-    ratio,
-    relative,
-    rows,
-    table,
-    table_error,
-)
+from special_truth import assert_below, difference, ratio, relative, rows, table, table_error
 
 from rsbounds import oracle, special
 from rsbounds.special import ball_offset, ball_score, error_bound, ncx2_cdf, ncx2_sf
@@ -51,7 +40,7 @@ def test_log_tails_of_the_table(tail):
     assert_below(error[deep], 1e-14 * -truth[deep], rows(t, deep), "x", "df", "nc")
 
 
-def relative_to_log(value: Array, t: dict[str, Array], log: str) -> Array:
+def relative_to_log(value, t, log):
     """value/truth - 1; the logarithm of the value in extended precision."""
     logs = np.log(value.astype(np.longdouble))
     logs -= t[f"{log}_hi"].astype(np.longdouble)
@@ -157,7 +146,7 @@ def test_the_least_points(x):
 # --- properties ---------------------------------------------------------------------------------
 
 
-def smaller_log_tail(u: float, dim: float, s: float) -> tuple[str, Args]:
+def smaller_log_tail(u, dim, s):
     """Its name and arguments x = (s + u)^2, nc = s^2, both rounded."""
     args = ((s + u) ** 2, dim, s * s)
     return "ncx2_logcdf" if ncx2_cdf(*args) < 0.5 else "ncx2_logsf", args
@@ -269,10 +258,10 @@ def test_shares_of_inverted_neighbours():
     inside, outer = u > -s, (np.abs(z) > 1) & (u > -s)
     x, nc = (s + u) ** 2, s * s
 
-    def up(a: Array) -> Array:
+    def up(a):
         return np.nextafter(a, np.inf)
 
-    def share(low: Array, high: Array, where: Array = inside) -> Any:
+    def share(low, high, where=inside):
         return np.mean((low > high)[where])
 
     here = ball_score(u, dim, s)

@@ -40,7 +40,7 @@ Points = list[np.ndarray]
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")]
 
 
-def evaluated(extra: list[str], folder: Path) -> tuple[Points, Points]:
+def evaluated(extra, folder):
     """What such a library says of random balls, and what the kernels say."""
     assert COMPILER is not None
     source, library = folder / "evaluate.cpp", folder / "evaluate.so"

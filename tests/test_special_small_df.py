@@ -1,7 +1,6 @@
 """The noncentral chi-square law with less than one degree of freedom: oracle, limits, inverses."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ NC = st.one_of(
 X = st.one_of(st.floats(-6, 4).map(lambda e: 10.0**e), st.floats(-300, 17).map(lambda e: 10.0**e))
 
 
-def errors_over_bounds(x: float, df: float, nc: float) -> dict[str, float]:
+def errors_over_bounds(x, df, nc):
     """Of the smaller tail, its logarithm and the log density; only what doubles can hold."""
     truth = oracle.ncx2_tails(x, df, nc, dps=25)
     lower = truth.log_lower < truth.log_upper
@@ -40,7 +39,7 @@ def errors_over_bounds(x: float, df: float, nc: float) -> dict[str, float]:
     return {k: v / limit(k, result[k], nc * x < 64) for k, v in error.items()}
 
 
-def limit(name: str, value: float, summed: bool) -> float:
+def limit(name, value, summed):
     """The bound of the sums, a few roundings; the contour has its own elsewhere."""
     contour = not summed and name != "ncx2_pdf"
     return float(special.error_bound(name, value, df=1.0 if contour else 0.5))
@@ -114,10 +113,10 @@ def test_almost_an_atom_at_zero():
     assert special.ncx2_cdf(0.0, 0.5, nc) == 0
 
 
-def score_error(x: float, df: float, nc: float, log_p: float, lower: bool) -> tuple[float, float]:
+def score_error(x, df, nc, log_p, lower):
     """Of the score at x against that of log_p, and how far one ulp of x moves it."""
 
-    def score(x: float) -> Any:
+    def score(x):
         tails = oracle.ncx2_tails(x, df, nc, dps=25)
         return oracle.score(tails.log_lower, tails.log_upper, dps=25)
 

@@ -26,7 +26,7 @@ def test_locally_biased_model_certifies_and_holds():
     net = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.Softplus(), nn.Linear(8, 1))
     sign = torch.where(y == 8, 1, -1)
 
-    def loss(x: torch.Tensor, sign: torch.Tensor) -> torch.Tensor:
+    def loss(x, sign):
         return nn.functional.softplus(-sign * net(augment(x, 0.5))[:, 0]).mean()
 
     fit(net, loss, (x, sign), epochs=10, rate=1e-2)
@@ -48,7 +48,7 @@ def test_locally_biased_model_certifies_and_holds():
         assert attacked_towards_anchors(f, x, sign, queries, 2.0) > 5
 
 
-def attacked_towards_anchors(f, anchors, labels, queries, norm: float) -> int:
+def attacked_towards_anchors(f, anchors, labels, queries, norm):
     """Steps of the radius towards anchors of other labels, where the bias turns; how many."""
     flat, points = queries.flatten(1).double().numpy(), anchors.flatten(1).double().numpy()
     label, radius = f.certify(flat)

@@ -176,7 +176,7 @@ def test_branches_that_work_in_place_get_a_copy_and_sums_do_not_broadcast():
 # compositions
 
 
-def images() -> nn.Sequential:
+def images():
     block = nn.Sequential(nn.Conv2d(4, 4, 3, padding=1), nn.LeakyReLU(-2.0, inplace=True))
     return nn.Sequential(
         *(nn.Conv2d(1, 4, 3, padding=1, **REFLECT), GroupSort(), Residual(block)),
@@ -185,7 +185,7 @@ def images() -> nn.Sequential:
     )
 
 
-def plain() -> nn.Sequential:
+def plain():
     return nn.Sequential(
         *(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)),
         *(nn.Flatten(), nn.Linear(64, 8), nn.Dropout(), nn.ELU(), nn.Linear(8, 1)),
@@ -219,7 +219,7 @@ def test_small_products_are_rounded_up():
     assert lipschitz_upper_bound(nested.eval()) > 0
 
 
-def smooth_networks() -> list[nn.Sequential]:
+def smooth_networks():
     torch.manual_seed(5)
     branches = nn.Sequential(
         *(Residual(nn.Sequential(nn.Linear(6, 6), nn.Tanh()), Scale(0.5)),),

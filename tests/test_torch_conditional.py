@@ -12,7 +12,7 @@ from rsbounds.torch.networks.conditional import NoiseConditional
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def small() -> nn.Sequential:
+def small():
     torch.manual_seed(0)
     return nn.Sequential(
         nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 5), nn.Tanh(), nn.Linear(5, 4)

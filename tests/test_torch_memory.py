@@ -13,23 +13,23 @@ from rsbounds.torch import TorchSampler
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def linear(size: int = 4) -> nn.Module:
+def linear(size=4):
     torch.manual_seed(2)
     return nn.Linear(size, 3)
 
 
-def at_zero(sampler: TorchSampler, n: int, size: int = 4) -> np.ndarray:
+def at_zero(sampler, n, size=4):
     return np.asarray(sampler(torch.zeros(size), 0.5, n, stream(0, 0, 1)))
 
 
 class Limited(nn.Module):
     """Fails like a device without memory: ``times`` times, or whenever a batch is too large."""
 
-    def __init__(self, net, message="too much", *, rows=10**9, times=0) -> None:
+    def __init__(self, net, message="too much", *, rows=10**9, times=0):
         super().__init__()
         self.net, self.message, self.rows, self.times = net, message, rows, times
 
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         if self.times or len(batch) > self.rows:
             self.times = max(self.times - 1, 0)
             raise RuntimeError(self.message)
@@ -88,7 +88,7 @@ def test_memory_failure_while_noise_is_drawn(monkeypatch):
 
 
 class First(nn.Module):
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         return batch[:, :3]
 
 

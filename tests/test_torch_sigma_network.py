@@ -22,7 +22,7 @@ from rsbounds.torch.training.levels import norm_penalty
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def batch(count: int) -> list[torch.Tensor]:
+def batch(count):
     return [column[:count] for column in digits()[:2]]
 
 
@@ -61,7 +61,7 @@ def test_scheme_is_frozen_and_leaves_the_input():
 def test_objective_is_the_mean_radius_and_its_gradient_reaches_all():
     levels, (x, y), p = sigma_network().eval(), batch(4), torch.tensor([0.8, 0.15, 0.05])
 
-    def net(x: torch.Tensor) -> torch.Tensor:
+    def net(x):
         return x.reshape(len(x), -1)[:, :3] * 0 + p.log()
 
     y = torch.zeros_like(y)
@@ -81,7 +81,7 @@ def test_lip_as_a_tensor_is_trained_by_its_price():
     levels, (x, y) = sigma_network().eval(), batch(20)
     net = model()
 
-    def loss(lip: float | torch.Tensor, **more: object) -> torch.Tensor:
+    def loss(lip, **more):
         torch.manual_seed(0)
         return average_radius_loss(net, levels, x, y, lip=lip, dim=DIM, **more)
 
@@ -117,7 +117,7 @@ def test_a_level_for_one_input_climbs_its_radius_and_leaves_the_model():
     assert torch.equal(net[1].running_mean, before)
     assert (net.training, net[0].training, net[1].training) == (True, False, True)
 
-    def sure(x: torch.Tensor) -> torch.Tensor:  # whatever the noise: sigma times a constant
+    def sure(x):  # whatever the noise: sigma times a constant
         return torch.tensor([[3.0, 0.0]]).expand(len(x), 2)
 
     z = float(torch.special.ndtri(torch.tensor([3.0, 0.0]).softmax(0)[0].double()))

@@ -16,13 +16,13 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 X = torch.linspace(0, 1, 144)
 
 
-def linear() -> nn.Module:
+def linear():
     torch.manual_seed(2)
     return nn.Sequential(nn.Flatten(), nn.Linear(144, 10))
 
 
 def test_any_function_is_smoothed():
-    def scores(x: torch.Tensor) -> torch.Tensor:
+    def scores(x):
         return torch.stack([x[:, 0], -x[:, 0]], 1)
 
     x = torch.tensor([0.5, 0.0])
@@ -36,7 +36,7 @@ def test_any_function_is_smoothed():
 
 
 def test_the_seed_and_the_batch():
-    def radii(seed: int, batch: int) -> list[tuple[int, float]]:
+    def radii(seed, batch):
         smooth = Smooth(linear(), 10, 0.1, seed=seed)
         return [smooth.certify(X, 100, 1000, 0.001, batch) for _ in range(3)]
 
@@ -132,7 +132,7 @@ def test_schemes_and_noise_of_a_shape():
 class Lattice(nn.Module):
     """Class 0 where the numbers lie on a coarse lattice: true of 3.0 + noise in float32 alone."""
 
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         scaled = 2.0**20 * batch[:, 0].double()
         return torch.stack([(scaled == scaled.round()).double(), torch.full((len(batch),), 0.5)], 1)
 

@@ -29,16 +29,16 @@ from rsbounds.torch.networks._trust import settle
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def dense(*activation: nn.Module) -> nn.Sequential:
+def dense(*activation):
     first, second = nn.Linear(9, 8), nn.Linear(8, 1)
     return nn.Sequential(nn.Flatten(), first, *activation, second)
 
 
-def pictures(*layers: nn.Module, features: int) -> nn.Sequential:
+def pictures(*layers, features):
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(features, 1))
 
 
-def norm(channels: int) -> nn.BatchNorm2d:
+def norm(channels):
     layer = nn.BatchNorm2d(channels)
     for tensor in (layer.running_mean, layer.running_var, layer.weight, layer.bias):
         tensor.data.uniform_(0.5, 3)
@@ -66,7 +66,7 @@ NETWORKS = {type(layer).__name__: lambda layer=layer: dense(layer) for layer in 
 }
 
 
-def network(kind: str) -> SigmaNetwork:
+def network(kind):
     torch.manual_seed(len(kind))
     net = SigmaNetwork(NETWORKS[kind]().eval(), 0.25).frozen()
     settle(net)
@@ -233,7 +233,7 @@ def test_fixed_noise_of_a_shape_in_sound_noise():
 # a mean that follows the input
 
 
-def following() -> CertifiedGenerator:
+def following():
     torch.manual_seed(3)
     mean = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), Scale(0.2))
     level = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(0.05)), 0.3)

@@ -38,7 +38,7 @@ def test_levels_beyond_all_use_have_tables_or_are_refused():
             grid_noise.tables(sigma)
 
 
-def numbers(thresholds: np.ndarray) -> np.ndarray:
+def numbers(thresholds):
     """Numbers everywhere in [0, 2^63), beside all thresholds and at the borders of cells."""
     rng = np.random.default_rng(0)
     cells = rng.integers(0, 2**16, 1000) << 47

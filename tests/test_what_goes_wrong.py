@@ -40,15 +40,15 @@ def matrix(seed=0):
 """
 
 
-def weights_file_replaced() -> None:
+def weights_file_replaced():
     np.save("w.npy", np.random.default_rng(1).standard_normal(36))
 
 
-def helper_edited() -> None:
+def helper_edited():
     Path("helper.py").write_text(HELPER.replace("[w, -w]", "[-w, w]"))
 
 
-def default_changed() -> None:
+def default_changed():
     Path("helper.py").write_text(HELPER.replace("seed=0", "seed=1"))
 
 
@@ -330,7 +330,7 @@ def test_each_line_of_the_page_names_tests_that_exist():
     lines = [line for line in page.splitlines() if line.startswith("| ")]
     lines = [line for line in lines if not line.startswith(("| What ", "| ---"))]
     assert len(lines) > 40
-    sources: dict[str, str] = {}
+    sources = {}
     for line in lines:
         named = re.findall(r"`(tests/\w+\.py)::(\w+)`", line.rsplit("|", 2)[1])
         assert named, line

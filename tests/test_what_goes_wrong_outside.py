@@ -21,7 +21,7 @@ from rsbounds.results import Manifest, read_rows
 ROOT = Path(__file__).parent.parent
 
 
-def shell(line: str) -> subprocess.CompletedProcess[str]:
+def shell(line):
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     line = line.replace("rsbounds ", f"{sys.executable} -m rsbounds ", 1)
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=env)
