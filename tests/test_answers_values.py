@@ -24,9 +24,6 @@ def interval(samples, radius, **options):
         return value_interval(samples, radius, scheme=SCHEME, **options)
 
 
-# --- values
-
-
 def test_ranks_are_the_exact_ones():
     """The largest k with P(Bin(n, p_low) <= k - 1) <= alpha/2, by sums in mpmath."""
     for n, radius, p, alpha in itertools.product(
@@ -137,9 +134,6 @@ def test_bad_input_of_values_is_one_line(changes, message):
     with pytest.raises(ValueError, match=message) as caught:
         value_interval(**given, scheme=SCHEME)
     assert "\n" not in str(caught.value)
-
-
-# --- sets
 
 
 def test_the_level_of_the_check_value():

@@ -18,8 +18,6 @@ def work(finished):
     return finished
 
 
-# --- what a manifest says of model and data
-
 PLACES = {
     "the model's code": ({"model": {"source": "0" * 64}}, "model.source is '000"),
     "its name": ({"model": {"spec": "models:wiser"}}, "model.spec is 'models:wiser' in the"),
@@ -56,8 +54,6 @@ def test_files_may_lie_elsewhere(work):
     model = ("--model", "code/models.py:linear", "--rerun", "12")
     assert main(["verify", "out.tsv", *DATA, *model]) == 0
 
-
-# --- what is computed again from rows
 
 AGAIN = {
     "a level": ({"sigma": "5.0"}, "out.tsv:2: input 0: sigma is 5.0, 0.25 in the manifest"),

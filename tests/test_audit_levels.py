@@ -64,9 +64,6 @@ def stated(capsys, *options):
     return names, lines[0].removeprefix("out.tsv: ") if lines else ""
 
 
-# --- files
-
-
 def test_levels_and_radii_scaled_alike(work, capsys):
     """Such a file is consistent with itself; what sigma(x) depends on tells."""
     assert main(arguments(**ANCHORED)) == 0
@@ -188,9 +185,6 @@ def test_a_constant_that_rows_refute_is_found(work, capsys):
     first, *rest = table()
     save([first | {"sigma": "40.0"}, *rest])
     assert "more than lip = 1.0 allows" in answer(capsys, 1, *DATA)
-
-
-# --- pairs of levels
 
 
 def bounded(method, scope=ASSERTED_ENVELOPE, **known):

@@ -163,8 +163,6 @@ def test_no_radius_from_a_level_that_cannot_be():
     assert not _radii.proved("semi-elastic", known, 1e-300, 1e-3, 1e5, None)
 
 
-# --- decision lists
-
 GATE = [Cond("margin", 0), Cond("score", 0, -0.3)]
 RULES = [
     Rule([1.0, 0.5], [GATE, [Cond("margin", 1)]]),

@@ -23,9 +23,6 @@ def script():
         yield importlib.import_module
 
 
-# --- promised accuracy
-
-
 def test_no_error_exceeds_its_bound(script, monkeypatch):
     errors = script("errors")
     for of in errors.FUNCTIONS:
@@ -39,9 +36,6 @@ def test_no_error_exceeds_its_bound(script, monkeypatch):
     assert errors.worst("`ndtri`", points=2).ratio > 1e10
     monkeypatch.setattr(errors.special, "ball_score", lambda u, dim, s: -u)
     assert errors.inversions("u of `ball_score`", points=100).inverted == 1
-
-
-# --- beside SciPy, R and Boost: losses are shown, NaN is no win
 
 
 def test_nan_is_no_win_and_no_loss_is_left_out(script):
@@ -71,9 +65,6 @@ def test_errors_are_measured_at_the_truth(script, tmp_path):
         assert tail == pytest.approx(0.05, rel=1e-12)
         assert density == pytest.approx(float(special.ncx2_pdf(point.x, 3, 4.0)), rel=1e-12)
         assert quantile == pytest.approx(point.x, rel=1e-12)
-
-
-# --- composite.py and learned.py
 
 
 def test_a_list_is_compared_at_every_radius(script):
@@ -114,9 +105,6 @@ def test_no_distance_grows_in_the_components(script, monkeypatch):
     near = torch.cdist(data.held.u.double(), data.train.u.double())
     assert torch.all(near <= far * (1 + 1e-6))
     assert near.max() > 0.1 * far.max()
-
-
-# --- scale.py
 
 
 @pytest.mark.parametrize(

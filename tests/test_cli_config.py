@@ -130,9 +130,6 @@ def test_files_that_are_not_there_and_packages_that_are_missing(work, capsys, mo
     )
 
 
-# --- several noise levels
-
-
 def test_several_levels_give_a_file_each(work, capsys):
     assert main(arguments(sigma="0.25,0.5", out="run.tsv")) == 0
     shown = capsys.readouterr().out

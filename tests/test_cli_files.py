@@ -33,9 +33,6 @@ def edit(place, column, change):
     save(rows)
 
 
-# --- shards
-
-
 def test_shards_merge_into_the_whole(work, capsys):
     assert main(arguments(skip=2, out="whole.tsv")) == 0
     for i in range(3):
@@ -105,8 +102,6 @@ def test_torchrun_on_two_processes(work):
     assert outcomes("all.tsv") == outcomes("whole.tsv")
 
 
-# --- what each method writes is verified, and what was edited is found
-
 EDITS = {
     "p_a": (lambda p: math.nextafter(float(p) * (1 + 1e-9), 2), "p_a is"),
     "count": (lambda c: int(c) - 40, "by its counts"),
@@ -151,9 +146,6 @@ def test_verify_refuses_a_damaged_manifest(finished, capsys):
     for change, said in DAMAGE:
         state(**whole | change)
         one_line(capsys, ["verify", "out.tsv"], "the manifest of out.tsv is damaged: ", said)
-
-
-# --- rows and manifests
 
 
 @pytest.mark.slow

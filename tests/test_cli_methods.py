@@ -29,9 +29,6 @@ def certify(method, *more, **changes):
     return main([*arguments(**known), *more])
 
 
-# --- schemes that code returns
-
-
 @pytest.mark.parametrize("method", ["fixed", "lies"])
 def test_a_scheme_is_taken_at_its_parameters_and_not_at_its_word(work, method):
     """Its own sigma(x) and radius could be others than those of the method that it names."""
@@ -69,9 +66,6 @@ def test_another_code_is_another_run(work, capsys):
     other = [*arguments(sigma=None, method="schemes_of_mine:fixed"), "--method-args", "sigma=.5"]
     one_line(capsys, other, "parameters.code.args.sigma was 0.25 and is now 0.5")
     one_line(capsys, arguments(), 'parameters.code.spec was "schemes_of_mine:fixed"')
-
-
-# --- learned schemes: networks and noise of a shape
 
 
 @pytest.fixture
@@ -155,8 +149,6 @@ def test_another_expert_is_another_run(work, capsys):
     one_line(capsys, arguments(**{**words, "max": 8}), "model.experts was ")
 
 
-# --- what is refused
-
 REFUSED = {
     "subclass": "must return a Scheme, a Rule, a SigmaNetwork",
     "no_scheme": "must return a Scheme, a Rule, a SigmaNetwork",
@@ -204,9 +196,6 @@ def test_noise_of_another_method_is_one_line(torch_work, capsys):
     one_line(capsys, arguments(**known), "schemes_of_mine:maps is one of --method anisotropic")
     known = {"sigma": None, "method": "schemes_of_mine:maps"}
     one_line(capsys, arguments(**known), "noise of a shape needs a torch module")
-
-
-# --- a method that has no oracle
 
 
 def test_a_method_of_others_is_never_verified(work, capsys):

@@ -22,9 +22,6 @@ def python(*words, **options):
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=600, **options)
 
 
-# --- files and folders
-
-
 FLIPS = """
 def flips():
     return other() if not Path("flip").exists() else lambda batch: -linear()(batch)
@@ -108,9 +105,6 @@ def test_a_full_disk_leaves_no_rule_behind(work, capsys, monkeypatch):
     assert not list(work.glob("rule.json*"))
 
 
-# --- the inputs of a run
-
-
 def test_start_and_max_split_one_data_file(work, capsys):
     assert main(arguments(out="all.tsv")) == 0
     assert main(arguments(max=5, out="calib.tsv")) == 0
@@ -125,9 +119,6 @@ def test_start_and_max_split_one_data_file(work, capsys):
     assert main(["merge", "odd.tsv", "0.tsv", "1.tsv"]) == 0
     assert [row.idx for row in read_rows(Path("odd.tsv"))] == [5, 7, 9, 11]
     assert main(["verify", "odd.tsv", "--data", "data.npz"]) == 0
-
-
-# --- files of options from strangers
 
 
 def test_aliases_of_yaml_are_refused_before_they_fill_the_memory(work, capsys):
@@ -156,9 +147,6 @@ def test_an_abbreviated_option_is_an_error(work, capsys):
     """--conf was accepted, and its file was not read."""
     Path("run.yaml").write_text("alpha: 0.2")
     refused(capsys, [*arguments(), "--conf", "run.yaml"], "did you mean --config?")
-
-
-# --- streams and signals
 
 
 def test_a_name_that_the_output_cannot_spell_is_escaped(work):

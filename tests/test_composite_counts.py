@@ -123,9 +123,6 @@ def test_an_expert_for_each_level():
         certify([*samplers, samplers[0]], [0.5, 0.0], rule, n=1000)
 
 
-# --- the level
-
-
 def tables(n, classes):
     return np.array([c for c in product(range(n + 1), repeat=classes) if sum(c) == n])
 
@@ -218,9 +215,6 @@ def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     monkeypatch.setattr(_Bounds, "__init__", lambda self, c, m, a: halves(self, c, m, 2 * a))
     # two independent stages: 1 - (1 - alpha)^2
     assert error(both) == pytest.approx(0.19, rel=1e-3)
-
-
-# --- refusals
 
 
 def test_bad_counts_are_named():

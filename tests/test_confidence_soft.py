@@ -30,9 +30,6 @@ def histogram(scores, edges=None):
     return result
 
 
-# --- the histogram -----------------------------------------------------------------------
-
-
 @settings(deadline=None, max_examples=40)
 @given(unit)
 def test_scores_count_at_or_below_their_value(scores):
@@ -62,9 +59,6 @@ def test_merge_is_the_same_as_one_histogram(first, second):
     assert again.n == first.size + second.size
     for t in (0.0, 0.25, 0.5, 1.0):
         assert again.at_least(t) == np.sum(first >= t) + np.sum(second >= t)
-
-
-# --- bounds on the mean ------------------------------------------------------------------
 
 
 def outcomes(n):
@@ -185,9 +179,6 @@ def test_never_above_clopper_pearson_on_decisions(case, alpha):
         assert z == pytest.approx(lower_bound(n, n, alpha, scores=True), abs=1e-9)
 
 
-# --- the certificate from the distribution of the score ----------------------------------
-
-
 @pytest.mark.parametrize(("slope", "x"), [(0.3, 1.5), (1.0, 0.4), (5.0, 0.4)])
 def test_cdf_certificate_of_a_known_score(slope, x):
     """score(x) = Phi(slope x): the bound is attained, but for the steps between thresholds."""
@@ -252,9 +243,6 @@ def test_cdf_at_infinite_distance_and_noise():
     assert certificate.lower_mean(np.inf, 1.0) == 0.0
     at_zero = certificate.lower_mean(0.0, 1.0)
     assert np.array_equal(certificate.lower_mean([0.0, 2.0], np.inf), [at_zero, at_zero])
-
-
-# --- what is refused ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,6 @@ def test_demo_noise_levels_keep_their_promises(seed, step):
     assert abs(np.log(a / b)) <= demo.RATE * distance + 1e-13
 
 
-# --- data
-
-
 def test_mnist_digits(monkeypatch):
     x, y = datasets.mnist_digits()
     assert (x.dtype, y.dtype) == (np.float32, np.int64)

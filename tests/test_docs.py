@@ -29,9 +29,6 @@ def name(path):
     return str(path.relative_to(DOCS))
 
 
-# --- code blocks
-
-
 def blocks(page):
     """(kind, caption, body) of every block with code: python, bash, file."""
     found = []
@@ -109,9 +106,6 @@ def test_table_of_largest_radii():
         np.testing.assert_allclose(found, np.array(values, float), atol=5.001e-4)
 
 
-# --- what a page names exists
-
-
 def anchors(page):
     titles = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
     return {re.sub(r"[^\w -]", "", t.lower()).strip().replace(" ", "-") for t in titles}
@@ -138,9 +132,6 @@ def test_every_file_and_test_named_exists():
     for file, test in re.findall(r"`(tests/\w+\.py)(?:::(\w+))?`", text):
         source = (ROOT / file).read_text()
         assert not test or re.search(rf"^\s*def {test}\(", source, re.M), f"{file}::{test}"
-
-
-# --- the reference
 
 
 def test_every_public_module_and_command_has_a_reference():

@@ -42,16 +42,10 @@ def found(bench):
     return {method: bench.results(path(method)) for method in METHODS}
 
 
-# --- the result files
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_oracle_agrees(method, capsys):
     assert main(["verify", str(path(method))]) == 0, capsys.readouterr().out
     assert "20 rows, no findings" in capsys.readouterr().out
-
-
-# --- clamping and Theorem 3
 
 
 def test_clamped_radius_is_the_zero_of_the_oracle(bench):
@@ -80,9 +74,6 @@ def test_sigma_network_is_a_mean_with_its_constant(bench):
     lip = pytest.approx(network.lip, rel=1e-12)
     slack = pytest.approx(network.scheme(DIM, sound=True).parameters["slack"], rel=1e-6)
     assert parameters == {"lip": lip, "sigma_min": bench.FLOOR, "dim": DIM, "slack": slack}
-
-
-# --- the page
 
 
 def test_tables_are_those_of_the_results(bench, found):

@@ -100,8 +100,6 @@ def test_nan_passes_and_sigma_has_its_shape(method):
     assert lipschitz.radius(0.9, np.full((2, 1), 0.25), **options).shape == (2, 1)
 
 
-# --- Lipschitz base scores ---
-
 WIDTHS = [1e-7, 1e-3, 0.3, 0.999, 1.001, 2.0, 3.999, 4.001, 10.0, 1e4, 1e12, 1e200]
 
 

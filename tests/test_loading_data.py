@@ -101,9 +101,6 @@ def test_a_torch_dataset_by_name(tmp_path, monkeypatch):
         assert (len(data), data.label(2), data.input(0).tolist()) == (3, 1, [1, 1])
 
 
-# --- ahead of time
-
-
 def test_prefetched_keeps_the_order_and_the_bound():
     read, most = [], 0
 

@@ -184,9 +184,6 @@ def test_pillow_is_asked_for_by_its_extra(monkeypatch):
         images.decode(b"", None)
 
 
-# --- Hugging Face
-
-
 @pytest.fixture
 def datasets(monkeypatch, tmp_path):
     module = package("datasets")

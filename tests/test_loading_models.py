@@ -72,9 +72,6 @@ def torch_and(*modules):
     return package("torch")
 
 
-# --- the user's own code
-
-
 @pytest.mark.parametrize("spec", ["own:plain", "own.py:plain", "./own.py:plain"])
 def test_own_code_by_module_and_by_file(own, spec):
     loaded = load_model(spec, args={"slope": 2.0})
@@ -186,9 +183,6 @@ def test_arguments_of_the_wrong_kind_are_one_line(own, options, message):
         load_model(**{"spec": "own:plain", **options})
 
 
-# --- arguments
-
-
 def test_arguments():
     assert parse_arguments("") == {}
     assert parse_arguments("a=1, b = x,c=[1,(2,3)],d='u,v',e=-1e-3,f=a/b.c,g=lite-0,h=None") == {
@@ -209,9 +203,6 @@ def test_arguments():
 def test_arguments_refused(bad):
     with pytest.raises(ValueError, match="key=value"):
         parse_arguments(bad)
-
-
-# --- checkpoints
 
 
 def test_checkpoints_of_both_kinds(own):

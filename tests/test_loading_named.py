@@ -40,9 +40,6 @@ def scores(loaded, x):
         return loaded.model(torch.from_numpy(x)).numpy()
 
 
-# --- timm
-
-
 @pytest.mark.parametrize(("name", "squash"), [("test_resnet", False), ("test_vit", True)])
 def test_timm_sees_what_its_own_loader_shows_it(tmp_path, picture, name, squash):
     torch, timm = package("torch"), package("timm")
@@ -111,9 +108,6 @@ def test_timm_finds_weights_in_the_cache(offline, monkeypatch):
         load_model("timm:test_resnet", num_classes=7)
 
 
-# --- torchvision
-
-
 def test_torchvision_sees_what_its_own_transform_shows_it(tmp_path, picture):
     torch, models = package("torch"), package("torchvision.models")
     torch.manual_seed(0)
@@ -145,9 +139,6 @@ def test_torchvision_refusals(offline):
         load_model("torchvision:resnet18")
     with pytest.raises(ValueError, match=r"weights 'IMAGENET1K_V7' is unknown; did you mean"):
         load_model("torchvision:resnet18", args={"weights": "IMAGENET1K_V7"})
-
-
-# --- Hugging Face
 
 
 @pytest.fixture(scope="module")
@@ -240,9 +231,6 @@ def test_hf_refusals(offline):
         load_model("hf:no/such")
     with pytest.raises(ValueError, match=r"holds no config\.json"):
         load_model(f"hf:{offline}")
-
-
-# --- ONNX
 
 
 def onnx_file(path, batch):

@@ -99,8 +99,6 @@ def test_arrays_are_not_taken_for_scalars():
         score(np.zeros(3), 784.0, 1.0)
 
 
-# --- processes ---------------------------------------------------------------------------
-
 KERNEL = """
 import rsbounds as rs
 from numba import njit, prange

@@ -273,9 +273,6 @@ def test_default_radii(largest):
     assert 2 * radii[-1] - radii[-2] > largest * (1 - 1e-12)  # one more step would pass it
 
 
-# --- pictures
-
-
 @pytest.fixture
 def drawn(monkeypatch):
     """The figures that are saved."""
@@ -319,9 +316,6 @@ def test_an_extra_that_is_missing_is_named(monkeypatch, draw, module, extra):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=rf'pip install "rsbounds\[{extra}\]"'):
         draw([under("run")], "unused")
-
-
-# --- the command
 
 
 def test_json_is_json_without_rows_and_at_infinity(write, capsys):

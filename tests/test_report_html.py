@@ -77,9 +77,6 @@ class Parsed(HTMLParser):
             self.text += data
 
 
-# --- numbers
-
-
 def height(trace, radius):
     """What a step curve shows at a radius: between two points, the height of the later one."""
     return trace["y"][int(np.searchsorted(trace["x"], radius))]
@@ -213,9 +210,6 @@ def test_table_of_the_runs(page):
     assert "Best of several runs" not in page(files[:1])
 
 
-# --- files from strangers
-
-
 def hostile(folder):
     """Files whose name, columns, cells, scope and manifest would all like to run a script."""
     row = run("", 60, 0.5).rows[0]
@@ -260,9 +254,6 @@ def test_policy_knows_the_page_s_own_scripts_alone(page):
     own = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     assert policy.endswith(f"script-src {own}")
     assert policy.startswith("default-src 'none'; form-action 'none'; base-uri 'none';")
-
-
-# --- in a browser
 
 
 def dom(path, folder):

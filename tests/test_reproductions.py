@@ -48,9 +48,6 @@ def committed(name):
     return table
 
 
-# --- in closed form
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_committed_numbers_are_those_of_the_script(script):
@@ -84,9 +81,6 @@ def test_s_table_1():
     assert np.all(table["theorem_4"] < table["exact"])
     erratum = (table["data"] == "CIFAR10") & (table["p_a"] == 0.99)
     assert f"{table['theorem_4'][erratum][0]:.4f}" == "0.9615"
-
-
-# --- experiments: the committed numbers are one machine's
 
 
 @pytest.mark.slow

@@ -36,9 +36,6 @@ def entries(path, **changes):
     place.write_text(json.dumps(json.loads(place.read_text()) | changes))
 
 
-# --- one reader, one answer
-
-
 @pytest.mark.parametrize("command", ["report", "merge", "certify"])
 @pytest.mark.parametrize("idx", ["-1", "1000000", "0"])
 def test_rows_of_no_input_and_rows_twice_are_refused(finished, capsys, command, idx):
@@ -77,9 +74,6 @@ def test_a_file_without_a_format_is_refused(finished, capsys, command):
     place.write_text(json.dumps(known))
     files = ["all.tsv", "out.tsv"] if command == "merge" else ["out.tsv"]
     one_line(capsys, [command, *files], "format must be 2; got None")
-
-
-# --- no file fills the memory
 
 
 def test_counts_of_classes_that_nobody_has_are_refused(finished, capsys):
@@ -130,9 +124,6 @@ def test_a_manifest_s_entries_have_their_types(path, change, said):
         assert len(str(error.value)) < 400
 
 
-# --- nothing that is written is lost
-
-
 def test_rows_that_cannot_be_sorted_for_want_of_room_are_kept(path, monkeypatch):
     """A full disk once failed the run although all of its rows were there."""
     path.unlink()
@@ -152,9 +143,6 @@ def test_rows_that_cannot_be_sorted_for_want_of_room_are_kept(path, monkeypatch)
     assert [row.idx for row in read(path).rows] == [3, 2, 1, 0]
     command(there_is)
     assert [row.idx for row in read(path).rows] == [0, 1, 2, 3]
-
-
-# --- what a report marks
 
 
 def run(name, sigma=0.5, **more):
@@ -209,9 +197,6 @@ def test_text_of_strangers_reaches_no_terminal(path, capsys):
         entries(other, **changes)
         assert main(["merge", str(path.with_name("all.tsv")), str(path), str(other)]) == 2
         assert "\\x1b[2J" in capsys.readouterr().err
-
-
-# --- arguments of the wrong type
 
 
 @pytest.mark.parametrize(

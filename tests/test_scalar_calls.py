@@ -28,9 +28,6 @@ def same(a, b):
     return bool((a != a and b != b) or a.tobytes() == b.tobytes())
 
 
-# --- scalar, evaluate, within, natural ----------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", kernels.symbols)
 def test_every_kernel_gives_the_bits_of_its_ufunc(name):
     ufunc, arity = getattr(kernels, name), kernels.symbols[name][1]
@@ -95,9 +92,6 @@ def test_no_flag_is_reported_then_or_later():
         assert np.float64(1.0) / np.float64(3.0) > 0
 
 
-# --- the checks and rounding on them ------------------------------------------------------------
-
-
 @pytest.mark.parametrize("closed", ["both", "left", "right", "neither"])
 @pytest.mark.parametrize("bounds", [(-INF, INF), (0.0, 1.0), (0.0, INF), (-1, 784)])
 def test_a_number_passes_as_its_array_does(closed, bounds):
@@ -128,9 +122,6 @@ def test_other_checks_of_a_number():
         assert checks.every(answer) is bool(np.all(answer))
         np.testing.assert_array_equal(checks.either(answer, 1.0, 2.0), np.where(answer, 1.0, 2.0))
     assert checks.as_floats("seed", 3, 0, 10**18) == 3.0  # the end of a domain may be any number
-
-
-# --- the public functions --------------------------------------------------------------------
 
 
 def test_special_warns_and_raises_as_ever():

@@ -12,8 +12,6 @@ from rsbounds.envelope import LipschitzSigma, SemiElastic, Widened, radius
 from rsbounds.sampling import grid_noise
 from rsbounds.semielastic import KNNSigma
 
-# --- the envelope
-
 
 def exact_ends(envelope, sigma, distance):
     sigma, distance = mp.mpf(sigma), mp.mpf(distance)
@@ -81,9 +79,6 @@ def test_widened_radii_are_proved_and_no_larger_ones():
             assert not proved(method, options, sigma, result * (1 + 1e-9), z)
             # what is proved is the slack's own certificate
             assert proved(method, {**options, "slack": 0.0}, sigma, result, z)
-
-
-# --- the error of the level
 
 
 def ideal_log(knn, anchors, whole):
@@ -159,9 +154,6 @@ def test_slack_grows_with_rate_and_distance_only():
     # one anchor that is far away does not count where k nearer ones lie
     slack = KNNSigma(anchors, 0.5, 0.01, 2, 0.0).slack()
     assert KNNSigma(np.vstack([anchors, anchors[:1] + 1e6]), 0.5, 0.01, 2, 0.0).slack() == slack
-
-
-# --- schemes
 
 
 def knn_scheme(sound=True):
@@ -254,9 +246,6 @@ def test_no_point_of_the_grid_within_a_radius_has_another_class():
                 nearest.append(255 * reach / lost.min())
     assert certified > 50
     assert max(nearest) > 0.9  # a radius a tenth larger would be false somewhere
-
-
-# --- noise of NumPy classifiers
 
 
 def test_numpy_noise_has_the_law_of_the_grid_and_voids_what_it_cannot_decide():

@@ -283,9 +283,6 @@ def test_a_range_that_rules_certification_out_is_0_on_its_side_alone():
     assert high == 0 < low
 
 
-# --- attack -------------------------------------------------------------------------------
-
-
 def worst_classifier(distance, z_a, sigma0, sigma1, dim):
     """P(not A) at x0 and at x1, in mpmath, for the set that worst_case_ball gives."""
     centre, ball, complement = semielastic.worst_case_ball(distance, ndtr(z_a), sigma0, sigma1, dim)

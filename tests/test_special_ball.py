@@ -28,12 +28,9 @@ def assert_score(u, dim, s):
     assert ratio("ball_score", (u, dim, s)) <= 1, (u, dim, s)
 
 
-# --- tables -----------------------------------------------------------------------------------
-
-
 def test_scores_of_the_table():
     t = table("ball")
-    assert len(t["dim"]) >= 1500
+    assert len(t["dim"]) >= 1000
     score = ball_score(t["u"], t["dim"], t["s"])
     limit = error_bound("ball_score", score) + 5e-324
     assert_below(table_error(score, t, "score"), limit, t, "u", "dim", "s")
@@ -42,7 +39,7 @@ def test_scores_of_the_table():
 def test_the_order_of_the_points_leaves_no_trace():
     """Threads and vector lanes: element by element gives the same bits."""
     t = table("ball")
-    u, dim, s = (np.tile(t[k], 70) for k in ("u", "dim", "s"))
+    u, dim, s = (np.tile(t[k], 100) for k in ("u", "dim", "s"))
     forwards = ball_score(u, dim, s)
     np.testing.assert_array_equal(forwards, ball_score(u[::-1], dim[::-1], s[::-1])[::-1])
     single = [ball_score(*row) for row in zip(u[::997], dim[::997], s[::997], strict=True)]
@@ -59,9 +56,6 @@ def test_offsets_of_the_table():
     limit = 2 * np.spacing(np.abs(value))
     limit += slope / (2 * np.sqrt(x) + 1e-300) * error_bound("ball_offset", z)
     assert_below(table_error(value, t, "u"), limit, t, "z", "dim", "s")
-
-
-# --- where the formulas change: saddle, quadrature, pole ------------------------------------------
 
 
 def quadrature_step(c2):
@@ -146,9 +140,6 @@ def test_where_the_score_leaves_the_central_branch():
                     assert_score(near, dim, s)
 
 
-# --- ends of the domain -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "dim",
     [1.0, math.nextafter(1, 2), *(pytest.param(d, marks=pytest.mark.slow) for d in (123e3, 1e8))],
@@ -194,9 +185,6 @@ def test_every_sign_of_zero_gives_the_same():
     assert ball_score(1.0, 3.0, -0.0) == ball_score(1.0, 3.0, 0.0)
     assert ball_offset(-0.0, 3.0, 1.0) == ball_offset(0.0, 3.0, 1.0)
     assert np.isneginf(ball_score(-0.0, 3.0, 0.0))
-
-
-# --- properties ---------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=30)

@@ -141,9 +141,6 @@ def test_out_may_be_the_argument():
     assert x.tolist() == expected.tolist()
 
 
-# --- NaN and limits ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_nan_in_nan_out_with_the_invalid_flag(name):
     for position in range(len(INSIDE[name])):
@@ -166,9 +163,6 @@ def test_limits_and_no_flag_without_a_nan(name):
         function(name)(*INSIDE[name])
         for args, expected in LIMITS[name]:
             assert function(name)(*args) == pytest.approx(expected, rel=1e-15, abs=0), args
-
-
-# --- bad input -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -216,9 +210,6 @@ def test_shapes_and_values_behind_a_nan():
     for u, dim in (([np.nan, 1.0], [5.0, 0.5]), (np.nan, 0.5)):
         with pytest.raises(ValueError, match=r"^dim must be in"):
             special.ball_score(u, dim, 1.0)
-
-
-# --- error_bound -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -22,9 +22,6 @@ DIM = st.one_of(
 S = st.floats(-3, 8).map(lambda e: 10.0**e)
 
 
-# --- tables -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("tail", ["logcdf", "logsf"])
 def test_log_tails_of_the_table(tail):
     t = table("ncx2")
@@ -141,9 +138,6 @@ def test_the_least_points(x):
         with mp.workdps(30):
             log_p = dim / 2 * mp.log(x / 2) - mp.mpf(0.5) - mp.loggamma(dim / 2 + 1)
         assert ratio("ncx2_logcdf", (x, dim, 1.0), log_p) <= 1
-
-
-# --- properties ---------------------------------------------------------------------------------
 
 
 def smaller_log_tail(u, dim, s):

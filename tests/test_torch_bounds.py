@@ -173,9 +173,6 @@ def test_branches_that_work_in_place_get_a_copy_and_sums_do_not_broadcast():
         Concatenation()
 
 
-# compositions
-
-
 def images():
     block = nn.Sequential(nn.Conv2d(4, 4, 3, padding=1), nn.LeakyReLU(-2.0, inplace=True))
     return nn.Sequential(

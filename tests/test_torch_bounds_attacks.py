@@ -23,9 +23,6 @@ def refused(module, message, bounds=BOTH):
             bound(module)
 
 
-# subclasses
-
-
 def louder(kind, method):
     """A subclass whose ``method`` multiplies the outcome by 100."""
 
@@ -98,9 +95,6 @@ def test_subclasses_that_add_something_or_bound_themselves_are_not_refused():
     assert lipschitz_upper_bound(nn.Sequential(Own(0.5), Own(0.5)).eval()) == 49.0
 
 
-# hooks and modes
-
-
 @pytest.mark.parametrize("kind", ["module", "before", "global", "instance", "compiled"])
 def test_hooks_are_refused_wherever_they_sit(kind):
     module = nn.Sequential(line(1.0), Scale(0.5)).eval()
@@ -145,9 +139,6 @@ def test_weights_that_move_are_refused():
     layer = nn.Linear(2, 2)
     nn.utils.parametrize.register_parametrization(layer, "weight", Random())
     refused(layer.eval(), "change from one look to the next", BOTH[:1])
-
-
-# parameters
 
 
 def test_layers_without_a_bound_are_refused():

@@ -44,9 +44,6 @@ def seen_by(model):
     return seen
 
 
-# batches
-
-
 @pytest.mark.parametrize("model", [conv, lambda: linear(144)], ids=["conv", "linear"])
 def test_neither_counts_nor_shapes_depend_on_the_batch(model):
     net, shapes, counts = model(), set(), []
@@ -99,9 +96,6 @@ def test_forward_batch_bounds_the_rows_of_a_forward_pass():
     assert np.abs(counts - at_zero(TorchSampler(linear()), 500)).sum() <= 4  # near-ties alone
     with pytest.raises(ValueError, match="forward_batch must be >= 1"):
         TorchSampler(model, forward_batch=0)
-
-
-# rows
 
 
 class Centred(nn.Module):
@@ -175,9 +169,6 @@ def test_rows_are_compared_once_and_not_for_one_row():
     assert [len(batch) for batch in seen] == [1, 20, 20, 20]
 
 
-# void samples
-
-
 def test_counts_sum_to_the_samples_that_are_not_void():
     def scores(batch):
         return np.where(batch[:, :1] > 0, np.nan, batch[:, 1:3])
@@ -190,9 +181,6 @@ def test_counts_sum_to_the_samples_that_are_not_void():
     for sampler in (ArraySampler(scores), TorchSampler(Both())):
         void = n - np.asarray(sampler(x, 0.5, n, stream(0, 0, 1))).sum()
         assert abs(void - n / 2) < 5 * n**0.5 / 2
-
-
-# the caller's model
 
 
 def test_training_mode_is_refused_and_eval_mode_keeps_statistics():

@@ -55,9 +55,6 @@ def test_scheme_is_frozen_and_leaves_the_input():
         SigmaNetwork(nn.Linear(2, 1), 0.0)
 
 
-# the objective
-
-
 def test_objective_is_the_mean_radius_and_its_gradient_reaches_all():
     levels, (x, y), p = sigma_network().eval(), batch(4), torch.tensor([0.8, 0.15, 0.05])
 

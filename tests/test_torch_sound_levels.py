@@ -167,9 +167,6 @@ def test_what_has_no_bound_is_refused():
         net.scheme(9, sound=True)
 
 
-# what draws
-
-
 def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
     """The tables are made for the float64 number itself, whatever float32 makes of it."""
     asked, tables = [], grid_noise.tables
@@ -186,9 +183,6 @@ def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
         Smooth(model, 2, net.scheme(9), sound_noise=True).certify(x, 10, 100, 0.01, 100)
     one, many = (Smooth(model, 2, scheme, sound_noise=True) for _ in range(2))
     assert one.certificate(x, 10, 900, 0.01, 1) == many.certificate(x, 10, 900, 0.01, 1000)
-
-
-# a mean and a level on every axis
 
 
 def in_sound_noise(noise, model, x, **known):
@@ -228,9 +222,6 @@ def test_fixed_noise_of_a_shape_in_sound_noise():
     ):
         with pytest.raises(ValueError, match=message):
             draw(at, 0.5, 10, stream(0, 0, 0))
-
-
-# a mean that follows the input
 
 
 def following():

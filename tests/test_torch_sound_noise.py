@@ -118,9 +118,6 @@ def test_sampler_sees_the_grid_alone_and_hardly_differs():
     assert abs(sound[0] - plain[0]) < 6 * (2 * n * 0.25) ** 0.5  # other samples, much the same law
 
 
-# a mean and a level on every axis
-
-
 def drawn(u, centre, scale):
     count, ambiguous = draw.rounded(*(torch.tensor(a) for a in (u[None], centre, scale)))
     return count[0].numpy(), ambiguous[0].numpy()

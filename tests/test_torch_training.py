@@ -83,9 +83,6 @@ def test_fit_refuses_what_cannot_work():
         fit(net, lambda x: net(x).mean(), three, epochs=0)
 
 
-# recipes
-
-
 def linear():
     """Two classes by the sign of the first of two numbers, and a model that knows."""
     net = nn.Linear(2, 2)

@@ -18,8 +18,6 @@ from rsbounds.results import Manifest, read_rows
 ROOT = Path(__file__).parent.parent
 
 
-# --- which model was it?
-
 LOADS = """
 import numpy as np
 def linear():
@@ -136,9 +134,6 @@ def test_what_was_accepted_in_a_shard_is_kept_by_merge(work):
     place.write_text(json.dumps(json.loads(place.read_text()) | {"history": [entry]}))
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
     assert Manifest.read(Path("all.tsv")).history == [entry]
-
-
-# --- is it all there?
 
 
 def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
@@ -265,8 +260,6 @@ def test_a_deeply_nested_manifest_is_no_traceback(work, capsys, depth):
     one_line(capsys, arguments(max=1), "out.tsv")
 
 
-# --- constants of sigma(x)
-
 LEVELS = """
 def level():
     return lambda batch: 0.25 + 0 * batch.reshape(len(batch), -1)[:, 0]
@@ -319,9 +312,6 @@ def overridden():
     one_line(capsys, boast, "--method lipschitz needs --lip")
     overridden = arguments(**options, sigma_function="models:overridden")
     one_line(capsys, overridden, "has hooks of its own in scheme")
-
-
-# --- the page
 
 
 def test_each_line_of_the_page_names_tests_that_exist():

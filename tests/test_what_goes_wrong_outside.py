@@ -27,9 +27,6 @@ def shell(line):
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=env)
 
 
-# --- file systems that can't, and disks that are full
-
-
 def failing(*_):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -57,9 +54,6 @@ def test_a_full_disk_is_named_by_what_writes_pages_too(work, capsys, option):
     Path("page.png").symlink_to("/dev/full")
     said = "page.png: No space left on device"
     one_line(capsys, ["report", "out.tsv", option, "page.png"], said)
-
-
-# --- streams and signals
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
@@ -134,9 +128,6 @@ def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
     assert main(arguments(model="models:linear", out="x.tsv")) == 0
 
 
-# --- what data do
-
-
 def test_anchors_that_are_damaged_are_one_line(work, capsys):
     options = {"method": "semi-elastic", "anchors": "anchors.npz", "rate": 0.1, "k": 3}
     x = np.random.default_rng(0).standard_normal((300, 36))
@@ -171,8 +162,6 @@ def test_the_model_is_tried_on_the_first_input_that_can_be_decoded(work):
             else:
                 np.testing.assert_array_equal(_engine.first(data), x[found])
 
-
-# --- what models do
 
 STRANGE = """
 import numpy as np
