@@ -62,19 +62,6 @@ def test_timm_sees_what_its_own_loader_shows_it(tmp_path, picture, name, squash)
     assert loaded.describe["weights"] == "checkpoint"
 
 
-def test_timm_without_its_normalisation_would_be_another_model(tmp_path):
-    package("timm")
-    x = np.random.default_rng(0).random((1, 3, 160, 160), dtype=np.float32)
-    args = {"pretrained": False}
-    torch = package("torch")
-    torch.manual_seed(0)
-    a = load_model("timm:test_resnet", args=args, num_classes=5)
-    torch.manual_seed(0)
-    b = load_model("timm:test_resnet", args={**args, "mean": 0.0, "std": 1.0}, num_classes=5)
-    assert np.abs(scores(a, x) - scores(b, x)).max() > 1e-3
-    assert a.describe["preprocessing"] != b.describe["preprocessing"]
-
-
 def test_timm_refusals(offline):
     package("timm")
     with pytest.raises(
