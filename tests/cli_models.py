@@ -116,6 +116,13 @@ def models(text):
     sys.modules.pop("models", None)
 
 
+def says(capsys, argv, status=0):
+    """What the command prints, to both streams, when it ends with that status."""
+    capsys.readouterr()
+    assert main(argv.split() if isinstance(argv, str) else argv) == status
+    return "".join(capsys.readouterr())
+
+
 def one_line(capsys, argv, *said):
     """The command refuses, in one line that has each of these parts."""
     capsys.readouterr()

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_models import one_line
+from cli_models import one_line, says
 from result_table import DATA, RULE, manifest, save, state, table
 
 from rsbounds.certificate import THIS_INPUT
@@ -39,9 +39,7 @@ def test_a_forged_identity_is_found(work, capsys, case):
     before = manifest()
     state(**{name: before[name] | own for name, own in change.items()})
     options = RERUN if "model" in change else DATA if "data" in change else ()
-    capsys.readouterr()
-    assert main(["verify", "out.tsv", *options]) == 1
-    assert said in capsys.readouterr().out
+    assert said in says(capsys, ["verify", "out.tsv", *options], 1)
 
 
 def test_files_may_lie_elsewhere(work):
@@ -140,8 +138,7 @@ def test_other_parameters_in_the_manifest(work, capsys, case):
     """Any number was once near enough to an infinite one."""
     change, said = STATED[case]
     state(parameters=manifest()["parameters"] | change)
-    assert main(["verify", "out.tsv"]) == 1
-    assert capsys.readouterr().out.count(said) == 12
+    assert says(capsys, "verify out.tsv", 1).count(said) == 12
 
 
 @pytest.mark.parametrize("change", ["\r\n", "\ufeff", "\0", "\n\n", "0\t1"])
@@ -153,8 +150,7 @@ def test_other_ways_to_write_a_file(work, capsys, change):
     else:
         text = change + text if change == "\ufeff" else text + change
     Path("out.tsv").write_bytes(text.encode())
-    assert main(["verify", "out.tsv"]) == 0
-    assert "12 rows, no findings" in capsys.readouterr().out
+    assert "12 rows, no findings" in says(capsys, "verify out.tsv")
 
 
 @pytest.mark.parametrize("name", ["n", "n0"])

@@ -124,17 +124,6 @@ def test_version(capsys):
     assert run("--version", capsys)[:2] == (0, f"rsbounds {rsbounds.__version__}\n")
 
 
-def test_python_m_rsbounds():
-    done = subprocess.run(
-        [sys.executable, "-m", "rsbounds", "radius", "gaussian", "--score", "1", "--sigma", "1"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
-    assert done.stdout.startswith(("0.99", "1.0 "))
-
-
 def test_closed_pipe_is_no_error():
     # more than a pipe holds, to a reader that is gone
     code = "import sys; from rsbounds import cli\n"

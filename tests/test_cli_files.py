@@ -1,14 +1,11 @@
 """``rsbounds merge`` and ``rsbounds verify``, shards, and the result files themselves."""
 
 import math
-import os
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from cli_models import arguments, one_line
+from cli_models import arguments, one_line, says
 from hypothesis import given
 from hypothesis import strategies as st
 from result_table import manifest, outcomes, save, state, table
@@ -38,18 +35,17 @@ def test_shards_merge_into_the_whole(work, capsys):
     for i in range(3):
         assert main(arguments(skip=2, shard=f"{i}/3", out=f"{i}.tsv")) == 0
         assert len(read_rows(Path(f"{i}.tsv"))) == 2
-    assert main(["merge", "all.tsv", "2.tsv", "0.tsv", "1.tsv", "0.tsv"]) == 0
-    assert "all.tsv: 6 rows from 4 files" in capsys.readouterr().out
+    assert "all.tsv: 6 rows from 4 files" in says(capsys, "merge all.tsv 2.tsv 0.tsv 1.tsv 0.tsv")
     assert outcomes("all.tsv") == outcomes("whole.tsv")
     assert main(["verify", "all.tsv"]) == 0
 
 
 def test_merged_file_is_completed_like_any_other(finished, capsys):
     assert main(arguments(shard="1/2", out="1.tsv")) == 0
-    assert main(["merge", "all.tsv", "1.tsv"]) == 0
-    assert "6 of 12 rows: inputs 0, 2, 4, 6, 8 and 1 more missing" in capsys.readouterr().err
-    assert main(arguments(out="all.tsv")) == 0
-    assert "all.tsv: 12 rows, 6 of them new" in capsys.readouterr().out
+    assert "6 of 12 rows: inputs 0, 2, 4, 6, 8 and 1 more missing" in says(
+        capsys, "merge all.tsv 1.tsv"
+    )
+    assert "all.tsv: 12 rows, 6 of them new" in says(capsys, arguments(out="all.tsv"))
     assert outcomes("all.tsv") == outcomes("out.tsv")
 
 
@@ -74,32 +70,12 @@ def test_merge_refuses_conflicts_and_strangers(finished, capsys):
 def test_slurm_and_torchrun_environments_name_the_share(work, monkeypatch, capsys):
     monkeypatch.setenv("SLURM_PROCID", "1")
     monkeypatch.setenv("SLURM_NTASKS", "4")
-    assert main(arguments()) == 0
-    assert "SLURM share 1/4, writing out.1-of-4.tsv" in capsys.readouterr().err
+    assert "SLURM share 1/4, writing out.1-of-4.tsv" in says(capsys, arguments())
     assert [row.idx for row in read_rows(Path("out.1-of-4.tsv"))] == [1, 5, 9]
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "1")
     assert main(arguments()) == 0
     assert len(read_rows(Path("out.tsv"))) == 12
-
-
-@pytest.mark.slow
-def test_torchrun_on_two_processes(work):
-    pytest.importorskip("torch")
-    assert main(arguments(out="whole.tsv")) == 0
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    # after "--", or Python 3.11's torchrun takes --n for an option of its own
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    done = subprocess.run(
-        [*launch, "-m", "--", "rsbounds", *arguments()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": path},
-    )
-    assert done.returncode == 0, done.stderr
-    assert main(["merge", "all.tsv", "out.0-of-2.tsv", "out.1-of-2.tsv"]) == 0
-    assert outcomes("all.tsv") == outcomes("whole.tsv")
 
 
 EDITS = {
@@ -128,8 +104,7 @@ def test_verify_finds_what_was_edited(finished, capsys, column):
     place = max(read_rows(Path("out.tsv"))[:-1], key=lambda row: row.radius).idx
     change, said = EDITS[column]
     edit(place, column, change)
-    assert main(["verify", "out.tsv"]) == 1
-    assert said in capsys.readouterr().out
+    assert said in says(capsys, "verify out.tsv", 1)
 
 
 DAMAGE = [

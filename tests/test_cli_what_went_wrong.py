@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_models import MODELS, arguments, models, one_line, refused
+from cli_models import MODELS, arguments, models, one_line, refused, says
 from result_table import manifest, outcomes, state
 
 from rsbounds.cli import main
@@ -66,8 +66,9 @@ def moves_when_called():
 def test_a_model_that_changes_the_folder_does_not_move_the_result_file(work, capsys, model):
     models(MOVING)
     (work / "elsewhere").mkdir()
-    assert main(arguments(model=f"models:{model}")) == 0
-    assert "\nout.tsv: 12 rows" in f"\n{capsys.readouterr().out}"  # as it was named
+    assert (
+        "\nout.tsv: 12 rows" in f"\n{says(capsys, arguments(model=f'models:{model}'))}"
+    )  # as it was named
     assert not list((work / "elsewhere").iterdir())
     assert len(read_rows(work / "out.tsv")) == 12
 

@@ -163,17 +163,6 @@ def test_oracle_is_never_below_and_close(name, seed):
     assert result >= truth - size
 
 
-def test_class_that_is_certified_is_the_one_that_is_returned():
-    rng = np.random.default_rng(1)
-    for rule in RULES.values():
-        z = ndtri(rng.dirichlet([0.7] * 4, (2000, len(rule.sigmas))))
-        classes = classify(rule, z)
-        every = np.stack([radius(rule, z, np.full(2000, c)) for c in range(4)], axis=-1)
-        positive = (every > 0).sum(axis=-1)
-        assert np.all(positive <= 1)
-        assert np.all(every.argmax(axis=-1)[positive == 1] == classes[positive == 1])
-
-
 def test_infinite_scores_and_nan():
     sure = [[np.inf, -np.inf, -np.inf]] * 2
     assert radius(CASCADE, sure, 0) == np.inf

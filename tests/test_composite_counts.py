@@ -12,7 +12,7 @@ from rsbounds import oracle
 from rsbounds.certificate import ABSTAIN
 from rsbounds.composite import Cond, Rule, certify, certify_counts, plan, radius
 from rsbounds.composite.estimate import _Bounds, estimate
-from rsbounds.confidence import lower_bound, pair_bounds
+from rsbounds.confidence import lower_bound
 from rsbounds.sampling import ArraySampler, Phase, stream
 
 CASCADE = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.3)], [Cond("margin", 1)]])
@@ -52,22 +52,6 @@ def test_recomputed_by_the_oracle():
         assert (result.predict == ABSTAIN) == (result.radius == 0)
         certified += result.radius > 0
     assert certified > 10
-
-
-def test_one_level_is_the_pair_and_cohen():
-    counts = [[830, 100, 60]]
-    result = certify_counts(Rule([0.5], [[Cond("margin", 0)]]), counts, counts, 1000, 0.001)
-    z_a, z_b = pair_bounds(830, 100, 1000, 0.001, scores=True)
-    assert (result.z_a, result.z_b) == (z_a, z_b)
-    assert result.radius == pytest.approx(0.25 * (z_a - z_b), rel=1e-14)
-    assert (result.p_a, result.count, result.n) == (
-        pair_bounds(830, 100, 1000, 0.001)[0],
-        830,
-        1000,
-    )
-    result = certify_counts(Rule([0.5], [[Cond("score", 0)]]), counts, counts, 1000, 0.001)
-    assert result.radius == pytest.approx(0.5 * lower_bound(830, 1000, 0.001, scores=True))
-    assert result.z_b == -result.z_a
 
 
 class Recorder:

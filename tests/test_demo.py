@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from cli_models import says
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,14 +78,15 @@ def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(tmp_path, monkeypat
     ],
 )
 def test_demo_refuses_bad_arguments_in_one_line(tmp_path, capsys, argument, expected):
-    assert main(["demo", "--out", str(tmp_path), *argument]) == 2
-    assert capsys.readouterr().err == f"rsbounds demo: {expected}\n"
+    assert (
+        says(capsys, ["demo", "--out", str(tmp_path), *argument], 2)
+        == f"rsbounds demo: {expected}\n"
+    )
 
 
 def test_demo_without_its_extra_says_what_to_install(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "mlxtend", None)
-    assert main(["demo", "--out", str(tmp_path)]) == 2
-    assert 'pip install "rsbounds[demo]"' in capsys.readouterr().err
+    assert 'pip install "rsbounds[demo]"' in says(capsys, ["demo", "--out", str(tmp_path)], 2)
 
 
 def test_training_is_seeded_and_leaves_the_global_generator_alone():

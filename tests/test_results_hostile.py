@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli_models import one_line
+from cli_models import one_line, says
 from result_table import save, table
 
 from rsbounds import results
-from rsbounds.cli import main
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer, read, read_rows, write
 
@@ -189,14 +188,14 @@ def test_how_a_file_came_about_is_marked(change, said):
 def test_text_of_strangers_reaches_no_terminal(path, capsys):
     write(path, MANIFEST, [replace(row, scope="\x1b[2J", bound="\x1b[31m") for row in rows()])
     for style in results.STYLES:
-        assert main(["report", str(path), "--style", style]) == 0
-        assert "\x1b" not in capsys.readouterr().out
+        assert "\x1b" not in says(capsys, ["report", str(path), "--style", style])
     other = path.with_name("other.tsv")
     for changes in ({"\x1b[2J": 1}, {"probe": {"\x1b[2J": 5}}):
         write(other, MANIFEST, rows())
         entries(other, **changes)
-        assert main(["merge", str(path.with_name("all.tsv")), str(path), str(other)]) == 2
-        assert "\\x1b[2J" in capsys.readouterr().err
+        assert "\\x1b[2J" in says(
+            capsys, ["merge", str(path.with_name("all.tsv")), str(path), str(other)], 2
+        )
 
 
 @pytest.mark.parametrize(
