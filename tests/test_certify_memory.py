@@ -12,8 +12,6 @@ from rsbounds.certify import Memory, certify, instance_sigma, predict
 from rsbounds.schemes import this_input
 from rsbounds.torch import TorchSampler, data_dependent_sigma
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 @pytest.mark.slow
 def test_levels_for_each_input_certify_at_that_input_alone():

@@ -15,7 +15,6 @@ from rsbounds.results import Manifest, read_rows
 
 torch = pytest.importorskip("torch")
 demo = pytest.importorskip("rsbounds.demo")
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 FILES = ("runner-up", "cohen", "list", "semi-elastic", "lipschitz")
 METHODS = {"cohen": "gaussian", "runner-up": "gaussian", "list": "composite"}

@@ -1,17 +1,11 @@
 """Reference radii, printed and of the oracle's table: reproduced and never exceeded."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from special_truth import table
 
 from rsbounds import envelope, lipschitz, semielastic
-
-
-def table(name):
-    with np.load(Path(__file__).parent / "tables" / f"{name}.npz") as data:
-        return dict(data)
 
 
 def assert_just_below(value, truth, digits=1e-10):
@@ -69,10 +63,10 @@ SCHEMES = envelope.SemiElastic, envelope.LipschitzSigma, envelope.SigmaRange  # 
 
 
 def test_oracle_table():
-    """Both branches of 225 settings: sound, and as tight as promised."""
+    """Both branches of each setting: sound, and as tight as promised."""
     columns = table("radius")
     count = len(columns["kind"])
-    assert count > 200
+    assert count > 100
 
     def result(widened):
         radii = []
@@ -102,4 +96,4 @@ def test_oracle_table():
         # where the distance hardly counts: the radius of a budget smaller by 2e-12 of itself
         flat = wider >= truth
         assert np.all((loss <= 1e-11 * truth) | (ours == truth) | flat)
-        assert np.mean(loss > 1e-11 * truth) < 0.01
+        assert np.sum(loss > 1e-11 * truth) <= 2

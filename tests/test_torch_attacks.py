@@ -37,7 +37,7 @@ from rsbounds.torch import (
 )
 from rsbounds.torch.networks.conditional import NoiseConditional
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 Kind = tuple[nn.Module, Any, Callable[..., Any], Any]  # network, scheme, levels, sampler
 
 

@@ -16,8 +16,6 @@ from rsbounds.torch import (
     value_and_grad,
 )
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 @pytest.mark.slow
 def test_locally_biased_model_certifies_and_holds():

@@ -19,8 +19,6 @@ from rsbounds.torch import (
 )
 from rsbounds.torch.networks import _convolutions
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 CIRCULAR, REFLECT = {"padding_mode": "circular"}, {"padding_mode": "reflect"}
 # an input's shape, and how far the bound may exceed the norm there: the operator on a finite image
 # is a compression of the lattice's, some per cent below

@@ -13,7 +13,6 @@ from rsbounds.torch import (
     lipschitz_upper_bound,
 )
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 BOTH = (lipschitz_upper_bound, gradient_lipschitz_upper_bound)
 
 

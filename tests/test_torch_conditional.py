@@ -9,8 +9,6 @@ from torch import nn
 
 from rsbounds.torch.networks.conditional import NoiseConditional
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def small():
     torch.manual_seed(0)

@@ -23,8 +23,6 @@ from rsbounds.torch import (
     small_cnn,
 )
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def test_level_of_fixed_noise_is_a_float32_number_and_the_shape_is_exact():
     """The level written down times the shape gives the certified levels."""

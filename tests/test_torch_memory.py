@@ -5,21 +5,16 @@ import threading
 import numpy as np
 import pytest
 import torch
+from test_torch_sampler import at_zero
 from torch import nn
 
 from rsbounds.sampling import stream, torch_noise
 from rsbounds.torch import TorchSampler
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def linear(size=4):
     torch.manual_seed(2)
     return nn.Linear(size, 3)
-
-
-def at_zero(sampler, n, size=4):
-    return np.asarray(sampler(torch.zeros(size), 0.5, n, stream(0, 0, 1)))
 
 
 class Limited(nn.Module):

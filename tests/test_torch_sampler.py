@@ -10,7 +10,6 @@ from rsbounds.sampling import ArraySampler, noisy, stream, torch_modules, torch_
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 SHAPE = (1, 12, 12)
 
 

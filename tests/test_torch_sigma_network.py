@@ -19,8 +19,6 @@ from rsbounds.torch import (
 )
 from rsbounds.torch.training.levels import norm_penalty
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def batch(count):
     return [column[:count] for column in digits()[:2]]

@@ -12,7 +12,6 @@ from rsbounds.sampling import stream
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import FixedNoise, Scale, SigmaNetwork, Smooth, TorchSampler
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 X = torch.linspace(0, 1, 144)
 
 

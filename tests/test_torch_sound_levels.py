@@ -26,8 +26,6 @@ from rsbounds.torch import (
 )
 from rsbounds.torch.networks._trust import settle
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def dense(*activation):
     first, second = nn.Linear(9, 8), nn.Linear(8, 1)

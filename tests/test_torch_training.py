@@ -16,8 +16,6 @@ from rsbounds.torch.training import (
     soft_labels,
 )
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 @pytest.mark.parametrize(("norm", "radius"), [(2, 1.0), (np.inf, 0.05)])
 def test_pgd_stays_in_the_ball_and_the_box_and_harms(norm, radius):
