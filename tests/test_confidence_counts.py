@@ -150,12 +150,9 @@ def test_shapes():
     ("arguments", "message"),
     [
         ((11, 10, 0.1), "count must be <= n; got 11 > 10"),
-        ((-1, 10, 0.1), "count must be >= 0"),
         ((np.nan, 10, 0.1), "count must be whole numbers"),
-        ((True, 10, 0.1), "count must be whole numbers"),
         ((0, 0, 0.1), "n must be >= 1"),
         ((0, 2 * 10**15, 0.1), "n must be <= 1e"),
-        ((1, 10, 0.0), "alpha must be in \\(0, 1\\)"),
         ((1, 10, np.nan), "alpha must be in \\(0, 1\\)"),
         (([1, 2, 3], 10, [0.1, 0.2]), "shapes must broadcast together"),
     ],

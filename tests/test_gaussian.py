@@ -215,9 +215,7 @@ def test_radius_in_lp_at_the_largest_dimensions(norm):
         (lambda: gaussian.radius(0.9, 0.0), r"sigma must be in \(0, inf\); got 0"),
         (lambda: gaussian.radius(0.9, 1.0, norm=np.nan), "norm must be in"),
         (lambda: gaussian.radius(0.9, 1.0, norm=np.inf), "dim must be given where norm > 2"),
-        (lambda: gaussian.max_radius(1.5, 0.1, 1.0), "n must be whole"),
         (lambda: gaussian.max_radius(10, 1.0, 1.0), r"alpha must be in \(0, 1\); got 1"),
-        (lambda: gaussian.vanishing_sigma(1.0, 1, 3), "n_classes must be >= 2"),
     ],
 )
 def test_bad_input(call, message):

@@ -180,14 +180,6 @@ def test_the_architecture_page_shows_the_rooms():
     assert page.with_suffix(".svg").read_text() == draw["drawing"](text)
 
 
-def test_version_is_written_once():
-    version = rsbounds.__version__
-    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
-    # these two tell readers, so they repeat it
-    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
-    assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
-
-
 def test_extras_are_those_that_the_guide_and_the_messages_name():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
