@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("numba")
-from numba import njit, prange
+from numba import njit
 
 from rsbounds import special
 
@@ -58,21 +58,6 @@ def test_bit_equal_to_the_ufunc(name):
 
     value = [call(*point) for point in zip(*args, strict=True)]
     np.testing.assert_array_equal(value, function(*args))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ball_score", "ncx2_logsf"])
-@pytest.mark.parametrize("parallel", [False, True])
-def test_bit_equal_in_loops(name, parallel):
-    function, args = getattr(special, name), [np.tile(a, 50) for a in arguments(name)]
-
-    @njit(parallel=parallel)
-    def loop(a, b, c, out):
-        for i in prange(a.size):
-            out[i] = function(a[i], b[i], c[i])
-        return out
-
-    np.testing.assert_array_equal(loop(*args, np.empty(args[0].size)), function(*args))
 
 
 @njit
