@@ -8,7 +8,7 @@ two runs of the ball and ncx2 tables use different methods (the series against t
 integral). The inputs were drawn once: dimensions from 1 to 1e7, distances from 0 to 1e8 and inf,
 scores in both tails to 1e8 in size, points beside every border between formulas, at mean and
 median, balls down to 1e-150. Of each decade of dimension and distance and each part of either tail
-the points stayed that came nearest to their error bound. For the radii: every envelope with and
+the point stayed that came nearest to its error bound. For the radii: every envelope with and
 without a z_b of its own, and the settings that the theory pages print.
 """
 

@@ -48,7 +48,7 @@ def relative_to_log(value, t, log):
 def test_the_smaller_tail_of_the_table(name, log):
     t = table("ncx2")
     t = rows(t, (t[f"{log}_hi"] <= -np.log(2)) & (t[f"{log}_hi"] > -690.7))  # p >= 1e-300
-    assert (t[f"{log}_hi"] < -230.2).sum() > 50  # p < 1e-100
+    assert (t[f"{log}_hi"] < -230.2).sum() > 30  # p < 1e-100
     p = getattr(special, f"ncx2_{name}")(t["x"], t["df"], t["nc"])
     error = relative_to_log(p, t, log)
     assert_below(error * p, error_bound(f"ncx2_{name}", p, df=t["df"]), t, "x", "df", "nc")
