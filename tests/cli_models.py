@@ -1,11 +1,14 @@
 """Models and data for ``rsbounds certify``, and its command line."""
 
+import importlib.util
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from rsbounds.cli import main
+from rsbounds.loading.packages import need
 
 MODELS = """
 import time
@@ -146,3 +149,11 @@ def refused(capsys, argv, *said):
     for part in said:
         assert part in captured.err
     assert not list(Path().glob("out*"))
+
+
+def package(name):
+    """The module; the test is skipped where it isn't installed, and fails where it is broken."""
+    for part in (name, "torch"):
+        if importlib.util.find_spec(part.partition(".")[0]) is None:
+            pytest.skip(f"needs {part.partition('.')[0]}")
+    return need(name, "this test")

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line, prepare
-from optional_packages import package
+from cli_models import MODELS, arguments, models, one_line, package, prepare
 from result_table import DATA, best, grown, manifest, save, state, table
 
 from rsbounds import semielastic

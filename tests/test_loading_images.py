@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from optional_packages import package
+from cli_models import package
 
 from rsbounds._numerics import extras
 from rsbounds.loading import CorruptInput, Preprocess, as_data, images, open_data, prefetched

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from optional_packages import package
+from cli_models import package
 
 from rsbounds.loading import load_model, parse_arguments
 

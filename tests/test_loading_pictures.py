@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, one_line, prepare
-from optional_packages import package
+from cli_models import arguments, one_line, package, prepare
 from result_table import manifest
 
 from rsbounds.cli import main

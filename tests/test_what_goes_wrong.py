@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line, says
-from optional_packages import package
+from cli_models import MODELS, arguments, models, one_line, package, says
 from result_table import RULE, manifest, state
 
 from rsbounds.certificate import PROVEN_ENVELOPE

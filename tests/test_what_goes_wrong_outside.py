@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, models, one_line
-from optional_packages import package
+from cli_models import arguments, models, one_line, package
 
 from rsbounds import cli
 from rsbounds.cli import _engine, main
