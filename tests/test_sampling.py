@@ -96,6 +96,13 @@ def test_block_seeds_of_an_input_are_distinct_in_and_across_phases():
     assert len(set(other)) == 1000
 
 
+def test_no_two_blocks_of_an_input_hold_the_same_noise():
+    streams = [stream(3, 4, phase, k) for phase in Phase for k in (0, 1, 63)]
+    streams += [stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
+    seeds = {seed for each in streams for seed in each.seeds(500)}
+    assert len(seeds) == 500 * len(streams)
+
+
 def test_stream_keeps_the_numbers_of_its_seed():
     plain = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(5, 1)))
     drawn = stream(3, 5, Phase.ESTIMATE).integers(2**60, size=5)
