@@ -32,8 +32,8 @@ from learned_case import (
     gate,
     load,
     network,
-    recipes,
     noise_conditional,
+    recipes,
     under,
 )
 from learned_levels import NEIGHBOURS, P_MIN, SIGMA, nearest, sigma_networks
