@@ -21,7 +21,7 @@ from rsbounds.cli._options import whole
 from rsbounds.loading import Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
-from rsbounds.schemes import Scheme
+from rsbounds.schemes import METHODS, Scheme
 
 _AS_GIVEN = ("start", "skip", "max", "accept_change", "skip_corrupt")
 
@@ -62,9 +62,9 @@ def add_parser(subparsers: Any) -> None:
     add("--top-k", type=count, metavar="K", help=text)
     add("--seed", type=index, default=0, help="names the random samples (0)")
     noise = parser.add_argument_group("noise")
-    others = ", ".join(name for name in _options.BUILT if name != "gaussian")
-    text = "composite or MODULE:CALLABLE, which returns a scheme, a rule or a network"
-    text = f"gaussian (default), {others}, {text}"
+    others = ", ".join(name for name in METHODS if name != "gaussian")
+    text = f"gaussian (default), {others} or MODULE:CALLABLE, which returns a scheme, a rule or "
+    text += "a network"
     noise.add_argument("--method", metavar="METHOD", default="gaussian", help=text)
     _engine.add_sound_noise(noise)
     group = parser.add_argument_group("where it runs")

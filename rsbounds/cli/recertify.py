@@ -12,7 +12,7 @@ from typing import Any
 
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import COMPOSITE
-from rsbounds.certify import Procedure, certify_evidence
+from rsbounds.certify import certify_evidence
 from rsbounds.cli import _methods, _options, _runs
 from rsbounds.composite import Rule
 from rsbounds.loading import guarded
@@ -70,15 +70,15 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     source = {**_runs.source(path), **changed, "method": manifest.method}
     history = [*manifest.history, source]
     new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
-    return new, [_again(row, scheme, procedure) for row in rows]
 
+    def again(row: Row) -> Row:
+        evidence = (row.sigma, row.select, row.counts, procedure, row.idx)
+        # the scheme may be of others' code
+        certificate = guarded(f"input {row.idx}", lambda: certify_evidence(scheme, *evidence))
+        made = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
+        return replace(made, time=row.time)
 
-def _again(row: Row, scheme: Scheme, procedure: Procedure) -> Row:
-    evidence = (row.sigma, row.select, row.counts, procedure, row.idx)
-    # the scheme may be of others' code
-    certificate = guarded(f"input {row.idx}", lambda: certify_evidence(scheme, *evidence))
-    again = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
-    return replace(again, time=row.time)
+    return new, [again(row) for row in rows]
 
 
 def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
@@ -132,7 +132,10 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     if missing := [sigma for sigma in rule.sigmas if sigma not in runs]:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")
     stages = [runs[sigma] for sigma in rule.sigmas]
-    first = stages[0].manifest
+    first, steps = stages[0].manifest, list[Any]()
+    for run in stages:  # what was done to each of the files, each step once
+        own = (*run.manifest.history, _runs.source(run.path))
+        steps += [step for step in own if step not in steps]
     alpha = first.procedure.alpha if args.alpha is None else args.alpha
     numbers = {"alpha": alpha, "bound": "clopper-pearson", "runner_up": True}
     procedure = _options.procedure(**first.procedure.to_dict() | numbers)
@@ -145,6 +148,6 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         parameters={"rule": rule.to_dict()},
         procedure=procedure,
         probe={},
-        history=[*_runs.histories(stages), {"rule": str(args.rule), "fitted": fitted}],
+        history=[*steps, {"rule": str(args.rule), "fitted": fitted}],
     )
     return new, rows

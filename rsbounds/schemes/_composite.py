@@ -6,7 +6,10 @@ Their radius follows from the counts of all stages, which
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rsbounds.certificate import COMPOSITE
+from rsbounds.schemes._options import Option
 from rsbounds.schemes._scheme import Scheme
 
 
@@ -17,3 +20,4 @@ class Composite(Scheme):
     scope = COMPOSITE
     sound = True
     help = "a decision list over several fixed noise levels"
+    options = (Option("--rule", "the decision list", Path, metavar="RULE.json"),)
