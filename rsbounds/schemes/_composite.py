@@ -1,8 +1,4 @@
-"""Decision lists over several noise levels, as a method that writes rows.
-
-Their radius follows from the counts of all stages, which
-:func:`rsbounds.composite.certify_counts` takes, and not from the scores of one level.
-"""
+"""Decision lists over several noise levels: radii follow from the counts of all their stages."""
 
 from __future__ import annotations
 
