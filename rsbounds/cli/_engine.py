@@ -145,8 +145,7 @@ def stages(
     from rsbounds.loading.denoiser import denoised, load_denoiser
 
     parts = load_denoiser(args.denoiser, download=args.download)
-    span = loaded.describe["preprocessing"]["input_range"]
-    made = [denoised(loaded, parts, sigma, input_range=span) for sigma in sigmas]
+    made = [denoised(loaded, parts, sigma) for sigma in sigmas]
     each = [stage.describe["denoiser"] for stage in made]
     return made, {**loaded.describe, "denoiser": each if len(each) > 1 else each[0]}
 
