@@ -111,7 +111,7 @@ BAD_ARGUMENTS = {
     "devices and Ray": ({"device": "cuda:0,cuda:1", "ray": ""}, "--ray deals out the GPUs itself"),
     "processes": ({"processes": 0}, "--processes: expected a whole number from 1"),
     "threads": ({"threads": 0}, "--threads: expected a whole number from 1"),
-    "input range": ({"model-args": "input_range=(0,x)"}, "input_range must be (LOW,HIGH)"),
+    "input range": ({"model-args": "input_range=(0,x)"}, "input_range must be real numbers"),
     "channels of arrays": ({"channels": 1}, "--channels is for pictures"),
     "unknown": ({"colour": "red"}, "unrecognized arguments: --colour red"),
     "device": (

@@ -67,12 +67,12 @@ THEORIES = (
 ALLOWED: dict[str, set[str]] = {
     room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
 }
-HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm", "mpmath", "flint"}
+HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "mpmath", "flint"}
 HEAVY |= {"ray"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
     "sampling": {"torch"},  # torch_*.py, imported for a torch module
-    "torch": {"torch", "tqdm"},
+    "torch": {"torch"},
     "demo": {"torch"},
     "_neighbours": {"numba", "llvmlite"},
     "_numba": {"numba", "llvmlite"},

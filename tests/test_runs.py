@@ -132,13 +132,7 @@ def test_a_rule_is_certified_and_certified_again(work, capsys):
     assert "no file is of noise level 0.5" in capsys.readouterr().err
 
 
-def test_experts_for_levels_of_a_rule(work, capsys):
-    Path("rule.json").write_text(json.dumps(RULE))
-    listed = arguments(sigma=None, method="composite", rule="rule.json", out="list.tsv")
-    assert main([*listed, "--model-for", "0.25=models:other"]) == 0
-    listed = arguments(sigma=None, method="composite", rule="rule.json", out="x.tsv")
-    assert main([*listed, "--model-for", "0.3=models:other"]) == 2
-    assert "SIGMA one of 0.5, 0.25" in capsys.readouterr().err
+def test_a_rule_belongs_to_its_method(work, capsys):
     assert main(arguments(rule="rule.json", out="x.tsv")) == 2
     assert "--rule has no meaning for --method gaussian" in capsys.readouterr().err
 
