@@ -14,7 +14,7 @@ from rsbounds.audit import Kind, _lists, _radii
 from rsbounds.audit._rows import findings
 from rsbounds.certify import Procedure, certify_counts
 from rsbounds.certify._counts import certify_evidence
-from rsbounds.certify._tasks import further
+from rsbounds.certify._work import further
 from rsbounds.composite import Cond, Rule
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS

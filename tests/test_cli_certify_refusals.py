@@ -87,7 +87,7 @@ BAD_ARGUMENTS = {
     ),
     "devices": ({"device": "cuda:0,cpu"}, "one device, or cuda:0,cuda:1,...; got cuda:0,cpu"),
     "devices and Ray": ({"device": "cuda:0,cuda:1", "ray": ""}, "--ray deals out the GPUs itself"),
-    "input range": ({"model-args": "input_range=(0,x)"}, "input_range must be (LOW,HIGH)"),
+    "input range": ({"model-args": "input_range=(0,x)"}, "input_range must be real numbers"),
     "channels of arrays": ({"channels": 1}, "--channels is for pictures"),
     "unknown": ({"colour": "red"}, "unrecognized arguments: --colour red"),
     "device": (

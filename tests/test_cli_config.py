@@ -35,8 +35,8 @@ def test_help_shows_the_options_of_one_method(capsys, monkeypatch):
     assert listed(capsys, "--method", "lipschitz") == {
         *other, "--sigma-function", "--lip", "--sigma-min"
     }  # fmt: skip
-    assert listed(capsys, "--method=composite") == other | {"--rule", "--model-for"}
-    assert listed(capsys, "--method", "a:b") == other | {"--method-args", "--model-for"}
+    assert listed(capsys, "--method=composite") == other | {"--rule"}
+    assert listed(capsys, "--method", "a:b") == other | {"--method-args"}
 
 
 def written(entries, name="run.yaml"):
@@ -79,8 +79,8 @@ def test_every_option_can_stand_in_a_file(work):
             continue
         value = str(action.choices[-1]) if isinstance(action.choices, tuple) else "2"
         value = "range" if name == "method" else value
-        entries[name.replace("-", "_")] = [value, value] if action.nargs == "+" else value
-        words += [f"--{name}", value] + ([value] if action.nargs == "+" else [])
+        entries[name.replace("-", "_")] = value
+        words += [f"--{name}", value]
     assert len(entries) > 35
     by_file = vars(parser().parse_args(["certify", "--config", written(entries)]))
     by_word = vars(parser().parse_args(["certify", *words]))
@@ -96,9 +96,9 @@ def test_lists_mappings_and_switches(work):
     assert result.model_args == "a=1,b=x"
     assert (result.compile, result.ray, result.runner_up) == (False, "", "off")
     assert result.shard is None
-    entries = {**ALL, "sigma": None, "method": "a:b", "model_for": ["0.5=m:f"], "out": "a.tsv"}
+    entries = {**ALL, "sigma": None, "method": "a:b", "out": "a.tsv"}
     result = parser().parse_args(["certify", "--config", written(entries)])
-    assert (result.method, result.model_for) == ("a:b", ["0.5=m:f"])
+    assert (result.method, result.sigma) == ("a:b", None)
 
 
 @pytest.mark.parametrize(

@@ -129,26 +129,9 @@ def test_a_rule_is_drawn_again(work, capsys):
     assert certify("rule") == 0
     words = ["verify", "out.tsv", "--data", "data.npz", "--rerun", "5", "--model"]
     assert main([*words, "models:linear"]) == 0
-    assert (
-        "stage_counts is" in (said := says(capsys, [*words, "schemes_of_mine:turned"], 1))
-        or "stage_select is" in said
-    )
-    one_line(capsys, [*words, "models:linear", "--model-for", "0.5=x:y"], "takes no --model-for")
+    said = says(capsys, [*words, "schemes_of_mine:turned"], 1)
+    assert "stage_counts is" in said or "stage_select is" in said
     one_line(capsys, [*words, "models:linear", "--denoiser", "x:y"], "takes no --denoiser")
-
-
-def test_another_expert_is_another_run(work, capsys):
-    """At the second level, which the probe of selection counts does not reach."""
-    expert = "from models import linear\ndef load():\n    return linear()\n"
-    Path("expert.py").write_text(expert)
-    words = {"sigma": None, "method": "composite", "rule": "rule.json", "max": 4}
-    words |= {"model-for": "0.25=expert.py:load"}
-    assert main(arguments(**words)) == 0
-    again = ["verify", "out.tsv", "--data", "data.npz", "--rerun", "2", "--model", "models:linear"]
-    assert main([*again, "--model-for", "0.25=expert.py:load"]) == 0
-    one_line(capsys, again, "--rerun needs --model-for, as out.tsv had")
-    Path("expert.py").write_text(expert.replace("linear()\n", "lambda b: -linear()(b)\n"))
-    one_line(capsys, arguments(**{**words, "max": 8}), "model.experts was ")
 
 
 REFUSED = {
@@ -179,7 +162,6 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
         ({"sigma": 0.25}, "--sigma has no meaning for --method schemes_of_mine:stated"),
         ({"sound-noise": ""}, "--sound-noise needs a scheme whose radius allows for"),
         ({"denoiser": "a:b"}, "one timestep, that of a fixed noise level"),
-        ({"model-for": "0.5=a:b"}, "--model-for goes with --method composite"),
         ({"method-args": "dim=9"}, "dim must be at least 36, as --data; got 9"),
         ({"method-args": "dim"}, "arguments must be key=value"),
         ({"method": "composite", "rule": "rule.json", "sigma": "0.25,0.5"},

@@ -208,7 +208,7 @@ def test_hf_splits(stored):
     assert (len(data), data.label(0), data.label(1)) == (2, 1, 0)
     want = np.asarray(picture(2)).transpose(2, 0, 1).astype(np.float32) / np.float32(255)
     np.testing.assert_array_equal(data.input(0), want)
-    assert len(open_data(f"hf:{stored}", split="train")) == 3
+    assert len(open_data(f"hf:{stored}:train")) == 3
     with pytest.raises(ValueError, match="has the splits train, test"):
         open_data(f"hf:{stored}")
     with pytest.raises(ValueError, match="no split 'val'; it has train, test"):

@@ -65,12 +65,12 @@ THEORIES = (
 ALLOWED = {
     room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
 }
-HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm", "mpmath", "flint"}
+HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "mpmath", "flint"}
 HEAVY |= {"ray"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
     "sampling": {"torch"},  # torch_*.py, imported for a torch module
-    "torch": {"torch", "tqdm"},
+    "torch": {"torch"},
     "demo": {"torch"},
     "_neighbours": {"numba", "llvmlite"},
     "_numba": {"numba", "llvmlite"},
@@ -226,7 +226,7 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
     assert names >= {"tests/test_package.py", "rsbounds_ext/CMakeLists.txt"}
     names = set(zipfile.ZipFile(wheel).namelist())
     assert names >= {"rsbounds/py.typed", "rsbounds/cli/__init__.py", "rsbounds_ext/kernels.pxd"}
-    assert "rsbounds/results/_page/page.html" in names
+    assert "rsbounds/results/_page.html" in names
     assert any(re.fullmatch(r"rsbounds_ext/kernels\..*\.(so|pyd)", name) for name in names)
     assert not any(name.startswith(("tests", "benchmarks", "docs")) for name in names)
     headers = {f"rsbounds_ext/{p.relative_to(EXT)}" for p in EXT.rglob("include/**/*.hpp")}

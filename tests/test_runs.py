@@ -118,15 +118,9 @@ def test_a_rule_is_certified_and_certified_again(work, capsys):
     )
 
 
-def test_experts_for_levels_of_a_rule(work, capsys):
-    Path("rule.json").write_text(json.dumps(RULE))
-    listed = arguments(sigma=None, method="composite", rule="rule.json", out="list.tsv")
-    assert main([*listed, "--model-for", "0.25=models:other"]) == 0
-    listed = arguments(sigma=None, method="composite", rule="rule.json", out="x.tsv")
-    assert "SIGMA one of 0.5, 0.25" in says(capsys, [*listed, "--model-for", "0.3=models:other"], 2)
-    assert "--rule has no meaning for --method gaussian" in says(
-        capsys, arguments(rule="rule.json", out="x.tsv"), 2
-    )
+def test_a_rule_belongs_to_its_method(work, capsys):
+    words = arguments(rule="rule.json", out="x.tsv")
+    assert "--rule has no meaning for --method gaussian" in says(capsys, words, 2)
 
 
 @pytest.mark.parametrize("command", [["recertify", "--rule", "rule.json"], ["fit-rule"]])

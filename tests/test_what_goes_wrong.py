@@ -152,7 +152,7 @@ DAMAGED = {
     "data a number": ({"data": 5}, "data must be an object; got 5"),
     "n a word": ({"n": "x"}, "n must be whole numbers"),
     "shard": ({"shard": "3/2"}, "shard must be i/N"),
-    "history": ({"history": 5}, "history must be a list of objects; got 5"),
+    "history": ({"history": 5}, "history must be a list; got 5"),
     "versions": ({"versions": "1"}, "versions must be an object; got '1'"),
     "engine": ({"engine": None}, "engine must be an object; got None"),
 }

@@ -13,15 +13,12 @@ from typing import Any
 
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify._progress import Progress, Tally
-from rsbounds.certify._tasks import Counts, Question, task
-from rsbounds.certify._work import Here, Work, facts
-from rsbounds.composite import Rule
+from rsbounds.certify._work import Counts, Here, Work, facts, task
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import Data, as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
-from rsbounds.schemes import Scheme
 
 PROBES, MOST_PROBES = 4, 16  # inputs whose selection counts tell one model from another
 COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone on with
@@ -30,7 +27,7 @@ COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone
 def certify_dataset(
     model: Any,
     data: Any,
-    scheme: Scheme | Rule | Question,
+    scheme: Any,
     *,
     out: str | os.PathLike[str] | None = None,
     n0: int = 100,
@@ -104,7 +101,7 @@ def certify_dataset(
     >>> [row.predict for row in found.rows], found.clean_accuracy()
     ([0, 1], 1.0)
     """
-    path = None if out is None else _place(out)
+    path = None if out is None else require_place(out)
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("start", start), count("skip", skip, 1), as_integers("max", max, -1)
     if path is not None and BOUNDS[procedure.bound].evidence != "counts":
@@ -185,13 +182,13 @@ def certify_dataset(
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 
-def _place(out: str | os.PathLike[str]) -> Path:
-    """Where the file goes; OSError now, rather than after the model has run, if none can be."""
+def require_place(out: str | os.PathLike[str]) -> Path:
+    """Where the file goes; an error now, rather than after the model has run, if none can be."""
     if not isinstance(out, str | os.PathLike):
         raise ValueError(f"out must be a path; got {out!r}")
     path = Path(out)
-    if path.is_dir():
-        raise IsADirectoryError(21, "Is a directory", str(path))
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is not a regular file: choose another output file")
     if not path.parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(path))
     return path

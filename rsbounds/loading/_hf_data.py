@@ -30,7 +30,6 @@ class HfData(Data):
     def __init__(
         self,
         place: str,
-        split: str | None,
         preprocess: Preprocess | None,
         labels: Sequence[str] | None,
         scale: float | None,
@@ -38,7 +37,8 @@ class HfData(Data):
         download: bool = False,
     ) -> None:
         name = f"hf:{shown(place)}"
-        if split is None and not Path(place).exists():
+        split = None
+        if not Path(place).exists():
             place, _, behind = place.partition(":")
             split = behind or None
         datasets = need("datasets", f"--data {name}")

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import on_host
+
 
 class ArrayClassifier:
     """Scores of ``function`` at ``(x - shift) / spread``, as a NumPy array.
@@ -29,7 +31,7 @@ class ArrayClassifier:
         """Scores (count, classes) of a batch (count, *shape of x)."""
         if self.shift is not None and self.spread is not None:
             batch = (batch - self.shift) / self.spread
-        return numbers(logits(self.function(batch)))
+        return np.asarray(on_host("the model's scores", logits(self.function(batch))))
 
 
 def logits(returned: Any) -> Any:
@@ -37,17 +39,3 @@ def logits(returned: Any) -> Any:
     if isinstance(returned, Mapping):
         return returned.get("logits", returned)
     return getattr(returned, "logits", returned)
-
-
-def numbers(returned: Any) -> NDArray[Any]:
-    """``returned`` as a NumPy array of real numbers, wherever it lies."""
-    if hasattr(returned, "detach"):  # a tensor: with a gradient, on a device
-        returned = returned.detach().cpu()
-        returned = returned.float() if returned.is_floating_point() else returned
-        returned = returned.numpy()
-    array = np.asarray(returned)
-    if array.dtype.kind not in "fiub":
-        raise ValueError(
-            f"the model must return real numbers; got {type(returned).__name__} of {array.dtype}"
-        )
-    return array

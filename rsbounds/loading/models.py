@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_floats, broadcast, count
 from rsbounds._numerics.text import shown
 from rsbounds.loading.arrays import ArrayClassifier
+from rsbounds.loading.callables import call, fingerprint
 from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
 from rsbounds.loading.images import Preprocess
@@ -34,7 +35,7 @@ class Request:
     checkpoint: str | os.PathLike[str] | None
     num_classes: int | None
     download: bool
-    allow_remote_code: bool
+    allow_remote_code: bool = False
 
     @property
     def where(self) -> str:
@@ -90,7 +91,6 @@ def load_model(
     download: bool = False,
     input_range: tuple[float, float] | None = None,
     preprocess: Mapping[str, Any] | None = None,
-    allow_remote_code: bool = False,
 ) -> Loaded:
     """The model of that name, its normalisation inside.
 
@@ -101,7 +101,7 @@ def load_model(
         ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
     args : mapping, optional
         Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
-        normalisation; ``num_classes`` and ``trust_remote_code`` are the options below.
+        normalisation, and ``trust_remote_code=True`` lets code of Hugging Face's run.
     checkpoint : path, optional
         Weights: safetensors, or torch's with tensors alone.
     num_classes : int, optional
@@ -114,8 +114,6 @@ def load_model(
     preprocess : mapping, optional
         Of :class:`Preprocess`, what is to be otherwise than the model says, or than the default
         where it says nothing: ``{"resize": 256, "crop": (224, 224)}``.
-    allow_remote_code : bool
-        Whether code from a model's repository may run (Hugging Face alone).
 
     Returns
     -------
@@ -154,24 +152,23 @@ def load_model(
             wanted = getattr(kind, "__name__", "path")
             raise ValueError(f"{name} must be a {wanted}; got {type(value).__name__}")
     prefix, _, name = spec.partition(":")
-    if own_code := prefix not in _PREFIXES:
-        prefix, name = "python", spec
-        if not all(spec.rpartition(":")):
-            raise ValueError(
-                f"the model must be {', '.join(f'{b}:NAME' for b in _PREFIXES)}, "
-                f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
-            )
     options = dict(args or {})
-    norm = {}
-    if not own_code:
+    norm, remote, load = {}, False, _own_code
+    if prefix in _PREFIXES:
         num_classes = options.pop("num_classes", num_classes)
-        allow_remote_code = options.pop("trust_remote_code", allow_remote_code) is True
+        remote = options.pop("trust_remote_code", False) is True
         norm = {key: options.pop(key) for key in ("mean", "std") if key in options}
+        load = import_module(f"rsbounds.loading._{prefix}").load
+    elif not all(spec.rpartition(":")):
+        raise ValueError(
+            f"the model must be {', '.join(f'{b}:NAME' for b in _PREFIXES)}, "
+            f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
+        )
     if num_classes is not None:
         num_classes = count("num_classes", num_classes, 2)
-    request = Request(spec, name, options, checkpoint, num_classes, download, allow_remote_code)
+    request = Request(spec, name, options, checkpoint, num_classes, download, remote)
     try:
-        loaded = import_module(f"rsbounds.loading._{prefix}").load(request)
+        loaded = load(request)
     except ValueError as error:
         missing = error.__cause__
         module = spec.partition(":")[0]
@@ -197,6 +194,19 @@ def load_model(
     return _normalised(request, loaded, args or {}, span(input_range))
 
 
+def _own_code(request: Request) -> Loaded:
+    """``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, which returns a model or a Loaded."""
+    built = call("--model", request.spec, **request.args)
+    loaded = built if isinstance(built, Loaded) else Loaded(built)
+    if not callable(loaded.model):
+        raise ValueError(
+            f"{request.where} must return a torch module or a callable on a batch, or a Loaded "
+            f"with one; got {type(loaded.model).__name__}"
+        )
+    code = {key: fingerprint(request.spec, None)[key] for key in ("source", "code")}
+    return replace(loaded, describe={**loaded.describe, **code})
+
+
 def parse_arguments(text: str) -> dict[str, Any]:
     """``key=value,...`` as a dict; a value is a Python literal, or else a string.
 
@@ -209,10 +219,10 @@ def parse_arguments(text: str) -> dict[str, Any]:
     source = f"f({text})"
     arguments: dict[str, Any] = {}
     try:
-        call = ast.parse(source, mode="eval").body
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        parsed = ast.parse(source, mode="eval").body
+        if not isinstance(parsed, ast.Call) or not isinstance(parsed.func, ast.Name) or parsed.args:
             raise ValueError
-        for word in call.keywords:
+        for word in parsed.keywords:
             if word.arg is None or word.arg in arguments:
                 raise ValueError
             try:

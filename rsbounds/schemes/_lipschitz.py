@@ -8,14 +8,7 @@ from typing import Any, ClassVar
 
 from rsbounds.envelope import LipschitzSigma
 from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, Domains
-from rsbounds.schemes._options import (
-    DIM_OPTION,
-    FUNCTION_OPTION,
-    LEVEL_OPTION,
-    Given,
-    Option,
-    Options,
-)
+from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
 
 _BOUNDS = (
@@ -38,11 +31,11 @@ class Lipschitz(EnvelopeScheme):
     help = "Lipschitz sigma(x) with a floor"
     options = (
         replace(
-            FUNCTION_OPTION, help=f"{FUNCTION_OPTION.help}; a SigmaNetwork proves its own bounds"
+            Shared.FUNCTION, help=f"{Shared.FUNCTION.help}; a SigmaNetwork proves its own bounds"
         ),
         *(replace(bound, default=None) for bound in _BOUNDS),
     )
-    inputs = (LEVEL_OPTION, *_BOUNDS, DIM_OPTION)
+    inputs = (Shared.LEVEL, *_BOUNDS, Shared.DIM)
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:

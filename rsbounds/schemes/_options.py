@@ -36,20 +36,20 @@ class Given(Protocol):
 
     def inputs(self, path: Any) -> tuple[Any, str]:
         """The array ``x`` of an npz file, flattened to (count, dim), and the file's hash."""
-        ...
 
     def function(self, option: str, spec: str) -> tuple[Any, Any]:
         """A function of one input; for a ``SigmaNetwork`` an object with its ``scheme`` method."""
-        ...
 
     def noise(self, option: str, spec: str) -> tuple[Any, Any]:
         """Noise of a shape, whose ``scheme(norm, sound=...)`` rests on the proof of its kind."""
-        ...
 
 
-LEVEL_OPTION = Option("--sigma", "noise level at the input")
-NORM_OPTION = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
-DIM_OPTION = Option("--dim", "dimension of the input")
-FUNCTION_OPTION = Option(
-    "--sigma-function", "CALLABLE() maps a batch to sigma(x)", str, metavar="MODULE:CALLABLE"
-)
+class Shared:
+    """Options of several methods."""
+
+    LEVEL = Option("--sigma", "noise level at the input")
+    NORM = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
+    DIM = Option("--dim", "dimension of the input")
+    FUNCTION = Option(
+        "--sigma-function", "CALLABLE() maps a batch to sigma(x)", str, metavar="MODULE:CALLABLE"
+    )
