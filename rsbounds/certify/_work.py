@@ -125,16 +125,16 @@ class Outcome:
 
 
 class Work(Protocol):
-    """Certifies inputs by their index."""
+    """Certifies inputs by their index.
 
-    def select(self, index: int) -> Counts:
-        """The counts that choose the class: they tell one model from another."""
+    ``select`` draws the counts that choose the class, which tell one model from another;
+    ``outcomes`` gives one for each index, in any order, ``alone()`` being whether the next has such
+    counts; ``machines`` are where it is done.
+    """
 
-    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
-        """One for each index, in any order; ``alone()``: whether the next has such counts."""
-
-    def machines(self) -> Sequence[Mapping[str, Any]]:
-        """Where it is done."""
+    def select(self, index: int) -> Counts: ...
+    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]: ...
+    def machines(self) -> Sequence[Mapping[str, Any]]: ...
 
 
 class Here:
