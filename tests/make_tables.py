@@ -7,7 +7,9 @@ is computed at two precisions that must agree to 25 digits; where the Poisson se
 two runs of the ball and ncx2 tables use different methods (the series against the contour
 integral). The inputs were drawn once: dimensions from 1 to 1e7, distances from 0 to 1e8 and inf,
 scores in both tails to 1e8 in size, points beside every border between formulas, at mean and
-median, balls down to 1e-150; for the radii every envelope with and without a z_b of its own, and
+median, balls down to 1e-150. Of each decade of
+dimension and distance and each part of either tail those stayed that came nearest to their error
+bound. For the radii: every envelope with and without a z_b of its own, and
 the settings that the theory pages print.
 """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import re
 from pathlib import Path
 
@@ -60,13 +59,6 @@ def test_nan_is_no_win_and_no_loss_is_left_out(script):
     assert "wrong by 3e-15 at most (df = 4, nc = 4, upper tail 0.001)" in text
 
 
-def test_only_known_complaints_of_r_are_dropped(script, capfd):
-    with script("stability").without_complaints():
-        os.write(1, b"pnchisq(x=1e+12, f=784, theta=1e+12, ..): not converged in 1000000 iter.")
-        os.write(2, b"full precision may not have been achieved in 'pnchisq'\nsomething else\n")
-    assert capfd.readouterr() == ("", "something else\n")
-
-
 def test_errors_are_measured_at_the_truth(script, tmp_path):
     compared = script("ncx2_compared")
     point = compared.Point(3.0, 4.0, 0.05, True, float(special.ncx2_isf(0.05, 3, 4.0)))
@@ -107,31 +99,6 @@ def test_splits_share_no_image(script, monkeypatch):
         parts = [x for x, _ in case.splits(name)]
         assert [len(x) for x in parts] == [size.train, size.images, size.images]
         assert len(np.unique(np.concatenate(parts))) == sum(map(len, parts))
-
-
-def test_projected_network_is_the_same_behind_an_orthonormal_projection(script):
-    torch = pytest.importorskip("torch")
-    torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Linear(12, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3))
-    short, q = script("composite_case").projected(net)
-    assert torch.allclose(q.T @ q, torch.eye(5, dtype=torch.float64), atol=1e-12)
-    x = torch.randn(20, 12)
-    assert torch.allclose(short(x @ q.float()), net(x), atol=1e-5)  # float32 sums of 12 terms
-
-
-def test_the_list_that_is_chosen_loses_no_mean_radius(script, monkeypatch):
-    torch = pytest.importorskip("torch")
-    rows, case = script("learned_rows"), script("learned_case")
-    sure, unclear = [[3.0, -3.0, -3.0], [3.0, -3.0, -3.0]], [[-0.6, -0.5, -0.6], [1.0, -1.0, -1.0]]
-    z = np.array([sure] * 8 + [unclear] * 2)
-    monkeypatch.setattr(rows, "known_scores", lambda bench, stage, k: z[:, k])
-    split = case.Split(torch.zeros(10, 1), torch.zeros(10, 1), torch.zeros(10, dtype=torch.long))
-    bench = rows.Bench(case.Data(split, split, split, 1), 100)
-    stages = [rows.Stage(torch.nn.Linear(1, 3), sigma) for sigma in (1.0, 0.5)]
-    rule = rows.chosen(bench, stages)
-    assert [item[0].stage for item in rule.items] == [0, 1]
-    assert np.mean(rows.composite.radius(rule, z, 0) > 0) == 1.0  # the first level alone: .8
-    assert -rule.items[0][1].threshold < 0.5  # beyond it the unclear would not be passed on
 
 
 def test_no_distance_grows_in_the_components(script, monkeypatch):
@@ -180,13 +147,3 @@ def test_a_simulated_cluster_obeys_arithmetic(script):
     assert again == pytest.approx(failures, abs=4 * np.sqrt(failures))
     # the model's mean against one draw of them: their spread is 6 %, and each costs 1e-5 of the run
     assert found == pytest.approx(scale.predicted(workers.speeds, rows, each), rel=0.01)
-
-
-def test_driver_writes_every_row_and_its_memory_is_flat(script, monkeypatch):
-    if not Path("/proc/self/statm").exists():
-        pytest.skip("reads resident memory where Linux keeps it")
-    monkeypatch.setattr("os.fsync", lambda file: None)
-    rate, early, late, size = script("scale").driver(20_000)
-    assert rate > 0
-    assert 100 < size < 400
-    assert late - early < 2.0  # MB; 18,000 rows that were kept would take ten times as much

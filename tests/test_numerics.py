@@ -117,10 +117,6 @@ def test_limited_pairs_keep_what_is_inside_and_lose_gap_outside():
     assert close.limited().half == close.half  # formed from the probabilities, not from z_a - z_b
 
 
-def test_the_bound_of_ndtri_is_stated_once():
-    assert special.error_bound("ndtri", 1.0) == pytest.approx(NDTRI_ERROR)
-
-
 def test_bisection_ends_between_two_neighbouring_numbers():
     calls = []
 
@@ -168,21 +164,6 @@ def test_one_number_is_rounded_as_an_array_is(value, error):
         assert type(one) is np.float64
         assert one == many
         assert np.signbit(one) == np.signbit(many) or value != 0
-
-
-@given(st.one_of(st.floats(), st.integers(-(2**70), 2**70)))
-def test_one_number_is_checked_as_an_array_is(value):
-    def outcome(given, closed, nan):
-        try:
-            return as_floats("x", given, -1.0, 1e16, closed=closed, nan=nan).tobytes()
-        except ValueError as error:
-            return str(error).replace("1 of 1 values outside, the first ", "")
-
-    wide = np.array([value]) if isinstance(value, float) or abs(value) < 2**63 else None
-    for closed in ("both", "left", "right", "neither"):
-        for nan in (True, False):
-            if wide is not None:
-                assert outcome(value, closed, nan) == outcome(wide, closed, nan)
 
 
 @pytest.mark.parametrize("value", [True, np.True_, [True, False], np.array([True])])

@@ -311,7 +311,7 @@ def test_plot_names_what_files_share_and_shows_curves_that_coincide(tmp_path, dr
     plot([under("a", sigma=0.5), under("b", 0.01, sigma=1.0)], tmp_path / "curves.png")
     titles = [figure.axes[0].get_title() for figure in drawn]
     assert titles[0] == "l2 norm, sigma = 0.5, n = 1000, alpha = 0.001"
-    assert titles[1] == "l2 norm, sigma = 0.5 to 1, n = 1000"
+    assert titles[1] == "l2 norm, n = 1000"
     below, above = drawn[0].axes[0].patches
     assert below.get_linewidth() > above.get_linewidth()
     assert (below.get_linestyle(), above.get_linestyle()) == ("-", (0, (4, 2)))
@@ -319,7 +319,7 @@ def test_plot_names_what_files_share_and_shows_curves_that_coincide(tmp_path, dr
 
 @pytest.mark.parametrize(
     ("draw", "module", "extra"),
-    [(plot, "matplotlib.figure", "plot"), (html, "plotly.offline", "html")],
+    [(plot, "matplotlib.figure", "plot"), (html, "plotly.io", "html")],
 )
 def test_an_extra_that_is_missing_is_named(monkeypatch, draw, module, extra):
     monkeypatch.setitem(sys.modules, module, None)

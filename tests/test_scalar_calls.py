@@ -13,7 +13,6 @@ import pytest
 
 from rsbounds import envelope, gaussian, lipschitz, semielastic, special
 from rsbounds._numerics import checks
-from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import ScorePair
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds_ext import kernels
@@ -100,14 +99,6 @@ def test_no_flag_is_reported_then_or_later() -> None:
         assert np.float64(1.0) / np.float64(3.0) > 0
 
 
-def test_evaluate_takes_arrays_too() -> None:
-    x = np.array([0.25, 0.5])
-    np.testing.assert_array_equal(evaluate(kernels.ndtri, x), kernels.ndtri(x))
-    assert type(evaluate(kernels.ndtri, 0.25)) is np.float64
-    with pytest.raises(TypeError):
-        evaluate(kernels.ndtri, "a")
-
-
 # --- the checks and rounding on them ------------------------------------------------------------
 
 
@@ -141,14 +132,6 @@ def test_other_checks_of_a_number() -> None:
         assert checks.every(answer) is bool(np.all(answer))
         np.testing.assert_array_equal(checks.either(answer, 1.0, 2.0), np.where(answer, 1.0, 2.0))
     assert checks.as_floats("seed", 3, 0, 10**18) == 3.0  # the end of a domain may be any number
-
-
-@pytest.mark.parametrize("rounded", [round_down, round_up])
-def test_a_number_is_rounded_as_its_array_is(rounded: Callable[..., Any]) -> None:
-    for value in (*SPECIAL, 1e308, 2.2e-308, 0.1, 1.7976931348623157e308, -1.7976931348623157e308):
-        for error in (0.0, 2.0**-52, 1e-11, 0.5):
-            with np.errstate(invalid="ignore"):
-                assert same(rounded(np.float64(value), error), rounded([value], error)[0])
 
 
 # --- the public functions --------------------------------------------------------------------

@@ -38,7 +38,7 @@ def assert_score(u: float, dim: float, s: float) -> None:
 
 def test_scores_of_the_table() -> None:
     t = table("ball")
-    assert len(t["dim"]) >= 5000
+    assert len(t["dim"]) >= 1500
     score = ball_score(t["u"], t["dim"], t["s"])
     limit = error_bound("ball_score", score) + 5e-324
     assert_below(table_error(score, t, "score"), limit, t, "u", "dim", "s")
@@ -47,7 +47,7 @@ def test_scores_of_the_table() -> None:
 def test_the_order_of_the_points_leaves_no_trace() -> None:
     """Threads and vector lanes: element by element gives the same bits."""
     t = table("ball")
-    u, dim, s = (np.tile(t[k], 20) for k in ("u", "dim", "s"))
+    u, dim, s = (np.tile(t[k], 70) for k in ("u", "dim", "s"))
     forwards = ball_score(u, dim, s)
     np.testing.assert_array_equal(forwards, ball_score(u[::-1], dim[::-1], s[::-1])[::-1])
     single = [ball_score(*row) for row in zip(u[::997], dim[::997], s[::997], strict=True)]
@@ -220,39 +220,6 @@ def test_score_of_the_offset(z: float, dim: float, s: float) -> None:
     slack = 2 * error_bound("ball_score", z)
     step = 4 * np.spacing(abs(u))
     assert ball_score(u - step, dim, s) - slack <= z <= ball_score(u + step, dim, s) + slack
-
-
-@settings(deadline=None, max_examples=200)
-@given(u=st.floats(-30, 8), s=st.floats(-2, 8).map(lambda e: 10.0**e))
-def test_one_dimension_is_an_interval(u: float, s: float) -> None:
-    """P(|Z - s| <= s + u) = Phi(u) - Phi(-2s - u); no cancellation while that is small."""
-    log_p, far = special.log_ndtr(u), special.log_ndtr(-2 * s - u)
-    if not -0.9 * s < u or far - log_p > -1:
-        return
-    expected = special.ndtri_exp(log_p + math.log1p(-math.exp(far - log_p)))
-    # 1 - p is rounded to 1e-16 for u > 0, and that is over phi(u) in units of the score
-    limit = 2e-14 * max(1.0, abs(u)) + 1e-15 * math.exp(0.5 * max(u, 0) ** 2)
-    assert abs(ball_score(u, 1, s) - expected) <= limit
-
-
-@settings(deadline=None, max_examples=300)
-@given(
-    dim=st.floats(0, 7), s=st.floats(-3, 8), z=st.floats(-37, 37),
-    steps=st.sampled_from([1, 2, 5, 100]),
-)  # fmt: skip
-def test_neighbours_are_in_order_up_to_the_bound(
-    dim: float, s: float, z: float, steps: int
-) -> None:
-    """Rounding inverts some: tests/test_special_ncx2.py counts how many."""
-    dim, s = 10.0**dim, 10.0**s
-    u = float(ball_offset(z, dim, s))
-    here = ball_score(u, dim, s)
-    for low, high in (
-        (here, ball_score(u + steps * np.spacing(abs(u)), dim, s)),
-        (here, ball_score(u, dim, s + steps * np.spacing(s))),
-        (ball_score(u, dim + steps * np.spacing(dim), s), here),
-    ):
-        assert low <= high + error_bound("ball_score", low) + error_bound("ball_score", high)
 
 
 @pytest.mark.parametrize("s", [0.0, 0.3, 30.0, 1e4, 1e8, np.inf])

@@ -75,30 +75,6 @@ def test_moments_in_rational_arithmetic(df: float, nc: float) -> None:
         assert ncx2.moment(n, df, nc) == pytest.approx(float(truth), rel=limit, abs=0)
 
 
-def test_other_moments_are_scipys() -> None:
-    for df, nc in ORDINARY:
-        assert ncx2.stats(df, nc, moments="mvsk") == scipy.stats.ncx2.stats(df, nc, moments="mvsk")
-    assert ncx2.std(3, 4, scale=2) == pytest.approx(2 * 22**0.5)
-    assert ncx2.expect(lambda x: x, (3, 4)) == pytest.approx(7.0, rel=1e-8)
-    assert ncx2.entropy(3, 4) == pytest.approx(scipy.stats.ncx2.entropy(3, 4), rel=1e-8)
-    low, high = ncx2.interval(0.9, 3, 4)
-    assert ncx2.cdf(low, 3, 4) == pytest.approx(ncx2.sf(high, 3, 4)) == pytest.approx(0.05)
-
-
-def test_random_variates_follow_it() -> None:
-    sample = ncx2.rvs(5, 30, size=2000, random_state=7)
-    np.testing.assert_array_equal(sample, scipy.stats.ncx2.rvs(5, 30, size=2000, random_state=7))
-    assert scipy.stats.kstest(sample, ncx2(5, 30).cdf).pvalue > 1e-3
-
-
-def test_fit_finds_at_least_the_likelihood_of_the_truth() -> None:
-    sample = ncx2.rvs(4, 20, size=300, random_state=1)
-    df, nc, loc, scale = ncx2.fit(sample, 3.0, 15.0, floc=0, fscale=1)
-    assert (loc, scale) == (0, 1)
-    best, truth = (ncx2.logpdf(sample, *at).sum() for at in ((df, nc), (4, 20)))
-    assert truth <= best < truth + 8  # chi-square with two degrees of freedom, halved
-
-
 def test_outside_the_domain_is_nan_without_a_warning() -> None:
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")

@@ -166,7 +166,7 @@ DAMAGED = {
     "skip 0": ({"data": {"skip": 0, "inputs": 12}}, "data.skip must be"),
     "n a word": ({"n": "x"}, "n must be whole numbers"),
     "shard": ({"shard": "3/2"}, "shard must be i/N"),
-    "history": ({"history": 5}, "history must be a list of objects; got 5"),
+    "history": ({"history": 5}, "history must be a list; got 5"),
     "probe": ({"probe": []}, "probe must be an object; got []"),
     "versions": ({"versions": "1"}, "versions must be an object; got '1'"),
     "engine": ({"engine": None}, "engine must be an object; got None"),
