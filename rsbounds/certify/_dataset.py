@@ -13,12 +13,14 @@ from typing import Any
 
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify._progress import Progress, Tally
-from rsbounds.certify._work import Counts, Here, Work, facts, task
+from rsbounds.certify._work import Counts, Here, Question, Work, facts, task
+from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import Data, as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
+from rsbounds.schemes import Scheme
 
 PROBES, MOST_PROBES = 4, 16  # inputs whose selection counts tell one model from another
 COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone on with
@@ -27,7 +29,7 @@ COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone
 def certify_dataset(
     model: Any,
     data: Any,
-    scheme: Any,
+    scheme: Scheme | Rule | Question,
     *,
     out: str | os.PathLike[str] | None = None,
     n0: int = 100,

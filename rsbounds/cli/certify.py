@@ -1,4 +1,9 @@
-"""``rsbounds certify``: certify a model on a data set, row by row, into a file that resumes."""
+"""Certify a model on a data set.
+
+Certify every input of a data set and append a row for each to FILE.tsv, with a JSON manifest
+beside it. Run again, it goes on where it was stopped. --method METHOD --help shows the options of
+another noise than the same everywhere.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +31,12 @@ from rsbounds.schemes import METHODS, Scheme
 _AS_GIVEN = ("start", "skip", "max", "accept_change", "skip_corrupt")
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``certify`` command."""
+def add_options(parser: Any) -> None:
+    """Add the options."""
     width = min(shutil.get_terminal_size().columns, 110)
-    parser = subparsers.add_parser(
-        "certify",
-        help="certify a model on a data set",
-        usage="%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]",
-        description="Certify every input of a data set and append a row for each to FILE.tsv, with "
-        "a JSON manifest beside it. Run again, it goes on where it was stopped. --method METHOD "
-        "--help shows the options of another noise than the same everywhere.",
-        formatter_class=partial(argparse.HelpFormatter, max_help_position=26, width=width),
-        add_help=False,
-    )
+    parser.formatter_class = partial(argparse.HelpFormatter, max_help_position=26, width=width)
+    parser.usage = "%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]"
+    parser._actions[0].help = argparse.SUPPRESS  # -h
     group = parser.add_argument_group("what is certified")
     _engine.add_model(group, required=True)
     _engine.add_data(group, required=True)
@@ -77,8 +75,7 @@ def add_parser(subparsers: Any) -> None:
     add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
     # of which the refusal of such a file says more
     add("--accept-change", action="store_true", help=argparse.SUPPRESS)
-    add("-h", "--help", action="help", help=argparse.SUPPRESS)
-    parser.set_defaults(func=run, sigma=None, method_args=None)
+    parser.set_defaults(sigma=None, method_args=None)
     parser.prepare = partial(_prepare, parser, noise)
 
 
@@ -123,7 +120,7 @@ def levels(text: str) -> tuple[float, ...]:
     return several
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Certify what isn't certified yet, at each noise level in a file of its own."""
     _engine.settle(args)
     numbers = {name: getattr(args, name) for name in Procedure.__slots__}
@@ -138,7 +135,6 @@ def run(args: argparse.Namespace) -> int:
         runs[-1].place = out.absolute()  # the model's code may change the folder
     for each in runs:
         _run(each, procedure)
-    return 0
 
 
 def _run(args: argparse.Namespace, procedure: Procedure) -> None:

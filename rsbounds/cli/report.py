@@ -1,4 +1,9 @@
-"""``rsbounds report``: certified accuracy of certification files, side by side."""
+"""Certified accuracy of certification files, side by side.
+
+Accuracy of the smoothed classifier, abstention, average certified radius (ACR) and certified
+accuracy of certification files: those of rsbounds certify or any with the columns idx label
+predict radius correct. A file whose run is not finished has a note of how far it is.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +15,8 @@ from typing import Any
 from rsbounds import answers, results
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``report`` command."""
-    parser = subparsers.add_parser(
-        "report",
-        help="certified accuracy of certification files, side by side",
-        description="Accuracy of the smoothed classifier, abstention, average certified radius "
-        "(ACR) and certified accuracy of certification files: those of rsbounds certify or any "
-        "with the columns idx label predict radius correct. A file whose run is not finished has a "
-        "note of how far it is.",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE.tsv")
     add("--radii", type=_radii, metavar="R,R,...", help="where to show certified accuracy")
@@ -28,7 +25,6 @@ def add_parser(subparsers: Any) -> None:
     add("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
     add("--html", metavar="FILE.html", help="one self-contained page to look at (extra: html)")
     add("--json", action="store_true", help="print a JSON object")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from rsbounds._numerics.checks import as_floats, count, number, on_host
 from rsbounds._numerics.text import shown
 from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, guarded
-from rsbounds.loading.images import Preprocess, facts
+from rsbounds.loading.images import FolderData, Preprocess, facts
 from rsbounds.loading.rows import CorruptInput, Data, Item, stored_array
 
 
@@ -85,8 +85,6 @@ def open_data(
     text = os.fspath(spec)
     kind, colon, place = text.partition(":")
     if colon and kind == "imagefolder":
-        from rsbounds.loading.folders import FolderData
-
         return FolderData(Path(place), preprocess, labels, scale)
     if colon and kind == "hf":
         from rsbounds.loading._hf_data import HfData
