@@ -5,12 +5,11 @@ A file is a TSV whose header starts with the columns the field has written since
 """
 
 # "X as X": for other rooms of the package; what users call is listed below
-from rsbounds.results._file import Writer, read_rows, write
+from rsbounds.results._file import Writer, merge, write
 from rsbounds.results._html import html
 from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
-from rsbounds.results._merge import merge
 from rsbounds.results._plot import plot
-from rsbounds.results._results import Results, read
+from rsbounds.results._results import Results, read, read_rows
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, default_radii, footnote, summary, table
 from rsbounds.results._text import dense_counts, sparse_counts

@@ -11,10 +11,9 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,10 @@ from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
-from rsbounds.results._table import as_files, comparable, default_radii, lines, marked, shared
+from rsbounds.results._table import as_files, comparable, default_radii, lines, marked, setting
 from rsbounds.results._text import as_path, naming, truncated
 
+_PAGE = Path(__file__).parent / "_page"
 _TAIL = 0.025  # on either side of an interval
 _DIGITS = 6  # of what curves show
 _COLUMNS = ("idx", "label", "predict", "radius", "correct", "p_a", "sigma", "count", "n", "time")
@@ -79,20 +79,26 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         drawn.append(plotly.to_html(figure, **options, **own))
     notes = [*footnotes, *([_BEST] if comparable(files) else []), *_NOTES]
     parts = {
-        "policy": _policy(re.findall(r"<script[^>]*>(.*?)</script>", "\n".join(drawn), re.DOTALL)),
+        "policy": _policy(*re.findall(r"<script[^>]*>(.*?)</script>", "\n".join(drawn), re.DOTALL)),
         "title": escape(", ".join(names)),
+        "style": (_PAGE / "page.css").read_text(encoding="utf-8"),
         "version": escape(rsbounds.__version__),
         "table": _table(files, names),
         "notes": "\n".join(f"<p><small>{escape(note)}</small></p>" for note in notes),
         "charts": "\n".join(drawn),
         "manifests": "\n".join(map(_manifest, files, names)),
     }
-    page = Template(Path(__file__).with_name("_page.html").read_text(encoding="utf-8"))
     with naming(place):
-        place.write_text(page.substitute(parts), encoding="utf-8", newline="\n")
+        place.write_text(_filled("page.html", parts), encoding="utf-8", newline="\n")
 
 
-def _policy(scripts: Sequence[str]) -> str:
+def _filled(name: str, parts: Mapping[str, str]) -> str:
+    """A template with its parts put in, in one pass."""
+    template = (_PAGE / name).read_text(encoding="utf-8")
+    return re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)
+
+
+def _policy(*scripts: str) -> str:
     """What a browser may do with the page: run these scripts, and load nothing."""
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     own = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
@@ -105,7 +111,7 @@ def _table(files: Sequence[Results], names: Sequence[str]) -> str:
     (_, _, *head), *body = lines(files, names, default_radii(files))
     rows = [f"<th>{'</th><th>'.join(['run', *head, '95 % interval'])}</th>"]
     for file, (name, _, *cells) in zip(files, body, strict=True):
-        rests = ", ".join(f"{key} {value}" for key, value in shared([file]).items())
+        rests = ", ".join(f"{key} {value}" for key, value in setting([file]).items())
         first = f"{escape(name)}<br><small>{escape(rests)}</small>"
         low, high = interval(sum(row.correct for row in file.rows), len(file.rows))
         rows.append(f"<td>{'</td><td>'.join([first, *cells, f'{low:.3f} to {high:.3f}'])}</td>")

@@ -20,7 +20,7 @@ FORMAT = 2
 _STEP = {"rows": int, "sha256": str, "changes": [str], "fitted": [str], "corrupt": [{"input": int}]}
 _SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("model", "data", "parameters", "engine", "run"), dict),
-    **dict.fromkeys(("versions", "probe"), {None: str}),
+    **{name: {None: str} for name in ("versions", "probe")},
     **dict.fromkeys(("method", "scope"), str),
     "history": [_STEP],
 }
@@ -138,6 +138,11 @@ class Manifest:
         left = (entry for step in self.history for entry in step.get("corrupt", ()))
         return {entry["input"] for entry in left if "input" in entry}
 
+    def fitted_on_itself(self) -> bool:
+        """Whether the history says that the rule was fitted on the rows that it certifies."""
+        fitted = {file for step in self.history for file in step.get("fitted", ())}
+        return not fitted.isdisjoint(step["sha256"] for step in self.history if "sha256" in step)
+
     def differences(self, other: Manifest) -> dict[str, str]:
         """Entries that rows depend on and that ``other`` has otherwise: name -> in words.
 
@@ -190,7 +195,7 @@ def _depth(node: Any) -> int:
 
 def _require(name: str, value: Any, kind: Any) -> None:
     """ValueError unless a value is of a kind of ``_SCHEMA``."""
-    own: type = kind if isinstance(kind, type) else type(kind)
+    own: Any = kind if isinstance(kind, type) else type(kind)
     if not isinstance(value, own):
         raise ValueError(f"{name} must be {_NAMED[own]}; got {quoted(value)}")
     if isinstance(kind, list):

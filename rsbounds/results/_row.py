@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any, Self
@@ -162,15 +162,6 @@ class Row:
             else self.extra.get(column, "")
             for column in columns
         )
-
-    def contradictions(self) -> Iterator[str]:
-        """What the row says against itself, each as what was expected."""
-        if self.idx < 0:
-            yield "idx >= 0"
-        if self.predict == ABSTAIN and (self.correct or self.radius):
-            yield "radius 0 and correct 0 where predict is -1"
-        if self.correct != holds(self.label, self.predict):
-            yield "correct 1 where predict is the label, else 0"
 
     @property
     def seconds(self) -> float:
