@@ -1,15 +1,13 @@
-"""Noise levels of rows: whether they refute the bound of sigma(x), and what shows them.
+"""Noise levels of rows that refute the bound of sigma(x).
 
 Bounds and radii follow from a row's counts and its level, so a file whose levels and radii are
-scaled alike is consistent with itself. What the level depends on the manifest names by its hash;
-whoever audits the file gives it.
+scaled alike is consistent with itself.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,56 +16,12 @@ from scipy.spatial.distance import cdist
 from rsbounds.audit._finding import Finding, Kind
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
 from rsbounds.results import Manifest, Row
-from rsbounds.schemes import METHODS, Scheme
+from rsbounds.schemes import METHODS
 
-_SAME = 1e-6  # relative: what levels computed in float32 may be off by
+SAME = 1e-6  # relative: what levels computed in float32 may be off by
 _WORK, _MOST = 5e9, 2000  # differences of numbers that are taken, and rows, at most
 _SINGLE = 2.0**-23  # relative: inputs in float32, distances of them
-_CHOSEN = ("sigma", "norm")  # what is certified, where other parameters bound what it rests on
-
 Numbered = tuple[int, Row]  # line
-
-
-def check_given(given: Scheme, manifest: Manifest, path: Path) -> None:
-    """ValueError where the radii of the file rest on another noise than this scheme's."""
-    if given.name != manifest.method:
-        raise ValueError(f"{path} is of method {manifest.method}; the noise given of {given.name}")
-    if given.scope == ASSERTED_ENVELOPE != manifest.scope:
-        raise ValueError(f"scope is {manifest.scope!r} in {path}: the noise given proves no bounds")
-    own = METHODS[manifest.method].domains.keys()
-    for name in sorted((given.parameters.keys() & manifest.parameters.keys() | own) - {"dim"}):
-        had, has = manifest.parameters.get(name), given.parameters.get(name)
-        if had == has or (name in own and had and has and abs(had - has) <= _SAME * abs(has)):
-            continue
-        raise ValueError(
-            f"the noise given is not what {path} was made with: {name} was {had} and is {has}"
-        )
-
-
-def stated(
-    manifest: Manifest, given: Scheme | None, *, as_seen: bool, redrawn: bool
-) -> tuple[str, ...]:
-    """What the radii rest on and nothing shows: parameters, "sigma" of the rows, "sound_noise".
-
-    ``as_seen``: the data were compared, as the model sees them; ``redrawn``: so were counts.
-    """
-    own = METHODS[manifest.method].domains
-    rests_on = [name for name in own if name in manifest.parameters and name not in _CHOSEN]
-    if manifest.method not in ("gaussian", "composite"):
-        rests_on.append("sigma")
-    if manifest.engine.get("sound_noise") and not redrawn:
-        rests_on.append("sound_noise")
-    shown = {"dim"} if as_seen else set()
-    if given is not None:
-        shown |= {"sigma"} if given.scope == ASSERTED_ENVELOPE else {"sigma", *own} - {"dim"}
-    return tuple(name for name in rests_on if name not in shown)
-
-
-def at_input(given: Scheme, row: Row, x: Any) -> Iterator[tuple[Kind, str]]:
-    """A row's level against sigma(x) at its input."""
-    level = given.sigma(x)
-    if not abs(row.sigma - level) <= _SAME * level:
-        yield Kind.LEVEL, f"sigma is {row.sigma}, {level} at this input"
 
 
 def refuted(
@@ -108,7 +62,7 @@ def refuted(
         step = constant * apart
         reach = levels * np.exp(step) if name == "rate" else levels + step
         # computed levels may be off by the slack, in logarithms
-        share = levels[:, None] / (reach * (math.exp(own.get("slack", 0.0)) * (1 + _SAME)))
+        share = levels[:, None] / (reach * (math.exp(own.get("slack", 0.0)) * (1 + SAME)))
     worst = share.argmax(axis=1)
     for i in np.flatnonzero(share.max(axis=1) > 1):
         (line, row), (_, other) = kept[i][0], kept[worst[i]][0]
