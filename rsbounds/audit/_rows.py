@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -15,6 +15,7 @@ from rsbounds.audit._finding import Finding, Kind
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import certify_evidence
 from rsbounds.results import Manifest, Row, dense_counts
+from rsbounds.results._row import holds
 from rsbounds.sampling import Phase, stream
 from rsbounds.schemes import METHODS
 
@@ -34,9 +35,6 @@ def judged(manifest: Manifest, numbered: tuple[int, Row], *, prove: bool = True)
 
 def findings(row: Row, manifest: Manifest, *, prove: bool = True) -> Iterator[Said]:
     """What is wrong with a row."""
-    if "answer" in manifest.parameters:
-        yield from _answers.findings(row, manifest, prove=prove)
-        return
     yield from _stated(row, manifest)
     if manifest.method not in METHODS or row.n > manifest.procedure.n:
         return
@@ -47,23 +45,26 @@ def findings(row: Row, manifest: Manifest, *, prove: bool = True) -> Iterator[Sa
         if (row.predict, row.radius, row.p_a, row.z_a) != (ABSTAIN, 0.0, 0.0, -inf):
             yield Kind.CONTRADICTION, f"{claim} from no samples"
         return
+    judge = _list if manifest.method == "composite" else _scheme
+    if "answer" in manifest.parameters:
+        judge = _answers.findings
     try:
-        yield from (_list if manifest.method == "composite" else _scheme)(row, manifest, prove)
-    except (ValueError, KeyError, ArithmeticError) as error:  # numbers that no run can have
+        yield from judge(row, manifest, prove)
+    except (ValueError, LookupError, ArithmeticError) as error:  # numbers that no run can have
         yield Kind.CONTRADICTION, f"can't be computed again: {error}"
 
 
 def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
     """What the manifest states otherwise."""
     stated: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
-    if manifest.method == "gaussian":
+    if manifest.method in METHODS and "sigma" in METHODS[manifest.method].domains:
         stated["sigma"] = manifest.parameters["sigma"]
     if manifest.procedure.target_radius is None or not row.n <= manifest.procedure.n:
         stated["n"] = manifest.procedure.n
     for name, value in stated.items():
         if (own := getattr(row, name)) != value:
             yield Kind.CONTRADICTION, f"{name} is {own!r}, {value!r} in the manifest"
-    if row.correct != (row.predict == row.label != ABSTAIN):
+    if row.correct != holds(row.label, row.predict):
         text = f"correct is {row.correct:d}, but predict {row.predict} and label {row.label}"
         yield Kind.CONTRADICTION, text
 
@@ -71,8 +72,8 @@ def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
 def _scheme(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
     """A row of one scheme, computed again from its counts; ValueError where no run can have it."""
     procedure = manifest.procedure
-    _bounded("selection counts", [row.select], procedure.n0)
-    _bounded("counts", [row.counts], row.n)
+    _bounds.require_drawn("selection counts", [row.select], procedure.n0)
+    _bounds.require_drawn("counts", [row.counts], row.n)
     low, high = (manifest.parameters.get(f"sigma_{end}", row.sigma) for end in ("min", "max"))
     if not low <= row.sigma <= high:
         raise ValueError(f"sigma must be in [{low}, {high}]; got {row.sigma}")
@@ -95,8 +96,8 @@ def _list(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
     """A row of a decision list."""
     own = manifest.procedure
     select, counts = _stages(row)
-    _bounded("selection counts", select, own.n0)
-    _bounded("counts", counts, own.n)
+    _bounds.require_drawn("selection counts", select, own.n0)
+    _bounds.require_drawn("counts", counts, own.n)
     rule = composite.Rule.from_dict(manifest.parameters["rule"])
     plan = composite.plan(rule, select, own.n, own.alpha)
     again = composite.certify_counts(rule, select, counts, own.n, own.alpha)
@@ -104,12 +105,6 @@ def _list(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
     if prove:
         known = rule, plan, again.item, counts, own.n, own.alpha, row.radius
         yield from _radius(row, manifest, again, lambda: _lists.proved(*known))
-
-
-def _bounded(name: str, stages: Sequence[Sequence[int] | None], drawn: int) -> None:
-    for counts in stages:
-        if counts is not None and not sum(counts) <= drawn:
-            raise ValueError(f"{name} sum to {sum(counts)} of {drawn} samples")
 
 
 def _stages(row: Row) -> tuple[list[Any], list[Any]]:

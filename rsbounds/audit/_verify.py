@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from rsbounds._numerics.checks import count
+from rsbounds._numerics.extras import need
 from rsbounds._numerics.threads import cores
 from rsbounds.audit import _given, _levels, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
@@ -95,12 +96,7 @@ def verify(
     >>> verify(path, data=(x, y)).findings
     ()
     """
-    try:
-        import flint  # noqa: F401
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "an audit needs python-flint; install it with: pip install python-flint"
-        ) from None
+    need("flint", "an audit")
     path, jobs, rerun = Path(path), count("jobs", jobs, 1), count("rerun", rerun)
     if (rerun > 0) != (model is not None) or (data is None and (scheme or model) is not None):
         raise ValueError("rerun and model go together, and they and scheme need data")
@@ -116,7 +112,11 @@ def verify(
     random, chosen = Random(seed), rows
     if sample is not None and count("sample", sample, 1) < len(rows):
         chosen = random.sample(rows, sample)
-    findings = [*_structure(rows, manifest), *_missing(rows, manifest)]
+    findings = [*_structure(rows, manifest)]
+    missing = manifest.places({row.idx for _, row in rows})[0]
+    if missing or not rows:
+        text = f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"
+        findings.append(Finding(Kind.ROWS, None, text if rows else "has no rows"))
     findings += _levels.refuted(rows, manifest)
     findings += _judged(chosen, manifest, jobs)
     as_seen, inside = False, list[Numbered]()
@@ -206,15 +206,6 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
         if probe is not None and probe != select and not accepted:
             text = f"select is {select}, and {probe!r:.60} in the manifest's probe"
             yield Finding(Kind.CONTRADICTION, row.idx, text, line)
-
-
-def _missing(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
-    missing = manifest.places({row.idx for _, row in rows})[0]
-    if not rows:
-        yield Finding(Kind.ROWS, None, "has no rows")
-    elif missing:
-        text = f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"
-        yield Finding(Kind.ROWS, None, text)
 
 
 def _judged(rows: Sequence[Numbered], manifest: Manifest, jobs: int) -> Iterator[Finding]:
