@@ -59,7 +59,8 @@ def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
     stated: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
     if manifest.method in METHODS and "sigma" in METHODS[manifest.method].domains:
         stated["sigma"] = manifest.parameters["sigma"]
-    if manifest.procedure.target_radius is None or not row.n <= manifest.procedure.n:
+    stops = manifest.procedure.target_radius is not None and "answer" not in manifest.parameters
+    if not (stops and row.n <= manifest.procedure.n):
         stated["n"] = manifest.procedure.n
     for name, value in stated.items():
         if (own := getattr(row, name)) != value:
