@@ -17,7 +17,7 @@ from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import Arb, event
 from rsbounds.audit._finding import Kind
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results import Manifest, Row, from_runs
+from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS, Scheme
 
 Said = tuple[Kind, str]
@@ -159,7 +159,7 @@ def _ranked(
 
 def _map_row(row: Row, manifest: Manifest, asked: Any, prove: bool) -> Iterator[Said]:
     own = manifest.procedure
-    chosen, hits = (from_runs(row.extra[name]) for name in ("chosen", "hits"))
+    chosen, hits = (_maps.from_runs(row.extra[name]) for name in ("chosen", "hits"))
     if len(chosen) != len(hits) or hits.max() > own.n:
         raise ValueError(f"{len(chosen)} positions, {len(hits)} counts, at most {hits.max()}")
     held = _maps.holm(hits, own.n, asked.tau, own.alpha)

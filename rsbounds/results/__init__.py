@@ -13,12 +13,11 @@ from rsbounds.results._results import Results, read, read_rows
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, default_radii, footnote, summary, table
 from rsbounds.results._text import dense_counts, sparse_counts
-from rsbounds.results._text import from_runs as from_runs
 from rsbounds.results._text import naming as naming
 from rsbounds.results._text import plain as plain
-from rsbounds.results._text import runs as runs
 from rsbounds.results._text import some as some
 from rsbounds.results._text import truncated as truncated
+from rsbounds.results._text import whole_number as whole_number
 
 __all__ = [
     "COLUMNS",
