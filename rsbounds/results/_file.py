@@ -14,6 +14,7 @@ import stat
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -108,7 +109,8 @@ class Writer:
         except BaseException:
             self._file.close()
             raise
-        self._order = [row.idx for row in self.rows]
+        self._last = max((row.idx for row in self.rows), default=-1)
+        self._ordered = all(a.idx < b.idx for a, b in pairwise(self.rows))
 
     def __enter__(self) -> Self:
         return self
@@ -117,7 +119,7 @@ class Writer:
         try:
             if error is None:
                 self._require_place()
-                if self._order != sorted(self._order):  # several workers' rows, as they were done
+                if not self._ordered:  # rows of several workers come as they are done
                     self._put_in_order()
         finally:
             self._file.close()
@@ -131,7 +133,8 @@ class Writer:
             If it can't be written; if the file is no longer the one at its path.
         """
         self._write(f"{row.text(self.columns)}\n")
-        self._order.append(row.idx)
+        self._ordered &= row.idx > self._last
+        self._last = row.idx
 
     def record(self, entry: Any) -> None:
         """Add an entry to the manifest's history."""

@@ -77,9 +77,10 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     for name, figure in charts(files, names).items():
         own = {"div_id": name, "include_plotlyjs": not drawn, "default_height": "450px"}
         drawn.append(plotly.to_html(figure, **options, **own))
+    script = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
     notes = [*footnotes, *([_BEST] if comparable(files) else []), *_NOTES]
     parts = {
-        "policy": _policy(*re.findall(r"<script[^>]*>(.*?)</script>", "\n".join(drawn), re.DOTALL)),
+        "policy": _policy(*(own for each in drawn for own in script.findall(each))),
         "title": escape(", ".join(names)),
         "style": (_PAGE / "page.css").read_text(encoding="utf-8"),
         "version": escape(rsbounds.__version__),
@@ -188,18 +189,18 @@ def _by_class(
 
 
 def _rows(shown: Sequence[tuple[str, Results]]) -> dict[str, Any]:
-    """All rows, as their files have them."""
-    extra = dict.fromkeys(key for _, file in shown for row in file.rows for key in row.extra)
-    columns = (*_COLUMNS, *extra)
-    cells = [
-        [*map(escape, [name, *row.text(columns).split("\t")])]
-        for name, file in shown
-        for row in file.rows
-    ]
-    table = {
-        "type": "table",
-        "header": {"values": ["run", *map(escape, columns)]},
-        "cells": {"values": list(zip(*cells, strict=True))},
-        "columnwidth": [1 + (name in ("run", "radius", "p_a")) for name in ("run", *columns)],
-    }
+    """All rows, column by column; numbers are cut off."""
+    rows = [row for _, file in shown for row in file.rows]
+    extra = dict.fromkeys(key for row in rows for key in row.extra)
+    columns = [[escape(name) for name, file in shown for _ in file.rows]]
+    columns += [[_cell(getattr(row, name)) for row in rows] for name in _COLUMNS]
+    columns += [[escape(row.extra.get(name, "")) for row in rows] for name in extra]
+    head = {"values": ["run", *_COLUMNS, *map(escape, extra)]}
+    table = {"type": "table", "header": head, "cells": {"values": columns}}
     return {"data": [table], "layout": {"title": {"text": "rows"}}}
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return truncated(value, _DIGITS)
+    return int(value) if isinstance(value, int) else escape(str(value))
