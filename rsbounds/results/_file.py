@@ -90,7 +90,6 @@ class Writer:
             self._require_place("was replaced while it was opened: repeat the command")
             self._file.seek(0)
             content, header = self._file.read(), _text((*COLUMNS, *further), [])
-            manifest = manifest.normal()
             if header.encode().startswith(content):  # no row yet: nothing to resume
                 self.rows, self.columns = list[Row](), (*COLUMNS, *further)
                 _replace(manifest_path(path), manifest.text())

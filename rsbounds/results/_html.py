@@ -120,7 +120,8 @@ def _table(files: Sequence[Results], names: Sequence[str]) -> str:
 
 
 def _manifest(file: Results, name: str) -> str:
-    text = json.dumps(file.manifest and file.manifest.entries(), indent=2, ensure_ascii=False)
+    entries = file.manifest.entries() if file.manifest else "none beside the file"
+    text = json.dumps(entries, indent=2, ensure_ascii=False)
     return f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
 
 

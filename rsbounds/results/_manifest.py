@@ -115,10 +115,6 @@ class Manifest:
         """The file."""
         return json.dumps(self.entries(), indent=2) + "\n"
 
-    def normal(self) -> Self:
-        """The same after a round trip through its file."""
-        return self.of(json.loads(self.text()))
-
     def indices(self) -> range:
         """Indices of this shard's inputs."""
         (rank, size), skip = share("shard", self.shard), int(self.data.get("skip", 1))
@@ -161,10 +157,11 @@ class Manifest:
         }
 
     def _compared(self) -> Iterator[tuple[str, Any]]:
-        left = self.entries()
+        left = json.loads(self.text())  # as a file holds them: lists for tuples
         for name in ("format", "history", "run"):
             del left[name]
-        return _flat(left | {"data": {k: v for k, v in self.data.items() if k != "inputs"}})
+        left["data"].pop("inputs", None)
+        return _flat(left)
 
 
 def manifest_path(path: Path) -> Path:
