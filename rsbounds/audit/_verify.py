@@ -15,9 +15,9 @@ from typing import Any
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.threads import cores
-from rsbounds.audit import _given, _levels, _rows
+from rsbounds.audit import _given, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
-from rsbounds.audit._levels import Numbered
+from rsbounds.audit._given import Numbered
 from rsbounds.audit._radii import COVERED
 from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
 from rsbounds.certify import Progress
@@ -117,7 +117,7 @@ def verify(
     if missing or not rows:
         text = f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"
         findings.append(Finding(Kind.ROWS, None, text if rows else "has no rows"))
-    findings += _levels.refuted(rows, manifest)
+    findings += _given.refuted(rows, manifest)
     findings += _judged(chosen, manifest, jobs)
     as_seen, inside = False, list[Numbered]()
     if data is not None:
@@ -138,7 +138,7 @@ def verify(
             except (CorruptInput, IndexError) as error:
                 findings.append(Finding(Kind.DATA, row.idx, str(error), line))
         if as_seen:
-            findings += _levels.refuted(inside, manifest, lambda index: source.item(index).x)
+            findings += _given.refuted(inside, manifest, lambda index: source.item(index).x)
         wrong = {found.line for found in findings if found.kind == Kind.CONTRADICTION}
         inside = [each for each in inside if each[0] not in wrong]  # it may ask for any number
         inside = random.sample(inside, min(rerun, len(inside)))
