@@ -131,9 +131,7 @@ def _manifest(file: Results, name: str) -> str:
 def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Name of a place in the page -> what plotly draws there; names of strangers are escaped."""
     shown = [(name, file) for file, name in zip(files, names, strict=True) if file.rows]
-    # p_A of the true class: 0 where it isn't certified
-    bounds = [[r.p_a if r.correct else 0.0 for r in f.rows if r.p_a >= 0] for _, f in shown]
-    known = [(name, [p_a]) for (name, _), p_a in zip(shown, bounds, strict=True) if p_a]
+    known = [(name, [p_a]) for name, file in shown if (p_a := true_class(file))]
     shares = "share of inputs whose p_A is at least so large"
     return {
         "curves": _lines(curves(files, names), "certified accuracy over the radius", "radius"),
@@ -142,6 +140,11 @@ def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str
         "abstention": _by_class(shown, "abstention by class", lambda row: row.predict == ABSTAIN),
         "rows": _rows(shown),
     }
+
+
+def true_class(file: Results) -> list[float]:
+    """Lower bounds of the true class's probability: p_A where it is certified, else 0."""
+    return [row.p_a if row.correct else 0.0 for row in file.rows if row.p_a >= 0]
 
 
 def interval(count: int, n: int) -> tuple[float, float]:
