@@ -226,7 +226,7 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
     assert names >= {"tests/test_package.py", "rsbounds_ext/CMakeLists.txt"}
     names = set(zipfile.ZipFile(wheel).namelist())
     assert names >= {"rsbounds/py.typed", "rsbounds/cli/__init__.py", "rsbounds_ext/kernels.pxd"}
-    assert "rsbounds/results/_page.html" in names
+    assert "rsbounds/results/_page/page.html" in names
     assert any(re.fullmatch(r"rsbounds_ext/kernels\..*\.(so|pyd)", name) for name in names)
     assert not any(name.startswith(("tests", "benchmarks", "docs")) for name in names)
     headers = {f"rsbounds_ext/{p.relative_to(EXT)}" for p in EXT.rglob("include/**/*.hpp")}

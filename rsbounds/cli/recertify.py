@@ -109,7 +109,7 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
     own = {k: v for k, v in scheme.parameters.items() if k != "code" or "code" in stated}
     scope = scheme.scope if scheme.name in METHODS else manifest.scope
     again = replace(manifest, method=scheme.name, scope=scope, parameters=own)
-    if differences := manifest.differences(again.normal()):
+    if differences := manifest.differences(again):
         raise ValueError(
             f"{what} is not what {path} was made with: {'; '.join(differences.values())}"
         )

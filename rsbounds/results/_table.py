@@ -68,7 +68,7 @@ def terms(file: Results) -> dict[str, str]:
     }
 
 
-def shared(files: Sequence[Results]) -> dict[str, str]:
+def setting(files: Sequence[Results]) -> dict[str, str]:
     """What the files with rows have in common, as far as it is stated."""
     each = [terms(file) for file in files if file.rows]
     common = {name: _common(own[name] for own in each) for name in each[0]} if each else {}
@@ -294,8 +294,13 @@ def lines(
             numbers = list(map(str, values.tolist())) if names is None else _cells(values)
             body.append((place, [name, group, str(count), *first, *numbers]))
     body.sort(key=lambda placed: placed[0])
-    head += [f"r={radius:.12g}" for radius in radii]
+    head += map(heading, radii)
     return [head, *(line for _, line in body)]
+
+
+def heading(radius: float) -> str:
+    """The name of a column of certified accuracies."""
+    return f"r={radius:.12g}"
 
 
 def _measures(file: Results, radii: Sequence[float]) -> Array:
