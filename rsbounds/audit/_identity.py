@@ -12,7 +12,7 @@ from rsbounds.audit._finding import Finding, Kind
 _SELECTION = ("inputs", "start", "skip", "max")
 #: Another machine may have another version: rows that depend on it are drawn otherwise.
 _VERSIONS = {"datasets", "diffusers", "onnxruntime", "pillow", "providers", "timm", "torchvision"}
-_VERSIONS |= {"transformers"}
+_VERSIONS |= {"scikit-learn", "transformers"}
 
 
 def differences(

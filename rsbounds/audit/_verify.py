@@ -125,7 +125,8 @@ def verify(
     if data is not None:
         if scheme is not None:
             _levels.check_given(scheme, manifest, path)
-        source = as_data(data)
+        of_model = manifest.model if isinstance(manifest.model, dict) else {}
+        source = as_data(data, labels=of_model.get("labels"))
         # without a model, pictures may not be resized as it sees them
         as_seen = model is not None or "preprocessing" not in source.identity
         own = dict(manifest.data)

@@ -21,8 +21,8 @@ _PRECISION = ("autocast", "compile", "sound_noise")
 def add_model(parser: Any, *, required: bool) -> None:
     """Add the model's options."""
     add = parser.add_argument
-    text = "timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, MODULE:CALLABLE or "
-    text += "path/to/file.py:CALLABLE"
+    text = "timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, sklearn:FILE, "
+    text += "MODULE:CALLABLE or path/to/file.py:CALLABLE"
     add("--model", required=required, metavar="MODEL", help=text)
     text = "arguments of its constructor; input_range=(0,255) for other pixels than 0 ... 1"
     add("--model-args", metavar="K=V,...", help=text)
