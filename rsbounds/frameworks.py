@@ -175,15 +175,15 @@ def _estimator(model: Any, outputs: bool) -> Any:
         if isinstance(classes, list) or np.ndim(classes) != 1:
             raise ValueError(f"the model must have one output; got a {name} with several")
         return FromLabels(_flat(model.predict), classes)
-    if hasattr(model, "predict_proba"):
-        return _flat(model.predict_proba)
-    if hasattr(model, "decision_function"):
-        return lambda batch: _two_columns(_flat(model.decision_function)(batch))
     if hasattr(model, "predict"):
         raise ValueError(
             f"the model must be a fitted classifier; got a {name} without classes_: fit it, or "
             "name them as rsbounds.frameworks.FromLabels(model.predict, classes)"
         )
+    if hasattr(model, "predict_proba"):
+        return _flat(model.predict_proba)
+    if hasattr(model, "decision_function"):
+        return lambda batch: _two_columns(_flat(model.decision_function)(batch))
     return model
 
 

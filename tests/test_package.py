@@ -39,19 +39,21 @@ ROOMS: dict[str, str] = {
     "lipschitz": "_numerics special envelope",
     "certificate": "",
     "procedure": "_numerics confidence",
-    "sampling": "_numerics confidence",
+    "frameworks": "_numerics",
+    "sampling": "_numerics confidence frameworks",
     "composite": "_numerics confidence certificate procedure sampling",
     "schemes": "THEORIES certificate sampling",
     "results": "_numerics confidence certificate procedure",
-    "loading": "_numerics",
-    "certify": "_numerics confidence certificate procedure sampling composite schemes results "
-    "loading",
+    "loading": "_numerics frameworks",
+    "certify": "_numerics confidence certificate procedure frameworks sampling composite schemes "
+    "results loading",
     "answers": "_numerics special confidence certificate procedure sampling schemes results "
     "loading certify",
     "audit": "THEORIES certificate procedure sampling composite schemes results loading certify "
     "answers",
     "cluster": "_numerics procedure certify",
     "torch": "THEORIES certificate sampling schemes certify",
+    "art": "_numerics certificate sampling schemes certify",
     "datasets": "_numerics",
     "demo": "THEORIES procedure composite schemes results certify torch datasets",
     "cli": "THEORIES certificate procedure sampling composite schemes results loading certify "
@@ -68,7 +70,7 @@ ALLOWED: dict[str, set[str]] = {
     room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
 }
 HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm", "mpmath", "flint"}
-HEAVY |= {"ray"}
+HEAVY |= {"ray", "art", "jax", "keras", "sklearn", "skops"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
     "sampling": {"torch"},  # torch_*.py, imported for a torch module

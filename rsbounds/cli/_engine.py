@@ -112,11 +112,13 @@ def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if value is not None}
 
 
-def open_data(args: argparse.Namespace, loaded: Loaded | None) -> Data:
-    """The data of the command line, as the model wants its images."""
+def open_data(
+    args: argparse.Namespace, loaded: Loaded | None, labels: Sequence[Any] | None = None
+) -> Data:
+    """The data of the command line, as the model wants its images and names its classes."""
     stated = _preprocess(args)
     preprocess = loaded.preprocess if loaded else Preprocess(**stated) if stated else None
-    labels = loaded.labels if loaded else None
+    labels = loaded.labels if loaded else labels
     options = {"scale": args.scale, "download": args.download}
     data = loading.open_data(args.data, preprocess=preprocess, labels=labels, **options)
     if stated and "preprocessing" not in data.identity:

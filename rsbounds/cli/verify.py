@@ -65,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if args.data is not None and manifest.method in METHODS:
             loaded = _engine.load(args) if args.model is not None else None
-            data = stack.enter_context(_engine.open_data(args, loaded))
+            labels = manifest.model.get("labels") if isinstance(manifest.model, dict) else None
+            data = stack.enter_context(_engine.open_data(args, loaded, labels))
             options |= {"data": data, "scheme": (noise := _scheme(args, manifest, data))}
             if loaded is not None:
                 stated = _stated(args, manifest, noise)
