@@ -187,7 +187,8 @@ def test_the_architecture_page_shows_the_rooms():
 def test_version_is_written_once():
     version = rsbounds.__version__
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
-    # these two tell readers, so they repeat it
+    # these tell readers and conda, so they repeat it: .ci/release.py writes them
+    assert f'  version: "{version}"\n' in (ROOT / "recipe" / "recipe.yaml").read_text()
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
 
