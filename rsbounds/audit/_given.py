@@ -35,7 +35,7 @@ Numbered = tuple[int, Row]  # line
 _SELECTION = {"inputs", "start", "skip", "max"}
 #: Another machine may have another version: rows that depend on it are drawn otherwise.
 _VERSIONS = {"datasets", "diffusers", "onnxruntime", "pillow", "providers", "timm", "torchvision"}
-_VERSIONS |= {"transformers"}
+_VERSIONS |= {"scikit-learn", "transformers"}
 _CHOSEN = ("sigma", "norm")  # what is certified, where other parameters bound what it rests on
 
 

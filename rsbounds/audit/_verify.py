@@ -123,7 +123,8 @@ def verify(
     if data is not None:
         if scheme is not None:
             _given.check_noise(scheme, manifest, path)
-        source = as_data(data)
+        of_model = manifest.model if isinstance(manifest.model, dict) else {}
+        source = as_data(data, labels=of_model.get("labels"))
         # without a model, pictures may not be resized as it sees them
         as_seen = model is not None or "preprocessing" not in source.identity
         own = {k: v for k, v in manifest.data.items() if as_seen or k != "preprocessing"}

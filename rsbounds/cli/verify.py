@@ -67,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if args.data is not None and manifest.method in METHODS:
             loaded = _engine.load(args) if args.model is not None else None
-            data = stack.enter_context(_engine.open_data(args, loaded))
+            labels = manifest.model.get("labels") if isinstance(manifest.model, dict) else None
+            data = stack.enter_context(_engine.open_data(args, loaded, labels))
             scheme = _scheme(args, manifest, _engine.first(data).shape) if noise else None
             options |= {"data": data, "scheme": scheme}
             if loaded is not None:

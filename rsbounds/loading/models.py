@@ -21,7 +21,7 @@ from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
 from rsbounds.loading.images import Preprocess
 
-_PREFIXES = ("hf", "onnx", "timm", "torchvision")
+_PREFIXES = ("hf", "onnx", "sklearn", "timm", "torchvision")
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Loaded:
         :func:`load_model` returns normalises by itself, and takes x in its own range.
     preprocess : Preprocess, optional
         What images go through before noise.
-    labels : sequence of str, optional
-        Names of the classes in their order.
+    labels : sequence, optional
+        Names of the classes in their order, or the numbers that data label them with.
     classes : int, optional
         How many; by default the number of labels.
     describe : mapping
@@ -76,7 +76,7 @@ class Loaded:
     mean: float | Sequence[float] = 0.0
     std: float | Sequence[float] = 1.0
     preprocess: Preprocess | None = None
-    labels: Sequence[str] | None = None
+    labels: Sequence[Any] | None = None
     classes: int | None = None
     describe: Mapping[str, Any] = field(default_factory=dict)
 
@@ -97,7 +97,7 @@ def load_model(
     ----------
     spec : str
         ``timm:NAME``, ``torchvision:NAME``, ``hf:ID_OR_DIRECTORY``, ``onnx:FILE``,
-        ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
+        ``sklearn:FILE`` (of skops), ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
     args : mapping, optional
         Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
         normalisation, and ``trust_remote_code=True`` lets code of Hugging Face's run.
