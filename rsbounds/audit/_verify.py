@@ -24,7 +24,7 @@ from rsbounds.certify import Progress
 from rsbounds.composite import Rule
 from rsbounds.loading import CorruptInput, Data, as_data
 from rsbounds.loading.rows import Item
-from rsbounds.results import Manifest, Row, read_rows, some, sparse_counts
+from rsbounds.results import Manifest, Row, broken, read_rows, some, sparse_counts
 from rsbounds.schemes import METHODS, Scheme
 
 _MOST_SAMPLES = 10**9  # a bound of more takes minutes to prove
@@ -183,6 +183,7 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
     if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
         text = f"scope is {scope!r}, which no scheme of method {method.name} has"
         yield Finding(Kind.CONTRADICTION, None, text)
+    yield from (Finding(Kind.CONTRADICTION, None, text) for text in broken(manifest))
     steps = manifest.history
     fitted = {file for step in steps for file in step.get("fitted", ())}
     if fitted & {step.get("sha256") for step in steps}:

@@ -18,7 +18,7 @@ from rsbounds.certify import Procedure, certify_dataset
 from rsbounds.cli import _build, _config, _engine, _options, _workers
 from rsbounds.cli._options import whole
 from rsbounds.confidence import BOUNDS
-from rsbounds.loading import Data
+from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import Scheme
@@ -46,7 +46,6 @@ def add_parser(subparsers: Any) -> None:
     text = "certify inputs below this index (-1: all)"
     add("--max", type=_end, default=-1, metavar="I", help=text)
     add("--skip", type=count, default=1, metavar="K", help="certify every K-th input (1)")
-    add("--skip-corrupt", action="store_true", help="leave out inputs that can't be decoded")
     add = parser.add_argument_group("how sure").add_argument
     add("--n", type=count, default=100_000, help="samples to bound a class's probability (1e5)")
     add("--n0", type=count, default=100, help="samples to choose the class (100)")
@@ -74,8 +73,11 @@ def add_parser(subparsers: Any) -> None:
     text = "read options from a file; options on the command line take precedence"
     add("--config", metavar="FILE.yaml", type=Path, help=text)
     add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
-    # of which the refusal of such a file says more
-    add("--accept-change", action="store_true", help=argparse.SUPPRESS)
+    text = "write what is to be run to FILE.tsv.commitment.json before the first sample"
+    add("--commit", action="store_true", help=text)
+    # of which the refusals of such files and inputs say more
+    for name in ("--accept-change", "--skip-corrupt"):
+        add(name, action="store_true", help=argparse.SUPPRESS)
     add("-h", "--help", action="help", help=argparse.SUPPRESS)
     parser.set_defaults(func=run, sigma=None, model_for=[], method_args=None)
     parser.prepare = partial(_prepare, parser, noise)
@@ -135,7 +137,10 @@ def run(args: argparse.Namespace) -> int:
         runs.append(argparse.Namespace(**vars(args) | {"sigma": level, "out": out}))
         runs[-1].place = out.absolute()  # the model's code may change the folder
     for each in runs:
-        _run(each, procedure)
+        try:
+            _run(each, procedure)
+        except CorruptInput as error:
+            raise ValueError(f"{error}; --skip-corrupt leaves out such inputs") from None
     return 0
 
 
@@ -184,6 +189,7 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
             describe=parts.describe,
             engine=_engine.engine(args),
             run={"data": str(args.data), "batch": args.batch, "started": time.strftime("%F %T%z")},
+            commit=args.commit,
             accept_change=args.accept_change,
             skip_corrupt=args.skip_corrupt,
             notify=say,

@@ -16,7 +16,7 @@ from rsbounds.certify import Procedure, certify_evidence
 from rsbounds.cli import _build, _options, _runs
 from rsbounds.composite import Rule
 from rsbounds.loading import guarded
-from rsbounds.results import Manifest, Row, write
+from rsbounds.results import Manifest, Row, uncommitted, write
 from rsbounds.schemes import METHODS, Scheme
 from rsbounds.schemes._domains import DIMENSION
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.out} exists: choose another output file")
     _options.check_code(args)
     manifest, rows = _under_rule(args) if args.rule is not None else _by_scheme(args)
-    write(args.out, manifest, rows)
+    write(args.out, uncommitted(manifest), rows)
     print(f"{args.out}: {len(rows)} rows certified again")
     return 0
 

@@ -5,6 +5,10 @@ A file is a TSV whose header starts with the columns the field has written since
 """
 
 # "X as X": for other rooms of the package; what users call is listed below
+from rsbounds.results._commitment import broken as broken
+from rsbounds.results._commitment import commit as commit
+from rsbounds.results._commitment import commitment_path
+from rsbounds.results._commitment import uncommitted as uncommitted
 from rsbounds.results._compare import footnote
 from rsbounds.results._file import Writer, read_rows, write
 from rsbounds.results._html import html
@@ -30,6 +34,7 @@ __all__ = [
     "Results",
     "Row",
     "Writer",
+    "commitment_path",
     "default_radii",
     "dense_counts",
     "footnote",

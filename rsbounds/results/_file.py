@@ -299,7 +299,8 @@ class Writer:
         accepted = {k: text for k, text in changes.items() if k.startswith(_ACCEPTABLE)}
         accepted.pop("engine.sound_noise", None)  # rows of other noise would be relabelled
         refused = {k: text for k, text in changes.items() if not accept_change or k not in accepted}
-        new = replace(new, history=old.history)
+        run = {**new.run, **{k: old.run[k] for k in ("commitment",) if k in old.run}}
+        new = replace(new, history=old.history, run=run)
         if accepted and accept_change:
             step = {"changes": list(accepted.values()), "rows": len(rows), "run": dict(new.run)}
             new = replace(new, history=[*old.history, step])

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rsbounds.results._commitment import uncommitted
 from rsbounds.results._file import load, write
 from rsbounds.results._manifest import Manifest
 from rsbounds.results._row import Row
@@ -61,6 +62,8 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
             raise ValueError(
                 f"{path} is not of the run of {paths[0]}: {'; '.join(changes.values())}"
             )
+        if manifest.run.get("commitment") != first.run.get("commitment"):
+            first = uncommitted(first)
         history += [step for step in manifest.history if step not in history]
         for row in load(path).rows:
             other, source = merged.setdefault(row.idx, (row, path))
