@@ -137,15 +137,14 @@ def certify_dataset(
         versions=_versions(),
         engine=dict(engine or {}),
     )
-    committed = {}
+    committed = dict[str, str]()
     if path is not None:
         committed = results.commit(path, manifest, new=commit, accept=accept_change)
+        if committed and notify is not None:
+            place = results.commitment_path(path).name
+            notify(f"committed as sha256 {committed['commitment']}: {place}")
     elif commit:
         raise ValueError("commit needs out, the result file")
-    if committed and notify is not None:
-        notify(
-            f"committed as sha256 {committed['commitment']}: {results.commitment_path(path).name}"
-        )
     indices = list(manifest.indices())
     # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
     # whether it is the model that a file was begun with.

@@ -13,7 +13,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -85,10 +85,14 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         "plotly": plotly,
         "script": script,
     }
-    template = (_PAGE / "page.html").read_text(encoding="utf-8")
-    page = re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)  # in one pass
     with naming(place):
-        place.write_text(page, encoding="utf-8", newline="\n")
+        place.write_text(_filled("page.html", parts), encoding="utf-8", newline="\n")
+
+
+def _filled(name: str, parts: Mapping[str, str]) -> str:
+    """A template with its parts put in, in one pass."""
+    template = (_PAGE / name).read_text(encoding="utf-8")
+    return re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)
 
 
 def _policy(*scripts: str) -> str:
