@@ -23,7 +23,7 @@ from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
 from rsbounds.certify import Progress
 from rsbounds.composite import Rule
 from rsbounds.loading import CorruptInput, as_data
-from rsbounds.results import Manifest, Row, read_rows, some, sparse_counts
+from rsbounds.results import Manifest, Row, broken, read_rows, some, sparse_counts
 from rsbounds.schemes import METHODS, Scheme
 
 _MOST_SAMPLES = 10**9  # a bound of more takes minutes to prove
@@ -188,6 +188,7 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
     if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
         text = f"scope is {scope!r}, which no scheme of method {method.name} has"
         yield Finding(Kind.CONTRADICTION, None, text)
+    yield from (Finding(Kind.CONTRADICTION, None, text) for text in broken(manifest))
     if manifest.fitted_on_itself():
         text = "the rule was fitted to the rows that it certifies: its level does not hold"
         yield Finding(Kind.CONTRADICTION, None, text)

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from rsbounds import results
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify._progress import Progress, Tally
 from rsbounds.certify._work import Counts, Here, Question, Work, facts, task
@@ -47,6 +48,7 @@ def certify_dataset(
     describe: Mapping[str, Any] | None = None,
     engine: Mapping[str, Any] | None = None,
     run: Mapping[str, Any] | None = None,
+    commit: bool = False,
     accept_change: bool = False,
     skip_corrupt: bool = False,
     notify: Callable[[str], object] | None = None,
@@ -77,6 +79,9 @@ def certify_dataset(
         ``i/N``: of these every N-th, from the i-th.
     describe, engine, run : mapping, optional
         What the manifest says of the model, of the engine, and of what rows do not depend on.
+    commit : bool
+        Write ``OUT.commitment.json`` before the first sample: what is to be run. Its SHA-256 is
+        in the manifest. A run whose commitment is there has to be that run.
     accept_change : bool
         Go on with a file although the model, an engine or a version changed, and record it.
     skip_corrupt : bool
@@ -133,7 +138,16 @@ def certify_dataset(
         procedure=procedure,
         shard=shard,
         versions=_versions(),
+        engine=dict(engine or {}),
     )
+    committed = dict[str, str]()
+    if path is not None:
+        committed = results.commit(path, manifest, new=commit, accept=accept_change)
+        if committed and notify is not None:
+            place = results.commitment_path(path).name
+            notify(f"committed as sha256 {committed['commitment']}: {place}")
+    elif commit:
+        raise ValueError("commit needs out, the result file")
     indices = list(manifest.indices())
     # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
     # whether it is the model that a file was begun with.
@@ -148,7 +162,7 @@ def certify_dataset(
         manifest,
         probe={index: sparse_counts(counts) for index, counts in probe.items()},
         engine={**(engine or {}), **_arithmetic(machines)},
-        run={**(run or {}), "machines": machines},
+        run={**(run or {}), "machines": machines, **committed},
     )
     corrupt: list[dict[str, Any]] = []
 

@@ -23,12 +23,12 @@ from rsbounds.certify import Procedure, certify_dataset, certify_evidence
 from rsbounds.certify._dataset import require_place
 from rsbounds.cli import _config, _engine, _options
 from rsbounds.cli._options import whole
-from rsbounds.loading import Data
+from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import METHODS, Scheme
 
-_AS_GIVEN = ("start", "skip", "max", "accept_change", "skip_corrupt")
+_AS_GIVEN = ("start", "skip", "max", "commit", "accept_change", "skip_corrupt")
 
 
 def add_options(parser: Any) -> None:
@@ -45,7 +45,6 @@ def add_options(parser: Any) -> None:
     text = "certify inputs below this index (-1: all)"
     add("--max", type=_end, default=-1, metavar="I", help=text)
     add("--skip", type=count, default=1, metavar="K", help="certify every K-th input (1)")
-    add("--skip-corrupt", action="store_true", help="leave out inputs that can't be decoded")
     add = parser.add_argument_group("how sure").add_argument
     add("--n", type=count, default=100_000, help="samples to bound a class's probability (1e5)")
     add("--n0", type=count, default=100, help="samples to choose the class (100)")
@@ -73,8 +72,11 @@ def add_options(parser: Any) -> None:
     text = "read options from a file; options on the command line take precedence"
     add("--config", metavar="FILE.yaml", type=Path, help=text)
     add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
-    # of which the refusal of such a file says more
-    add("--accept-change", action="store_true", help=argparse.SUPPRESS)
+    text = "write what is to be run to FILE.tsv.commitment.json before the first sample"
+    add("--commit", action="store_true", help=text)
+    # of which the refusals of such files and inputs say more
+    for name in ("--accept-change", "--skip-corrupt"):
+        add(name, action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(sigma=None, method_args=None)
     parser.prepare = partial(_prepare, parser, noise)
 
@@ -134,7 +136,10 @@ def run(args: argparse.Namespace) -> None:
         runs.append(argparse.Namespace(**vars(args) | {"sigma": level, "out": out}))
         runs[-1].place = out.absolute()  # the model's code may change the folder
     for each in runs:
-        _run(each, procedure)
+        try:
+            _run(each, procedure)
+        except CorruptInput as error:
+            raise ValueError(f"{error}; --skip-corrupt leaves out such inputs") from None
 
 
 def _run(args: argparse.Namespace, procedure: Procedure) -> None:

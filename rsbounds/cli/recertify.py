@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     if args.method_args is not None and not _options.is_code(args.method):
         raise ValueError("--method-args goes with --method MODULE:CALLABLE")
     manifest, rows = _under_rule(args) if args.rule is not None else _by_scheme(args)
-    write(args.out, manifest, rows)
+    write(args.out, manifest.uncommitted(), rows)
     print(f"{args.out}: {len(rows)} rows certified again")
 
 

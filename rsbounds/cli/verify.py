@@ -101,6 +101,8 @@ def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) ->
     for step in manifest.history:
         if changes := step.get("changes"):
             notes.append(f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}")
+    if commitment := manifest.run.get("commitment"):
+        notes.append(f"committed as sha256 {commitment}: when that was published shows when")
     if manifest.shard != "0/1":
         notes.append(f"shard {manifest.shard} alone: a part of its run")
     if result.corrupt and args.data is None:

@@ -5,6 +5,11 @@ A file is a TSV whose header starts with the columns the field has written since
 """
 
 # "X as X": for other rooms of the package; what users call is listed below
+from rsbounds.results._board import board, board_html
+from rsbounds.results._card import card, read_card, write_card
+from rsbounds.results._commitment import broken as broken
+from rsbounds.results._commitment import commit as commit
+from rsbounds.results._commitment import commitment_path
 from rsbounds.results._file import Writer, merge, write
 from rsbounds.results._html import html
 from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
@@ -27,6 +32,10 @@ __all__ = [
     "Results",
     "Row",
     "Writer",
+    "board",
+    "board_html",
+    "card",
+    "commitment_path",
     "default_radii",
     "dense_counts",
     "footnote",
@@ -35,9 +44,11 @@ __all__ = [
     "merge",
     "plot",
     "read",
+    "read_card",
     "read_rows",
     "sparse_counts",
     "summary",
     "table",
     "write",
+    "write_card",
 ]

@@ -204,7 +204,8 @@ class Writer:
         accepted = {k: text for k, text in changes.items() if k.startswith(_ACCEPTABLE)}
         accepted.pop("engine.sound_noise", None)  # rows of other noise would be relabelled
         refused = {k: text for k, text in changes.items() if not accept_change or k not in accepted}
-        new = replace(new, history=old.history)
+        run = {**new.run, **{k: old.run[k] for k in ("commitment",) if k in old.run}}
+        new = replace(new, history=old.history, run=run)
         if accepted and accept_change:
             step = {
                 "changes": list(accepted.values()),
@@ -277,6 +278,8 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
             raise ValueError(
                 f"{path} is not of the run of {paths[0]}: {'; '.join(changes.values())}"
             )
+        if manifest.run.get("commitment") != first.run.get("commitment"):
+            first = first.uncommitted()
         history += [step for step in manifest.history if step not in history]
         for row in load(path).rows:
             other, source = merged.setdefault(row.idx, (row, path))

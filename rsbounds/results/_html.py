@@ -25,12 +25,22 @@ from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
-from rsbounds.results._table import as_files, comparable, default_radii, lines, marked, setting
+from rsbounds.results._table import (
+    as_cells,
+    as_files,
+    comparable,
+    default_radii,
+    heading,
+    marked,
+    measures,
+    setting,
+)
 from rsbounds.results._text import as_path, naming, truncated
 
 _PAGE = Path(__file__).parent / "_page"
 _TAIL = 0.025  # on either side of an interval
 _DIGITS = 6  # of what curves show
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _COLUMNS = ("idx", "label", "predict", "radius", "correct", "p_a", "sigma", "count", "n", "time")
 _BEST = (
     "Best of several runs: at each radius the highest of their certified accuracies. Another "
@@ -108,14 +118,25 @@ def _policy(*scripts: str) -> str:
 
 
 def _table(files: Sequence[Results], names: Sequence[str]) -> str:
-    """The runs: the text table's cells, an interval, and what each run rests on below its name."""
-    (_, _, *head), *body = lines(files, names, default_radii(files))
-    rows = [f"<th>{'</th><th>'.join(['run', *head, '95 % interval'])}</th>"]
-    for file, (name, _, *cells) in zip(files, body, strict=True):
+    """The runs: certified accuracy, an interval, the means, quantiles of p_A; the best of runs."""
+    radii = default_radii(files)
+    head = ["run", *map(heading, radii), "95 % interval", "abstain", "ACR", "inputs"]
+    body = [[*head, *(f"p_A {q:.0%}" for q in QUANTILES)]]
+    for file, name in zip(files, names, strict=True):
+        _, abstain, acr, *certified = as_cells(measures(file, radii))
+        low, high = interval(sum(row.correct for row in file.rows), len(file.rows))
+        p_a = np.quantile(true_class(file) or [np.nan], QUANTILES, method="lower").tolist()
         rests = ", ".join(f"{key} {value}" for key, value in setting([file]).items())
         first = f"{escape(name)}<br><small>{escape(rests)}</small>"
-        low, high = interval(sum(row.correct for row in file.rows), len(file.rows))
-        rows.append(f"<td>{'</td><td>'.join([first, *cells, f'{low:.3f} to {high:.3f}'])}</td>")
+        own = [f"{low:.3f} to {high:.3f}", abstain, acr, str(len(file.rows))]
+        body.append([first, *certified, *own, *(truncated(p, 4) for p in p_a)])
+    for label, group in comparable(files):
+        highest = np.max([measures(file, radii) for file in group], axis=0)
+        body.append([escape(label), *as_cells(highest)[3:], *["-"] * (4 + len(QUANTILES))])
+    tags = ["th", *["td"] * len(body)]
+    rows = (
+        f"<{t}>{f'</{t}><{t}>'.join(cells)}</{t}>" for t, cells in zip(tags, body, strict=False)
+    )
     return "".join(f"<tr>{row}</tr>\n" for row in rows)
 
 
@@ -156,7 +177,9 @@ def interval(count: int, n: int) -> tuple[float, float]:
 
 def _layout(title: str, x: str, **more: Any) -> dict[str, Any]:
     axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"rangemode": "tozero"}}
-    return {"title": {"text": title}, "showlegend": True, "hovermode": "closest", **axes, **more}
+    font = {"family": "system-ui, sans-serif", "size": 13}  # the page's
+    own = {"title": {"text": title}, "showlegend": True, "hovermode": "closest", "font": font}
+    return own | axes | more
 
 
 def _lines(drawn: Sequence[Curve], title: str, x: str) -> dict[str, Any]:
@@ -201,7 +224,7 @@ def _rows(shown: Sequence[tuple[str, Results]]) -> dict[str, Any]:
     columns += [[escape(row.extra.get(name, "")) for row in rows] for name in extra]
     head = {"values": ["run", *_COLUMNS, *map(escape, extra)]}
     table = {"type": "table", "header": head, "cells": {"values": columns}}
-    return {"data": [table], "layout": {"title": {"text": "rows"}}}
+    return {"data": [table], "layout": _layout("rows", "")}
 
 
 def _cell(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -138,6 +138,10 @@ class Manifest:
         """Whether the history says that the rule was fitted on the rows that it certifies."""
         fitted = {file for step in self.history for file in step.get("fitted", ())}
         return not fitted.isdisjoint(step["sha256"] for step in self.history if "sha256" in step)
+
+    def uncommitted(self) -> Manifest:
+        """The manifest of a file that is computed from a committed one."""
+        return replace(self, run={k: v for k, v in self.run.items() if k != "commitment"})
 
     def differences(self, other: Manifest) -> dict[str, str]:
         """Entries that rows depend on and that ``other`` has otherwise: name -> in words.
