@@ -8,7 +8,7 @@ from collections.abc import Callable
 from flint import arb, arb_series
 
 from .balls import Claim, Estimate, Series, numbers, polynomial
-from .saddle import lugannani_rice, median_series
+from .saddle import lugannani_rice, majorant, median_series
 
 
 def chebyshev(coefficients: list[float], t: arb_series) -> arb_series:
@@ -178,4 +178,6 @@ CLAIMS: list[Claim | Estimate] = [
         math.inf,
         1.5e-17,
     ),
+    Estimate("majorant", "|F'| over F'(0) by c_2", lambda: majorant(5), 5, math.inf, 4),
+    Estimate("majorant (small)", "the same", lambda: majorant(0.5), 0.5, math.inf, 15),
 ]

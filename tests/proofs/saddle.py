@@ -208,3 +208,20 @@ def median_series(terms: int, least: int) -> tuple[int, arb]:
         slope -= (2 * arb.pi() * least).sqrt() * gauss * 99
         largest, count = larger(largest, 2 * total * x.sqrt() / slope), count + 1
     return count, largest
+
+
+def majorant(least: float) -> tuple[int, arb]:
+    """The most that |F'| grows about a panel of short segments, c_2 >= least."""
+    largest = arb(0)
+    for t in (arb(0), arb(0.5)):
+
+        def weight(x: acb, analytic: bool, t: arb = t) -> acb:
+            v = x * x / arb(least)
+            first, second = (1 + v).log(analytic=analytic) / v, (3 + v) / (1 + v) ** 2
+            psi = arb(79) / 100 + (1 - 2 * t) * first + t * (second - arb(79) / 100)
+            return (x / 2 - x * x * psi).exp() * (1 + v).sqrt(analytic=analytic)
+
+        # what is left out is below 2e-6 near 0 and 1e-90 beyond 40
+        total = acb.integral(weight, acb(1e-6), acb(40)).real + arb(1e-6, 1.001e-6)
+        largest = larger(largest, arb(11) / 3 * arb(0.5).exp() * 2 / arb.pi() * total)
+    return 2, largest
