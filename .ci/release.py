@@ -41,9 +41,7 @@ def main(words: list[str]) -> None:
     for name, pattern in PLACES.items():
         (before,) = re.findall(pattern, texts[name], re.M)
         if number(version) < number(before):
-            raise SystemExit(
-                f"the version must be at least {before}, that of {name}; got {version}"
-            )
+            raise SystemExit(f"{version} is below {before}, the version of {name}")
         texts[name] = re.sub(pattern, version, texts[name], count=1, flags=re.M)
     heading = f"## [{version}] - {date.today().isoformat()}"
     texts["CHANGELOG.md"], found = re.subn(HEADING, heading, texts["CHANGELOG.md"], flags=re.M)

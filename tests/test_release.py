@@ -116,7 +116,12 @@ def test_a_release_is_one_command(clone):
 
 @pytest.mark.parametrize(
     ("words", "problem"),
-    [((), "usage"), (("1.0",), "usage"), (("0.0.1",), "must be at least"), (("99.0.0",), "commit")],
+    [
+        ((), "usage"),
+        (("1.0",), "usage"),
+        (("0.0.1",), "the version of rsbounds"),
+        (("99.0.0",), "commit"),
+    ],
 )
 def test_a_release_that_can_not_be_is_refused(clone, words, problem):
     if problem == "commit":

@@ -132,7 +132,7 @@ def test_foolbox_finds_nothing_within_the_radius_and_something_beyond():
     x, labels = x[kept], torch.tensor([found[i].predict for i in kept])
     radii = torch.tensor([found[i].radius for i in kept])
     model = foolbox.PyTorchModel(LogVotes(smooth, seed=0), bounds=(-9, 9), device="cpu")
-    attack = foolbox.attacks.L2PGD(steps=10)
+    attack = foolbox.attacks.L2PGD(steps=10, rel_stepsize=0.25)
     assert len(kept) > 3
     broken = []
     for times in (0.99, 20.0):
