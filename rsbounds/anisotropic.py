@@ -5,7 +5,8 @@ input only shifts the base classifier: it changes no radius, so it is not an arg
 generator chooses levels or means for each input, as [H] does, these radii hold for the noise
 of that input and not for the classifier that is run at x + delta: their scope is then
 "fixed noise at this input only". With means and levels of proven variation use
-:mod:`rsbounds.envelope`.
+:mod:`rsbounds.envelope`. Every function raises ValueError for an argument outside
+its domain and for shapes that do not broadcast.
 
 References
 ----------
@@ -55,11 +56,6 @@ def radius(
         Shape of `p_a`, `p_b`, `norm` and sigma[..., 0] broadcast. Never above the true value
         and within 1e-11 of it (relative); 0 where p_a <= p_b; inf where p_a = 1. NaN in, NaN
         out with the invalid flag.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, sigma without axes, shapes that do not broadcast.
 
     References
     ----------
@@ -198,11 +194,6 @@ def laplace_radius(
         Never above the true value and within 1e-11 of it (relative); 0 where p_a <= p_b; inf
         where p_a = 1 or p_b = 0. NaN in, NaN out with the invalid flag.
 
-    Raises
-    ------
-    ValueError
-        As for :func:`radius`; a scale without axes where norm > 1, unknown method.
-
     References
     ----------
     [H] Theorem 7.1 for "paper".
@@ -249,11 +240,6 @@ def laplace_transport(z: ArrayLike, radius: ArrayLike, scale: ArrayLike) -> tupl
     -------
     low, high : Array
         The two scores, rounded outward by 4e-14 (1 + z^2 + R/scale) at most. NaN in, NaN out.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, or shapes that do not broadcast.
 
     References
     ----------

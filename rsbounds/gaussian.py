@@ -1,6 +1,8 @@
 """Radii for Gaussian noise of one fixed level, scope "fixed noise".
 
 The smoothed classifier returns the class that is most likely under N(x, sigma^2 I).
+Every function raises ValueError for an argument outside its domain and for shapes that do not
+broadcast.
 
 References
 ----------
@@ -28,10 +30,8 @@ __all__ = [
     "lipschitz_radius",
     "local_lipschitz",
     "max_radius",
-    "naive_lipschitz",
     "radius",
     "transport",
-    "vanishing_sigma",
 ]
 
 
@@ -71,12 +71,6 @@ def radius(
         The radius, broadcast over the arguments: never above the true value and within
         1e-11 of it (relative). 0 where p_a <= p_b (p_a <= 1/2 without p_b); inf where
         p_a = 1 or p_b = 0. NaN in, NaN out with numpy's invalid flag.
-
-    Raises
-    ------
-    ValueError
-        Probability outside [0, 1], sigma not in (0, inf), norm < 1, dim < 1 or missing,
-        shapes that do not broadcast.
 
     References
     ----------
@@ -151,11 +145,6 @@ def transport(
     low, high : Array
         The two scores, rounded outward, each within 1e-11 of the exact one relative to
         the size of z + R/sigma. An infinite z stays. NaN in, NaN out.
-
-    Raises
-    ------
-    ValueError
-        As :func:`radius`.
 
     References
     ----------
@@ -242,11 +231,6 @@ def lipschitz_radius(p_a: ArrayLike, p_b: ArrayLike | None, lip: ArrayLike) -> F
         The radius in that norm, never above the true value; 0 where p_a <= p_b; inf where
         lip = 0 and p_a > p_b.
 
-    Raises
-    ------
-    ValueError
-        Scores outside [0, 1], lip < 0.
-
     References
     ----------
     [L] Theorem 0.
@@ -267,35 +251,6 @@ def lipschitz_radius(p_a: ArrayLike, p_b: ArrayLike | None, lip: ArrayLike) -> F
             difference / 2, lip, where=~(difference <= 0), out=np.zeros(difference.shape)
         )
     return round_down(capped(value, lip > 0), 2 * EPS)
-
-
-def naive_lipschitz(sigma: ArrayLike, dim: ArrayLike) -> Floats:
-    """The Lipschitz constant sqrt(dim)/sigma of a smoothed score, for study only.
-
-    It comes from |grad E f(x + sigma Z)| = |E f Z|/sigma <= E|Z|/sigma and loses a factor of
-    sqrt(2 pi dim) against the true global constant, 1/(sigma sqrt(2 pi)).
-
-    Parameters
-    ----------
-    sigma, dim
-        As in :func:`radius`.
-
-    Returns
-    -------
-    Array
-        Upper bound of the value ([L]), within 1e-15 of it (relative).
-
-    Examples
-    --------
-    >>> from rsbounds import gaussian
-    >>> round(float(gaussian.naive_lipschitz(0.5, 784)), 12)
-    56.0
-    """
-    sigma = as_floats("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
-    dim = as_floats("dim", dim, 1.0, closed="left", towards=np.inf)
-    dim, sigma = broadcast(dim=dim, sigma=sigma)
-    with np.errstate(over="ignore", under="ignore"):
-        return round_up(np.sqrt(dim) / sigma, 2 * EPS)
 
 
 def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -319,11 +274,6 @@ def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
         The radius, never above the true value and within 1e-11 of it (relative; where
         alpha^(1/n) is within 1e-4 of 1/2: within 1e-15 sigma). 0 where alpha^(1/n) <= 1/2.
 
-    Raises
-    ------
-    ValueError
-        n not a whole number >= 1, alpha not in (0, 1), sigma not in (0, inf).
-
     References
     ----------
     [S] A.2, which prints .48 for sigma = .12, n = 1e5, alpha = .001; it is .4574.
@@ -341,52 +291,3 @@ def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
     complement = round_up(-np.expm1(np.log(alpha) / n), 4 * EPS)
     z = np.maximum(-ndtri(np.minimum(complement, 0.5)), 0.0)
     return round_down(product(sigma, z), NDTRI_ERROR + EPS)
-
-
-def vanishing_sigma(radius: ArrayLike, n_classes: ArrayLike, dim: ArrayLike) -> Floats:
-    """A noise level from which a class that lives in a ball is never returned: shrinking.
-
-    If the base classifier gives a class only inside a ball of the given radius, then from
-    sigma = radius sqrt(n_classes/dim) on, the smoothed classifier gives it nowhere.
-
-    The ball is most likely under noise at its own centre, with P(chi2_dim <= (radius/sigma)^2)
-    <= P(chi2_dim <= dim/n_classes) < 1/n_classes, what the most likely class has at least. For
-    dim = 2 that is 1 - exp(-1/n_classes); for dim > 2 write it G(t), t = 1/n_classes <= 1/2: G is
-    convex up to the mode t = 1 - 2/dim, so G(t)/t is at most G(1/2)/(1/2) < .53 for dim >= 4, and
-    between 2 and 4 its slope is at most 1. For dim = 1 the claim is false: P(chi2_1 <= 1/2) = .52.
-
-    Parameters
-    ----------
-    radius : array_like
-        Radius of the ball, in the units of the input; positive.
-    n_classes : array_like of int
-        Number of classes; at least 2.
-    dim : array_like
-        Dimension of the input; at least 2.
-
-    Returns
-    -------
-    Array
-        Upper bound of radius sqrt(n_classes/dim), within 1e-14 of it (relative).
-
-    Raises
-    ------
-    ValueError
-        radius not in (0, inf), n_classes < 2, dim < 2.
-
-    References
-    ----------
-    [S] Theorem 9, which needs dim >= 2.
-
-    Examples
-    --------
-    >>> from rsbounds import gaussian
-    >>> round(float(gaussian.vanishing_sigma(4.0, 10, 1000)), 12)
-    0.4
-    """
-    radius = as_floats("radius", radius, 0.0, closed="neither", towards=np.inf)
-    n_classes = as_integers("n_classes", n_classes, 2)
-    dim = as_floats("dim", dim, 2.0, closed="left", towards=-np.inf)
-    radius, n_classes, dim = broadcast(radius=radius, n_classes=n_classes, dim=dim)
-    with np.errstate(over="ignore", under="ignore"):
-        return round_up(radius * np.sqrt(n_classes / dim), 4 * EPS)

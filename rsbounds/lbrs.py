@@ -25,6 +25,9 @@ Anchor-free radius. Where |g| > alpha |grad g|_* no anchor can turn the sign of 
 |g| - alpha |grad g|_* in place of |v| the boundary radius holds whatever the nearest anchor is.
 "tight" takes it where it is larger than the smaller of the other two.
 
+Everything here raises ValueError for an argument outside its domain and for shapes that do not
+fit, those of values and gradients included.
+
 References
 ----------
 .. [A] Anderson, Sojoudi, Certified robustness via locally biased randomized smoothing, 2022.
@@ -82,12 +85,6 @@ def boundary_radius(
         the given numbers and within 1e-14 of it (relative; where grad_norm and alpha lip_grad
         are below 1e-300, lower by more). 0 where v = 0; inf where v is not
         0 and b = L = 0. NaN in, NaN out with the invalid flag.
-
-    Raises
-    ------
-    ValueError
-        grad_norm, alpha or lip_grad negative or infinite, value infinite, unknown method,
-        shapes that do not broadcast.
 
     References
     ----------
@@ -159,11 +156,6 @@ def neighbour_radius(
         several anchors of one label nearest to x "paper" takes is open. NaN in, NaN out with
         the invalid flag.
 
-    Raises
-    ------
-    ValueError
-        Shapes that do not fit, anchors not finite, labels not whole, unknown norm or method.
-
     References
     ----------
     [A], the neighbour term of its certificates, for "paper".
@@ -205,11 +197,6 @@ class LocallyBiased:
     method : {"tight", "paper"}
         Which neighbour and boundary radii :meth:`certify` uses; "tight" has the anchor-free
         radius too.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
 
     References
     ----------
@@ -268,11 +255,6 @@ class LocallyBiased:
         radius : Array
             Both of shape (...). The radius is in the chosen norm, never above the true value
             for the values and gradients that `value_and_grad` returned.
-
-        Raises
-        ------
-        ValueError
-            x not finite or of the wrong shape; values, gradients or labels that do not fit.
         """
         rows = self._rows(x)
         neighbour, label = self._memory.radius(rows, self._method, progress)

@@ -1,5 +1,8 @@
 """Semi-elastic smoothing ([S]): sigma(x) whose logarithm is rate-Lipschitz.
 
+Every function raises ValueError for an argument outside its domain and for shapes that do not
+broadcast.
+
 References
 ----------
 .. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
@@ -51,11 +54,6 @@ def radius(
     Array
         The radius, as :func:`rsbounds.envelope.radius` of ``SemiElastic(rate)``, with its error:
         never above the true value. `rate` 0 gives [C]'s radius.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, or shapes that do not broadcast.
 
     References
     ----------
@@ -199,11 +197,6 @@ def ratio_threshold(
     Array
         The ratio sigma1/sigma0, relative error at most 1e-12. Below 1 for side "below", above 1
         for "above". The exact threshold is the nearest to 1.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, or a bound that does not hold there.
 
     References
     ----------

@@ -15,9 +15,7 @@ CALLS = {
     "gaussian": (gaussian.radius, {**PAIR, "norm": 3.0, "dim": 9.0}),
     "local_lipschitz": (gaussian.local_lipschitz, {"p": 0.9, "sigma": 0.5}),
     "lipschitz_radius": (gaussian.lipschitz_radius, {"p_a": 0.9, "p_b": 0.1, "lip": 1.0}),
-    "naive_lipschitz": (gaussian.naive_lipschitz, {"sigma": 0.5, "dim": 9.0}),
     "max_radius": (gaussian.max_radius, {"n": 100, "alpha": 0.001, "sigma": 0.5}),
-    "vanishing": (gaussian.vanishing_sigma, {"radius": 4.0, "n_classes": 10, "dim": 100.0}),
     "semielastic": (semielastic.radius, {**PAIR, "rate": 0.1, "dim": 784.0}),
     "xi": (
         semielastic.xi,

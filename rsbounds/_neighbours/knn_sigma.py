@@ -40,11 +40,6 @@ class KNNSigma:
     sigma_base, rate, shift : float
     k : int
 
-    Raises
-    ------
-    ValueError
-        An argument outside its domain.
-
     References
     ----------
     [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
@@ -99,11 +94,6 @@ class KNNSigma:
         Array
             Shape (...), within 1e-13 (1 + rate dist + rate \\|shift\\|) of the true value
             (relative); NaN in, NaN out with the invalid flag.
-
-        Raises
-        ------
-        ValueError
-            x not real, |coordinate| > 1e100, or its last axis not that of the anchors.
         """
         result: Floats = self.sigma_base * np.exp(self.rate * (self.distance(x) - self.shift))
         return result

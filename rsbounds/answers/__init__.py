@@ -1,7 +1,8 @@
 """What else a smoothed model can answer: the best k classes, values, maps, sets.
 
 Each answer carries the probability of an event over a distance
-(:meth:`rsbounds.schemes.Scheme.transport`) and bounds that probability by samples.
+(:meth:`rsbounds.schemes.Scheme.transport`) and bounds that probability by samples. Arguments out of
+their domain raise ValueError, and so does noise that is not the same at every input.
 """
 
 from rsbounds.answers._datasets import certify_maps, certify_values, intervals, map_summary

@@ -56,11 +56,6 @@ def certify_map(
     radius : float
         Within it none of the labels changes: sigma Phi^-1(tau) for Gaussian noise.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain.
-
     References
     ----------
     Fischer, Baader, Vechev, Scalable certified segmentation via randomized smoothing, 2021.

@@ -54,11 +54,6 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
     float
         Phi(Phi^-1(1 - alpha) + R/sigma) for Gaussian noise, rounded up.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain, or the noise is not the same at every input.
-
     References
     ----------
     Gendler et al., Adversarially robust conformal prediction, 2022; the theory page on answers.

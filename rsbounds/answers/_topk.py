@@ -65,11 +65,6 @@ def top_k_radius(
         0.0 if the label is not shown to be among the k. For the same samples it does not decrease
         with k; k = 1 gives the radius of :func:`rsbounds.certify.certify_counts`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain, or the noise is not the same at every input.
-
     References
     ----------
     Jia et al., Certified robustness for top-k predictions, 2020; the theory page on answers.

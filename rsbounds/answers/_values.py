@@ -55,11 +55,6 @@ def value_interval(
         With probability 1 - alpha every p-quantile anywhere within the radius lies between. -inf
         or inf where n samples can't show an end.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain, or the noise is not the same at every input.
-
     Warns
     -----
     RuntimeWarning

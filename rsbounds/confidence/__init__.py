@@ -2,7 +2,8 @@
 
 `counts`: Clopper-Pearson; `randomized`: its randomized form; `histogram`, `soft`, `cdf`:
 scores in [0, 1]; `sequential`: tests and bounds that hold at all sample sizes at once;
-`pairs`: top class and runner-up together; `bounds`: all of them by name.
+`pairs`: top class and runner-up together; `bounds`: all of them by name. Arguments outside
+their domain and shapes that do not broadcast raise ValueError.
 """
 
 from rsbounds.confidence.bounds import BOUNDS, Bound, Pair

@@ -88,11 +88,6 @@ class Bound:
             For "randomized" alone: a uniform number in (0, 1], such as
             ``1 - generator.random()``, fixed before the counts are seen, another for each
             input. The other bounds ignore it.
-
-        Raises
-        ------
-        ValueError
-            If an argument is outside its domain.
         """
         split = _successes if self.evidence == "counts" else _histograms
         hits, misses, total = split(evidence, top, n)

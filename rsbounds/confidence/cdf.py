@@ -80,11 +80,6 @@ class CDFCertificate:
         thresholds : array_like, shape (k,), optional
             Edges of the histogram, increasing, in (0, 1], chosen without its counts; by default
             the multiples of 1/64 up to 1.
-
-        Raises
-        ------
-        ValueError
-            If a threshold is not an edge, there is none, or alpha is outside (0, 1).
         """
         t = np.arange(1, 65) / 64.0 if thresholds is None else np.atleast_1d(thresholds)
         if not t.size:

@@ -65,11 +65,6 @@ def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
         ``count = 0`` gives 0 (score -inf) and
         ``count = n`` the closed form alpha**(1/n).
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its domain or the shapes do not broadcast.
-
     Notes
     -----
     The bound holds for one look at the data: testing it again with more samples until it

@@ -34,11 +34,6 @@ class ScoreHistogram:
         Increasing from 0 to 1, with 1 - edges exact in float64 (multiples of 2^-52 are).
         By default 7,169 edges: steps of 2^-12, and near 0 and 1 relative steps of 2^-6.
 
-    Raises
-    ------
-    ValueError
-        If counts or edges are not of this form.
-
     Examples
     --------
     >>> from rsbounds.confidence import ScoreHistogram

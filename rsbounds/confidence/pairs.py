@@ -41,12 +41,6 @@ def pair_bounds(
         Lower bound for A and upper bound for B, the latter capped at 1 - p_a; both hold
         together with probability at least 1 - alpha.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its domain, the counts sum to more than n, or the shapes
-        do not broadcast.
-
     Examples
     --------
     >>> from rsbounds.confidence import pair_bounds

@@ -35,11 +35,6 @@ def randomized_lower_bound(
     float or ndarray
         At most the exact bound, and at least the Clopper-Pearson bound.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its domain or the shapes do not broadcast.
-
     Notes
     -----
     With ``count = n`` the equation reads U p^n = alpha: with probability alpha it has no

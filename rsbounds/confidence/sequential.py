@@ -36,11 +36,6 @@ class SequentialTest:
     alpha : float
         Probability of error, in (0, 1/2].
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its domain.
-
     References
     ----------
     J. Ville, Etude critique de la notion de collectif (1939). R. Krichevsky and
@@ -118,11 +113,6 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     float or ndarray
         At most the exact bound, its score within 1e-9 of the exact one for alpha <= 0.01;
         0 (score -inf) for no hits.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its domain or the shapes do not broadcast.
 
     Notes
     -----

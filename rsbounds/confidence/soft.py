@@ -45,11 +45,6 @@ def soft_lower_bound(
         At most the exact bound for the scores: they are rounded down to their cells' edges
         and the arithmetic is rounded down (1e-9 relative in 1 - p).
 
-    Raises
-    ------
-    ValueError
-        If the histogram is too small, alpha is outside (0, 1) or the method unknown.
-
     References
     ----------
     W. Hoeffding, Probability inequalities for sums of bounded random variables, JASA 58

@@ -3,6 +3,8 @@
 Three certificates, each at least the one before: "paper" ([B] Theorem 3, one global constant),
 "integrated" (the same differential inequality integrated with the local sigma and score) and
 "exact" (the two-point certificate of the envelope, tight over all classifiers).
+Every function raises ValueError for an argument outside its domain and for shapes that do not
+broadcast.
 
 References
 ----------

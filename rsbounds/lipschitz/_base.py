@@ -58,11 +58,6 @@ def base_radius(
         sigma -> 0. 0 where p_a <= p_b; inf where p_a = 1 and p_b = 0, or L = 0. NaN in, NaN
         out with the invalid flag.
 
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, shapes that do not broadcast.
-
     References
     ----------
     Proof, and its tightness, in the theory pages ("Lipschitz base classifiers"). The constant of

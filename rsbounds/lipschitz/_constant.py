@@ -29,11 +29,6 @@ def constant(dim: ArrayLike, lip: ArrayLike, sigma_min: ArrayLike, p_min: ArrayL
     Array
         The constant, rounded up: never below the true value, within 1e-12 of it (relative).
 
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, or shapes that do not broadcast.
-
     References
     ----------
     [B] Theorem 2 and eq. (5). The extremal set on the side u . grad sigma < 0 is the lower tail,
@@ -65,11 +60,6 @@ def normalize_scores(scores: ArrayLike, p_min: float) -> Array:
     -------
     Array
         p_min + (1 - classes p_min) scores, to one rounding; the order of classes is kept.
-
-    Raises
-    ------
-    ValueError
-        Scores outside [0, 1], or p_min not in (0, 1/classes).
 
     Examples
     --------

@@ -34,11 +34,6 @@ def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
     Array
         R_d(p), relative error at most 1e-13; inf at p = 0, 0 at p = 1.
 
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, or shapes that do not broadcast.
-
     References
     ----------
     [B] Lemma 1 and eq. (4).

@@ -35,11 +35,6 @@ def ball_score(
         The score, non-decreasing in u and s and non-increasing in dim to within its error, at
         most 8e-16 + 1.6e-16 \\|score\\|, half of it from dim = 4 on.
 
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, not numeric, or shapes that do not broadcast.
-
     References
     ----------
     Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing,

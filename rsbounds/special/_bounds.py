@@ -69,12 +69,6 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
         The bound, broadcast over the arguments, in the units of `value`, never below two
         subnormal steps; 0 at infinities.
 
-    Raises
-    ------
-    ValueError
-        `name` is not a function of this module, `df` outside its domain, or shapes that do not
-        broadcast.
-
     Notes
     -----
     The exponent and the sum over the nodes are formed in two doubles, so that a tail has the

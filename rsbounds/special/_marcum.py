@@ -33,11 +33,6 @@ def marcum_q(
     Array
         Q, with the error of :func:`ncx2_cdf` at df = 2 m.
 
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, not numeric, or shapes that do not broadcast.
-
     Notes
     -----
     `a` and `b` are squared exactly, so nothing is lost against the lengths themselves:

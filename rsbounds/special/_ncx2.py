@@ -31,11 +31,6 @@ def ncx2_cdf(
         The lower tail. Of both tails the smaller one has a relative error of at most 4e-16,
         8e-16 where df < 4, 2e-15 where df < 1, down to 1e-300; the larger one is 1 less it.
 
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, not numeric, or shapes that do not broadcast.
-
     References
     ----------
     S. O. Rice, Efficient evaluation of integrals of analytic functions by the trapezoidal rule,
@@ -142,11 +137,6 @@ def ncx2_ppf(
         x, correct to two units in its last place or to a point whose score is within
         1e-15 max(1, \\|score\\|), 3e-15 where df < 1, whichever is coarser; 0 where x is below
         every double.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`ncx2_cdf`.
 
     References
     ----------

@@ -24,11 +24,6 @@ def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Fl
     Array
         log Phi(z), relative error at most 2e-15 (until the result is subnormal, z > 37.6).
 
-    Raises
-    ------
-    ValueError
-        `z` is not numeric.
-
     References
     ----------
     NIST DLMF 7.12 (scaled complementary error function).
