@@ -13,7 +13,7 @@ from rsbounds._numerics.checks import count
 from rsbounds._numerics.extras import need
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.sampling import ArraySampler, Phase, noisy, stream
-from rsbounds.sampling.inputs import single
+from rsbounds.sampling.blocks import single
 from rsbounds.schemes import gaussian
 
 _art: Any = need("art.estimators.certification.randomized_smoothing.numpy", "rsbounds.art")

@@ -13,10 +13,9 @@ without one is in :mod:`rsbounds.sampling.grid_noise`.
 """
 
 from rsbounds.sampling.adapters import as_sampler
-from rsbounds.sampling.arrays import ArraySampler, votes
+from rsbounds.sampling.arrays import ArraySampler, SoftSampler, votes
 from rsbounds.sampling.blocks import block_size, is_single, noise_level, noisy
 from rsbounds.sampling.port import Sampler, require_law
-from rsbounds.sampling.soft import SoftSampler
 from rsbounds.sampling.streams import Phase, Stream, block_seeds, stream
 
 __all__ = [

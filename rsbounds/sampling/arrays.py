@@ -1,17 +1,103 @@
-"""Sampling of classifiers that take NumPy batches."""
+"""Sampling of classifiers that take NumPy batches: their scores, checked, as votes or as such."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import Array
+from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling import grid_noise
-from rsbounds.sampling.blocks import block_size, noisy
-from rsbounds.sampling.inputs import single
-from rsbounds.sampling.rows import Scored, checked_scores
+from rsbounds.sampling.blocks import block_size, noisy, single
+
+_SUM = 1 - 2.0**-48  # scores of more classes than 2^20 aside, their sum is at most 1
+
+
+def checked_scores(returned: Any, rows: int) -> NDArray[Any]:
+    """What a classifier of NumPy batches returned, if these are scores of so many rows."""
+    try:
+        scores = np.asarray(returned)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(_expected(rows, f"{type(returned).__name__} ({error})")) from None
+    if scores.ndim != 2 or scores.shape[0] != rows or scores.shape[1] < 2:
+        hint = " (labels? scores have a column for each class)" if scores.shape == (rows,) else ""
+        raise ValueError(_expected(rows, f"shape {scores.shape}{hint}"))
+    if scores.dtype.kind not in "biuf":
+        raise ValueError(_expected(rows, f"type {scores.dtype}"))
+    return scores
+
+
+def _expected(rows: int, got: str) -> str:
+    return (
+        f"the model must return scores of shape ({rows}, classes), at least two classes, for a "
+        f"batch of {rows}; got {got}"
+    )
+
+
+class Scored:
+    """A classifier of NumPy batches, whose scores are checked.
+
+    Their shape and type at every batch; once, at the first of two rows or more, that a row's
+    scores are the same in a batch that holds nothing else. They may differ by the square root of
+    the machine epsilon of their type, relative to the largest of the row.
+    """
+
+    def __init__(self, classifier: Callable[[NDArray[np.float32]], Any]) -> None:
+        self.classifier = classifier
+        self._classes = 0
+        self._rows_checked = False
+
+    def checked(self, returned: Any, rows: int) -> NDArray[Any]:
+        """What was returned, if these are scores of so many rows and always as many classes."""
+        scores = checked_scores(returned, rows)
+        if self._classes not in (0, scores.shape[1]):
+            raise ValueError(
+                f"the model must always return scores of as many classes; got {self._classes} and "
+                f"then {scores.shape[1]}"
+            )
+        self._classes = scores.shape[1]
+        return scores
+
+    def scores(self, batch: NDArray[np.float32]) -> NDArray[Any]:
+        """Scores of a batch, shape (count, classes)."""
+        first = not self._rows_checked and len(batch) > 1
+        middle = len(batch) // 2
+        if first:  # before the model sees the batch, which it may change, as it may its scores
+            copies = np.repeat(batch[middle : middle + 1], len(batch), axis=0)
+            alone = self.checked(self.classifier(copies), len(batch))[middle].copy()
+        scores = self.checked(self.classifier(batch), len(batch))
+        if first:
+            tolerance = np.finfo(scores.dtype).eps ** 0.5 if scores.dtype.kind == "f" else 0.0
+            require_same_row(alone, scores[middle], len(batch), float(tolerance))
+            self._rows_checked = True
+        return scores
+
+    def drawn(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Iterator[Array]:
+        """The scores of n noisy copies of an input, block by block."""
+        x = single(x)
+        size = block_size(n, x.size)
+        for start in range(0, n, size):
+            yield self.scores(noisy(x, sigma, size, generator))[: n - start].astype(np.float64)
+
+
+def require_same_row(alone: NDArray[Any], among: NDArray[Any], rows: int, tolerance: float) -> None:
+    """ValueError if a row's scores in a batch of its copies aren't those among other rows."""
+    alone, among = alone.astype(np.float64), among.astype(np.float64)
+    largest = np.abs(among[np.isfinite(among)]).max(initial=0.0)
+    with np.errstate(invalid="ignore"):  # of two infinities
+        apart = np.abs(alone - among)
+    same = (alone == among) | (np.isnan(alone) & np.isnan(among))
+    if not (same | (apart <= tolerance * largest)).all():
+        raise ValueError(
+            "the model must score each row for itself, without chance; the scores of a row "
+            f"among {rows - 1} others differ by {apart[~same].max():.3g} from those in a batch of "
+            "its copies (batch statistics, or random layers?)"
+        )
 
 
 class ArraySampler(Scored):
@@ -78,3 +164,45 @@ def votes(
     if void is not None:
         valid &= ~void[:used]
     return np.bincount(scores.argmax(axis=1)[valid], minlength=scores.shape[1])
+
+
+class SoftSampler(Scored):
+    """A histogram of each class's scores: the classifier that is smoothed votes with them.
+
+    Parameters
+    ----------
+    classifier : callable
+        Takes a float32 array (count, *shape of x), returns scores (count, classes) in [0, 1]
+        that sum to 1, such as a softmax. Larger sums are divided by themselves; a row with a
+        NaN scores 0 for every class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.certify import certify
+    >>> from rsbounds.sampling import SoftSampler
+    >>> from rsbounds.schemes import gaussian
+    >>> def classifier(batch):
+    ...     p = 1 / (1 + np.exp(-8 * batch[:, 0]))
+    ...     return np.stack([p, 1 - p], axis=1)
+    >>> sampler = SoftSampler(classifier)
+    >>> c = certify(sampler, [0.5, 0.0], gaussian(0.25), n=1000, bound="betting")
+    >>> c.predict, 0.3 < c.radius < 0.5
+    (0, True)
+    """
+
+    evidence = "scores"
+
+    def __call__(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> list[ScoreHistogram]:
+        """A histogram of n scores for each class."""
+        histograms: list[ScoreHistogram] = []
+        for scores in self.drawn(x, sigma, n, generator):
+            void = np.isnan(scores).any(axis=1, keepdims=True)
+            valid = np.where(void, 0.0, scores)
+            valid = valid * (_SUM / np.maximum(valid.sum(axis=1, keepdims=True), 1.0))
+            histograms = histograms or [ScoreHistogram() for _ in range(valid.shape[1])]
+            for histogram, column in zip(histograms, valid.T, strict=True):
+                histogram.add(column)
+        return histograms

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import Array
 from rsbounds.frameworks import as_function
 from rsbounds.sampling.adapters import as_sampler
-from rsbounds.sampling.blocks import block_size, noisy
-from rsbounds.sampling.inputs import single
+from rsbounds.sampling.arrays import Scored
 from rsbounds.sampling.port import Sampler, require_law
-from rsbounds.sampling.rows import Scored
 
 Kind = Literal["values", "map"]
 _SHAPES = {"values": "(count,) or (count, outputs)", "map": "(count, classes, *positions)"}
@@ -41,7 +39,7 @@ def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        from rsbounds.sampling.torch_outputs import torch_sampler
+        from rsbounds.sampling.torch_modules import torch_sampler
 
         made: Sampler = torch_sampler(model, kind)
         return made
@@ -72,17 +70,10 @@ class ArrayOutputs(Scored):
 
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
         """Outputs, shape (n, outputs), or counts, shape (positions, classes)."""
-        x = single(x)
-        size = block_size(n, x.size)
-        blocks: list[Any] = []
-        total: Any = 0
-        for start in range(0, n, size):
-            drawn = self.scores(noisy(x, sigma, size, generator))[: n - start].astype(np.float64)
-            if self.kind == "values":
-                blocks.append(drawn.reshape(len(drawn), -1))
-            else:
-                total = total + position_counts(drawn)
-        return np.concatenate(blocks) if blocks else total
+        blocks = self.drawn(x, sigma, n, generator)
+        if self.kind == "values":
+            return np.concatenate([block.reshape(len(block), -1) for block in blocks])
+        return sum(map(position_counts, blocks))
 
     def checked(self, returned: Any, rows: int) -> NDArray[Any]:
         outputs = np.asarray(returned)

@@ -1,4 +1,7 @@
-"""Counts of a torch module's classes under Gaussian noise. Not loaded without a torch module."""
+"""What a torch module returns under Gaussian noise: classes counted, values, maps.
+
+Not loaded without a torch module.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from numpy.typing import NDArray
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import choice, count
 from rsbounds.sampling import torch_noise
-from rsbounds.sampling.blocks import block_size
-from rsbounds.sampling.inputs import single
-from rsbounds.sampling.rows import require_same_row
+from rsbounds.sampling.arrays import require_same_row
+from rsbounds.sampling.blocks import block_size, single
+from rsbounds.sampling.outputs import Kind, checked_shape
 from rsbounds.sampling.streams import block_seeds
 
 _CELLS = {"cpu": 2**18, "cuda": 2**25}  # numbers in a block
@@ -277,3 +280,61 @@ def _memory_failure(error: RuntimeError) -> str:
     if isinstance(error, torch.OutOfMemoryError) or any(words in text for words in _NO_MEMORY):
         return text.partition("\n")[0]
     raise error
+
+
+class _Rows:
+    """Blocks of outputs that are added one after the other."""
+
+    def __init__(self, blocks: list[torch.Tensor]) -> None:
+        self.blocks = blocks
+
+    def __add__(self, other: _Rows) -> _Rows:
+        return _Rows([*self.blocks, *other.blocks])
+
+    def __radd__(self, none: Any) -> _Rows:  # the sum begins with zero
+        return self
+
+    def cpu(self) -> torch.Tensor:
+        return torch.cat(self.blocks).double().cpu()
+
+
+class _Outputs(TorchSampler):
+    kind: Kind
+
+    def _scores(self, batch: torch.Tensor) -> torch.Tensor:
+        returned: torch.Tensor = self.forward(batch)
+        shape = tuple(getattr(returned, "shape", ()))
+        checked_shape(shape, len(batch), self.kind, getattr(self, "_shape", None))
+        self._shape = shape[1:]
+        return returned
+
+
+class _Values(_Outputs):
+    kind = "values"
+
+    @torch.inference_mode()
+    def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> Any:
+        drawn = self._returned(noisy)[: len(void)].reshape(len(void), -1)
+        drawn = drawn if drawn.is_floating_point() else drawn.double()
+        return _Rows([drawn.masked_fill(void[:, None], torch.nan)])
+
+
+class _Maps(_Outputs):
+    kind = "map"
+
+    @torch.inference_mode()
+    def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> torch.Tensor:
+        drawn = self._returned(noisy)[: len(void)].flatten(2)
+        classes, positions = drawn.shape[1:]
+        largest, label = drawn.max(1)  # NaN where one of them is
+        label.masked_fill_(largest.isnan() | void[:, None], classes)
+        place = label + torch.arange(positions, device=label.device) * (classes + 1)
+        counts = torch.bincount(place.flatten(), minlength=positions * (classes + 1))
+        return counts.view(positions, classes + 1)[:, :classes]
+
+
+def torch_sampler(model: torch.nn.Module, kind: Kind, **options: Any) -> TorchSampler:
+    """The sampler of a module; ``options`` as for :class:`TorchSampler`."""
+    if kind == "values":
+        return _Values(model, **options)
+    return _Maps(model, **{"batch": 1, **options})  # a block at a time: outputs outweigh inputs

@@ -6,6 +6,7 @@ whether it is void: a void copy counts for no class. None of them waits for the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -46,15 +47,12 @@ def on_grid(
     ``x`` holds whole numbers: 255 times the input.
     """
     thresholds, cells, zero = _tables(float(sigma), x.device)
-    noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
-    void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
-    u = torch.empty(size * x.numel(), dtype=torch.int64, device=x.device)
-    for block, no, seed in zip(noisy, void, seeds, strict=True):
-        u.random_(generator=generator.manual_seed(seed))  # [0, 2^63)
-        below, ambiguous = count_below(u, thresholds, cells)
-        no.copy_(ambiguous.view(size, -1).any(1))
-        torch.div(below.view(block.shape) + (x - zero), LEVELS, out=block)
-    return noisy, void.flatten()
+
+    def steps(u: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        below, ambiguous = count_below(u.flatten(), thresholds, cells)
+        return below.view(u.shape), ambiguous
+
+    return _moved(x - zero, steps, size, seeds, generator)
 
 
 def shaped_on_grid(
@@ -66,12 +64,23 @@ def shaped_on_grid(
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """:func:`on_grid` with a mean and a level on every axis, both in 1/255 and in float64."""
+    return _moved(x, lambda u: rounded(u, centre, scale), size, seeds, generator)
+
+
+def _moved(
+    x: torch.Tensor,
+    steps: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]],
+    size: int,
+    seeds: list[int],
+    generator: torch.Generator,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """x and the steps that 63 random bits give, over 255; ``steps`` says which are ambiguous."""
     noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
     void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
     u = torch.empty((size, *x.shape), dtype=torch.int64, device=x.device)
     for block, no, seed in zip(noisy, void, seeds, strict=True):
         u.random_(generator=generator.manual_seed(seed))  # [0, 2^63)
-        count, ambiguous = rounded(u, centre, scale)
+        count, ambiguous = steps(u)
         no.copy_(ambiguous.view(size, -1).any(1))
         torch.div(count + x, LEVELS, out=block)
     return noisy, void.flatten()
