@@ -41,8 +41,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._neighbours.anchors import Progress
-from rsbounds._neighbours.labelled import LabelledAnchors, Labels
+from rsbounds._neighbours.anchors import LabelledAnchors, Labels, Progress
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice, on_host
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, round_down, round_up
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rsbounds._neighbours.anchors import LabelledAnchors
 from rsbounds._neighbours.knn_sigma import KNNSigma
-from rsbounds._neighbours.labelled import LabelledAnchors
 
 seeds = st.integers(0, 2**32 - 1)
 

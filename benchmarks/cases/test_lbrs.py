@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rsbounds import lbrs
-from rsbounds._neighbours.labelled import LabelledAnchors
+from rsbounds._neighbours.anchors import LabelledAnchors
 
 POINTS = 256
 

@@ -35,11 +35,6 @@ class KNNSigma:
     progress : callable, optional
         progress(done, total), called during that scan.
 
-    Attributes
-    ----------
-    sigma_base, rate, shift : float
-    k : int
-
     References
     ----------
     [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized

@@ -23,6 +23,18 @@ _YES, _NO = np.True_, np.False_
 
 
 def as_floats(
+    name: str, value: ArrayLike, low: float = -np.inf, high: float = np.inf, **options: Any
+) -> Array:
+    """``value`` as a float64 array whose elements lie in the interval, or ValueError.
+
+    ``closed`` is "both", "left", "right" or "neither"; ``nan=False`` refuses NaN too.
+    Numbers of more digits than float64 has (long double, int64) are rounded to the nearest,
+    or to the side of ``towards``, -inf or inf; ``exact=True`` refuses them: neither side is safe.
+    """
+    return np.asarray(operand(name, value, low, high, **options))
+
+
+def operand(
     name: str,
     value: ArrayLike,
     low: float = -np.inf,
@@ -33,15 +45,13 @@ def as_floats(
     towards: float | None = None,
     exact: bool = False,
 ) -> Array:
-    """``value`` as a float64 array whose elements lie in the interval, or ValueError.
+    """:func:`as_floats`, but a plain number stays one, np.float64: for calls that must be quick.
 
-    ``closed`` is "both", "left", "right" or "neither"; ``nan=False`` refuses NaN too.
-    Numbers of more digits than float64 has (long double, int64) are rounded to the nearest,
-    or to the side of ``towards``, -inf or inf; ``exact=True`` refuses them: neither side is safe.
+    It has an array's methods, but can't be assigned to or be an ``out``.
     """
     number: Any = within(value, low, high, closed)
     if number is not None:
-        return np.asarray(number)
+        return number  # type: ignore[no-any-return]
     _refuse_mask(name, value)
     try:
         given = np.asarray(value)
@@ -68,27 +78,6 @@ def as_floats(
         interval = f"{left}{low:g}, {high:g}{right}"
         raise ValueError(f"{name} must be in {interval}; got {_bad(given, ~good)}")
     return array
-
-
-def operand(
-    name: str,
-    value: ArrayLike,
-    low: float = -np.inf,
-    high: float = np.inf,
-    *,
-    closed: str = "both",
-    nan: bool = True,
-    towards: float | None = None,
-    exact: bool = False,
-) -> Array:
-    """:func:`as_floats`, but a plain number stays one, np.float64: for calls that must be quick.
-
-    It has an array's methods, but can't be assigned to or be an ``out``.
-    """
-    number: Any = within(value, low, high, closed)
-    if number is not None:
-        return number  # type: ignore[no-any-return]
-    return as_floats(name, value, low, high, closed=closed, nan=nan, towards=towards, exact=exact)
 
 
 def on_host(name: str, value: Any) -> Any:

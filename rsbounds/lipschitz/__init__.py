@@ -12,9 +12,14 @@ References
 """
 
 from rsbounds.lipschitz._base import base_radius
-from rsbounds.lipschitz._constant import constant, normalize_scores
 from rsbounds.lipschitz._radius import radius
-from rsbounds.lipschitz._ratio import p_min_search, ratio, ratio_derivative
+from rsbounds.lipschitz._ratio import (
+    constant,
+    normalize_scores,
+    p_min_search,
+    ratio,
+    ratio_derivative,
+)
 
 __all__ = [
     "base_radius",

@@ -9,8 +9,8 @@ from rsbounds import envelope
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, check, choice
 from rsbounds._numerics.rounding import capped, flag_nan, round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri
-from rsbounds.lipschitz._constant import constant
 from rsbounds.lipschitz._integrated import integrated
+from rsbounds.lipschitz._ratio import constant
 
 _ROUNDING = 1e-12  # that of the exact radius; the smaller ones are rounded by more
 

@@ -45,7 +45,12 @@ from rsbounds.oracle._envelope import (
     sigma_range,
     worst_score,
 )
-from rsbounds.oracle._fixed import anisotropic_radius, gaussian_radius, laplace_radius
+from rsbounds.oracle._fixed import (
+    anisotropic_radius,
+    gaussian_radius,
+    laplace_radius,
+    renyi_radius,
+)
 from rsbounds.oracle._lipschitz import (
     base_radius,
     integrated_radius,
@@ -67,7 +72,6 @@ from rsbounds.oracle._ncx2 import (
     ncx2_sf,
 )
 from rsbounds.oracle._normal import log_ndtr, ndtr, ndtri, ndtri_exp, score
-from rsbounds.oracle._renyi import renyi_radius
 
 __all__ = [
     "Envelope", "Tails", "anisotropic_radius", "ball_offset", "ball_score", "ball_tails",

@@ -8,7 +8,6 @@ not broadcast. Errors hold at the exact doubles given: :func:`error_bound` has t
 All of them can be called with scalars inside ``numba.njit`` functions under the same names.
 """
 
-from rsbounds.special._ball import ball_offset, ball_score
 from rsbounds.special._bounds import error_bound
 from rsbounds.special._marcum import (
     marcum_logp,
@@ -30,7 +29,7 @@ from rsbounds.special._ncx2 import (
     ncx2_ppf_exp,
     ncx2_sf,
 )
-from rsbounds.special._normal import log_ndtr, ndtri, ndtri_exp
+from rsbounds.special._normal import ball_offset, ball_score, log_ndtr, ndtri, ndtri_exp
 
 __all__ = [
     "ball_offset",

@@ -2,7 +2,6 @@
 
 from rsbounds.sampling.torch_modules import TorchSampler
 from rsbounds.torch import radius
-from rsbounds.torch.attacked import LogVotes
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad
 from rsbounds.torch.networks.combine import Concatenation, GroupSort, Residual, Scale
 from rsbounds.torch.networks.generator import (
@@ -18,7 +17,7 @@ from rsbounds.torch.networks.lipschitz_bound import (
 )
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
-from rsbounds.torch.smooth import Smooth
+from rsbounds.torch.smooth import LogVotes, Smooth
 from rsbounds.torch.training.fitting import augment, fit, pgd, soft_vote
 from rsbounds.torch.training.levels import average_radius_loss, data_dependent_sigma
 
