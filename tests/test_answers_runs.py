@@ -17,9 +17,10 @@ from rsbounds.answers import (
     top_k_radius,
     value_interval,
 )
+from rsbounds.answers._maps import from_runs, runs
 from rsbounds.audit import verify
 from rsbounds.cli import main
-from rsbounds.results import from_runs, manifest_path, read, runs
+from rsbounds.results import manifest_path, read
 from rsbounds.sampling import ArraySampler, Phase, stream
 from rsbounds.sampling.outputs import ArrayOutputs
 from rsbounds.schemes import gaussian

@@ -56,6 +56,13 @@ def test_a_true_file_has_no_findings(path):
     assert verify(path).stated == ("rate", "dim", "sigma")
 
 
+def test_a_file_without_rows_that_says_it_has_none(path):
+    manifest = read(path).manifest
+    assert manifest
+    write(path, replace(manifest, data={**manifest.data, "inputs": 0}), [])
+    assert [found.text for found in verify(path).findings] == ["has no rows"]
+
+
 FORGED = {
     "a radius": ({"radius": 0.5}, Kind.RADIUS),
     "a bound": ({"p_a": 0.9999999}, Kind.BOUND),
@@ -134,7 +141,7 @@ def test_methods_of_others_are_refused(path, capsys):
 
 def test_without_flint_one_line_says_what_to_install(path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "flint", None)
-    one_line(capsys, ["verify", str(path)], "pip install python-flint")
+    one_line(capsys, ["verify", str(path)], 'pip install "rsbounds[verify]"')
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "mpmath", None)  # only the oracle needs that
     assert main(["verify", str(path)]) == 0

@@ -23,6 +23,7 @@ PLACES = {
     "its name": ({"model": {"spec": "models:wiser"}}, "model.spec is 'models:wiser' in the"),
     "its parameters": ({"model": {"parameters": "0" * 64}}, "None of the model given"),
     "its arguments": ({"model": {"args": {"depth": 50}}}, "model.args is {'depth': 50}"),
+    "an argument called max": ({"model": {"args": {"max": 50}}}, "model.args is {'max': 50}"),
     "its weights": ({"model": {"weights": {"a": "0"}}}, "nothing of the model given"),
     "labels": ({"data": {"labels": "0" * 64}}, "data.labels is '000"),
     "a scale": ({"data": {"scale": 255}}, "data.scale is 255 in the manifest, None of the data"),

@@ -9,7 +9,7 @@ from cli_models import MODELS, arguments, models, one_line, package, prepare
 from result_table import DATA, best, grown, manifest, save, state, table
 
 from rsbounds import semielastic
-from rsbounds.audit import Kind, _levels
+from rsbounds.audit import Kind, _given
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE, PROVEN_MAPS, THIS_INPUT
 from rsbounds.cli import main
 from rsbounds.results import Manifest, Row
@@ -192,8 +192,8 @@ def bounded(method, scope=ASSERTED_ENVELOPE, **known):
 
 def found(points, levels, manifest):
     rows = [(i + 2, Row(i, 0, 0, 0.1, True, sigma=float(s))) for i, s in enumerate(levels)]
-    findings = [*_levels.refuted(rows, manifest)]
-    findings += _levels.refuted(rows, manifest, lambda index: points[index])
+    findings = [*_given.refuted(rows, manifest)]
+    findings += _given.refuted(rows, manifest, lambda index: points[index])
     assert all(f.kind == Kind.LEVEL and f.line == f.index + 2 for f in findings)
     return {f.index for f in findings}
 
@@ -241,10 +241,10 @@ def test_what_is_allowed():
 
 
 def test_more_rows_than_are_compared_keep_the_ends():
-    levels = np.linspace(0.3, 0.9, 3 * _levels._MOST)
+    levels = np.linspace(0.3, 0.9, 3 * _given._MOST)
     manifest = bounded("lipschitz", lip=0.1, sigma_min=0.25)
     wrong = found(np.zeros((len(levels), 2), np.float32), levels, manifest)
-    assert len(wrong) == _levels._MOST - 1
+    assert len(wrong) == _given._MOST - 1
     assert len(levels) - 1 in wrong
 
 

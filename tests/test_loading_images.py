@@ -12,7 +12,7 @@ from cli_models import package
 
 from rsbounds._numerics import extras
 from rsbounds.loading import CorruptInput, Preprocess, as_data, images, open_data, prefetched
-from rsbounds.loading.folders import number_classes
+from rsbounds.loading.images import number_classes
 
 Image = pytest.importorskip("PIL.Image")
 

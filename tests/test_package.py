@@ -37,19 +37,21 @@ ROOMS = {
     "lipschitz": "_numerics special envelope",
     "certificate": "",
     "procedure": "_numerics confidence",
-    "sampling": "_numerics confidence",
+    "frameworks": "_numerics",
+    "sampling": "_numerics confidence frameworks",
     "composite": "_numerics confidence certificate procedure sampling",
     "schemes": "THEORIES certificate sampling",
     "results": "_numerics confidence certificate procedure",
-    "loading": "_numerics",
-    "certify": "_numerics confidence certificate procedure sampling composite schemes results "
-    "loading",
+    "loading": "_numerics frameworks",
+    "certify": "_numerics confidence certificate procedure frameworks sampling composite schemes "
+    "results loading",
     "answers": "_numerics special confidence certificate procedure sampling schemes results "
     "loading certify",
     "audit": "THEORIES certificate procedure sampling composite schemes results loading certify "
     "answers",
     "cluster": "_numerics procedure certify",
     "torch": "THEORIES certificate sampling schemes certify",
+    "art": "_numerics certificate sampling schemes certify",
     "datasets": "_numerics",
     "demo": "THEORIES procedure composite schemes results certify torch datasets",
     "cli": "THEORIES certificate procedure sampling composite schemes results loading certify "
@@ -66,7 +68,7 @@ ALLOWED = {
     room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
 }
 HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "mpmath", "flint"}
-HEAVY |= {"ray"}
+HEAVY |= {"ray", "art", "jax", "keras", "sklearn", "skops"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
     "sampling": {"torch"},  # torch_*.py, imported for a torch module
@@ -180,6 +182,15 @@ def test_the_architecture_page_shows_the_rooms():
     assert page.with_suffix(".svg").read_text() == draw["drawing"](text)
 
 
+def test_version_is_written_once():
+    version = rsbounds.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    # these tell readers and conda, so they repeat it: .ci/release.py writes them
+    assert f'  version: "{version}"\n' in (ROOT / "recipe" / "recipe.yaml").read_text()
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
 def test_extras_are_those_that_the_guide_and_the_messages_name():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
@@ -226,7 +237,7 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
     assert names >= {"tests/test_package.py", "rsbounds_ext/CMakeLists.txt"}
     names = set(zipfile.ZipFile(wheel).namelist())
     assert names >= {"rsbounds/py.typed", "rsbounds/cli/__init__.py", "rsbounds_ext/kernels.pxd"}
-    assert "rsbounds/results/_page.html" in names
+    assert "rsbounds/results/_page/page.html" in names
     assert any(re.fullmatch(r"rsbounds_ext/kernels\..*\.(so|pyd)", name) for name in names)
     assert not any(name.startswith(("tests", "benchmarks", "docs")) for name in names)
     headers = {f"rsbounds_ext/{p.relative_to(EXT)}" for p in EXT.rglob("include/**/*.hpp")}

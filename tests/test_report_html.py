@@ -184,7 +184,7 @@ def test_interval_is_that_of_clopper_and_pearson():
 
 
 def test_table_of_the_runs(page):
-    """Sigma was once in a folded manifest."""
+    """Quantiles of p_A once hid the certified accuracies, and sigma was in a folded manifest."""
     known = [(0.875, 1), (0.75, 1), (0.9375, 0), (0.625, 1), (0.96875, 1)]
     data = DATA | {"inputs": 5}
     manifest = Manifest(model={"spec": "m:net"}, data=data, run={"data": "digits.npz"})
@@ -196,15 +196,16 @@ def test_table_of_the_runs(page):
         ]
         files.append(Results(name, tuple(rows), manifest=manifest))
     text = page(files)
-    lines = [re.findall(r"<t[hd]>(.*?)</t[hd]>", line) for line in text.split("<tr>")[1:4]]
-    head, first, *_ = lines
-    assert head[:5] == ["run", "count", "accuracy", "abstain", "ACR"]
-    assert head[5:] == ["r=0", "r=0.25", "r=0.5", "r=0.75", "r=1", "95 % interval"]
+    lines = [re.findall(r"<t[hd]>(.*?)</t[hd]>", line) for line in text.split("<tr>")[1:5]]
+    head, first, _, best = lines
+    assert head[:6] == ["run", "r=0", "r=0.25", "r=0.5", "r=0.75", "r=1"]
+    assert head[6:9] == ["95 % interval", "abstain", "ACR"]
     assert first[0].startswith(
         "a<br><small>norm 2, sigma 0.5, n 100000, alpha 0.001, model m:net, data digits.npz"
     )
-    assert first[1:5] == ["5", "0.800", "0.000", "0.4000"]
-    assert first[5:] == ["0.800", "0.800", "0.800", "0.000", "0.000", "0.284 to 0.995"]
+    assert first[1:7] == ["0.800", "0.800", "0.800", "0.000", "0.000", "0.284 to 0.995"]
+    assert first[-5:] == ["0.0000", "0.6250", "0.7500", "0.8750", "0.8750"]
+    assert best == ["best of 2 runs", *["0.800"] * 5, *["-"] * 9]
     assert "Best of several runs: at each radius the highest" in text
     assert "Best of several runs" not in page(files[:1])
 

@@ -22,6 +22,9 @@ _EXTRAS = {
     "onnx": "onnx",
     "onnxruntime": "onnx",
     "PIL": "images",
+    "art": "art",
+    "skops": "sklearn",
+    "sklearn": "sklearn",
     "torchvision": "images",
     "mlxtend": "demo",
 }

@@ -11,14 +11,18 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from rsbounds import results
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify._progress import Progress, Tally
-from rsbounds.certify._work import Counts, Here, Work, facts, task
+from rsbounds.certify._work import Counts, Here, Question, Work, facts, task
+from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
+from rsbounds.frameworks import labels_of
 from rsbounds.loading import Data, as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
+from rsbounds.schemes import Scheme
 
 PROBES, MOST_PROBES = 4, 16  # inputs whose selection counts tell one model from another
 COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone on with
@@ -27,7 +31,7 @@ COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone
 def certify_dataset(
     model: Any,
     data: Any,
-    scheme: Any,
+    scheme: Scheme | Rule | Question,
     *,
     out: str | os.PathLike[str] | None = None,
     n0: int = 100,
@@ -44,6 +48,7 @@ def certify_dataset(
     describe: Mapping[str, Any] | None = None,
     engine: Mapping[str, Any] | None = None,
     run: Mapping[str, Any] | None = None,
+    commit: bool = False,
     accept_change: bool = False,
     skip_corrupt: bool = False,
     notify: Callable[[str], object] | None = None,
@@ -58,7 +63,9 @@ def certify_dataset(
         As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of them, an
         expert for each level. Workers certify in other processes; this one appends the rows.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
-        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its ``scale``.
+        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its ``scale``. For
+        an estimator whose classes are other than 0, 1, 2, ... the labels are its own; rows number
+        them in its order, which the manifest records.
     scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.TopK
         Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, a decision list over
         several levels, or another question than one class.
@@ -72,6 +79,9 @@ def certify_dataset(
         ``i/N``: of these every N-th, from the i-th.
     describe, engine, run : mapping, optional
         What the manifest says of the model, of the engine, and of what rows do not depend on.
+    commit : bool
+        Write ``OUT.commitment.json`` before the first sample: what is to be run. Its SHA-256 is
+        in the manifest. A run whose commitment is there has to be that run.
     accept_change : bool
         Go on with a file although the model, an engine or a version changed, and record it.
     skip_corrupt : bool
@@ -106,7 +116,8 @@ def certify_dataset(
     count("start", start), count("skip", skip, 1), as_integers("max", max, -1)
     if path is not None and BOUNDS[procedure.bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
-    source = as_data(data)
+    labels = None if hasattr(model, "begin") else labels_of(model)
+    source = as_data(data, labels=labels)
     selected = range(start, len(source) if max < 0 else min(max, len(source)), skip)
     if start and not selected:
         raise ValueError(f"start must be below the end of the inputs, {selected.stop}; got {start}")
@@ -119,7 +130,7 @@ def certify_dataset(
         work = Here(job, source, skip_corrupt)
     chosen = {"start": start, "skip": skip, "max": max}
     manifest = Manifest(
-        model=dict(describe or {}),
+        model={**({"labels": labels} if labels else {}), **(describe or {})},
         data={**source.identity, **chosen, "inputs": len(selected)},
         method=job.method,
         scope=job.scope,
@@ -127,7 +138,16 @@ def certify_dataset(
         procedure=procedure,
         shard=shard,
         versions=_versions(),
+        engine=dict(engine or {}),
     )
+    committed = dict[str, str]()
+    if path is not None:
+        committed = results.commit(path, manifest, new=commit, accept=accept_change)
+        if committed and notify is not None:
+            place = results.commitment_path(path).name
+            notify(f"committed as sha256 {committed['commitment']}: {place}")
+    elif commit:
+        raise ValueError("commit needs out, the result file")
     indices = list(manifest.indices())
     # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
     # whether it is the model that a file was begun with.
@@ -142,7 +162,7 @@ def certify_dataset(
         manifest,
         probe={index: sparse_counts(counts) for index, counts in probe.items()},
         engine={**(engine or {}), **_arithmetic(machines)},
-        run={**(run or {}), "machines": machines},
+        run={**(run or {}), "machines": machines, **committed},
     )
     corrupt: list[dict[str, Any]] = []
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -77,14 +77,17 @@ class Task:
         return [int(c) for c in class_counts(self.samplers[0](x, sigma, n, generator))]
 
 
-def task(model: Any, scheme: Any, procedure: Procedure) -> Task:
-    """The task of a scheme with one model, or of a rule with one or an expert for each level.
+@runtime_checkable
+class Question(Protocol):
+    """What may stand in place of a scheme: it makes the task of its inputs itself."""
 
-    What has a method ``task`` of its own makes it, such as a question of :mod:`rsbounds.answers`.
-    """
-    if hasattr(scheme, "task"):
-        own: Task = scheme.task(model, procedure)
-        return own
+    def task(self, model: Any, procedure: Procedure) -> Task: ...
+
+
+def task(model: Any, scheme: Scheme | composite.Rule | Question, procedure: Procedure) -> Task:
+    """The task of a scheme with one model, or of a rule with one or an expert for each level."""
+    if isinstance(scheme, Question):
+        return scheme.task(model, procedure)
     if isinstance(scheme, composite.Rule):
         if procedure != Procedure(procedure.n0, procedure.n, procedure.alpha, procedure.seed):
             raise ValueError(
@@ -125,16 +128,16 @@ class Outcome:
 
 
 class Work(Protocol):
-    """Certifies inputs by their index."""
+    """Certifies inputs by their index.
 
-    def select(self, index: int) -> Counts:
-        """The counts that choose the class: they tell one model from another."""
+    ``select`` draws the counts that choose the class, which tell one model from another;
+    ``outcomes`` gives one for each index, in any order, ``alone()`` being whether the next has such
+    counts; ``machines`` are where it is done.
+    """
 
-    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
-        """One for each index, in any order; ``alone()``: whether the next has such counts."""
-
-    def machines(self) -> Sequence[Mapping[str, Any]]:
-        """Where it is done."""
+    def select(self, index: int) -> Counts: ...
+    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]: ...
+    def machines(self) -> Sequence[Mapping[str, Any]]: ...
 
 
 class Here:

@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -29,8 +30,8 @@ _PRECISION = ("autocast", "compile", "sound_noise")
 def add_model(parser: Any, *, required: bool) -> None:
     """Add the model's options."""
     add = parser.add_argument
-    text = "timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, MODULE:CALLABLE or "
-    text += "path/to/file.py:CALLABLE"
+    text = "timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, sklearn:FILE, "
+    text += "MODULE:CALLABLE or path/to/file.py:CALLABLE"
     add("--model", required=required, metavar="MODEL", help=text)
     text = "arguments of its constructor; input_range=(0,255) for other pixels than 0 ... 1"
     add("--model-args", metavar="K=V,...", default="", help=text)
@@ -157,11 +158,13 @@ def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if value is not None}
 
 
-def open_data(args: argparse.Namespace, loaded: Loaded | None) -> Data:
-    """The data of the command line, as the model wants its images."""
+def open_data(
+    args: argparse.Namespace, loaded: Loaded | None, labels: Sequence[Any] | None = None
+) -> Data:
+    """The data of the command line, as the model wants its images and names its classes."""
     stated = _preprocess(args)
     preprocess = loaded.preprocess if loaded else Preprocess(**stated) if stated else None
-    labels = loaded.labels if loaded else None
+    labels = loaded.labels if loaded else labels
     options = {"scale": args.scale, "download": args.download}
     data = loading.open_data(args.data, preprocess=preprocess, labels=labels, **options)
     if stated and "preprocessing" not in data.identity:

@@ -20,10 +20,7 @@ _ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,..
 
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
     """Add one option."""
-    settings: dict[str, Any] = {"type": option.type, "help": option.help}
-    for name in ("metavar", "nargs"):
-        if (value := getattr(option, name)) is not None:
-            settings[name] = value
+    settings = {name: getattr(option, name) for name in ("type", "help", "metavar", "nargs")}
     default = None if option.default is ... else option.default
     settings |= {"default": default, "required": required} | changes
     parser.add_argument(option.flag, **settings)

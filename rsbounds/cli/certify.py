@@ -1,4 +1,9 @@
-"""``rsbounds certify``: certify a model on a data set, row by row, into a file that resumes."""
+"""Certify a model on a data set.
+
+Certify every input of a data set and append a row for each to FILE.tsv, with a JSON manifest
+beside it. Run again, it goes on where it was stopped. --method METHOD --help shows the options of
+another noise than the same everywhere.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +23,20 @@ from rsbounds.certify import Procedure, certify_dataset, certify_evidence
 from rsbounds.certify._dataset import require_place
 from rsbounds.cli import _config, _engine, _options
 from rsbounds.cli._options import whole
-from rsbounds.loading import Data
+from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import METHODS, Scheme
 
-_AS_GIVEN = ("start", "skip", "max", "accept_change", "skip_corrupt")
+_AS_GIVEN = ("start", "skip", "max", "commit", "accept_change", "skip_corrupt")
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``certify`` command."""
+def add_options(parser: Any) -> None:
+    """Add the options."""
     width = min(shutil.get_terminal_size().columns, 110)
-    parser = subparsers.add_parser(
-        "certify",
-        help="certify a model on a data set",
-        usage="%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]",
-        description="Certify every input of a data set and append a row for each to FILE.tsv, with "
-        "a JSON manifest beside it. Run again, it goes on where it was stopped. --method METHOD "
-        "--help shows the options of another noise than the same everywhere.",
-        formatter_class=partial(argparse.HelpFormatter, max_help_position=26, width=width),
-        add_help=False,
-    )
+    parser.formatter_class = partial(argparse.HelpFormatter, max_help_position=26, width=width)
+    parser.usage = "%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]"
+    parser._actions[0].help = argparse.SUPPRESS  # -h
     group = parser.add_argument_group("what is certified")
     _engine.add_model(group, required=True)
     _engine.add_data(group, required=True)
@@ -47,7 +45,6 @@ def add_parser(subparsers: Any) -> None:
     text = "certify inputs below this index (-1: all)"
     add("--max", type=_end, default=-1, metavar="I", help=text)
     add("--skip", type=count, default=1, metavar="K", help="certify every K-th input (1)")
-    add("--skip-corrupt", action="store_true", help="leave out inputs that can't be decoded")
     add = parser.add_argument_group("how sure").add_argument
     add("--n", type=count, default=100_000, help="samples to bound a class's probability (1e5)")
     add("--n0", type=count, default=100, help="samples to choose the class (100)")
@@ -75,10 +72,12 @@ def add_parser(subparsers: Any) -> None:
     text = "read options from a file; options on the command line take precedence"
     add("--config", metavar="FILE.yaml", type=Path, help=text)
     add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
-    # of which the refusal of such a file says more
-    add("--accept-change", action="store_true", help=argparse.SUPPRESS)
-    add("-h", "--help", action="help", help=argparse.SUPPRESS)
-    parser.set_defaults(func=run, sigma=None, method_args=None)
+    text = "write what is to be run to FILE.tsv.commitment.json before the first sample"
+    add("--commit", action="store_true", help=text)
+    # of which the refusals of such files and inputs say more
+    for name in ("--accept-change", "--skip-corrupt"):
+        add(name, action="store_true", help=argparse.SUPPRESS)
+    parser.set_defaults(sigma=None, method_args=None)
     parser.prepare = partial(_prepare, parser, noise)
 
 
@@ -123,7 +122,7 @@ def levels(text: str) -> tuple[float, ...]:
     return several
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Certify what isn't certified yet, at each noise level in a file of its own."""
     _engine.settle(args)
     numbers = {name: getattr(args, name) for name in Procedure.__slots__}
@@ -137,8 +136,10 @@ def run(args: argparse.Namespace) -> int:
         runs.append(argparse.Namespace(**vars(args) | {"sigma": level, "out": out}))
         runs[-1].place = out.absolute()  # the model's code may change the folder
     for each in runs:
-        _run(each, procedure)
-    return 0
+        try:
+            _run(each, procedure)
+        except CorruptInput as error:
+            raise ValueError(f"{error}; --skip-corrupt leaves out such inputs") from None
 
 
 def _run(args: argparse.Namespace, procedure: Procedure) -> None:

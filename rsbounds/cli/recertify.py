@@ -1,4 +1,9 @@
-"""``rsbounds recertify``: new certificates from the counts of a result file, without the model."""
+"""Certify a result file again from its counts.
+
+Compute new certificates from the counts that a result file has kept: under another level, bound
+or method, with or without the runner-up. No model is needed. Each file holds at its own level;
+the best of several files, chosen after looking, does not.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +26,8 @@ from rsbounds.schemes import METHODS, Scheme
 from rsbounds.schemes._domains import DIMENSION
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``recertify`` command."""
-    parser = subparsers.add_parser(
-        "recertify",
-        help="certify a result file again from its counts",
-        description="Compute new certificates from the counts that a result file has kept: under "
-        "another level, bound or method, with or without the runner-up. No model is needed. Each "
-        "file holds at its own level; the best of several files, chosen after looking, does not.",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     add = parser.add_argument
     add("files", metavar="RUN.tsv", type=Path, nargs="+")
     add("--out", required=True, metavar="NEW.tsv", type=Path)
@@ -41,19 +39,17 @@ def add_parser(subparsers: Any) -> None:
     add("--runner-up", choices=("on", "off"), help="bound the runner-up too (as in the file)")
     text = "a decision list over the noise levels of several runs of the same inputs"
     add("--rule", metavar="RULE.json", type=Path, help=text)
-    parser.set_defaults(func=run)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the new file."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
     if args.method_args is not None and not _options.is_code(args.method):
         raise ValueError("--method-args goes with --method MODULE:CALLABLE")
     manifest, rows = _under_rule(args) if args.rule is not None else _by_scheme(args)
-    write(args.out, manifest, rows)
+    write(args.out, manifest.uncommitted(), rows)
     print(f"{args.out}: {len(rows)} rows certified again")
-    return 0
 
 
 def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
@@ -113,7 +109,7 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
     own = {k: v for k, v in scheme.parameters.items() if k != "code" or "code" in stated}
     scope = scheme.scope if scheme.name in METHODS else manifest.scope
     again = replace(manifest, method=scheme.name, scope=scope, parameters=own)
-    if differences := manifest.differences(again.normal()):
+    if differences := manifest.differences(again):
         raise ValueError(
             f"{what} is not what {path} was made with: {'; '.join(differences.values())}"
         )

@@ -1,4 +1,13 @@
-"""``rsbounds verify``: is this result file true?"""
+"""Check every claim of a result file.
+
+Prove every bound and radius of a result file from its counts and its manifest, in ball arithmetic
+and not by the code that wrote them. Report rows that can't be proved or don't fit the manifest,
+duplicates and missing rows; with --data also what doesn't fit the data and levels that refute the
+bound of sigma(x), with --anchors, --sigma-function or --noise levels and bounds that aren't those
+of the inputs, with --rerun what the model doesn't draw again and what the manifest says of
+another model. The answer names what it took as stated. Exit status 1 on a finding (extra:
+verify).
+"""
 
 from __future__ import annotations
 
@@ -19,19 +28,8 @@ from rsbounds.schemes import METHODS, Scheme
 _NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``verify`` command."""
-    parser = subparsers.add_parser(
-        "verify",
-        help="check every claim of a result file",
-        description="Prove every bound and radius of a result file from its counts and its "
-        "manifest, in ball arithmetic and not by the code that wrote them. Report rows that can't "
-        "be proved or don't fit the manifest, duplicates and missing rows; with --data also what "
-        "doesn't fit the data and levels that refute the bound of sigma(x), with --anchors, "
-        "--sigma-function or --noise levels and bounds that aren't those of the inputs, with "
-        "--rerun what the model doesn't draw again and what the manifest says of another model. "
-        "The answer names what it took as stated. Exit status 1 on a finding (extra: verify).",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)
     add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
@@ -52,7 +50,6 @@ def add_parser(subparsers: Any) -> None:
     for option in _options.of_all():
         if option.name in _NOISE:
             _options.add(group, option)
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if args.data is not None and manifest.method in METHODS:
             loaded = _engine.load(args) if args.model is not None else None
-            data = stack.enter_context(_engine.open_data(args, loaded))
+            labels = manifest.model.get("labels") if isinstance(manifest.model, dict) else None
+            data = stack.enter_context(_engine.open_data(args, loaded, labels))
             scheme = _scheme(args, manifest, _engine.first(data).shape) if noise else None
             options |= {"data": data, "scheme": scheme}
             if loaded is not None:
@@ -103,6 +101,8 @@ def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) ->
     for step in manifest.history:
         if changes := step.get("changes"):
             notes.append(f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}")
+    if commitment := manifest.run.get("commitment"):
+        notes.append(f"committed as sha256 {commitment}: when that was published shows when")
     if manifest.shard != "0/1":
         notes.append(f"shard {manifest.shard} alone: a part of its run")
     if result.corrupt and args.data is None:

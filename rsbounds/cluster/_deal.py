@@ -22,21 +22,19 @@ class LostWorker(Exception):
 
 
 class Executor(Protocol):
-    """Workers that can be called, ``count`` of them; a lost one is replaced under its number."""
+    """Workers that can be called, ``count`` of them; a lost one is replaced under its number.
+
+    ``call`` starts a method of :class:`rsbounds.certify.Here` and gives a ticket, ``finished``
+    waits until a call has ended and gives those that have, ``result`` is what it returned, or its
+    ValueError, or :class:`LostWorker`; ``close`` ends all workers, whatever they are doing.
+    """
 
     count: int
 
-    def call(self, worker: int, name: str, *args: Any) -> Hashable:
-        """Start a call of a method of :class:`rsbounds.certify.Here`; its ticket."""
-
-    def finished(self, tickets: Sequence[Any]) -> Iterable[Any]:
-        """Wait until one of the calls has ended; those that have."""
-
-    def result(self, ticket: Any) -> Any:
-        """What a call returned, or its ValueError, or :class:`LostWorker`."""
-
-    def close(self) -> None:
-        """End all workers, whatever they are doing."""
+    def call(self, worker: int, name: str, *args: Any) -> Hashable: ...
+    def finished(self, tickets: Sequence[Any]) -> Iterable[Any]: ...
+    def result(self, ticket: Any) -> Any: ...
+    def close(self) -> None: ...
 
 
 class _Call(NamedTuple):

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import guarded, reason
-from rsbounds.loading.folders import number_classes
-from rsbounds.loading.images import Preprocess, decode, facts, read_image
+from rsbounds.loading.images import Preprocess, decode, facts, number_classes, read_image
 from rsbounds.loading.packages import need
 from rsbounds.loading.rows import CorruptInput, Data
 

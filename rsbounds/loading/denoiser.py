@@ -22,10 +22,9 @@ import numpy as np
 from rsbounds._numerics.checks import as_floats, choice
 from rsbounds._numerics.text import shown
 from rsbounds.loading._hf import located
-from rsbounds.loading.arrays import logits
 from rsbounds.loading.callables import call, fingerprint, guarded
 from rsbounds.loading.hashes import is_torch, parameters_hash
-from rsbounds.loading.models import Loaded, span
+from rsbounds.loading.models import Loaded, logits, span
 from rsbounds.loading.packages import need
 
 need("torch", "a denoiser")  # or the line that says which extra to install

@@ -6,7 +6,7 @@ import ast
 import difflib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, broadcast, count
+from rsbounds._numerics.checks import as_floats, broadcast, count, on_host
 from rsbounds._numerics.text import shown
-from rsbounds.loading.arrays import ArrayClassifier
 from rsbounds.loading.callables import call, fingerprint
 from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
 from rsbounds.loading.images import Preprocess
 
-_PREFIXES = ("hf", "onnx", "timm", "torchvision")
+_PREFIXES = ("hf", "onnx", "sklearn", "timm", "torchvision")
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,8 @@ class Loaded:
         :func:`load_model` returns normalises by itself, and takes x in its own range.
     preprocess : Preprocess, optional
         What images go through before noise.
-    labels : sequence of str, optional
-        Names of the classes in their order.
+    labels : sequence, optional
+        Names of the classes in their order, or the numbers that data label them with.
     classes : int, optional
         How many; by default the number of labels.
     describe : mapping
@@ -77,7 +76,7 @@ class Loaded:
     mean: float | Sequence[float] = 0.0
     std: float | Sequence[float] = 1.0
     preprocess: Preprocess | None = None
-    labels: Sequence[str] | None = None
+    labels: Sequence[Any] | None = None
     classes: int | None = None
     describe: Mapping[str, Any] = field(default_factory=dict)
 
@@ -98,7 +97,7 @@ def load_model(
     ----------
     spec : str
         ``timm:NAME``, ``torchvision:NAME``, ``hf:ID_OR_DIRECTORY``, ``onnx:FILE``,
-        ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
+        ``sklearn:FILE`` (of skops), ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
     args : mapping, optional
         Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
         normalisation, and ``trust_remote_code=True`` lets code of Hugging Face's run.
@@ -241,6 +240,36 @@ def unknown(what: str, name: str, names: Sequence[str]) -> ValueError:
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {len(names)} names"
     return ValueError(f"{what} {shown(name)!r} is unknown; {hint}")
+
+
+class ArrayClassifier:
+    """Scores of ``function`` at ``(x - shift) / spread``, as a NumPy array.
+
+    ``function`` takes a float32 array (count, *shape of x) and returns scores (count, classes) as
+    anything of NumPy or torch, or an object or mapping whose ``logits`` are those. Without
+    ``shift`` and ``spread``, of shape (channels, 1, 1) or (), x goes in as it is.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        shift: NDArray[Any] | None = None,
+        spread: NDArray[Any] | None = None,
+    ) -> None:
+        self.function, self.shift, self.spread = function, shift, spread
+
+    def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
+        """Scores (count, classes) of a batch (count, *shape of x)."""
+        if self.shift is not None and self.spread is not None:
+            batch = (batch - self.shift) / self.spread
+        return np.asarray(on_host("the model's scores", logits(self.function(batch))))
+
+
+def logits(returned: Any) -> Any:
+    """The scores in what a model returned: its ``logits``, if it has any."""
+    if isinstance(returned, Mapping):
+        return returned.get("logits", returned)
+    return getattr(returned, "logits", returned)
 
 
 def _normalised(

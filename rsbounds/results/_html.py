@@ -11,10 +11,9 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,22 @@ from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
-from rsbounds.results._table import as_files, comparable, default_radii, lines, marked, shared
+from rsbounds.results._table import (
+    as_cells,
+    as_files,
+    comparable,
+    default_radii,
+    heading,
+    marked,
+    measures,
+    setting,
+)
 from rsbounds.results._text import as_path, naming, truncated
 
+_PAGE = Path(__file__).parent / "_page"
 _TAIL = 0.025  # on either side of an interval
 _DIGITS = 6  # of what curves show
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _COLUMNS = ("idx", "label", "predict", "radius", "correct", "p_a", "sigma", "count", "n", "time")
 _BEST = (
     "Best of several runs: at each radius the highest of their certified accuracies. Another "
@@ -77,22 +87,29 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     for name, figure in charts(files, names).items():
         own = {"div_id": name, "include_plotlyjs": not drawn, "default_height": "450px"}
         drawn.append(plotly.to_html(figure, **options, **own))
+    script = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
     notes = [*footnotes, *([_BEST] if comparable(files) else []), *_NOTES]
     parts = {
-        "policy": _policy(re.findall(r"<script[^>]*>(.*?)</script>", "\n".join(drawn), re.DOTALL)),
+        "policy": _policy(*(own for each in drawn for own in script.findall(each))),
         "title": escape(", ".join(names)),
+        "style": (_PAGE / "page.css").read_text(encoding="utf-8"),
         "version": escape(rsbounds.__version__),
         "table": _table(files, names),
         "notes": "\n".join(f"<p><small>{escape(note)}</small></p>" for note in notes),
         "charts": "\n".join(drawn),
         "manifests": "\n".join(map(_manifest, files, names)),
     }
-    page = Template(Path(__file__).with_name("_page.html").read_text(encoding="utf-8"))
     with naming(place):
-        place.write_text(page.substitute(parts), encoding="utf-8", newline="\n")
+        place.write_text(_filled("page.html", parts), encoding="utf-8", newline="\n")
 
 
-def _policy(scripts: Sequence[str]) -> str:
+def _filled(name: str, parts: Mapping[str, str]) -> str:
+    """A template with its parts put in, in one pass."""
+    template = (_PAGE / name).read_text(encoding="utf-8")
+    return re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)
+
+
+def _policy(*scripts: str) -> str:
     """What a browser may do with the page: run these scripts, and load nothing."""
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     own = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
@@ -101,19 +118,31 @@ def _policy(scripts: Sequence[str]) -> str:
 
 
 def _table(files: Sequence[Results], names: Sequence[str]) -> str:
-    """The runs: the text table's cells, an interval, and what each run rests on below its name."""
-    (_, _, *head), *body = lines(files, names, default_radii(files))
-    rows = [f"<th>{'</th><th>'.join(['run', *head, '95 % interval'])}</th>"]
-    for file, (name, _, *cells) in zip(files, body, strict=True):
-        rests = ", ".join(f"{key} {value}" for key, value in shared([file]).items())
-        first = f"{escape(name)}<br><small>{escape(rests)}</small>"
+    """The runs: certified accuracy, an interval, the means, quantiles of p_A; the best of runs."""
+    radii = default_radii(files)
+    head = ["run", *map(heading, radii), "95 % interval", "abstain", "ACR", "inputs"]
+    body = [[*head, *(f"p_A {q:.0%}" for q in QUANTILES)]]
+    for file, name in zip(files, names, strict=True):
+        _, abstain, acr, *certified = as_cells(measures(file, radii))
         low, high = interval(sum(row.correct for row in file.rows), len(file.rows))
-        rows.append(f"<td>{'</td><td>'.join([first, *cells, f'{low:.3f} to {high:.3f}'])}</td>")
+        p_a = np.quantile(true_class(file) or [np.nan], QUANTILES, method="lower").tolist()
+        rests = ", ".join(f"{key} {value}" for key, value in setting([file]).items())
+        first = f"{escape(name)}<br><small>{escape(rests)}</small>"
+        own = [f"{low:.3f} to {high:.3f}", abstain, acr, str(len(file.rows))]
+        body.append([first, *certified, *own, *(truncated(p, 4) for p in p_a)])
+    for label, group in comparable(files):
+        highest = np.max([measures(file, radii) for file in group], axis=0)
+        body.append([escape(label), *as_cells(highest)[3:], *["-"] * (4 + len(QUANTILES))])
+    tags = ["th", *["td"] * len(body)]
+    rows = (
+        f"<{t}>{f'</{t}><{t}>'.join(cells)}</{t}>" for t, cells in zip(tags, body, strict=False)
+    )
     return "".join(f"<tr>{row}</tr>\n" for row in rows)
 
 
 def _manifest(file: Results, name: str) -> str:
-    text = json.dumps(file.manifest and file.manifest.entries(), indent=2, ensure_ascii=False)
+    entries = file.manifest.entries() if file.manifest else "none beside the file"
+    text = json.dumps(entries, indent=2, ensure_ascii=False)
     return f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
 
 
@@ -123,9 +152,7 @@ def _manifest(file: Results, name: str) -> str:
 def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Name of a place in the page -> what plotly draws there; names of strangers are escaped."""
     shown = [(name, file) for file, name in zip(files, names, strict=True) if file.rows]
-    # p_A of the true class: 0 where it isn't certified
-    bounds = [[r.p_a if r.correct else 0.0 for r in f.rows if r.p_a >= 0] for _, f in shown]
-    known = [(name, [p_a]) for (name, _), p_a in zip(shown, bounds, strict=True) if p_a]
+    known = [(name, [p_a]) for name, file in shown if (p_a := true_class(file))]
     shares = "share of inputs whose p_A is at least so large"
     return {
         "curves": _lines(curves(files, names), "certified accuracy over the radius", "radius"),
@@ -134,6 +161,11 @@ def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str
         "abstention": _by_class(shown, "abstention by class", lambda row: row.predict == ABSTAIN),
         "rows": _rows(shown),
     }
+
+
+def true_class(file: Results) -> list[float]:
+    """Lower bounds of the true class's probability: p_A where it is certified, else 0."""
+    return [row.p_a if row.correct else 0.0 for row in file.rows if row.p_a >= 0]
 
 
 def interval(count: int, n: int) -> tuple[float, float]:
@@ -145,7 +177,9 @@ def interval(count: int, n: int) -> tuple[float, float]:
 
 def _layout(title: str, x: str, **more: Any) -> dict[str, Any]:
     axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"rangemode": "tozero"}}
-    return {"title": {"text": title}, "showlegend": True, "hovermode": "closest", **axes, **more}
+    font = {"family": "system-ui, sans-serif", "size": 13}  # the page's
+    own = {"title": {"text": title}, "showlegend": True, "hovermode": "closest", "font": font}
+    return own | axes | more
 
 
 def _lines(drawn: Sequence[Curve], title: str, x: str) -> dict[str, Any]:
@@ -182,18 +216,18 @@ def _by_class(
 
 
 def _rows(shown: Sequence[tuple[str, Results]]) -> dict[str, Any]:
-    """All rows, as their files have them."""
-    extra = dict.fromkeys(key for _, file in shown for row in file.rows for key in row.extra)
-    columns = (*_COLUMNS, *extra)
-    cells = [
-        [*map(escape, [name, *row.text(columns).split("\t")])]
-        for name, file in shown
-        for row in file.rows
-    ]
-    table = {
-        "type": "table",
-        "header": {"values": ["run", *map(escape, columns)]},
-        "cells": {"values": list(zip(*cells, strict=True))},
-        "columnwidth": [1 + (name in ("run", "radius", "p_a")) for name in ("run", *columns)],
-    }
-    return {"data": [table], "layout": {"title": {"text": "rows"}}}
+    """All rows, column by column; numbers are cut off."""
+    rows = [row for _, file in shown for row in file.rows]
+    extra = dict.fromkeys(key for row in rows for key in row.extra)
+    columns = [[escape(name) for name, file in shown for _ in file.rows]]
+    columns += [[_cell(getattr(row, name)) for row in rows] for name in _COLUMNS]
+    columns += [[escape(row.extra.get(name, "")) for row in rows] for name in extra]
+    head = {"values": ["run", *_COLUMNS, *map(escape, extra)]}
+    table = {"type": "table", "header": head, "cells": {"values": columns}}
+    return {"data": [table], "layout": _layout("rows", "")}
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return truncated(value, _DIGITS)
+    return int(value) if isinstance(value, int) else escape(str(value))

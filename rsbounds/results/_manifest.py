@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ FORMAT = 2
 _STEP = {"rows": int, "sha256": str, "changes": [str], "fitted": [str], "corrupt": [{"input": int}]}
 _SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("model", "data", "parameters", "engine", "run"), dict),
-    **dict.fromkeys(("versions", "probe"), {None: str}),
+    **{name: {None: str} for name in ("versions", "probe")},
     **dict.fromkeys(("method", "scope"), str),
     "history": [_STEP],
 }
@@ -115,10 +115,6 @@ class Manifest:
         """The file."""
         return json.dumps(self.entries(), indent=2) + "\n"
 
-    def normal(self) -> Self:
-        """The same after a round trip through its file."""
-        return self.of(json.loads(self.text()))
-
     def indices(self) -> range:
         """Indices of this shard's inputs."""
         (rank, size), skip = share("shard", self.shard), int(self.data.get("skip", 1))
@@ -138,6 +134,15 @@ class Manifest:
         left = (entry for step in self.history for entry in step.get("corrupt", ()))
         return {entry["input"] for entry in left if "input" in entry}
 
+    def fitted_on_itself(self) -> bool:
+        """Whether the history says that the rule was fitted on the rows that it certifies."""
+        fitted = {file for step in self.history for file in step.get("fitted", ())}
+        return not fitted.isdisjoint(step["sha256"] for step in self.history if "sha256" in step)
+
+    def uncommitted(self) -> Manifest:
+        """The manifest of a file that is computed from a committed one."""
+        return replace(self, run={k: v for k, v in self.run.items() if k != "commitment"})
+
     def differences(self, other: Manifest) -> dict[str, str]:
         """Entries that rows depend on and that ``other`` has otherwise: name -> in words.
 
@@ -156,10 +161,11 @@ class Manifest:
         }
 
     def _compared(self) -> Iterator[tuple[str, Any]]:
-        left = self.entries()
+        left = json.loads(self.text())  # as a file holds them: lists for tuples
         for name in ("format", "history", "run"):
             del left[name]
-        return _flat(left | {"data": {k: v for k, v in self.data.items() if k != "inputs"}})
+        left["data"].pop("inputs", None)
+        return _flat(left)
 
 
 def manifest_path(path: Path) -> Path:
@@ -190,7 +196,7 @@ def _depth(node: Any) -> int:
 
 def _require(name: str, value: Any, kind: Any) -> None:
     """ValueError unless a value is of a kind of ``_SCHEMA``."""
-    own: type = kind if isinstance(kind, type) else type(kind)
+    own: Any = kind if isinstance(kind, type) else type(kind)
     if not isinstance(value, own):
         raise ValueError(f"{name} must be {_NAMED[own]}; got {quoted(value)}")
     if isinstance(kind, list):

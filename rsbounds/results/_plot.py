@@ -12,7 +12,7 @@ import numpy as np
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.extras import need
 from rsbounds.results._results import Results
-from rsbounds.results._table import as_files, comparable, marked, shared
+from rsbounds.results._table import as_files, comparable, marked, setting
 from rsbounds.results._text import as_path, naming, truncated
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -107,7 +107,7 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         style = {"color": curve.colour, "ls": DASHES[curve.dash], "lw": curve.width}
         steps = curve.heights[1:], curve.edges
         axes.stairs(*steps, baseline=None, label=curve.name, **style)
-    common = shared(files)
+    common = setting(files)
     title = {"norm": "l{} norm", "sigma": "sigma = {}", "n": "n = {}", "alpha": "alpha = {}"}
     parts = [text.format(common[name]) for name, text in title.items() if name in common]
     end = drawn[0].edges[-1]

@@ -68,7 +68,7 @@ def terms(file: Results) -> dict[str, str]:
     }
 
 
-def shared(files: Sequence[Results]) -> dict[str, str]:
+def setting(files: Sequence[Results]) -> dict[str, str]:
     """What the files with rows have in common, as far as it is stated."""
     each = [terms(file) for file in files if file.rows]
     common = {name: _common(own[name] for own in each) for name in each[0]} if each else {}
@@ -201,7 +201,7 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     if not isinstance(file, Results):
         raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
     at, own = _radii([file], radii), terms(file)
-    clean, abstain, acr, *held = plain(_measures(file, at).tolist())
+    clean, abstain, acr, *held = plain(measures(file, at).tolist())
     return {
         "file": file.name,
         "count": len(file.rows),
@@ -279,10 +279,10 @@ def lines(
     for i, file in enumerate(files):
         own = {**terms(file), "scope": shown("; ".join(file.scopes()))}
         first = [own[name] for name in stated]
-        groups = [(-math.inf, "all", len(file.rows), _measures(file, radii))]
+        groups = [(-math.inf, "all", len(file.rows), measures(file, radii))]
         parts = file.by_class() if classes else {}
         for label, part in parts.items():
-            groups.append((label, f"class {label}", len(part.rows), _measures(part, radii)))
+            groups.append((label, f"class {label}", len(part.rows), measures(part, radii)))
         if parts:
             each = [values for *_, values in groups[1:]]
             # an infinite average radius has no spread, and one of 1e300 an infinite variance
@@ -291,19 +291,24 @@ def lines(
                 groups.append((math.inf, "class std", len(parts), np.std(each, axis=0)))
         name = file.name if names is None else names[i]
         for place, group, count, values in groups:
-            numbers = list(map(str, values.tolist())) if names is None else _cells(values)
+            numbers = list(map(str, values.tolist())) if names is None else as_cells(values)
             body.append((place, [name, group, str(count), *first, *numbers]))
     body.sort(key=lambda placed: placed[0])
-    head += [f"r={radius:.12g}" for radius in radii]
+    head += map(heading, radii)
     return [head, *(line for _, line in body)]
 
 
-def _measures(file: Results, radii: Sequence[float]) -> Array:
+def heading(radius: float) -> str:
+    """The name of a column of certified accuracies."""
+    return f"r={radius:.12g}"
+
+
+def measures(file: Results, radii: Sequence[float]) -> Array:
     shares = [file.clean_accuracy(), file.abstention(), file.average_radius()]
     return np.concatenate([shares, file.certified_accuracy(radii)])
 
 
-def _cells(values: Array) -> list[str]:
+def as_cells(values: Array) -> list[str]:
     """Measures as text: shares to three decimals, the average radius cut off to four."""
     texts = ["-" if math.isnan(v) else f"{v:.3f}" for v in values]
     texts[2] = truncated(float(values[2]), 4)

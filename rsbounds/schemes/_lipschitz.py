@@ -74,9 +74,7 @@ def lipschitz(
 ) -> Scheme:
     """Noise level given by a Lipschitz function with a positive floor.
 
-    Nothing here can check ``lip`` and ``sigma_min``: the scope says that they were asserted,
-    unless ``proven`` says otherwise. A network that proves its own is a
-    :class:`rsbounds.torch.SigmaNetwork`.
+    A network that proves its own bounds is a :class:`rsbounds.torch.SigmaNetwork`.
 
     Parameters
     ----------
@@ -94,8 +92,8 @@ def lipschitz(
         float64. ``sigma`` is given that array, and the radius is smaller by what the error may
         do (the parameter ``slack``).
     proven : bool
-        That you have a proof of ``lip`` and ``sigma_min`` for the function that is run, as for a
-        closed form: results then state the scope "sigma(x) with a proven envelope".
+        That you have a proof of the bounds for the function that is run, as for a closed form.
+        Nothing here can check them: otherwise results state that they were asserted.
 
     Raises
     ------

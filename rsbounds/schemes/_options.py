@@ -28,20 +28,18 @@ class Option:
 class Given(Protocol):
     """What the command line knows of the inputs, and what it loads for a scheme.
 
-    Each thing that is loaded comes with its description for the manifest.
+    ``inputs`` is the array ``x`` of an npz file, flattened to (count, dim); ``function`` one of an
+    input, for a ``SigmaNetwork`` an object with its ``scheme`` method; ``noise`` noise of a shape,
+    whose ``scheme(norm, sound=...)`` rests on the proof of its kind. Each comes with its
+    description for the manifest.
     """
 
     dim: int
     sound: bool  # whether a sound scheme is asked for
 
-    def inputs(self, path: Any) -> tuple[Any, str]:
-        """The array ``x`` of an npz file, flattened to (count, dim), and the file's hash."""
-
-    def function(self, option: str, spec: str) -> tuple[Any, Any]:
-        """A function of one input; for a ``SigmaNetwork`` an object with its ``scheme`` method."""
-
-    def noise(self, option: str, spec: str) -> tuple[Any, Any]:
-        """Noise of a shape, whose ``scheme(norm, sound=...)`` rests on the proof of its kind."""
+    def inputs(self, path: Any) -> tuple[Any, str]: ...
+    def function(self, option: str, spec: str) -> tuple[Any, Any]: ...
+    def noise(self, option: str, spec: str) -> tuple[Any, Any]: ...
 
 
 class Shared:
