@@ -1,7 +1,5 @@
 """The package as a whole: what may import what, what loads when, versions, extras, the wheel."""
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy
@@ -23,7 +21,7 @@ EXT = ROOT / "rsbounds_ext"
 
 # The rooms, each with what it may import besides itself: imports only go up this list. A module
 # that isn't listed is a theory, behind those that are.
-ROOMS: dict[str, str] = {
+ROOMS = {
     "_numerics": "",
     "oracle": "",
     "special": "_numerics",
@@ -66,15 +64,15 @@ THEORIES = (
     *("_numerics", "special", "confidence", "_neighbours", "gaussian", "anisotropic", "renyi"),
     *("lbrs", "envelope", "semielastic", "lipschitz"),
 )
-ALLOWED: dict[str, set[str]] = {
+ALLOWED = {
     room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
 }
-HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm", "mpmath", "flint"}
+HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "mpmath", "flint"}
 HEAVY |= {"ray", "art", "jax", "keras", "sklearn", "skops"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
     "sampling": {"torch"},  # torch_*.py, imported for a torch module
-    "torch": {"torch", "tqdm"},
+    "torch": {"torch"},
     "demo": {"torch"},
     "_neighbours": {"numba", "llvmlite"},
     "_numba": {"numba", "llvmlite"},
@@ -82,18 +80,18 @@ AT_HOME = {
 }
 
 
-def sources() -> list[Path]:
+def sources():
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def room(path: Path) -> str:
+def room(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported(path: Path, *, on_import: bool = False) -> set[str]:
+def imported(path, *, on_import=False):
     """Dotted names that a file imports; ``on_import``: only those run when it is imported."""
     tree = ast.parse(path.read_text())
-    nodes: list[ast.AST] = [tree]
+    nodes = [tree]
     names = set()
     while nodes:
         node = nodes.pop()
@@ -113,7 +111,7 @@ def imported(path: Path, *, on_import: bool = False) -> set[str]:
     return names
 
 
-def rooms_imported(path: Path) -> set[str]:
+def rooms_imported(path):
     parts = [name.split(".") for name in imported(path)]
     return {part[1] for part in parts if part[0] == "rsbounds" and len(part) > 1}
 
@@ -149,7 +147,7 @@ def test_heavy_packages_load_only_when_used():
         assert "scipy.stats" not in names or room(path) == "stats"
 
 
-def loaded_by(statement: str) -> set[str]:
+def loaded_by(statement):
     code = f"import sys; old = set(sys.modules)\n{statement}\n"
     code += "print(*sorted(set(sys.modules) - old))"
     words = [sys.executable, "-c", code]

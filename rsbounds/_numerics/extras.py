@@ -7,7 +7,6 @@ from types import ModuleType
 
 _EXTRAS = {
     "torch": "torch",
-    "tqdm": "torch",
     "matplotlib": "plot",
     "plotly": "html",
     "ray": "ray",

@@ -11,10 +11,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from rsbounds import results
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify._progress import Progress, Tally
-from rsbounds.certify._tasks import Counts, Question, task
-from rsbounds.certify._work import Here, Work, facts
+from rsbounds.certify._work import Counts, Here, Question, Work, facts, task
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
@@ -48,6 +48,7 @@ def certify_dataset(
     describe: Mapping[str, Any] | None = None,
     engine: Mapping[str, Any] | None = None,
     run: Mapping[str, Any] | None = None,
+    commit: bool = False,
     accept_change: bool = False,
     skip_corrupt: bool = False,
     notify: Callable[[str], object] | None = None,
@@ -78,6 +79,9 @@ def certify_dataset(
         ``i/N``: of these every N-th, from the i-th.
     describe, engine, run : mapping, optional
         What the manifest says of the model, of the engine, and of what rows do not depend on.
+    commit : bool
+        Write ``OUT.commitment.json`` before the first sample: what is to be run. Its SHA-256 is
+        in the manifest. A run whose commitment is there has to be that run.
     accept_change : bool
         Go on with a file although the model, an engine or a version changed, and record it.
     skip_corrupt : bool
@@ -107,7 +111,7 @@ def certify_dataset(
     >>> [row.predict for row in found.rows], found.clean_accuracy()
     ([0, 1], 1.0)
     """
-    path = None if out is None else _place(out)
+    path = None if out is None else require_place(out)
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("start", start), count("skip", skip, 1), as_integers("max", max, -1)
     if path is not None and BOUNDS[procedure.bound].evidence != "counts":
@@ -134,7 +138,16 @@ def certify_dataset(
         procedure=procedure,
         shard=shard,
         versions=_versions(),
+        engine=dict(engine or {}),
     )
+    committed = dict[str, str]()
+    if path is not None:
+        committed = results.commit(path, manifest, new=commit, accept=accept_change)
+        if committed and notify is not None:
+            place = results.commitment_path(path).name
+            notify(f"committed as sha256 {committed['commitment']}: {place}")
+    elif commit:
+        raise ValueError("commit needs out, the result file")
     indices = list(manifest.indices())
     # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
     # whether it is the model that a file was begun with.
@@ -149,7 +162,7 @@ def certify_dataset(
         manifest,
         probe={index: sparse_counts(counts) for index, counts in probe.items()},
         engine={**(engine or {}), **_arithmetic(machines)},
-        run={**(run or {}), "machines": machines},
+        run={**(run or {}), "machines": machines, **committed},
     )
     corrupt: list[dict[str, Any]] = []
 
@@ -189,13 +202,13 @@ def certify_dataset(
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 
-def _place(out: str | os.PathLike[str]) -> Path:
-    """Where the file goes; OSError now, rather than after the model has run, if none can be."""
+def require_place(out: str | os.PathLike[str]) -> Path:
+    """Where the file goes; an error now, rather than after the model has run, if none can be."""
     if not isinstance(out, str | os.PathLike):
         raise ValueError(f"out must be a path; got {out!r}")
     path = Path(out)
-    if path.is_dir():
-        raise IsADirectoryError(21, "Is a directory", str(path))
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is not a regular file: choose another output file")
     if not path.parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(path))
     return path

@@ -1,25 +1,24 @@
-"""``rsbounds report``: certified accuracy of certification files, side by side."""
+"""Certified accuracy of certification files, side by side.
+
+Accuracy of the smoothed classifier, abstention, average certified radius (ACR) and certified
+accuracy of certification files: those of rsbounds certify or any with the columns idx label
+predict radius correct. A file whose run is not finished has a note of how far it is. Cards
+(FILE.json) are shown side by side too.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
-from rsbounds import answers, results
+from rsbounds import answers, audit, results
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``report`` command."""
-    parser = subparsers.add_parser(
-        "report",
-        help="certified accuracy of certification files, side by side",
-        description="Accuracy of the smoothed classifier, abstention, average certified radius "
-        "(ACR) and certified accuracy of certification files: those of rsbounds certify or any "
-        "with the columns idx label predict radius correct. A file whose run is not finished has a "
-        "note of how far it is.",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE.tsv")
     add("--radii", type=_radii, metavar="R,R,...", help="where to show certified accuracy")
@@ -27,12 +26,15 @@ def add_parser(subparsers: Any) -> None:
     add("--classes", action="store_true", help="rows for every class too, and for their spread")
     add("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
     add("--html", metavar="FILE.html", help="one self-contained page to look at (extra: html)")
+    text = "a card of one file, with what verify proves: this, and FILE.md beside it"
+    add("--card", metavar="FILE.json", help=text)
     add("--json", action="store_true", help="print a JSON object")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table, draw the curves, write the page."""
+    if any(path.endswith(".json") for path in args.files):
+        return _cards(args)
     files = [results.read(path) for path in args.files]
     own = [answers.report(file) for file in files]
     if not args.json:
@@ -52,6 +54,40 @@ def run(args: argparse.Namespace) -> int:
         results.plot(files, args.plot)
     if args.html is not None:
         results.html(files, args.html)
+    if args.card is not None:
+        _card(args, files)
+    return 0
+
+
+def _card(args: argparse.Namespace, files: Sequence[results.Results]) -> None:
+    """Write the card of one file, audited where that can be done."""
+    if len(args.files) > 1:
+        raise ValueError(f"--card takes one result file; got {len(args.files)}")
+    verified, why = None, "the file has no manifest"
+    if files[0].manifest is not None:
+        try:
+            own = audit.verify(args.files[0])
+        except (ImportError, ValueError) as error:
+            why = str(error)
+        else:
+            first = [finding.at(args.files[0]) for finding in own.findings[:20]]
+            verified = {"rows": own.rows, "proved": own.proved, "stated": own.stated}
+            verified |= {"findings": len(own.findings), "first": first}
+    text = results.write_card(results.card(files[0], args.radii, verified=verified), args.card)
+    print(f"{args.card}, {text}: the card" + ("" if verified else f", not verified: {why}"))
+
+
+def _cards(args: argparse.Namespace) -> int:
+    """Show cards side by side."""
+    for name in ("radii", "classes", "plot", "card"):
+        if getattr(args, name):
+            raise ValueError(f"--{name} takes result files; got {args.files[0]}, a card")
+    if other := [path for path in args.files if not path.endswith(".json")]:
+        raise ValueError(f"{other[0]} is no card: make one with rsbounds report --card")
+    cards = [results.read_card(path) for path in args.files]
+    print(json.dumps(cards) if args.json else results.board(cards, args.style))
+    if args.html is not None:
+        results.board_html(cards, args.html)
     return 0
 
 

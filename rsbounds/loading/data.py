@@ -16,7 +16,7 @@ from rsbounds._numerics.checks import as_floats, count, number, on_host
 from rsbounds._numerics.text import shown
 from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, guarded
-from rsbounds.loading.images import Preprocess, facts
+from rsbounds.loading.images import FolderData, Preprocess, facts
 from rsbounds.loading.rows import CorruptInput, Data, Item, class_numbers, stored_array
 
 
@@ -26,7 +26,6 @@ def open_data(
     preprocess: Preprocess | None = None,
     labels: Sequence[Any] | None = None,
     scale: float | None = None,
-    split: str | None = None,
     download: bool = False,
 ) -> Data:
     """The data set of that name or file; its inputs stay where they are until they are read.
@@ -46,8 +45,6 @@ def open_data(
     scale : float, optional
         What stored numbers are divided by, > 0. Images: 255 by default. Whole-numbered arrays
         need one.
-    split : str, optional
-        Of a Hugging Face data set, in place of ``:SPLIT``.
     download : bool
         Whether a data set that is not on disk may be fetched.
 
@@ -88,13 +85,11 @@ def open_data(
     text = os.fspath(spec)
     kind, colon, place = text.partition(":")
     if colon and kind == "imagefolder":
-        from rsbounds.loading.folders import FolderData
-
         return FolderData(Path(place), preprocess, labels, scale)
     if colon and kind == "hf":
         from rsbounds.loading._hf_data import HfData
 
-        return HfData(place, split, preprocess, labels, scale, download=download)
+        return HfData(place, preprocess, labels, scale, download=download)
     if text.endswith((".npz", ".npy")):
         return ArrayData(Path(text), scale, labels)
     if Path(text).is_dir():
@@ -205,28 +200,13 @@ def check_labels(data: Data, classes: int, indices: Iterable[int] | None = None)
 def prefetched(
     data: Data, indices: Iterable[int], *, ahead: int = 16, skip_corrupt: bool = False
 ) -> Iterator[Item]:
-    """The items at ``indices`` in their order, read by a thread that stays ahead.
-
-    Parameters
-    ----------
-    data : Data
-        Where to read.
-    indices : iterable of int
-        Which inputs.
-    ahead : int
-        How many items may wait, >= 1.
-    skip_corrupt : bool
-        Yield an input that can't be decoded with ``x = None`` and ``problem``, in place of
-        raising.
-
-    Yields
-    ------
-    Item
+    """The items at ``indices`` in their order, read by a thread that is up to ``ahead`` ahead.
 
     Raises
     ------
     CorruptInput
-        At an input that can't be decoded, unless ``skip_corrupt``.
+        At an input that can't be decoded; with ``skip_corrupt`` it is an item with ``x = None``
+        and ``problem``.
     """
 
     def read(i: int) -> Item:

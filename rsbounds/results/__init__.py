@@ -5,22 +5,24 @@ A file is a TSV whose header starts with the columns the field has written since
 """
 
 # "X as X": for other rooms of the package; what users call is listed below
-from rsbounds.results._compare import footnote
-from rsbounds.results._file import Writer, read_rows, write
+from rsbounds.results._board import board, board_html
+from rsbounds.results._card import card, read_card, write_card
+from rsbounds.results._commitment import broken as broken
+from rsbounds.results._commitment import commit as commit
+from rsbounds.results._commitment import commitment_path
+from rsbounds.results._file import Writer, merge, write
 from rsbounds.results._html import html
 from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
-from rsbounds.results._merge import merge
 from rsbounds.results._plot import plot
-from rsbounds.results._results import Results, read
+from rsbounds.results._results import Results, read, read_rows
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._table import STYLES, default_radii, summary, table
+from rsbounds.results._table import STYLES, default_radii, footnote, summary, table
 from rsbounds.results._text import dense_counts, sparse_counts
-from rsbounds.results._text import from_runs as from_runs
 from rsbounds.results._text import naming as naming
 from rsbounds.results._text import plain as plain
-from rsbounds.results._text import runs as runs
 from rsbounds.results._text import some as some
 from rsbounds.results._text import truncated as truncated
+from rsbounds.results._text import whole_number as whole_number
 
 __all__ = [
     "COLUMNS",
@@ -30,6 +32,10 @@ __all__ = [
     "Results",
     "Row",
     "Writer",
+    "board",
+    "board_html",
+    "card",
+    "commitment_path",
     "default_radii",
     "dense_counts",
     "footnote",
@@ -38,9 +44,11 @@ __all__ = [
     "merge",
     "plot",
     "read",
+    "read_card",
     "read_rows",
     "sparse_counts",
     "summary",
     "table",
     "write",
+    "write_card",
 ]

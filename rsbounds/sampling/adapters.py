@@ -56,6 +56,8 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         if name not in accepted and value not in (None, False, "cpu"):
             flag = f"--{name.replace('_', '-')}"
             if name == "sound_noise":
-                raise ValueError(f"{flag} needs a model that is no sampler yet; it draws itself")
+                raise ValueError(
+                    f"{flag} needs a model; this one is a sampler, which draws its own noise"
+                )
             raise ValueError(f"{flag} needs a torch module; the model is none")
     return model if ready else ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
