@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _build, _engine, _options
 from rsbounds.composite import Rule
 from rsbounds.loading import Data
-from rsbounds.results import Manifest
+from rsbounds.results import Manifest, manifest_path
 from rsbounds.schemes import METHODS, Scheme
 
 _NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
@@ -41,6 +42,9 @@ def add_parser(subparsers: Any) -> None:
     add("--draw-seed", type=int, metavar="S", help="choose the rows of an earlier answer again")
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
+    text = "of a file without a manifest, as its paper states it"
+    for name, kind in (("--sigma", float), ("--n", partial(_options.whole, 1)), ("--alpha", float)):
+        add(name, type=kind, help=text)
     _engine.add_model(parser, required=False)
     _engine.add_data(parser, required=False, help="compare labels and hashes with the data: ")
     _engine.add_engine(parser)
@@ -60,7 +64,11 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what is wrong."""
     _check(args)
+    if not manifest_path(args.file).exists() and args.file.is_file():
+        return _show(args, _printed(args), Manifest())
     manifest = Manifest.read(args.file)
+    if args.sigma or args.n or args.alpha:
+        raise ValueError("--sigma, --n and --alpha are for a file without a manifest")
     options = {"sample": args.sample, "jobs": args.jobs, "seed": args.draw_seed}
     with ExitStack() as stack:
         if args.data is not None and manifest.method in METHODS:
@@ -73,6 +81,20 @@ def run(args: argparse.Namespace) -> int:
                 options |= {"describe": _build.described(args, loaded, stages)}
                 options |= {"rerun": args.rerun, "model": _build.model(args, stages, stated)}
         result = audit.verify(args.file, **options)
+    return _show(args, result, manifest)
+
+
+def _printed(args: argparse.Namespace) -> audit.Audit:
+    """The audit of radii alone."""
+    numbers = {name: getattr(args, name) for name in ("sigma", "n", "alpha")}
+    if None in numbers.values():
+        raise ValueError(
+            f"{args.file} has no manifest: give --sigma, --n and --alpha as its paper states them"
+        )
+    return audit.verify_printed(args.file, **numbers)
+
+
+def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> int:
     if args.json:
         print(json.dumps(_object(args.file, result)))
     else:
@@ -133,12 +155,14 @@ def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) ->
 
 def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest) -> str:
     """What is taken as stated, and which options would compare it."""
+    text = f"taken as stated, not verified: {_named(names)}"
+    if not manifest.method:
+        return text
     flags = [name for name in ("data", *_own(manifest)) if getattr(args, name) is None]
     could = {"dim", "sigma"}
     if manifest.scope != ASSERTED_ENVELOPE:
         could |= METHODS[manifest.method].domains.keys()
     compared = tuple(name for name in names if name in could)
-    text = f"taken as stated, not verified: {_named(names)}"
     if not (compared and flags):
         return text
     them = "them" if len(names) > 1 else "it"

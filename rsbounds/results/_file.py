@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from rsbounds.results._manifest import Manifest, manifest_path
+from rsbounds.results._published import published
 from rsbounds.results._row import COLUMNS, FIELD, Row
 from rsbounds.results._text import naming, quoted
 
@@ -55,6 +56,10 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Co
     if not content:
         return Content((), [], "empty file", 0, manifest)
     end, note = content.rfind(b"\n") + 1, ""
+    if manifest is None and (other := published(path, content)):
+        if strict and len({row.idx for row in other[0]}) < len(other[0]):
+            raise ValueError(f"{path}: expected each index once")
+        return Content(FIELD, *other, len(content), None)
     try:
         first, *lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
@@ -63,7 +68,7 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Co
     if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
         raise ValueError(
             f"{path}:1: expected a header of distinct columns that starts with {' '.join(FIELD)}, "
-            f"separated by tabs; got {quoted(first)}"
+            f"separated by tabs, or lines of index and radius; got {quoted(first)}"
         )
     if lines[-1] and (manifest or "scope" in columns):
         note = f"line {len(lines) + 1} is cut short: left out"
