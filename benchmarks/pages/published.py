@@ -84,7 +84,9 @@ def printed(path: Path, sigma: float) -> Printed | None:
     """A file of the field, at n = N and alpha = ALPHA."""
     try:
         rows = read(path).rows
-    except ValueError:  # other columns, or lines twice
+    except ValueError:  # read() says which line
+        return None
+    if not rows:
         return None
     digits, levels = digits_of(rows), radii_of(sigma, ALPHA)
     held = [row for row in rows if row.radius]
@@ -179,7 +181,9 @@ def field(root: Path) -> list[str]:
                 + (f" Such as `{fits[0]}`." if fits else "")
             )
         if lost:
-            notes.append(f"- {paper}: {lost} files can't be read, or have an index twice.")
+            notes.append(
+                f"- {paper}: {lost} files have no rows, other columns, an index twice or a row that contradicts itself."
+            )
     return [*text, "", *notes]
 
 
@@ -202,21 +206,25 @@ def split(folder: Path) -> list[str]:
         "Levine and Feizi 2021: arrays in single precision. The l1 radius is 2 lambda (p - 1/2) "
         "for noise of width 2 lambda, lambda = sqrt(3) sigma; p is the lower end of a two-sided "
         f"Clopper-Pearson interval at {ALPHA}, of n = {N:,} (the script's default): half of what "
-        "is stated is spent. Above: above the exact radius of the nearest count at alpha/2.",
+        "is stated is spent. Above: above the exact radius of the nearest count at alpha/2, which the "
+        "rounding of single precision explains. At right the mean radius of the certified rows.",
         "",
-        "| file | rows | certified | above | by up to |",
-        "| --- | ---: | ---: | ---: | ---: |",
+        "| file | rows | certified | above | by up to | mean radius | the same counts at alpha |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     bounds = np.asarray(lower_bound(np.arange(N + 1), N, ALPHA / 2))
+    one = np.asarray(lower_bound(np.arange(N + 1), N, ALPHA))
     for path in sorted(folder.glob("checkpoints/cifar_split_[0-9]*/radius_l1.npy")):
         width = 2 * math.sqrt(3) * float(path.parent.name.split("_")[2])
         held = np.array([row.radius for row in read(path).rows])
         exact = width * (bounds - 0.5)
         k = np.clip(np.searchsorted(exact, held), 1, N)
-        nearest = np.where(held - exact[k - 1] < exact[k] - held, exact[k - 1], exact[k])
-        excess = (held - nearest)[held > 0]
+        k = np.where(held - exact[k - 1] < exact[k] - held, k - 1, k)[held > 0]
+        excess = held[held > 0] - exact[k]
         cells = path.parent.name, len(held), len(excess), int((excess > 1e-12).sum())
-        text.append("| " + " | ".join(map(str, cells)) + f" | {excess.max():.1e} |")
+        means = (width * (own[k].mean() - 0.5) for own in (bounds, one))
+        rest = f"{excess.max():.1e}", *(f"{mean:.4f}" for mean in means)
+        text.append("| " + " | ".join(map(str, (*cells, *rest))) + " |")
     return text
 
 
