@@ -182,7 +182,8 @@ def field(root: Path) -> list[str]:
             )
         if lost:
             notes.append(
-                f"- {paper}: {lost} files have no rows, other columns, an index twice or a row that contradicts itself."
+                f"- {paper}: {lost} files are left out: they have no rows, other columns, an index "
+                "twice or a row that contradicts itself."
             )
     return [*text, "", *notes]
 
@@ -206,8 +207,8 @@ def split(folder: Path) -> list[str]:
         "Levine and Feizi 2021: arrays in single precision. The l1 radius is 2 lambda (p - 1/2) "
         "for noise of width 2 lambda, lambda = sqrt(3) sigma; p is the lower end of a two-sided "
         f"Clopper-Pearson interval at {ALPHA}, of n = {N:,} (the script's default): half of what "
-        "is stated is spent. Above: above the exact radius of the nearest count at alpha/2, which the "
-        "rounding of single precision explains. At right the mean radius of the certified rows.",
+        "is stated is spent. Above: above the exact radius of the nearest count at alpha/2; the "
+        "rounding of single precision explains it. At right the mean radius of certified rows.",
         "",
         "| file | rows | certified | above | by up to | mean radius | the same counts at alpha |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -256,11 +257,11 @@ def dsrs(folder: Path, every: int = 200) -> list[str]:
         if not r:
             continue
         best = exact(law, p, index, q)
-        if r <= best * (1 + 1e-6):
+        if r <= best * (1 + 1e-4):  # what the quadrature may be off by
             continue
         other = exact(law, first, index, q)
         near = exact(Law(d, k, sigma, points=160), p, index, q)  # a finer quadrature
-        assert abs(near - best) < 1e-5 * best
+        assert abs(near - best) < 1e-4 * best < r - best
         alone = radius(law, p[index][0])
         cells = index, f"{r:.4f}", f"{best:.4f}", f"{other:.4f}" if index in first else "-"
         cells = *cells, f"{old[index][0]:.4f}", f"{alone:.4f}"
