@@ -20,8 +20,9 @@ hypothesis.settings.load_profile("rsbounds")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+collect_ignore_glob = ["rsbounds/art.py"]  # tests/test_torch_toolboxes.py runs its example
 if find_spec("torch") is None:
-    collect_ignore_glob = ["README.md", "rsbounds/torch/*", "rsbounds/demo.py", "tests/*torch*"]
+    collect_ignore_glob += ["README.md", "rsbounds/torch/*", "rsbounds/demo.py", "tests/*torch*"]
     collect_ignore_glob += [f"rsbounds/loading/{name}.py" for name in ("classifier", "denoiser")]
 
 # commands that a shell starts in the background ignore Ctrl-C, and so would those that tests start

@@ -18,7 +18,7 @@ SHARED = {"_numerics", "special", "confidence", "_neighbours"}  # what the theor
 KINDS = {  # rooms of one colour; the rest is the last
     "#dbe9f6": "rsbounds_ext _numerics special stats oracle",
     "#e3f1e0": "THEORIES",
-    "#fdeecb": "certificate schemes sampling composite certify torch",
+    "#fdeecb": "certificate schemes frameworks sampling composite certify torch art",
     "#efe6f3": "",
 }
 LEGEND = ("numbers", "theories", "certification", "files, data, users")

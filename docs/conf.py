@@ -22,6 +22,7 @@ exclude_patterns = ["_build", "reproductions/**/*.py"]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = False
+autodoc_mock_imports = ["art"]  # for rsbounds.art
 default_role = "literal"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _MODULES = (
     "anisotropic",
     "answers",
+    "art",
     "audit",
     "certificate",
     "certify",
@@ -21,6 +22,7 @@ _MODULES = (
     "confidence",
     "datasets",
     "envelope",
+    "frameworks",
     "gaussian",
     "lbrs",
     "lipschitz",

@@ -1,7 +1,7 @@
 """Radii for noise with its own level on every axis, scope "fixed noise".
 
 The noise is one distribution, the same at every input. A mean that is the same at every
-input only shifts the base classifier: it changes no radius and is no argument here. Where a
+input only shifts the base classifier: it changes no radius, so it is not an argument here. Where a
 generator chooses levels or means for each input, as [H] does, these radii hold for the noise
 of that input and not for the classifier that is run at x + delta: their scope is then
 "fixed noise at this input only". With means and levels of proven variation use
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice
 from rsbounds._numerics.rounding import EPS, flag_nan, product, round_down, round_up
@@ -160,9 +159,11 @@ def log_volume(
         per_axis = dim * np.log(half)
     logs = np.log(sigma)
     per_axis, product, sizes = broadcast(p_a=per_axis, sigma=_sum(logs), sizes=_sum(np.abs(logs)))
-    ball = dim / 2 * np.log(np.pi) - gammaln(dim / 2 + 1)
+    # log Gamma(dim/2 + 1): the logarithms of dim/2, dim/2 - 1, ..., and of Gamma(1/2)
+    gamma = _sum(np.log(np.arange(dim, 0, -2) / 2)) + dim % 2 * np.log(np.pi) / 2
+    ball = dim / 2 * np.log(np.pi) - gamma
     finite = np.where(np.isfinite(per_axis), np.abs(per_axis), 0.0)
-    slack = _SUM * (1.0 + dim + abs(gammaln(dim / 2 + 1)) + finite + sizes)
+    slack = _SUM * (1.0 + dim + abs(gamma) + finite + sizes)
     return round_down(ball + per_axis + product - slack, EPS)
 
 

@@ -99,7 +99,7 @@ def radius(
     with np.errstate(over="ignore", under="ignore"):
         value = sigma * half / spread
     if not every((abs(value) < np.inf) | (half == np.inf)):
-        # an overflow, only for sigma > 1, so sigma / spread is no subnormal
+        # an overflow, only for sigma > 1, so sigma / spread is not subnormal
         over = np.isinf(value) & (half < np.inf)
         value = np.where(over, product(sigma / spread, np.where(over, half, 0.0)), value)
     return round_down(value, error)
@@ -189,7 +189,7 @@ def transport(
 def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:
     """Largest gradient norm that a smoothed probability can have where it equals p.
 
-    phi(Phi^-1(p))/sigma, in l_2. It bounds the gradient at the point; it is no Lipschitz
+    phi(Phi^-1(p))/sigma, in l_2. It bounds the gradient at the point; it is not a Lipschitz
     constant of the neighbourhood, and a radius made from it and Theorem 0 of [L] is void
     (p_a = .99: 18.4 sigma against the true 2.33 sigma).
 

@@ -1,13 +1,14 @@
 """Models and data for ``rsbounds certify``, and its command line."""
 
-from __future__ import annotations
-
+import importlib.util
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from rsbounds.cli import main
+from rsbounds.loading.packages import need
 
 MODELS = """
 import time
@@ -92,7 +93,7 @@ def prepare(tmp_path, monkeypatch):
     return tmp_path
 
 
-def arguments(**changes: object) -> list[str]:
+def arguments(**changes):
     options = {
         "model": "models:linear",
         "data": "data.npz",
@@ -106,19 +107,26 @@ def arguments(**changes: object) -> list[str]:
     return ["certify", *(word for pair in pairs for word in pair if word)]
 
 
-def savez(**changes: object) -> None:
+def savez(**changes):
     with np.load("data.npz") as data:
         arrays = {"x": data["x"], "y": data["y"]} | changes
     np.savez("data.npz", **{k: v for k, v in arrays.items() if v is not None})
 
 
-def models(text: str) -> None:
+def models(text):
     """Other models in the current directory, not yet imported."""
     Path("models.py").write_text(text)
     sys.modules.pop("models", None)
 
 
-def one_line(capsys, argv: list[str], *said: str) -> None:
+def says(capsys, argv, status=0):
+    """What the command prints, to both streams, when it ends with that status."""
+    capsys.readouterr()
+    assert main(argv.split() if isinstance(argv, str) else argv) == status
+    return "".join(capsys.readouterr())
+
+
+def one_line(capsys, argv, *said):
     """The command refuses, in one line that has each of these parts."""
     capsys.readouterr()
     assert main(argv) == 2
@@ -128,7 +136,7 @@ def one_line(capsys, argv: list[str], *said: str) -> None:
         assert part in err
 
 
-def refused(capsys, argv: list[str], *said: str) -> None:
+def refused(capsys, argv, *said):
     """The same, by the command or by its parser, before anything is written."""
     capsys.readouterr()
     try:
@@ -141,3 +149,11 @@ def refused(capsys, argv: list[str], *said: str) -> None:
     for part in said:
         assert part in captured.err
     assert not list(Path().glob("out*"))
+
+
+def package(name):
+    """The module; the test is skipped where it isn't installed, and fails where it is broken."""
+    for part in (name, "torch"):
+        if importlib.util.find_spec(part.partition(".")[0]) is None:
+            pytest.skip(f"needs {part.partition('.')[0]}")
+    return need(name, "this test")

@@ -1,12 +1,9 @@
 """Runs of ``rsbounds certify`` with workers that can be found and killed."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -92,7 +89,7 @@ OTHERS = [
 ]
 
 
-def prepare(folder: Path) -> None:
+def prepare(folder):
     """A model and its data; the input at 13 is far from all others."""
     (folder / "model.py").write_text(MODEL)
     x = np.random.default_rng(1).standard_normal((COUNT, 20)).astype(np.float32)
@@ -101,29 +98,25 @@ def prepare(folder: Path) -> None:
     np.savez(folder / "data.npz", x=x, y=y)
 
 
-def words(
-    *more: str, out: str = "out.tsv", model: str = "linear", method: str = "--sigma 0.5"
-) -> list[str]:
+def words(*more, out="out.tsv", model="linear", method="--sigma 0.5"):
     given = f"--model model:{model} --data data.npz {method} --n0 20 --n 2000 --out {out}"
     return [sys.executable, "-m", "rsbounds", "certify", *given.split(), *more]
 
 
-def environment() -> dict[str, str]:
+def environment():
     root = str(Path(__file__).parent.parent)
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "RAY"))}
     return kept | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
 
 
-def run(
-    *more: str, folder: Path, env: dict[str, str] | None = None, **known: str
-) -> subprocess.CompletedProcess[str]:
+def run(*more, folder, env=None, **known):
     options = {"capture_output": True, "text": True, "timeout": WAIT}
     env = environment() | (env or {})
     return subprocess.run(words(*more, **known), cwd=folder, env=env, **options)
 
 
-def done(*more: str, out: str = "out.tsv", **known: str) -> list[list[str]]:
+def done(*more, out="out.tsv", **known):
     """The rows of a run that ends well, but for their times."""
     ended = run(*more, out=out, **known)
     assert ended.returncode == 0, ended.stderr
@@ -131,7 +124,7 @@ def done(*more: str, out: str = "out.tsv", **known: str) -> list[list[str]]:
 
 
 @contextmanager
-def begun(*more: str, folder: Path, out: str = "out.tsv") -> Iterator[subprocess.Popen[bytes]]:
+def begun(*more, folder, out="out.tsv"):
     """A run in a process group of its own, standard error in the file "err".
 
     Its workers wait for :func:`go_on` when three rows are written.
@@ -152,7 +145,7 @@ def begun(*more: str, folder: Path, out: str = "out.tsv") -> Iterator[subprocess
 
 
 @contextmanager
-def held(*more: str, folder: Path, out: str = "out.tsv") -> Iterator[subprocess.Popen[bytes]]:
+def held(*more, folder, out="out.tsv"):
     """A run that has written three rows, of two workers that wait for :func:`go_on`."""
     with begun(*more, folder=folder, out=out) as process:
         wait_for(process, lambda: len(workers(process, folder)) == 2)
@@ -161,11 +154,11 @@ def held(*more: str, folder: Path, out: str = "out.tsv") -> Iterator[subprocess.
         yield process
 
 
-def go_on(folder: Path) -> None:
+def go_on(folder):
     (folder / "hold").unlink(missing_ok=True)
 
 
-def wait_for(process: subprocess.Popen[bytes], event: Callable[[], bool]) -> None:
+def wait_for(process, event):
     begun = time.monotonic()
     while not event():
         assert process.poll() is None, "the run ended before"
@@ -173,31 +166,31 @@ def wait_for(process: subprocess.Popen[bytes], event: Callable[[], bool]) -> Non
         time.sleep(0.01)
 
 
-def workers(process: subprocess.Popen[bytes], folder: Path) -> list[int]:
+def workers(process, folder):
     """Processes that made the model, but for the one that writes."""
     found = [int(file.name.removeprefix("pid-")) for file in folder.glob("pid-*")]
     return [pid for pid in found if pid != process.pid]
 
 
-def children(pid: int) -> list[int]:
+def children(pid):
     return [int(c) for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def importing(pid: int) -> bool:
+def importing(pid):
     """Whether a process has begun with its imports: NumPy's are among the first."""
     with suppress(OSError):
         return "_multiarray_umath" in Path(f"/proc/{pid}/maps").read_text()
     return False
 
 
-def ended(pid: int) -> bool:
+def ended(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except (ProcessLookupError, FileNotFoundError):
         return True
 
 
-def gone(pid: int) -> bool:
+def gone(pid):
     """Whether a process ends, before the run is given up."""
     begun = time.monotonic()
     while not (over := ended(pid)) and time.monotonic() - begun < WAIT:
@@ -205,7 +198,7 @@ def gone(pid: int) -> bool:
     return over
 
 
-def complaint(stderr: str) -> str:
+def complaint(stderr):
     """The one line of the command; Ray and the interpreter may add some of their own."""
     assert "Traceback" not in stderr
     lines = [line for line in stderr.splitlines() if line.startswith("rsbounds certify: ")]
@@ -213,6 +206,6 @@ def complaint(stderr: str) -> str:
     return line
 
 
-def without_time(path: Path) -> list[list[str]]:
+def without_time(path):
     lines = (line.split("\t") for line in path.read_text().splitlines())
     return [fields[:5] + fields[6:] for fields in lines]

@@ -1,7 +1,5 @@
 """What torch's layers compute of one input, in mpmath; norms of linear ones; a line."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -92,7 +90,7 @@ def convolved(m, x):
     return out
 
 
-def exact(layer: nn.Module, shape: tuple[int, ...]) -> float:
+def exact(layer, shape):
     """Norm of a linear layer's matrix, made by applying it to unit vectors in float64."""
     layer = layer.double().eval()
     size = int(np.prod(shape))
@@ -102,7 +100,7 @@ def exact(layer: nn.Module, shape: tuple[int, ...]) -> float:
     return float(np.linalg.norm((images - zero).reshape(size, -1).numpy(), 2))
 
 
-def line(weight: float, bias: float = 0.0) -> nn.Linear:
+def line(weight, bias=0.0):
     layer = nn.Linear(1, 1)
     layer.weight.data.fill_(weight), layer.bias.data.fill_(bias)
     return layer

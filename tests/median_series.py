@@ -10,14 +10,12 @@ as a power series in e, of odd powers; the coefficient of e^(2j+1) is a polynomi
 in t.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 Series = list[Fraction]  # in e
 
 
-def product(a: Series, b: Series) -> Series:
+def product(a, b):
     out = [Fraction(0)] * len(a)
     for i, x in enumerate(a):
         for j in range(len(a) - i if x else 0):
@@ -25,12 +23,12 @@ def product(a: Series, b: Series) -> Series:
     return out
 
 
-def edgeworth(t: Fraction, order: int) -> list[dict[int, Fraction]]:
+def edgeworth(t, order):
     """[j][n] = the coefficient of e^j s^n in the sum of c_n s^n."""
     log = {k: (1 + k * t) / (k + 2) for k in range(1, order + 1)}  # of e^k s^(k + 2)
     out = [{0: Fraction(1)}]
     for j in range(1, order + 1):
-        terms: dict[int, Fraction] = {}
+        terms = {}
         for k in range(1, j + 1):
             for n, c in out[j - k].items():
                 terms[n + k + 2] = terms.get(n + k + 2, Fraction(0)) + c * log[k] * k / j
@@ -38,7 +36,7 @@ def edgeworth(t: Fraction, order: int) -> list[dict[int, Fraction]]:
     return out
 
 
-def median(t: Fraction, order: int) -> Series:
+def median(t, order):
     """The coefficients of e^0 ... e^order."""
     terms = edgeworth(t, order)
     zero = [Fraction(0)] * (order + 1)
@@ -61,7 +59,7 @@ def median(t: Fraction, order: int) -> Series:
     return m
 
 
-def interpolated(x: Series, y: Series) -> Series:
+def interpolated(x, y):
     """Coefficients of the polynomial through the points, without zeros at the end."""
     slopes = list(y)
     for k in range(1, len(x)):
@@ -76,7 +74,7 @@ def interpolated(x: Series, y: Series) -> Series:
     return out
 
 
-def coefficients(terms: int) -> list[Series]:
+def coefficients(terms):
     """p_0 ... p_(terms - 1), each by rising powers of t."""
     order = 2 * terms - 1
     t = [Fraction(i, 2 * order) for i in range(order + 2)]  # one more than needed

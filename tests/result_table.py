@@ -1,7 +1,5 @@
 """A decision list, and result files as tables that tests read and change."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -22,34 +20,34 @@ RULE = {
 }
 
 
-def table() -> list[dict[str, str]]:
+def table():
     header, *lines = (line.split("\t") for line in Path("out.tsv").read_text().splitlines())
     return [dict(zip(header, line, strict=True)) for line in lines]
 
 
-def save(rows: list[dict[str, str]]) -> None:
+def save(rows):
     lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
     Path("out.tsv").write_text("".join(f"{line}\n" for line in lines))
 
 
-def best(rows: list[dict[str, str]]) -> dict[str, str]:
+def best(rows):
     return max(rows, key=lambda row: float(row["radius"]))
 
 
-def manifest(name: str = "out.tsv") -> dict:
+def manifest(name="out.tsv"):
     return json.loads(Path(f"{name}.manifest.json").read_text())
 
 
-def outcomes(name: str) -> list[tuple]:
+def outcomes(name):
     """The rows but for their times."""
     return [(r.idx, r.predict, r.radius, r.sigma, r.counts) for r in read_rows(Path(name))]
 
 
-def state(**changes: object) -> None:
+def state(**changes):
     Path("out.tsv.manifest.json").write_text(json.dumps(manifest() | changes))
 
 
-def grown(**changes: float) -> None:
+def grown(**changes):
     """The manifest's bounds changed, and every radius grown to what they give."""
     known = manifest()
     parameters = known["parameters"] | changes

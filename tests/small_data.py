@@ -1,7 +1,5 @@
 """Seven inputs and their labels, in the forms that rsbounds.loading takes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 X = np.random.default_rng(0).random((7, 2, 3), dtype=np.float32)

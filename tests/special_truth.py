@@ -1,22 +1,17 @@
 """Reference tables, and the error of a special function against the oracle at the exact doubles."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from mpmath import mp
 
 from rsbounds import oracle, special
 
-Array = Any
-Args = tuple[float, ...]
 TABLES = Path(__file__).parent / "tables"
 
 
-def beside(x: float, ulps: int = 1) -> list[float]:
+def beside(x, ulps=1):
     """x and its neighbours."""
     below = above = x
     for _ in range(ulps):
@@ -24,17 +19,17 @@ def beside(x: float, ulps: int = 1) -> list[float]:
     return [below, x, above]
 
 
-def difference(value: Any, truth: Any) -> float:
+def difference(value, truth):
     with mp.workdps(40):
         return abs(float(mp.mpf(float(value)) - truth))
 
 
-def relative(value: Any, truth: Any) -> float:
+def relative(value, truth):
     with mp.workdps(40):
         return abs(float((mp.mpf(float(value)) - truth) / truth)) if truth else float(value)
 
 
-def ratio(name: str, args: Args, truth: Any = None) -> float:
+def ratio(name, args, truth=None):
     """The error of a function of special over its bound."""
     value = getattr(special, name)(*args)
     if truth is None:  # s + u is exact in the oracle
@@ -43,22 +38,22 @@ def ratio(name: str, args: Args, truth: Any = None) -> float:
     return difference(value, truth) / float(special.error_bound(name, value, df=df_of(name, args)))
 
 
-def df_of(name: str, args: Args) -> float | None:
+def df_of(name, args):
     if name.startswith("marcum"):
         return 2 * args[name.endswith("inv")]
     return args[1] if name.startswith("ncx2") else None
 
 
-def table(name: str) -> dict[str, Array]:
+def table(name):
     with np.load(TABLES / f"{name}.npz") as data:
         return {key: data[key] for key in data.files}
 
 
-def rows(t: dict[str, Array], chosen: Array) -> dict[str, Array]:
+def rows(t, chosen):
     return {key: column[chosen] for key, column in t.items()}
 
 
-def table_error(value: Array, t: dict[str, Array], key: str) -> Array:
+def table_error(value, t, key):
     """value - truth, to about 32 digits where the two are close; 0 at equal infinities."""
     high = t[f"{key}_hi"]
     finite = np.isfinite(high)
@@ -67,7 +62,7 @@ def table_error(value: Array, t: dict[str, Array], key: str) -> Array:
         return np.where(finite, value - high - t[f"{key}_lo"], 0.0)
 
 
-def assert_below(error: Array, limit: Array, t: dict[str, Array], *inputs: str) -> None:
+def assert_below(error, limit, t, *inputs):
     ratio = np.abs(error) / limit
     i = int(np.argmax(ratio))
     assert np.all(ratio <= 1), f"{ratio[i]:.3g} at {[float(t[k][i]) for k in inputs]}"

@@ -5,24 +5,19 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from test_gaussian import WITHIN, holds
 
 from rsbounds import anisotropic, gaussian
 from rsbounds.oracle import ndtri
 
 pytestmark = pytest.mark.usefixtures("forty_digits")
 
-WITHIN = mp.mpf("1e-11")
 levels = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=8).map(np.array)
 norms = st.one_of(st.floats(1, 30), st.sampled_from([1.0, 2.0, np.nextafter(2, 3), np.inf]))
 seeds = st.integers(0, 2**32 - 1)
 probability = st.one_of(
     st.floats(1e-300, 1 - 2.0**-53), st.floats(-17, -0.31).map(lambda e: 10.0**e)
 )
-
-
-def holds(value, truth):
-    value = mp.mpf(float(value))
-    return value == 0 if truth <= 0 else truth * (1 - WITHIN) <= value <= truth
 
 
 def true_reach(scale, power):

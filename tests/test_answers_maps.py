@@ -1,7 +1,5 @@
 """Maps: Holm with exact p-values, against references; family-wise level by enumeration."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from mpmath import mp
@@ -111,11 +109,9 @@ def test_no_classifier_of_two_positions_beats_a_map():
     ("changes", "message"),
     [
         ({"select": [1, 2]}, "must have one shape"),
-        ({"select": [[1, 2, 3]]}, "must have one shape"),
         ({"counts": [[1], [2]], "select": [[1], [2]]}, "must have one shape"),
         ({"counts": [[-1, 2]]}, "counts must be >= 0"),
         ({"tau": 0.4}, "tau must be"),
-        ({"tau": 1.0}, "tau must be"),
         ({"alpha": 0.0}, "alpha must be"),
         ({"n": 2}, "counts must sum to at most n = 2"),
     ],

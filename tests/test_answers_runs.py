@@ -1,12 +1,11 @@
 """Answers over data sets: result files, resumption, verify, forgeries, reports, samplers."""
 
-from __future__ import annotations
-
 import json
 import re
 
 import numpy as np
 import pytest
+from cli_models import says
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.answers import (
@@ -18,9 +17,10 @@ from rsbounds.answers import (
     top_k_radius,
     value_interval,
 )
+from rsbounds.answers._maps import from_runs, runs
 from rsbounds.audit import verify
 from rsbounds.cli import main
-from rsbounds.results import from_runs, manifest_path, read, runs
+from rsbounds.results import manifest_path, read
 from rsbounds.sampling import ArraySampler, Phase, stream
 from rsbounds.sampling.outputs import ArrayOutputs
 from rsbounds.schemes import gaussian
@@ -204,8 +204,9 @@ def test_rows_are_drawn_again(tmp_path):
 
 def test_other_commands_refuse_such_counts(tmp_path, capsys):
     values(tmp_path / "run.tsv")
-    assert main(["recertify", str(tmp_path / "run.tsv"), "--out", str(tmp_path / "new.tsv")]) == 2
-    assert "answers values" in capsys.readouterr().err
+    assert "answers values" in says(
+        capsys, ["recertify", str(tmp_path / "run.tsv"), "--out", str(tmp_path / "new.tsv")], 2
+    )
 
 
 def test_reports_of_values_and_maps(tmp_path, capsys):
@@ -345,19 +346,15 @@ MOVING = schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 5)
         (lambda: certify_values(lambda b: np.array(["a"] * len(b)), X, SCHEME), "real numbers"),
         (lambda: certify_values(changing(), X, SCHEME, n=9000), "outputs of one shape"),
         (lambda: certify_values(outputs, X, SCHEME, radii=[]), "radii must hold at least one"),
-        (lambda: certify_values(outputs, X, SCHEME, radii=[-1]), "radii must be"),
-        (lambda: certify_values(outputs, X, SCHEME, p=1.0), "p must be"),
         (lambda: certify_values(outputs, X, MOVING), "must"),
         (lambda: certify_values(3, X, SCHEME), "model must be"),
         (lambda: certify_values(lambda b: b + RNG.normal(size=b.shape), X, SCHEME), "itself"),
         (lambda: certify_maps(lambda b: b.sum((1, 2)), POINTS, SCHEME), "outputs of shape"),
         (lambda: certify_maps(two_classes, (POINTS, TRUTH[:2]), SCHEME), "one length; got 5 and 2"),
         (lambda: certify_maps(two_classes, (POINTS, TRUTH[:, :2]), SCHEME), "16 positions; got 8"),
-        (lambda: certify_maps(two_classes, POINTS, SCHEME, tau=0.3), "tau must be"),
         (lambda: top_k(bound="anytime"), "has its own bounds"),
         (lambda: certify_dataset(best, (X, Y), TopK(SCHEME, 5)), "less than the classes; got 5"),
         (lambda: certify_dataset(best, (X, Y), TopK(MOVING, 2)), "the same at every input"),
-        (lambda: TopK(SCHEME, 0), "k must be"),
         (lambda: intervals(maps()), "must hold the answer 'values'"),
     ],
 )
@@ -391,6 +388,6 @@ def test_top_k_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert own(read("two.tsv").rows) == own(rows)
     rerun = ["verify", "run.tsv", "--data", "data.npz", "--model", "model.py:load", "--rerun", "2"]
     assert main(rerun) == 0
-    capsys.readouterr()
-    assert main([*words[:-2], "7", "--out", "seven.tsv"]) == 2
-    assert "less than the classes; got 7" in capsys.readouterr().err
+    assert "less than the classes; got 7" in says(
+        capsys, [*words[:-2], "7", "--out", "seven.tsv"], 2
+    )

@@ -1,7 +1,5 @@
 """Top-k: levels by enumeration, classifiers that try to beat a certificate, k = 1, order in k."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -94,15 +92,6 @@ def test_radii_do_not_decrease_with_k(scheme):
         assert radii == sorted(radii), (select, counts, label)
 
 
-@pytest.mark.slow
-def test_radii_do_not_decrease_with_k_for_all_counts_of_six():
-    options = {"n0": 8, "n": 6, "alpha": 0.5, "scheme": SCHEME}
-    for counts in compositions(6, 4):
-        for select in ((4, 2, 1, 1), (0, 3, 3, 2)):
-            radii = [top_k_radius(select, counts, 0, k, **options) for k in (1, 2, 3)]
-            assert radii == sorted(radii), (select, counts)
-
-
 def probabilities(cells, edges, x, labels):
     """Of each label at x, for a classifier that is constant on the cells of a grid of edges."""
     along = [
@@ -183,13 +172,10 @@ def test_samples_that_choose_do_not_bound():
         ({"k": 0}, "k must be"),
         ({"k": 3}, "k must be from 1 to 2, less than the classes; got 3"),
         ({"label": 3}, "label must be one of 3 classes; got 3"),
-        ({"label": -1}, "label must be"),
         ({"select": []}, "select must be"),
         ({"counts": [9000, 3000, 0]}, "counts must be counts of two classes or more, at most 1000"),
-        ({"counts": [[1, 2], [3, 4]]}, "counts must be"),
         ({"counts": [1.5, 2, 3]}, "counts must be whole"),
         ({"alpha": 0.0}, "alpha must be"),
-        ({"n": 0}, "n must be"),
         ({"scheme": METHODS["range"]({"sigma_min": 1, "sigma_max": 2, "dim": 2})}, "sigma must be"),
     ],
 )

@@ -1,7 +1,5 @@
 """Transport of a probability over a distance: against mpmath, and against today's radii."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Arguments of all radii and their factors: refused by name outside the domain, NaN in, NaN out."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -26,10 +24,7 @@ CALLS = {
         {"distance": 0.3, "p_a": 0.9, "sigma0": 0.5, "sigma1": 0.51, "dim": 9.0},
     ),
     "threshold": (semielastic.ratio_threshold, {"p_a": 0.9, "dim": 784.0}),
-    "envelope": (
-        partial(envelope.radius, envelope=SHAPE),
-        {**PAIR, "dim": 784.0, "mean_lip": 0.1},
-    ),
+    "envelope": (partial(envelope.radius, envelope=SHAPE), {**PAIR, "dim": 784.0, "mean_lip": 0.1}),
     "exact": (lipschitz.radius, MOVING),
     "integrated": (partial(lipschitz.radius, method="integrated"), MOVING),
     "paper": (partial(lipschitz.radius, method="paper"), {**MOVING, "p_min": 1e-7}),
@@ -38,10 +33,7 @@ CALLS = {
     "anisotropic": (anisotropic.radius, {**AXES, "norm": 3.0}),
     "log_volume": (anisotropic.log_volume, AXES),
     "laplace": (anisotropic.laplace_radius, {"p_a": 0.9, "scale": [1.0, 2.0], "p_b": 0.05}),
-    "renyi": (
-        renyi.radius,
-        {"p_a": 0.9, "sigma0": 0.5, "sigma1": 0.5, "dim": 9.0, "p_b": 0.05},
-    ),
+    "renyi": (renyi.radius, {"p_a": 0.9, "sigma0": 0.5, "sigma1": 0.5, "dim": 9.0, "p_b": 0.05}),
     "boundary": (
         lbrs.boundary_radius,
         {"value": 1.0, "grad_norm": 1.0, "alpha": 0.1, "lip_grad": 1.0},

@@ -1,9 +1,6 @@
 """What the audit proves with: enclosures hold the truth of the oracle, and are narrow."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import flint
 import pytest
@@ -22,7 +19,7 @@ from rsbounds.special import ball_offset
 DIMENSIONS = st.sampled_from([1, 2, 3, 10, 100, 158, 162, 784, 3072, 150528]) | st.floats(1, 1e6)
 
 
-def around(truth: Any) -> Any:
+def around(truth):
     """A number of the oracle, of 25 digits or more, as a ball."""
     return flint.arb(mp.nstr(truth, 50)) * (1 + flint.arb(0, 1e-22))
 
@@ -38,7 +35,7 @@ def around(truth: Any) -> Any:
     s=st.just(0.0) | st.floats(-3, 5).map(lambda e: 10**e),
     z=st.floats(-8, 8) | st.floats(-36, 36),
 )
-def test_balls_hold_the_truth_and_are_narrow(dim: float, s: float, z: float) -> None:
+def test_balls_hold_the_truth_and_are_narrow(dim, s, z):
     u = float(ball_offset(z, dim, s))
     if not s + u > 0:
         return
@@ -54,7 +51,7 @@ def test_balls_hold_the_truth_and_are_narrow(dim: float, s: float, z: float) -> 
 
 
 @pytest.mark.parametrize("dim", [3, 784])
-def test_a_ball_moves_with_its_arguments(dim: float) -> None:
+def test_a_ball_moves_with_its_arguments(dim):
     """A ball of offsets gives a ball of probabilities: nothing is taken at a midpoint."""
     with flint.ctx.workprec(160):
         s = flint.arb(100)
@@ -63,7 +60,7 @@ def test_a_ball_moves_with_its_arguments(dim: float) -> None:
             assert wide.overlaps(ball(flint.arb(u), flint.arb(dim), s).p)
 
 
-def test_no_ball_is_no_number() -> None:
+def test_no_ball_is_no_number():
     assert ball(*map(flint.arb, (-2, 3, 1))).p.is_nan()
 
 
@@ -73,7 +70,7 @@ def test_no_ball_is_no_number() -> None:
     below=st.floats(-1, 7),
     half=st.booleans(),
 )
-def test_incomplete_beta_functions(n: int, share: float, below: float, half: bool) -> None:
+def test_incomplete_beta_functions(n, share, below, half):
     """Binomial tails, and those of halves of odd numbers, below and above the mean."""
     hits = round(share * n)
     mean = (hits + 0.5) / (n + 1)
@@ -89,7 +86,7 @@ def test_incomplete_beta_functions(n: int, share: float, below: float, half: boo
         assert found.rad() < 1e-18
 
 
-def test_tails_of_many_samples() -> None:
+def test_tails_of_many_samples():
     """Whatever the numbers, time is bounded; a bound of 1e12 samples takes a second or two."""
     with flint.ctx.workprec(PRECISION):
         for n, hits, z in ((10**12, 10**12, 8.0), (10**9, 5 * 10**8, -1e-4), (100, 99, 1e5)):
@@ -99,7 +96,7 @@ def test_tails_of_many_samples() -> None:
 
 @pytest.mark.parametrize("bound", certificates.BOUNDS)
 @pytest.mark.parametrize(("count", "n"), [(0, 9), (1, 9), (9, 9), (60, 100), (180, 200)])
-def test_bounds_are_proved_where_the_oracle_says_so(bound: str, count: int, n: int) -> None:
+def test_bounds_are_proved_where_the_oracle_says_so(bound, count, n):
     u, alpha = 0.3, 0.01
     numbers = count, n, alpha, 1, u
     pair = BOUNDS[bound].pair([count, 0], 0, n, alpha, runner_up=False, u=u)

@@ -1,18 +1,15 @@
 """Noise levels and bounds of sigma(x) that were forged, and what an audit takes as stated."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line, prepare
-from optional_packages import package
+from cli_models import MODELS, arguments, models, one_line, package, prepare
 from result_table import DATA, best, grown, manifest, save, state, table
 
 from rsbounds import semielastic
-from rsbounds.audit import Kind, _levels
+from rsbounds.audit import Kind, _given
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE, PROVEN_MAPS, THIS_INPUT
 from rsbounds.cli import main
 from rsbounds.results import Manifest, Row
@@ -52,21 +49,18 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-def answer(capsys, status: int, *options: str) -> str:
+def answer(capsys, status, *options):
     capsys.readouterr()
     assert main(["verify", "out.tsv", *options]) == status
     return capsys.readouterr().out
 
 
-def stated(capsys, *options: str) -> tuple[list[str], str]:
+def stated(capsys, *options):
     """What ``--json`` calls stated, and the line that says so, "" without one."""
     names = json.loads(answer(capsys, 0, *options, "--json"))["stated"]
     lines = [line for line in answer(capsys, 0, *options).splitlines() if "stated" in line]
     assert len(lines) == bool(names)
     return names, lines[0].removeprefix("out.tsv: ") if lines else ""
-
-
-# --- files
 
 
 def test_levels_and_radii_scaled_alike(work, capsys):
@@ -192,17 +186,14 @@ def test_a_constant_that_rows_refute_is_found(work, capsys):
     assert "more than lip = 1.0 allows" in answer(capsys, 1, *DATA)
 
 
-# --- pairs of levels
-
-
-def bounded(method: str, scope: str = ASSERTED_ENVELOPE, **known: float) -> Manifest:
+def bounded(method, scope=ASSERTED_ENVELOPE, **known):
     return Manifest(method=method, scope=scope, parameters={"dim": 9, **known})
 
 
-def found(points, levels, manifest: Manifest) -> set[int]:
+def found(points, levels, manifest):
     rows = [(i + 2, Row(i, 0, 0, 0.1, True, sigma=float(s))) for i, s in enumerate(levels)]
-    findings = [*_levels.refuted(rows, manifest)]
-    findings += _levels.refuted(rows, manifest, lambda index: points[index])
+    findings = [*_given.refuted(rows, manifest)]
+    findings += _given.refuted(rows, manifest, lambda index: points[index])
     assert all(f.kind == Kind.LEVEL and f.line == f.index + 2 for f in findings)
     return {f.index for f in findings}
 
@@ -250,10 +241,10 @@ def test_what_is_allowed():
 
 
 def test_more_rows_than_are_compared_keep_the_ends():
-    levels = np.linspace(0.3, 0.9, 3 * _levels._MOST)
+    levels = np.linspace(0.3, 0.9, 3 * _given._MOST)
     manifest = bounded("lipschitz", lip=0.1, sigma_min=0.25)
     wrong = found(np.zeros((len(levels), 2), np.float32), levels, manifest)
-    assert len(wrong) == _levels._MOST - 1
+    assert len(wrong) == _given._MOST - 1
     assert len(levels) - 1 in wrong
 
 

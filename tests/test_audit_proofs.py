@@ -1,10 +1,7 @@
 """Rows as they are written are proved; anything larger is a finding, whatever the method."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from typing import Any
 
 import flint
 import numpy as np
@@ -17,14 +14,14 @@ from rsbounds.audit import Kind, _lists, _radii
 from rsbounds.audit._rows import findings
 from rsbounds.certify import Procedure, certify_counts
 from rsbounds.certify._counts import certify_evidence
-from rsbounds.certify._tasks import further
+from rsbounds.certify._work import further
 from rsbounds.composite import Cond, Rule
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
 
 SIGMA = {"lip": 0.05, "sigma_min": 0.25, "dim": 784}
 SHAPED = {"inner": 0.3}
-SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
+SCHEMES = {
     "gaussian": ("gaussian", {"sigma": 0.5}),
     "gaussian in linf": ("gaussian", {"sigma": 0.5, "norm": math.inf, "dim": 784}),
     "anisotropic": ("anisotropic", SHAPED),
@@ -50,7 +47,7 @@ BOUNDS = {
 }
 
 
-def run(name: str, procedure: Procedure) -> tuple[Manifest, list[Row]]:
+def run(name, procedure):
     method, parameters = SCHEMES[name]
     scheme = METHODS[method].from_parameters(parameters)
     rows = []
@@ -58,11 +55,11 @@ def run(name: str, procedure: Procedure) -> tuple[Manifest, list[Row]]:
         counts = (first, second, procedure.n - first - second)
         found = certify_evidence(scheme, 0.5, (60, 40), counts, procedure, i)
         rows.append(Row.of(i, 0, found, 0.1))
-    known: dict[str, Any] = {"method": method, "scope": scheme.scope, "parameters": parameters}
+    known = {"method": method, "scope": scheme.scope, "parameters": parameters}
     return Manifest(procedure=procedure, data={"inputs": len(rows)}, **known), rows
 
 
-def kinds(row: Row, manifest: Manifest) -> list[Kind]:
+def kinds(row, manifest):
     return [kind for kind, _ in findings(row, manifest)]
 
 
@@ -70,7 +67,7 @@ CASES = [*((name, "clopper-pearson") for name in SCHEMES), *(("semi-elastic", b)
 
 
 @pytest.mark.parametrize(("name", "bound"), CASES)
-def test_rows_are_proved_and_raised_ones_are_not(name: str, bound: str) -> None:
+def test_rows_are_proved_and_raised_ones_are_not(name, bound):
     manifest, rows = run(name, BOUNDS[bound])
     certified = [row for row in rows if row.radius]
     assert len(certified) >= 2
@@ -83,7 +80,7 @@ def test_rows_are_proved_and_raised_ones_are_not(name: str, bound: str) -> None:
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_raised_bounds_are_not_proved(bound: str) -> None:
+def test_raised_bounds_are_not_proved(bound):
     manifest, (row, *_) = run("gaussian", BOUNDS[bound])
     # a row's own contradictions come with them: its scores and its radius are of one another
     for name, sign in (("z_a", 1), ("p_a", 1), *([("z_b", -1)] if bound != "cohen" else [])):
@@ -95,12 +92,12 @@ def test_raised_bounds_are_not_proved(bound: str) -> None:
     assert Kind.BOUND in kinds(row, surer)
 
 
-def test_one_target_radius() -> None:
+def test_one_target_radius():
     procedure = Procedure(n=20_000, target_radius=0.4)
     manifest, _ = run("semi-elastic", replace(procedure, target_radius=None, bound="anytime"))
     manifest = replace(manifest, procedure=procedure)
     scheme = METHODS["semi-elastic"].from_parameters(manifest.parameters)
-    known: dict[str, Any] = {"n0": 100, "n": 1000, "alpha": 0.001, "bound": "anytime"}
+    known = {"n0": 100, "n": 1000, "alpha": 0.001, "bound": "anytime"}
     for hits, earns in ((950, True), (600, False)):
         found = certify_counts(scheme, 0.5, (60, 40), (hits, 1000 - hits), **known)
         row = Row.of(0, 0, replace(found, radius=0.4 if earns else 0.0), 0.1)
@@ -110,7 +107,7 @@ def test_one_target_radius() -> None:
         assert Kind.CONTRADICTION in kinds(replace(row, radius=0.3), manifest)
 
 
-def powers(low: float, high: float) -> Any:
+def powers(low, high):
     return st.floats(low, high).map(lambda exponent: 10**exponent)
 
 
@@ -123,12 +120,12 @@ RATE = (
 
 
 @st.composite
-def rows_of(draw: Any, method: str) -> tuple[dict[str, Any], float, float, float | None]:
+def rows_of(draw, method):
     """Parameters of a method, a level and scores."""
     sigma, z_a = draw(POSITIVE), draw(st.floats(-1, 6))
     z_b = draw(st.none() | st.floats(0.001, 6).map(lambda gap: min(z_a - gap, -z_a)))
     floor = {"lip": draw(RATE), "sigma_min": sigma * (1 - draw(CLOSE)), "dim": draw(DIM)}
-    parameters: dict[str, dict[str, Any]] = {
+    parameters = {
         "gaussian": {"sigma": sigma, "norm": draw(st.floats(1, 9)), "dim": draw(DIM)},
         "anisotropic": {"inner": draw(POSITIVE)},
         "semi-elastic": {"rate": draw(RATE), "dim": draw(DIM)},
@@ -146,7 +143,7 @@ def rows_of(draw: Any, method: str) -> tuple[dict[str, Any], float, float, float
 @pytest.mark.parametrize("method", _radii.COVERED)
 @settings(max_examples=40)
 @given(data=st.data())
-def test_what_the_kernels_certify_is_proved(method: str, data: Any) -> None:
+def test_what_the_kernels_certify_is_proved(method, data):
     """At every magnitude, and hardly anything more."""
     parameters, sigma, z_a, z_b = data.draw(rows_of(method))
     radius = METHODS[method].from_parameters(parameters).radius(z_a, sigma, z_b)
@@ -158,15 +155,13 @@ def test_what_the_kernels_certify_is_proved(method: str, data: Any) -> None:
     assert flint.ctx.prec == before
 
 
-def test_no_radius_from_a_level_that_cannot_be() -> None:
+def test_no_radius_from_a_level_that_cannot_be():
     known = {"rate": 1e3, "dim": 784}
     assert not _radii.proved("semi-elastic", known, 0.25, 1e300, 2.0, None)
     assert not _radii.proved("semi-elastic", known, 0.25, math.inf, 2.0, None)
     assert not _radii.proved("semi-elastic", known, 0.25, math.nan, 2.0, None)
     assert not _radii.proved("semi-elastic", known, 1e-300, 1e-3, 1e5, None)
 
-
-# --- decision lists
 
 GATE = [Cond("margin", 0), Cond("score", 0, -0.3)]
 RULES = [
@@ -183,7 +178,7 @@ RULES = [
 ]
 
 
-def lists(count: int) -> Any:
+def lists(count):
     """Certificates of decision lists, by the item that decides."""
     rng = np.random.default_rng(5)
     while count:
@@ -197,7 +192,7 @@ def lists(count: int) -> Any:
             yield rule, select, n, found
 
 
-def test_decision_lists_are_proved_component_by_component() -> None:
+def test_decision_lists_are_proved_component_by_component():
     decided = set()
     for rule, select, n, found in lists(40):
         plan = composite.plan(rule, select, n, 0.01)
@@ -211,7 +206,7 @@ def test_decision_lists_are_proved_component_by_component() -> None:
     assert {(1, 0), (2, 0), (3, 0), (3, 1)} <= decided
 
 
-def test_rows_of_decision_lists() -> None:
+def test_rows_of_decision_lists():
     for rule, _, n, found in lists(6):
         manifest = Manifest(
             method="composite",

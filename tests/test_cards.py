@@ -62,7 +62,7 @@ def test_a_card_tells_what_verify_found(finished):
 def test_a_file_without_manifest_or_audit_is_not_verified(finished, capsys, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "flint", None)
     assert main(CARD) == 0
-    assert "not verified: an audit needs python-flint" in capsys.readouterr().out
+    assert "not verified: an audit needs flint" in capsys.readouterr().out
     Path("out.tsv.manifest.json").unlink()
     assert main(CARD) == 0
     assert "not verified: the file has no manifest" in capsys.readouterr().out

@@ -1,6 +1,4 @@
-"""The certification procedure, framework-free."""
-
-from __future__ import annotations
+"""The certification procedure, framework-free, of one input and of a data set from Python."""
 
 from fractions import Fraction
 from math import comb
@@ -10,15 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rsbounds import certify_dataset, schemes
 from rsbounds.certificate import ABSTAIN, ANOTHERS
-from rsbounds.certify import ArraySampler, certify, predict, stream
-from rsbounds.sampling import SoftSampler, block_size, votes
+from rsbounds.certify import certify, predict
+from rsbounds.loading import as_data
+from rsbounds.sampling import ArraySampler, SoftSampler, block_size, votes
 from rsbounds.schemes import Scheme, gaussian, lipschitz
 
 DIM = 20
 
 
-def half_space(margin: float) -> tuple[ArraySampler, np.ndarray]:
+def half_space(margin):
     """A linear classifier and a point at distance ``margin`` from its boundary."""
     w = np.random.default_rng(5).standard_normal(DIM).astype(np.float32)
     w /= np.linalg.norm(w)
@@ -33,12 +33,6 @@ def test_blocks_cover_the_samples_and_are_nearly_full(n, dim):
     assert 1 <= size <= 4096
     assert size <= 16 or size * dim <= 2**18
     assert blocks * size - n < blocks  # less than one sample lost in each
-
-
-def test_streams_differ_in_each_of_their_names():
-    names = [(s, i, p) for s in (0, 1, 2**32) for i in (0, 1, 2**32) for p in (0, 1)]
-    draws = {stream(*name).integers(2**63) for name in names}
-    assert len(draws) == len(names)
 
 
 def test_linear_classifier_is_certified_below_its_true_radius():
@@ -148,19 +142,10 @@ def test_scores_of_the_wrong_shape_are_refused(shape):
         votes(np.zeros(shape), 5, 5)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("n0", 0),
-        ("n", -1),
-        ("n", 2.5),
-        ("n", [10, 20]),
-        ("alpha", [0.1, 0.2]),
-        ("alpha", 0.0),
-        ("alpha", 1.0),
-        ("alpha", np.nan),
-    ],
-)
+BAD = [*(("n", v) for v in (0, 2.5, [10, 20])), *(("alpha", v) for v in ([0.1, 0.2], 0.0, 1.0))]
+
+
+@pytest.mark.parametrize(("name", "value"), [*BAD, ("n0", 0), ("alpha", np.nan)])
 def test_bad_numbers_are_refused(name, value):
     sampler, x = half_space(0.3)
     with pytest.raises(ValueError, match=f"^{name} must be"):
@@ -217,3 +202,79 @@ def test_bounds_on_scores_certify_the_classifier_that_votes_with_them(bound):
         certify(half_space(0.3)[0], half_space(0.3)[1], scheme, bound=bound)
     with pytest.raises(ValueError, match="is on counts: the sampler gives scores"):
         certify(sampler, x, scheme)
+
+
+SCHEME = schemes.gaussian(0.25)
+X, Y = np.random.default_rng(0).random((6, 3), dtype=np.float32), np.array([0, 1, 2, 0, 1, 2])
+
+
+def model(batch):
+    return batch
+
+
+def run(data=(X, Y), scheme=SCHEME, model=model, **known):
+    return certify_dataset(model, data, scheme, **{"n0": 10, "n": 50} | known)
+
+
+class Dataset(list):
+    """What is a sequence of pairs, as torch's are."""
+
+
+class Loader:
+    def __init__(self, dataset):
+        self.dataset = dataset
+
+
+PAIRS = list(zip(X, Y, strict=True))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [(X.tolist(), Y.tolist()), (X, tuple(Y)), PAIRS, Dataset(PAIRS), as_data((X, Y)), tuple(PAIRS)],
+)
+def test_data_in_any_form_gives_the_same_rows(data):
+    expected, found = run().rows, run(data).rows
+    assert [(r.label, r.counts) for r in found] == [(r.label, r.counts) for r in expected]
+
+
+def test_two_pairs_are_no_two_arrays():
+    assert [row.label for row in run(((X[0], 1), (X[1], 2))).rows] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("known", "error", "said"),
+    [
+        ({"data": Loader(PAIRS)}, ValueError, "got Loader, which loads batches: give its dataset"),
+        ({"data": [X, Y]}, ValueError, r"input 0 must be a pair \(x, y\); got ndarray of length 6"),
+        ({"data": [{"x": X[0], "y": 1}]}, ValueError, r"a pair \(x, y\); got dict of length 2"),
+        ({"data": (X, np.eye(3)[Y])}, ValueError, r"a label for each input; got shape \(6, 3\)"),
+        ({"data": (X[:0], Y[:0])}, ValueError, "at least one; got .* without any"),
+        ({"data": iter(PAIRS)}, ValueError, "must be a sequence of pairs"),
+        ({"data": ((255 * X).astype(np.uint8), Y)}, ValueError, r"as_data\(data, scale=255\)"),
+        ({"data": (X, Y + 2)}, ValueError, "input 1: the label must be below .* 3; got 3"),
+        ({"scheme": 0.25}, ValueError, r"scheme must be a Scheme .*gaussian\(0.5\); got float"),
+        ({"out": "nowhere/out.tsv"}, FileNotFoundError, "nowhere"),
+    ],
+)
+def test_what_will_not_do_is_said_in_a_line(known, error, said):
+    with pytest.raises(error, match=said) as found:
+        run(**known)
+    assert "\n" not in str(found.value)
+
+
+def test_what_is_smoothed_already_is_no_model():
+    class Smooth:
+        base_classifier = staticmethod(model)
+
+        def certify(self, x, n0, n, alpha, batch_size):
+            raise AssertionError
+
+    with pytest.raises(ValueError, match="got Smooth, which is smoothed already: give its base_"):
+        run(model=Smooth())
+
+
+def test_a_sampler_of_fewer_classes_than_labels_is_refused_at_that_row(tmp_path):
+    out = tmp_path / "out.tsv"
+    with pytest.raises(ValueError, match=r"input 2: the label must be below .* 2; got 2"):
+        run(model=ArraySampler(lambda batch: batch[:, :2]), out=out)
+    assert len(out.read_text().splitlines()) == 3  # the rows before it are kept

@@ -1,7 +1,5 @@
 """What certification refuses of inputs and of schemes that others wrote."""
 
-from __future__ import annotations
-
 import contextlib
 from functools import partial
 from pathlib import Path
@@ -34,7 +32,7 @@ ARRAYS = ArraySampler(lambda batch: batch @ WEIGHTS.T)
 X = np.array([0.5, 0.0])
 
 
-def module() -> nn.Module:
+def module():
     model = nn.Linear(2, 2, bias=False)
     model.weight.data.copy_(torch.from_numpy(WEIGHTS))
     return model
@@ -145,7 +143,7 @@ class Mine(Scheme):
         return self.reach
 
 
-def mine(radius, sigma=0.5) -> Scheme:
+def mine(radius, sigma=0.5):
     return Mine(sigma, radius)
 
 

@@ -1,7 +1,5 @@
 """Levels chosen for each input, and the memory that makes them valid, on real digits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +11,6 @@ from rsbounds.certificate import ANOTHERS, Certificate
 from rsbounds.certify import Memory, certify, instance_sigma, predict
 from rsbounds.schemes import this_input
 from rsbounds.torch import TorchSampler, data_dependent_sigma
-
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.mark.slow
@@ -62,7 +58,7 @@ def test_memory_on_digits_holds_under_attack():
     _, _, x, y = digits()
     sampler, kept = TorchSampler(net, 10), []
 
-    def classified(point: torch.Tensor, index: int) -> Certificate:
+    def classified(point, index):
         level = instance_sigma(sampler, point, (0.25, 0.5, 1.0), n=200, index=index)
         found = certify(sampler, point, this_input(level), n=1000, index=index)
         return memory.correct(point.numpy(), found)

@@ -1,7 +1,5 @@
 """``rsbounds certify`` with bad data and bad arguments: one line that says which, exit 2."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 from cli_models import MODELS, arguments, models, refused, savez
 
 
-def nan_pixel() -> None:
+def nan_pixel():
     x = np.zeros((12, 36), dtype=np.float32)
     x[[0, 9], 0] = np.nan, np.inf
     savez(x=x)
@@ -18,26 +16,15 @@ def nan_pixel() -> None:
 
 BAD_DATA = {
     "no file": (lambda: Path("data.npz").unlink(), "data.npz: No such file"),
-    "no archive": (lambda: Path("data.npz").write_text("x, y"), "must be an npz file with x and y"),
-    "empty": (lambda: Path("data.npz").write_text(""), "must be an npz file with x and y"),
-    "no labels": (lambda: savez(y=None), "npz file with x and y; got only the arrays x"),
     "one array": (
         lambda: np.save(open("data.npz", "wb"), np.zeros(3)),  # noqa: SIM115
         "must be an npz file with x and y; got a single array",
     ),
-    "pickled": (lambda: savez(x=np.array([{}, 1], dtype=object)), "must be an npz file"),
-    "fewer labels": (lambda: savez(y=np.zeros(11, int)), "one label for each of the 12 inputs"),
-    "table of labels": (lambda: savez(y=np.zeros((12, 2), int)), "got shape (12, 2)"),
-    "real labels": (lambda: savez(y=np.full(12, 0.5)), "data.npz: y must be whole numbers"),
-    "negative labels": (lambda: savez(y=np.full(12, -1)), "data.npz: y must be >= 0"),
     "label beyond": (
         lambda: savez(y=np.full(12, 2)),
         "number of classes, 2; 12 of 12 are not, the first 2",
     ),
     "NaN": (nan_pixel, "data.npz: input 0 must be finite; 1 of 36 numbers are not"),
-    "whole pixels": (lambda: savez(x=np.zeros((12, 4), int)), "x must be floating point"),
-    "no axis": (lambda: savez(x=np.zeros(12)), "x must be floating point of shape (count, ...)"),
-    "no input": (lambda: savez(x=np.zeros((0, 4))), "x must be floating point of shape"),
 }
 
 
@@ -59,26 +46,17 @@ def classifier(batch):
 BAD_ARGUMENTS = {
     "sigma 0": ({"sigma": 0}, "argument --sigma: sigma must be in ["),
     "sigma nan": ({"sigma": "nan"}, "to draw noise; got nan"),
-    "sigma tiny": ({"sigma": 1e-60, "model": "models:fails"}, "to draw noise; got 1e-60"),
     "sigma missing": ({"sigma": None}, "the following arguments are required: --sigma"),
     "alpha 0": ({"alpha": 0}, "--alpha must be in (0, 1)"),
-    "alpha 1": ({"alpha": 1}, "--alpha must be in (0, 1)"),
     "alpha of a target": (
         {"target_radius": 0.3, "alpha": 0.7, "model": "models:fails"},
         "--alpha must be in (0, 0.5]; got 0.7",
     ),
     "n beyond": ({"n": 2 * 10**15}, "--n: expected a whole number from 1 to 1000000000000000; got"),
     "n a fraction": ({"n": "1e3.5"}, "argument --n: "),
-    "n nan": ({"n": "nan"}, "argument --n: "),
-    "n 0": ({"n": 0}, "--n: expected a whole number from 1 to "),
-    "n0 0": ({"n0": -5}, "--n0: expected a whole number from 1 to "),
     "batch 0": ({"batch": 0}, "--batch: expected a whole number from 1 to "),
-    "skip 0": ({"skip": 0}, "--skip: expected a whole number from 1 to "),
-    "max -2": ({"max": -2}, "--max: expected a whole number from 1 to "),
-    "max 0": ({"max": 0}, "--max: expected a whole number from 1 to "),
     "start": ({"start": -1}, "--start: expected a whole number from 0 to "),
     "start beyond": ({"start": 12}, "start must be below the end of the inputs, 12; got 12"),
-    "seed": ({"seed": -1}, "--seed: expected a whole number from 0 to "),
     "target": ({"target_radius": 0}, "--target-radius must be in (0, inf)"),
     "shard": ({"shard": "2/2"}, "--shard must be i/N with 0 <= i < N; got '2/2'"),
     "rate": ({"rate": 0.1}, "--rate has no meaning for --method gaussian"),
@@ -109,9 +87,7 @@ BAD_ARGUMENTS = {
     ),
     "devices": ({"device": "cuda:0,cpu"}, "one device, or cuda:0,cuda:1,...; got cuda:0,cpu"),
     "devices and Ray": ({"device": "cuda:0,cuda:1", "ray": ""}, "--ray deals out the GPUs itself"),
-    "processes": ({"processes": 0}, "--processes: expected a whole number from 1"),
-    "threads": ({"threads": 0}, "--threads: expected a whole number from 1"),
-    "input range": ({"model-args": "input_range=(0,x)"}, "input_range must be (LOW,HIGH)"),
+    "input range": ({"model-args": "input_range=(0,x)"}, "input_range must be real numbers"),
     "channels of arrays": ({"channels": 1}, "--channels is for pictures"),
     "unknown": ({"colour": "red"}, "unrecognized arguments: --colour red"),
     "device": (

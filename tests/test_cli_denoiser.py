@@ -1,15 +1,12 @@
 """``--denoiser`` on the command line: one level, one timestep, and both in the manifest."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, one_line, prepare
-from optional_packages import package
+from cli_models import arguments, one_line, package, prepare
 from result_table import manifest, outcomes
 
 from rsbounds.cli import main
@@ -68,7 +65,7 @@ def wrong():
 def work(tmp_path, monkeypatch):
     prepare(tmp_path, monkeypatch)
     (tmp_path / "own.py").write_text(OWN)
-    space: dict = {}
+    space = {}
     exec(OWN, space)
     x, y = space["squares"](8)
     np.savez("squares.npz", x=x, y=y)
@@ -80,7 +77,7 @@ BASE = {"model": "own:brittle", "data": "squares.npz", "sigma": 0.5, "n": 500}
 WITH = {**BASE, "denoiser": "own:denoiser"}
 
 
-def rows(name: str = "out.tsv"):
+def rows(name="out.tsv"):
     return read_rows(Path(name))
 
 

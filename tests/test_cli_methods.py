@@ -1,14 +1,12 @@
 """``--method`` beyond this package's names: code of one's own, and other packages' methods."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, one_line, prepare
+from cli_models import arguments, one_line, prepare, says
 from methods_by_code import METHODS
 from result_table import RULE, manifest, outcomes
 
@@ -26,12 +24,9 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-def certify(method: str, *more: str, **changes: object) -> int:
+def certify(method, *more, **changes):
     known = {"sigma": None, "method": f"schemes_of_mine:{method}", **changes}
     return main([*arguments(**known), *more])
-
-
-# --- schemes that code returns
 
 
 @pytest.mark.parametrize("method", ["fixed", "lies"])
@@ -71,9 +66,6 @@ def test_another_code_is_another_run(work, capsys):
     other = [*arguments(sigma=None, method="schemes_of_mine:fixed"), "--method-args", "sigma=.5"]
     one_line(capsys, other, "parameters.code.args.sigma was 0.25 and is now 0.5")
     one_line(capsys, arguments(), 'parameters.code.spec was "schemes_of_mine:fixed"')
-
-
-# --- learned schemes: networks and noise of a shape
 
 
 @pytest.fixture
@@ -137,27 +129,10 @@ def test_a_rule_is_drawn_again(work, capsys):
     assert certify("rule") == 0
     words = ["verify", "out.tsv", "--data", "data.npz", "--rerun", "5", "--model"]
     assert main([*words, "models:linear"]) == 0
-    assert main([*words, "schemes_of_mine:turned"]) == 1
-    assert "stage_counts is" in (said := capsys.readouterr().out) or "stage_select is" in said
-    one_line(capsys, [*words, "models:linear", "--model-for", "0.5=x:y"], "takes no --model-for")
+    said = says(capsys, [*words, "schemes_of_mine:turned"], 1)
+    assert "stage_counts is" in said or "stage_select is" in said
     one_line(capsys, [*words, "models:linear", "--denoiser", "x:y"], "takes no --denoiser")
 
-
-def test_another_expert_is_another_run(work, capsys):
-    """At the second level, which the probe of selection counts does not reach."""
-    expert = "from models import linear\ndef load():\n    return linear()\n"
-    Path("expert.py").write_text(expert)
-    words = {"sigma": None, "method": "composite", "rule": "rule.json", "max": 4}
-    words |= {"model-for": "0.25=expert.py:load"}
-    assert main(arguments(**words)) == 0
-    again = ["verify", "out.tsv", "--data", "data.npz", "--rerun", "2", "--model", "models:linear"]
-    assert main([*again, "--model-for", "0.25=expert.py:load"]) == 0
-    one_line(capsys, again, "--rerun needs --model-for, as out.tsv had")
-    Path("expert.py").write_text(expert.replace("linear()\n", "lambda b: -linear()(b)\n"))
-    one_line(capsys, arguments(**{**words, "max": 8}), "model.experts was ")
-
-
-# --- what is refused
 
 REFUSED = {
     "subclass": "must return a Scheme, a Rule, a SigmaNetwork",
@@ -187,7 +162,6 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
         ({"sigma": 0.25}, "--sigma has no meaning for --method schemes_of_mine:stated"),
         ({"sound-noise": ""}, "--sound-noise needs a scheme whose radius allows for"),
         ({"denoiser": "a:b"}, "one timestep, that of a fixed noise level"),
-        ({"model-for": "0.5=a:b"}, "--model-for goes with --method composite"),
         ({"method-args": "dim=9"}, "dim must be at least 36, as --data; got 9"),
         ({"method-args": "dim"}, "arguments must be key=value"),
         ({"method": "composite", "rule": "rule.json", "sigma": "0.25,0.5"},
@@ -208,9 +182,6 @@ def test_noise_of_another_method_is_one_line(torch_work, capsys):
     one_line(capsys, arguments(**known), "noise of a shape needs a torch module")
 
 
-# --- a method that has no oracle
-
-
 def test_a_method_of_others_is_never_verified(work, capsys):
     assert certify("foreign") == 0
     rows = read_rows(Path("out.tsv"))
@@ -219,8 +190,7 @@ def test_a_method_of_others_is_never_verified(work, capsys):
     said = "out.tsv is of method 'thirds', which nothing here can prove"
     for more in ([], ["--sample", "1"], ["--data", "data.npz"]):
         one_line(capsys, ["verify", "out.tsv", *more], said)
-    assert main(["report", "out.tsv"]) == 0
-    assert "has no oracle for" in capsys.readouterr().out
+    assert "has no oracle for" in says(capsys, "report out.tsv")
     for shard in ("0/2", "1/2"):
         assert certify("foreign", shard=shard, out=f"{shard[0]}.tsv") == 0
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0

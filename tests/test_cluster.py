@@ -1,7 +1,5 @@
 """Work dealt out to others: the rows of one process, whoever is slow, late, killed or wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -81,9 +79,6 @@ def test_devices_are_dealt_round():
     assert [e["CUDA_VISIBLE_DEVICES"] for e in made._environments] == list("01010")
 
 
-# --- GPUs, none of which is at hand
-
-
 class Torch:
     """What is asked of PyTorch."""
 
@@ -161,9 +156,6 @@ def test_actors_that_ray_has_given_up_end_the_run_with_the_reason():
         actors.result(Errors.ActorDiedError(lines.format("Owner's node has crashed.")))
     with pytest.raises(LostWorker, match=r"^RayError$"):
         actors.result(Errors.RayError("is unavailable"))
-
-
-# --- the command
 
 
 @pytest.fixture

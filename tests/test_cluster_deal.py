@@ -1,7 +1,5 @@
 """Inputs dealt out to workers of a clock: quick, slow, late, lost."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -146,18 +144,6 @@ def test_a_worker_that_stops_answering_is_not_waited_for():
                 (float("inf"), *c[1:]) if c[1] == 0 and c[0] > clock.now else c for c in clock.calls
             ]
     assert sorted(found) == list(range(30))
-
-
-def test_what_lost_workers_had_is_done_again():
-    rng = random.Random(0)
-    clock = Clock([1.0, 2.0, 1.5], lost=lambda *_: rng.random() < 0.2)
-    indices(clock, 200)
-
-
-def test_an_input_that_ends_every_worker_ends_the_run():
-    clock = Clock([1.0, 1.0], lost=lambda worker, name, index: index == 5)
-    with pytest.raises(ValueError, match=f"input 5 ended its worker {TRIES} times"):
-        indices(clock, 30)
 
 
 def test_a_model_that_ends_every_worker_ends_the_run():

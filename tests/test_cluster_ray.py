@@ -1,7 +1,5 @@
 """Ray: a real cluster of this machine, its workers and its writer killed."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import os

@@ -24,18 +24,15 @@ unit = arrays(np.float64, st.integers(2, 60), elements=st.floats(0, 1))
 alphas = st.floats(1e-9, 0.9)
 
 
-def histogram(scores, edges=None) -> ScoreHistogram:
+def histogram(scores, edges=None):
     result = ScoreHistogram(edges=edges)
     result.add(scores)
     return result
 
 
-# --- the histogram -----------------------------------------------------------------------
-
-
 @settings(deadline=None, max_examples=40)
 @given(unit)
-def test_scores_count_at_or_below_their_value(scores: np.ndarray) -> None:
+def test_scores_count_at_or_below_their_value(scores):
     h = histogram(scores)
     assert h.n == scores.size
     down = np.repeat(h.edges, h.counts)
@@ -46,7 +43,7 @@ def test_scores_count_at_or_below_their_value(scores: np.ndarray) -> None:
     assert np.all(down > np.sort(scores) - 2.0**-12)
 
 
-def test_cells_are_narrow_near_both_ends() -> None:
+def test_cells_are_narrow_near_both_ends():
     e = ScoreHistogram().edges
     small = e[(e > 2.0**-30) & (e < 0.5)]
     assert np.max(np.diff(small) / small[:-1]) <= 2.0**-6 * (1 + 1e-12)
@@ -55,7 +52,7 @@ def test_cells_are_narrow_near_both_ends() -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(unit, unit)
-def test_merge_is_the_same_as_one_histogram(first: np.ndarray, second: np.ndarray) -> None:
+def test_merge_is_the_same_as_one_histogram(first, second):
     merged = histogram(first).merge(histogram(second))
     assert np.array_equal(merged.counts, histogram(np.append(first, second)).counts)
     again = ScoreHistogram(merged.counts, merged.edges)
@@ -64,10 +61,7 @@ def test_merge_is_the_same_as_one_histogram(first: np.ndarray, second: np.ndarra
         assert again.at_least(t) == np.sum(first >= t) + np.sum(second >= t)
 
 
-# --- bounds on the mean ------------------------------------------------------------------
-
-
-def outcomes(n: int):
+def outcomes(n):
     """Histograms of n scores in {0, 1/4, 1} with their multinomial coefficients."""
     edges = np.array([0.0, 0.25, 1.0])
     for a, b in product(range(n + 1), repeat=2):
@@ -79,7 +73,7 @@ def outcomes(n: int):
 @pytest.mark.parametrize(
     ("method", "alpha"), [*((m, 0.3) for m in METHODS), ("chernoff", 0.02), ("betting", 0.02)]
 )
-def test_coverage_by_enumeration(method: str, alpha: float) -> None:
+def test_coverage_by_enumeration(method, alpha):
     laws = [(0.05, 0.15, 0.8), (0.3, 0.3, 0.4), (0.0, 0.9, 0.1), (0.7, 0.1, 0.2), (0.0, 0.02, 0.98)]
     below, above = np.zeros(len(laws)), np.zeros(len(laws))
     for h, counts, ways in outcomes(12):
@@ -95,7 +89,7 @@ def test_coverage_by_enumeration(method: str, alpha: float) -> None:
     assert np.all(above <= alpha)
 
 
-def exact_moments(h: ScoreHistogram) -> tuple[mp.mpf, mp.mpf]:
+def exact_moments(h):
     cells = np.flatnonzero(h.counts)
     x, c = [mp.mpf(float(h.edges[i])) for i in cells], [int(h.counts[i]) for i in cells]
     mean = mp.fsum(a * b for a, b in zip(x, c, strict=True)) / h.n
@@ -103,7 +97,7 @@ def exact_moments(h: ScoreHistogram) -> tuple[mp.mpf, mp.mpf]:
     return mean, variance
 
 
-def log_mixture(h: ScoreHistogram, m: mp.mpf) -> mp.mpf:
+def log_mixture(h, m):
     """Log wealth against the mean m, for the fractions of the library."""
     grid = np.append(np.exp(np.linspace(np.log(1e-5), np.log(0.9), 46)), [0.97, 1.0])
     cells = np.flatnonzero(h.counts)
@@ -128,13 +122,13 @@ SAMPLES = {
 
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("alpha", [1e-6, pytest.param(0.3, marks=pytest.mark.slow)])
-def test_bounds_against_mpmath(name: str, alpha: float) -> None:
+def test_bounds_against_mpmath(name, alpha):
     h = histogram(SAMPLES[name])
     with mp.workdps(40):
         mean, variance = exact_moments(h)
         level = -mp.log(mp.mpf(alpha))
 
-        def kl(p: mp.mpf) -> mp.mpf:
+        def kl(p):
             heads = mean * mp.log(mean / p)
             return heads + ((1 - mean) * mp.log((1 - mean) / (1 - p)) if mean < 1 else 0)
 
@@ -158,7 +152,7 @@ def test_bounds_against_mpmath(name: str, alpha: float) -> None:
 
 @settings(deadline=None, max_examples=20)
 @given(unit, alphas)
-def test_relations_between_methods(scores: np.ndarray, alpha: float) -> None:
+def test_relations_between_methods(scores, alpha):
     h = histogram(scores)
     mean = scores.mean()
     for method in METHODS:
@@ -175,7 +169,7 @@ def test_relations_between_methods(scores: np.ndarray, alpha: float) -> None:
 @settings(deadline=None, max_examples=40)
 @example((945450, 945450), 0.890625)  # a bound so near 1 that 50 halvings left 1e-9 of it
 @given(st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), alphas)
-def test_never_above_clopper_pearson_on_decisions(case: tuple[int, int], alpha: float) -> None:
+def test_never_above_clopper_pearson_on_decisions(case, alpha):
     count, n = case
     h = ScoreHistogram([n - count, count], [0.0, 1.0])
     for method in ("chernoff", "hoeffding", "betting"):
@@ -185,11 +179,8 @@ def test_never_above_clopper_pearson_on_decisions(case: tuple[int, int], alpha: 
         assert z == pytest.approx(lower_bound(n, n, alpha, scores=True), abs=1e-9)
 
 
-# --- the certificate from the distribution of the score ----------------------------------
-
-
 @pytest.mark.parametrize(("slope", "x"), [(0.3, 1.5), (1.0, 0.4), (5.0, 0.4)])
-def test_cdf_certificate_of_a_known_score(slope: float, x: float) -> None:
+def test_cdf_certificate_of_a_known_score(slope, x):
     """score(x) = Phi(slope x): the bound is attained, but for the steps between thresholds."""
     sigma, k = 0.5, 256
     t = np.arange(1, k) / k
@@ -208,7 +199,7 @@ def test_cdf_certificate_of_a_known_score(slope: float, x: float) -> None:
         assert certificate.lower_mean(max(true, 0) + 1e-9, sigma) <= level
 
 
-def test_cdf_coverage_by_enumeration() -> None:
+def test_cdf_coverage_by_enumeration():
     alpha, thresholds, law = 0.1, [0.25, 1.0], (0.2, 0.3, 0.5)
     missed = 0.0
     for h, counts, ways in outcomes(12):
@@ -219,7 +210,7 @@ def test_cdf_coverage_by_enumeration() -> None:
     assert 0 < missed <= alpha
 
 
-def test_cdf_from_histogram() -> None:
+def test_cdf_from_histogram():
     h = histogram(SAMPLES["spread"])
     certificate = CDFCertificate.from_histogram(h, 0.001)
     assert certificate.thresholds.size == 64
@@ -240,21 +231,18 @@ def test_cdf_from_histogram() -> None:
     assert ones.lower_mean(0.0, 1.0) > 0.9998
 
 
-def test_cdf_with_a_hard_decision_is_the_radius_of_the_field() -> None:
+def test_cdf_with_a_hard_decision_is_the_radius_of_the_field():
     certificate = CDFCertificate.from_histogram(ScoreHistogram([10, 990], [0.0, 1.0]), 0.001, 1.0)
     exact = 0.5 * lower_bound(990, 1000, 0.001, scores=True)
     assert exact * (1 - 1e-11) <= certificate.radius(0.5) <= exact
 
 
-def test_cdf_at_infinite_distance_and_noise() -> None:
+def test_cdf_at_infinite_distance_and_noise():
     certificate = CDFCertificate([0.5, 1.0], [1.0, 0.0])
     assert certificate.lower_mean(np.inf, np.inf) == 0.0
     assert certificate.lower_mean(np.inf, 1.0) == 0.0
     at_zero = certificate.lower_mean(0.0, 1.0)
     assert np.array_equal(certificate.lower_mean([0.0, 2.0], np.inf), [at_zero, at_zero])
-
-
-# --- what is refused ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -270,15 +258,12 @@ def test_cdf_at_infinite_distance_and_noise() -> None:
             lambda: soft_upper_bound(histogram([0.5]), 0.1, method="maurer-pontil"),
             "histogram must hold at least 2 scores",
         ),
-        (lambda: soft_lower_bound(histogram([0.5]), np.nan), "alpha must be in"),
         (lambda: soft_upper_bound(histogram([0.5]), [0.1, 0.2]), "alpha must be a single number"),
-        (lambda: soft_lower_bound(histogram([0.5]), 0.1, method="?"), "method must be one of"),
         (lambda: CDFCertificate([0.5, 0.25], [0.0, 0.0]), "thresholds must be one-dimensional"),
         (lambda: CDFCertificate([0.5], [1.0]).radius(0.0), "sigma must be in"),
-        (lambda: CDFCertificate([0.5], [1.0]).radius(1.0, 1.0), "level must be in"),
         (lambda: CDFCertificate.from_histogram(histogram([1]), 0.1, 1 / 3), "one of the edges"),
     ],
 )
-def test_bad_input_is_named(make, message: str) -> None:
+def test_bad_input_is_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()

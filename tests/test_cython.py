@@ -1,7 +1,5 @@
 """The scalar functions from Cython: a small extension that cimports rsbounds_ext.kernels."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys
@@ -47,7 +45,7 @@ setup(
 
 
 @pytest.mark.slow
-def test_same_bits_as_the_ufuncs(tmp_path: Path) -> None:
+def test_same_bits_as_the_ufuncs(tmp_path):
     """Built the way a user would; the .pxd lies beside the installed package."""
     pytest.importorskip("Cython")
     pytest.importorskip("setuptools")
@@ -80,5 +78,5 @@ def test_same_bits_as_the_ufuncs(tmp_path: Path) -> None:
     assert radius == pytest.approx(expected, rel=1e-11)
 
 
-def test_the_headers_are_where_get_include_says() -> None:
+def test_the_headers_are_where_get_include_says():
     assert (Path(rsbounds_ext.get_include()) / "rsbounds" / "api.hpp").exists()

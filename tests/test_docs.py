@@ -1,7 +1,5 @@
 """The documentation: its code runs, its links lead somewhere, the reference leaves nothing out."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import importlib.util
@@ -10,7 +8,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,14 +25,11 @@ BLOCK = re.compile(r"^```(\S[^\n]*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
-def name(path: Path) -> str:
+def name(path):
     return str(path.relative_to(DOCS))
 
 
-# --- code blocks
-
-
-def blocks(page: Path) -> list[tuple[str, str, str]]:
+def blocks(page):
     """(kind, caption, body) of every block with code: python, bash, file."""
     found = []
     for info, body in BLOCK.findall(TEXTS[page]):
@@ -47,7 +41,7 @@ def blocks(page: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-def run_bash(body: str) -> None:
+def run_bash(body):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     words = ["bash", "-euo", "pipefail", "-c", body]
     env = {**os.environ, "PATH": path}
@@ -55,12 +49,12 @@ def run_bash(body: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def run_python(page: Path, body: str, names: dict[str, Any]) -> None:
+def run_python(page, body, names):
     assert ">>>" in body, f"{name(page)}: a python block is a session, or a file with a caption"
     test = doctest.DocTestParser().get_doctest(body, names, name(page), str(page), 0)
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     runner = doctest.DocTestRunner(verbose=False, optionflags=options)
-    report: list[str] = []
+    report = []
     runner.run(test, out=report.append, clear_globs=False)
     assert not runner.failures, "".join(report)
     names.update(test.globs)
@@ -77,7 +71,7 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     before = set(sys.modules)
-    names: dict[str, Any] = {}
+    names = {}
     try:
         for kind, caption, body in blocks(page):
             if kind == "file":
@@ -112,10 +106,7 @@ def test_table_of_largest_radii():
         np.testing.assert_allclose(found, np.array(values, float), atol=5.001e-4)
 
 
-# --- what a page names exists
-
-
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     titles = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
     return {re.sub(r"[^\w -]", "", t.lower()).strip().replace(" ", "-") for t in titles}
 
@@ -141,9 +132,10 @@ def test_every_file_and_test_named_exists():
     for file, test in re.findall(r"`(tests/\w+\.py)(?:::(\w+))?`", text):
         source = (ROOT / file).read_text()
         assert not test or re.search(rf"^\s*def {test}\(", source, re.M), f"{file}::{test}"
-
-
-# --- the reference
+    lines = re.findall(r"^\| (?!What |---).*", TEXTS[DOCS / "howto" / "what-can-go-wrong.md"], re.M)
+    assert len(lines) > 40
+    for line in lines:  # a claim without a test would be a promise
+        assert "::test_" in line.rsplit("|", 2)[1], line
 
 
 def test_every_public_module_and_command_has_a_reference():

@@ -1,7 +1,5 @@
 """Radii under an envelope: its classes, a user's own, tables; see test_soundness for the truth."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest
@@ -153,10 +151,7 @@ def test_parameters_that_float64_does_not_hold_are_rounded_outward():
     )
     third, below = np.longdouble(1) / 3, 1 / 3  # above the float64
     assert radius(0.99, 0.33, SigmaRange(third * 0.98, third), 784) == radius(
-        0.99,
-        0.33,
-        SigmaRange(rounded_down(third * 0.98), np.nextafter(below, 1)),
-        784,
+        0.99, 0.33, SigmaRange(rounded_down(third * 0.98), np.nextafter(below, 1)), 784
     )
     one = radius(0.99, 0.25, SemiElastic(0.01), 784, mean_lip=TENTH)
     assert one == radius(0.99, 0.25, SemiElastic(0.01), 784, mean_lip=up)

@@ -1,7 +1,5 @@
 """What does not hold as printed in the papers; the list is docs/theory/errata.md."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -15,7 +13,7 @@ def test_b_theorem_2_gradient():
     centre = 1 / (2 * lip)  # of the set z_1 - lip |z|^2 >= t, the worst for grad sigma = -lip
     rho = np.sqrt(special.ncx2_ppf(p, dim, centre**2))
 
-    def probability(t: float) -> float:
+    def probability(t):
         sigma = 1 - lip * t
         return float(special.ncx2_cdf((rho / sigma) ** 2, dim, ((centre - t) / sigma) ** 2))
 
@@ -60,7 +58,7 @@ def test_s_theorem_2_coefficient():
     )
     from_centre = ((x + distance * sigma0**2 / gap * np.eye(dim)[0]) ** 2).sum(1)
 
-    def wrong(coefficient: float) -> int:
+    def wrong(coefficient):
         square = coefficient * distance**2 / gap**2 + 2 * sigma0**2 * sigma1**2 / gap * (
             dim * np.log(sigma1 / sigma0) + log_r
         )

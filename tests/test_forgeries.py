@@ -1,13 +1,11 @@
 """Result files that were cut or forged: each forgery is found, and by name."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
 
 import pytest
-from cli_models import MODELS, arguments, models, one_line
+from cli_models import MODELS, arguments, models, one_line, says
 from result_table import DATA, RULE, best, save, state, table
 
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
@@ -100,9 +98,7 @@ def test_a_forged_file_is_found_by_name(work, capsys, forgery):
     change, options, said = FORGERIES[forgery]
     assert main(["verify", "out.tsv", *options]) == 0
     save(change(table()))
-    capsys.readouterr()
-    assert main(["verify", "out.tsv", *options]) == 1
-    assert said in capsys.readouterr().out
+    assert said in says(capsys, ["verify", "out.tsv", *options], 1)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +117,7 @@ def test_a_forged_file_is_found_by_name(work, capsys, forgery):
 )
 def test_a_forged_manifest_is_found_by_name(work, capsys, changes, said):
     state(**changes)
-    assert main(["verify", "out.tsv", *RERUN]) == 1
-    assert said in capsys.readouterr().out
+    assert said in says(capsys, ["verify", "out.tsv", *RERUN], 1)
 
 
 def test_another_model_is_found_by_drawing_again(work, capsys):
@@ -137,11 +132,9 @@ def test_files_without_rows_are_findings(work, capsys):
     header = Path("out.tsv").read_text().split("\n")[0]
     for text in ("", f"{header}\n"):
         Path("out.tsv").write_text(text)
-        assert main(["verify", "out.tsv"]) == 1
-        assert "has no rows" in capsys.readouterr().out
+        assert "has no rows" in says(capsys, "verify out.tsv", 1)
     Path("out.tsv").write_text(header)
-    assert main(["verify", "out.tsv"]) == 2
-    assert "expected a header" in capsys.readouterr().err
+    assert "expected a header" in says(capsys, "verify out.tsv", 2)
 
 
 def test_json_has_every_finding(work, capsys):
@@ -160,11 +153,12 @@ def test_wrong_rows_cannot_be_passed_off_as_corrupt(work, capsys):
     wrong = [{"input": int(row["idx"])} for row in rows if row["correct"] == "0"]
     save([row for row in rows if row["correct"] == "1"])
     state(history=[{"corrupt": wrong}])
-    capsys.readouterr()
-    assert main(["verify", "out.tsv"]) == 0
-    assert f"{len(wrong)} inputs are said to be corrupt: --data checks" in capsys.readouterr().out
-    assert main(["verify", "out.tsv", *DATA]) == 1
-    assert capsys.readouterr().out.count("is left out as corrupt, but can be decoded") == len(wrong)
+    assert f"{len(wrong)} inputs are said to be corrupt: --data checks" in says(
+        capsys, "verify out.tsv"
+    )
+    assert says(capsys, ["verify", "out.tsv", *DATA], 1).count(
+        "is left out as corrupt, but can be decoded"
+    ) == len(wrong)
 
 
 def test_no_row_certifies_without_a_sample(work, capsys):
@@ -182,12 +176,10 @@ def test_no_row_certifies_without_a_sample(work, capsys):
         row["predict"] = row["predict"].split(":")[0]
         row["correct"] = str(int(row["predict"] == row["label"]))
     save(rows)
-    capsys.readouterr()
-    assert main(["verify", "out.tsv"]) == 1
-    assert capsys.readouterr().out.count("from no samples") == 2
+    assert says(capsys, "verify out.tsv", 1).count("from no samples") == 2
 
 
-def _of(part: str) -> int:
+def _of(part):
     return int(part.split(":")[1])
 
 
@@ -198,9 +190,7 @@ def test_the_norm_of_a_method_that_has_one(work, capsys):
     said = json.loads(Path("out.tsv.manifest.json").read_text())
     state(parameters=said["parameters"] | {"norm": float("inf")})
     save([row | {"norm": "inf"} for row in table()])
-    capsys.readouterr()
-    assert main(["verify", "out.tsv"]) == 1
-    assert capsys.readouterr().out.count("norm is inf, 2.0 by its counts") == 12
+    assert says(capsys, "verify out.tsv", 1).count("norm is inf, 2.0 by its counts") == 12
 
 
 @pytest.mark.parametrize(
@@ -210,9 +200,7 @@ def test_the_norm_of_a_method_that_has_one(work, capsys):
 def test_scopes_of_other_methods(work, capsys, scope):
     state(scope=scope)
     save([row | {"scope": scope} for row in table()])
-    capsys.readouterr()
-    assert main(["verify", "out.tsv"]) == 1
-    assert "which no scheme of method gaussian has" in capsys.readouterr().out
+    assert "which no scheme of method gaussian has" in says(capsys, "verify out.tsv", 1)
 
 
 LISTED = {
@@ -249,9 +237,7 @@ def test_what_rows_of_a_rule_repeat_of_its_stages(work, capsys):
     rows = table()
     for column, value in LISTED.items():
         save([rows[0] | {column: value}, *rows[1:]])
-        capsys.readouterr()
-        assert main(["verify", "out.tsv"]) == 1
-        assert f"input 0: {column} is " in capsys.readouterr().out
+        assert f"input 0: {column} is " in says(capsys, "verify out.tsv", 1)
     for column in ("stage_select", "stage_counts"):
         stages = [row[column] for row in rows]
         other = next(text for text in stages if text != stages[0])
@@ -263,9 +249,9 @@ def test_rows_cut_off_together_with_their_number(work, capsys):
     save(table()[:7])
     said = json.loads(Path("out.tsv.manifest.json").read_text())
     state(data=said["data"] | {"inputs": 7})
-    capsys.readouterr()
-    assert main(["verify", "out.tsv", *DATA]) == 1
-    assert "input 7: is left out: the manifest names 7 inputs, 12 are" in capsys.readouterr().out
+    assert "input 7: is left out: the manifest names 7 inputs, 12 are" in says(
+        capsys, ["verify", "out.tsv", *DATA], 1
+    )
     state(data=said["data"] | {"inputs": 7, "max": 7})  # this the file says itself
     assert main(["verify", "out.tsv", *DATA]) == 0
 
@@ -308,6 +294,4 @@ NUMBERS = {
 def test_a_row_that_no_run_writes_is_a_finding(work, capsys, case):
     change, said = NUMBERS[case]
     save([table()[0] | change, *table()[1:]])
-    capsys.readouterr()
-    assert main(["verify", "out.tsv", *DATA]) == 1
-    assert said in capsys.readouterr().out
+    assert said in says(capsys, ["verify", "out.tsv", *DATA], 1)

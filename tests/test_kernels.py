@@ -1,13 +1,6 @@
 """The table of compiled kernels: one list of names, the arity deduced, the domain refused."""
 
-from __future__ import annotations
-
-import importlib.util
 import re
-import shutil
-import subprocess
-import sys
-import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +10,9 @@ import rsbounds_ext
 from rsbounds_ext import kernels
 
 FOLDER = Path(rsbounds_ext.__file__).parent
-COMPILER = shutil.which("c++")
 
 
-def test_the_list_for_cython_is_the_table() -> None:
+def test_the_list_for_cython_is_the_table():
     declared = re.findall(
         r"^cdef double (\w+)\((.*)\) noexcept nogil$", (FOLDER / "kernels.pxd").read_text(), re.M
     )
@@ -40,7 +32,7 @@ BAD_BUDGETS = [
     *((4, bad) for bad in (0.5, 2e8)),
     *((5, bad) for bad in (-0.1, np.inf)),
 ]
-ENVELOPES: dict[str, tuple[tuple[float, ...], list[tuple[float, ...]]]] = {
+ENVELOPES = {
     "semielastic": ((0.01,), [(np.nan,), (-0.01,), (np.inf,)]),
     "lipschitz": (
         (0.1, 0.2),
@@ -53,7 +45,7 @@ ENVELOPES: dict[str, tuple[tuple[float, ...], list[tuple[float, ...]]]] = {
 }
 
 
-def refused(ufunc: np.ufunc, *args: float) -> bool:
+def refused(ufunc, *args):
     """NaN, and the invalid flag raised."""
     with np.errstate(invalid="ignore"):
         nan = bool(np.isnan(ufunc(*args)))
@@ -63,7 +55,7 @@ def refused(ufunc: np.ufunc, *args: float) -> bool:
 
 
 @pytest.mark.parametrize("envelope", ENVELOPES)
-def test_radii_outside_the_domain_are_nan_and_flagged(envelope: str) -> None:
+def test_radii_outside_the_domain_are_nan_and_flagged(envelope):
     good, bad = ENVELOPES[envelope]
     radius, branch = (getattr(kernels, f"{envelope}_{k}") for k in ("radius", "branch"))
     assert radius(*BUDGET, *good) >= 0
@@ -78,7 +70,7 @@ def test_radii_outside_the_domain_are_nan_and_flagged(envelope: str) -> None:
     assert refused(branch, *BUDGET, np.nan, *good)
 
 
-def test_pairs_and_scores_outside_the_domain_are_nan_and_flagged() -> None:
+def test_pairs_and_scores_outside_the_domain_are_nan_and_flagged():
     z_a, z_b, gap, sigma, dim, lip = BUDGET
     pair, score = kernels.pair_certified, kernels.worst_score
     for sigma1, certified in ((0.26, 1), (0.0, 0), (np.inf, 0)):
@@ -93,39 +85,3 @@ def test_pairs_and_scores_outside_the_domain_are_nan_and_flagged() -> None:
     outside = [(0, -1.0), (0, np.inf), (2, 0.0), (2, np.inf), (3, 0.0), (4, 0.5), (4, 2e8)]
     for i, bad in (*outside, *((i, np.nan) for i in range(5))):
         assert refused(score, *(bad if i == j else good for j, good in enumerate(inside)))
-
-
-# --- a table of one's own ------------------------------------------------------------------
-
-SOURCE = """
-#include "module.hpp"
-static double two(double a, double b) { return a - 2 * b; }
-static double four(double a, double b, double c, double d) { return a - 2 * b + 3 * c - 4 * d; }
-static rsb::module::Entry table[] = {
-    rsb::module::entry("two", two), rsb::module::entry("four", four)};
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "toy", "", -1,
-                                 nullptr, nullptr, nullptr, nullptr, nullptr};
-PyMODINIT_FUNC PyInit_toy() { return rsb::module::build(definition, table); }
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(COMPILER is None or sys.platform != "linux", reason="no C++ compiler")
-def test_any_arity_is_a_ufunc(tmp_path: Path) -> None:
-    (tmp_path / "toy.cpp").write_text(SOURCE)
-    includes = (f"-I{FOLDER}", f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}")
-    flags = ["-std=c++17", "-O1", "-shared", "-fPIC"]
-    command = [str(COMPILER), *flags, *includes, "toy.cpp", "-o", "toy.so"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    if "Python.h" in done.stderr:
-        pytest.skip("no headers of Python")
-    assert done.returncode == 0, done.stderr
-    spec = importlib.util.spec_from_file_location("toy", tmp_path / "toy.so")
-    assert spec is not None
-    assert spec.loader is not None
-    toy = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(toy)
-    a = np.arange(6.0).reshape(2, 3)
-    np.testing.assert_array_equal(toy.two(a, 5), a - 10)
-    np.testing.assert_array_equal(toy.four(a, 1, a[0], 2), a - 2 + 3 * a[0] - 8)
-    assert [(name, arity) for name, (_, arity) in toy.symbols.items()] == [("two", 2), ("four", 4)]

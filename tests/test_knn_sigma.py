@@ -123,10 +123,7 @@ def test_shapes_and_nan():
     [
         (lambda: KNNSigma([1.0], 1.0, 0.1, 1, 0.0), r"anchors must have shape \(N, d\)"),
         (lambda: KNNSigma([[np.nan]], 1.0, 0.1, 1, 0.0), "anchors must be in"),
-        (lambda: KNNSigma([["a"]], 1.0, 0.1, 1, 0.0), "anchors must be real numbers"),
         (lambda: KNNSigma([[1.0]], 0.0, 0.1, 1, 0.0), "sigma_base must be in"),
-        (lambda: KNNSigma([[1.0]], [1.0, 2.0], 0.1, 1, 0.0), "sigma_base must be one"),
-        (lambda: KNNSigma([[1.0]], np.nan, 0.1, 1, 0.0), "sigma_base must be one finite"),
         (lambda: KNNSigma([[1.0]], 1.0, -0.1, 1, 0.0), "rate must be in"),
         (lambda: KNNSigma([[1.0]], 1.0, 0.1, 0, 0.0), "k must be >= 1"),
         (lambda: KNNSigma([[1.0]], 1.0, 0.1, 2, 0.0), r"number of anchors \(1\).*got 2"),
@@ -134,7 +131,6 @@ def test_shapes_and_nan():
         (lambda: KNNSigma([[1.0], [2.0]], 1.0, 0.1, 1, "median"), "shift must be one of"),
         (lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, np.nan), "shift must be in .*; got nan"),
         (lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, 0.0).sigma([1.0, 2.0]), "x must have shape"),
-        (lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, 0.0).sigma([np.inf]), "x must be in"),
     ],
 )
 def test_bad_input(call, message):

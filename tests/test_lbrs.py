@@ -193,14 +193,6 @@ def test_paper_is_never_larger(memory, norm):
     assert paper <= tight
 
 
-def test_tight_gains():
-    """x at 0, guards at 0 and 1, rival at 3: the paper stops at 1.5, the anchor at 1 holds to 2."""
-    anchors, labels = [[0.0], [1.0], [3.0]], [5, 5, 7]
-    assert lbrs.neighbour_radius([0.0], anchors, labels) == pytest.approx(2.0, rel=1e-13)
-    paper = lbrs.neighbour_radius([0.0], anchors, labels, method="paper")
-    assert paper == pytest.approx(1.5, rel=1e-13)
-
-
 def test_ties_coincident_anchors_and_one_label():
     assert lbrs.neighbour_radius([0.0], [[-1.0], [1.0]], [0, 1]) == 0
     assert lbrs.neighbour_radius([0.3], [[1.0], [1.0]], [0, 1]) == 0

@@ -3,17 +3,13 @@
 The truth is in test_soundness, test_radius_references and test_oracle_radii.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.special import ndtr
 from scipy.special import ndtri as scipy_ndtri
 from scipy.stats import chi2, norm
 
-from rsbounds import envelope, gaussian, lipschitz, oracle
+from rsbounds import gaussian, lipschitz, oracle
 from rsbounds.lipschitz import base_radius
 
 P = np.array([0.51, 0.7, 0.9, 0.99, 1 - 1e-6])
@@ -33,11 +29,6 @@ def test_each_radius_is_at_least_the_one_before(dim, p_b):
     assert np.all(paper <= integrated)
     assert np.all(integrated <= exact * (1 + 1e-11))
     assert np.all(exact <= gaussian.radius(P, 0.25, p_b) * (1 + 1e-14))
-
-
-def test_exact_is_that_of_the_envelope():
-    same = envelope.radius(P, 0.25, envelope.LipschitzSigma(0.3, 0.2), 784)
-    np.testing.assert_array_equal(lipschitz.radius(P, 0.25, **SETTING), same)
 
 
 def test_a_constant_sigma_has_cohens_radius():
@@ -70,11 +61,6 @@ def test_ratio_is_its_definition(dim):
     assert np.all(np.diff(lipschitz.ratio(p, dim)) < 0)
     assert lipschitz.ratio(0.0, dim) == np.inf
     assert lipschitz.ratio(1.0, dim) == 0
-
-
-def test_p_min_is_the_floor_in_every_dimension():
-    for dim in (1, 3.5, 784, 1e8):
-        assert lipschitz.p_min_search(dim) == 1e-300
 
 
 def test_normalized_scores_sum_to_one_and_keep_their_order():
@@ -113,8 +99,6 @@ def test_nan_passes_and_sigma_has_its_shape(method):
             lipschitz.radius(*arguments, **options)
     assert lipschitz.radius(0.9, np.full((2, 1), 0.25), **options).shape == (2, 1)
 
-
-# --- Lipschitz base scores ---
 
 WIDTHS = [1e-7, 1e-3, 0.3, 0.999, 1.001, 2.0, 3.999, 4.001, 10.0, 1e4, 1e12, 1e200]
 
@@ -224,7 +208,7 @@ def test_no_lipschitz_score_flips_inside_and_a_ramp_does_just_outside():
             knots, heights = -knots[::-1], heights[::-1]
         settings.append((sigma, lip, knots, heights))
 
-    def mean(shift: float, sigma: float, _: float, knots: Any, heights: Any) -> float:
+    def mean(shift, sigma, _, knots, heights):
         score = np.interp(sigma * t + shift, knots, heights)
         return float(weights @ np.clip(score, 0, 1))
 

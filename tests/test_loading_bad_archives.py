@@ -1,7 +1,5 @@
 """npz and npy files that are damaged, false or hostile: one line each, and nothing is run."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """A denoiser in front: the right timestep, the right range, the level that is certified."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Image folders and Hugging Face data: pixels, class numbers, images that are none."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct
@@ -10,11 +8,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from optional_packages import package
+from cli_models import package
 
 from rsbounds._numerics import extras
 from rsbounds.loading import CorruptInput, Preprocess, as_data, images, open_data, prefetched
-from rsbounds.loading.folders import number_classes
+from rsbounds.loading.images import number_classes
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -186,9 +184,6 @@ def test_pillow_is_asked_for_by_its_extra(monkeypatch):
         images.decode(b"", None)
 
 
-# --- Hugging Face
-
-
 @pytest.fixture
 def datasets(monkeypatch, tmp_path):
     module = package("datasets")
@@ -213,7 +208,7 @@ def test_hf_splits(stored):
     assert (len(data), data.label(0), data.label(1)) == (2, 1, 0)
     want = np.asarray(picture(2)).transpose(2, 0, 1).astype(np.float32) / np.float32(255)
     np.testing.assert_array_equal(data.input(0), want)
-    assert len(open_data(f"hf:{stored}", split="train")) == 3
+    assert len(open_data(f"hf:{stored}:train")) == 3
     with pytest.raises(ValueError, match="has the splits train, test"):
         open_data(f"hf:{stored}")
     with pytest.raises(ValueError, match="no split 'val'; it has train, test"):

@@ -1,13 +1,12 @@
-"""timm, torchvision, Hugging Face, ONNX: the same scores as the library's own way to them."""
-
-from __future__ import annotations
+"""Models of timm, torchvision, Hugging Face and ONNX: the scores of the library's own way."""
 
 import re
 
 import numpy as np
 import pytest
-from optional_packages import package
+from cli_models import arguments, package
 
+from rsbounds.cli import main
 from rsbounds.loading import load_model
 
 pytestmark = pytest.mark.slow  # needs the heavy packages
@@ -42,9 +41,6 @@ def scores(loaded, x):
         return loaded.model(torch.from_numpy(x)).numpy()
 
 
-# --- timm
-
-
 @pytest.mark.parametrize(("name", "squash"), [("test_resnet", False), ("test_vit", True)])
 def test_timm_sees_what_its_own_loader_shows_it(tmp_path, picture, name, squash):
     torch, timm = package("torch"), package("timm")
@@ -65,19 +61,6 @@ def test_timm_sees_what_its_own_loader_shows_it(tmp_path, picture, name, squash)
     assert loaded.classes == 5
     assert loaded.describe["preprocessing"]["mean"] == list(config["mean"])
     assert loaded.describe["weights"] == "checkpoint"
-
-
-def test_timm_without_its_normalisation_would_be_another_model(tmp_path):
-    package("timm")
-    x = np.random.default_rng(0).random((1, 3, 160, 160), dtype=np.float32)
-    args = {"pretrained": False}
-    torch = package("torch")
-    torch.manual_seed(0)
-    a = load_model("timm:test_resnet", args=args, num_classes=5)
-    torch.manual_seed(0)
-    b = load_model("timm:test_resnet", args={**args, "mean": 0.0, "std": 1.0}, num_classes=5)
-    assert np.abs(scores(a, x) - scores(b, x)).max() > 1e-3
-    assert a.describe["preprocessing"] != b.describe["preprocessing"]
 
 
 def test_timm_refusals(offline):
@@ -113,9 +96,6 @@ def test_timm_finds_weights_in_the_cache(offline, monkeypatch):
         load_model("timm:test_resnet", num_classes=7)
 
 
-# --- torchvision
-
-
 def test_torchvision_sees_what_its_own_transform_shows_it(tmp_path, picture):
     torch, models = package("torch"), package("torchvision.models")
     torch.manual_seed(0)
@@ -147,9 +127,6 @@ def test_torchvision_refusals(offline):
         load_model("torchvision:resnet18")
     with pytest.raises(ValueError, match=r"weights 'IMAGENET1K_V7' is unknown; did you mean"):
         load_model("torchvision:resnet18", args={"weights": "IMAGENET1K_V7"})
-
-
-# --- Hugging Face
 
 
 @pytest.fixture(scope="module")
@@ -244,9 +221,6 @@ def test_hf_refusals(offline):
         load_model(f"hf:{offline}")
 
 
-# --- ONNX
-
-
 def onnx_file(path, batch):
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
@@ -284,3 +258,21 @@ def test_onnx_refusals(tmp_path):
         load_model(f"onnx:{tmp_path / 'm.onnx'}", args={"depth": 1})
     with pytest.raises(FileNotFoundError):
         load_model("onnx:nope.onnx")
+
+
+def test_timm_on_a_folder(tmp_path, monkeypatch, capsys):
+    image, torch, timm = package("PIL.Image"), package("torch"), package("timm")
+    save_file = package("safetensors.torch").save_file
+    monkeypatch.chdir(tmp_path)
+    for i in range(3):
+        pixels = np.random.default_rng(i).integers(0, 256, (180, 200, 3), dtype=np.uint8)
+        (tmp_path / "d" / str(i)).mkdir(parents=True)
+        image.fromarray(pixels).save(tmp_path / "d" / str(i) / "a.png")
+    torch.manual_seed(0)
+    save_file(timm.create_model("test_resnet", num_classes=3).state_dict(), "w.safetensors")
+    known = {"model": "timm:test_resnet", "checkpoint": "w.safetensors", "sound_noise": ""}
+    known |= {"model_args": "num_classes=3", "data": "imagefolder:d", "n0": 8, "n": 32}
+    assert main(arguments(**known)) == 0
+    assert main(["verify", "out.tsv"]) == 0
+    assert main(arguments(**known)) == 0  # goes on where it was: nothing to do
+    assert "3 rows, 0 of them new" in capsys.readouterr().out

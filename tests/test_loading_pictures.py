@@ -1,14 +1,11 @@
 """Pictures for models that say nothing of them (--resize, --crop), and in parquet files."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, one_line, prepare
-from optional_packages import package
+from cli_models import arguments, one_line, package, prepare
 from result_table import manifest
 
 from rsbounds.cli import main
@@ -17,7 +14,7 @@ from rsbounds.loading import Preprocess, load_model, open_data
 image = pytest.importorskip("PIL.Image")
 
 
-def picture(i: int) -> object:
+def picture(i):
     pixels = np.random.default_rng(i).integers(0, 256, (18 + i, 24, 3), dtype=np.uint8)
     return image.fromarray(pixels)
 
@@ -31,7 +28,7 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-def line(**changes: object) -> list[str]:
+def line(**changes):
     return arguments(data="imagefolder:d", **{"n0": 8, "n": 32, **changes})
 
 

@@ -1,7 +1,5 @@
 """Which inputs are this process's own: from --shard, torchrun, SLURM and its job arrays."""
 
-from __future__ import annotations
-
 import os
 import re
 
@@ -17,14 +15,14 @@ def environment(monkeypatch):
         if name in ("RANK", "WORLD_SIZE") or name.startswith("SLURM_"):
             monkeypatch.delenv(name)
 
-    def put(**values: object) -> None:
+    def put(**values):
         for name, value in values.items():
             monkeypatch.setenv(name, str(value))
 
     return put
 
 
-def element(task: object, count: object = 4, least: object = 0, step: object = 1) -> dict:
+def element(task, count=4, least=0, step=1):
     names = ("ID", "COUNT", "MIN", "STEP")
     values = zip(names, (task, count, least, step), strict=True)
     return {f"SLURM_ARRAY_TASK_{name}": value for name, value in values}

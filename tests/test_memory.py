@@ -1,7 +1,5 @@
 """Resident memory of the whole command: it does not grow with the data set."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

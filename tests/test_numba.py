@@ -3,26 +3,22 @@
 The tests of caching run in processes of their own, with a cache of their own.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("numba")
-from numba import njit, prange
+from numba import njit
 
 from rsbounds import special
 
 RNG = np.random.default_rng(0)
 Z = np.concatenate([RNG.uniform(-40, 40, 200), [0.0, -0.0, np.inf, -np.inf]])
-POINTS: dict[str, Any] = {
+POINTS = {
     "log_ndtr": Z,
     "ndtri": RNG.random(200),
     "ndtri_exp": -(10 ** RNG.uniform(-300, 300, 200)),
@@ -38,11 +34,11 @@ POINTS: dict[str, Any] = {
 UNARY = {"log_ndtr", "ndtri", "ndtri_exp"}
 
 
-def test_every_function_has_points() -> None:
+def test_every_function_has_points():
     assert set(POINTS) == set(special.__all__) - {"error_bound"}
 
 
-def arguments(name: str) -> list[Any]:
+def arguments(name):
     first = POINTS[name]
     if name in UNARY:
         return [first]
@@ -53,57 +49,40 @@ def arguments(name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", sorted(POINTS))
-def test_bit_equal_to_the_ufunc(name: str) -> None:
+def test_bit_equal_to_the_ufunc(name):
     function, args = getattr(special, name), arguments(name)
 
     @njit
-    def call(*point: Any) -> Any:
+    def call(*point):
         return function(*point)
 
     value = [call(*point) for point in zip(*args, strict=True)]
     np.testing.assert_array_equal(value, function(*args))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ball_score", "ncx2_logsf"])
-@pytest.mark.parametrize("parallel", [False, True])
-def test_bit_equal_in_loops(name: str, parallel: bool) -> None:
-    function, args = getattr(special, name), [np.tile(a, 50) for a in arguments(name)]
-
-    @njit(parallel=parallel)
-    def loop(a: Any, b: Any, c: Any, out: Any) -> Any:
-        for i in prange(a.size):
-            out[i] = function(a[i], b[i], c[i])
-        return out
-
-    np.testing.assert_array_equal(loop(*args, np.empty(args[0].size)), function(*args))
-
-
 @njit
-def score(u: Any, dim: Any, s: Any) -> Any:
+def score(u, dim, s):
     return special.ball_score(u, dim, s)
 
 
-def test_integers_and_float32() -> None:
+def test_integers_and_float32():
     expected = special.ball_score(1.0, 784.0, 0.0)
     assert score(1, 784, 0) == expected
     assert score(np.float32(1), np.uint8(200), 0) == special.ball_score(1.0, 200.0, 0.0)
 
 
-def test_outside_the_domain_is_nan() -> None:
+def test_outside_the_domain_is_nan():
     """Compiled code has no ValueError to name the argument: it answers NaN."""
     for bad in [(1.0, 0.5, 1.0), (1.0, 2e8, 1.0), (1.0, 3.0, -1.0), (np.nan, 3.0, 1.0)]:
         assert np.isnan(score(*bad))
 
 
-def test_arrays_are_not_taken_for_scalars() -> None:
+def test_arrays_are_not_taken_for_scalars():
     from numba.core.errors import TypingError
 
     with pytest.raises(TypingError):
         score(np.zeros(3), 784.0, 1.0)
 
-
-# --- processes ---------------------------------------------------------------------------
 
 KERNEL = """
 import rsbounds as rs
@@ -135,7 +114,7 @@ print(sum(kernel.scalar.stats.cache_hits.values()), sum(kernel.loop.stats.cache_
 EXPECTED = float(special.ball_score(1.0, 784.0, 20.0)).hex()
 
 
-def run(folder: Path, code: str) -> list[str]:
+def run(folder, code):
     (folder / "kernel.py").write_text(KERNEL)
     (folder / "outer.py").write_text(OUTER)
     # a cached file is matched by its modification time
@@ -156,7 +135,7 @@ def run(folder: Path, code: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cached(tmp_path_factory):
     """A folder whose kernels were compiled, and cached, by another process."""
     folder = tmp_path_factory.mktemp("numba")
     code = "import numpy as np, kernel, outer; outer.twice(1.0)" + REPORT
@@ -174,7 +153,7 @@ def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "import rsbounds._numba as r, numpy as np, kernel; r.register(); r.register()",
     ],
 )
-def test_the_cache_is_valid_in_a_second_process(cached: Path, imports: str) -> None:
+def test_the_cache_is_valid_in_a_second_process(cached, imports):
     assert run(cached, imports + REPORT) == [EXPECTED, EXPECTED, "1", "1"]
 
 
@@ -184,7 +163,7 @@ WITHOUT_ENTRY_POINTS = "import numba.core.entrypoints as e; e._already_initializ
 
 
 @pytest.mark.slow
-def test_a_cached_kernel_finds_its_symbols_without_the_entry_point(cached: Path) -> None:
+def test_a_cached_kernel_finds_its_symbols_without_the_entry_point(cached):
     """As does one that calls another."""
     code = WITHOUT_ENTRY_POINTS + "import numpy as np, kernel" + REPORT
     assert run(cached, code) == [EXPECTED, EXPECTED, "1", "1"]
@@ -199,7 +178,7 @@ def test_a_cached_kernel_finds_its_symbols_without_the_entry_point(cached: Path)
 
 
 @pytest.mark.slow
-def test_a_cache_of_a_retired_interface_is_compiled_anew(cached: Path) -> None:
+def test_a_cache_of_a_retired_interface_is_compiled_anew(cached):
     """A symbol that no longer exists would be called at address 0. So a retired interface
     leaves a module that raises OSError, which numba takes for a missing cache file."""
     code = """

@@ -1,19 +1,22 @@
-"""The oracle's radii against limits, integration and printed values."""
+"""The oracle's radii: limits, integration, printed values; its evaluation of each method."""
 
-from __future__ import annotations
+from math import inf
 
-from typing import Any
-
+import numpy as np
 import pytest
 from mpmath import mp
 from test_oracle import close
 
-from rsbounds import envelope, oracle
+from rsbounds import audit, certify_dataset, envelope, oracle, schemes
+from rsbounds.audit import _bounds, _lists, _radii
+from rsbounds.certificate import SCOPES
+from rsbounds.cli._options import COUNTED
+from rsbounds.oracle import certificates
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 
-def test_without_slope_every_envelope_is_the_fixed_noise_radius() -> None:
+def test_without_slope_every_envelope_is_the_fixed_noise_radius():
     fixed = oracle.gaussian_radius(2.0, 0.25, -1.0)
     envelope = oracle.semi_elastic(0.25, 0)
     for branch in oracle.envelope_branches(2.0, 0.25, envelope, 784, -1.0):
@@ -33,20 +36,18 @@ XI = [  # dim, sigma0, sigma1, distance, 1 - p, printed
 
 
 @pytest.mark.parametrize(("dim", "sigma0", "sigma1", "distance", "q", "printed"), XI)
-def test_worst_case_probability(
-    dim: int, sigma0: Any, sigma1: Any, distance: Any, q: str, printed: str
-) -> None:
+def test_worst_case_probability(dim, sigma0, sigma1, distance, q, printed):
     score = oracle.worst_score(distance, oracle.ndtri(q, dps=40), sigma0, sigma1, dim)
     # Half a unit in the last printed digit, 15 digits at least.
     assert close(oracle.ndtr(score), printed, 4e-15)
 
 
-def test_worst_case_by_integration_in_one_dimension() -> None:
+def test_worst_case_by_integration_in_one_dimension():
     """In one dimension the ball is an interval: its masses are differences of normal CDFs."""
     a, z, sigma0, sigma1 = (mp.mpf(v) for v in ("0.5", "-1.3", "1", "0.8"))
     centre = a * sigma0**2 / (sigma0**2 - sigma1**2)
 
-    def mass(half: Any, mean: Any, sigma: Any) -> Any:
+    def mass(half, mean, sigma):
         return mp.ncdf((centre + half - mean) / sigma) - mp.ncdf((centre - half - mean) / sigma)
 
     half = mp.findroot(lambda h: mass(h, 0, sigma0) - mp.ncdf(z), 2.0)
@@ -63,7 +64,7 @@ def test_worst_case_by_integration_in_one_dimension() -> None:
         (784, ".25", ".01", ".01", ".578772330787014025", ".578750685928353039"),
     ],
 )
-def test_semi_elastic_radii(dim: int, sigma: str, rate: str, q: str, low: str, high: str) -> None:
+def test_semi_elastic_radii(dim, sigma, rate, q, low, high):
     envelope = oracle.semi_elastic(sigma, rate)
     z_a = -oracle.ndtri(q, dps=40)
     branches = oracle.envelope_branches(z_a, sigma, envelope, dim, dps=20)
@@ -79,13 +80,13 @@ RATIOS = [  # dim, and the ratio at p = 1e-7, .5, .999
 
 
 @pytest.mark.parametrize("row", RATIOS)
-def test_lipschitz_ratio(row: tuple[Any, ...]) -> None:
+def test_lipschitz_ratio(row):
     for p, printed in zip(("1e-7", ".5", ".999"), row[1:], strict=True):
         ratio, _ = oracle.lipschitz_ratio(oracle.ndtri(p, dps=40), row[0], dps=25)
         assert close(ratio, printed, 4e-16 if len(printed) < 18 else 4e-18)
 
 
-def test_lipschitz_ratio_in_two_dimensions_and_its_slope() -> None:
+def test_lipschitz_ratio_in_two_dimensions_and_its_slope():
     for z in (-6.0, -0.5, 1.0, 8.0):
         p = oracle.ndtr(z, dps=60)
         ratio, slope = oracle.lipschitz_ratio(z, 2, dps=40)
@@ -96,42 +97,18 @@ def test_lipschitz_ratio_in_two_dimensions_and_its_slope() -> None:
         assert close(slope, (ahead - back) / (2 * step), 1e-27)
 
 
-def test_lipschitz_radii_of_the_mnist_setting() -> None:
-    z = -oracle.ndtri("1e-7")
-    constant = oracle.lipschitz_constant(784, ".5", ".65", -z)
-    assert close(constant, "34.7099589323358", 1e-14)
-    largest = (z - oracle.ndtri("9e-7")) / (2 * constant)
-    assert close(largest, ".143676488238246653", 4e-18)
-
-
-@pytest.mark.slow
-def test_paper_integrated_exact_are_in_order() -> None:
-    z = -oracle.ndtri("1e-7")
-    for sigma, lip, paper_printed, printed, exact in [
-        (".65", ".5", 0.1498, 0.1560, 0.1741),
-        ("1", ".5", 0.1498, 0.2262, 0.2564),
-        ("1", ".05", 1.0708, 1.6258, 2.3065),
-    ]:
-        paper = z / oracle.lipschitz_constant(784, lip, ".65", -z)
-        integrated = oracle.integrated_radius(z, sigma, lip=lip, sigma_min=".65", dim=784, dps=15)
-        assert paper <= integrated <= exact
-        # Four printed decimals.
-        assert abs(paper - paper_printed) <= 5.1e-5
-        assert abs(integrated - printed) <= 5.1e-5
-
-
-def test_integrated_radius_without_slope_is_the_fixed_noise_radius() -> None:
+def test_integrated_radius_without_slope_is_the_fixed_noise_radius():
     radius = oracle.integrated_radius(2.5, 0.5, lip=0, sigma_min=0.5, dim=4, z_b=-1.0)
     assert close(radius, 0.5 * 3.5 / 2, 1e-19)
 
 
-def test_ratio_threshold() -> None:
+def test_ratio_threshold():
     for q, printed in ((".1", ".9678011129644028"), (".00007", ".9053886677354021")):
         assert close(oracle.ratio_threshold(-oracle.ndtri(q), 784), printed, 1e-15)
     assert oracle.ratio_threshold(oracle.ndtri(".1"), 4) > 1
 
 
-def test_fixed_noise_radii() -> None:
+def test_fixed_noise_radii():
     z = oracle.ndtri(".99")
     assert close(oracle.gaussian_radius(z, 2), 2 * z, 1e-29)
     assert close(oracle.gaussian_radius(z, 2, norm=4, dim=16), z, 1e-29)
@@ -145,7 +122,7 @@ def test_fixed_noise_radii() -> None:
 
 
 @pytest.mark.slow
-def test_renyi_radius() -> None:
+def test_renyi_radius():
     # Two equal levels: the spread vanishes and the largest value lies below the exact radius.
     z = oracle.ndtri(".99")
     equal = oracle.renyi_radius(z, 0.5, 0.5, 784)
@@ -160,7 +137,7 @@ def test_renyi_radius() -> None:
 
 
 @pytest.mark.slow
-def test_a_floor_that_is_all_but_zero() -> None:
+def test_a_floor_that_is_all_but_zero():
     """The secant steps left the bracket here: the low branch is at sigma's floor for most of it."""
     sigma, lip, floor = 0.2750291537980145, 1.8669661873264214, 2.750291537980145e-21
     bounds = oracle.lipschitz_sigma(sigma, lip, floor)
@@ -170,3 +147,53 @@ def test_a_floor_that_is_all_but_zero() -> None:
     radii_of_ours = envelope.branch_radii(z_a, sigma, shape, 2.0, p_b=z_b, scores=True)
     for value, truth in zip(radii_of_ours, radii, strict=True):
         assert 0 <= (truth - float(value)) / truth <= 1e-11
+
+
+SIGMA = {"lip": 0.05, "sigma_min": 0.1, "dim": 3}
+SHAPED = {"lip": 0.01, "sigma_min": 0.1, "mean_lip": 0.5, "inner": 0.3, "dim": 3}
+# the largest radius at sigma = 1/4 and z_a = 1.5, by the roots of `oracle.envelope_branches`
+TRUTH = [
+    ("gaussian", {"sigma": 0.25, "norm": inf, "dim": 3}, None, "0.21650635094610966169"),
+    ("anisotropic", {"inner": 0.3}, -2.5, "0.14999999999999999445"),
+    ("semi-elastic", {"rate": 0.01, "dim": 3}, None, "0.37499530082813209195"),
+    ("lipschitz", SIGMA, -2.5, "0.49742428754431618527"),
+    ("range", {"sigma_min": 0.2499, "sigma_max": 0.2501, "dim": 3}, None, "0.37499994665954709834"),
+    ("generator", SHAPED, -2.5, "0.099991072068956292702"),
+]
+
+
+def test_every_method_and_bound_of_result_files_has_its_evaluations():
+    assert set(schemes.METHODS) == set(certificates.METHODS)
+    proved = {
+        "gaussian",
+        "semi-elastic",
+        "lipschitz",
+        "range",
+        "anisotropic",
+        "generator",
+        "composite",
+    }
+    assert set(schemes.METHODS) >= {*_radii.COVERED, "composite"} == proved
+    assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)
+    assert set(_bounds.BOUNDS) == set(certificates.BOUNDS) == set(COUNTED)
+    assert callable(_lists.proved)
+
+
+def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):
+    """Each of its rows was a finding of its own."""
+    x, y = np.eye(3, dtype=np.float32), np.arange(3)
+    scheme = schemes.gaussian(0.25)
+    certify_dataset(lambda batch: batch, (x, y), scheme, n=100, out=tmp_path / "out.tsv")
+    assert not audit.verify(tmp_path / "out.tsv").findings
+    monkeypatch.setattr("rsbounds.audit._verify.COVERED", ("lipschitz",))
+    with pytest.raises(ValueError, match="is of method 'gaussian', which nothing here can prove"):
+        audit.verify(tmp_path / "out.tsv")
+
+
+@pytest.mark.parametrize(("method", "parameters", "z_b", "truth"), TRUTH)
+def test_the_sign_at_the_truth(method, parameters, z_b, truth):
+    """The oracle's excess and the audit's proof change there, and nowhere else."""
+    for step in (1e-3, 1e-12, -1e-12):
+        options = (method, parameters, 0.25, float(truth) * (1 + step), 1.5, z_b)
+        assert (certificates.excess(*options) > 0) == (step > 0)
+        assert _radii.proved(*options) == (step < 0)

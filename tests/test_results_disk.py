@@ -1,7 +1,5 @@
 """A row is on the disk when it is written, and a file ends where writing it failed."""
 
-from __future__ import annotations
-
 import errno
 import os
 
@@ -12,7 +10,7 @@ from rsbounds.results import Manifest, Row, Writer, _file, merge, read, write
 MANIFEST = Manifest(data={"inputs": 100})
 
 
-def row(i: int) -> Row:
+def row(i):
     return Row(i, 0, 0, 0.5, True, "fixed noise")
 
 
@@ -21,7 +19,7 @@ def path(tmp_path):
     return tmp_path / "run.tsv"
 
 
-def failing(number: int, *, only_folders: bool = False):
+def failing(number, *, only_folders=False):
     """An ``os.fsync`` that fails, of folders alone."""
     flush = os.fsync
 
@@ -33,7 +31,7 @@ def failing(number: int, *, only_folders: bool = False):
     return fsync
 
 
-def fill(path, count: int = 100, change=lambda i: None) -> None:
+def fill(path, count=100, change=lambda i: None):
     with Writer(path, MANIFEST) as writer:
         for i in range(len(writer.rows), count):
             change(i)
@@ -108,7 +106,7 @@ def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(pa
         fill(path.relative_to(path.parent), change=remove)
     assert not path.exists()
 
-    def end(change) -> None:
+    def end(change):
         with Writer(path.relative_to(path.parent), MANIFEST) as writer:
             writer.append(row(1))
             writer.append(row(0))  # not in order: leaving writes the file anew

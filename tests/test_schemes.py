@@ -1,7 +1,5 @@
 """Smoothing schemes as values: what they hold, and what a worker process gets of it."""
 
-from __future__ import annotations
-
 import pickle
 from functools import partial
 
@@ -14,7 +12,7 @@ from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
 ANCHORS = np.random.default_rng(0).standard_normal((30, 4))
 
 
-def level(base: float, x: np.ndarray) -> float:
+def level(base, x):
     return base + 0.1 * abs(float(x[0]))
 
 

@@ -7,8 +7,6 @@ within 2e-12 of its budget of failing: the kernel's bound is at most 8e-13 of ea
 search ends at most 1.9 times that inside.
 """
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest
@@ -283,9 +281,6 @@ def test_a_range_that_rules_certification_out_is_0_on_its_side_alone():
     assert envelope.radius(0.99, 0.25, scheme, 150528) == 0
     low, high = envelope.branch_radii(0.99, 0.25, SigmaRange(0.2499999, 0.26), 150528)
     assert high == 0 < low
-
-
-# --- attack -------------------------------------------------------------------------------
 
 
 def worst_classifier(distance, z_a, sigma0, sigma1, dim):

@@ -3,10 +3,7 @@
 Truth is the oracle at the exact double arguments; the limit is the documented error bound.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -19,9 +16,7 @@ from rsbounds import oracle, special
 from rsbounds.special import ball_offset, ball_score, error_bound
 
 DIM = st.one_of(
-    st.floats(0, 8).map(lambda e: 10.0**e),
-    st.floats(1, 30),
-    st.integers(1, 10**8).map(float),
+    st.floats(0, 8).map(lambda e: 10.0**e), st.floats(1, 30), st.integers(1, 10**8).map(float)
 )
 S = st.one_of(
     st.floats(-6, 9).map(lambda e: 10.0**e), st.just(0.0), st.floats(10, 59).map(lambda e: 10.0**e)
@@ -29,32 +24,29 @@ S = st.one_of(
 Z = st.one_of(st.floats(-37, 37), st.floats(-1e3, 1e3), st.floats(-1e-3, 1e-3))
 
 
-def assert_score(u: float, dim: float, s: float) -> None:
+def assert_score(u, dim, s):
     assert ratio("ball_score", (u, dim, s)) <= 1, (u, dim, s)
 
 
-# --- tables -----------------------------------------------------------------------------------
-
-
-def test_scores_of_the_table() -> None:
+def test_scores_of_the_table():
     t = table("ball")
-    assert len(t["dim"]) >= 5000
+    assert len(t["dim"]) >= 600
     score = ball_score(t["u"], t["dim"], t["s"])
     limit = error_bound("ball_score", score) + 5e-324
     assert_below(table_error(score, t, "score"), limit, t, "u", "dim", "s")
 
 
-def test_the_order_of_the_points_leaves_no_trace() -> None:
+def test_the_order_of_the_points_leaves_no_trace():
     """Threads and vector lanes: element by element gives the same bits."""
     t = table("ball")
-    u, dim, s = (np.tile(t[k], 20) for k in ("u", "dim", "s"))
+    u, dim, s = (np.tile(t[k], 170) for k in ("u", "dim", "s"))
     forwards = ball_score(u, dim, s)
     np.testing.assert_array_equal(forwards, ball_score(u[::-1], dim[::-1], s[::-1])[::-1])
     single = [ball_score(*row) for row in zip(u[::997], dim[::997], s[::997], strict=True)]
     np.testing.assert_array_equal(forwards[::997], single)
 
 
-def test_offsets_of_the_table() -> None:
+def test_offsets_of_the_table():
     """Within 2 ulp (seen 1.4) of the truth, or at a score within the bound of z."""
     t = table("offset")
     z, dim, s = t["z"], t["dim"], t["s"]
@@ -66,10 +58,7 @@ def test_offsets_of_the_table() -> None:
     assert_below(table_error(value, t, "u"), limit, t, "z", "dim", "s")
 
 
-# --- where the formulas change: saddle, quadrature, pole ------------------------------------------
-
-
-def quadrature_step(c2: float) -> float:
+def quadrature_step(c2):
     if c2 >= 350:
         return 0.3 / math.sqrt(c2)
     r = math.sqrt(c2) + 0.3
@@ -78,7 +67,7 @@ def quadrature_step(c2: float) -> float:
     return 2 * math.pi * c / (42 + 0.5 * c2 * a)
 
 
-def solve(condition: Callable[[float], bool], low: float, high: float) -> float:
+def solve(condition, low, high):
     """The double at which a monotone condition turns false, by bisection in ulps."""
     while math.nextafter(low, math.inf) < high:
         middle = math.sqrt(low * high) if high > 1.5 * low else 0.5 * (low + high)
@@ -88,7 +77,7 @@ def solve(condition: Callable[[float], bool], low: float, high: float) -> float:
     return high
 
 
-def tier_borders() -> Iterator[float]:
+def tier_borders():
     """Dimensions at s = 0 (c2 = dim/2) where four nodes move to another polynomial."""
     for last in (3.5, 7.5, 11.5, 15.5, 19.5):
         q = math.sqrt(0.27) / last
@@ -98,7 +87,7 @@ def tier_borders() -> Iterator[float]:
 
 
 @pytest.mark.parametrize("dim", list(tier_borders()))
-def test_polynomial_tiers(dim: float) -> None:
+def test_polynomial_tiers(dim):
     small = max(1.0, dim / 30)
     for z in (-20.0, -0.7, 0.3, 9.0):
         u = ball_offset(z, dim, 0.0)
@@ -115,7 +104,7 @@ def test_polynomial_tiers(dim: float) -> None:
 
 
 @pytest.mark.parametrize(("dim", "s"), [(1.0, 0.0), (7.5, 3.0), (784.0, 20.0), (5410.7, 1e-3)])
-def test_saddle_forms(dim: float, s: float) -> None:
+def test_saddle_forms(dim, s):
     """1 + tau = x/(mu + sqrt(mu^2 + s^2 x)) at a change of formula."""
     mu = dim / 2
     for border in (1e-3, 0.5, 0.55, 0.75, 1.7, 3.0):
@@ -125,14 +114,14 @@ def test_saddle_forms(dim: float, s: float) -> None:
 
 
 @pytest.mark.parametrize(("dim", "s"), [(1.0, 0.3), (2.0, 0.0), (784.0, 28.0), (1e6, 1e5)])
-def test_the_mean_and_the_poles_gate(dim: float, s: float) -> None:
+def test_the_mean_and_the_poles_gate(dim, s):
     """tau changes sign at x = dim + s^2; the pole is counted while |D| h < 2 pi sqrt(1 + tau)."""
     mean = dim / (math.hypot(s, math.sqrt(dim)) + s)
     for u in beside(mean, 2):
         assert_score(u, dim, s)
     for side in (-1, 1):
 
-        def inside(distance: float, side: int = side) -> bool:
+        def inside(distance, side=side):
             rho = s + mean + side * distance
             excess = (mean + side * distance) * (s + rho) - dim
             c2 = math.hypot(dim / 2, s * rho)
@@ -143,7 +132,7 @@ def test_the_mean_and_the_poles_gate(dim: float, s: float) -> None:
             assert_score(near, dim, s)
 
 
-def test_where_the_score_leaves_the_central_branch() -> None:
+def test_where_the_score_leaves_the_central_branch():
     for dim in (1.0, 3.0, 784.0):
         for s in (0.0, 20.0):
             for z in (-1.4395314709384563, 1.4395314709384563):  # p = 0.075, 0.925
@@ -151,14 +140,11 @@ def test_where_the_score_leaves_the_central_branch() -> None:
                     assert_score(near, dim, s)
 
 
-# --- ends of the domain -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "dim",
     [1.0, math.nextafter(1, 2), *(pytest.param(d, marks=pytest.mark.slow) for d in (123e3, 1e8))],
 )
-def test_extreme_arguments(dim: float) -> None:
+def test_extreme_arguments(dim):
     for s in (0.0, 5e-324, 1e-160, 1e15, 9.9e59):
         for z in (-30.0, -1e-3, 37.0):
             u = ball_offset(z, dim, s)
@@ -166,7 +152,7 @@ def test_extreme_arguments(dim: float) -> None:
                 assert_score(u, dim, s)
 
 
-def test_half_spaces() -> None:
+def test_half_spaces():
     """From s = 1e60 on the score is u: dim/(2s) is below any double's rounding."""
     for s in (*beside(1e60), 1e300, math.inf):
         for u in (-1e3, -1.0, 1e-9, 5.0, 1e17):
@@ -177,7 +163,7 @@ def test_half_spaces() -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(u=st.floats(-1e3, 1e3), dim=DIM, s=st.floats(17, 59).map(lambda e: 10.0**e))
-def test_far_balls_are_half_spaces(u: float, dim: float, s: float) -> None:
+def test_far_balls_are_half_spaces(u, dim, s):
     """The score is u - (dim - 1 - u^2 ...)/(2s): between the half-space and that shift."""
     shift = (dim + u * u) / s
     assert abs(ball_score(u, dim, s) - u) <= shift + error_bound("ball_score", u)
@@ -186,7 +172,7 @@ def test_far_balls_are_half_spaces(u: float, dim: float, s: float) -> None:
 
 
 @pytest.mark.parametrize("rho", [1e-160, 1e-200, 1e-300, 5e-324])
-def test_tiny_balls(rho: float) -> None:
+def test_tiny_balls(rho):
     """log p = log(rho^2) dim/2 - log(2^mu gamma(mu + 1)) to within rho^2."""
     for dim in (1.0, 2.0, 784.0):
         mu = dim / 2
@@ -195,18 +181,15 @@ def test_tiny_balls(rho: float) -> None:
         assert relative(ball_score(rho, dim, 0.0), oracle.ndtri_exp(log_p, dps=20)) <= 4e-15
 
 
-def test_every_sign_of_zero_gives_the_same() -> None:
+def test_every_sign_of_zero_gives_the_same():
     assert ball_score(1.0, 3.0, -0.0) == ball_score(1.0, 3.0, 0.0)
     assert ball_offset(-0.0, 3.0, 1.0) == ball_offset(0.0, 3.0, 1.0)
     assert np.isneginf(ball_score(-0.0, 3.0, 0.0))
 
 
-# --- properties ---------------------------------------------------------------------------------
-
-
 @settings(deadline=None, max_examples=30)
 @given(z=Z, dim=DIM, s=S)
-def test_the_error_stays_within_its_bound(z: float, dim: float, s: float) -> None:
+def test_the_error_stays_within_its_bound(z, dim, s):
     u = float(ball_offset(z, dim, s))
     if s + u > 1e-150:
         assert_score(u, dim, s)
@@ -214,7 +197,7 @@ def test_the_error_stays_within_its_bound(z: float, dim: float, s: float) -> Non
 
 @settings(deadline=None, max_examples=400)
 @given(z=Z, dim=DIM, s=S)
-def test_score_of_the_offset(z: float, dim: float, s: float) -> None:
+def test_score_of_the_offset(z, dim, s):
     """z lies between the scores 4 ulp to either side of the offset, to within the bound."""
     u = float(ball_offset(z, dim, s))
     slack = 2 * error_bound("ball_score", z)
@@ -222,41 +205,8 @@ def test_score_of_the_offset(z: float, dim: float, s: float) -> None:
     assert ball_score(u - step, dim, s) - slack <= z <= ball_score(u + step, dim, s) + slack
 
 
-@settings(deadline=None, max_examples=200)
-@given(u=st.floats(-30, 8), s=st.floats(-2, 8).map(lambda e: 10.0**e))
-def test_one_dimension_is_an_interval(u: float, s: float) -> None:
-    """P(|Z - s| <= s + u) = Phi(u) - Phi(-2s - u); no cancellation while that is small."""
-    log_p, far = special.log_ndtr(u), special.log_ndtr(-2 * s - u)
-    if not -0.9 * s < u or far - log_p > -1:
-        return
-    expected = special.ndtri_exp(log_p + math.log1p(-math.exp(far - log_p)))
-    # 1 - p is rounded to 1e-16 for u > 0, and that is over phi(u) in units of the score
-    limit = 2e-14 * max(1.0, abs(u)) + 1e-15 * math.exp(0.5 * max(u, 0) ** 2)
-    assert abs(ball_score(u, 1, s) - expected) <= limit
-
-
-@settings(deadline=None, max_examples=300)
-@given(
-    dim=st.floats(0, 7), s=st.floats(-3, 8), z=st.floats(-37, 37),
-    steps=st.sampled_from([1, 2, 5, 100]),
-)  # fmt: skip
-def test_neighbours_are_in_order_up_to_the_bound(
-    dim: float, s: float, z: float, steps: int
-) -> None:
-    """Rounding inverts some: tests/test_special_ncx2.py counts how many."""
-    dim, s = 10.0**dim, 10.0**s
-    u = float(ball_offset(z, dim, s))
-    here = ball_score(u, dim, s)
-    for low, high in (
-        (here, ball_score(u + steps * np.spacing(abs(u)), dim, s)),
-        (here, ball_score(u, dim, s + steps * np.spacing(s))),
-        (ball_score(u, dim + steps * np.spacing(dim), s), here),
-    ):
-        assert low <= high + error_bound("ball_score", low) + error_bound("ball_score", high)
-
-
 @pytest.mark.parametrize("s", [0.0, 0.3, 30.0, 1e4, 1e8, np.inf])
-def test_steps_above_the_bound_are_never_inverted(s: float) -> None:
+def test_steps_above_the_bound_are_never_inverted(s):
     # dG/du is at least 0.5 here, and a step of 5e-13 max(1, |z|) is 40 bounds
     z = np.linspace(-20, 20, 401)
     for dim in (1.0, 2.5, 50.0, 784.0, 150528.0, 1e7):
@@ -270,7 +220,7 @@ def test_steps_above_the_bound_are_never_inverted(s: float) -> None:
 
 
 @pytest.mark.parametrize("dim", [1.0, 784.0])
-def test_scores_to_half_a_unit_from_four_on(dim: float) -> None:
+def test_scores_to_half_a_unit_from_four_on(dim):
     for s in (0.0, 0.3, 30.0, 1e5):
         for z in (-37.0, -12.3, -4.5, 4.5, 9.1, 33.0):
             u = float(ball_offset(z, dim, s))
@@ -281,7 +231,7 @@ def test_scores_to_half_a_unit_from_four_on(dim: float) -> None:
             assert difference(value, truth) <= 0.7 * np.spacing(abs(value))  # seen 0.66
 
 
-def test_offsets_to_a_unit() -> None:
+def test_offsets_to_a_unit():
     """Where the score is at least 1: nearer to 0 its absolute error decides."""
     for dim in (1.5, 784.0):
         for s in (0.0, 2.0, 1e4):
@@ -306,7 +256,7 @@ def test_offsets_to_a_unit() -> None:
         (-32.360995952507366, 1.0287520032807251, 33.417800721440784),
     ],
 )
-def test_scores_in_deep_lower_tails(args: tuple[float, float, float]) -> None:
+def test_scores_in_deep_lower_tails(args):
     assert relative(ball_score(*args), oracle.ball_score(*args, dps=25)) <= 4e-16
 
 
@@ -314,13 +264,13 @@ def test_scores_in_deep_lower_tails(args: tuple[float, float, float]) -> None:
     ("z", "dim"),
     [(-701.2219891805514, 1.0428072637793144), (-442.16282552064126, 2.0), (-321.5, 3.0)],
 )
-def test_offset_of_a_ball_that_underflows(z: float, dim: float) -> None:
+def test_offset_of_a_ball_that_underflows(z, dim):
     """The radius is below every double: 0, where the offset was NaN."""
     assert ball_offset(z, dim, 0.0) == 0
     assert special.ncx2_ppf_exp(special.log_ndtr(z), dim, 0.0) == 0
 
 
-def test_offsets_of_the_largest_scores() -> None:
+def test_offsets_of_the_largest_scores():
     """The offset of the median came back for scores beyond 1e80."""
     for dim in (1.0, 784.0):
         for s in (0.0, 3.0, 1e50, 1e70):
@@ -330,7 +280,7 @@ def test_offsets_of_the_largest_scores() -> None:
 
 
 @pytest.mark.parametrize("s", [1e-150, 1e-155, 1e-160, 1e-200, 1e-300])
-def test_offsets_where_the_square_of_s_underflows(s: float) -> None:
+def test_offsets_where_the_square_of_s_underflows(s):
     for z, dim in ((-30.0, 1), (-38.0, 1), (-40.0, 2), (-25.0, 1), (1.0, 3)):
         truth = oracle.ball_offset(z, dim, s)
         tolerance = 1e-15 + 4e-15 * max(1, z * z) / dim  # by dz/dlog rho = dim/|z|

@@ -1,11 +1,8 @@
 """How rsbounds.special is called: broadcasting, out=, where=, scalars, NaN, limits, bad input."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +11,7 @@ from rsbounds import special
 
 INF = np.inf
 TAILS = ("cdf", "sf", "logcdf", "logsf", "pdf", "logpdf")
-INSIDE: dict[str, tuple[float, ...]] = {
+INSIDE = {
     "log_ndtr": (-1.5,),
     "ndtri": (0.2,),
     "ndtri_exp": (-1.5,),
@@ -27,7 +24,7 @@ INSIDE: dict[str, tuple[float, ...]] = {
     **{f"marcum_{name}_inv": (0.2, 392.0, 4.0) for name in ("q", "p")},
 }
 NAMES = sorted(INSIDE)
-OUTSIDE: dict[str, list[float]] = {
+OUTSIDE = {
     "p": [-1e-9, 1.0000000000000002, INF],
     "log_p": [1e-300, INF],
     "x": [-1e-300, -INF],
@@ -41,7 +38,7 @@ OUTSIDE: dict[str, list[float]] = {
     "q": [-1e-9, 1.0000000000000002, INF],
 }
 Points = list[tuple[tuple[float, ...], float]]
-LIMITS: dict[str, Points] = {
+LIMITS = {
     "ball_score": [
         *(((u, 5, 2.0), -INF) for u in (-2.0, -2.5, -INF)),
         ((0.0, 5, 0.0), -INF),
@@ -67,11 +64,7 @@ LIMITS: dict[str, Points] = {
     "ncx2_isf_exp": [((-INF, 5, 2.0), INF), ((0.0, 5, 2.0), 0.0)],
     "marcum_q": [((2.0, 3.0, 0.0), 1.0), ((2.0, 3.0, INF), 0.0)],
     "marcum_p": [((2.0, 3.0, 0.0), 0.0), ((2.0, 3.0, INF), 1.0)],
-    "marcum_logq": [
-        ((2.0, 3.0, 0.0), 0.0),
-        ((2.0, 3.0, INF), -INF),
-        ((2.0, 3.0, 1e100), -5e199),
-    ],
+    "marcum_logq": [((2.0, 3.0, 0.0), 0.0), ((2.0, 3.0, INF), -INF), ((2.0, 3.0, 1e100), -5e199)],
     "marcum_logp": [((2.0, 3.0, 0.0), -INF), ((2.0, 3.0, INF), 0.0)],
     "marcum_q_inv": [((0.0, 2.0, 3.0), INF), ((1.0, 2.0, 3.0), 0.0)],
     "marcum_p_inv": [((0.0, 2.0, 3.0), 0.0), ((1.0, 2.0, 3.0), INF)],
@@ -81,20 +74,20 @@ LIMITS: dict[str, Points] = {
 }
 
 
-def function(name: str) -> Any:
+def function(name):
     return getattr(special, name)
 
 
-def parameters(name: str) -> list[str]:
+def parameters(name):
     return list(inspect.signature(function(name)).parameters)[: len(INSIDE[name])]
 
 
-def test_every_function_is_here() -> None:
+def test_every_function_is_here():
     assert {*NAMES, "error_bound"} == {*LIMITS, "error_bound"} == set(special.__all__)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_any_real_dtype_any_layout(name: str) -> None:
+def test_any_real_dtype_any_layout(name):
     args = INSIDE[name]
     expected = function(name)(*args)
     assert type(expected) is type(function(name)(*map(np.asarray, args))) is np.float64
@@ -109,7 +102,7 @@ def test_any_real_dtype_any_layout(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if len(INSIDE[name]) == 3])
-def test_broadcasting(name: str) -> None:
+def test_broadcasting(name):
     first, dim, last = INSIDE[name]
     a = np.array([first, first * 1.25])[:, None, None]
     b = np.array([dim, 3.0, 1e5])[:, None]
@@ -121,7 +114,7 @@ def test_broadcasting(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_out_and_where(name: str) -> None:
+def test_out_and_where(name):
     args = [np.array([a, a, a]) for a in INSIDE[name]]
     expected = function(name)(*INSIDE[name])
     out, where = np.full(3, 7.0), np.array([True, False, True])
@@ -131,21 +124,14 @@ def test_out_and_where(name: str) -> None:
     np.testing.assert_array_equal(out, np.full(3, expected))
 
 
-def test_what_where_leaves_out_is_not_checked() -> None:
+def test_what_where_leaves_out_is_not_checked():
     x, out = np.array([1.0, -5.0, np.nan]), np.zeros(3)
     special.ncx2_cdf(x, 3, 1, out=out, where=x > 0)
     assert out[0] > 0
     np.testing.assert_array_equal(out[1:], 0)
 
 
-def test_large_arrays_are_as_small_ones() -> None:
-    u = np.linspace(-5, 5, 200_001)
-    value = special.ball_score(u, 784, 30.0)
-    np.testing.assert_array_equal(value[::1000], special.ball_score(u[::1000], 784, 30.0))
-    assert special.ball_score(u.reshape(3, -1)[:, ::2], 784, 30.0).shape == (3, 33334)
-
-
-def test_out_may_be_the_argument() -> None:
+def test_out_may_be_the_argument():
     x = np.array([2.0, 0.5])
     with pytest.raises(ValueError, match=r"p must be in \[0, 1\]; got 1 of 2 values"):
         special.ndtri(x, out=x)
@@ -155,11 +141,8 @@ def test_out_may_be_the_argument() -> None:
     assert x.tolist() == expected.tolist()
 
 
-# --- NaN and limits ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_nan_in_nan_out_with_the_invalid_flag(name: str) -> None:
+def test_nan_in_nan_out_with_the_invalid_flag(name):
     for position in range(len(INSIDE[name])):
         args = [np.array([a, a]) for a in INSIDE[name]]
         args[position][1] = np.nan
@@ -174,7 +157,7 @@ def test_nan_in_nan_out_with_the_invalid_flag(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_limits_and_no_flag_without_a_nan(name: str) -> None:
+def test_limits_and_no_flag_without_a_nan(name):
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("error")
         function(name)(*INSIDE[name])
@@ -182,11 +165,8 @@ def test_limits_and_no_flag_without_a_nan(name: str) -> None:
             assert function(name)(*args) == pytest.approx(expected, rel=1e-15, abs=0), args
 
 
-# --- bad input -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_outside_the_domain(name: str) -> None:
+def test_outside_the_domain(name):
     inside = dict(zip(parameters(name), INSIDE[name], strict=True))
     cases = [(k, v) for k in inside for v in OUTSIDE.get(k, [])]
     for key, value in cases:
@@ -202,7 +182,7 @@ def test_outside_the_domain(name: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["a", None, 1j, [[1.0], [1.0, 2.0]], object(), True, [True]])
-def test_not_numbers(value: Any) -> None:
+def test_not_numbers(value):
     for name in NAMES:
         key = parameters(name)[0]
         with pytest.raises(ValueError, match=rf"^{key} must be real numbers; got"):
@@ -211,20 +191,20 @@ def test_not_numbers(value: Any) -> None:
 
 @pytest.mark.parametrize("count", [10, 200_000])
 @pytest.mark.parametrize("kind", ["U3", object, complex, "m8[s]"])
-def test_other_types_are_refused_at_any_size(count: int, kind: Any) -> None:
+def test_other_types_are_refused_at_any_size(count, kind):
     wrong = np.full(count, 1 if kind == "m8[s]" else "0.5" if kind == "U3" else 0.5, dtype=kind)
     with pytest.raises(ValueError, match="p must be real numbers"):
         special.ndtri(wrong)
 
 
-def test_unusual_numbers() -> None:
+def test_unusual_numbers():
     assert special.ndtri(np.longdouble(0.25)) == special.ndtri(0.25)
     assert special.ndtri(np.ma.masked) is np.ma.masked
     with pytest.raises(ValueError, match="nc must be real numbers; got int 1000"):  # over float64
         special.ncx2_sf(0.5, 1, 10**400)
 
 
-def test_shapes_and_values_behind_a_nan() -> None:
+def test_shapes_and_values_behind_a_nan():
     with pytest.raises(ValueError, match=r"broadcast together; got u \(2,\), dim \(3,\), s \(\)"):
         special.ball_score(np.zeros(2), np.ones(3), 1.0)
     for u, dim in (([np.nan, 1.0], [5.0, 0.5]), (np.nan, 0.5)):
@@ -232,11 +212,8 @@ def test_shapes_and_values_behind_a_nan() -> None:
             special.ball_score(u, dim, 1.0)
 
 
-# --- error_bound -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_error_bound_of_every_function(name: str) -> None:
+def test_error_bound_of_every_function(name):
     value = function(name)(*INSIDE[name])
     bound = special.error_bound(name, value)
     assert type(bound) is np.float64
@@ -254,13 +231,13 @@ def test_error_bound_of_every_function(name: str) -> None:
     np.testing.assert_array_equal(by_df, [few, usual] if usual < few else usual)
 
 
-def test_error_bound_covers_underflow() -> None:
+def test_error_bound_covers_underflow():
     for name in ("ncx2_cdf", "ncx2_pdf", "log_ndtr", "ball_score"):
         for value in (0.0, 5e-324, 1e-310):
             assert special.error_bound(name, value) >= 1e-323
 
 
-def test_error_bound_refuses_what_it_does_not_know() -> None:
+def test_error_bound_refuses_what_it_does_not_know():
     for args, df, text in (
         (("gamma", 1.0), None, r"^name must be one of .*'log_ndtr'.*; got 'gamma'"),
         (("log_ndtr", "a"), None, r"^value must be real numbers"),

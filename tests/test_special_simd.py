@@ -1,8 +1,6 @@
 """Every lowering of the vector code: the same bits wherever there is a fused multiply-add, and
 wherever there is none; the same accuracy everywhere."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os
@@ -39,13 +37,10 @@ extern "C" void evaluate(long n, const double* u, const double* dim, const doubl
 }
 """
 Points = list[np.ndarray]
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMPILER is None, reason="no C++ compiler"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")]
 
 
-def evaluated(extra: list[str], folder: Path) -> tuple[Points, Points]:
+def evaluated(extra, folder):
     """What such a library says of random balls, and what the kernels say."""
     assert COMPILER is not None
     source, library = folder / "evaluate.cpp", folder / "evaluate.so"
@@ -68,19 +63,19 @@ def evaluated(extra: list[str], folder: Path) -> tuple[Points, Points]:
 
 
 @pytest.mark.parametrize("extra", LIKE)
-def test_same_bits_with_the_same_instructions(extra: list[str], tmp_path: Path) -> None:
+def test_same_bits_with_the_same_instructions(extra, tmp_path):
     for theirs, ours in zip(*evaluated(extra, tmp_path), strict=True):
         np.testing.assert_array_equal(theirs, ours)
 
 
-def test_same_accuracy_with_others(tmp_path: Path) -> None:
+def test_same_accuracy_with_others(tmp_path):
     """Each is within 4e-16 of the truth, absolutely or relatively (`special.error_bound`)."""
     for theirs, ours in zip(*evaluated(FUSED if X86 and PORTABLE else [], tmp_path), strict=True):
         np.testing.assert_allclose(theirs, ours, rtol=8e-16, atol=8e-16)
 
 
 @pytest.mark.skipif(not X86, reason="one copy alone")
-def test_the_linker_merges_nothing_of_the_two_copies(tmp_path: Path) -> None:
+def test_the_linker_merges_nothing_of_the_two_copies(tmp_path):
     """What both define must be in the namespace that differs, or a processor without AVX2 may be
     given code of the other copy."""
     assert COMPILER is not None
@@ -100,9 +95,7 @@ def test_the_linker_merges_nothing_of_the_two_copies(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(CMAKE is None or not X86, reason="no CMake, or one copy alone")
 @pytest.mark.parametrize(("switch", "copies"), [("1", 1), ("0", 2), ("", 2)])
-def test_the_switch_to_the_baselines_instructions(
-    switch: str, copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_switch_to_the_baselines_instructions(switch, copies, tmp_path, monkeypatch):
     """RSBOUNDS_PORTABLE=1 at build time: kernels.cpp is compiled once."""
     assert CMAKE is not None
     monkeypatch.setenv("RSBOUNDS_PORTABLE", switch)

@@ -1,9 +1,6 @@
 """The noncentral chi-square law with less than one degree of freedom: oracle, limits, inverses."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +22,7 @@ NC = st.one_of(
 X = st.one_of(st.floats(-6, 4).map(lambda e: 10.0**e), st.floats(-300, 17).map(lambda e: 10.0**e))
 
 
-def errors_over_bounds(x: float, df: float, nc: float) -> dict[str, float]:
+def errors_over_bounds(x, df, nc):
     """Of the smaller tail, its logarithm and the log density; only what doubles can hold."""
     truth = oracle.ncx2_tails(x, df, nc, dps=25)
     lower = truth.log_lower < truth.log_upper
@@ -42,7 +39,7 @@ def errors_over_bounds(x: float, df: float, nc: float) -> dict[str, float]:
     return {k: v / limit(k, result[k], nc * x < 64) for k, v in error.items()}
 
 
-def limit(name: str, value: float, summed: bool) -> float:
+def limit(name, value, summed):
     """The bound of the sums, a few roundings; the contour has its own elsewhere."""
     contour = not summed and name != "ncx2_pdf"
     return float(special.error_bound(name, value, df=1.0 if contour else 0.5))
@@ -50,7 +47,7 @@ def limit(name: str, value: float, summed: bool) -> float:
 
 @settings(deadline=None, max_examples=120)
 @given(x=X, df=DF, nc=NC)
-def test_tails_and_density_stay_within_their_bounds(x: float, df: float, nc: float) -> None:
+def test_tails_and_density_stay_within_their_bounds(x, df, nc):
     ratios = errors_over_bounds(x, df, nc)
     assert max(ratios.values()) <= 1, ratios
 
@@ -62,7 +59,7 @@ BORDER = [  # nc x = 64, where the sums hand over to the contour; y = 0.75; y = 
 
 
 @pytest.mark.parametrize(("x", "df", "nc"), BORDER)
-def test_where_formulas_change(x: float, df: float, nc: float) -> None:
+def test_where_formulas_change(x, df, nc):
     for near in (math.nextafter(x, 0), x, math.nextafter(x, math.inf)):
         assert max(errors_over_bounds(near, df, nc).values()) <= 1
 
@@ -79,7 +76,7 @@ UNDERFLOWING = [  # a factor underflows, or the density is beyond 1e-290 or 1e29
 
 
 @pytest.mark.parametrize(("x", "df", "nc"), UNDERFLOWING)
-def test_density_where_a_factor_underflows(x: float, df: float, nc: float) -> None:
+def test_density_where_a_factor_underflows(x, df, nc):
     with mp.workdps(40):
         mu, h, y = (mp.mpf(value) / 2 for value in (df, nc, x))
         terms = ((h * y) ** k / mp.factorial(k) / mp.gamma(mu + k) for k in range(60))
@@ -93,23 +90,13 @@ def test_density_where_a_factor_underflows(x: float, df: float, nc: float) -> No
 @pytest.mark.parametrize("x", [1e-5, 0.3, 2.0, 40.0])
 @pytest.mark.parametrize("nc", [0.0, 1e-3, 5.0, 300.0])
 @pytest.mark.parametrize("name", ["cdf", "sf", "logpdf"])
-def test_no_seam_at_one_degree(x: float, nc: float, name: str) -> None:
+def test_no_seam_at_one_degree(x, nc, name):
     """Across df = 1, and no farther apart than df's ulp and the two errors allow."""
     below, at = (getattr(special, f"ncx2_{name}")(x, df, nc) for df in (math.nextafter(1, 0), 1.0))
     assert below == pytest.approx(at, rel=1e-13, abs=1e-300)
 
 
-@pytest.mark.parametrize("df", [1e-10, 1e-3, 0.5, 0.9])
-@pytest.mark.parametrize("y", [1e-12, 1e-3, 0.7, 0.8, 5.0, 300.0])
-def test_central_tails_are_incomplete_gammas(df: float, y: float) -> None:
-    with mp.workdps(40):
-        q = mp.gammainc(mp.mpf(df) / 2, y) / mp.gamma(mp.mpf(df) / 2)
-        lower = float(1 - q)
-        assert float(special.ncx2_sf(2 * y, df, 0.0)) == pytest.approx(float(q), rel=2e-15, abs=0)
-    assert float(special.ncx2_cdf(2 * y, df, 0.0)) == pytest.approx(lower, rel=2e-15)
-
-
-def test_almost_an_atom_at_zero() -> None:
+def test_almost_an_atom_at_zero():
     """As df falls the law tends to an atom of mass e^(-nc/2) and a mixture of the rest."""
     nc = 3.0
     assert special.ncx2_cdf(1e-200, 1e-9, nc) == pytest.approx(math.exp(-1.5), rel=1e-6)
@@ -126,10 +113,10 @@ def test_almost_an_atom_at_zero() -> None:
     assert special.ncx2_cdf(0.0, 0.5, nc) == 0
 
 
-def score_error(x: float, df: float, nc: float, log_p: float, lower: bool) -> tuple[float, float]:
+def score_error(x, df, nc, log_p, lower):
     """Of the score at x against that of log_p, and how far one ulp of x moves it."""
 
-    def score(x: float) -> Any:
+    def score(x):
         tails = oracle.ncx2_tails(x, df, nc, dps=25)
         return oracle.score(tails.log_lower, tails.log_upper, dps=25)
 
@@ -146,7 +133,7 @@ def score_error(x: float, df: float, nc: float, log_p: float, lower: bool) -> tu
     nc=NC,
     lower=st.booleans(),
 )
-def test_quantiles(log_p: float, df: float, nc: float, lower: bool) -> None:
+def test_quantiles(log_p, df, nc, lower):
     """To the bound of the score, or 4 units in the last place of x."""
     name = "ncx2_ppf_exp" if lower else "ncx2_isf_exp"
     x = float(getattr(special, name)(log_p, df, nc))
@@ -161,20 +148,8 @@ def test_quantiles(log_p: float, df: float, nc: float, lower: bool) -> None:
     assert abs(error) <= special.error_bound(name, wanted, df=df) + 2 * spacing
 
 
-@pytest.mark.parametrize("df", [1e-10, 1e-3, 0.3, 0.99])
-@pytest.mark.parametrize("nc", [0.0, 0.7, 40.0, 1e6])
-def test_quantiles_there_and_back(df: float, nc: float) -> None:
-    p = np.array([1e-12, 0.01, 0.3, 0.7, 0.999])
-    for tail, inverse in (("cdf", "ppf"), ("sf", "isf")):
-        x = getattr(special, f"ncx2_{inverse}")(p, df, nc)
-        seen = x > 0
-        back = getattr(special, f"ncx2_{tail}")(x, df, nc)
-        # the density of an x with 16 digits: nc of them may be lost
-        np.testing.assert_allclose(back[seen], p[seen], rtol=3e-14 + 1e-16 * nc)
-
-
 @pytest.mark.parametrize("nc", [1e20, 1e30, 1e60])
-def test_quantiles_far_from_zero_keep_their_digits(nc: float) -> None:
+def test_quantiles_far_from_zero_keep_their_digits(nc):
     """sqrt(nc) + z, squared: what df adds is below an ulp."""
     for p in (1e-9, 0.3, 0.5, 0.99):
         z = float(special.ndtri(p))
@@ -187,7 +162,7 @@ def test_quantiles_far_from_zero_keep_their_digits(nc: float) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(x=st.floats(1e-3, 300), df=DF, nc=st.floats(0, 200))
-def test_monotone_in_every_argument(x: float, df: float, nc: float) -> None:
+def test_monotone_in_every_argument(x, df, nc):
     p = special.ncx2_cdf(x, df, nc)
     slack = 1e-13 * p
     assert special.ncx2_cdf(x * 1.01, df, nc) >= p - slack
@@ -206,9 +181,7 @@ LOW_DF = [
 
 
 @pytest.mark.parametrize(("name", "args"), LOW_DF)
-def test_tails_of_one_to_four_degrees_of_freedom_keep_their_bound(
-    name: str, args: tuple[float, ...]
-) -> None:
+def test_tails_of_one_to_four_degrees_of_freedom_keep_their_bound(name, args):
     truth = None
     if name == "marcum_q":
         with mp.workdps(30):

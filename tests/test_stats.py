@@ -1,7 +1,5 @@
 """rsbounds.stats.ncx2 in the place of scipy.stats.ncx2."""
 
-from __future__ import annotations
-
 import importlib.util
 import pickle
 import re
@@ -10,8 +8,6 @@ import sys
 import warnings
 from fractions import Fraction
 from math import comb, prod
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,12 +20,12 @@ METHODS = ("cdf", "sf", "logcdf", "logsf", "pdf", "logpdf", "ppf", "isf")
 ORDINARY = [(3.0, 4.0), (1.0, 0.0), (21.0, 1.05), (50.0, 300.0), (0.25, 2.0)]
 
 
-def points(method: str, df: float, nc: float) -> np.ndarray[Any, Any]:
+def points(method, df, nc):
     p = np.array([0.001, 0.2, 0.5, 0.9, 0.9999])
     return p if method in ("ppf", "isf") else special.ncx2_ppf(p, df, nc)
 
 
-def test_it_is_a_scipy_distribution() -> None:
+def test_it_is_a_scipy_distribution():
     assert isinstance(ncx2, type(scipy.stats.ncx2))
     assert isinstance(ncx2, scipy.stats.rv_continuous)
     assert ncx2.shapes == scipy.stats.ncx2.shapes == "df, nc"
@@ -37,7 +33,7 @@ def test_it_is_a_scipy_distribution() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_agrees_with_scipy_where_scipy_is_good(method: str) -> None:
+def test_agrees_with_scipy_where_scipy_is_good(method):
     for df, nc in ORDINARY:
         x = points(method, df, nc)
         for args in ((df, nc), (df, nc, -1.0, 2.5)):
@@ -48,7 +44,7 @@ def test_agrees_with_scipy_where_scipy_is_good(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_its_numbers_are_those_of_special(method: str) -> None:
+def test_its_numbers_are_those_of_special(method):
     df = np.array([1.0, 784.0, 150528.0])[:, None]
     nc = np.array([0.0, 1e3, 1e12, 1e16])
     x = 1e-12 if method in ("ppf", "isf") else special.ncx2_ppf(1e-12, df, nc)
@@ -56,7 +52,7 @@ def test_its_numbers_are_those_of_special(method: str) -> None:
     np.testing.assert_array_equal(getattr(ncx2, method)(x, df, nc), function(x, df, nc))
 
 
-def test_frozen_pickled_and_by_name() -> None:
+def test_frozen_pickled_and_by_name():
     frozen = ncx2(df=784, nc=1e12)
     assert frozen.isf(frozen.sf(1.00001e12)) == pytest.approx(1.00001e12, rel=1e-14)
     assert pickle.loads(pickle.dumps(frozen)).logsf(1.1e12) == frozen.logsf(1.1e12)
@@ -64,7 +60,7 @@ def test_frozen_pickled_and_by_name() -> None:
 
 
 @pytest.mark.parametrize(("df", "nc"), [*ORDINARY, (784.0, 1e6), (2.5, 1e-3)])
-def test_moments_in_rational_arithmetic(df: float, nc: float) -> None:
+def test_moments_in_rational_arithmetic(df, nc):
     """E X^n = 2^n (mu)_n 1F1(-n; mu; -h), a sum of positive terms."""
     mu, h = Fraction(df) / 2, Fraction(nc) / 2
     for n in range(1, 10):
@@ -75,31 +71,7 @@ def test_moments_in_rational_arithmetic(df: float, nc: float) -> None:
         assert ncx2.moment(n, df, nc) == pytest.approx(float(truth), rel=limit, abs=0)
 
 
-def test_other_moments_are_scipys() -> None:
-    for df, nc in ORDINARY:
-        assert ncx2.stats(df, nc, moments="mvsk") == scipy.stats.ncx2.stats(df, nc, moments="mvsk")
-    assert ncx2.std(3, 4, scale=2) == pytest.approx(2 * 22**0.5)
-    assert ncx2.expect(lambda x: x, (3, 4)) == pytest.approx(7.0, rel=1e-8)
-    assert ncx2.entropy(3, 4) == pytest.approx(scipy.stats.ncx2.entropy(3, 4), rel=1e-8)
-    low, high = ncx2.interval(0.9, 3, 4)
-    assert ncx2.cdf(low, 3, 4) == pytest.approx(ncx2.sf(high, 3, 4)) == pytest.approx(0.05)
-
-
-def test_random_variates_follow_it() -> None:
-    sample = ncx2.rvs(5, 30, size=2000, random_state=7)
-    np.testing.assert_array_equal(sample, scipy.stats.ncx2.rvs(5, 30, size=2000, random_state=7))
-    assert scipy.stats.kstest(sample, ncx2(5, 30).cdf).pvalue > 1e-3
-
-
-def test_fit_finds_at_least_the_likelihood_of_the_truth() -> None:
-    sample = ncx2.rvs(4, 20, size=300, random_state=1)
-    df, nc, loc, scale = ncx2.fit(sample, 3.0, 15.0, floc=0, fscale=1)
-    assert (loc, scale) == (0, 1)
-    best, truth = (ncx2.logpdf(sample, *at).sum() for at in ((df, nc), (4, 20)))
-    assert truth <= best < truth + 8  # chi-square with two degrees of freedom, halved
-
-
-def test_outside_the_domain_is_nan_without_a_warning() -> None:
+def test_outside_the_domain_is_nan_without_a_warning():
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
         for df, nc in [(0.0, 1.0), (-1.0, 1.0), (2e8, 1.0), (3.0, -1.0), (3.0, 2e60), (np.nan, 1)]:
@@ -114,13 +86,13 @@ def test_outside_the_domain_is_nan_without_a_warning() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_float32_is_taken_without_a_warning() -> None:
+def test_float32_is_taken_without_a_warning():
     """The domain's ends were compared with the float32 itself, in which they overflow."""
     single = [np.full(2, v, np.float32) for v in (3.0, 5.0, 1.0)]
     assert ncx2.cdf(*single).tolist() == [special.ncx2_cdf(3.0, 5.0, 1.0)] * 2
 
 
-def test_ends_of_the_support() -> None:
+def test_ends_of_the_support():
     assert ncx2.cdf([-1.0, 0.0, np.inf], 3, 4).tolist() == [0.0, 0.0, 1.0]
     assert ncx2.logsf([-1.0, 0.0, np.inf], 3, 4).tolist() == [0.0, 0.0, -np.inf]
     assert ncx2.ppf([0.0, 1.0], 3, 4).tolist() == [0.0, np.inf]
@@ -128,20 +100,13 @@ def test_ends_of_the_support() -> None:
     assert ncx2.pdf([-1.0, 0.0], 2, 0).tolist() == [0.0, 0.5]
 
 
-def test_log_density_below_the_smallest_double() -> None:
+def test_log_density_below_the_smallest_double():
     """SciPy's test of its ncx2 (gh-1577) wants -inf here, where its formula underflows."""
     for df in (340, 345, 349):
         truth = float(oracle.ncx2_logpdf(1, df, 2, dps=20))
         assert truth < -800
         assert ncx2.logpdf(1, df, 2) == pytest.approx(truth, rel=1e-15)
         assert ncx2.pdf(1, df, 2) == ncx2.pdf(10000, 3, 12) == 0
-
-
-def test_scipy_stats_is_loaded_by_this_module_alone() -> None:
-    code = "import rsbounds, sys; rsbounds.special, rsbounds.gaussian\n"
-    code += "assert 'scipy.stats' not in sys.modules; rsbounds.stats.ncx2\n"
-    code += "assert 'scipy.stats' in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 REPLACED = """
@@ -153,7 +118,7 @@ for module in (scipy.stats, scipy.stats.distributions, scipy.stats._continuous_d
 
 
 @pytest.mark.slow
-def test_scipys_own_tests_of_its_ncx2(tmp_path: Path) -> None:
+def test_scipys_own_tests_of_its_ncx2(tmp_path):
     """As installed; left out is the test of the -inf above, all of whose other lines hold."""
     names = ("test_distributions", "test_continuous_basic", "test_continuous_fit_censored")
     modules = [f"scipy.stats.tests.{name}" for name in names]

@@ -1,7 +1,5 @@
 """Every kind of learned smoothing, trained on digits: no attack flips a class inside its radius."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from functools import cache, partial
@@ -39,31 +37,31 @@ from rsbounds.torch import (
 )
 from rsbounds.torch.networks.conditional import NoiseConditional
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 Kind = tuple[nn.Module, Any, Callable[..., Any], Any]  # network, scheme, levels, sampler
 
 
-def level(_: torch.Tensor) -> torch.Tensor:
+def level(_):
     return torch.tensor(SIGMA)
 
 
 @cache
-def started() -> nn.Module:
+def started():
     x, y, _, _ = digits()
     net = network()
     fit(net, noisy_loss(net), (x[:1000], y[:1000]), epochs=4, rate=1e-2)
     return net
 
 
-def macer(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def macer(net, x, y):
     return training.macer_loss(net, x, y, SIGMA, samples=8, weight=4.0)
 
 
-def consistency(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def consistency(net, x, y):
     return training.consistency_loss(net, x, y, SIGMA)
 
 
-def smoothadv(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def smoothadv(net, x, y):
     return training.smooth_adversarial_loss(net, x, y, SIGMA, 1.0, steps=4)
 
 
@@ -86,14 +84,14 @@ def test_each_recipe_lowers_its_own_loss_and_is_certified_truly(recipe):
     assert predict(sampler, moved, gaussian(SIGMA), n=1000) not in (label, -1)
 
 
-def constant() -> Kind:
+def constant():
     return model(), gaussian(SIGMA), level, None
 
 
-def every_level() -> Kind:
+def every_level():
     net = NoiseConditional(network(), 0.15, 1.0)
 
-    def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    def loss(x, y):
         s = net.draw(len(x))
         return cross_entropy(net(augment(x, s), s), y)
 
@@ -101,10 +99,10 @@ def every_level() -> Kind:
     return net.at(SIGMA), gaussian(SIGMA), level, None
 
 
-def shaped(maps: nn.Module) -> Kind:
+def shaped(maps):
     net = network()
 
-    def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    def loss(x, y):
         return generator_loss(net, maps, x, y, target=SIGMA, variance_weight=10.0)
 
     fit(nn.ModuleList([net, maps]), loss, digits()[:2], epochs=6, rate=1e-2)
@@ -112,18 +110,18 @@ def shaped(maps: nn.Module) -> Kind:
     return net, noise.scheme(), maps, noise.sampler(net, 10)
 
 
-def fixed_maps() -> Kind:
+def fixed_maps():
     return shaped(NoiseMaps((1, 28, 28), SIGMA))
 
 
-def certified_generator() -> Kind:
+def certified_generator():
     levels = sigma_network()
     mean = nn.Sequential(nn.Conv2d(1, 1, 3, padding=1), nn.Tanh(), Scale(0.1))
     shape = torch.linspace(0.9, 1.2, DIM).reshape(1, 28, 28)
     return shaped(CertifiedGenerator(mean, levels, shape))
 
 
-def levels_of_a_network() -> Kind:
+def levels_of_a_network():
     net, levels = network(), sigma_network()
     fit(net, noisy_loss(net, 0.4), digits()[:2], epochs=6, rate=1e-2)
     objective = partial(average_radius_loss, net, levels, dim=DIM, samples=4, penalty=1e-3)
@@ -132,7 +130,7 @@ def levels_of_a_network() -> Kind:
     return net, levels.scheme(DIM), levels, None
 
 
-def levels_of_neighbours() -> Kind:
+def levels_of_neighbours():
     x, y, _, _ = digits()
     flat, net = x.flatten(1).double().numpy(), network()
     wide = KNNSigma(flat, SIGMA, 0.02, 10, "mean")  # trained under a larger rate than certified
@@ -140,7 +138,7 @@ def levels_of_neighbours() -> Kind:
     fit(net, lambda x, y, s: cross_entropy(net(augment(x, s)), y), columns, epochs=6, rate=1e-2)
     knn = KNNSigma(flat, SIGMA, 0.01, 10, wide.shift)
 
-    def levels(point: torch.Tensor) -> torch.Tensor:
+    def levels(point):
         return torch.tensor(float(knn.sigma(point.detach().numpy().ravel())))
 
     return net, semielastic(knn, DIM), levels, None

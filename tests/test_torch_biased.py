@@ -1,7 +1,5 @@
 """Locally biased torch models on real digits: 8 against the rest, all classes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -18,8 +16,6 @@ from rsbounds.torch import (
     value_and_grad,
 )
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 @pytest.mark.slow
 def test_locally_biased_model_certifies_and_holds():
@@ -28,7 +24,7 @@ def test_locally_biased_model_certifies_and_holds():
     net = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.Softplus(), nn.Linear(8, 1))
     sign = torch.where(y == 8, 1, -1)
 
-    def loss(x: torch.Tensor, sign: torch.Tensor) -> torch.Tensor:
+    def loss(x, sign):
         return nn.functional.softplus(-sign * net(augment(x, 0.5))[:, 0]).mean()
 
     fit(net, loss, (x, sign), epochs=10, rate=1e-2)
@@ -50,7 +46,7 @@ def test_locally_biased_model_certifies_and_holds():
         assert attacked_towards_anchors(f, x, sign, queries, 2.0) > 5
 
 
-def attacked_towards_anchors(f, anchors, labels, queries, norm: float) -> int:
+def attacked_towards_anchors(f, anchors, labels, queries, norm):
     """Steps of the radius towards anchors of other labels, where the bias turns; how many."""
     flat, points = queries.flatten(1).double().numpy(), anchors.flatten(1).double().numpy()
     label, radius = f.certify(flat)

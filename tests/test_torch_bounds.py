@@ -1,7 +1,5 @@
 """Proven Lipschitz bounds against exact norms of small operators, observed slopes and changes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -20,8 +18,6 @@ from rsbounds.torch import (
     lipschitz_upper_bound,
 )
 from rsbounds.torch.networks import _convolutions
-
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 CIRCULAR, REFLECT = {"padding_mode": "circular"}, {"padding_mode": "reflect"}
 # an input's shape, and how far the bound may exceed the norm there: the operator on a finite image
@@ -69,14 +65,6 @@ def test_bounds_of_linear_layers_are_above_their_norms_and_near_them(name):
         norm = exact(layer, shape)
         assert norm <= lipschitz_upper_bound(layer) <= norm * (1 + slack)
         assert gradient_lipschitz_upper_bound(layer) == 0.0
-
-
-@pytest.mark.parametrize(("kernel", "axes"), [(4, 1), (8, 2)])
-def test_convolutions_are_within_two_per_cent_an_axis(kernel, axes):
-    layer = (nn.Conv1d, nn.Conv2d)[axes - 1](1, 1, kernel, bias=False).eval()
-    layer.weight.data.fill_(1.0)
-    truth = kernel**axes  # at the zero angle
-    assert truth <= lipschitz_upper_bound(layer) <= 1.02**axes * truth
 
 
 def test_bound_is_above_the_largest_frequency_between_grid_points():
@@ -183,10 +171,7 @@ def test_branches_that_work_in_place_get_a_copy_and_sums_do_not_broadcast():
         Concatenation()
 
 
-# compositions
-
-
-def images() -> nn.Sequential:
+def images():
     block = nn.Sequential(nn.Conv2d(4, 4, 3, padding=1), nn.LeakyReLU(-2.0, inplace=True))
     return nn.Sequential(
         *(nn.Conv2d(1, 4, 3, padding=1, **REFLECT), GroupSort(), Residual(block)),
@@ -195,7 +180,7 @@ def images() -> nn.Sequential:
     )
 
 
-def plain() -> nn.Sequential:
+def plain():
     return nn.Sequential(
         *(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)),
         *(nn.Flatten(), nn.Linear(64, 8), nn.Dropout(), nn.ELU(), nn.Linear(8, 1)),
@@ -229,7 +214,7 @@ def test_small_products_are_rounded_up():
     assert lipschitz_upper_bound(nested.eval()) > 0
 
 
-def smooth_networks() -> list[nn.Sequential]:
+def smooth_networks():
     torch.manual_seed(5)
     branches = nn.Sequential(
         *(Residual(nn.Sequential(nn.Linear(6, 6), nn.Tanh()), Scale(0.5)),),

@@ -1,7 +1,5 @@
 """Attacks on the proven bounds: each made a bound that the network does not keep."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from exact_layers import line
@@ -15,20 +13,16 @@ from rsbounds.torch import (
     lipschitz_upper_bound,
 )
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 BOTH = (lipschitz_upper_bound, gradient_lipschitz_upper_bound)
 
 
-def refused(module: nn.Module, message: str, bounds=BOTH) -> None:
+def refused(module, message, bounds=BOTH):
     for bound in bounds:
         with pytest.raises(ValueError, match=message):
             bound(module)
 
 
-# subclasses
-
-
-def louder(kind: type[nn.Module], method: str) -> type[nn.Module]:
+def louder(kind, method):
     """A subclass whose ``method`` multiplies the outcome by 100."""
 
     def loud(self, *args):
@@ -65,7 +59,7 @@ class Hidden(nn.Sequential):
 
 
 class Unknown(nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x):
         return 3 * x
 
 
@@ -80,18 +74,18 @@ def test_other_ways_to_compute_something_else_are_refused():
 
 
 class Own(Scale):
-    def extra_repr(self) -> str:
+    def extra_repr(self):
         return "own"
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x):
         return 7 * x
 
-    def lipschitz_upper_bound(self) -> float:
+    def lipschitz_upper_bound(self):
         return 7.0
 
 
 class Named(nn.Linear):
-    def loss(self) -> int:
+    def loss(self):
         return 0
 
 
@@ -100,12 +94,9 @@ def test_subclasses_that_add_something_or_bound_themselves_are_not_refused():
     assert lipschitz_upper_bound(nn.Sequential(Own(0.5), Own(0.5)).eval()) == 49.0
 
 
-# hooks and modes
-
-
 @pytest.mark.parametrize("kind", ["module", "before", "global", "instance", "compiled"])
 def test_hooks_are_refused_wherever_they_sit(kind):
-    module: nn.Module = nn.Sequential(line(1.0), Scale(0.5)).eval()
+    module = nn.Sequential(line(1.0), Scale(0.5)).eval()
     handle = None
     if kind == "module":
         module[1].register_forward_hook(lambda m, i, o: 1000 * o)
@@ -141,15 +132,12 @@ def test_weights_that_move_are_refused():
     assert lipschitz_upper_bound(layer.eval()) > 0
 
     class Random(nn.Module):
-        def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        def forward(self, weight):
             return weight * torch.rand(())
 
     layer = nn.Linear(2, 2)
     nn.utils.parametrize.register_parametrization(layer, "weight", Random())
     refused(layer.eval(), "change from one look to the next", BOTH[:1])
-
-
-# parameters
 
 
 def test_layers_without_a_bound_are_refused():

@@ -1,7 +1,5 @@
 """Radii of cascades as tensors: those of the composite certificate, and their gradients."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace as Of
 
 import numpy as np
@@ -28,7 +26,7 @@ SETS = Rule(
 )
 
 
-def decide(rule: Rule, z: np.ndarray) -> int | None:
+def decide(rule, z):
     """The class that a list returns, straight from its definition."""
     for item in rule.items:
         for c in range(z.shape[1]):
@@ -52,7 +50,7 @@ def test_cascade_of_one_margin_or_one_score_is_gaussian():
     assert radius.cascade(margin, p, 1).item() == 0
 
 
-def feasible(z: np.ndarray) -> bool:
+def feasible(z):
     """At most one class of a stage has more than half."""
     return bool(((z > 0).sum(1) <= 1).all())
 
@@ -103,7 +101,7 @@ def test_cascade_slopes(rule):
     sigmas = torch.tensor(rule.sigmas, dtype=torch.float64, requires_grad=True)
     label = z.detach()[:, -1].argmax(-1)
 
-    def f(z: torch.Tensor, sigmas: torch.Tensor) -> torch.Tensor:
+    def f(z, sigmas):
         return radius.cascade(rule, z, label, sigmas=sigmas, scores=True)
 
     assert (f(z, sigmas) > 0).sum() > 4

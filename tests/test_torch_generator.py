@@ -1,7 +1,5 @@
 """Noise of a shape: fixed, chosen for each input, following the input within proven bounds."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
@@ -24,8 +22,6 @@ from rsbounds.torch import (
     generator_loss,
     small_cnn,
 )
-
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_level_of_fixed_noise_is_a_float32_number_and_the_shape_is_exact():
@@ -84,7 +80,7 @@ def test_loss_of_a_generator_and_the_noise_of_one_input():
     """The losses at known maps: no mean, level .5, scores that no noise moves."""
     x, y = torch.zeros(4, 1, 2, 2), torch.tensor([0, 1, 0, 1])
 
-    def model(x: torch.Tensor) -> torch.Tensor:
+    def model(x):
         return 0 * x.flatten(1)[:, :2]
 
     maps = NoiseMaps((1, 2, 2), 0.5)
@@ -155,7 +151,7 @@ def test_noise_of_another_shape_is_refused():
         schemes.semielastic(KNNSigma(np.zeros((3, 784)), 0.5, 0.01, 1, 0.0), 1).sigma(x)
 
 
-def half_line() -> nn.Linear:
+def half_line():
     """1[z < 0] on the line."""
     f = nn.Linear(1, 2)
     f.weight.data, f.bias.data = torch.tensor([[1.0], [-1.0]]), torch.zeros(2)

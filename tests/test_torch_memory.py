@@ -1,37 +1,30 @@
 """The torch sampler where memory runs out, and noise that is drawn ahead of the model."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np
 import pytest
 import torch
+from test_torch_sampler import at_zero
 from torch import nn
 
 from rsbounds.sampling import stream, torch_noise
 from rsbounds.torch import TorchSampler
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 
-
-def linear(size: int = 4) -> nn.Module:
+def linear(size=4):
     torch.manual_seed(2)
     return nn.Linear(size, 3)
-
-
-def at_zero(sampler: TorchSampler, n: int, size: int = 4) -> np.ndarray:
-    return np.asarray(sampler(torch.zeros(size), 0.5, n, stream(0, 0, 1)))
 
 
 class Limited(nn.Module):
     """Fails like a device without memory: ``times`` times, or whenever a batch is too large."""
 
-    def __init__(self, net, message="too much", *, rows=10**9, times=0) -> None:
+    def __init__(self, net, message="too much", *, rows=10**9, times=0):
         super().__init__()
         self.net, self.message, self.rows, self.times = net, message, rows, times
 
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         if self.times or len(batch) > self.rows:
             self.times = max(self.times - 1, 0)
             raise RuntimeError(self.message)
@@ -90,7 +83,7 @@ def test_memory_failure_while_noise_is_drawn(monkeypatch):
 
 
 class First(nn.Module):
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         return batch[:, :3]
 
 

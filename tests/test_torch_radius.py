@@ -1,11 +1,7 @@
 """Radii of tensors: the library's values, and gradients that are those of the values."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -18,21 +14,19 @@ from rsbounds import oracle
 from rsbounds.torch import radius
 from rsbounds.torch.radius._slopes import _score_slope, bessel_defect
 
-Radius = Callable[..., torch.Tensor]
 
-
-def double(*values: float, grad: bool = True) -> list[torch.Tensor]:
+def double(*values, grad=True):
     return [torch.tensor(v, dtype=torch.float64, requires_grad=grad) for v in values]
 
 
-def differences(f: Callable[[float], Any], x: float) -> float:
+def differences(f, x):
     """Five-point derivative; of values to 1e-12 and a step of 3e-3 x: error some 1e-9."""
     h = 3e-3 * x
     a, b, c, d = (float(f(x + k * h)) for k in (-2, -1, 1, 2))
     return (8 * (c - b) - (d - a)) / (12 * h)
 
 
-def check_slopes(f: Radius, library: Callable[..., Any], point: dict[str, float], **known) -> None:
+def check_slopes(f, library, point, **known):
     """f's gradient against differences of the library's radius, each in units of R/x."""
     given = dict(zip(point, double(*point.values()), strict=True))
     r = f(**given, **known)
@@ -114,7 +108,7 @@ def test_slopes_where_the_ball_of_the_runner_up_is_tiny(dim, p_b):
     for name, x in point.items():
         scale = 1 - x if name == "p_a" else x
 
-        def at(t: float, name: str = name, x: float = x, scale: float = scale) -> Any:
+        def at(t, name=name, x=x, scale=scale):
             return rsbounds.lipschitz.radius(
                 **{**point, name: x + (t - 1) * scale}, lip=0.3, dim=dim
             )
@@ -130,10 +124,10 @@ def test_gradcheck():
     sigma = torch.tensor([[0.5], [1.5]], dtype=torch.float64, requires_grad=True)
     rate, lip, floor, z_b = double(0.05, 0.1, 0.4, -0.4)
 
-    def of_rate(z: Any, sigma: Any, rate: Any, z_b: Any) -> torch.Tensor:
+    def of_rate(z, sigma, rate, z_b):
         return radius.semielastic(z, sigma, rate, 784, p_b=z_b, scores=True)
 
-    def of_lip(z: Any, sigma: Any, lip: Any, floor: Any) -> torch.Tensor:
+    def of_lip(z, sigma, lip, floor):
         return radius.lipschitz(z, sigma, lip=lip, sigma_min=floor, dim=3, scores=True)
 
     for f, given in ((of_rate, (z, sigma, rate, z_b)), (of_lip, (z, sigma, lip, floor))):

@@ -1,7 +1,5 @@
 """The torch sampler: reproducible counts of independent rows, whatever the batch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -12,11 +10,10 @@ from rsbounds.sampling import ArraySampler, noisy, stream, torch_modules, torch_
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 SHAPE = (1, 12, 12)
 
 
-def conv() -> nn.Module:
+def conv():
     """A small untrained network whose classes nearly tie, so that rounding would show."""
     torch.manual_seed(1)
     return nn.Sequential(
@@ -25,28 +22,25 @@ def conv() -> nn.Module:
     )
 
 
-def linear(size: int = 4) -> nn.Module:
+def linear(size=4):
     torch.manual_seed(2)
     return nn.Sequential(nn.Flatten(), nn.Linear(size, 3))
 
 
-def draw(sampler: TorchSampler, n: int = 5000, index: int = 0) -> list[int]:
+def draw(sampler, n=5000, index=0):
     x = torch.linspace(0, 1, 144).reshape(SHAPE)
     return np.asarray(sampler(x, 0.5, n, stream(0, index, 1))).tolist()
 
 
-def at_zero(sampler: TorchSampler, n: int, size: int = 4) -> np.ndarray:
+def at_zero(sampler, n, size=4):
     return np.asarray(sampler(torch.zeros(size), 0.5, n, stream(0, 0, 1)))
 
 
-def seen_by(model: nn.Module) -> list[torch.Tensor]:
+def seen_by(model):
     """A list that will hold the batches that the model gets."""
-    seen: list[torch.Tensor] = []
+    seen = []
     model.register_forward_pre_hook(lambda _, args: seen.append(args[0].clone()))
     return seen
-
-
-# batches
 
 
 @pytest.mark.parametrize("model", [conv, lambda: linear(144)], ids=["conv", "linear"])
@@ -103,27 +97,24 @@ def test_forward_batch_bounds_the_rows_of_a_forward_pass():
         TorchSampler(model, forward_batch=0)
 
 
-# rows
-
-
 class Centred(nn.Module):
     """Scores less their mean over the batch: 107 of 200 certificates were false."""
 
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         return batch[:, :3] - batch[:, :3].mean(0)
 
 
 class Neighbour(nn.Module):
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         return batch[:, :3] + 0.01 * batch.roll(1, 0)[:, :3]
 
 
 class Chance(nn.Module):
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         return nn.functional.dropout(batch, 0.5, training=True)
 
 
-def normed() -> nn.Module:
+def normed():
     return nn.Sequential(linear(64), nn.BatchNorm1d(3, track_running_stats=False))
 
 
@@ -139,11 +130,11 @@ def test_rows_that_depend_on_each_other_are_refused(model):
 class Order(nn.Module):
     """Sums in another order in odd rows, as kernels do at the edge of their blocks."""
 
-    def __init__(self, kind: torch.dtype) -> None:
+    def __init__(self, kind):
         super().__init__()
         self.kind = kind
 
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         batch = batch.to(self.kind)
         scores = batch @ torch.ones(batch.shape[1], 3, dtype=self.kind)
         other = batch.flip(1).cumsum(1)[:, -1:].expand_as(scores)
@@ -151,14 +142,14 @@ class Order(nn.Module):
 
 
 class InPlace(nn.Module):
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         return batch.mul_(2).add_(1)[:, :3]
 
 
 class Odd(nn.Module):
     """NaN and infinity in every row."""
 
-    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+    def forward(self, batch):
         return torch.tensor([[torch.nan, torch.inf, 1.0]]) + 0 * batch[:, :1]
 
 
@@ -177,24 +168,18 @@ def test_rows_are_compared_once_and_not_for_one_row():
     assert [len(batch) for batch in seen] == [1, 20, 20, 20]
 
 
-# void samples
-
-
 def test_counts_sum_to_the_samples_that_are_not_void():
-    def scores(batch: np.ndarray) -> np.ndarray:
+    def scores(batch):
         return np.where(batch[:, :1] > 0, np.nan, batch[:, 1:3])
 
     class Both(nn.Module):
-        def forward(self, batch: torch.Tensor) -> torch.Tensor:
+        def forward(self, batch):
             return torch.from_numpy(scores(batch.numpy()))
 
     n, x = 3000, np.zeros(4, dtype=np.float32)
     for sampler in (ArraySampler(scores), TorchSampler(Both())):
         void = n - np.asarray(sampler(x, 0.5, n, stream(0, 0, 1))).sum()
         assert abs(void - n / 2) < 5 * n**0.5 / 2
-
-
-# the caller's model
 
 
 def test_training_mode_is_refused_and_eval_mode_keeps_statistics():
@@ -258,7 +243,7 @@ def test_compiled_model_sees_few_shapes(monkeypatch):
 @pytest.mark.parametrize("shape", [lambda n: (n,), lambda n: (n, 1), lambda n: (n + 1, 3), None])
 def test_scores_of_the_wrong_shape_are_refused(shape):
     class Wrong(nn.Module):
-        def forward(self, batch: torch.Tensor) -> object:
+        def forward(self, batch):
             return (batch, batch) if shape is None else torch.zeros(shape(len(batch)))
 
     with pytest.raises(ValueError, match=r"the model must return scores of shape.* at least two"):

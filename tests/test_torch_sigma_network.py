@@ -1,20 +1,13 @@
-"""Sigma networks: proven slopes, frozen schemes, the objective and its gradient."""
-
-from __future__ import annotations
+"""Levels that networks give: proven slopes, frozen schemes, the objective; one network for all."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch_digits import (
-    DIM,
-    digits,
-    model,
-    network,
-    sigma_network,
-)
+from torch_digits import DIM, digits, model, network, sigma_network
 
 from rsbounds.torch import (
     Scale,
@@ -25,12 +18,11 @@ from rsbounds.torch import (
     radius,
     soft_vote,
 )
+from rsbounds.torch.networks.conditional import NoiseConditional
 from rsbounds.torch.training.levels import norm_penalty
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 
-
-def batch(count: int) -> list[torch.Tensor]:
+def batch(count):
     return [column[:count] for column in digits()[:2]]
 
 
@@ -63,13 +55,10 @@ def test_scheme_is_frozen_and_leaves_the_input():
         SigmaNetwork(nn.Linear(2, 1), 0.0)
 
 
-# the objective
-
-
 def test_objective_is_the_mean_radius_and_its_gradient_reaches_all():
     levels, (x, y), p = sigma_network().eval(), batch(4), torch.tensor([0.8, 0.15, 0.05])
 
-    def net(x: torch.Tensor) -> torch.Tensor:
+    def net(x):
         return x.reshape(len(x), -1)[:, :3] * 0 + p.log()
 
     y = torch.zeros_like(y)
@@ -89,7 +78,7 @@ def test_lip_as_a_tensor_is_trained_by_its_price():
     levels, (x, y) = sigma_network().eval(), batch(20)
     net = model()
 
-    def loss(lip: float | torch.Tensor, **more: object) -> torch.Tensor:
+    def loss(lip, **more):
         torch.manual_seed(0)
         return average_radius_loss(net, levels, x, y, lip=lip, dim=DIM, **more)
 
@@ -125,7 +114,7 @@ def test_a_level_for_one_input_climbs_its_radius_and_leaves_the_model():
     assert torch.equal(net[1].running_mean, before)
     assert (net.training, net[0].training, net[1].training) == (True, False, True)
 
-    def sure(x: torch.Tensor) -> torch.Tensor:  # whatever the noise: sigma times a constant
+    def sure(x):  # whatever the noise: sigma times a constant
         return torch.tensor([[3.0, 0.0]]).expand(len(x), 2)
 
     z = float(torch.special.ndtri(torch.tensor([3.0, 0.0]).softmax(0)[0].double()))
@@ -141,3 +130,54 @@ def test_soft_vote_takes_a_level_for_each_row():
     assert torch.allclose(votes[:2], clean[:2], atol=1e-5)
     assert not torch.allclose(votes[2:], clean[2:], atol=1e-3)
     assert torch.allclose(votes.sum(1), torch.ones(4), atol=1e-5)
+
+
+def small():
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 5), nn.Tanh(), nn.Linear(5, 4)
+    )
+
+
+def test_film_is_the_identity_before_training_and_then_knows_the_level():
+    base, x = small(), torch.randn(6, 1, 8, 8)
+    expected = base(x)
+    net = NoiseConditional(base, 0.25, 1.0)
+    levels = torch.tensor([0.25, 0.5, 1.0] * 2)
+    assert torch.equal(net(x, levels), expected)
+    assert torch.equal(net.at(0.3)(x), expected)
+    for name, parameter in net.named_parameters():
+        if ".net." in name:
+            nn.init.normal_(parameter, generator=torch.Generator().manual_seed(1))
+    mixed = net(x, levels)
+    for row, level in enumerate(levels.tolist()):
+        assert torch.allclose(mixed[row], net.at(level)(x)[row], atol=1e-5)
+    assert not torch.allclose(net.at(0.25)(x), net.at(1.0)(x), atol=1e-2)
+    # beyond the range: its end
+    assert torch.equal(net.at(5.0)(x), net.at(1.0)(x))
+    for again in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert torch.equal(again(x, levels), mixed)
+    other = NoiseConditional(small(), 0.25, 1.0)
+    other.load_state_dict(net.state_dict())
+    assert torch.equal(other(x, levels), mixed)
+
+
+def test_levels_drawn_are_log_uniform():
+    net = NoiseConditional(small(), 0.25, 4.0)
+    torch.manual_seed(0)
+    levels = net.draw(4000)
+    assert 0.25 <= levels.min() < 0.26
+    assert 3.9 < levels.max() <= 4.0
+    assert levels.log().mean().item() == pytest.approx(0.0, abs=0.05)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="must have at least two linear or convolutional layers"):
+        NoiseConditional(nn.Linear(2, 2), 0.25, 1.0)
+    with pytest.raises(ValueError, match="high must be in"):
+        NoiseConditional(small(), 1.0, 0.25)
+    net = NoiseConditional(small(), 0.25, 1.0)
+    with pytest.raises(ValueError, match="sigma must be > 0; got 0"):
+        net(torch.zeros(2, 1, 8, 8), torch.tensor([0.5, 0.0]))
+    with pytest.raises(RuntimeError, match="call the NoiseConditional module, with a level"):
+        net.module(torch.zeros(2, 1, 8, 8))

@@ -1,7 +1,5 @@
 """Rounding of levels and means in sound noise: bounded for every layer, against exact numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -28,19 +26,17 @@ from rsbounds.torch import (
 )
 from rsbounds.torch.networks._trust import settle
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 
-
-def dense(*activation: nn.Module) -> nn.Sequential:
+def dense(*activation):
     first, second = nn.Linear(9, 8), nn.Linear(8, 1)
     return nn.Sequential(nn.Flatten(), first, *activation, second)
 
 
-def pictures(*layers: nn.Module, features: int) -> nn.Sequential:
+def pictures(*layers, features):
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(features, 1))
 
 
-def norm(channels: int) -> nn.BatchNorm2d:
+def norm(channels):
     layer = nn.BatchNorm2d(channels)
     for tensor in (layer.running_mean, layer.running_var, layer.weight, layer.bias):
         tensor.data.uniform_(0.5, 3)
@@ -68,7 +64,7 @@ NETWORKS = {type(layer).__name__: lambda layer=layer: dense(layer) for layer in 
 }
 
 
-def network(kind: str) -> SigmaNetwork:
+def network(kind):
     torch.manual_seed(len(kind))
     net = SigmaNetwork(NETWORKS[kind]().eval(), 0.25).frozen()
     settle(net)
@@ -169,9 +165,6 @@ def test_what_has_no_bound_is_refused():
         net.scheme(9, sound=True)
 
 
-# what draws
-
-
 def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
     """The tables are made for the float64 number itself, whatever float32 makes of it."""
     asked, tables = [], grid_noise.tables
@@ -188,9 +181,6 @@ def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
         Smooth(model, 2, net.scheme(9), sound_noise=True).certify(x, 10, 100, 0.01, 100)
     one, many = (Smooth(model, 2, scheme, sound_noise=True) for _ in range(2))
     assert one.certificate(x, 10, 900, 0.01, 1) == many.certificate(x, 10, 900, 0.01, 1000)
-
-
-# a mean and a level on every axis
 
 
 def in_sound_noise(noise, model, x, **known):
@@ -232,10 +222,7 @@ def test_fixed_noise_of_a_shape_in_sound_noise():
             draw(at, 0.5, 10, stream(0, 0, 0))
 
 
-# a mean that follows the input
-
-
-def following() -> CertifiedGenerator:
+def following():
     torch.manual_seed(3)
     mean = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), Scale(0.2))
     level = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(0.05)), 0.3)

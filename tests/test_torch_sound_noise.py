@@ -1,7 +1,5 @@
 """Sound noise: its laws are exact, and what a draw can't decide counts for no class."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -40,7 +38,7 @@ def test_levels_beyond_all_use_have_tables_or_are_refused():
             grid_noise.tables(sigma)
 
 
-def numbers(thresholds: np.ndarray) -> np.ndarray:
+def numbers(thresholds):
     """Numbers everywhere in [0, 2^63), beside all thresholds and at the borders of cells."""
     rng = np.random.default_rng(0)
     cells = rng.integers(0, 2**16, 1000) << 47
@@ -118,9 +116,6 @@ def test_sampler_sees_the_grid_alone_and_hardly_differs():
     assert sound.tolist() == other.tolist()
     assert sound.sum() == n
     assert abs(sound[0] - plain[0]) < 6 * (2 * n * 0.25) ** 0.5  # other samples, much the same law
-
-
-# a mean and a level on every axis
 
 
 def drawn(u, centre, scale):

@@ -1,9 +1,5 @@
 """Training: it harms, repeats and stops as it says; each recipe lowers the loss of its paper."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -20,14 +16,12 @@ from rsbounds.torch.training import (
     soft_labels,
 )
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 @pytest.mark.parametrize(("norm", "radius"), [(2, 1.0), (np.inf, 0.05)])
 def test_pgd_stays_in_the_ball_and_the_box_and_harms(norm, radius):
     net, (_, _, x, y) = model(), digits()
 
-    def harm(point: torch.Tensor) -> torch.Tensor:
+    def harm(point):
         return cross_entropy(net(point), y, reduction="none")
 
     moved = pgd(harm, x, radius, norm=norm, steps=20, box=(0.0, 1.0))
@@ -56,7 +50,7 @@ def test_pgd_refuses_what_is_out_of_range():
 
 
 def test_fit_is_seeded_and_leaves_the_generator_alone():
-    def trained(seed: int) -> tuple[list[float], torch.Tensor]:
+    def trained(seed):
         net = network(8)
         state = torch.get_rng_state()
         rows = [column[:300] for column in digits()[:2]]
@@ -87,10 +81,7 @@ def test_fit_refuses_what_cannot_work():
         fit(net, lambda x: net(x).mean(), three, epochs=0)
 
 
-# recipes
-
-
-def linear() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
+def linear():
     """Two classes by the sign of the first of two numbers, and a model that knows."""
     net = nn.Linear(2, 2)
     with torch.no_grad():
@@ -104,7 +95,7 @@ def test_macer_by_hand():
     """Near a step the soft votes are Phi(x/sigma); the wrong third input has no hinge."""
     net, x, y = linear()
     torch.manual_seed(0)
-    known: Any = {"samples": 20_000, "gamma": 1.5, "beta": 100.0}
+    known = {"samples": 20_000, "gamma": 1.5, "beta": 100.0}
     losses = [macer_loss(net, x, y, 0.5, weight=weight, **known).item() for weight in (3.0, 0.0)]
     # sigma/2 (1.5 - 2 |x|/sigma): .075 for x = .3, 0 for .4
     assert losses[0] - losses[1] == pytest.approx(3.0 * 0.075 / 3, abs=0.02)
@@ -113,7 +104,7 @@ def test_macer_by_hand():
 def test_consistency_of_copies_that_agree_is_entropy_alone():
     x, y = torch.zeros(2, 2), torch.tensor([0, 1])
 
-    def model(x: torch.Tensor) -> torch.Tensor:
+    def model(x):
         return torch.tensor([0.0, 1.0]).expand(len(x), 2)
 
     p = torch.tensor([0.0, 1.0]).softmax(0)

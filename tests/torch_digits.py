@@ -1,7 +1,5 @@
 """Real digits, a small network for them, and the attack on what is certified."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import torch
@@ -15,36 +13,36 @@ SIGMA, DIM = 0.5, 784
 
 
 @cache
-def digits() -> tuple[torch.Tensor, ...]:
+def digits():
     """2,000 digits to train on and 200 held out."""
     parts = datasets.split(*datasets.mnist_digits(), 3000)
     x, y, x_held, y_held = (torch.from_numpy(part) for part in parts)
     return x, y, x_held[:200], y_held[:200]
 
 
-def network(width: int = 64) -> nn.Sequential:
+def network(width=64):
     torch.manual_seed(0)
     return nn.Sequential(
         nn.AvgPool2d(2), nn.Flatten(), nn.Linear(196, width), nn.Softplus(), nn.Linear(width, 10)
     )
 
 
-def noisy_loss(model: nn.Module, sigma: float = SIGMA):
+def noisy_loss(model, sigma=SIGMA):
     return lambda x, y: nn.functional.cross_entropy(model(augment(x, sigma)), y)
 
 
 @cache
-def model() -> nn.Module:
+def model():
     net = network()
     fit(net, noisy_loss(net), digits()[:2], epochs=4, rate=1e-2)
     return net
 
 
-def attack(net, levels, x, label: int, radius: float, samples: int = 32) -> torch.Tensor:
+def attack(net, levels, x, label, radius, samples=32):
     """PGD on the soft smoothed scores, the noise level following the attacked point."""
     noise = torch.randn(samples, *x.shape, generator=torch.Generator().manual_seed(1))
 
-    def harm(point: torch.Tensor) -> torch.Tensor:
+    def harm(point):
         found = levels(point)
         mean, sigma = found if isinstance(found, tuple) else (0.0, found.reshape(1, 1, 1, 1))
         scores = net(point + mean + sigma * noise).log_softmax(1).mean(0)
@@ -54,7 +52,7 @@ def attack(net, levels, x, label: int, radius: float, samples: int = 32) -> torc
     return pgd(harm, x[None], radius, steps=20)[0]
 
 
-def certify_and_attack(net, scheme, levels, rows=range(12), least=5, sampler=None) -> list[float]:
+def certify_and_attack(net, scheme, levels, rows=range(12), least=5, sampler=None):
     """Certifies held-out digits and attacks each inside its radius: none may flip.
 
     ``levels`` maps a batch of one to its noise level, or to mean and level.
@@ -77,7 +75,7 @@ def certify_and_attack(net, scheme, levels, rows=range(12), least=5, sampler=Non
     return radii
 
 
-def sigma_network() -> SigmaNetwork:
+def sigma_network():
     torch.manual_seed(1)
     normed = nn.utils.parametrizations.spectral_norm
     h = nn.Sequential(

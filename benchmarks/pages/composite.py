@@ -111,7 +111,7 @@ class Bench:
         def one(index: int) -> Any:
             return composite.certify_counts(asked, select[index], counts[index], N, ALPHA)
 
-        return self.row(name + told(rule), one, lambda c: c.samples)
+        return self.row(name + in_words(rule), one, lambda c: c.samples)
 
     def fitted(self) -> list[tuple[Rule, Row]]:
         ways = {"two items": ("acr", 2), "three items": ("acr", 3), "curve": ("curve", 3)}
@@ -130,7 +130,7 @@ class Bench:
         return self.constants[rule.items[0][0].stage]
 
 
-def told(rule: Rule) -> str:
+def in_words(rule: Rule) -> str:
     """A rule in words."""
     words = []
     for item in rule.items:

@@ -68,8 +68,8 @@ def worst(row: Row, base: list[Row], radii: Iterable[float] = FINE) -> tuple[flo
             found.append((row.accuracy(r) / best - 1, r, best))
     part, r, best = min(found)
     of = len(row.radii)
-    told = f" (beyond {r:g}: {row.accuracy(r) * of:.0f} images, {best * of:.0f})"
-    return round(100 * part, 1), told
+    where = f" (beyond {r:g}: {row.accuracy(r) * of:.0f} images, {best * of:.0f})"
+    return round(100 * part, 1), where
 
 
 def compared(row: Row, other: Row) -> tuple[float, float, float, float, float]:

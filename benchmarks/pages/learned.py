@@ -32,8 +32,8 @@ from learned_case import (
     gate,
     load,
     network,
+    noise_conditional,
     recipes,
-    told_the_level,
     under,
 )
 from learned_levels import NEIGHBOURS, P_MIN, SIGMA, nearest, sigma_networks
@@ -77,11 +77,11 @@ def constants(bench: Bench) -> tuple[Nets, dict[str, dict[float, Row]]]:
             rows.setdefault(name, {})[sigma] = row
             if name == "Gaussian":
                 bench.without_runner_up(row, sigma)
-    told = told_the_level(bench.data)
+    conditional = noise_conditional(bench.data)
     for sigma in LEVELS:
-        nets.setdefault("told the level", {})[sigma] = told.at(sigma).eval()
-        row = bench.constant("told the level", nets["told the level"][sigma], sigma)
-        rows.setdefault("told the level", {})[sigma] = row
+        nets.setdefault("noise-conditional", {})[sigma] = conditional.at(sigma).eval()
+        row = bench.constant("noise-conditional", nets["noise-conditional"][sigma], sigma)
+        rows.setdefault("noise-conditional", {})[sigma] = row
     for sigma in (0.5, 1.0):
         short, q = projected(under(bench.data, sigma, pixels=True))
         held = (bench.data.held.pixels.double() @ q).float()
@@ -183,7 +183,7 @@ def composites(bench: Bench, nets: Nets, rows: dict[str, dict[float, Row]]) -> l
         body.append(["", name, *against(row, other), f"{row.acr / acr:.3f}"])
 
     found: dict[str, tuple[Row, Rule]] = {}
-    for recipe in ("Gaussian", "told the level", "SmoothAdv"):
+    for recipe in ("Gaussian", "noise-conditional", "SmoothAdv"):
         stages = [Stage(nets[recipe][s], s) for s in reversed(LEVELS)]
         row, rule = found[recipe] = listed(bench, f"list, {recipe}", stages)
         alone = rows[recipe]
@@ -205,7 +205,7 @@ def composites(bench: Bench, nets: Nets, rows: dict[str, dict[float, Row]]) -> l
     return body
 
 
-def told_size(name: str) -> str:
+def training_size(name: str) -> str:
     size = SIZES[name]
     moved = (
         f", each as it is and moved by a pixel {size.shifts - 1} ways," if size.shifts > 1 else ""
@@ -231,9 +231,9 @@ def section(name: str, count: int, n: int, epochs: int) -> str:
     }
     top = [["scheme", *(f"> {r:g}" for r in RADII), "ACR", "samples", "s"]]
     top += [row.cells() for row in bench.rows]
-    for told, parts in unions.items():
+    for title, parts in unions.items():
         acr = f"{max(r.acr for r in parts):.3f}"
-        top.append([f"**{told}**", *(f"{v:.3f}" for v in best(parts)), acr, "", ""])
+        top.append([f"**{title}**", *(f"{v:.3f}" for v in best(parts)), acr, "", ""])
     two, proven = biased(data)
     price_head = ["scheme", "sigma(x)", "mean", "ACR", "without price", f"d = {PIXELS}",
                   "constant", "gain, %", "free gain, %"]  # fmt: skip
@@ -241,7 +241,7 @@ def section(name: str, count: int, n: int, epochs: int) -> str:
     spent = f"Training and certification took {time.process_time() - start:.0f} s of one processor."
     text = [
         f"\n## {name}\n",
-        f"{len(data.held.y)} images to certify; {told_size(name)} to train on.\n",
+        f"{len(data.held.y)} images to certify; {training_size(name)} to train on.\n",
         f"<details><summary>All {len(top) - 1} rows</summary>\n\n{table(top)}\n</details>",
         f"\n{PRICES}\n",
         table([price_head, *(p.cells() for p in levels)]),

@@ -146,7 +146,7 @@ def recipes(data: Data, sigma: float) -> dict[str, nn.Module]:
     return found
 
 
-def told_the_level(data: Data) -> NoiseConditional:
+def noise_conditional(data: Data) -> NoiseConditional:
     """One network for every level, trained as long as two recipes of one."""
     net = NoiseConditional(network(), LEVELS[0], LEVELS[-1])
 

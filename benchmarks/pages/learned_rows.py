@@ -179,8 +179,8 @@ def listed(bench: Bench, name: str, stages: Sequence[Stage]) -> tuple[Row, Rule]
     seconds, spent = time.process_time() - start, float(np.mean([c.samples for c in found]))
     first, second = asked.sigmas
     level = -items[0][1].threshold / first
-    told = f"{name}: gate {first:g} > -{level:g}, argmax {second:g}"
-    return bench.add(told, found, spent, seconds), asked
+    title = f"{name}: gate {first:g} > -{level:g}, argmax {second:g}"
+    return bench.add(title, found, spent, seconds), asked
 
 
 def against(row: Row, curve: Floats) -> list[str]:

@@ -57,7 +57,7 @@ TAIL = """
 - **MACER** (8 samples, weight 4) [Zhai et al.], **consistency** (2 samples, weight 10) [Jeong,
   Shin], **SmoothAdv** (radius .5, 1 from level 1 on; 2 samples, 4 steps) [Salman et al.], **mean
   radius** (cross-entropy and the mean of sigma Phi^-1 of the soft votes of 4 samples): all from the
-  Gaussian network of half the epochs. **Told the level**: one network for every level, trained
+  Gaussian network of half the epochs. **Noise-conditional**: one network for every level, trained
   twice as long as one of the others.
 - **Sigma network**: sigma(x) over a floor of half the level, trained with the classifier by the
   certified radius, whose gradient sees what the Lipschitz constant costs; "paper" with p_min =

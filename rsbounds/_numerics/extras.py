@@ -7,7 +7,6 @@ from types import ModuleType
 
 _EXTRAS = {
     "torch": "torch",
-    "tqdm": "torch",
     "matplotlib": "plot",
     "plotly": "html",
     "ray": "ray",
@@ -23,6 +22,9 @@ _EXTRAS = {
     "onnx": "onnx",
     "onnxruntime": "onnx",
     "PIL": "images",
+    "art": "art",
+    "skops": "sklearn",
+    "sklearn": "sklearn",
     "torchvision": "images",
     "mlxtend": "demo",
 }

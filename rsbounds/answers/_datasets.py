@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.checks import Array, as_floats
+from rsbounds.answers._maps import from_runs
 from rsbounds.answers._questions import Maps, Values
 from rsbounds.answers._values import beyond
 from rsbounds.certify import certify_dataset
 from rsbounds.loading import Data, as_data
 from rsbounds.procedure import Procedure
-from rsbounds.results import Results, from_runs, truncated
+from rsbounds.results import Results, truncated
 from rsbounds.schemes import Scheme
 
 

@@ -17,6 +17,7 @@ from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import lower_bound
+from rsbounds.results import whole_number
 from rsbounds.schemes import Scheme
 
 Labels = NDArray[np.int64]
@@ -118,3 +119,21 @@ def map_radius(tau: float, scheme: Scheme, sigma: float | None) -> float:
 
 def _tau(tau: float) -> float:
     return number("tau", as_floats("tau", tau, 0.5, 1.0, closed="left", nan=False))
+
+
+def runs(values: NDArray[Any]) -> str:
+    """Whole numbers as text, runs of equal ones as VALUExTIMES."""
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1])
+    lengths = np.diff(np.append(starts, len(values)))
+    pairs = zip(values[starts], lengths, strict=True)
+    return ",".join(f"{v}" if times == 1 else f"{v}x{times}" for v, times in pairs)
+
+
+def from_runs(text: str) -> NDArray[np.int64]:
+    """What :func:`runs` wrote; ValueError for anything else."""
+    pairs = [part.partition("x") for part in text.split(",")]
+    values = [whole_number(value) for value, _, _ in pairs]
+    times = [whole_number(many) if x else 1 for _, x, many in pairs]
+    if not (min(times) > 0 and sum(times) <= 10**9 and min(values) >= 0):
+        raise ValueError(f"numbers as VALUExTIMES; got {text!r:.40}")
+    return np.repeat(np.array(values, dtype=np.int64), times)

@@ -19,7 +19,6 @@ from rsbounds.answers import _maps, _topk, _values
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import Task, check_noise, class_counts, sampler_of
 from rsbounds.procedure import Procedure
-from rsbounds.results import runs
 from rsbounds.sampling import Phase, stream
 from rsbounds.sampling.outputs import output_sampler
 from rsbounds.schemes import Scheme
@@ -248,7 +247,11 @@ class _MapsTask(_OwnTask):
         chosen, hits, _ = _maps.chosen_counts(select, counts, own.n)
         held = _maps.holm(hits, own.n, self.asked.tau, own.alpha)
         columns = dict.fromkeys(self.asked.columns, "")
-        columns |= {"chosen": runs(chosen), "hits": runs(hits), "certified": str(held.sum())}
+        columns |= {
+            "chosen": _maps.runs(chosen),
+            "hits": _maps.runs(hits),
+            "certified": str(held.sum()),
+        }
         if self.asked.truth is not None:
             truth = np.asarray(self.asked.truth[index]).ravel()
             columns |= agreement(np.where(held, chosen, ABSTAIN), truth, select.shape[1])

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincc, ndtr
 
 from rsbounds._numerics.checks import Array, as_floats, count, number, operand
 from rsbounds._numerics.rounding import EPS, round_down
@@ -148,9 +147,17 @@ def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -
 
 def _at_least(k: int, m: int, z: Array) -> Array:
     """P(Bin(m, Phi(z)) >= k), within `SHARE_ERROR`."""
-    p, q = ndtr(np.minimum(z, 0.0)), ndtr(-np.maximum(z, 0.0))
-    result: Array = np.where(z < 0, betainc(k, m - k + 1, p), betaincc(m - k + 1, k, q))
-    return result
+    odds = np.asarray(log_ndtr(z) - log_ndtr(-z))
+    low = odds < 0  # else 1 - P(m - Bin(m, Phi(z)) >= m - k + 1)
+    result = np.empty(z.shape)
+    for side, first, sign in ((low, k, 1.0), (~low, m - k + 1, -1.0)):
+        log = sign * odds[side]
+        ratio, total = np.exp(log), np.ones(log.shape)
+        for i in range(m - 1, first - 1, -1):  # terms over that of `first`
+            total = 1.0 + (m - i) / (i + 1) * ratio * total
+        start = math.log(math.comb(m, first)) + first * log - m * np.log1p(ratio)
+        result[side] = np.exp(start) * total
+    return np.where(low, result, 1.0 - result)
 
 
 def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
 
@@ -42,6 +42,13 @@ BOUNDS: Mapping[str, Callable[[int, int, Event, Arb, Arb], bool]] = {
     "randomized": _randomized,
     "anytime": _anytime,
 }
+
+
+def require_drawn(name: str, stages: Sequence[Sequence[int] | None], drawn: int) -> None:
+    """ValueError for counts of a stage that sum to more than the samples drawn for it."""
+    for counts in stages:
+        if counts is not None and not sum(counts) <= drawn:
+            raise ValueError(f"{name} sum to {sum(counts)} of {drawn} samples")
 
 
 @lru_cache(maxsize=4096)

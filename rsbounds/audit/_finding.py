@@ -75,9 +75,4 @@ class Audit:
     def missed(self, share: float) -> float:
         """The probability that no forged row was drawn again, of this share of all rows."""
         forged = math.ceil(share * self.rows)
-        if self.drawn > self.rows - forged:
-            return 0.0
-        rest = self.rows - self.drawn
-        logs = (math.lgamma(k + 1) for k in (self.rows, rest - forged, self.rows - forged, rest))
-        whole, neither, unforged, undrawn = logs
-        return math.exp(unforged + undrawn - whole - neither)
+        return math.comb(self.rows - forged, self.drawn) / math.comb(self.rows, self.drawn)

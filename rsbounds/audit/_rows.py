@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rsbounds.audit._finding import Finding, Kind
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import certify_evidence
 from rsbounds.results import Manifest, Row, dense_counts
+from rsbounds.results._row import holds
 from rsbounds.sampling import Phase, stream
 from rsbounds.schemes import METHODS
 
@@ -32,21 +33,8 @@ def judged(manifest: Manifest, numbered: tuple[int, Row], *, prove: bool = True)
     return [Finding(kind, row.idx, text, line) for kind, text in found]
 
 
-class _Again(NamedTuple):
-    """A row's certificate computed again, and what its class and its items were chosen by."""
-
-    certificate: Certificate
-    top: int
-    rule: composite.Rule | None = None
-    plan: composite.Plan | None = None
-    stages: Sequence[Sequence[int] | None] = ()
-
-
 def findings(row: Row, manifest: Manifest, *, prove: bool = True) -> Iterator[Said]:
     """What is wrong with a row."""
-    if "answer" in manifest.parameters:
-        yield from _answers.findings(row, manifest, prove=prove)
-        return
     yield from _stated(row, manifest)
     if manifest.method not in METHODS or row.n > manifest.procedure.n:
         return
@@ -57,62 +45,67 @@ def findings(row: Row, manifest: Manifest, *, prove: bool = True) -> Iterator[Sa
         if (row.predict, row.radius, row.p_a, row.z_a) != (ABSTAIN, 0.0, 0.0, -inf):
             yield Kind.CONTRADICTION, f"{claim} from no samples"
         return
+    judge = _list if manifest.method == "composite" else _scheme
+    if "answer" in manifest.parameters:
+        judge = _answers.findings
     try:
-        again = _again(row, manifest)
-        yield from _copied(row, again)
-        if not prove:
-            return
-        wrong = list(_scores(row, manifest, again)) if again.rule is None else []
-        yield from wrong
-        if not wrong:
-            yield from _radius(row, manifest, again)
-    except (ValueError, KeyError, ArithmeticError) as error:  # numbers that no run can have
+        yield from judge(row, manifest, prove)
+    except (ValueError, LookupError, ArithmeticError) as error:  # numbers that no run can have
         yield Kind.CONTRADICTION, f"can't be computed again: {error}"
 
 
 def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
     """What the manifest states otherwise."""
     stated: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
-    if manifest.method == "gaussian":
+    if manifest.method in METHODS and "sigma" in METHODS[manifest.method].domains:
         stated["sigma"] = manifest.parameters["sigma"]
-    if manifest.procedure.target_radius is None or not row.n <= manifest.procedure.n:
+    stops = manifest.procedure.target_radius is not None and "answer" not in manifest.parameters
+    if not (stops and row.n <= manifest.procedure.n):
         stated["n"] = manifest.procedure.n
     for name, value in stated.items():
         if (own := getattr(row, name)) != value:
             yield Kind.CONTRADICTION, f"{name} is {own!r}, {value!r} in the manifest"
-    if row.correct != (row.predict == row.label != ABSTAIN):
+    if row.correct != holds(row.label, row.predict):
         text = f"correct is {row.correct:d}, but predict {row.predict} and label {row.label}"
         yield Kind.CONTRADICTION, text
 
 
-def _again(row: Row, manifest: Manifest) -> _Again:
-    """Computed from the counts; ValueError where no run can have drawn them."""
+def _scheme(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
+    """A row of one scheme, computed again from its counts; ValueError where no run can have it."""
     procedure = manifest.procedure
-    if manifest.method == "composite":
-        select, counts = _stages(row)
-        _bounded("selection counts", select, procedure.n0)
-        _bounded("counts", counts, procedure.n)
-        rule = composite.Rule.from_dict(manifest.parameters["rule"])
-        numbers = procedure.n, procedure.alpha
-        plan = composite.plan(rule, select, *numbers)
-        certificate = composite.certify_counts(rule, select, counts, *numbers)
-        return _Again(certificate, plan.cls, rule, plan, counts)
-    _bounded("selection counts", [row.select], procedure.n0)
-    _bounded("counts", [row.counts], row.n)
+    _bounds.require_drawn("selection counts", [row.select], procedure.n0)
+    _bounds.require_drawn("counts", [row.counts], row.n)
     low, high = (manifest.parameters.get(f"sigma_{end}", row.sigma) for end in ("min", "max"))
     if not low <= row.sigma <= high:
         raise ValueError(f"sigma must be in [{low}, {high}]; got {row.sigma}")
     scheme = METHODS[manifest.method].from_parameters(manifest.parameters)
     drawn = replace(procedure, n=row.n, target_radius=None)  # the bound stays "anytime"
-    evidence = row.select, row.counts, drawn, row.idx
+    again = certify_evidence(scheme, row.sigma, row.select, row.counts, drawn, row.idx)
     top = int(np.argmax(row.select or (0,)))
-    return _Again(certify_evidence(scheme, row.sigma, *evidence), top)
+    yield from _copied(row, again, top, row.z_a > row.z_b)
+    if not prove:
+        return
+    wrong = list(_scores(row, manifest, again, top))
+    yield from wrong
+    if not wrong:
+        scores = row.z_a, None if row.z_b == -row.z_a else row.z_b
+        known = manifest.method, manifest.parameters, row.sigma, row.radius, *scores
+        yield from _radius(row, manifest, again, lambda: _radii.proved(*known))
 
 
-def _bounded(name: str, stages: Sequence[Sequence[int] | None], drawn: int) -> None:
-    for counts in stages:
-        if counts is not None and not sum(counts) <= drawn:
-            raise ValueError(f"{name} sum to {sum(counts)} of {drawn} samples")
+def _list(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
+    """A row of a decision list."""
+    own = manifest.procedure
+    select, counts = _stages(row)
+    _bounds.require_drawn("selection counts", select, own.n0)
+    _bounds.require_drawn("counts", counts, own.n)
+    rule = composite.Rule.from_dict(manifest.parameters["rule"])
+    plan = composite.plan(rule, select, own.n, own.alpha)
+    again = composite.certify_counts(rule, select, counts, own.n, own.alpha)
+    yield from _copied(row, again, plan.cls, row.radius > 0)
+    if prove:
+        known = rule, plan, again.item, counts, own.n, own.alpha, row.radius
+        yield from _radius(row, manifest, again, lambda: _lists.proved(*known))
 
 
 def _stages(row: Row) -> tuple[list[Any], list[Any]]:
@@ -126,42 +119,41 @@ def _stages(row: Row) -> tuple[list[Any], list[Any]]:
     return select, counts
 
 
-def _copied(row: Row, again: _Again) -> Iterator[Said]:
-    """What a row repeats otherwise than its counts have it."""
-    expected = Row.of(row.idx, row.label, again.certificate, 0.0)
-    # a decision list's radius doesn't rest on the scores that its row copies
-    names = _COPIED if again.rule is None else (*_COPIED, "z_a", "z_b", "p_a")
-    values = [(name, getattr(row, name), getattr(expected, name)) for name in names]
-    if isinstance(again.certificate, composite.CompositeCertificate):
-        copied = {"item": str(again.certificate.item), "binding": again.certificate.binding}
-        values += [(name, row.extra.get(name), value) for name, value in copied.items()]
+def _copied(row: Row, again: Certificate, top: int, leads: bool) -> Iterator[Said]:
+    """What a row repeats otherwise than its counts have it; ``leads``: its scores or its radius."""
+    expected = Row.of(row.idx, row.label, again, 0.0)
+    values = [(name, getattr(row, name), getattr(expected, name)) for name in _COPIED]
+    if isinstance(again, composite.CompositeCertificate):
+        # its radius doesn't rest on the scores that the row copies
+        values += [(k, getattr(row, k), getattr(expected, k)) for k in ("z_a", "z_b", "p_a")]
+        values += [(k, row.extra.get(k), str(getattr(again, k))) for k in ("item", "binding")]
     for name, own, value in values:
         near = isinstance(value, float) and abs(own - value) <= _SAME * (1 + abs(value)) < inf
         if own != value and not near:
             yield Kind.CONTRADICTION, f"{name} is {own!r}, {value!r} by its counts"
-    if row.predict not in (again.top, ABSTAIN):
-        yield Kind.CONTRADICTION, f"predicts {row.predict}, but selected {again.top}"
-    leads = row.z_a > row.z_b if again.rule is None else row.radius > 0
+    if row.predict not in (top, ABSTAIN):
+        yield Kind.CONTRADICTION, f"predicts {row.predict}, but selected {top}"
     if (row.predict != ABSTAIN) != leads:
         text = f"predicts {row.predict} with scores {row.z_a}, {row.z_b} and radius {row.radius}"
         yield Kind.CONTRADICTION, text
 
 
-def _scores(row: Row, manifest: Manifest, again: _Again) -> Iterator[Said]:
+def _scores(row: Row, manifest: Manifest, again: Certificate, top: int) -> Iterator[Said]:
     """Bounds that the counts don't prove, or that are well below what they show."""
-    procedure, certificate = manifest.procedure, again.certificate
+    procedure = manifest.procedure
     if not procedure.runner_up and row.z_b != -row.z_a:
         yield Kind.CONTRADICTION, f"z_b is {row.z_b}, not -z_a as without runner-up"
     u = opposite = 0.0
     if procedure.bound == "randomized":
         u = 1.0 - stream(procedure.seed, row.idx, Phase.BOUND).random()
         opposite = 1.0 - u + 2.0**-53  # for the second end
-    first = certificate.count, u
-    ends = [("z_a", "z", row.z_a, certificate.z_a, *first)]
-    ends.append(("p_a", "p", row.p_a, certificate.p_a, *first))
+    ends = [
+        ("z_a", "z", row.z_a, again.z_a, again.count, u),
+        ("p_a", "p", row.p_a, again.p_a, again.count, u),
+    ]
     if procedure.runner_up and row.z_b != -row.z_a:
-        rest = row.n - max((c for k, c in enumerate(row.counts) if k != again.top), default=0)
-        ends.append(("z_b", "z", -row.z_b, -certificate.z_b, rest, opposite))
+        rest = row.n - max((c for k, c in enumerate(row.counts) if k != top), default=0)
+        ends.append(("z_b", "z", -row.z_b, -again.z_b, rest, opposite))
     parts = 2 if procedure.runner_up else 1
     for name, form, value, computed, count, uniform in ends:
         text = f"{name} is {getattr(row, name)}, %s what {count} of {row.n} show"
@@ -172,26 +164,17 @@ def _scores(row: Row, manifest: Manifest, again: _Again) -> Iterator[Said]:
             yield Kind.BOUND, text % "on the unsafe side of"
 
 
-def _radius(row: Row, manifest: Manifest, again: _Again) -> Iterator[Said]:
+def _radius(
+    row: Row, manifest: Manifest, again: Certificate, proved: Callable[[], bool]
+) -> Iterator[Said]:
     """A radius that isn't proved, or is well below what the counts show."""
-    procedure, text = manifest.procedure, f"radius is {row.radius}"
-    target = procedure.target_radius
+    target, text = manifest.procedure.target_radius, f"radius is {row.radius}"
     if target is not None and row.radius not in (0.0, target):
         yield Kind.CONTRADICTION, f"{text}, neither 0 nor the target {target}"
-    if target is None and _below(row.radius, again.certificate.radius, 2 * row.sigma):
+    if target is None and _below(row.radius, again.radius, 2 * row.sigma):
         yield Kind.WEAK, f"{text}, below what the counts show"
-    elif row.radius and not _proved(row, manifest, again):
+    elif row.radius and not proved():
         yield Kind.RADIUS, f"{text}, more than the counts prove"
-
-
-def _proved(row: Row, manifest: Manifest, again: _Again) -> bool:
-    if again.rule is None or again.plan is None:
-        scores = row.z_a, None if row.z_b == -row.z_a else row.z_b
-        numbers = row.sigma, row.radius, *scores
-        return _radii.proved(manifest.method, manifest.parameters, *numbers)
-    own, item = manifest.procedure, getattr(again.certificate, "item", -1)
-    evidence = item, again.stages, own.n, own.alpha, row.radius
-    return _lists.proved(again.rule, again.plan, *evidence)
 
 
 def _below(value: float, computed: float, unit: float) -> bool:

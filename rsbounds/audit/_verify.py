@@ -6,24 +6,23 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from functools import partial
-from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from rsbounds._numerics.checks import count
+from rsbounds._numerics.extras import need
 from rsbounds._numerics.threads import cores
-from rsbounds.audit import _identity, _levels, _redraw, _rows
+from rsbounds.audit import _given, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
-from rsbounds.audit._levels import Numbered
+from rsbounds.audit._given import Numbered
 from rsbounds.audit._radii import COVERED
 from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
 from rsbounds.certify import Progress
 from rsbounds.composite import Rule
-from rsbounds.loading import CorruptInput, Data, as_data
-from rsbounds.loading.rows import Item
+from rsbounds.loading import CorruptInput, as_data
 from rsbounds.results import Manifest, Row, broken, read_rows, some, sparse_counts
 from rsbounds.schemes import METHODS, Scheme
 
@@ -97,12 +96,7 @@ def verify(
     >>> verify(path, data=(x, y)).findings
     ()
     """
-    try:
-        import flint  # noqa: F401
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "an audit needs python-flint; install it with: pip install python-flint"
-        ) from None
+    need("flint", "an audit")
     path, jobs, rerun = Path(path), count("jobs", jobs, 1), count("rerun", rerun)
     if (rerun > 0) != (model is not None) or (data is None and (scheme or model) is not None):
         raise ValueError("rerun and model go together, and they and scheme need data")
@@ -118,32 +112,43 @@ def verify(
     random, chosen = Random(seed), rows
     if sample is not None and count("sample", sample, 1) < len(rows):
         chosen = random.sample(rows, sample)
-    findings = [*_structure(rows, manifest), *_missing(rows, manifest)]
-    findings += _levels.refuted(rows, manifest)
+    findings = [*_structure(rows, manifest)]
+    missing = manifest.places({row.idx for _, row in rows})[0]
+    if missing or not rows:
+        text = f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"
+        findings.append(Finding(Kind.ROWS, None, text if rows else "has no rows"))
+    findings += _given.refuted(rows, manifest)
     findings += _judged(chosen, manifest, jobs)
-    as_seen, drawn = False, 0
+    as_seen, inside = False, list[Numbered]()
     if data is not None:
         if scheme is not None:
-            _levels.check_given(scheme, manifest, path)
-        source = as_data(data)
+            _given.check_noise(scheme, manifest, path)
+        of_model = manifest.model if isinstance(manifest.model, dict) else {}
+        source = as_data(data, labels=of_model.get("labels"))
         # without a model, pictures may not be resized as it sees them
         as_seen = model is not None or "preprocessing" not in source.identity
-        own = dict(manifest.data)
-        if not as_seen:
-            own.pop("preprocessing", None)
-        findings += _identity.differences(Kind.DATA, "data", own, source.identity)
+        own = {k: v for k, v in manifest.data.items() if as_seen or k != "preprocessing"}
+        findings += _given.identity(Kind.DATA, own, source.identity)
         if describe is not None and isinstance(manifest.model, dict):
-            findings += _identity.differences(Kind.MODEL, "model", manifest.model, describe)
-        inside = _compared(rows, manifest, source, scheme, as_seen, findings)
+            findings += _given.identity(Kind.MODEL, manifest.model, describe)
+        findings += _given.left_out(manifest, source)
+        for line, row in rows:
+            try:
+                findings += _given.at_input((line, row), manifest, source, scheme, as_seen)
+                inside.append((line, row))
+            except (CorruptInput, IndexError) as error:
+                findings.append(Finding(Kind.DATA, row.idx, str(error), line))
+        if as_seen:
+            findings += _given.refuted(inside, manifest, lambda index: source.item(index).x)
         wrong = {found.line for found in findings if found.kind == Kind.CONTRADICTION}
         inside = [each for each in inside if each[0] not in wrong]  # it may ask for any number
-        redrawn = random.sample(inside, min(rerun, len(inside)))
-        if drawn := len(redrawn):
-            findings += _redrawn(redrawn, manifest, source, model, scheme)
+        inside = random.sample(inside, min(rerun, len(inside)))
+        if inside:
+            findings += _given.redrawn(inside, manifest, source, model, scheme)
     findings.sort(key=lambda found: (found.line is None, found.line or 0))
-    stated = _levels.stated(manifest, scheme, as_seen=as_seen, redrawn=drawn > 0)
+    stated = _given.unshown(manifest, scheme, as_seen=as_seen, redrawn=bool(inside))
     corrupt = tuple(sorted(manifest.corrupt()))
-    return Audit(tuple(findings), stated, len(rows), len(chosen), drawn, corrupt, seed)
+    return Audit(tuple(findings), stated, len(rows), len(chosen), len(inside), corrupt, seed)
 
 
 def _check(manifest: Manifest, path: Path) -> None:
@@ -184,13 +189,11 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
         text = f"scope is {scope!r}, which no scheme of method {method.name} has"
         yield Finding(Kind.CONTRADICTION, None, text)
     yield from (Finding(Kind.CONTRADICTION, None, text) for text in broken(manifest))
-    steps = manifest.history
-    fitted = {file for step in steps for file in step.get("fitted", ())}
-    if fitted & {step.get("sha256") for step in steps}:
+    if manifest.fitted_on_itself():
         text = "the rule was fitted to the rows that it certifies: its level does not hold"
         yield Finding(Kind.CONTRADICTION, None, text)
     strangers, seen = set(manifest.places({row.idx for _, row in rows})[1]), set[int]()
-    accepted = any("changes" in step for step in steps)
+    accepted = any("changes" in step for step in manifest.history)
     for line, row in rows:
         if row.idx in seen:
             yield Finding(Kind.ROWS, row.idx, "appears twice", line)
@@ -207,15 +210,6 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
             yield Finding(Kind.CONTRADICTION, row.idx, text, line)
 
 
-def _missing(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
-    missing = manifest.places({row.idx for _, row in rows})[0]
-    if not rows:
-        yield Finding(Kind.ROWS, None, "has no rows")
-    elif missing:
-        text = f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"
-        yield Finding(Kind.ROWS, None, text)
-
-
 def _judged(rows: Sequence[Numbered], manifest: Manifest, jobs: int) -> Iterator[Finding]:
     """Each row computed again and proved."""
     progress, judge = Progress(len(rows), "row"), partial(_rows.judged, manifest)
@@ -224,68 +218,3 @@ def _judged(rows: Sequence[Numbered], manifest: Manifest, jobs: int) -> Iterator
         found = map(judge, rows) if pool is None else pool.map(judge, rows, chunksize=8)
         for findings in progress.over(found):
             yield from findings
-
-
-def _compared(
-    rows: Sequence[Numbered],
-    manifest: Manifest,
-    data: Data,
-    scheme: Scheme | None,
-    as_seen: bool,
-    findings: list[Finding],
-) -> list[Numbered]:
-    """Compare labels, hashes and levels with the data; the rows whose inputs are there."""
-    findings += _left_out(manifest, data)
-    inside = []
-    for line, row in rows:
-        try:
-            found = list(_at_input(row, data.item(row.idx), manifest, scheme, as_seen))
-        except (CorruptInput, IndexError) as error:
-            found = [(Kind.DATA, str(error))]
-        else:
-            inside.append((line, row))
-        findings += (Finding(kind, row.idx, text, line) for kind, text in found)
-    if as_seen:
-        findings += _levels.refuted(inside, manifest, lambda index: data.item(index).x)
-    return inside
-
-
-def _at_input(
-    row: Row, item: Item, manifest: Manifest, scheme: Scheme | None, as_seen: bool
-) -> Iterator[tuple[Kind, str]]:
-    """What contradicts one input of the data."""
-    for name, value in (("label", item.label), ("input", (item.digest or "-")[:16])):
-        if (own := getattr(row, name)) != value:
-            yield Kind.DATA, f"{name} is {own}, {value} in the data"
-    if item.x is None:
-        return
-    if scheme is not None:
-        yield from _levels.at_input(scheme, row, item.x)
-    dim = manifest.parameters.get("dim", inf)
-    if as_seen and "dim" in METHODS[manifest.method].domains and item.x.size > dim:
-        yield Kind.DATA, f"has {item.x.size} numbers, dim is {dim} in the manifest"
-
-
-def _left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
-    """Inputs of the data that the run leaves out and should not."""
-    inputs, skip = manifest.data["inputs"], int(manifest.data.get("skip", 1))
-    start, top = (int(manifest.data.get(*own)) for own in (("start", 0), ("max", -1)))
-    selected = len(range(start, len(data) if top < 0 else min(top, len(data)), skip))
-    if inputs < selected:
-        text = f"is left out: the manifest names {inputs} inputs, {selected} are in the data"
-        yield Finding(Kind.DATA, start + inputs * skip, text)
-    for index in sorted(manifest.corrupt()):
-        with suppress(CorruptInput, IndexError):
-            data.item(index)
-            text = "is left out as corrupt, but can be decoded"
-            yield Finding(Kind.DATA, index, text)
-
-
-def _redrawn(
-    rows: Sequence[Numbered], manifest: Manifest, data: Data, model: Any, scheme: Scheme | None
-) -> Iterator[Finding]:
-    """Rows whose counts the model doesn't draw again."""
-    samplers = _redraw.sampler(model, manifest, scheme)
-    for line, row in rows:
-        for text in _redraw.differences(samplers, manifest, data.input(row.idx), row):
-            yield Finding(Kind.COUNTS, row.idx, text, line)

@@ -13,16 +13,15 @@ from rsbounds.certify._input import certify, certify_radius, predict
 from rsbounds.certify._input import check_noise as check_noise
 from rsbounds.certify._input import sampler_of as sampler_of
 from rsbounds.certify._progress import Progress
-from rsbounds.certify._tasks import Counts
-from rsbounds.certify._tasks import Question as Question
-from rsbounds.certify._tasks import Task as Task
-from rsbounds.certify._tasks import further as further
-from rsbounds.certify._tasks import task as task
 from rsbounds.certify._this_input import Memory, instance_sigma
 from rsbounds.certify._work import Build as Build
+from rsbounds.certify._work import Counts
 from rsbounds.certify._work import Here as Here
 from rsbounds.certify._work import Outcome as Outcome
+from rsbounds.certify._work import Task as Task
 from rsbounds.certify._work import Work as Work
+from rsbounds.certify._work import further as further
+from rsbounds.certify._work import task as task
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Sampler, stream
 

@@ -14,10 +14,10 @@ from typing import Any
 from rsbounds import results
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certify._progress import Progress, Tally
-from rsbounds.certify._tasks import Counts, Question, task
-from rsbounds.certify._work import Here, Work, facts
+from rsbounds.certify._work import Counts, Here, Question, Work, facts, task
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
+from rsbounds.frameworks import labels_of
 from rsbounds.loading import Data, as_data, check_labels
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
@@ -63,7 +63,9 @@ def certify_dataset(
         As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of them, an
         expert for each level. Workers certify in other processes; this one appends the rows.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
-        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its ``scale``.
+        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its ``scale``. For
+        an estimator whose classes are other than 0, 1, 2, ... the labels are its own; rows number
+        them in its order, which the manifest records.
     scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.TopK
         Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, a decision list over
         several levels, or another question than one class.
@@ -109,12 +111,13 @@ def certify_dataset(
     >>> [row.predict for row in found.rows], found.clean_accuracy()
     ([0, 1], 1.0)
     """
-    path = None if out is None else _place(out)
+    path = None if out is None else require_place(out)
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("start", start), count("skip", skip, 1), as_integers("max", max, -1)
     if path is not None and BOUNDS[procedure.bound].evidence != "counts":
         raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
-    source = as_data(data)
+    labels = None if hasattr(model, "begin") else labels_of(model)
+    source = as_data(data, labels=labels)
     selected = range(start, len(source) if max < 0 else min(max, len(source)), skip)
     if start and not selected:
         raise ValueError(f"start must be below the end of the inputs, {selected.stop}; got {start}")
@@ -127,7 +130,7 @@ def certify_dataset(
         work = Here(job, source, skip_corrupt)
     chosen = {"start": start, "skip": skip, "max": max}
     manifest = Manifest(
-        model=dict(describe or {}),
+        model={**({"labels": labels} if labels else {}), **(describe or {})},
         data={**source.identity, **chosen, "inputs": len(selected)},
         method=job.method,
         scope=job.scope,
@@ -199,13 +202,13 @@ def certify_dataset(
     return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
 
 
-def _place(out: str | os.PathLike[str]) -> Path:
-    """Where the file goes; OSError now, rather than after the model has run, if none can be."""
+def require_place(out: str | os.PathLike[str]) -> Path:
+    """Where the file goes; an error now, rather than after the model has run, if none can be."""
     if not isinstance(out, str | os.PathLike):
         raise ValueError(f"out must be a path; got {out!r}")
     path = Path(out)
-    if path.is_dir():
-        raise IsADirectoryError(21, "Is a directory", str(path))
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is not a regular file: choose another output file")
     if not path.parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(path))
     return path

@@ -177,38 +177,33 @@ def certify_input(
             "(rsbounds.sampling.SoftSampler: scores)"
         )
     sigma = level(scheme, x)
+    terms = Terms(scheme, sigma, procedure)
     # n0 samples guess the class, fresh ones bound its probability: among the samples that chose
     # it the class is ahead by luck, too, and their counts would promise too much.
     select = sampler(x, sigma, procedure.n0, stream(procedure.seed, index, Phase.SELECT))
     fresh = stream(procedure.seed, index, Phase.ESTIMATE)
     if procedure.target_radius is not None:
-        terms = Terms(scheme, sigma, procedure)
         return _until_decided(sampler, x, terms, class_counts(select), fresh)
     # Both are asked for before either is read: a GPU may still be at work on the first.
     estimate = sampler(x, sigma, procedure.n, fresh)
-    if evidence == "scores":
-        return _certify_scores(select, estimate, Terms(scheme, sigma, procedure))
-    counts = class_counts(select), class_counts(estimate)
-    return certify_evidence(scheme, sigma, *counts, procedure, index)
-
-
-def _certify_scores(select: Any, estimate: Any, terms: Terms) -> Certificate:
-    """The certificate of the classifier whose classes are ranked by their mean scores."""
-    top = int(np.argmax([histogram.counts @ histogram.edges for histogram in select]))
-    own = terms.procedure
-    pair = BOUNDS[own.bound].pair(estimate, top, own.n, own.alpha, runner_up=own.runner_up)
+    if evidence == "counts":
+        counts = class_counts(select), class_counts(estimate)
+        return certify_evidence(scheme, sigma, *counts, procedure, index)
+    # the classes are ranked by their mean scores
+    top, n = int(np.argmax([each.counts @ each.edges for each in select])), procedure.n
+    pair = BOUNDS[procedure.bound].pair(
+        estimate, top, n, procedure.alpha, runner_up=procedure.runner_up
+    )
     radius, none = terms.radius(pair.z_a, pair.z_b), np.zeros(0, dtype=np.int64)
-    return terms.certificate(top, pair, radius, own.n, none, none)
+    return terms.certificate(top, pair, radius, n, none, none)
 
 
 def _until_decided(
     sampler: Sampler, x: Any, terms: Terms, select: Counts, fresh: np.random.Generator
 ) -> Certificate:
-    """Draw until the target radius is proved or out of reach, or n samples are spent.
-
-    The anytime bound holds at all numbers of samples at once. So it may be looked at after each
-    step, and what it says may stop the sampling.
-    """
+    """Draw until the target radius is proved or out of reach, or n samples are spent."""
+    # The anytime bound holds at all numbers of samples at once. So it may be looked at after each
+    # step, and what it says may stop the sampling.
     procedure = terms.procedure
     n, alpha, target = procedure.n, procedure.alpha, procedure.target_radius or 0.0
     top = int(np.argmax(select))
@@ -231,10 +226,8 @@ def _until_decided(
 
 
 def step(drawn: int) -> int:
-    """How many samples are drawn next: an eighth to a quarter of those before, at least 64.
-
-    Powers of two are few: a compiled model sees few shapes.
-    """
+    """How many samples are drawn next: an eighth to a quarter of those before, at least 64."""
+    # powers of two are few: a compiled model sees few shapes
     return max(64, 1 << (drawn // 4).bit_length() >> 1)
 
 

@@ -1,4 +1,4 @@
-"""Signs of life of a long run: a bar on a terminal, else a line a minute; running totals."""
+"""Signs of life of a long run: a line on a terminal, else one a minute; running totals."""
 
 from __future__ import annotations
 
@@ -8,32 +8,24 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results import Row
 
 T = TypeVar("T")
-INTERVAL = 60.0  # seconds between lines
+INTERVAL, LIVE = 60.0, 0.2  # seconds between lines, also on a terminal
 
 
 class Progress:
-    """Counts items on standard error as they are taken.
-
-    Parameters
-    ----------
-    total, done : int
-        How many there are in all, and how many were done before.
-    unit : str
-        What they are called.
-    """
+    """Counts items on standard error as they are taken: ``done`` of ``total`` were before."""
 
     def __init__(self, total: int, unit: str, done: int = 0) -> None:
         self.total, self.done, self.unit = total, done, unit
         self.note = ""
         self._start = self._printed = time.monotonic()
         self._before = done
-        self._bar = self._terminal()
+        self._live = bool(sys.stderr) and sys.stderr.isatty()
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
         """The items, counted."""
@@ -42,20 +34,14 @@ class Progress:
                 yield item
                 self.step()
         finally:
-            if self._bar is not None:
-                self._bar.close()
+            if self._live:
+                self._print("\n")
 
     def step(self) -> None:
         """One more is done."""
         self.done += 1
-        if self._bar is not None:
-            if self.note:
-                self._bar.set_postfix_str(self.note, refresh=False)
-            self._bar.update()
-        elif time.monotonic() - self._printed >= INTERVAL:
-            self._printed = time.monotonic()
-            with suppress(OSError):  # a full or closed log must not end the run
-                print(self.line(), file=sys.stderr, flush=True)
+        if time.monotonic() - self._printed >= (LIVE if self._live else INTERVAL):
+            self._print("\r" if self._live else "\n")
 
     def line(self) -> str:
         """How far it is, at what rate, for how long still."""
@@ -65,14 +51,11 @@ class Progress:
         text = f"{self.done} of {self.total} {self.unit}s, {rate:.3g} a second, {left} left"
         return f"{text}, {self.note}" if self.note else text
 
-    def _terminal(self) -> Any:
-        if not sys.stderr or not sys.stderr.isatty():
-            return None
-        try:
-            from tqdm import tqdm
-        except ImportError:
-            return None
-        return tqdm(initial=self.done, total=self.total, unit=self.unit)
+    def _print(self, end: str) -> None:
+        self._printed = time.monotonic()
+        clear = "\x1b[K" if self._live else ""  # to the line's end, of a longer one before
+        with suppress(OSError):  # a full or closed log must not end the run
+            print(f"{self.line()}{clear}", end=end, file=sys.stderr, flush=True)
 
 
 class Tally:

@@ -69,9 +69,8 @@ class Memory:
 
     A new input inside a remembered ball gets that ball's class, the distance to its boundary as
     radius, and the evidence of the ball's certificate (counts, level). Any other keeps its own
-    class, and its radius is cut where a remembered ball of another class begins. The
-    certificates are those of this classifier, with this memory; another order of the inputs, or
-    another process, makes another classifier.
+    class, and its radius is cut where a remembered ball of another class begins. Another order of
+    the inputs, or another process, makes another classifier.
 
     References
     ----------

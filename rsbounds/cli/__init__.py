@@ -1,4 +1,4 @@
-"""The command line: one module for each command, with ``add_parser`` and a function to run.
+"""The command line: a module for each command, with its help, ``add_options`` and ``run``.
 
 Bad input gives one line on standard error and exit status 2.
 """
@@ -60,7 +60,12 @@ def parser() -> Parser:
     top.add_argument("--version", action="version", version=f"rsbounds {rsbounds.__version__}")
     subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in _COMMANDS:
-        importlib.import_module(f"rsbounds.cli.{name.replace('-', '_')}").add_parser(subparsers)
+        command = importlib.import_module(f"rsbounds.cli.{name.replace('-', '_')}")
+        summary, _, text = (command.__doc__ or "").partition("\n\n")
+        help = summary[:1].lower() + summary[1:].rstrip(".")
+        own = subparsers.add_parser(name, help=help, description=text)
+        own.set_defaults(func=command.run)
+        command.add_options(own)
     return top
 
 
@@ -101,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             folder = f"{os.getcwd()}{os.sep}"
             args = parser().parse_args(argv)
             command = f"rsbounds {args.command}"
-            status: int = args.func(args)
+            status = args.func(args) or 0
             sys.stdout.flush()
         except BrokenPipeError:  # whoever read our output has seen enough
             _drop_output()

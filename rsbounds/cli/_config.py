@@ -14,30 +14,24 @@ from rsbounds._numerics.extras import need
 
 
 def entries(path: Path) -> dict[str, Any]:
-    """The options of a file by their flags, and what it says of each.
+    """The options of a file by their flags; ValueError if it isn't a mapping of these to values.
 
     Numbers of YAML files are kept as text, so that ``on`` and ``1e5`` arrive as on the command
     line.
-
-    Raises
-    ------
-    ValueError
-        If it isn't a mapping of options to values.
     """
     content = path.read_bytes()
     try:
-        read = tomllib.loads if path.suffix == ".toml" else _yaml(path)
-        mapping: Any = read(content.decode())
+        mapping = (_toml if path.suffix == ".toml" else _yaml)(path, content.decode())
     except ImportError:
         raise
     except Exception as error:  # YAML's errors, tomllib's, and those of text
         raise ValueError(f"{path} can't be read: {' '.join(str(error).split())}") from None
-    if not isinstance(mapping, dict):
+    if mapping is None:
         raise ValueError(f"{path} must be a mapping of options to values")
-    flags = [f"--{str(name).lstrip('-').replace('_', '-')}" for name in mapping]
+    flags = [f"--{str(name).lstrip('-').replace('_', '-')}" for name, _ in mapping]
     _require_distinct(f"{path}: ", flags)
-    pairs = zip(flags, mapping.values(), strict=True)
-    return {flag: value for flag, value in pairs if value not in ("", "null", "~")}
+    options = dict(zip(flags, (value for _, value in mapping), strict=True))
+    return {flag: value for flag, value in options.items() if value not in ("", "null", "~")}
 
 
 def words(
@@ -50,17 +44,14 @@ def words(
             near = difflib.get_close_matches(flag, list(actions), 1)
             hint = f"; did you mean {near[0][2:]}?" if near else ""
             raise ValueError(f"{path}: {name!r} is not an option of certify{hint}")
-        if isinstance(value, Mapping) and name.endswith("args"):
+        if isinstance(value, dict) and name.endswith("args"):
             value = [f"{key}={_text(path, name, each)}" for key, each in value.items()]
-        texts = [
-            _text(path, name, each) for each in (value if isinstance(value, list) else [value])
-        ]
+        each = value if isinstance(value, list) else [value]
+        texts = [_text(path, name, one) for one in each]
         switch = texts in (["true"], ["false"])
         if action.nargs == 0 and not switch:
             raise ValueError(f"{path}: {name} must be true or false; got {', '.join(texts)!r}")
-        if action.nargs == "+":
-            yield from [flag, *texts]
-        elif action.nargs in (0, "?") and switch:
+        if action.nargs in (0, "?") and switch:
             yield from [flag] if texts == ["true"] else []
         else:
             yield f"{flag}={','.join(texts)}"
@@ -71,8 +62,7 @@ def _text(path: Path | None, name: str, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str | int | float):
         return str(value)
-    kind = type(value).__name__  # not the value, which a hostile file could make long
-    raise ValueError(f"{path}: {name} must be text, a number or a list of these; got {kind}")
+    raise ValueError(f"{path}: {name} must be text, a number or a list of these")
 
 
 def _require_distinct(place: str, names: list[str]) -> None:
@@ -81,19 +71,25 @@ def _require_distinct(place: str, names: list[str]) -> None:
         raise ValueError(f"{place}{name} is given twice")
 
 
-def _yaml(path: Path) -> Any:
+def _toml(path: Path, text: str) -> Any:
+    return tomllib.loads(text).items()
+
+
+def _yaml(path: Path, text: str) -> Any:
     yaml = need("yaml", f"{path}, unless it is a TOML file,")
+    root = yaml.compose(text, yaml.BaseLoader)
+    if getattr(root, "id", "") != "mapping":
+        return None
+    return [(key.value, _plain(value, 1)) for key, value in root.value]
 
-    class Loader(yaml.BaseLoader):  # type: ignore[misc, name-defined]
-        """Text, lists and mappings alone; no aliases, which can stand for gigabytes."""
 
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                raise ValueError("aliases (*name) are not allowed")
-            return super().compose_node(parent, index)
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            _require_distinct("", [key.value for key, _ in node.value])
-            return super().construct_mapping(node, deep=deep)
-
-    return lambda text: yaml.load(text, Loader)
+def _plain(node: Any, depth: int) -> Any:
+    """Text as it is written, or a list or mapping of such; None deeper: aliases can be endless."""
+    if isinstance(node.value, str):
+        return node.value
+    if not depth:
+        return None
+    if node.id == "sequence":
+        return [_plain(each, 0) for each in node.value]
+    _require_distinct("", [str(key.value) for key, _ in node.value])
+    return {str(key.value): _plain(value, 0) for key, value in node.value}

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+import re
+import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rsbounds import loading
+from rsbounds.answers import TopK
+from rsbounds.certify import Build
+from rsbounds.cli import _methods
 from rsbounds.cli._options import whole
+from rsbounds.cluster import Processes, Ray, Workers
+from rsbounds.composite import Rule
 from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess
-from rsbounds.sampling import Sampler, as_sampler
+from rsbounds.sampling import as_sampler
+from rsbounds.schemes import Scheme
 
 _PRECISION = ("autocast", "compile", "sound_noise")
 
@@ -21,11 +30,11 @@ _PRECISION = ("autocast", "compile", "sound_noise")
 def add_model(parser: Any, *, required: bool) -> None:
     """Add the model's options."""
     add = parser.add_argument
-    text = "timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, MODULE:CALLABLE or "
-    text += "path/to/file.py:CALLABLE"
+    text = "timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, sklearn:FILE, "
+    text += "MODULE:CALLABLE or path/to/file.py:CALLABLE"
     add("--model", required=required, metavar="MODEL", help=text)
     text = "arguments of its constructor; input_range=(0,255) for other pixels than 0 ... 1"
-    add("--model-args", metavar="K=V,...", help=text)
+    add("--model-args", metavar="K=V,...", default="", help=text)
     add("--checkpoint", metavar="FILE", type=Path, help="weights: safetensors, or torch tensors")
     text = "put a denoiser in front: MODULE:CALLABLE, path/to/file.py:CALLABLE, hf:ID_OR_DIRECTORY"
     add("--denoiser", metavar="DENOISER", help=text)
@@ -59,6 +68,19 @@ def add_sound_noise(parser: Any) -> None:
     parser.add_argument("--sound-noise", action="store_true", help=f"{text}arithmetic")
 
 
+def add_workers(parser: Any) -> None:
+    """Add where ``rsbounds certify`` runs: here, in processes of this machine, or on Ray."""
+    add, count = parser.add_argument, partial(whole, 1)
+    text = "cpu (default), cuda, cuda:1; of several, each has a process"
+    add("--device", metavar="DEVICE,...", default="cpu", type=_devices, help=text)
+    text = "certify in N processes, or by N workers of Ray"
+    add("--processes", type=count, metavar="N", help=text)
+    text = "certify on a Ray cluster (that in RAY_ADDRESS, or one of this machine)"
+    add("--ray", nargs="?", const="", metavar="ADDRESS", help=text)
+    text = "threads of each process (all cores together)"
+    add("--threads", type=count, metavar="T", help=text)
+
+
 def _size(text: str) -> int | tuple[int, int]:
     """A number of pixels, or height and width."""
     try:
@@ -70,11 +92,40 @@ def _size(text: str) -> int | tuple[int, int]:
     return sides if len(sides) == 2 else sides[0]
 
 
+def _devices(text: str) -> str:
+    if "," in text and not re.fullmatch(r"cuda:\d+(,cuda:\d+)+", text):
+        raise argparse.ArgumentTypeError(f"expected one device, or cuda:0,cuda:1,...; got {text}")
+    return text
+
+
+def settle(args: argparse.Namespace) -> None:
+    """Take several devices apart, and set this process's threads before torch is loaded."""
+    args.devices = re.findall(r"\d+", args.device) if "," in args.device else []
+    if args.devices:
+        if args.ray is not None:
+            raise ValueError("--ray deals out the GPUs itself: give --device cuda")
+        args.device = "cuda"  # each process sees its own alone
+    if args.threads is not None and "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(args.threads)
+    elif args.threads is not None:
+        os.environ["OMP_NUM_THREADS"] = str(args.threads)  # which torch will read
+
+
+def workers(args: argparse.Namespace, build: Build) -> Workers | None:
+    """Those that were asked for, not started yet; None where this process does the work."""
+    if args.ray is not None:
+        numbers = {"count": args.processes, "gpus": float(args.device.startswith("cuda"))}
+        return Ray(build, args.ray or None, threads=args.threads or 1, **numbers)
+    if args.processes is None and not args.devices:
+        return None
+    return Processes(build, args.processes, devices=args.devices, threads=args.threads)
+
+
 def load(args: argparse.Namespace) -> Loaded:
     """The model of the command line."""
-    own, span = _arguments(args)
-    options = {"args": own or None, "checkpoint": args.checkpoint, "download": args.download}
-    options |= {"input_range": span, "preprocess": _preprocess(args)}
+    own = loading.parse_arguments(args.model_args)
+    options = {"input_range": own.pop("input_range", None), "preprocess": _preprocess(args)}
+    options |= {"args": own, "checkpoint": args.checkpoint, "download": args.download}
     folder = os.getcwd()
     try:
         return loading.load_model(args.model, **options)
@@ -82,27 +133,22 @@ def load(args: argparse.Namespace) -> Loaded:
         os.chdir(folder)  # which the model's code may have changed
 
 
-def denoised(args: argparse.Namespace, models: Sequence[tuple[Loaded, float]]) -> list[Loaded]:
-    """Each model with the denoiser of the command line in front, at its noise level."""
+def stages(
+    args: argparse.Namespace, loaded: Loaded, scheme: Scheme | Rule
+) -> tuple[list[Loaded], dict[str, Any]]:
+    """What is smoothed at each noise level, and what the manifest says of it.
+
+    That is the model, behind the denoiser of the command line if it has one.
+    """
+    sigmas = scheme.sigmas if isinstance(scheme, Rule) else [scheme.parameters.get("sigma", 1.0)]
     if args.denoiser is None:
-        return [loaded for loaded, _ in models]
+        return [loaded] * len(sigmas), dict(loaded.describe)
     from rsbounds.loading.denoiser import denoised, load_denoiser
 
     parts = load_denoiser(args.denoiser, download=args.download)
-    span = _arguments(args)[1] or (0.0, 1.0)
-    return [denoised(loaded, parts, sigma, input_range=span) for loaded, sigma in models]
-
-
-def _arguments(args: argparse.Namespace) -> tuple[dict[str, Any], tuple[float, float] | None]:
-    """The arguments of the model's constructor, and the range of its inputs among them."""
-    own = loading.parse_arguments(args.model_args) if args.model_args else {}
-    if (span := own.pop("input_range", None)) is None:
-        return own, None
-    try:
-        low, high = map(float, span)
-    except (TypeError, ValueError):
-        raise ValueError(f"input_range must be (LOW,HIGH); got {span!r}") from None
-    return own, (low, high)
+    made = [denoised(loaded, parts, sigma) for sigma in sigmas]
+    each = [stage.describe["denoiser"] for stage in made]
+    return made, {**loaded.describe, "denoiser": each if len(each) > 1 else each[0]}
 
 
 def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
@@ -112,11 +158,13 @@ def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if value is not None}
 
 
-def open_data(args: argparse.Namespace, loaded: Loaded | None) -> Data:
-    """The data of the command line, as the model wants its images."""
+def open_data(
+    args: argparse.Namespace, loaded: Loaded | None, labels: Sequence[Any] | None = None
+) -> Data:
+    """The data of the command line, as the model wants its images and names its classes."""
     stated = _preprocess(args)
     preprocess = loaded.preprocess if loaded else Preprocess(**stated) if stated else None
-    labels = loaded.labels if loaded else None
+    labels = loaded.labels if loaded else labels
     options = {"scale": args.scale, "download": args.download}
     data = loading.open_data(args.data, preprocess=preprocess, labels=labels, **options)
     if stated and "preprocessing" not in data.identity:
@@ -130,23 +178,17 @@ def engine(args: argparse.Namespace) -> dict[str, Any]:
     return {"device": args.device.partition(":")[0]} | {k: getattr(args, k) for k in _PRECISION}
 
 
-def sampler(
-    args: argparse.Namespace, loaded: Loaded, of: Callable[..., Sampler] = as_sampler
-) -> Sampler:
-    """The sampler that ``of(model, **options)`` makes: a scheme's own for noise of a shape."""
+def model(args: argparse.Namespace, stages: list[Loaded], scheme: Scheme | Rule) -> Any:
+    """The sampler of all levels; behind a denoiser a list with that of each level of a rule."""
+    make = as_sampler if isinstance(scheme, Rule) else scheme.sampler  # its own noise
     options = {key: getattr(args, key) for key in ("batch", *_PRECISION)}
+    options["device"] = _device(args.device or "cpu")
+    distinct = stages if args.denoiser is not None else stages[:1]
     try:
-        return of(loaded.model, device=_device(args.device or "cpu"), **options)
+        samplers = [make(stage.model, **options) for stage in distinct]
     except (RuntimeError, AssertionError) as error:
         raise ValueError(f"--device {args.device} can't be used: {error}") from error
-
-
-def first(data: Data) -> Any:
-    """The first input that can be decoded."""
-    for i in range(len(data)):
-        with suppress(CorruptInput):
-            return data.input(i)
-    return data.input(0)
+    return samplers if len(samplers) > 1 else samplers[0]
 
 
 def _device(name: str) -> str:
@@ -159,3 +201,56 @@ def _device(name: str) -> str:
     import torch
 
     return f"cuda:{int(local) % max(torch.cuda.device_count(), 1)}"
+
+
+@dataclass
+class Parts:
+    """What ``rsbounds certify`` certifies with; ``asked``: a class, or whether it is among the K.
+
+    ``stages`` are the classifiers that are smoothed at each noise level, ``describe`` is what the
+    manifest says of them.
+    """
+
+    data: Data
+    scheme: Scheme | Rule
+    asked: Any
+    stages: list[Loaded]
+    describe: dict[str, Any]
+
+
+def parts(args: argparse.Namespace) -> Parts:
+    """What the command line names, loaded."""
+    loaded = load(args)
+    data = open_data(args, loaded)
+    try:
+        if not len(data):
+            raise ValueError(f"{args.data}: the data must have at least one input; got none")
+        scheme = _methods.scheme(args, first(data).shape)
+        asked: Any = scheme
+        if args.top_k is not None:
+            if isinstance(scheme, Rule):
+                raise ValueError("--top-k needs one noise level, the same everywhere; got a rule")
+            asked = TopK(scheme, args.top_k)
+        return Parts(data, scheme, asked, *stages(args, loaded, scheme))
+    except BaseException:
+        data.close()
+        raise
+
+
+def built(args: argparse.Namespace, describe: dict[str, Any]) -> tuple[Any, Data, Any]:
+    """A worker's model, data and scheme: those of the command line."""
+    own = parts(args)
+    if own.describe != describe:
+        raise ValueError(
+            f"--model {args.model} must be the same wherever it is made; the process that writes "
+            f"made {describe}, a worker {own.describe}"
+        )
+    return model(args, own.stages, own.scheme), own.data, own.asked
+
+
+def first(data: Data) -> Any:
+    """The first input that can be decoded."""
+    for i in range(len(data)):
+        with suppress(CorruptInput):
+            return data.input(i)
+    return data.input(0)

@@ -5,39 +5,22 @@ from __future__ import annotations
 import argparse
 import difflib
 import math
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
 from rsbounds.procedure import Procedure
-from rsbounds.schemes import METHODS, Option, Scheme
-
-#: Methods that the command line can construct.
-BUILT: Mapping[str, type[Scheme]] = {m.name: m for m in METHODS.values() if m.options}
+from rsbounds.schemes import METHODS, Option
 
 #: Bounds whose rows a file can hold and ``verify`` can check.
 COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
 
-_RULE = Option("--rule", "the decision list", Path, metavar="RULE.json")
 _ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,...")
-_EXPERTS = Option(
-    "--model-for",
-    "experts for levels of the rule, in place of --model",
-    str,
-    [],
-    "SIGMA=MODEL",
-    nargs="+",
-)
 
 
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
     """Add one option."""
-    settings: dict[str, Any] = {"type": option.type, "help": option.help}
-    for name in ("metavar", "nargs"):
-        if (value := getattr(option, name)) is not None:
-            settings[name] = value
+    settings = {name: getattr(option, name) for name in ("type", "help", "metavar", "nargs")}
     default = None if option.default is ... else option.default
     settings |= {"default": default, "required": required} | changes
     parser.add_argument(option.flag, **settings)
@@ -46,9 +29,7 @@ def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) 
 def of_method(name: str) -> tuple[Option, ...]:
     """The options of one method; ValueError with near matches if there is none of that name."""
     if is_code(name):
-        return _ARGUMENTS, _EXPERTS
-    if name == "composite":
-        return _RULE, _EXPERTS
+        return (_ARGUMENTS,)
     if name in METHODS:
         return METHODS[name].options
     near = difflib.get_close_matches(name, METHODS, n=3, cutoff=0.5)
@@ -58,8 +39,8 @@ def of_method(name: str) -> tuple[Option, ...]:
 
 def of_all() -> list[Option]:
     """The options of all methods, one of each flag."""
-    every = [option for scheme in BUILT.values() for option in scheme.options]
-    return list({o.flag: o for o in (*every, _RULE, _EXPERTS, _ARGUMENTS)}.values())
+    every = [option for scheme in METHODS.values() for option in scheme.options]
+    return list({o.flag: o for o in (*every, _ARGUMENTS)}.values())
 
 
 def flag(name: str) -> str:
@@ -78,12 +59,6 @@ def procedure(**numbers: Any) -> Procedure:
         return Procedure(**numbers)
     except ValueError as error:
         raise ValueError(flag(str(error))) from None
-
-
-def check_code(args: argparse.Namespace) -> None:
-    """ValueError for arguments of a callable where no code is given."""
-    if args.method_args is not None and not is_code(args.method):
-        raise ValueError("--method-args goes with --method MODULE:CALLABLE")
 
 
 def whole(low: int, text: str) -> int:

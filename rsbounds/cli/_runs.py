@@ -29,11 +29,8 @@ class Run(NamedTuple):
 def read(path: Path) -> Run:
     """A run of one classifier, of a number of samples that was fixed in advance.
 
-    Raises
-    ------
-    ValueError
-        For a file of any other, whose counts earn nothing by a bound for so many samples, and for
-        rows that contradict their manifest.
+    ValueError for any other, whose counts earn nothing by a bound for so many samples, and for
+    rows that contradict their manifest.
     """
     manifest = Manifest.read(path)
     if manifest.method == "composite":
@@ -56,11 +53,8 @@ def read(path: Path) -> Run:
 def by_level(paths: Iterable[Path]) -> dict[float, Run]:
     """Runs of fixed noise by their levels, in the order given.
 
-    Raises
-    ------
-    ValueError
-        As :func:`read`; for another noise, two files of one level, or runs that differ in more
-        than their model and its level.
+    ValueError for another noise, two files of one level, or runs that differ in more than their
+    model and its level.
     """
     runs: dict[float, Run] = {}
     for path in paths:
@@ -86,34 +80,20 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
 def common(runs: Sequence[Run]) -> list[list[Row]]:
     """The rows of each input that all runs have, in the order of the inputs.
 
-    Raises
-    ------
-    ValueError
-        If an input is another in one of the runs, by its label or its hash, or has no hash.
+    ValueError if an input is another in one of the runs, by its label or its hash, or has none.
     """
     tables = [{row.idx: row for row in run.rows} for run in runs]
     indices = sorted(set.intersection(*map(set, tables)))
     for i in indices:
         for run, table in zip(runs, tables, strict=True):
-            for name, a, b in (
-                ("label", tables[0][i].label, table[i].label),
-                ("hash", tables[0][i].input, table[i].input),
-            ):
+            for name, field in (("label", "label"), ("hash", "input")):
+                a, b = getattr(tables[0][i], field), getattr(table[i], field)
                 if a != b or b == "-":
                     raise ValueError(
                         f"{run.path} is of other data than {runs[0].path}: the {name} of input "
                         f"{i} is {b}, and {a} there"
                     )
     return [[table[i] for table in tables] for i in indices]
-
-
-def histories(runs: Iterable[Run]) -> list[Any]:
-    """What was done to each of the files, each step once, and which files they are."""
-    steps: list[Any] = []
-    for run in runs:
-        own = (*run.manifest.history, source(run.path))
-        steps += [step for step in own if step not in steps]
-    return steps
 
 
 def source(path: Path) -> dict[str, Any]:

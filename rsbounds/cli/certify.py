@@ -1,4 +1,9 @@
-"""``rsbounds certify``: certify a model on a data set, row by row, into a file that resumes."""
+"""Certify a model on a data set.
+
+Certify every input of a data set and append a row for each to FILE.tsv, with a JSON manifest
+beside it. Run again, it goes on where it was stopped. --method METHOD --help shows the options of
+another noise than the same everywhere.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +19,24 @@ from typing import Any
 import numpy as np
 
 from rsbounds import loading
-from rsbounds.certify import Procedure, certify_dataset
-from rsbounds.cli import _build, _config, _engine, _options, _workers
+from rsbounds.certify import Procedure, certify_dataset, certify_evidence
+from rsbounds.certify._dataset import require_place
+from rsbounds.cli import _config, _engine, _options
 from rsbounds.cli._options import whole
-from rsbounds.confidence import BOUNDS
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
-from rsbounds.schemes import Scheme
-from rsbounds.schemes._domains import RADIUS
+from rsbounds.schemes import METHODS, Scheme
+
+_AS_GIVEN = ("start", "skip", "max", "commit", "accept_change", "skip_corrupt")
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``certify`` command."""
+def add_options(parser: Any) -> None:
+    """Add the options."""
     width = min(shutil.get_terminal_size().columns, 110)
-    parser = subparsers.add_parser(
-        "certify",
-        help="certify a model on a data set",
-        usage="%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]",
-        description="Certify every input of a data set and append a row for each to FILE.tsv, with "
-        "a JSON manifest beside it. Run again, it goes on where it was stopped. --method METHOD "
-        "--help shows the options of another noise than the same everywhere.",
-        formatter_class=partial(argparse.HelpFormatter, max_help_position=26, width=width),
-        add_help=False,
-    )
+    parser.formatter_class = partial(argparse.HelpFormatter, max_help_position=26, width=width)
+    parser.usage = "%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]"
+    parser._actions[0].help = argparse.SUPPRESS  # -h
     group = parser.add_argument_group("what is certified")
     _engine.add_model(group, required=True)
     _engine.add_data(group, required=True)
@@ -60,13 +59,13 @@ def add_parser(subparsers: Any) -> None:
     add("--top-k", type=count, metavar="K", help=text)
     add("--seed", type=index, default=0, help="names the random samples (0)")
     noise = parser.add_argument_group("noise")
-    others = ", ".join(name for name in _options.BUILT if name != "gaussian")
-    text = "composite or MODULE:CALLABLE, which returns a scheme, a rule or a network"
-    text = f"gaussian (default), {others}, {text}"
+    others = ", ".join(name for name in METHODS if name != "gaussian")
+    text = f"gaussian (default), {others} or MODULE:CALLABLE, which returns a scheme, a rule or "
+    text += "a network"
     noise.add_argument("--method", metavar="METHOD", default="gaussian", help=text)
     _engine.add_sound_noise(noise)
     group = parser.add_argument_group("where it runs")
-    _workers.add(group)
+    _engine.add_workers(group)
     _engine.add_engine(group)
     add = parser.add_argument_group("files").add_argument
     add("--out", required=True, metavar="FILE.tsv", type=Path, help="the result file")
@@ -78,8 +77,7 @@ def add_parser(subparsers: Any) -> None:
     # of which the refusals of such files and inputs say more
     for name in ("--accept-change", "--skip-corrupt"):
         add(name, action="store_true", help=argparse.SUPPRESS)
-    add("-h", "--help", action="help", help=argparse.SUPPRESS)
-    parser.set_defaults(func=run, sigma=None, model_for=[], method_args=None)
+    parser.set_defaults(sigma=None, method_args=None)
     parser.prepare = partial(_prepare, parser, noise)
 
 
@@ -124,16 +122,17 @@ def levels(text: str) -> tuple[float, ...]:
     return several
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Certify what isn't certified yet, at each noise level in a file of its own."""
-    _workers.settle(args)
-    procedure = _procedure(args)
+    _engine.settle(args)
+    numbers = {name: getattr(args, name) for name in Procedure.__slots__}
+    procedure = _options.procedure(**numbers | {"runner_up": args.runner_up == "on"})
     runs = []
     for level in args.sigma or (None,):
         out = args.out
         if len(args.sigma or ()) > 1:
             out = out.with_name(f"{out.stem}-sigma{str(level).removesuffix('.0')}{out.suffix}")
-        _require_place(out)
+        require_place(out)  # before the model is loaded
         runs.append(argparse.Namespace(**vars(args) | {"sigma": level, "out": out}))
         runs[-1].place = out.absolute()  # the model's code may change the folder
     for each in runs:
@@ -141,20 +140,6 @@ def run(args: argparse.Namespace) -> int:
             _run(each, procedure)
         except CorruptInput as error:
             raise ValueError(f"{error}; --skip-corrupt leaves out such inputs") from None
-    return 0
-
-
-def _procedure(args: argparse.Namespace) -> Procedure:
-    numbers = {name: getattr(args, name) for name in Procedure.__slots__}
-    return _options.procedure(**numbers | {"runner_up": args.runner_up == "on"})
-
-
-def _require_place(out: Path) -> None:
-    """Refuse a place where no file can be now, rather than after the model was loaded."""
-    if not out.parent.is_dir():
-        raise FileNotFoundError(2, "No such file or directory", str(out))
-    if out.exists() and not out.is_file():
-        raise ValueError(f"{out} is not a regular file: choose another output file")
 
 
 def _run(args: argparse.Namespace, procedure: Procedure) -> None:
@@ -164,38 +149,33 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
         out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
         say(f"{origin} share {rank}/{size}, writing {out}")
     place = args.place.with_name(out.name)
-    parts = _build.parts(args)
+    parts = _engine.parts(args)
     with ExitStack() as stack:
-        data, asked = stack.enter_context(parts.data), _build.asked(args, parts.scheme)
+        data = stack.enter_context(parts.data)
         if isinstance(parts.scheme, Scheme):
             _hints(procedure, parts.scheme, data)
-        model: Any = _workers.workers(args, partial(_build.built, args, parts.describe))
+        model: Any = _engine.workers(args, partial(_engine.built, args, parts.describe))
         if model is None:
-            model = _build.model(args, parts.stages, parts.scheme)
+            model = _engine.model(args, parts.stages, parts.scheme)
         else:
             stack.enter_context(model)
         parts.stages.clear()  # workers have their own
         begun = time.perf_counter()
-        before = place.read_bytes().count(b"\n") if place.is_file() else 0
+        before = max(place.read_bytes().count(b"\n") - 1, 0) if place.is_file() else 0
         results = certify_dataset(
             model,
             data,
-            asked,
+            parts.asked,
             out=place,
-            start=args.start,
-            skip=args.skip,
-            max=args.max,
             shard=f"{rank}/{size}",
             describe=parts.describe,
             engine=_engine.engine(args),
             run={"data": str(args.data), "batch": args.batch, "started": time.strftime("%F %T%z")},
-            commit=args.commit,
-            accept_change=args.accept_change,
-            skip_corrupt=args.skip_corrupt,
             notify=say,
+            **{name: getattr(args, name) for name in _AS_GIVEN},
             **procedure.to_dict(),
         )
-    _summary(out, results, len(results.rows) - max(before - 1, 0), time.perf_counter() - begun)
+    _summary(out, results, len(results.rows) - before, time.perf_counter() - begun)
 
 
 def _summary(out: Path, results: Results, new: int, seconds: float) -> None:
@@ -215,19 +195,15 @@ def say(message: str) -> None:
     print(f"rsbounds certify: {message}", file=sys.stderr)
 
 
-def _radius(scheme: Scheme, x: Any, z_a: float, z_b: float) -> float:
-    return RADIUS.one("the radius", scheme.radius(z_a, scheme.sigma(x), z_b))
-
-
 def _hints(procedure: Procedure, scheme: Scheme, data: Data) -> None:
     """Warn before sampling where nothing good can come out."""
     n, alpha = procedure.n, procedure.alpha
-    bound = BOUNDS[procedure.bound]
-    pair = bound.pair([n, 0], 0, n, alpha, runner_up=procedure.runner_up, u=1.0)
     x, target = _engine.first(data), procedure.target_radius
-    # the scheme may be of others' code
-    call = partial(_radius, scheme, x, pair.z_a, pair.z_b)
-    largest = loading.guarded("the first input", call) if pair.z_a > pair.z_b else 0.0
+
+    def best() -> float:  # all samples fall on one class
+        return certify_evidence(scheme, scheme.sigma(x), [1], [n], procedure, 0).radius
+
+    largest = loading.guarded("the first input", best)  # the scheme may be of others' code
     if largest <= 0:
         say(f"warning: with n = {n} and alpha = {alpha} nothing can be certified")
     elif largest < (target or 0.0):

@@ -1,4 +1,9 @@
-"""``rsbounds demo``: digits certified in five ways, from training to the curves."""
+"""Train a small network on digits and certify it in five ways.
+
+Train a small network on MNIST digits under Gaussian noise and certify held-out digits with fixed
+noise, with a decision list, with a semi-elastic and with a Lipschitz noise level. Takes one or
+two minutes on two cores, offline (extra: demo).
+"""
 
 from __future__ import annotations
 
@@ -10,25 +15,17 @@ from rsbounds import results
 from rsbounds._numerics.extras import need
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``demo`` command."""
-    parser = subparsers.add_parser(
-        "demo",
-        help="train a small network on digits and certify it in five ways",
-        description="Train a small network on MNIST digits under Gaussian noise and certify "
-        "held-out digits with fixed noise, with a decision list, with a semi-elastic and with a "
-        "Lipschitz noise level. Takes one or two minutes on two cores, offline (extra: demo).",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     add = parser.add_argument
     add("--out", type=Path, default=Path("rsbounds-demo"), metavar="DIR")
     add("--seed", type=int, default=0, help="of training and noise (%(default)s)")
     add("--count", type=int, default=200, help="digits to certify (%(default)s)")
     add("--n", type=int, default=2000, help="samples for a digit (%(default)s)")
     add("--alpha", type=float, default=0.001, help="probability of error (%(default)s)")
-    parser.set_defaults(func=run)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Train, certify, and show the results side by side."""
     for module in ("mlxtend", "torch"):
         need(module, "the demo")
@@ -42,4 +39,3 @@ def run(args: argparse.Namespace) -> int:
     (args.out / "table.md").write_text(f"{table}\n", encoding="utf-8")
     results.plot(runs, args.out / "curves.png")
     print(f"Result files with their manifests, table.md and curves.png are in {args.out}/")
-    return 0

@@ -1,4 +1,10 @@
-"""``rsbounds fit-rule``: a decision list from runs of one model at several noise levels."""
+"""Fit a decision list to runs at several noise levels.
+
+Choose a decision list over the noise levels of several runs of the same inputs, a calibration
+split, and write it as JSON for certify --method composite and recertify --rule. Prints what the
+samples of these runs certify by the list and by the best single level. These inputs chose the
+rule: certify others.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +21,13 @@ from rsbounds.loading import file_hash
 from rsbounds.results import naming
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``fit-rule`` command."""
-    parser = subparsers.add_parser(
-        "fit-rule",
-        help="fit a decision list to runs at several noise levels",
-        description="Choose a decision list over the noise levels of several runs of the same "
-        "inputs, a calibration split, and write it as JSON for certify --method composite and "
-        "recertify --rule. Prints what the samples of these runs certify by the list and by the "
-        "best single level. These inputs chose the rule: certify others.",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     add = parser.add_argument
     add("files", metavar="RUN.tsv", type=Path, nargs="+", help="one run for each noise level")
     add("--out", required=True, metavar="RULE.json", type=Path)
     add("--objective", choices=("acr", "curve"), default="acr", help="what to raise (acr)")
     add("--items", type=int, default=3, help="longest list tried (3)")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,9 @@
-"""``rsbounds merge``: join the files of several shards into one."""
+"""Join the files of several shards.
+
+Join result files of one run into OUT.tsv, in the order of the inputs. Rows that several files
+share must be equal (but for their time); their manifests must be equal (but for their shard).
+OUT.tsv can be resumed as a run in one piece.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +15,13 @@ from typing import Any
 from rsbounds.results import merge, some
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``merge`` command."""
-    parser = subparsers.add_parser(
-        "merge",
-        help="join the files of several shards",
-        description="Join result files of one run into OUT.tsv, in the order of the inputs. "
-        "Rows that several files share must be equal (but for their time); their manifests "
-        "must be equal (but for their shard). OUT.tsv can be resumed as a run in one piece.",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     parser.add_argument("out", metavar="OUT.tsv", type=Path)
     parser.add_argument("files", metavar="IN.tsv", type=Path, nargs="+")
-    parser.set_defaults(func=run)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Join the files."""
     rows, missing = merge(args.out, args.files)
     print(f"{args.out}: {rows} rows from {len(args.files)} files")
@@ -33,4 +30,3 @@ def run(args: argparse.Namespace) -> int:
             f"rsbounds merge: {rows} of {rows + len(missing)} rows: {some(missing)} missing",
             file=sys.stderr,
         )
-    return 0

@@ -1,4 +1,7 @@
-"""``rsbounds radius``: one radius, with what it was computed from."""
+"""One certified radius.
+
+Print one certified radius, cut off and never rounded up, and its inputs.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,8 @@ from rsbounds.results import plain, truncated
 from rsbounds.schemes import METHODS
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``radius`` command."""
-    parser = subparsers.add_parser(
-        "radius",
-        help="one certified radius",
-        description="Print one certified radius, cut off and never rounded up, and its inputs.",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     methods = parser.add_subparsers(dest="method", required=True, metavar="METHOD")
     for scheme in METHODS.values():
         if scheme.inputs:
@@ -33,7 +31,6 @@ def add_parser(subparsers: Any) -> None:
             for option in scheme.inputs:
                 _options.add(own, option, required=option.default is ...)
             own.add_argument("--json", action="store_true", help="print a JSON object")
-            own.set_defaults(func=run)
 
 
 def _evidence(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +63,7 @@ def _number(certain: float, text: str) -> float:
     return value
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the radius and its inputs."""
     hidden = {"command", "func", "method", "json"}
     stated = {k: v for k, v in vars(args).items() if k not in hidden and v is not None}
@@ -79,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"radius": radius, "method": args.method, **entries}))
     else:
         print(radius, args.method, *(f"{k}={v}" for k, v in stated.items()))
-    return 0
 
 
 def _bounds(args: argparse.Namespace) -> tuple[Any, Any, bool]:

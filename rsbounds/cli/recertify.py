@@ -1,4 +1,9 @@
-"""``rsbounds recertify``: new certificates from the counts of a result file, without the model."""
+"""Certify a result file again from its counts.
+
+Compute new certificates from the counts that a result file has kept: under another level, bound
+or method, with or without the runner-up. No model is needed. Each file holds at its own level;
+the best of several files, chosen after looking, does not.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +17,17 @@ from typing import Any
 
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import COMPOSITE
-from rsbounds.certify import Procedure, certify_evidence
-from rsbounds.cli import _build, _options, _runs
+from rsbounds.certify import certify_evidence
+from rsbounds.cli import _methods, _options, _runs
 from rsbounds.composite import Rule
 from rsbounds.loading import guarded
-from rsbounds.results import Manifest, Row, uncommitted, write
+from rsbounds.results import Manifest, Row, write
 from rsbounds.schemes import METHODS, Scheme
 from rsbounds.schemes._domains import DIMENSION
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``recertify`` command."""
-    parser = subparsers.add_parser(
-        "recertify",
-        help="certify a result file again from its counts",
-        description="Compute new certificates from the counts that a result file has kept: under "
-        "another level, bound or method, with or without the runner-up. No model is needed. Each "
-        "file holds at its own level; the best of several files, chosen after looking, does not.",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     add = parser.add_argument
     add("files", metavar="RUN.tsv", type=Path, nargs="+")
     add("--out", required=True, metavar="NEW.tsv", type=Path)
@@ -41,18 +39,17 @@ def add_parser(subparsers: Any) -> None:
     add("--runner-up", choices=("on", "off"), help="bound the runner-up too (as in the file)")
     text = "a decision list over the noise levels of several runs of the same inputs"
     add("--rule", metavar="RULE.json", type=Path, help=text)
-    parser.set_defaults(func=run)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the new file."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
-    _options.check_code(args)
+    if args.method_args is not None and not _options.is_code(args.method):
+        raise ValueError("--method-args goes with --method MODULE:CALLABLE")
     manifest, rows = _under_rule(args) if args.rule is not None else _by_scheme(args)
-    write(args.out, uncommitted(manifest), rows)
+    write(args.out, manifest.uncommitted(), rows)
     print(f"{args.out}: {len(rows)} rows certified again")
-    return 0
 
 
 def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
@@ -69,15 +66,15 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     source = {**_runs.source(path), **changed, "method": manifest.method}
     history = [*manifest.history, source]
     new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
-    return new, [_again(row, scheme, procedure) for row in rows]
 
+    def again(row: Row) -> Row:
+        evidence = (row.sigma, row.select, row.counts, procedure, row.idx)
+        # the scheme may be of others' code
+        certificate = guarded(f"input {row.idx}", lambda: certify_evidence(scheme, *evidence))
+        made = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
+        return replace(made, time=row.time)
 
-def _again(row: Row, scheme: Scheme, procedure: Procedure) -> Row:
-    evidence = (row.sigma, row.select, row.counts, procedure, row.idx)
-    # the scheme may be of others' code
-    certificate = guarded(f"input {row.idx}", lambda: certify_evidence(scheme, *evidence))
-    again = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
-    return replace(again, time=row.time)
+    return new, [again(row) for row in rows]
 
 
 def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
@@ -106,13 +103,13 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
     """The scheme that code returns, which must be the file's."""
     stated, what = manifest.parameters, f"--method {args.method}"
     dim = DIMENSION.one("parameters.dim", stated["dim"]) if "dim" in stated else 1
-    scheme = _build.by_code(args.method, args.method_args, math.ceil(dim), "slack" in stated)
+    scheme = _methods.by_code(args.method, args.method_args, math.ceil(dim), "slack" in stated)
     if isinstance(scheme, Rule):
         raise ValueError(f"{what} returns a rule: give it as --rule RULE.json")
     own = {k: v for k, v in scheme.parameters.items() if k != "code" or "code" in stated}
     scope = scheme.scope if scheme.name in METHODS else manifest.scope
     again = replace(manifest, method=scheme.name, scope=scope, parameters=own)
-    if differences := manifest.differences(again.normal()):
+    if differences := manifest.differences(again):
         raise ValueError(
             f"{what} is not what {path} was made with: {'; '.join(differences.values())}"
         )
@@ -123,7 +120,7 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     """The certificates of a decision list from one run for each of its noise levels."""
     if args.bound or args.method or args.runner_up:
         raise ValueError("--bound, --method and --runner-up have no meaning with --rule")
-    rule = _build.read_rule(args.rule)
+    rule = _methods.read_rule(args.rule)
     fitted = json.loads(args.rule.read_text(encoding="utf-8")).get("fitted", [])
     if not isinstance(fitted, list) or not all(isinstance(file, str) for file in fitted):
         raise ValueError(f"{args.rule} is not a rule: fitted must be a list of hashes")
@@ -131,7 +128,10 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     if missing := [sigma for sigma in rule.sigmas if sigma not in runs]:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")
     stages = [runs[sigma] for sigma in rule.sigmas]
-    first = stages[0].manifest
+    first, steps = stages[0].manifest, list[Any]()
+    for run in stages:  # what was done to each of the files, each step once
+        own = (*run.manifest.history, _runs.source(run.path))
+        steps += [step for step in own if step not in steps]
     alpha = first.procedure.alpha if args.alpha is None else args.alpha
     numbers = {"alpha": alpha, "bound": "clopper-pearson", "runner_up": True}
     procedure = _options.procedure(**first.procedure.to_dict() | numbers)
@@ -144,6 +144,6 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         parameters={"rule": rule.to_dict()},
         procedure=procedure,
         probe={},
-        history=[*_runs.histories(stages), {"rule": str(args.rule), "fitted": fitted}],
+        history=[*steps, {"rule": str(args.rule), "fitted": fitted}],
     )
     return new, rows

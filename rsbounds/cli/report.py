@@ -1,4 +1,10 @@
-"""``rsbounds report``: certified accuracy of certification files, side by side."""
+"""Certified accuracy of certification files, side by side.
+
+Accuracy of the smoothed classifier, abstention, average certified radius (ACR) and certified
+accuracy of certification files: those of rsbounds certify or any with the columns idx label
+predict radius correct. A file whose run is not finished has a note of how far it is. Cards
+(FILE.json) are shown side by side too.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +17,8 @@ from typing import Any
 from rsbounds import answers, audit, results
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``report`` command."""
-    parser = subparsers.add_parser(
-        "report",
-        help="certified accuracy of certification files, side by side",
-        description="Accuracy of the smoothed classifier, abstention, average certified radius "
-        "(ACR) and certified accuracy of certification files: those of rsbounds certify or any "
-        "with the columns idx label predict radius correct. A file whose run is not finished has a "
-        "note of how far it is. Cards (FILE.json) are shown side by side too.",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE.tsv")
     add("--radii", type=_radii, metavar="R,R,...", help="where to show certified accuracy")
@@ -31,7 +29,6 @@ def add_parser(subparsers: Any) -> None:
     text = "a card of one file, with what verify proves: this, and FILE.md beside it"
     add("--card", metavar="FILE.json", help=text)
     add("--json", action="store_true", help="print a JSON object")
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
         return _cards(args)
     files = [results.read(path) for path in args.files]
     own = [answers.report(file) for file in files]
+    if args.card is not None and any(own):
+        raise ValueError(f"--card takes a file of classes; got {args.files[0]}")
     if not args.json:
         print(*(text for text in own if text), sep="\n\n", end="\n" if any(own) else "")
     files = [file for file, text in zip(files, own, strict=True) if args.json or not text]

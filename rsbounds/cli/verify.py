@@ -1,4 +1,13 @@
-"""``rsbounds verify``: is this result file true?"""
+"""Check every claim of a result file.
+
+Prove every bound and radius of a result file from its counts and its manifest, in ball arithmetic
+and not by the code that wrote them. Report rows that can't be proved or don't fit the manifest,
+duplicates and missing rows; with --data also what doesn't fit the data and levels that refute the
+bound of sigma(x), with --anchors, --sigma-function or --noise levels and bounds that aren't those
+of the inputs, with --rerun what the model doesn't draw again and what the manifest says of
+another model. The answer names what it took as stated. Exit status 1 on a finding (extra:
+verify).
+"""
 
 from __future__ import annotations
 
@@ -12,32 +21,19 @@ from typing import Any
 from rsbounds import audit
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.cli import _build, _engine, _options
+from rsbounds.cli import _engine, _methods, _options
 from rsbounds.composite import Rule
-from rsbounds.loading import Data
 from rsbounds.results import Manifest, manifest_path
 from rsbounds.schemes import METHODS, Scheme
 
 _NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the ``verify`` command."""
-    parser = subparsers.add_parser(
-        "verify",
-        help="check every claim of a result file",
-        description="Prove every bound and radius of a result file from its counts and its "
-        "manifest, in ball arithmetic and not by the code that wrote them. Report rows that can't "
-        "be proved or don't fit the manifest, duplicates and missing rows; with --data also what "
-        "doesn't fit the data and levels that refute the bound of sigma(x), with --anchors, "
-        "--sigma-function or --noise levels and bounds that aren't those of the inputs, with "
-        "--rerun what the model doesn't draw again and what the manifest says of another model. "
-        "The answer names what it took as stated. Exit status 1 on a finding (extra: verify).",
-    )
+def add_options(parser: Any) -> None:
+    """Add the options."""
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)
     add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
-    add("--model-for", nargs="+", metavar="SIGMA=MODEL", default=[], help="for --rerun: experts")
     add("--sample", type=int, metavar="K", help="prove only K random rows")
     add("--draw-seed", type=int, metavar="S", help="choose the rows of an earlier answer again")
     add("--jobs", type=int, default=1, help="processes (1)")
@@ -58,12 +54,18 @@ def add_parser(subparsers: Any) -> None:
     for option in _options.of_all():
         if option.name in _NOISE:
             _options.add(group, option)
-    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what is wrong."""
-    _check(args)
+    noise = [name for name in _NOISE if getattr(args, name) is not None]
+    if args.rerun is not None and (args.model is None or args.data is None):
+        raise ValueError("--rerun needs --model and --data")
+    for name in ("model", "denoiser"):
+        if args.rerun is None and getattr(args, name):
+            raise ValueError(f"--{name} goes with --rerun")
+    if noise and args.data is None:
+        raise ValueError(f"{_options.flag(noise[0])} needs --data")
     if not manifest_path(args.file).exists() and args.file.is_file():
         return _show(args, _printed(args), Manifest())
     manifest = Manifest.read(args.file)
@@ -73,13 +75,14 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if args.data is not None and manifest.method in METHODS:
             loaded = _engine.load(args) if args.model is not None else None
-            data = stack.enter_context(_engine.open_data(args, loaded))
-            options |= {"data": data, "scheme": (noise := _scheme(args, manifest, data))}
+            labels = manifest.model.get("labels") if isinstance(manifest.model, dict) else None
+            data = stack.enter_context(_engine.open_data(args, loaded, labels))
+            scheme = _scheme(args, manifest, _engine.first(data).shape) if noise else None
+            options |= {"data": data, "scheme": scheme}
             if loaded is not None:
-                stated = _stated(args, manifest, noise)
-                stages = _build.classifiers(args, loaded, stated)
-                options |= {"describe": _build.described(args, loaded, stages)}
-                options |= {"rerun": args.rerun, "model": _build.model(args, stages, stated)}
+                stated = _stated(args, manifest, scheme)
+                stages, options["describe"] = _engine.stages(args, loaded, stated)
+                options |= {"rerun": args.rerun, "model": _engine.model(args, stages, stated)}
         result = audit.verify(args.file, **options)
     return _show(args, result, manifest)
 
@@ -103,18 +106,6 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
     return int(bool(result.findings))
 
 
-def _check(args: argparse.Namespace) -> None:
-    """ValueError for options that don't go together."""
-    if args.rerun is not None and (args.model is None or args.data is None):
-        raise ValueError("--rerun needs --model and --data")
-    for name in ("model", "denoiser", "model_for"):
-        if args.rerun is None and getattr(args, name):
-            raise ValueError(f"{_options.flag(name)} goes with --rerun")
-    for name in _given(args):
-        if args.data is None:
-            raise ValueError(f"{_options.flag(name)} needs --data")
-
-
 def _object(file: Path, result: audit.Audit) -> dict[str, Any]:
     """The answer of --json."""
     findings = [
@@ -128,7 +119,7 @@ def _object(file: Path, result: audit.Audit) -> dict[str, Any]:
 
 def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> list[str]:
     """The answer for people."""
-    lines, notes = [finding.at(args.file) for finding in result.findings], []
+    notes = []
     for step in manifest.history:
         if changes := step.get("changes"):
             notes.append(f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}")
@@ -150,71 +141,62 @@ def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) ->
     some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
     many = len(result.findings)
     notes.append(f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}")
-    return lines + [f"{args.file}: {note}" for note in notes]
+    findings = [finding.at(args.file) for finding in result.findings]
+    return findings + [f"{args.file}: {note}" for note in notes]
 
 
 def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest) -> str:
     """What is taken as stated, and which options would compare it."""
-    text = f"taken as stated, not verified: {_named(names)}"
     if not manifest.method:
-        return text
-    flags = [name for name in ("data", *_own(manifest)) if getattr(args, name) is None]
+        return f"taken as stated, not verified: {', '.join(names)}"
+    method = METHODS[manifest.method]
+    own = [name for name in ("data", *_own(method)) if getattr(args, name) is None]
     could = {"dim", "sigma"}
     if manifest.scope != ASSERTED_ENVELOPE:
-        could |= METHODS[manifest.method].domains.keys()
-    compared = tuple(name for name in names if name in could)
-    if not (compared and flags):
+        could |= method.domains.keys()
+    words = {name: "each row's sigma" if name == "sigma" else name for name in names}
+    text = f"taken as stated, not verified: {', '.join(words.values())}"
+    compared = [word for name, word in words.items() if name in could]
+    if not (compared and own):
         return text
-    them = "them" if len(names) > 1 else "it"
-    what = them if compared == names else _named(compared)
-    return f"{text} ({' with '.join(map(_options.flag, flags))} compares {what})"
+    all_of_them = "them" if len(names) > 1 else "it"
+    what = all_of_them if len(compared) == len(names) else ", ".join(compared)
+    return f"{text} ({' with '.join(map(_options.flag, own))} compares {what})"
 
 
-def _named(names: tuple[str, ...]) -> str:
-    return ", ".join("each row's sigma" if name == "sigma" else name for name in names)
+def _own(method: type[Scheme]) -> list[str]:
+    """The option that the noise levels of a method depend on, if there is one."""
+    return [option.name for option in method.options if option.name in _NOISE]
 
 
-def _own(manifest: Manifest) -> list[str]:
-    """The options that the noise levels of the file's method depend on."""
-    return [o.name for o in METHODS[manifest.method].options if o.name in _NOISE]
-
-
-def _given(args: argparse.Namespace) -> list[str]:
-    return [name for name in _NOISE if getattr(args, name) is not None]
-
-
-def _scheme(args: argparse.Namespace, manifest: Manifest, data: Data) -> Scheme | None:
-    """The noise of the command line, made with the manifest's other options; None without."""
-    if not _given(args):
-        return None
-    for name in set(_given(args)) - set(_own(manifest)):
-        flag = _options.flag(name)
-        raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
-    method, flags = METHODS[manifest.method], " and ".join(map(_options.flag, _own(manifest)))
-    known = {**manifest.parameters, **{name: getattr(args, name) for name in _NOISE}}
-    given = _build.Given(_engine.first(data).shape, "slack" in manifest.parameters)
+def _scheme(args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]) -> Scheme:
+    """The noise of the command line, made with the manifest's other options."""
+    method, stated = METHODS[manifest.method], dict(manifest.parameters)
+    for name in _NOISE:
+        if getattr(args, name) is not None:
+            flag = _options.flag(name)
+            if name not in _own(method):
+                raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
+            stated[name] = getattr(args, name)
+    given = _methods.Given(shape, "slack" in stated)
     if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
-        known |= {"lip": None, "sigma_min": None}  # the network proves its own
-        if not hasattr(given.function(flags, args.sigma_function)[0], "scheme"):
-            raise ValueError(
-                f"scope is {manifest.scope!r} in {args.file}: {flags} proves no bounds"
-            )
-    lacking = [o.name for o in method.options if o.default is ... and known.get(o.name) is None]
-    if lacking:
+        stated |= {"lip": None, "sigma_min": None}  # the network proves its own
+        if not hasattr(given.function(flag, args.sigma_function)[0], "scheme"):
+            raise ValueError(f"scope is {manifest.scope!r} in {args.file}: {flag} proves no bounds")
+    options = {option.name: stated.get(option.name, option.default) for option in method.options}
+    if lacking := [name for name, value in options.items() if value is ...]:
         raise ValueError(
-            f"{flags} can't be compared: {args.file} doesn't say its {', '.join(lacking)}"
+            f"{flag} can't be compared: {args.file} doesn't say its {', '.join(lacking)}"
         )
-    options = {option.name: known.get(option.name, option.default) for option in method.options}
     return method.from_options(options, given)
 
 
 def _stated(args: argparse.Namespace, manifest: Manifest, noise: Scheme | None) -> Scheme | Rule:
     """The scheme of the file; ValueError unless the command line has all that its run had."""
-    model, parameters = manifest.model, manifest.parameters
+    parameters = manifest.parameters
     for name, had in (
         ("noise", manifest.method in ("anisotropic", "generator")),
-        ("denoiser", "denoiser" in model),
-        ("model_for", "for" in model),
+        ("denoiser", "denoiser" in manifest.model),
         # a run from Python says nothing of its sampler
         ("sound_noise", manifest.engine.get("sound_noise", args.sound_noise)),
     ):

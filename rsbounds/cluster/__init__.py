@@ -5,9 +5,8 @@ that calls :func:`rsbounds.certify_dataset` deals out indices and alone appends 
 function of seed and index, so that it doesn't matter which worker makes it, nor how often.
 """
 
-from rsbounds.cluster._deal import Executor, LostWorker
+from rsbounds.cluster._deal import Executor, LostWorker, Workers
 from rsbounds.cluster._processes import Processes
 from rsbounds.cluster._ray import Ray
-from rsbounds.cluster._workers import Workers
 
 __all__ = ["Executor", "LostWorker", "Processes", "Ray", "Workers"]

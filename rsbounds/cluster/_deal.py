@@ -1,12 +1,15 @@
-"""Dealing out inputs: the next ones to whoever is free, and again what a lost worker had."""
+"""Workers in the place of a model: the next inputs to whoever is free, what one lost again."""
 
 from __future__ import annotations
 
+import os
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
-from rsbounds.certify import Counts, Outcome
+from rsbounds.certify import Build, Counts, Here, Outcome, Work
+from rsbounds.procedure import Procedure
 
 AHEAD = 2  # calls that a worker has at most: one to do, one to go on with at once
 TRIES = 5  # times that a call may lose its worker
@@ -19,25 +22,19 @@ class LostWorker(Exception):
 
 
 class Executor(Protocol):
-    """Workers that can be called, ``count`` of them; a lost one is replaced under its number."""
+    """Workers that can be called, ``count`` of them; a lost one is replaced under its number.
+
+    ``call`` starts a method of :class:`rsbounds.certify.Here` and gives a ticket, ``finished``
+    waits until a call has ended and gives those that have, ``result`` is what it returned, or its
+    ValueError, or :class:`LostWorker`; ``close`` ends all workers, whatever they are doing.
+    """
 
     count: int
 
-    def call(self, worker: int, name: str, *args: Any) -> Hashable:
-        """Start a call of a method of :class:`rsbounds.certify.Here`; its ticket."""
-        ...
-
-    def finished(self, tickets: Sequence[Any]) -> Iterable[Any]:
-        """Wait until one of the calls has ended; those that have."""
-        ...
-
-    def result(self, ticket: Any) -> Any:
-        """What a call returned, or its ValueError, or :class:`LostWorker`."""
-        ...
-
-    def close(self) -> None:
-        """End all workers, whatever they are doing."""
-        ...
+    def call(self, worker: int, name: str, *args: Any) -> Hashable: ...
+    def finished(self, tickets: Sequence[Any]) -> Iterable[Any]: ...
+    def result(self, ticket: Any) -> Any: ...
+    def close(self) -> None: ...
 
 
 class _Call(NamedTuple):
@@ -154,3 +151,58 @@ def _handful(outcomes: Sequence[Outcome]) -> int:
     if not took:
         return 1
     return int(min(HANDFUL, SECONDS / max(sum(took) / len(took), SECONDS / HANDFUL)))
+
+
+class Member:
+    """A worker's side: the model is made at the first call, so that its errors are answers."""
+
+    def __init__(self, *recipe: Any) -> None:
+        self._directory, self._recipe = os.getcwd(), recipe
+        self._here: Here | None = None
+
+    def do(self, name: str, *args: Any) -> Any:
+        """Call a method of the worker's :class:`rsbounds.certify.Here`."""
+        if self._here is None:
+            os.chdir(self._directory)
+            self._here = Here.built(*self._recipe)
+        return getattr(self._here, name)(*args)
+
+
+class Workers(ABC):
+    """Workers in place of a model, for :func:`rsbounds.certify_dataset`; a context manager.
+
+    Parameters
+    ----------
+    build : callable
+        ``build()`` returns (model, data, scheme) as :func:`rsbounds.certify_dataset` takes them.
+        It is pickled, and called once in each worker: a function of a module that workers can
+        import, or a ``functools.partial`` of one.
+    """
+
+    def __init__(self, build: Build) -> None:
+        if not callable(build):
+            raise ValueError(f"build must be a function without arguments; got {build!r}")
+        self._build = build
+        self._executor: Executor | None = None
+
+    @abstractmethod
+    def _begun(self, member: Member) -> Executor:
+        """The workers, each with a copy of the member."""
+
+    def begin(self, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool) -> Work:
+        """Start them anew, for one call's procedure."""
+        self.close()
+        self._executor = self._begun(Member(self._build, procedure, expected, skip_corrupt))
+        return Dealt(self._executor)
+
+    def close(self) -> None:
+        """End them."""
+        if self._executor is not None:
+            executor, self._executor = self._executor, None
+            executor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -15,8 +15,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import count as whole_count
 from rsbounds.certify import Build
-from rsbounds.cluster._deal import LostWorker
-from rsbounds.cluster._workers import Member, Workers
+from rsbounds.cluster._deal import LostWorker, Member, Workers
 
 
 class Processes(Workers):

@@ -16,8 +16,7 @@ from rsbounds._numerics.checks import as_floats, number
 from rsbounds._numerics.checks import count as whole_count
 from rsbounds._numerics.extras import need
 from rsbounds.certify import Build
-from rsbounds.cluster._deal import LostWorker
-from rsbounds.cluster._workers import Member, Workers
+from rsbounds.cluster._deal import LostWorker, Member, Workers
 
 STORE = 100 * 2**20  # bytes of object store of a cluster of our own: only rows pass through it
 ANSWER = 10.0  # seconds in which a cluster's address must answer

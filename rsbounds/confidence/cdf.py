@@ -84,7 +84,7 @@ class CDFCertificate:
         Raises
         ------
         ValueError
-            If a threshold is no edge, there is none, or alpha is outside (0, 1).
+            If a threshold is not an edge, there is none, or alpha is outside (0, 1).
         """
         t = np.arange(1, 65) / 64.0 if thresholds is None else np.atleast_1d(thresholds)
         if not t.size:

@@ -66,7 +66,7 @@ def base_radius(
     References
     ----------
     Proof, and its tightness, in the theory pages ("Lipschitz base classifiers"). The constant of
-    the smoothed score at the point, used as if it held along the way, is no certificate.
+    the smoothed score at the point, used as if it held along the way, is not a certificate.
 
     Examples
     --------

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import guarded, reason
-from rsbounds.loading.folders import number_classes
-from rsbounds.loading.images import Preprocess, decode, facts, read_image
+from rsbounds.loading.images import Preprocess, decode, facts, number_classes, read_image
 from rsbounds.loading.packages import need
 from rsbounds.loading.rows import CorruptInput, Data
 
@@ -30,7 +29,6 @@ class HfData(Data):
     def __init__(
         self,
         place: str,
-        split: str | None,
         preprocess: Preprocess | None,
         labels: Sequence[str] | None,
         scale: float | None,
@@ -38,7 +36,8 @@ class HfData(Data):
         download: bool = False,
     ) -> None:
         name = f"hf:{shown(place)}"
-        if split is None and not Path(place).exists():
+        split = None
+        if not Path(place).exists():
             place, _, behind = place.partition(":")
             split = behind or None
         datasets = need("datasets", f"--data {name}")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.text import shown
+from rsbounds.frameworks import in_pieces
 from rsbounds.loading.callables import guarded
 from rsbounds.loading.hashes import file_hash
 from rsbounds.loading.models import Loaded, Request
@@ -38,13 +39,10 @@ class OnnxModel:
     def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
         """Scores (count, classes) of a batch (count, *shape of x)."""
         batch = np.ascontiguousarray(batch, dtype=self._dtype)
-        parts = [batch]
-        if self._length is not None:
-            filler = np.zeros((-len(batch) % self._length, *batch.shape[1:]), self._dtype)
-            filled = np.concatenate([batch, filler])
-            parts = np.split(filled, len(filled) // self._length)
-        scores = [self._session.run([self._output], {self._input: part})[0] for part in parts]
-        return np.concatenate(scores)[: len(batch)]
+        return in_pieces(self._run, batch, self._length or max(len(batch), 1))
+
+    def _run(self, batch: NDArray[Any]) -> Any:
+        return self._session.run([self._output], {self._input: batch})[0]
 
 
 def load(request: Request) -> Loaded:

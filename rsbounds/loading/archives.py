@@ -12,6 +12,7 @@ import shutil
 import struct
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -20,11 +21,11 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, as_integers
+from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import reason
 from rsbounds.loading.hashes import opened
-from rsbounds.loading.rows import LARGEST, CorruptInput, Data, require_scale
+from rsbounds.loading.rows import LARGEST, CorruptInput, Data, class_numbers, require_scale
 
 _HASHED = 2**24  # bytes read at once
 _MOST = 10**8  # inputs of one run
@@ -61,7 +62,9 @@ def inputs(path: Path) -> NDArray[np.float32]:
 class ArrayData(Data):
     """Rows of an array x with labels y: ``FILE.npz``, or ``FILE.npy`` with ``FILE.labels.npy``."""
 
-    def __init__(self, path: Path, scale: float | None) -> None:
+    def __init__(
+        self, path: Path, scale: float | None, classes: Sequence[Any] | None = None
+    ) -> None:
         name = shown(path)
         with ExitStack() as files:  # closed again unless all is well
             self._x, y = _arrays(path, files, "x", "y")
@@ -72,7 +75,7 @@ class ArrayData(Data):
                     f"{name}: y must have one label for each of the {self._x.shape[0]} inputs; "
                     f"got shape {y.shape}"
                 )
-            labels = as_integers(f"{name}: y", y.rows(0, y.shape[0]))
+            labels = class_numbers(f"{name}: y", y.rows(0, y.shape[0]), classes)
             self._files = files.pop_all()
         kind, shape = path.suffix.removeprefix("."), list(self._x.shape[1:])
         super().__init__(name, scale, labels, kind=kind, shape=shape, dtype=self._x.dtype.str)

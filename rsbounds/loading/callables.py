@@ -13,10 +13,12 @@ from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from rsbounds._numerics.text import shown
 from rsbounds.loading.hashes import code_hash, file_hash, is_torch, parameters_hash
+
+T = TypeVar("T")
 
 
 def build(option: str, spec: str, **arguments: Any) -> Any:
@@ -70,7 +72,7 @@ def fingerprint(spec: str, model: Any) -> dict[str, str | None]:
     }
 
 
-def guarded(what: str, call: Callable[[], Any]) -> Any:
+def guarded(what: str, call: Callable[[], T]) -> T:
     """The value of ``call()``; an exception of the user's code becomes a ValueError.
 
     ``SystemExit`` too: a model that leaves must not take the run with it. The message is kept

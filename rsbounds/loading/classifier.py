@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from rsbounds.loading.arrays import logits
+from rsbounds.loading.models import logits
 
 
 class Classifier(nn.Module):
@@ -16,7 +16,7 @@ class Classifier(nn.Module):
 
     Noise is added to x, so that it lives in the input's own range; the mean and standard
     deviation that the network was trained with are applied afterwards, here.
-    Parameters are those of :class:`rsbounds.loading.arrays.ArrayClassifier`.
+    Parameters are those of :class:`rsbounds.loading.models.ArrayClassifier`.
     """
 
     def __init__(

@@ -16,17 +16,16 @@ from rsbounds._numerics.checks import as_floats, count, number, on_host
 from rsbounds._numerics.text import shown
 from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, guarded
-from rsbounds.loading.images import Preprocess, facts
-from rsbounds.loading.rows import CorruptInput, Data, Item, stored_array
+from rsbounds.loading.images import FolderData, Preprocess, facts
+from rsbounds.loading.rows import CorruptInput, Data, Item, class_numbers, stored_array
 
 
 def open_data(
     spec: str | os.PathLike[str],
     *,
     preprocess: Preprocess | None = None,
-    labels: Sequence[str] | None = None,
+    labels: Sequence[Any] | None = None,
     scale: float | None = None,
-    split: str | None = None,
     download: bool = False,
 ) -> Data:
     """The data set of that name or file; its inputs stay where they are until they are read.
@@ -40,14 +39,12 @@ def open_data(
         CALLABLE() returns a torch ``Dataset`` or any sequence of pairs (x, y).
     preprocess : Preprocess, optional
         What images go through; arrays are taken as they are.
-    labels : sequence of str, optional
-        Names of the model's classes in their order, by which folders and named labels are
-        numbered.
+    labels : sequence, optional
+        The model's classes in their order: names, by which folders and named labels are numbered,
+        or other numbers than 0, 1, 2, ..., which labels are then given in.
     scale : float, optional
         What stored numbers are divided by, > 0. Images: 255 by default. Whole-numbered arrays
         need one.
-    split : str, optional
-        Of a Hugging Face data set, in place of ``:SPLIT``.
     download : bool
         Whether a data set that is not on disk may be fetched.
 
@@ -88,15 +85,13 @@ def open_data(
     text = os.fspath(spec)
     kind, colon, place = text.partition(":")
     if colon and kind == "imagefolder":
-        from rsbounds.loading.folders import FolderData
-
         return FolderData(Path(place), preprocess, labels, scale)
     if colon and kind == "hf":
         from rsbounds.loading._hf_data import HfData
 
-        return HfData(place, split, preprocess, labels, scale, download=download)
+        return HfData(place, preprocess, labels, scale, download=download)
     if text.endswith((".npz", ".npy")):
-        return ArrayData(Path(text), scale)
+        return ArrayData(Path(text), scale, labels)
     if Path(text).is_dir():
         raise ValueError(f"{shown(text)} is a directory: say imagefolder:{shown(text)} or hf:...")
     if ":" not in text:
@@ -104,15 +99,21 @@ def open_data(
             "the data must be FILE.npz, FILE.npy, imagefolder:DIR, hf:ID_OR_DIRECTORY[:SPLIT], "
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}"
         )
-    return SequenceData(call("--data", text), f"--data {text}", preprocess, scale)
+    return SequenceData(call("--data", text), f"--data {text}", preprocess, scale, labels)
 
 
-def as_data(data: Any, *, preprocess: Preprocess | None = None, scale: float | None = None) -> Data:
+def as_data(
+    data: Any,
+    *,
+    preprocess: Preprocess | None = None,
+    scale: float | None = None,
+    labels: Sequence[Any] | None = None,
+) -> Data:
     """What a Python caller has: a :class:`Data`, a place, arrays (x, y), or pairs (x, y)."""
     if isinstance(data, Data):
         return data
     if isinstance(data, str | os.PathLike):
-        return open_data(data, preprocess=preprocess, scale=scale)
+        return open_data(data, preprocess=preprocess, scale=scale, labels=labels)
     if isinstance(data, tuple) and len(data) == 2 and _is_array(data[1]):
         x, y = data
         if np.ndim(y) != 1:
@@ -120,7 +121,7 @@ def as_data(data: Any, *, preprocess: Preprocess | None = None, scale: float | N
         if len(x) != len(y):
             raise ValueError(f"data: x and y must have one length; got {len(x)} and {len(y)}")
         data = _Pairs(x, y)
-    return SequenceData(data, "data", preprocess, scale)
+    return SequenceData(data, "data", preprocess, scale, labels)
 
 
 def _is_array(y: Any) -> bool:
@@ -143,7 +144,12 @@ class SequenceData(Data):
     """Pairs (x, y) of a sequence; x is an array, a tensor or a Pillow image."""
 
     def __init__(
-        self, pairs: Any, name: str, preprocess: Preprocess | None, scale: float | None
+        self,
+        pairs: Any,
+        name: str,
+        preprocess: Preprocess | None,
+        scale: float | None,
+        classes: Sequence[Any] | None = None,
     ) -> None:
         name = shown(name)
         if not (hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")) or not len(pairs):
@@ -153,7 +159,7 @@ class SequenceData(Data):
             elif hasattr(pairs, "__len__") and not len(pairs):
                 got += " without any"
             raise ValueError(f"{name} must be a sequence of pairs (x, y), at least one; got {got}")
-        self._pairs, self._preprocess = pairs, preprocess
+        self._pairs, self._preprocess, self._classes = pairs, preprocess, classes
         super().__init__(name, scale, None, kind="sequence", **facts(preprocess))
 
     def __len__(self) -> int:
@@ -166,7 +172,7 @@ class SequenceData(Data):
             length = f" of length {len(pair)}" if hasattr(pair, "__len__") else ""
             raise ValueError(f"{what} must be a pair (x, y); got {type(pair).__name__}{length}")
         x, y = pair
-        label = count(f"{what}: label", np.asarray(y)[()])
+        label = count(f"{what}: label", class_numbers(f"{what}: label", y, self._classes)[()])
         images = sys.modules.get("PIL.Image")
         if images is None or not isinstance(x, images.Image):
             array = guarded(what, lambda: np.asarray(on_host(what, x)))
@@ -194,28 +200,13 @@ def check_labels(data: Data, classes: int, indices: Iterable[int] | None = None)
 def prefetched(
     data: Data, indices: Iterable[int], *, ahead: int = 16, skip_corrupt: bool = False
 ) -> Iterator[Item]:
-    """The items at ``indices`` in their order, read by a thread that stays ahead.
-
-    Parameters
-    ----------
-    data : Data
-        Where to read.
-    indices : iterable of int
-        Which inputs.
-    ahead : int
-        How many items may wait, >= 1.
-    skip_corrupt : bool
-        Yield an input that can't be decoded with ``x = None`` and ``problem``, in place of
-        raising.
-
-    Yields
-    ------
-    Item
+    """The items at ``indices`` in their order, read by a thread that is up to ``ahead`` ahead.
 
     Raises
     ------
     CorruptInput
-        At an input that can't be decoded, unless ``skip_corrupt``.
+        At an input that can't be decoded; with ``skip_corrupt`` it is an item with ``x = None``
+        and ``problem``.
     """
 
     def read(i: int) -> Item:

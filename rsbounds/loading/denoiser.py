@@ -22,10 +22,9 @@ import numpy as np
 from rsbounds._numerics.checks import as_floats, choice
 from rsbounds._numerics.text import shown
 from rsbounds.loading._hf import located
-from rsbounds.loading.arrays import logits
 from rsbounds.loading.callables import call, fingerprint, guarded
 from rsbounds.loading.hashes import is_torch, parameters_hash
-from rsbounds.loading.models import Loaded, span
+from rsbounds.loading.models import Loaded, logits, span
 from rsbounds.loading.packages import need
 
 need("torch", "a denoiser")  # or the line that says which extra to install
@@ -37,7 +36,7 @@ PREDICTIONS = ("epsilon", "sample", "v_prediction")
 
 
 class Denoised(nn.Module):
-    """Scores of ``classifier``, which takes images in ``input_range``, at the denoised input.
+    """Scores of ``classifier``, which takes images in ``input_range`` ([0, 1]), denoised.
 
     The other parameters are those of :class:`Denoiser`. ``timestep`` is the schedule's for
     ``sigma``, on the input's own range; ``timestep_sigma`` is that timestep's level there.
@@ -51,7 +50,7 @@ class Denoised(nn.Module):
         sigma: float,
         *,
         prediction: str = "epsilon",
-        input_range: tuple[float, float] = (0.0, 1.0),
+        input_range: tuple[float, float] | None = None,
     ) -> None:
         super().__init__()
         self.denoiser, self.classifier = denoiser, classifier
@@ -156,22 +155,17 @@ def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
     return Denoiser(net, alphas, prediction, hashes)
 
 
-def denoised(
-    loaded: Loaded,
-    denoiser: Denoiser,
-    sigma: float,
-    *,
-    input_range: tuple[float, float] = (0.0, 1.0),
-) -> Loaded:
+def denoised(loaded: Loaded, denoiser: Denoiser, sigma: float) -> Loaded:
     """A torch classifier with a denoiser in front, at the timestep of ``sigma``.
 
-    Its ``describe["denoiser"]`` has the denoiser's hash, timestep and level. ``input_range`` is
-    the range of the inputs, in which sigma is measured.
+    Its ``describe["denoiser"]`` has the denoiser's hash, timestep and level. Sigma is measured in
+    the range of the inputs that the classifier was loaded for.
     """
     if not is_torch(loaded.model):
         raise ValueError("a denoiser needs a torch classifier; this model is none")
     parts = (denoiser.net, loaded.model, denoiser.alphas_cumprod)
-    model = Denoised(*parts, sigma, prediction=denoiser.prediction, input_range=input_range)
+    own = loaded.describe.get("preprocessing", {}).get("input_range")
+    model = Denoised(*parts, sigma, prediction=denoiser.prediction, input_range=own)
     levels = {"timestep": model.timestep, "timestep_sigma": model.timestep_sigma}
     describe = {**loaded.describe, "denoiser": {**denoiser.describe, **levels}}
     return replace(loaded, model=model.eval(), describe=describe)

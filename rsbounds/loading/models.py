@@ -6,7 +6,7 @@ import ast
 import difflib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, broadcast, count
+from rsbounds._numerics.checks import as_floats, broadcast, count, on_host
 from rsbounds._numerics.text import shown
-from rsbounds.loading.arrays import ArrayClassifier
+from rsbounds.loading.callables import call, fingerprint
 from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
 from rsbounds.loading.images import Preprocess
 
-_PREFIXES = ("hf", "onnx", "timm", "torchvision")
+_PREFIXES = ("hf", "onnx", "sklearn", "timm", "torchvision")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Request:
     checkpoint: str | os.PathLike[str] | None
     num_classes: int | None
     download: bool
-    allow_remote_code: bool
+    allow_remote_code: bool = False
 
     @property
     def where(self) -> str:
@@ -64,8 +64,8 @@ class Loaded:
         :func:`load_model` returns normalises by itself, and takes x in its own range.
     preprocess : Preprocess, optional
         What images go through before noise.
-    labels : sequence of str, optional
-        Names of the classes in their order.
+    labels : sequence, optional
+        Names of the classes in their order, or the numbers that data label them with.
     classes : int, optional
         How many; by default the number of labels.
     describe : mapping
@@ -76,7 +76,7 @@ class Loaded:
     mean: float | Sequence[float] = 0.0
     std: float | Sequence[float] = 1.0
     preprocess: Preprocess | None = None
-    labels: Sequence[str] | None = None
+    labels: Sequence[Any] | None = None
     classes: int | None = None
     describe: Mapping[str, Any] = field(default_factory=dict)
 
@@ -90,7 +90,6 @@ def load_model(
     download: bool = False,
     input_range: tuple[float, float] | None = None,
     preprocess: Mapping[str, Any] | None = None,
-    allow_remote_code: bool = False,
 ) -> Loaded:
     """The model of that name, its normalisation inside.
 
@@ -98,10 +97,10 @@ def load_model(
     ----------
     spec : str
         ``timm:NAME``, ``torchvision:NAME``, ``hf:ID_OR_DIRECTORY``, ``onnx:FILE``,
-        ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
+        ``sklearn:FILE`` (of skops), ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
     args : mapping, optional
         Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
-        normalisation; ``num_classes`` and ``trust_remote_code`` are the options below.
+        normalisation, and ``trust_remote_code=True`` lets code of Hugging Face's run.
     checkpoint : path, optional
         Weights: safetensors, or torch's with tensors alone.
     num_classes : int, optional
@@ -114,8 +113,6 @@ def load_model(
     preprocess : mapping, optional
         Of :class:`Preprocess`, what is to be otherwise than the model says, or than the default
         where it says nothing: ``{"resize": 256, "crop": (224, 224)}``.
-    allow_remote_code : bool
-        Whether code from a model's repository may run (Hugging Face alone).
 
     Returns
     -------
@@ -154,24 +151,23 @@ def load_model(
             wanted = getattr(kind, "__name__", "path")
             raise ValueError(f"{name} must be a {wanted}; got {type(value).__name__}")
     prefix, _, name = spec.partition(":")
-    if own_code := prefix not in _PREFIXES:
-        prefix, name = "python", spec
-        if not all(spec.rpartition(":")):
-            raise ValueError(
-                f"the model must be {', '.join(f'{b}:NAME' for b in _PREFIXES)}, "
-                f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
-            )
     options = dict(args or {})
-    norm = {}
-    if not own_code:
+    norm, remote, load = {}, False, _own_code
+    if prefix in _PREFIXES:
         num_classes = options.pop("num_classes", num_classes)
-        allow_remote_code = options.pop("trust_remote_code", allow_remote_code) is True
+        remote = options.pop("trust_remote_code", False) is True
         norm = {key: options.pop(key) for key in ("mean", "std") if key in options}
+        load = import_module(f"rsbounds.loading._{prefix}").load
+    elif not all(spec.rpartition(":")):
+        raise ValueError(
+            f"the model must be {', '.join(f'{b}:NAME' for b in _PREFIXES)}, "
+            f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
+        )
     if num_classes is not None:
         num_classes = count("num_classes", num_classes, 2)
-    request = Request(spec, name, options, checkpoint, num_classes, download, allow_remote_code)
+    request = Request(spec, name, options, checkpoint, num_classes, download, remote)
     try:
-        loaded = import_module(f"rsbounds.loading._{prefix}").load(request)
+        loaded = load(request)
     except ValueError as error:
         missing = error.__cause__
         module = spec.partition(":")[0]
@@ -197,6 +193,19 @@ def load_model(
     return _normalised(request, loaded, args or {}, span(input_range))
 
 
+def _own_code(request: Request) -> Loaded:
+    """``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, which returns a model or a Loaded."""
+    built = call("--model", request.spec, **request.args)
+    loaded = built if isinstance(built, Loaded) else Loaded(built)
+    if not callable(loaded.model):
+        raise ValueError(
+            f"{request.where} must return a torch module or a callable on a batch, or a Loaded "
+            f"with one; got {type(loaded.model).__name__}"
+        )
+    code = {key: fingerprint(request.spec, None)[key] for key in ("source", "code")}
+    return replace(loaded, describe={**loaded.describe, **code})
+
+
 def parse_arguments(text: str) -> dict[str, Any]:
     """``key=value,...`` as a dict; a value is a Python literal, or else a string.
 
@@ -209,10 +218,10 @@ def parse_arguments(text: str) -> dict[str, Any]:
     source = f"f({text})"
     arguments: dict[str, Any] = {}
     try:
-        call = ast.parse(source, mode="eval").body
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        parsed = ast.parse(source, mode="eval").body
+        if not isinstance(parsed, ast.Call) or not isinstance(parsed.func, ast.Name) or parsed.args:
             raise ValueError
-        for word in call.keywords:
+        for word in parsed.keywords:
             if word.arg is None or word.arg in arguments:
                 raise ValueError
             try:
@@ -231,6 +240,36 @@ def unknown(what: str, name: str, names: Sequence[str]) -> ValueError:
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {len(names)} names"
     return ValueError(f"{what} {shown(name)!r} is unknown; {hint}")
+
+
+class ArrayClassifier:
+    """Scores of ``function`` at ``(x - shift) / spread``, as a NumPy array.
+
+    ``function`` takes a float32 array (count, *shape of x) and returns scores (count, classes) as
+    anything of NumPy or torch, or an object or mapping whose ``logits`` are those. Without
+    ``shift`` and ``spread``, of shape (channels, 1, 1) or (), x goes in as it is.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        shift: NDArray[Any] | None = None,
+        spread: NDArray[Any] | None = None,
+    ) -> None:
+        self.function, self.shift, self.spread = function, shift, spread
+
+    def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
+        """Scores (count, classes) of a batch (count, *shape of x)."""
+        if self.shift is not None and self.spread is not None:
+            batch = (batch - self.shift) / self.spread
+        return np.asarray(on_host("the model's scores", logits(self.function(batch))))
+
+
+def logits(returned: Any) -> Any:
+    """The scores in what a model returned: its ``logits``, if it has any."""
+    if isinstance(returned, Mapping):
+        return returned.get("logits", returned)
+    return getattr(returned, "logits", returned)
 
 
 def _normalised(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import as_integers
 
 LARGEST = 2**28  # numbers of one input, 1 GiB in float32: as many as Pillow thinks safe
 _SPREAD = 32  # inputs that stand for the data in its identity
@@ -136,6 +138,21 @@ class Data(ABC):
                 "numbers are not"
             )
         return x
+
+
+def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np.int64]:
+    """Labels as numbers of classes: their places among ``labels``, where these are such labels.
+
+    ``labels`` that are text name the classes that numbers stand for, so numbers stay.
+    """
+    y = np.asarray(y)
+    if not labels or (y.dtype.kind != "U" and isinstance(labels[0], str)):
+        return as_integers(name, y)
+    places = {label: i for i, label in enumerate(labels)}
+    if other := [label for label in np.unique(y).tolist() if label not in places]:
+        known = ", ".join(map(repr, labels[:9]))
+        raise ValueError(f"{name} must be of the model's classes {known}; got {other[0]!r:.40}")
+    return np.array([places[label] for label in y.ravel().tolist()], np.int64).reshape(y.shape)
 
 
 def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:

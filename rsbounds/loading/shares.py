@@ -11,15 +11,10 @@ _RANKS = (("torchrun", "RANK", "WORLD_SIZE"), ("SLURM", "SLURM_PROCID", "SLURM_N
 
 
 def share(text: str | None) -> tuple[int, int, str]:
-    """This process's share (i, N) of the inputs and where it comes from.
+    """This process's share (i, N) of the inputs and where it comes from; ValueError if unclear.
 
     From ``i/N`` (i counts from 0). Else from the environment: a SLURM job array's elements each
     take a share, and within one the processes of torchrun or of SLURM theirs of that. Else 0/1.
-
-    Raises
-    ------
-    ValueError
-        If the text or the environment doesn't say a share.
     """
     if text is not None:
         return *checks.share("--shard", text), "--shard"
@@ -41,12 +36,12 @@ def _rank() -> tuple[int, int, str] | None:
 
 def _element() -> tuple[int, int, str] | None:
     """The place of this element in its job array."""
-    defaults = {"ID": None, "COUNT": None, "MIN": "0", "STEP": "1"}
-    given = {k: os.environ.get(f"SLURM_ARRAY_TASK_{k}", v) for k, v in defaults.items()}
-    if given["ID"] is None or given["COUNT"] is None:
+    if not {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"} <= os.environ.keys():
         return None
-    if all(re.fullmatch(r"[0-9]{1,18}", str(value)) for value in given.values()):
-        task, count, low, step = (int(str(value)) for value in given.values())
+    defaults = {"ID": "", "COUNT": "", "MIN": "0", "STEP": "1"}
+    given = {k: os.environ.get(f"SLURM_ARRAY_TASK_{k}", v) for k, v in defaults.items()}
+    if all(re.fullmatch(r"[0-9]{1,18}", value) for value in given.values()):
+        task, count, low, step = map(int, given.values())
         place, over = divmod(task - low, max(step, 1))
         if step and not over and 0 <= place < count:
             return place, count, "SLURM array"

@@ -10,23 +10,19 @@ from rsbounds.results._card import card, read_card, write_card
 from rsbounds.results._commitment import broken as broken
 from rsbounds.results._commitment import commit as commit
 from rsbounds.results._commitment import commitment_path
-from rsbounds.results._commitment import uncommitted as uncommitted
-from rsbounds.results._compare import footnote
-from rsbounds.results._file import Writer, read_rows, write
+from rsbounds.results._file import Writer, merge, write
 from rsbounds.results._html import html
 from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
-from rsbounds.results._merge import merge
 from rsbounds.results._plot import plot
-from rsbounds.results._results import Results, read
+from rsbounds.results._results import Results, read, read_rows
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._table import STYLES, default_radii, summary, table
+from rsbounds.results._table import STYLES, default_radii, footnote, summary, table
 from rsbounds.results._text import dense_counts, sparse_counts
-from rsbounds.results._text import from_runs as from_runs
 from rsbounds.results._text import naming as naming
 from rsbounds.results._text import plain as plain
-from rsbounds.results._text import runs as runs
 from rsbounds.results._text import some as some
 from rsbounds.results._text import truncated as truncated
+from rsbounds.results._text import whole_number as whole_number
 
 __all__ = [
     "COLUMNS",

@@ -18,16 +18,14 @@ import numpy as np
 import rsbounds
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import SCOPES
-from rsbounds.results._charts import cut, interval, true_class
-from rsbounds.results._compare import footnote, setting
 from rsbounds.results._file import _replace
+from rsbounds.results._html import QUANTILES, interval, true_class
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._results import Results
-from rsbounds.results._table import _markdown, _radii
-from rsbounds.results._text import as_path, plain, quoted
+from rsbounds.results._table import _markdown, _radii, footnote, setting
+from rsbounds.results._text import as_path, plain, quoted, truncated
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 _RUNS = (
     "How many runs were made: the best of many seeds, models or noise levels looks like a single "
@@ -81,7 +79,7 @@ def card(
     levels = [row.sigma for row in file.rows if math.isfinite(row.sigma)]
     commitment = entries.get("run", {}).get("commitment")
     hashes = {"rows": _sha256(path), "manifest": manifest and _sha256(manifest_path(path))}
-    p_a = np.quantile(true_class(file) or [math.nan], _QUANTILES, method="lower").tolist()
+    p_a = np.quantile(true_class(file) or [math.nan], QUANTILES, method="lower").tolist()
     made = {
         "card": 1,
         "rsbounds": rsbounds.__version__,
@@ -108,8 +106,8 @@ def card(
             if math.isfinite(radius)
         ],
         "abstain": file.abstention(),
-        "acr": cut(file.average_radius()),
-        "p_a": dict(zip(map(str, _QUANTILES), map(cut, p_a), strict=True)),
+        "acr": _cut(file.average_radius()),
+        "p_a": {str(q): _cut(p) for q, p in zip(QUANTILES, p_a, strict=True)},
         "hashes": {**hashes, "commitment": commitment},
         "verified": None if verified is None else dict(verified),
         "unknown": [_COMMITTED if commitment else _RUNS, _COUNTS, _SEEN],
@@ -241,6 +239,10 @@ def _named(model: Mapping[str, Any]) -> dict[str, str]:
 def _code(text: object) -> str:
     """A stranger's text with nothing in it that Markdown or HTML takes for its own."""
     return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", escape(shown(text), quote=False))
+
+
+def _cut(value: float) -> float:
+    return float(truncated(value, 6)) if math.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from rsbounds.results._file import _replace
@@ -37,8 +36,10 @@ def commitment_path(path: Path) -> Path:
 
 def commitment(manifest: Manifest) -> str:
     """The text that is committed to."""
-    entries = {k: v for k, v in manifest.normal().entries().items() if k not in _LATER}
-    entries["engine"] = {k: v for k, v in manifest.engine.items() if k != "tf32"}
+    entries = json.loads(manifest.text())  # as a file holds them: lists for tuples
+    for name in _LATER:
+        del entries[name]
+    entries["engine"].pop("tf32", None)
     return json.dumps(entries, indent=2, sort_keys=True) + "\n"
 
 
@@ -72,11 +73,6 @@ def commit(path: Path, manifest: Manifest, *, new: bool, accept: bool) -> dict[s
         raise ValueError(f"{path} was begun without a commitment: choose another output file")
     _replace(place, text)
     return entry
-
-
-def uncommitted(manifest: Manifest) -> Manifest:
-    """The manifest of a file that is computed from a committed one."""
-    return replace(manifest, run={k: v for k, v in manifest.run.items() if k != "commitment"})
 
 
 def broken(manifest: Manifest) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Reading and writing result files: a TSV that only grows, row by row, and its manifest.
+"""Writing result files: a TSV that only grows, row by row, and its manifest.
 
 A row is flushed to the disk when it is written. A file is resumed only under an equal manifest,
 by one process at a time (a lock held on the TSV); after a kill, a power failure or a full disk
@@ -12,17 +12,16 @@ import importlib
 import os
 import stat
 import warnings
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from rsbounds.results._manifest import Manifest, manifest_path
-from rsbounds.results._published import published
-from rsbounds.results._row import COLUMNS, FIELD, Row
-from rsbounds.results._text import naming, quoted
+from rsbounds.results._results import load
+from rsbounds.results._row import COLUMNS, Row
+from rsbounds.results._text import as_path, naming, quoted
 
 #: None on Windows, whose files have no such locks and whose folders are not opened.
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -31,87 +30,6 @@ fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 _ACCEPTABLE = ("model.", "probe.", "versions.", "engine.")
 #: What a disk that failed or is full answers to a flush; all else is a file system without it.
 _DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
-_MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
-
-
-class Content(NamedTuple):
-    """A result file as it was read: ``note`` says what was left out, ``end`` is behind the rows."""
-
-    columns: tuple[str, ...]
-    rows: list[Row]
-    note: str
-    end: int
-    manifest: Manifest | None
-
-
-def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Content:
-    """Read a result file: the one reader of all commands.
-
-    Blank lines, Windows' line ends and a byte order mark are passed over. An unfinished last line
-    is left out, but for files of the field: a row or its scope, cut short, may say more than it
-    did. ``strict`` refuses rows that contradict themselves, stand twice or are not of the run.
-    """
-    content = path.read_bytes() if content is None else content
-    manifest = Manifest.read(path) if manifest_path(path).exists() else None
-    if not content:
-        return Content((), [], "empty file", 0, manifest)
-    end, note = content.rfind(b"\n") + 1, ""
-    if manifest is None and (other := published(path, content)):
-        if strict and len({row.idx for row in other[0]}) < len(other[0]):
-            raise ValueError(f"{path}: expected each index once")
-        return Content(FIELD, *other, len(content), None)
-    try:
-        first, *lines = content.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
-    columns = tuple(first.strip().split("\t"))
-    if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
-        raise ValueError(
-            f"{path}:1: expected a header of distinct columns that starts with {' '.join(FIELD)}, "
-            f"separated by tabs, or lines of index and radius; got {quoted(first)}"
-        )
-    if lines[-1] and (manifest or "scope" in columns):
-        note = f"line {len(lines) + 1} is cut short: left out"
-        lines.pop()
-    rows, seen, room = list[Row](), dict[int, int](), _MOST_COUNTS
-    selected = manifest.indices() if manifest else None
-    for number, line in enumerate(lines, start=2):
-        if not line.strip():
-            continue
-        try:
-            row = Row.parse(line.rstrip("\r"), columns)
-            if (room := room - len(row.select) - len(row.counts)) < 0:
-                raise ValueError(f"at most {_MOST_COUNTS} class counts in all rows")
-            if strict:
-                _require_sense(row, seen, selected)
-        except ValueError as error:
-            raise ValueError(f"{path}:{number}: expected {error}; got {quoted(line)}") from None
-        rows.append(row)
-        seen[row.idx] = number
-    return Content(columns, rows, note, end, manifest)
-
-
-def _require_sense(row: Row, seen: Mapping[int, int], selected: Container[int] | None) -> None:
-    """ValueError, saying what was expected, of a row that can't be one of the run."""
-    for wrong in row.contradictions():
-        raise ValueError(wrong)
-    if row.idx in seen:
-        raise ValueError(f"each idx once, {row.idx} is on line {seen[row.idx]} too")
-    if selected is not None and row.idx not in selected:
-        raise ValueError("idx of an input that the manifest selects")
-
-
-def read_rows(path: Path) -> list[Row]:
-    """The rows of a result file in its order, for an audit: they may contradict themselves.
-
-    Raises
-    ------
-    ValueError
-        For a malformed header or row: names file and line.
-    OSError
-        For a file that can't be read.
-    """
-    return load(path, strict=False).rows
 
 
 class Writer:
@@ -168,10 +86,25 @@ class Writer:
         self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
         try:
             self._locked = self._lock()
-            if self._gone():  # by a process that ended between our opening and our lock
-                raise OSError(f"{path} was replaced while it was opened: repeat the command")
-            columns = (*COLUMNS, *further)
-            self.rows, self.columns = self._resume(columns, manifest, accept_change, check)
+            # by a process that ended between our opening and our lock
+            self._require_place("was replaced while it was opened: repeat the command")
+            self._file.seek(0)
+            content, header = self._file.read(), _text((*COLUMNS, *further), [])
+            if header.encode().startswith(content):  # no row yet: nothing to resume
+                self.rows, self.columns = list[Row](), (*COLUMNS, *further)
+                _replace(manifest_path(path), manifest.text())
+                self._file.truncate(0)
+                self._write(header)
+            else:
+                there = load(path, content)
+                self.rows, self.columns = list(there.rows), there.columns
+                old = there.manifest or Manifest.read(path)  # which says that there is none
+                kept = self._kept(old, manifest, accept_change)
+                if check is not None:
+                    check(self.rows)
+                self._file.truncate(content.rfind(b"\n") + 1)
+                if kept is not old:
+                    _replace(manifest_path(path), kept.text())
         except BaseException:
             self._file.close()
             raise
@@ -181,12 +114,7 @@ class Writer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             if error is None:
                 self._require_place()
@@ -238,21 +166,20 @@ class Writer:
                 "same command goes on from there"
             ) from error
 
-    def _gone(self) -> bool:
-        """Whether the file was deleted, or another put in its place."""
+    def _require_place(
+        self,
+        gone: str = "was deleted or replaced while it was written: what is at its path lacks rows "
+        "of this run, the same command makes them",
+    ) -> None:
+        """OSError if the file was deleted, or another put in its place."""
         try:
             there = os.stat(self._place)
+            # a file system without locks may number its files anew at each look
+            if not self._locked or os.path.samestat(os.fstat(self._file.fileno()), there):
+                return
         except FileNotFoundError:
-            return True
-        # a file system without locks may number its files anew at each look
-        return self._locked and not os.path.samestat(os.fstat(self._file.fileno()), there)
-
-    def _require_place(self) -> None:
-        if self._gone():
-            raise OSError(
-                f"{self.path} was deleted or replaced while it was written: what is at its path "
-                "lacks rows of this run, the same command makes them"
-            )
+            pass
+        raise OSError(f"{self.path} {gone}")
 
     def _lock(self) -> bool:
         """Lock the file against other processes; False where its file system has no locks."""
@@ -271,35 +198,8 @@ class Writer:
             return False
         return True
 
-    def _resume(
-        self,
-        columns: tuple[str, ...],
-        manifest: Manifest,
-        accept_change: bool,
-        check: Callable[[Sequence[Row]], object] | None,
-    ) -> tuple[list[Row], tuple[str, ...]]:
-        self._file.seek(0)
-        content, header = self._file.read(), _text(columns, [])
-        manifest = manifest.normal()
-        if header.encode().startswith(content):  # no row yet: nothing to resume
-            _replace(manifest_path(self.path), manifest.text())
-            self._file.truncate(0)
-            self._write(header)
-            return [], columns
-        there = load(self.path, content)
-        old = there.manifest or Manifest.read(self.path)  # which says that there is none
-        kept = self._kept(old, manifest, there.rows, accept_change)
-        if check is not None:
-            check(there.rows)
-        self._file.truncate(there.end)
-        if kept is not None:
-            _replace(manifest_path(self.path), kept.text())
-        return there.rows, there.columns
-
-    def _kept(
-        self, old: Manifest, new: Manifest, rows: Sequence[Row], accept_change: bool
-    ) -> Manifest | None:
-        """The manifest to write in the place of ``old``, if any."""
+    def _kept(self, old: Manifest, new: Manifest, accept_change: bool) -> Manifest:
+        """The manifest to go on with: ``old`` itself where nothing changed."""
         changes = old.differences(new)
         accepted = {k: text for k, text in changes.items() if k.startswith(_ACCEPTABLE)}
         accepted.pop("engine.sound_noise", None)  # rows of other noise would be relabelled
@@ -307,10 +207,14 @@ class Writer:
         run = {**new.run, **{k: old.run[k] for k in ("commitment",) if k in old.run}}
         new = replace(new, history=old.history, run=run)
         if accepted and accept_change:
-            step = {"changes": list(accepted.values()), "rows": len(rows), "run": dict(new.run)}
+            step = {
+                "changes": list(accepted.values()),
+                "rows": len(self.rows),
+                "run": dict(new.run),
+            }
             new = replace(new, history=[*old.history, step])
         if refused and refused.keys() <= {"data.skip", "data.max"}:
-            if not new.places({row.idx for row in rows})[1]:
+            if not new.places({row.idx for row in self.rows})[1]:
                 return new
             refused[""] = "rows of the file are not among the inputs selected now"
         if refused:
@@ -320,7 +224,7 @@ class Writer:
                 "run's arguments, or choose another output file"
                 + (hint if refused.keys() <= accepted.keys() else "")
             )
-        return new if accepted else None
+        return new if accepted else old
 
 
 def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:
@@ -330,6 +234,60 @@ def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:
     further = dict.fromkeys(name for row in rows for name in row.extra)
     _replace(manifest_path(path), manifest.text())
     _replace(path, _text((*COLUMNS, *further), rows))
+
+
+def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
+    """Join result files of one run, in the order of the inputs.
+
+    Rows that several files share must be equal (but for their time); their manifests must be
+    equal (but for their shard), the probes of the model too. The history of each is kept.
+
+    Parameters
+    ----------
+    out : Path
+        The new file; it can be resumed as a run in one piece.
+    files : sequence of Path
+        At least one.
+
+    Returns
+    -------
+    rows : int
+        Number of rows written.
+    missing : list of int
+        Indices of inputs of the run that none of the files has.
+
+    Raises
+    ------
+    ValueError
+        If ``out`` exists, files are of different runs or disagree on an input; as `read`.
+    OSError
+        If a file can't be read or written.
+    """
+    out = as_path("out", out)
+    if not isinstance(files, list | tuple) or not files:
+        raise ValueError(f"files must be a list of at least one path; got {quoted(files)}")
+    paths = [as_path("files", path) for path in files]
+    if out.exists():
+        raise ValueError(f"{out} exists: choose another output file")
+    first = replace(Manifest.read(paths[0]), shard="0/1")
+    merged: dict[int, tuple[Row, Path]] = {}
+    history: list[Any] = []
+    for path in paths:
+        manifest = replace(Manifest.read(path), shard="0/1")
+        if changes := first.differences(manifest):
+            raise ValueError(
+                f"{path} is not of the run of {paths[0]}: {'; '.join(changes.values())}"
+            )
+        if manifest.run.get("commitment") != first.run.get("commitment"):
+            first = first.uncommitted()
+        history += [step for step in manifest.history if step not in history]
+        for row in load(path).rows:
+            other, source = merged.setdefault(row.idx, (row, path))
+            if replace(other, time=row.time) != row:
+                raise ValueError(f"{path} and {source} disagree on input {row.idx}")
+    first = replace(first, history=history)
+    write(out, first, [row for row, _ in merged.values()])
+    return len(merged), first.places(set(merged))[0]
 
 
 def _require_regular(path: Path) -> None:

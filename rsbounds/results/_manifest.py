@@ -16,9 +16,16 @@ from rsbounds.results._text import quoted
 #: The format of the files that are written and read.
 FORMAT = 2
 
-_OBJECTS = ("model", "data", "parameters", "engine", "versions", "probe", "run")
+#: What entries must be: of a type, lists of something, objects by their names; None: by any name.
+_STEP = {"rows": int, "sha256": str, "changes": [str], "fitted": [str], "corrupt": [{"input": int}]}
+_SCHEMA: Mapping[str, Any] = {
+    **dict.fromkeys(("model", "data", "parameters", "engine", "run"), dict),
+    **{name: {None: str} for name in ("versions", "probe")},
+    **dict.fromkeys(("method", "scope"), str),
+    "history": [_STEP],
+}
 _NAMED = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
-_LOWEST = {"start": 0, "skip": 1, "max": -1, "inputs": 0}  # of entries of data
+_LOWEST = {"data.inputs": 0, "data.start": 0, "data.skip": 1, "data.max": -1, "n0": 1, "n": 1}
 # larger numbers are a doctored file's: lists of what is missing would fill the memory
 _LARGEST = {"data.inputs": 10**7, "n0": 10**15, "n": 10**15}
 _DEEPEST = 50
@@ -82,13 +89,14 @@ class Manifest:
         place = manifest_path(path)
         try:
             entries = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_distinct)
-            if not isinstance(entries, dict):
+            if not isinstance(entries, dict) or _depth(entries) > _DEEPEST:
                 raise ValueError
         except FileNotFoundError:
             path.stat()  # says so, if it is the file itself that isn't there
             raise ValueError(f"{path} has no manifest: expected {place.name} beside it") from None
         except (ValueError, RecursionError):
-            raise ValueError(f"{place} is not a manifest: expected a JSON object") from None
+            expected = f"a JSON object, nested at most {_DEEPEST} deep"
+            raise ValueError(f"{place} is not a manifest: expected {expected}") from None
         try:
             _check(entries)
             return cls.of(entries)
@@ -107,17 +115,9 @@ class Manifest:
         """The file."""
         return json.dumps(self.entries(), indent=2) + "\n"
 
-    def normal(self) -> Self:
-        """The same after a round trip through its file."""
-        return self.of(json.loads(self.text()))
-
-    def share(self) -> tuple[int, int]:
-        """The i and N of the shard."""
-        return share("shard", self.shard)
-
     def indices(self) -> range:
         """Indices of this shard's inputs."""
-        (rank, size), skip = self.share(), int(self.data.get("skip", 1))
+        (rank, size), skip = share("shard", self.shard), int(self.data.get("skip", 1))
         start, inputs = int(self.data.get("start", 0)), int(self.data.get("inputs", 0))
         return range(start + rank * skip, start + inputs * skip, size * skip)
 
@@ -132,14 +132,23 @@ class Manifest:
     def corrupt(self) -> set[int]:
         """Indices of the inputs that the history says were left out: they can't be decoded."""
         left = (entry for step in self.history for entry in step.get("corrupt", ()))
-        return {entry["input"] for entry in left}
+        return {entry["input"] for entry in left if "input" in entry}
+
+    def fitted_on_itself(self) -> bool:
+        """Whether the history says that the rule was fitted on the rows that it certifies."""
+        fitted = {file for step in self.history for file in step.get("fitted", ())}
+        return not fitted.isdisjoint(step["sha256"] for step in self.history if "sha256" in step)
+
+    def uncommitted(self) -> Manifest:
+        """The manifest of a file that is computed from a committed one."""
+        return replace(self, run={k: v for k, v in self.run.items() if k != "commitment"})
 
     def differences(self, other: Manifest) -> dict[str, str]:
         """Entries that rows depend on and that ``other`` has otherwise: name -> in words.
 
         Where both keep a probe, the model's source is not compared: behaviour counts.
         """
-        a, b = dict(_flat(self._compared())), dict(_flat(other._compared()))
+        a, b = dict(self._compared()), dict(other._compared())
         ignored = {"model.source"} if self.probe and other.probe else set()
         for key in self.probe.keys() ^ other.probe.keys():  # of other inputs, or of none
             ignored.add(f"probe.{key}")
@@ -151,12 +160,12 @@ class Manifest:
             for key in keys
         }
 
-    def _compared(self) -> dict[str, Any]:
-        entries = replace(self, data={k: v for k, v in self.data.items() if k != "inputs"})
-        left = entries.entries()
+    def _compared(self) -> Iterator[tuple[str, Any]]:
+        left = json.loads(self.text())  # as a file holds them: lists for tuples
         for name in ("format", "history", "run"):
             del left[name]
-        return left
+        left["data"].pop("inputs", None)
+        return _flat(left)
 
 
 def manifest_path(path: Path) -> Path:
@@ -166,52 +175,43 @@ def manifest_path(path: Path) -> Path:
 
 def _check(entries: Mapping[str, Any]) -> None:
     """ValueError unless the entries have the types and sizes that every reader relies on."""
-    level: list[Any] = [entries]
-    for _ in range(_DEEPEST):
-        lists = [list(node.values()) if isinstance(node, dict) else node for node in level]
-        level = [child for node in lists if isinstance(node, list) for child in node]
-    if level:
-        raise ValueError(f"objects must be nested at most {_DEEPEST} deep")
     if entries.get("format") != FORMAT:
         raise ValueError(f"format must be {FORMAT}; got {quoted(entries.get('format'))}")
-    for name in _OBJECTS:
-        _require(name, entries.get(name, {}), dict)
-    for name in ("method", "scope"):
-        _require(name, entries.get(name, ""), str)
+    _require("", entries, _SCHEMA)
     share("shard", entries.get("shard", "0/1"))
-    for name in ("probe", "versions"):
-        for key, value in entries.get(name, {}).items():
-            _require(f"{name}.{shown(key)}", value, str)
-    data, history = entries.get("data", {}), entries.get("history", [])
-    numbers = {f"data.{name}": (data[name], low) for name, low in _LOWEST.items() if name in data}
-    for name, (value, low) in {**numbers, **{k: (entries.get(k), 1) for k in ("n0", "n")}}.items():
-        largest = _LARGEST.get(name, 2**63)
-        if not count(name, value, low) <= largest:
-            raise ValueError(f"{name} must be at most {largest}; got {value}")
+    data = entries.get("data", {})
     if "inputs" not in data:
         raise ValueError("data.inputs is missing: the number of inputs selected")
-    if not isinstance(history, list) or not all(isinstance(step, dict) for step in history):
-        raise ValueError(f"history must be a list of objects; got {quoted(history)}")
-    for step in history:
-        _require("rows in history", step.get("rows", 0), int)
-        _require("sha256 in history", step.get("sha256", ""), str)
-        for name, kind in (("corrupt", dict), ("changes", str), ("fitted", str)):
-            _require(f"{name} in history", step.get(name, []), list)
-            for entry in step.get(name, []):
-                _require(f"an entry of {name} in history", entry, kind)
-        for entry in step.get("corrupt", []):
-            _require("input of corrupt in history", entry.get("input"), int)
+    numbers = {**entries, **{f"data.{name}": value for name, value in data.items()}}
+    for name in (name for name in _LOWEST if name in numbers):
+        value = count(name, numbers[name], _LOWEST[name])
+        if value > (most := _LARGEST.get(name, value)):
+            raise ValueError(f"{name} must be at most {most}; got {value}")
+
+
+def _depth(node: Any) -> int:
+    inside = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return 1 + max(map(_depth, inside), default=0)
+
+
+def _require(name: str, value: Any, kind: Any) -> None:
+    """ValueError unless a value is of a kind of ``_SCHEMA``."""
+    own: Any = kind if isinstance(kind, type) else type(kind)
+    if not isinstance(value, own):
+        raise ValueError(f"{name} must be {_NAMED[own]}; got {quoted(value)}")
+    if isinstance(kind, list):
+        for i, entry in enumerate(value):
+            _require(f"{name}[{i}]", entry, kind[0])
+    elif isinstance(kind, dict):
+        for key, entry in value.items():
+            if inner := kind.get(key, kind.get(None)):
+                _require(f"{name}.{shown(key)}".removeprefix("."), entry, inner)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(entries := dict(pairs)) < len(pairs):
         raise ValueError("each entry once")
     return entries
-
-
-def _require(name: str, value: Any, kind: type) -> None:
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} must be {_NAMED[kind]}; got {quoted(value)}")
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -1,18 +1,74 @@
-"""Curves of certified accuracy against radius."""
+"""Certified accuracy against radius: exact step curves of files, and their picture."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from rsbounds._numerics.checks import Array
 from rsbounds._numerics.extras import need
-from rsbounds.results._charts import DASHES, curves, reach
-from rsbounds.results._compare import as_files, marked, setting
 from rsbounds.results._results import Results
+from rsbounds.results._table import as_files, comparable, marked, setting
 from rsbounds.results._text import as_path, naming, truncated
 
-_GAPS = ((), (4, 2), (1, 1.4), (5, 1.5, 1, 1.5), (9, 3), (9, 2, 1, 2))
-_LINES = dict(zip(DASHES, ("-", *((0, gaps) for gaps in _GAPS[1:])), strict=True))
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: Names of dashes, of plotly, and what matplotlib draws for them.
+DASHES: dict[str, Any] = {
+    "solid": "-",
+    "dash": (0, (4, 2)),
+    "dot": (0, (1, 1.4)),
+    "dashdot": (0, (5, 1.5, 1, 1.5)),
+    "longdash": (0, (9, 3)),
+    "longdashdot": (0, (9, 2, 1, 2)),
+}
+
+
+class Curve(NamedTuple):
+    """A step curve: between two edges it is as high as at the later one."""
+
+    name: str
+    edges: Array
+    heights: Array
+    colour: str
+    dash: str
+    width: float
+
+
+def curves(files: Sequence[Results], names: Sequence[str]) -> list[Curve]:
+    """Certified accuracy of each file, and the best of comparable files at each radius."""
+    finite = [row.radius for file in files for row in file.rows if math.isfinite(row.radius)]
+    end = min(1.05 * max(finite, default=0.0), 1e307) or 1.0
+    radii = [[row.radius if row.correct else -1.0 for row in file.rows] for file in files]
+    own = {id(file): values for file, values in zip(files, radii, strict=True)}
+    shown = [(name, [values]) for name, values in zip(names, radii, strict=True) if values]
+    best = [(label, [own[id(file)] for file in group]) for label, group in comparable(files)]
+    return steps(shown, end) + steps(best, end, ("#000000",), first=4)
+
+
+def steps(
+    shown: Sequence[tuple[str, Sequence[Sequence[float]]]],
+    end: float,
+    colours: Sequence[str] = COLOURS,
+    first: int = 0,
+) -> list[Curve]:
+    """The largest share of some values that reach an edge, wherever that share steps.
+
+    Each curve is thinner than those below it and has gaps, so that curves that coincide are seen.
+    """
+    drawn = []
+    for i, (name, values) in enumerate(shown, start=first):
+        edges = np.unique([0.0, end, *(min(v, end) for own in values for v in own if v >= 0)])
+        held = [(len(own) - np.searchsorted(np.sort(own), edges)) / len(own) for own in values]
+        best = np.max(held, axis=0)
+        falls = np.flatnonzero(np.diff(best))
+        kept = np.unique([0, *falls, *falls + 1, len(edges) - 1])
+        colour, dash = colours[i % len(colours)], list(DASHES)[i % len(DASHES)]
+        drawn.append(Curve(name, edges[kept], best[kept], colour, dash, max(3.0 - 0.4 * i, 1.2)))
+    return drawn
 
 
 def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
@@ -42,18 +98,19 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     figure = matplotlib.Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = figure.add_subplot()
     names, footnotes = marked(files)
-    end = reach(files)
     labels = [
-        f"{name} (average {truncated(file.average_radius(), 3)})" if file.rows else name
+        f"{name} (average {truncated(file.average_radius(), 3)})"
         for file, name in zip(files, names, strict=True)
     ]
-    for curve in curves(files, labels, end):
-        style = {"color": curve.colour, "ls": _LINES[curve.dash], "lw": curve.width}
+    drawn = curves(files, labels)
+    for curve in drawn:
+        style = {"color": curve.colour, "ls": DASHES[curve.dash], "lw": curve.width}
         steps = curve.heights[1:], curve.edges
         axes.stairs(*steps, baseline=None, label=curve.name, **style)
-    shared = setting(files)
+    common = setting(files)
     title = {"norm": "l{} norm", "sigma": "sigma = {}", "n": "n = {}", "alpha": "alpha = {}"}
-    parts = [text.format(shared[name]) for name, text in title.items() if name in shared]
+    parts = [text.format(common[name]) for name, text in title.items() if name in common]
+    end = drawn[0].edges[-1]
     axes.set(xlabel="radius", ylabel="certified accuracy", xlim=(0, end), ylim=(0, 1.02))
     axes.set_title(", ".join(parts), fontsize="medium")
     axes.grid(color="0.9")

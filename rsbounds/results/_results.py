@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results._file import load
-from rsbounds.results._manifest import Manifest
-from rsbounds.results._row import Row
-from rsbounds.results._text import as_path, some
+from rsbounds.results._manifest import Manifest, manifest_path
+from rsbounds.results._published import published
+from rsbounds.results._row import FIELD, Row, holds
+from rsbounds.results._text import as_path, quoted, some
+
+_MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,14 +32,12 @@ class Results:
     rows: tuple[Row, ...]
     note: str = ""
     manifest: Manifest | None = None
+    columns: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """In a line; the rows are in ``rows``."""
-        name = f"{self.name}: " if self.name else ""
-        text = f"<Results {name}{len(self.rows)} rows"
-        if self.rows:
-            text += f", accuracy {self.clean_accuracy():.4f}, abstentions {self.abstention():.4f}"
-        return f"{text}>"
+        share = f", accuracy {self.clean_accuracy():.4f}" if self.rows else ""
+        return f"<Results {self.name}: {len(self.rows)} rows{share}>"
 
     def certified_accuracy(self, radii: Any) -> Array:
         """Share of rows that are correct with radius >= r, for each r; NaN without rows."""
@@ -81,33 +82,29 @@ class Results:
         return len(self.rows) / seconds if seconds > 0 else math.nan
 
     def notes(self) -> list[str]:
-        """How the file was read, how far the run is, what it leaves out, and how it came about."""
-        return [shown(note) for note in (self.note, *self._history(), *self._progress()) if note]
+        """How the file was read, how it came about, what it leaves out, how far the run is."""
+        return [shown(note) for note in self._notes() if note]
 
-    def _progress(self) -> Iterator[str]:
-        if missing := self.missing():
-            done, rate = len(self.rows), self.rate()
-            text = f"{done} of {done + len(missing)} rows"
-            if rate > 1e-6:
-                left = timedelta(seconds=math.ceil(len(missing) / rate))
-                text += f", {rate:.3g} a second for one worker, {left} left for one"
-            yield f"{text}: {some(missing)} missing"
-
-    def _history(self) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
+        yield self.note
         if self.manifest is None:
             return
         if self.manifest.shard != "0/1":
             yield f"shard {self.manifest.shard} alone: a part of its run"
-        certified, fitted = set[str](), set[str]()
         for step in self.manifest.history:
             if changes := step.get("changes"):
                 yield f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}"
-            certified |= {step.get("sha256", "")}
-            fitted |= {*step.get("fitted", ())}
-        if certified & fitted:
+        if self.manifest.fitted_on_itself():
             yield "the rule was fitted on the rows that it certifies: its level does not hold"
         if left := self.manifest.corrupt() - {row.idx for row in self.rows}:
             yield f"{len(left)} inputs left out: they can't be decoded"
+        if missing := self.missing():
+            done, rate = len(self.rows), self.rate()
+            text = f"{done} of {done + len(missing)} rows"
+            if rate > 1e-6:
+                left_for_one = timedelta(seconds=math.ceil(len(missing) / rate))
+                text += f", {rate:.3g} a second for one worker, {left_for_one} left for one"
+            yield f"{text}: {some(missing)} missing"
 
     def _share(self, total: Any) -> Array:
         total = np.asarray(total, dtype=np.float64)
@@ -148,6 +145,73 @@ def read(path: str | os.PathLike[str]) -> Results:
     >>> results.average_radius(), results.abstention()
     (0.375, 0.5)
     """
-    place = as_path("path", path)
-    _, rows, note, _, manifest = load(place)
-    return Results(os.fspath(path), tuple(rows), note, manifest)
+    return load(as_path("path", path))
+
+
+def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Results:
+    """Read a result file: the one reader of all commands.
+
+    Blank lines, Windows' line ends and a byte order mark are passed over. An unfinished last line
+    is left out, but for files of the field: a row or its scope, cut short, may say more than it
+    did. ``strict`` refuses rows that contradict themselves, stand twice or are not of the run.
+    """
+    name, content = os.fspath(path), path.read_bytes() if content is None else content
+    manifest = Manifest.read(path) if manifest_path(path).exists() else None
+    if not content:
+        return Results(name, (), "empty file", manifest)
+    note = ""
+    if manifest is None and (other := published(path, content)):
+        if strict and len({row.idx for row in other[0]}) < len(other[0]):
+            raise ValueError(f"{path}: expected each index once")
+        return Results(name, tuple(other[0]), other[1])
+    try:
+        first, *lines = content.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
+    columns = tuple(first.strip().split("\t"))
+    if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
+        raise ValueError(
+            f"{path}:1: expected a header of distinct columns that starts with {' '.join(FIELD)}, "
+            f"separated by tabs, or lines of index and radius; got {quoted(first)}"
+        )
+    if lines[-1] and (manifest or "scope" in columns):
+        note = f"line {len(lines) + 1} is cut short: left out"
+        lines.pop()
+    rows, seen, room = list[Row](), dict[int, int](), _MOST_COUNTS
+    selected = manifest.indices() if manifest else None
+    for number, line in enumerate(lines, start=2):
+        if not line.strip():
+            continue
+        try:
+            row = Row.parse(line.rstrip("\r"), columns)
+            if (room := room - len(row.select) - len(row.counts)) < 0:
+                raise ValueError(f"at most {_MOST_COUNTS} class counts in all rows")
+            if strict:
+                _require_sense(row, seen, selected)
+        except ValueError as error:
+            raise ValueError(f"{path}:{number}: expected {error}; got {quoted(line)}") from None
+        rows.append(row)
+        seen[row.idx] = number
+    return Results(name, tuple(rows), note, manifest, columns)
+
+
+def _require_sense(row: Row, seen: Mapping[int, int], selected: Container[int] | None) -> None:
+    """ValueError, saying what was expected, of a row that can't be one of the run."""
+    if row.idx < 0:
+        raise ValueError("idx >= 0")
+    if row.predict == ABSTAIN and (row.correct or row.radius):
+        raise ValueError("radius 0 and correct 0 where predict is -1")
+    if row.correct != holds(row.label, row.predict):
+        raise ValueError("correct 1 where predict is the label, else 0")
+    if row.idx in seen:
+        raise ValueError(f"each idx once, {row.idx} is on line {seen[row.idx]} too")
+    if selected is not None and row.idx not in selected:
+        raise ValueError("idx of an input that the manifest selects")
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a result file in its order, for an audit: they may contradict themselves.
+
+    Errors as of `read`.
+    """
+    return list(load(path, strict=False).rows)

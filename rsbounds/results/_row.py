@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any, Self
+
+import numpy as np
 
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.results._text import dense_counts, number, sparse_counts, truncated, whole_number
@@ -19,13 +22,10 @@ def _flag(text: str) -> bool:
 
 
 def _radius(text: str) -> float:
-    try:
-        value = number(text.lower())
-    except ValueError:
-        value = math.nan
-    if not value >= 0:
-        raise ValueError("a number >= 0")
-    return value
+    with suppress(ValueError):
+        if (value := number(text.lower())) >= 0:
+            return value
+    raise ValueError("a number >= 0")
 
 
 def _or_nan(text: str) -> float:
@@ -130,7 +130,8 @@ class Row:
     ) -> Self:
         """The row of a certificate."""
         own = {f.name: getattr(certificate, f.name) for f in fields(Certificate)}
-        own |= {name: _short(own[name]) for name in ("select", "counts")}
+        for name in ("select", "counts"):  # a file doesn't hold the zeros behind the last class
+            own[name] = tuple(map(int, np.trim_zeros(own[name], "b")))
         time = str(timedelta(seconds=seconds))
         own["time"] = time if "." in time else f"{time}.000000"
         correct = holds(label, certificate.predict)
@@ -163,15 +164,6 @@ class Row:
             for column in columns
         )
 
-    def contradictions(self) -> Iterator[str]:
-        """What the row says against itself, each as what was expected."""
-        if self.idx < 0:
-            yield "idx >= 0"
-        if self.predict == ABSTAIN and (self.correct or self.radius):
-            yield "radius 0 and correct 0 where predict is -1"
-        if self.correct != holds(self.label, self.predict):
-            yield "correct 1 where predict is the label, else 0"
-
     @property
     def seconds(self) -> float:
         """``time`` in seconds; 0 where the file does not say."""
@@ -186,9 +178,3 @@ class Row:
 def holds(label: int, predict: int | tuple[int, ...]) -> bool:
     """Whether a prediction is the label, or has it among its labels."""
     return label in predict if isinstance(predict, tuple) else predict == label != ABSTAIN
-
-
-def _short(dense: Sequence[int]) -> tuple[int, ...]:
-    """Counts without the zeros behind the last class, as a file holds them."""
-    last = max((k for k, count in enumerate(dense) if count), default=-1)
-    return tuple(int(count) for count in dense[: last + 1])

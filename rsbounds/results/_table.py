@@ -1,12 +1,15 @@
-"""Tables of certification files: aligned text, Markdown, CSV."""
+"""Files side by side: what they rest on, what marks them, and their tables."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +17,147 @@ import numpy as np
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.text import shown
-from rsbounds.results._compare import NAMES, UNKNOWN, as_files, marked, terms
+from rsbounds.certificate import SCOPES
 from rsbounds.results._results import Results
 from rsbounds.results._text import plain, quoted, truncated
 
 STYLES = ("text", "markdown", "csv")
+NAMES = ("norm", "alpha", "n", "bound")
+UNKNOWN, SEVERAL = "-", "several"
+
+
+def as_files(files: Sequence[Results], *, rows: bool = False) -> list[Results]:
+    """``files`` as a list, or ValueError; ``rows``: at least one must have rows."""
+    if not isinstance(files, list | tuple) or not all(isinstance(file, Results) for file in files):
+        raise ValueError(f"files must be a list of Results, as read returns; got {quoted(files)}")
+    if rows and not any(file.rows for file in files):
+        raise ValueError("files must have at least one row to show; got none")
+    return list(files)
+
+
+# --- what files rest on
+
+
+def terms(file: Results) -> dict[str, str]:
+    """What the numbers of a file rest on, as text; "-" where it doesn't say.
+
+    ``inputs`` is a hash of which inputs of which data they are.
+    """
+    rows, manifest = file.rows, file.manifest
+    levels = {row.sigma for row in rows if not math.isnan(row.sigma)}
+    ends = dict.fromkeys(f"{end(levels):.4g}" for end in (min, max) if levels)
+    own: dict[str, Iterable[str]] = {
+        "norm": map(_short, {row.norm for row in rows}),
+        "sigma": [" to ".join(ends) or UNKNOWN],
+        "n": (str(n) if n else UNKNOWN for n in {row.n for row in rows}),
+        "bound": map(shown, {row.bound for row in rows}),
+    }
+    if manifest is not None:
+        data = {name: part for name, part in manifest.data.items() if name != "inputs"}
+        text = json.dumps([data, manifest.shard], sort_keys=True, default=repr)
+        own |= {
+            "n": [str(manifest.procedure.n)],
+            "alpha": [_short(manifest.procedure.alpha)],
+            "model": [shown(v) for v in manifest.model.values() if isinstance(v, str)][:1],
+            "data": [shown(manifest.run.get("data", data.get("kind", UNKNOWN)))],
+            "inputs": [hashlib.sha256(text.encode()).hexdigest()[:8] if data else UNKNOWN],
+        }
+    return {
+        name: _common(own.get(name, ()))
+        for name in ("norm", "sigma", "n", "alpha", "model", "data", "bound", "inputs")
+    }
+
+
+def setting(files: Sequence[Results]) -> dict[str, str]:
+    """What the files with rows have in common, as far as it is stated."""
+    each = [terms(file) for file in files if file.rows]
+    common = {name: _common(own[name] for own in each) for name in each[0]} if each else {}
+    return {name: text for name, text in common.items() if text not in (UNKNOWN, SEVERAL)}
+
+
+def footnote(scope: str) -> str:
+    """What a report must add to results of this scope, if anything."""
+    if not scope:
+        return "the file states no scope"
+    return SCOPES[scope].footnote if scope in SCOPES else f"scope: {shown(scope)}"
+
+
+def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
+    """Short names of the files, with marks, and the footnotes the marks stand for.
+
+    A footnote tells of a scope, of a norm, alpha, n, bound or inputs that other files don't
+    share, of another file that differs in its seed alone, and of what the file lacks.
+    """
+    stems = [Path(file.name).stem for file in files]
+    names: list[str] = []
+    marks: dict[str, str] = {}
+    for file, stem, apart in zip(files, stems, _differences(files), strict=True):
+        notes = [*map(footnote, file.scopes()), apart, *file.notes()]
+        if any(_differ_in_seed(file, other) for other in files):
+            notes.append("runs that differ in their seed alone: the best of them is chosen by luck")
+        here = [marks.setdefault(note, f"[{len(marks) + 1}]") for note in notes if note]
+        name = stem if stems.count(stem) == 1 else file.name
+        names.append(" ".join([shown(name), *here]))
+    return names, [f"{mark} {text}" for text, mark in marks.items()]
+
+
+def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
+    """Several runs at several noise levels whose certificates say the same: a label, and the runs.
+
+    Method, scope, terms and inputs are equal, and the scope is that of a certificate of the
+    classifier that is run, or none is stated: only then the best of the runs at a radius says
+    something. The label has the terms that tell the groups apart.
+    """
+    groups: dict[tuple[str, ...], list[Results]] = {}
+    for file in files:
+        kinds = {(row.method, row.scope) for row in file.rows}
+        method, scope = kinds.pop() if len(kinds) == 1 else ("", "of several")
+        if not scope or (scope in SCOPES and SCOPES[scope].valid):
+            own = terms(file)
+            key = (shown(method), scope, *(own[name] for name in (*NAMES, "inputs")))
+            groups.setdefault(key, []).append(file)
+    labelled = []
+    apart = _differences([group[0] for group in groups.values()])
+    for (method, *_), group, text in zip(groups, groups.values(), apart, strict=True):
+        levels = {row.sigma for file in group for row in file.rows}
+        if len(group) > 1 and (len(levels) > 1 or any(map(math.isnan, levels))):
+            parts = f"best of {len(group)} runs", method, text
+            labelled.append((", ".join(filter(None, parts)), group))
+    return labelled
+
+
+def _differences(files: Sequence[Results]) -> list[str]:
+    """For each file what of its terms and inputs not all others share, in words; "" if nothing."""
+    names = (*NAMES, "inputs")
+    each = [terms(file) if file.rows else dict.fromkeys(names, UNKNOWN) for file in files]
+    values = {name: {own[name] for own in each} - {UNKNOWN} for name in names}
+    return [
+        ", ".join(
+            f"{name} {own[name]}" if own[name] != UNKNOWN else f"{name} not stated"
+            for name in names
+            if file.rows and len(values[name]) > (own[name] != UNKNOWN)
+        )
+        for file, own in zip(files, each, strict=True)
+    ]
+
+
+def _differ_in_seed(a: Results, b: Results) -> bool:
+    """Whether nothing but the seed tells two runs apart."""
+    if a.manifest is None or b.manifest is None:
+        return False
+    return a.manifest.differences(b.manifest).keys() == {"seed"}
+
+
+def _short(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")
+
+
+def _common(values: Iterable[str]) -> str:
+    distinct = set(values) or {UNKNOWN}
+    return distinct.pop() if len(distinct) == 1 else SEVERAL
+
+
+# --- tables
 
 
 def default_radii(files: Iterable[Results]) -> list[float]:
@@ -31,19 +170,6 @@ def default_radii(files: Iterable[Results]) -> list[float]:
     step = next(s for s in steps if largest < 8 * s)
     radii = [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
     return list(dict.fromkeys(radii))  # the smallest of all are no multiples
-
-
-def measures(file: Results, radii: Sequence[float]) -> Array:
-    """Accuracy, share of abstentions, average certified radius, certified accuracies."""
-    shares = [file.clean_accuracy(), file.abstention(), file.average_radius()]
-    return np.concatenate([shares, file.certified_accuracy(radii)])
-
-
-def cells(values: Array) -> list[str]:
-    """Measures as text: shares to three decimals, the average radius cut off to four."""
-    texts = ["-" if math.isnan(v) else f"{v:.3f}" for v in values]
-    texts[2] = truncated(float(values[2]), 4)
-    return texts
 
 
 def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, Any]:
@@ -64,7 +190,7 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     Raises
     ------
     ValueError
-        For a radius that is NaN or negative; if ``file`` is no Results.
+        As `table`.
 
     Examples
     --------
@@ -74,7 +200,7 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     """
     if not isinstance(file, Results):
         raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
-    at = _radii([file], radii)
+    at, own = _radii([file], radii), terms(file)
     clean, abstain, acr, *held = plain(measures(file, at).tolist())
     return {
         "file": file.name,
@@ -86,7 +212,7 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
         "acr": acr,
         "certified": dict(zip(map(str, at), held, strict=True)),
         "scopes": file.scopes(),
-        **{name: None if text == UNKNOWN else text for name, text in terms(file).items()},
+        **{name: None if own[name] == UNKNOWN else own[name] for name in NAMES},
         "notes": file.notes(),
     }
 
@@ -127,58 +253,72 @@ def table(
     file  rows of  count  accuracy  abstain  ACR     r=0    r=0.5
     run   all          2     0.500    0.500  0.3750  0.500  0.500
     """
-    style, files = checks.choice("style", style, STYLES), as_files(files)
-    at = _radii(files, radii)
-    header = ["file", "rows of", "count", "accuracy", "abstain", "ACR", *map(heading, at)]
-    lines = [  # all files of a group of rows, then those of the next
-        (place, i, group, str(count), values)
-        for i, file in enumerate(files)
-        for place, group, count, values in _groups(file, at, classes)
-    ]
-    lines.sort(key=lambda line: line[:2])
+    style, files, at = checks.choice("style", style, STYLES), as_files(files), _radii(files, radii)
     if style == "csv":
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*header[:3], "scope", *NAMES, *header[3:]])
-        for _, i, group, count, values in lines:
-            stated = shown("; ".join(files[i].scopes())), *terms(files[i]).values()
-            writer.writerow([files[i].name, group, count, *stated, *values.tolist()])
+        every, out = lines(files, None, at, classes=classes), io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows(every)
         return out.getvalue().rstrip("\n")
     names, footnotes = marked(files)
-    body = [[names[i], group, count, *cells(values)] for _, i, group, count, values in lines]
-    text = _markdown([header, *body]) if style == "markdown" else _aligned([header, *body])
+    text = (_markdown if style == "markdown" else _aligned)(
+        lines(files, names, at, classes=classes)
+    )
     return "\n\n".join([text, *(["\n".join(footnotes)] if footnotes else [])])
+
+
+def lines(
+    files: Sequence[Results],
+    names: Sequence[str] | None,
+    radii: Sequence[float],
+    *,
+    classes: bool = False,
+) -> list[list[str]]:
+    """The cells of a table, its header first; without names in full, and with what files state."""
+    stated = ("scope", *NAMES) if names is None else ()
+    head = ["file", "rows of", "count", *stated, "accuracy", "abstain", "ACR"]
+    body: list[tuple[float, list[str]]] = []  # all files of a group of rows, then the next
+    for i, file in enumerate(files):
+        own = {**terms(file), "scope": shown("; ".join(file.scopes()))}
+        first = [own[name] for name in stated]
+        groups = [(-math.inf, "all", len(file.rows), measures(file, radii))]
+        parts = file.by_class() if classes else {}
+        for label, part in parts.items():
+            groups.append((label, f"class {label}", len(part.rows), measures(part, radii)))
+        if parts:
+            each = [values for *_, values in groups[1:]]
+            # an infinite average radius has no spread, and one of 1e300 an infinite variance
+            with np.errstate(invalid="ignore", over="ignore"):
+                groups.append((math.inf, "class spread", len(parts), np.ptp(each, axis=0)))
+                groups.append((math.inf, "class std", len(parts), np.std(each, axis=0)))
+        name = file.name if names is None else names[i]
+        for place, group, count, values in groups:
+            numbers = list(map(str, values.tolist())) if names is None else as_cells(values)
+            body.append((place, [name, group, str(count), *first, *numbers]))
+    body.sort(key=lambda placed: placed[0])
+    head += map(heading, radii)
+    return [head, *(line for _, line in body)]
+
+
+def heading(radius: float) -> str:
+    """The name of a column of certified accuracies."""
+    return f"r={radius:.12g}"
+
+
+def measures(file: Results, radii: Sequence[float]) -> Array:
+    shares = [file.clean_accuracy(), file.abstention(), file.average_radius()]
+    return np.concatenate([shares, file.certified_accuracy(radii)])
+
+
+def as_cells(values: Array) -> list[str]:
+    """Measures as text: shares to three decimals, the average radius cut off to four."""
+    texts = ["-" if math.isnan(v) else f"{v:.3f}" for v in values]
+    texts[2] = truncated(float(values[2]), 4)
+    return texts
 
 
 def _radii(files: Sequence[Results], radii: Sequence[float] | None) -> list[float]:
     if radii is None:
         return default_radii(files)
     return list(np.ravel(checks.as_floats("radii", radii, 0.0, nan=False)).tolist())
-
-
-def heading(radius: float) -> str:
-    """The name of a column of certified accuracies."""
-    if radius == 0 or 1e-4 <= radius < 1e6:
-        return f"r={np.format_float_positional(radius, trim='-')}"
-    if not math.isfinite(radius):
-        return "r=inf"
-    return f"r={Decimal(repr(float(radius))):e}".replace(".0e", "e")
-
-
-def _groups(
-    file: Results, radii: Sequence[float], classes: bool
-) -> Iterator[tuple[tuple[int, int], str, int, Array]]:
-    """Place in the table, name, row count and measures of rows."""
-    yield (0, 0), "all", len(file.rows), measures(file, radii)
-    parts = file.by_class() if classes else {}
-    each = [measures(part, radii) for part in parts.values()]
-    for (label, part), own in zip(parts.items(), each, strict=True):
-        yield (1, label), f"class {label}", len(part.rows), own
-    if parts:
-        # an infinite average radius has no spread, and one of 1e300 an infinite variance
-        with np.errstate(invalid="ignore", over="ignore"):
-            yield (2, 0), "class spread", len(parts), np.ptp(each, axis=0)
-            yield (3, 0), "class std", len(parts), np.std(each, axis=0)
 
 
 def _aligned(lines: list[list[str]]) -> str:

@@ -11,9 +11,6 @@ from decimal import ROUND_DOWN, Context, Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 MOST_CLASSES = 100_000  # a few characters of a file must not fill the memory
 
 
@@ -109,21 +106,3 @@ def truncated(value: float, digits: int | None = None) -> str:
         text = str(Context(prec=precision, rounding=ROUND_DOWN).create_decimal(exact))
         precision += 1
     return text
-
-
-def runs(values: NDArray[Any]) -> str:
-    """Whole numbers as text, runs of equal ones as VALUExTIMES."""
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1])
-    lengths = np.diff(np.append(starts, len(values)))
-    pairs = zip(values[starts], lengths, strict=True)
-    return ",".join(f"{v}" if times == 1 else f"{v}x{times}" for v, times in pairs)
-
-
-def from_runs(text: str) -> NDArray[np.int64]:
-    """What :func:`runs` wrote; ValueError for anything else."""
-    pairs = [part.partition("x") for part in text.split(",")]
-    values = [whole_number(value) for value, _, _ in pairs]
-    times = [whole_number(many) if x else 1 for _, x, many in pairs]
-    if not (min(times) > 0 and sum(times) <= 10**9 and min(values) >= 0):
-        raise ValueError(f"numbers as VALUExTIMES; got {text!r:.40}")
-    return np.repeat(np.array(values, dtype=np.int64), times)

@@ -6,16 +6,17 @@ import sys
 from inspect import signature
 from typing import Any
 
+from rsbounds.frameworks import as_function
 from rsbounds.sampling.arrays import ArraySampler
 from rsbounds.sampling.port import Sampler
 
 
 def as_sampler(model: Any, **options: Any) -> Sampler:
-    """The sampler of a model: one that it is already, a torch module's, a NumPy callable's.
+    """The sampler of a model of any framework, or the sampler that it is already.
 
     Parameters
     ----------
-    model : Sampler, torch.nn.Module or callable
+    model : Sampler, torch.nn.Module, callable, or as :func:`rsbounds.frameworks.as_function`
         A callable of one argument takes a float32 batch and returns scores.
     options
         Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch`` and takes
@@ -39,9 +40,12 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         from rsbounds.sampling.torch_modules import TorchSampler
 
         return TorchSampler(model, **options)
+    model = as_function(model)
     if not callable(model) or isinstance(model, type):
         got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-        raise ValueError(f"the model must be a torch module, a callable or a sampler; got {got}")
+        raise ValueError(
+            "the model must be a torch module, an estimator, a callable or a sampler; got " + got
+        )
     try:
         signature(model).bind(None, 1.0, 1, None)  # x, sigma, n, generator: a sampler
         ready = True
@@ -52,6 +56,8 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         if name not in accepted and value not in (None, False, "cpu"):
             flag = f"--{name.replace('_', '-')}"
             if name == "sound_noise":
-                raise ValueError(f"{flag} needs a model that is no sampler yet; it draws itself")
+                raise ValueError(
+                    f"{flag} needs a model; this one is a sampler, which draws its own noise"
+                )
             raise ValueError(f"{flag} needs a torch module; the model is none")
     return model if ready else ArraySampler(model, sound_noise=bool(options.get("sound_noise")))

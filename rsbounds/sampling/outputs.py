@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
+from rsbounds.frameworks import as_function
 from rsbounds.sampling.adapters import as_sampler
 from rsbounds.sampling.blocks import block_size, noisy
 from rsbounds.sampling.inputs import single
@@ -27,6 +28,7 @@ def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
     your own, called as ``sampler(x, sigma, n, generator)``, returns outputs of shape (n, outputs)
     or counts of shape (positions, classes). ``law`` names the noise, where it is another.
     """
+    model = as_function(model, outputs=True)
     ready: Sampler = as_sampler(model)
     if ready is model:
         require_law(ready, law)

@@ -20,7 +20,7 @@ from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
 from rsbounds.schemes._domains import NORM, POSITIVE, Domains
-from rsbounds.schemes._options import NORM_OPTION, Given, Option, Options
+from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import Scheme
 
 NOISE_OPTION = Option(
@@ -43,10 +43,10 @@ class Anisotropic(Scheme):
     sound = True  # the level is the same number at every input
     domains: ClassVar[Domains] = {"norm": NORM, "inner": POSITIVE}
     help = "a noise level for each coordinate"
-    options = (NOISE_OPTION, NORM_OPTION)
+    options = (NOISE_OPTION, Shared.NORM)
     inputs: ClassVar[tuple[Option, ...]] = (
         Option("--sigma", "noise level of each coordinate", nargs="+"),
-        NORM_OPTION,
+        Shared.NORM,
     )
     noise: Any = None
 

@@ -1,12 +1,11 @@
-"""Decision lists over several noise levels, as a method that writes rows.
-
-Their radius follows from the counts of all stages, which
-:func:`rsbounds.composite.certify_counts` takes, and not from the scores of one level.
-"""
+"""Decision lists over several noise levels: radii follow from the counts of all their stages."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rsbounds.certificate import COMPOSITE
+from rsbounds.schemes._options import Option
 from rsbounds.schemes._scheme import Scheme
 
 
@@ -17,3 +16,4 @@ class Composite(Scheme):
     scope = COMPOSITE
     sound = True
     help = "a decision list over several fixed noise levels"
+    options = (Option("--rule", "the decision list", Path, metavar="RULE.json"),)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from rsbounds import gaussian as theory
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
 from rsbounds.schemes._domains import DIMENSION, NORM, POSITIVE, Domains
-from rsbounds.schemes._options import DIM_OPTION, LEVEL_OPTION, NORM_OPTION, Given, Option, Options
-from rsbounds.schemes._scheme import Scheme, check_size
+from rsbounds.schemes._options import Given, Option, Options, Shared
+from rsbounds.schemes._scheme import Scheme
 
 
 class Gaussian(Scheme):
@@ -26,18 +26,13 @@ class Gaussian(Scheme):
     help = "one fixed noise level"
     options = (
         Option("--sigma", "noise level; several, such as 0.25,0.5, give a file each"),
-        NORM_OPTION,
+        Shared.NORM,
     )
     inputs = (
-        LEVEL_OPTION,
-        NORM_OPTION,
-        replace(DIM_OPTION, help=f"{DIM_OPTION.help}; needed for norms above 2", default=None),
+        Shared.LEVEL,
+        Shared.NORM,
+        replace(Shared.DIM, help=f"{Shared.DIM.help}; needed for norms above 2", default=None),
     )
-
-    def sigma(self, x: Any) -> float:
-        if "dim" in self.parameters:
-            check_size(x, self.parameters["dim"])
-        return float(self.parameters["sigma"])
 
     def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
         level, dim = self.fixed_level(sigma), self.parameters.get("dim")

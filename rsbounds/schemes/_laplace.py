@@ -20,9 +20,6 @@ class Laplace(Scheme):
     sound = True  # the level is the same number at every input
     domains: ClassVar[Domains] = {"sigma": POSITIVE}
 
-    def sigma(self, x: Any) -> float:
-        return float(self.parameters["sigma"])
-
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         return float(anisotropic.laplace_score_radius(z_a, sigma, z_b))
 

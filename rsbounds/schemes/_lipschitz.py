@@ -8,14 +8,7 @@ from typing import Any, ClassVar
 
 from rsbounds.envelope import LipschitzSigma
 from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, Domains
-from rsbounds.schemes._options import (
-    DIM_OPTION,
-    FUNCTION_OPTION,
-    LEVEL_OPTION,
-    Given,
-    Option,
-    Options,
-)
+from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
 
 _BOUNDS = (
@@ -38,11 +31,11 @@ class Lipschitz(EnvelopeScheme):
     help = "Lipschitz sigma(x) with a floor"
     options = (
         replace(
-            FUNCTION_OPTION, help=f"{FUNCTION_OPTION.help}; a SigmaNetwork proves its own bounds"
+            Shared.FUNCTION, help=f"{Shared.FUNCTION.help}; a SigmaNetwork proves its own bounds"
         ),
         *(replace(bound, default=None) for bound in _BOUNDS),
     )
-    inputs = (LEVEL_OPTION, *_BOUNDS, DIM_OPTION)
+    inputs = (Shared.LEVEL, *_BOUNDS, Shared.DIM)
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
@@ -81,9 +74,7 @@ def lipschitz(
 ) -> Scheme:
     """Noise level given by a Lipschitz function with a positive floor.
 
-    Nothing here can check ``lip`` and ``sigma_min``: the scope says that they were asserted,
-    unless ``proven`` says otherwise. A network that proves its own is a
-    :class:`rsbounds.torch.SigmaNetwork`.
+    A network that proves its own bounds is a :class:`rsbounds.torch.SigmaNetwork`.
 
     Parameters
     ----------
@@ -101,8 +92,8 @@ def lipschitz(
         float64. ``sigma`` is given that array, and the radius is smaller by what the error may
         do (the parameter ``slack``).
     proven : bool
-        That you have a proof of ``lip`` and ``sigma_min`` for the function that is run, as for a
-        closed form: results then state the scope "sigma(x) with a proven envelope".
+        That you have a proof of the bounds for the function that is run, as for a closed form.
+        Nothing here can check them: otherwise results state that they were asserted.
 
     Raises
     ------

@@ -28,28 +28,26 @@ class Option:
 class Given(Protocol):
     """What the command line knows of the inputs, and what it loads for a scheme.
 
-    Each thing that is loaded comes with its description for the manifest.
+    ``inputs`` is the array ``x`` of an npz file, flattened to (count, dim); ``function`` one of an
+    input, for a ``SigmaNetwork`` an object with its ``scheme`` method; ``noise`` noise of a shape,
+    whose ``scheme(norm, sound=...)`` rests on the proof of its kind. Each comes with its
+    description for the manifest.
     """
 
     dim: int
     sound: bool  # whether a sound scheme is asked for
 
-    def inputs(self, path: Any) -> tuple[Any, str]:
-        """The array ``x`` of an npz file, flattened to (count, dim), and the file's hash."""
-        ...
-
-    def function(self, option: str, spec: str) -> tuple[Any, Any]:
-        """A function of one input; for a ``SigmaNetwork`` an object with its ``scheme`` method."""
-        ...
-
-    def noise(self, option: str, spec: str) -> tuple[Any, Any]:
-        """Noise of a shape, whose ``scheme(norm, sound=...)`` rests on the proof of its kind."""
-        ...
+    def inputs(self, path: Any) -> tuple[Any, str]: ...
+    def function(self, option: str, spec: str) -> tuple[Any, Any]: ...
+    def noise(self, option: str, spec: str) -> tuple[Any, Any]: ...
 
 
-LEVEL_OPTION = Option("--sigma", "noise level at the input")
-NORM_OPTION = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
-DIM_OPTION = Option("--dim", "dimension of the input")
-FUNCTION_OPTION = Option(
-    "--sigma-function", "CALLABLE() maps a batch to sigma(x)", str, metavar="MODULE:CALLABLE"
-)
+class Shared:
+    """Options of several methods."""
+
+    LEVEL = Option("--sigma", "noise level at the input")
+    NORM = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
+    DIM = Option("--dim", "dimension of the input")
+    FUNCTION = Option(
+        "--sigma-function", "CALLABLE() maps a batch to sigma(x)", str, metavar="MODULE:CALLABLE"
+    )

@@ -7,14 +7,7 @@ from typing import Any, ClassVar
 
 from rsbounds.envelope import SigmaRange
 from rsbounds.schemes._domains import DIMENSION, POSITIVE, Domains
-from rsbounds.schemes._options import (
-    DIM_OPTION,
-    FUNCTION_OPTION,
-    LEVEL_OPTION,
-    Given,
-    Option,
-    Options,
-)
+from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
 
 _ENDS = (
@@ -31,8 +24,8 @@ class Range(EnvelopeScheme):
     domains: ClassVar[Domains] = {"sigma_min": POSITIVE, "sigma_max": POSITIVE, "dim": DIMENSION}
     envelope, bounds = SigmaRange, ("sigma_min", "sigma_max")
     help = "sigma(x) between two bounds"
-    options = (FUNCTION_OPTION, *_ENDS)
-    inputs = (LEVEL_OPTION, *_ENDS, DIM_OPTION)
+    options = (Shared.FUNCTION, *_ENDS)
+    inputs = (Shared.LEVEL, *_ENDS, Shared.DIM)
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
@@ -52,26 +45,17 @@ def sigma_range(
 ) -> Scheme:
     """Any noise level that lies in [sigma_min, sigma_max].
 
-    Nothing here can check the range beyond the inputs that are certified: the scope says that it
-    was asserted, unless ``proven`` says otherwise.
-
     Parameters
     ----------
-    sigma : callable
-        ``sigma(x)`` at one input.
+    sigma, dim, proven
+        As in :func:`lipschitz`; the range of a function that is cut to it is proven.
     sigma_min, sigma_max : float
         Bounds of ``sigma``, 0 < sigma_min <= sigma_max.
-    dim : float
-        Dimension of the input, >= 1.
-    proven : bool
-        That you have a proof of the range for the function that is run, as where it is cut to it:
-        results then state the scope "sigma(x) with a proven envelope".
 
     Raises
     ------
     ValueError
-        If a parameter is out of its domain, or when ``sigma(x)`` lies outside the range or ``x``
-        has more than ``dim`` coordinates.
+        As in :func:`lipschitz`, and when ``sigma(x)`` lies above ``sigma_max``.
 
     References
     ----------

@@ -28,8 +28,7 @@ class Scheme:
         What a result file must say for the radii to be computed again.
     level : callable, optional
         The noise level as a function of the input, for schemes that have no ``sigma`` of their
-        own. Where the parameters hold a ``slack``, it is called with the input's point of the grid
-        of 1/255.
+        own; where the parameters hold a ``slack``, of its point of the grid of 1/255.
     proven : bool
         Whether you have proven the bounds of sigma(x) among the parameters for the function that
         is run. Otherwise a scope that says they are proven becomes "asserted".
@@ -97,7 +96,11 @@ class Scheme:
 
     def sigma(self, x: Any) -> float:
         """The noise level (> 0) at one input; ValueError where it contradicts the parameters."""
-        check_size(x, self.parameters.get("dim", math.inf))
+        dim = self.parameters.get("dim", math.inf)
+        if dim < math.inf and not (size := math.prod(np.shape(x))) <= dim:
+            raise ValueError(f"dim must be at least the size of the input, {size}; got {dim}")
+        if "sigma" in self.domains:  # it is the same everywhere
+            return float(self.parameters["sigma"])
         # Sound noise lives on the grid of 1/255: there the error of a computed level is bounded.
         point = grid_noise.points(on_host("x", x)) if "slack" in self.parameters else x
         if self._level is None:
@@ -180,10 +183,7 @@ class Scheme:
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], **options: Any) -> Self:
-        """The scheme of parameters that are checked first, such as those of a manifest.
-
-        ``options`` are the other arguments of the class: ``level`` and ``proven``.
-        """
+        """The scheme of parameters that are checked first; options as of the class."""
         cls.check(parameters)
         return cls(parameters, **options)
 
@@ -194,10 +194,7 @@ class Scheme:
 
     @classmethod
     def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
-        """The radius at the level ``sigma`` of the parameters, or of ``rsbounds radius``'s options.
-
-        ``scores``: whether the bounds of the probabilities are given as normal scores.
-        """
+        """The radius at the level ``sigma`` of the options, from probabilities or ``scores``."""
         raise NotImplementedError(f"{cls.__name__} has no radius")
 
 
@@ -217,12 +214,6 @@ class EnvelopeScheme(Scheme):
         if slack := options.get("slack", 0.0):  # computed levels leave it by exp(slack) at most
             envelope = theory.Widened(envelope, slack)
         return theory.radius(p_a, options["sigma"], envelope, options["dim"], p_b, scores=scores)
-
-
-def check_size(x: Any, dim: float) -> None:
-    """ValueError where ``x`` has more coordinates than the dimension that is certified."""
-    if dim < math.inf and not (size := math.prod(np.shape(x))) <= dim:
-        raise ValueError(f"dim must be at least the size of the input, {size}; got {dim}")
 
 
 def level_slack(rounding: float, floor: float) -> float:

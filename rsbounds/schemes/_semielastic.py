@@ -13,7 +13,7 @@ import numpy as np
 from rsbounds import envelope as theory
 from rsbounds._numerics.checks import on_host
 from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, SLACK, Domains
-from rsbounds.schemes._options import DIM_OPTION, LEVEL_OPTION, Given, Option, Options
+from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
 from rsbounds.semielastic import KNNSigma
 
@@ -54,7 +54,7 @@ class SemiElastic(EnvelopeScheme):
             default="mean",
         ),
     )
-    inputs = (LEVEL_OPTION, _RATE, DIM_OPTION)
+    inputs = (Shared.LEVEL, _RATE, Shared.DIM)
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:

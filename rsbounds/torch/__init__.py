@@ -2,6 +2,7 @@
 
 from rsbounds.sampling.torch_modules import TorchSampler
 from rsbounds.torch import radius
+from rsbounds.torch.attacked import LogVotes
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad
 from rsbounds.torch.networks.combine import Concatenation, GroupSort, Residual, Scale
 from rsbounds.torch.networks.generator import (
@@ -27,6 +28,7 @@ __all__ = [
     "Concatenation",
     "FixedNoise",
     "GroupSort",
+    "LogVotes",
     "NoiseGenerator",
     "NoiseMaps",
     "Residual",

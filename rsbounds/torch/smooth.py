@@ -84,7 +84,7 @@ class Smooth(torch.nn.Module):
     ) -> None:
         super().__init__()
         if not isinstance(base_classifier, torch.nn.Module):
-            as_sampler(base_classifier)  # refuses what is no model
+            as_sampler(base_classifier)  # refuses what is not a model
             base_classifier = _Function(base_classifier)
         self.base_classifier: torch.nn.Module = base_classifier
         self.num_classes = count("num_classes", num_classes, 2)

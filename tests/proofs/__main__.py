@@ -1,7 +1,5 @@
 """Prove every claim, or those whose names are given."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

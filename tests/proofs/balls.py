@@ -1,7 +1,5 @@
 """Proofs over an interval: Taylor polynomials in ball arithmetic, and subdivision until they do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,17 +25,37 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """The number that ``value`` bounds from above, boxes first, is at most ``bound``."""
+
+    name: str
+    says: str
+    value: Callable[[], tuple[int, arb]]
+    low: float  # where it is claimed
+    high: float
+    bound: float
+
+    def prove(self, limit):
+        boxes, largest = self.value()
+        if not largest <= limit:
+            raise ArithmeticError(f"{self.name}: {largest} at most")
+        return Proof(boxes, float(largest))
+
+
+@dataclass(frozen=True)
 class Proof:
     boxes: int
     largest: float  # an upper bound of |error|
 
 
-def prove(claim: Claim, bound: float | None = None) -> Proof:
+def prove(claim: Claim | Estimate, bound: float | None = None) -> Proof:
     """The proof of a claim, perhaps with another bound; ArithmeticError where there is none."""
     limit = arb(claim.bound if bound is None else bound)
     before = ctx.prec, ctx.cap
     ctx.prec, ctx.cap = BITS, TERMS + 1
     try:
+        if isinstance(claim, Estimate):
+            return claim.prove(limit)
         todo, boxes, largest = [(arb(claim.low), arb(claim.high), 0)], 0, 0.0
         while todo:
             low, high, depth = todo.pop()

@@ -1,13 +1,12 @@
 """What is proved, read from the kernel's headers: approximations as they stand, before rounding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
 from flint import arb, arb_series
 
-from .balls import Claim, Series, numbers, polynomial
+from .balls import Claim, Estimate, Series, numbers, polynomial
+from .saddle import lugannani_rice, majorant, median_series
 
 
 def chebyshev(coefficients: list[float], t: arb_series) -> arb_series:
@@ -120,7 +119,7 @@ def reciprocal(first: int) -> Callable[[int], arb]:
 NEAR_ATAN = of_series(SIMD, NEAR, alternating(2, 3), skip=1)
 EXP_TWO = of_series("twofold.hpp", "Scaled2 exp_two", factorial(1, 2))
 DEFECT = of_series("ball.hpp", "inline double log1p_defect", reciprocal(3))
-CLAIMS = [
+CLAIMS: list[Claim | Estimate] = [
     Claim("mills", "M(z), z >= 0, as its Chebyshev sum", mills_error, -1, 1, 7e-17),
     Claim("ndtri_centre", "the score's relative error", centre_error, 0, 0.425**2, 3e-17),
     Claim("ndtri_tail[0]", "the score's error over r", tail_error(0), 2.27, 4, 1e-17),
@@ -151,13 +150,25 @@ CLAIMS = [
         HALF,
         1e-16,
     ),
-    Claim(
-        "log1p_defect",
-        "(atanh(s)/s - 1)/s^2",
-        DEFECT,
-        0,
-        0.0845,
-        1e-16,
-    ),
+    Claim("log1p_defect", "(atanh(s)/s - 1)/s^2", DEFECT, 0, 0.0845, 1e-16),
     Claim("rgamma", "1/Gamma(1 + a)", gamma_error, 0, 0.5, 2e-18),
+    Estimate("saddle", "|z - z^| c_2^1.5 over tau", lugannani_rice, -0.3, 1, 0.6),
+    Estimate(
+        "median[7]",
+        "|D - median|/sqrt v over v",
+        lambda: median_series(7, 200),
+        200,
+        math.inf,
+        4e-17,
+    ),
+    Estimate(
+        "median[4]",
+        "the same by four terms",
+        lambda: median_series(4, 5000),
+        5000,
+        math.inf,
+        1.5e-17,
+    ),
+    Estimate("majorant", "|F'| over F'(0) by c_2", lambda: majorant(5), 5, math.inf, 4),
+    Estimate("majorant (small)", "the same", lambda: majorant(0.5), 0.5, math.inf, 15),
 ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofs.balls import Claim, prove
+from proofs.balls import prove
 from proofs.claims import CLAIMS
 
 SLOW = {"mills", "ndtri_tail[2]", "ndtri_tail[3]"}
@@ -12,13 +12,13 @@ ALL = [
 
 
 @pytest.mark.parametrize("claim", ALL)
-def test_claim_is_proved(claim: Claim) -> None:
+def test_claim_is_proved(claim):
     proof = prove(claim)
     assert proof.boxes >= 1
     assert proof.largest <= claim.bound
 
 
 @pytest.mark.parametrize("claim", ALL)
-def test_half_of_the_constant_is_refuted(claim: Claim) -> None:
+def test_half_of_the_constant_is_refuted(claim):
     with pytest.raises(ArithmeticError, match="at"):
         prove(claim, claim.bound / 2)

@@ -170,7 +170,7 @@ _JUMP = 1e-6
 
 
 def activation(module: nn.Module) -> Constants | None:
-    """The two suprema, rounded up; None for a module that is no activation."""
+    """The two suprema, rounded up; None for a module that is not an activation."""
     for kind, constants in _CONSTANTS.items():
         if is_plain(module, kind):
             return constants

@@ -8,8 +8,8 @@
 // the coefficients, a test compares them. From v = 200 on seven terms leave less than 4e-17 of the standard
 // deviation sqrt v, from v = 5000 on four do; below 200 gain.hpp decides.
 //
-// lugannani_rice gives a score without an integral, to (1 + |r|)(c2^-3/2 + 1e-12): a bound that was searched,
-// not derived; 3,000,000 draws reached a twelfth of it. It decides signs that are clear, nothing else.
+// lugannani_rice gives a score without an integral, to .6 c2^-3/2 + 1e-12 (1 + |r|); it decides signs that are
+// clear, nothing else. That bound and the series' are proved in docs/theory/saddle.md.
 #pragma once
 
 #include "gain.hpp"
@@ -18,7 +18,7 @@ namespace rsb {
 
 constexpr double series_from = 200;  // v
 // Bounds of errors (docs/theory/proofs.md): of the formula of Lugannani and Rice; of carrying an end over for it
-constexpr double saddle_room = 1, saddle_error = 1e-12, rough_error = 2e-15, level_error = 2e-16;
+constexpr double saddle_room = 0.6, saddle_error = 1e-12, rough_error = 4e-15, level_error = 2e-16;
 
 // The first `terms` (2, 4 or 7) of the median, w = 1/v
 template <int terms>
@@ -105,16 +105,17 @@ inline Gain median_gain(const MedianBall& ball, double b, bool up, bool slope) {
     return out;
 }
 
-// The score of the ball with that D by Lugannani and Rice's formula; NaN where its error was not searched.
+// The score of the ball with that D by Lugannani and Rice's formula; NaN where its error is not proved.
 inline Gain lugannani_rice(double dim, double nc, double d) {
     const double mu = 0.5 * dim, x = (nc + dim) + d;
     if (!(mu + nc >= series_from && d > -0.2 * (dim + nc))) return {nan, nan};
     const double c2 = std::sqrt(mu * mu + nc * x), root = std::sqrt(c2);
     const double tau = d / ((x - mu) + c2) * (x / (mu + c2));
+    if (!(tau <= 1)) return {nan, nan};
     const double half = mu * log1p_defect(tau) + 0.5 * nc * tau * tau;
     const double r = std::copysign(std::sqrt(2 * half), tau), size = std::fabs(r);
     if (!(size > 0.01)) return {nan, nan};
-    return {r + std::log(tau * root / r) / r, (1 + size) * (saddle_room / (c2 * root) + saddle_error)};
+    return {r + std::log(tau * root / r) / r, saddle_room / (c2 * root) + saddle_error * (1 + size)};
 }
 
 // median_gain by that formula.

@@ -16,6 +16,7 @@
 // Derived in docs/theory/off-centre-ball.md, "Quadrature". tests/test_special_ball.py tries the borders.
 #pragma once
 
+#include <iterator>
 #include <utility>
 
 #include "simd.hpp"
@@ -106,7 +107,7 @@ struct From6e4 : Twelve {
 // Taylor's, sin T/T and cos T in T^2
 static constexpr double exp_series[] = {
     1.0, 1.0, 0.5, 0.16666666666666666, 0.041666666666666664, 0.008333333333333333, 0.001388888888888889,
-    0.0001984126984126984, 2.48015873015873e-05, 2.7557319223985893e-06};
+    0.0001984126984126984, 2.48015873015873e-05, 2.7557319223985893e-06, 2.755731922398589e-07};
 static constexpr double sin_series[] = {
     1.0, -0.16666666666666666, 0.008333333333333333, -0.0001984126984126984, 2.7557319223985893e-06,
     -2.505210838544172e-08, 1.6059043836821613e-10, -7.647163731819816e-13, 2.8114572543455206e-15,
@@ -150,6 +151,8 @@ struct TableNodes {
     template <std::size_t k>
     RSB_INLINE Node at() const {
         constexpr Orders n = Table::orders[k];
+        static_assert(n.exp <= int(std::size(exp_series)) && n.sin <= int(std::size(sin_series)) &&
+                      n.cos <= int(std::size(cos_series)) && n.p < 1 + lanes * most && n.s <= lanes * most);
         const vec q = (halves + ((integers ? 0.5 : 0) + lanes * k)) * step, v = q * q;
         const vec x = v * polynomial<n.p + 1>(p, v), angle = q * v * polynomial<n.s>(s, v), square = angle * angle;
         const vec g = integers ? Table::at_integers[k] : Table::at_halves[k], more = x * polynomial<n.exp - 1>(exp_series + 1, x);

@@ -1,12 +1,10 @@
-"""Scores of NumPy classifiers: what is none is said, and each row's are its own."""
-
-from __future__ import annotations
+"""Samplers of NumPy: scores, each row its own; seeds of blocks of noise, all distinct."""
 
 import numpy as np
 import pytest
 
-from rsbounds.certify import certify, stream
-from rsbounds.sampling import ArraySampler, SoftSampler
+from rsbounds.certify import certify
+from rsbounds.sampling import ArraySampler, Phase, SoftSampler, block_seeds, stream
 from rsbounds.schemes import gaussian
 
 
@@ -83,3 +81,33 @@ def test_a_model_that_changes_its_batch_or_reuses_its_scores_is_scored_as_any_ot
         classes = make(model)(np.zeros(3), 1.0, 20, stream(0, 0, 1))
         counts.append([np.asarray(getattr(c, "counts", c)).tolist() for c in classes])
     assert counts[0] == counts[1] == counts[2]
+
+
+def test_block_seeds_of_an_input_are_distinct_in_and_across_phases():
+    for seed, index in ((0, 0), (7, 123), (2**40, 3)):
+        streams = [stream(seed, index, phase) for phase in Phase]
+        seeds = [s for one in streams for k in (1, 5, 4000) for s in block_seeds(one, k)]
+        assert len(set(seeds)) == len(seeds) == len(Phase) * 4006
+        assert all(0 <= s < 2**32 for s in seeds)
+    again = block_seeds(stream(2**40, 3, Phase.SELECT), 3)
+    assert again == block_seeds(stream(2**40, 3, Phase.SELECT), 2) + again[2:]
+    assert again != block_seeds(stream(2**40, 4, Phase.SELECT), 3)
+    other = block_seeds(np.random.default_rng(0), 1000)  # of a generator that is no stream
+    assert len(set(other)) == 1000
+
+
+def test_no_two_blocks_of_an_input_hold_the_same_noise():
+    streams = [stream(3, 4, phase, k) for phase in Phase for k in (0, 1, 63)]
+    streams += [stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
+    seeds = {seed for each in streams for seed in each.seeds(500)}
+    assert len(seeds) == 500 * len(streams)
+
+
+def test_stream_keeps_the_numbers_of_its_seed():
+    plain = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(5, 1)))
+    drawn = stream(3, 5, Phase.ESTIMATE).integers(2**60, size=5)
+    assert drawn.tolist() == plain.integers(2**60, size=5).tolist()
+    with pytest.raises(ValueError, match=r"phase must be in \[0, 8\)"):
+        stream(0, 0, 8)
+    with pytest.raises(ValueError, match=r"stage must be in \[0, 64\); got 64"):
+        stream(3, 4, Phase.SELECT, 64)

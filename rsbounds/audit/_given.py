@@ -1,0 +1,224 @@
+"""A result file against the data, the noise and the model that are given.
+
+Bounds and radii follow from a row's counts and its level, so a file whose levels and radii are
+scaled alike is consistent with itself: what its levels depend on has to be compared.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from rsbounds.audit import _answers
+from rsbounds.audit._finding import Finding, Kind
+from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
+from rsbounds.certify import task
+from rsbounds.composite import Rule
+from rsbounds.loading import CorruptInput, Data, guarded
+from rsbounds.results import Manifest, Row, sparse_counts
+from rsbounds.sampling import as_sampler
+from rsbounds.schemes import METHODS, Scheme
+
+_SAME = 1e-6  # relative: what levels computed in float32 may be off by
+_WORK, _MOST = 5e9, 2000  # differences of numbers that are taken, and rows, at most
+_SINGLE = 2.0**-23  # relative: inputs in float32, distances of them
+Numbered = tuple[int, Row]  # line
+_SELECTION = {"inputs", "start", "skip", "max"}
+#: Another machine may have another version: rows that depend on it are drawn otherwise.
+_VERSIONS = {"datasets", "diffusers", "onnxruntime", "pillow", "providers", "timm", "torchvision"}
+_VERSIONS |= {"scikit-learn", "transformers"}
+_CHOSEN = ("sigma", "norm")  # what is certified, where other parameters bound what it rests on
+
+
+def identity(kind: Kind, stated: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[Finding]:
+    """Entries of the manifest that the data or the model given have otherwise."""
+    had, has = _comparable(stated), _comparable(json.loads(json.dumps(own, default=str)))
+    for name in sorted(had.keys() - _SELECTION):
+        if had[name] != has.get(name):
+            given = f"{has[name]!r:.60}" if name in has else "nothing"
+            text = (
+                f"{kind}.{name} is {had[name]!r:.60} in the manifest, {given} of the {kind} given"
+            )
+            yield Finding(kind, None, text)
+
+
+def _comparable(entry: Any, name: str = "") -> Any:
+    """An entry without versions, and names of files without their folders."""
+    if isinstance(entry, Mapping):
+        return {k: _comparable(v, k) for k, v in entry.items() if k not in _VERSIONS}
+    if isinstance(entry, list):
+        return [_comparable(each, name) for each in entry]
+    named = isinstance(entry, str) and name in ("spec", "for")
+    return re.sub(r"[^:=]*[/\\]", "", entry) if named else entry
+
+
+def check_noise(given: Scheme, manifest: Manifest, path: Path) -> None:
+    """ValueError where the radii of the file rest on another noise than this scheme's."""
+    if given.name != manifest.method:
+        raise ValueError(f"{path} is of method {manifest.method}; the noise given of {given.name}")
+    if given.scope == ASSERTED_ENVELOPE != manifest.scope:
+        raise ValueError(f"scope is {manifest.scope!r} in {path}: the noise given proves no bounds")
+    own = METHODS[manifest.method].domains.keys()
+    for name in sorted((given.parameters.keys() & manifest.parameters.keys() | own) - {"dim"}):
+        had, has = manifest.parameters.get(name), given.parameters.get(name)
+        if had == has or (name in own and had and has and abs(had - has) <= _SAME * abs(has)):
+            continue
+        raise ValueError(
+            f"the noise given is not what {path} was made with: {name} was {had} and is {has}"
+        )
+
+
+def unshown(
+    manifest: Manifest, given: Scheme | None, *, as_seen: bool, redrawn: bool
+) -> tuple[str, ...]:
+    """What the radii rest on and nothing shows: parameters, "sigma" of the rows, "sound_noise".
+
+    ``as_seen``: the data were compared, as the model sees them; ``redrawn``: so were counts.
+    """
+    own = METHODS[manifest.method].domains
+    rests_on = [name for name in own if name in manifest.parameters and name not in _CHOSEN]
+    if manifest.method not in ("gaussian", "composite"):
+        rests_on.append("sigma")
+    if manifest.engine.get("sound_noise") and not redrawn:
+        rests_on.append("sound_noise")
+    shown = {"dim"} if as_seen else set()
+    if given is not None:
+        shown |= {"sigma"} if given.scope == ASSERTED_ENVELOPE else {"sigma", *own} - {"dim"}
+    return tuple(name for name in rests_on if name not in shown)
+
+
+def left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
+    """Inputs of the data that the run leaves out and should not."""
+    inputs, skip = manifest.data["inputs"], int(manifest.data.get("skip", 1))
+    start, top = (int(manifest.data.get(*own)) for own in (("start", 0), ("max", -1)))
+    selected = len(range(start, len(data) if top < 0 else min(top, len(data)), skip))
+    if inputs < selected:
+        text = f"is left out: the manifest names {inputs} inputs, {selected} are in the data"
+        yield Finding(Kind.DATA, start + inputs * skip, text)
+    for index in sorted(manifest.corrupt()):
+        with suppress(CorruptInput, IndexError):
+            data.item(index)
+            text = "is left out as corrupt, but can be decoded"
+            yield Finding(Kind.DATA, index, text)
+
+
+def at_input(
+    numbered: Numbered, manifest: Manifest, data: Data, scheme: Scheme | None, as_seen: bool
+) -> Iterator[Finding]:
+    """A row against its input: CorruptInput or IndexError where there is none."""
+    line, row = numbered
+    item = data.item(row.idx)
+    for name, value in (("label", item.label), ("input", (item.digest or "-")[:16])):
+        if (own := getattr(row, name)) != value:
+            yield Finding(Kind.DATA, row.idx, f"{name} is {own}, {value} in the data", line)
+    if item.x is None:
+        return
+    if scheme is not None and not abs(row.sigma - (level := scheme.sigma(item.x))) <= _SAME * level:
+        text = f"sigma is {row.sigma}, {level} at this input"
+        yield Finding(Kind.LEVEL, row.idx, text, line)
+    dim = manifest.parameters.get("dim", math.inf)
+    if as_seen and "dim" in METHODS[manifest.method].domains and item.x.size > dim:
+        text = f"has {item.x.size} numbers, dim is {dim} in the manifest"
+        yield Finding(Kind.DATA, row.idx, text, line)
+
+
+def refuted(
+    rows: Sequence[Numbered], manifest: Manifest, input_of: Callable[[int], Any] | None = None
+) -> Iterator[Finding]:
+    """Rows whose levels are further above another's than the bound of sigma(x) allows.
+
+    A bound that allows no difference needs no inputs, and is compared only without them. Of more
+    than some two thousand rows those are compared whose levels are the least, the largest and
+    evenly between in order.
+    """
+    domains = METHODS[manifest.method].domains
+    own = {k: v for k, v in manifest.parameters.items() if k in domains}
+    name = "rate" if "rate" in domains else "lip"  # levels exp(rate d) or lip d apart, at most
+    constant = own.get(name, 0)
+    if name not in own or manifest.scope not in (*PROVEN, ASSERTED_ENVELOPE):
+        return
+    # in other norms the shape of a generator's noise is not known
+    if own.get("norm", 2.0) != 2 or (constant == 0) != (input_of is None):
+        return
+    at = input_of or (lambda _: np.zeros(1))
+    ordered = sorted((n for n in rows if n[1].sigma > 0), key=lambda n: n[1].sigma)
+    inputs = (at(row.idx) for _, row in ordered)
+    size = next((np.size(x) for x in inputs if x is not None), 1)
+    most = min(int(math.sqrt(_WORK / size)), _MOST, len(ordered))
+    places = np.linspace(0, len(ordered) - 1, most).round().astype(int)
+    chosen = [(ordered[k], np.ravel(at(ordered[k][1].idx))) for k in places]
+    kept = [(n, x) for n, x in chosen if x.size == size and x.dtype != object]
+    if not kept:
+        return
+    # a generator's level is a function of x/shape, and "inner" is the least axis of the shape
+    unit = own.get("inner", 1.0)
+    points = np.stack([x for _, x in kept]).astype(np.float64) / unit
+    norms = np.linalg.norm(points, axis=1)
+    apart = cdist(points, points) + _SINGLE * (norms[:, None] + norms)
+    levels = np.array([row.sigma for (_, row), _ in kept])
+    with np.errstate(over="ignore"):
+        step = constant * apart
+        reach = levels * np.exp(step) if name == "rate" else levels + step
+        # computed levels may be off by the slack, in logarithms
+        share = levels[:, None] / (reach * (math.exp(own.get("slack", 0.0)) * (1 + _SAME)))
+    worst = share.argmax(axis=1)
+    for i in np.flatnonzero(share.max(axis=1) > 1):
+        (line, row), (_, other) = kept[i][0], kept[worst[i]][0]
+        away = f", {apart[i, worst[i]] * unit:.6g} away" if constant else ""
+        text = (
+            f"sigma is {row.sigma}, and {other.sigma} at input {other.idx}{away}: more than "
+            f"{name} = {constant} allows"
+        )
+        yield Finding(Kind.LEVEL, row.idx, text, line)
+
+
+def redrawn(
+    rows: Sequence[Numbered], manifest: Manifest, data: Data, model: Any, given: Scheme | None
+) -> Iterator[Finding]:
+    """Rows whose counts the model doesn't draw again; ``given`` is the noise, if it is given."""
+    if "stages" in (manifest.model if isinstance(manifest.model, dict) else {}):
+        raise ValueError("counts of a rule on several runs can't be drawn again: draw those")
+    samplers = model
+    if manifest.parameters.get("answer") not in ("values", "map"):
+        several = isinstance(model, Sequence)
+        samplers = [as_sampler(expert) for expert in model] if several else as_sampler(model)
+        if given is not None and not several and samplers is not model:
+            samplers = given.sampler(model)
+    for line, row in rows:
+        for name, value in _drawn(samplers, manifest, data.input(row.idx), row).items():
+            counts = name in ("select", "counts")
+            own = sparse_counts(getattr(row, name)) if counts else row.extra.get(name, "-")
+            if value != own:
+                text = f"{name} is {own:.200}, and drawn again {value:.200}"
+                yield Finding(Kind.COUNTS, row.idx, text, line)
+                break  # the class is another, and with it all counts
+
+
+def _drawn(samplers: Any, manifest: Manifest, x: Any, row: Row) -> dict[str, str]:
+    """What a row states of its samples, drawn again."""
+    scheme: Any
+    answer, names = manifest.parameters.get("answer"), ("select", "counts")
+    if manifest.method == "composite":
+        scheme = Rule.from_dict(manifest.parameters["rule"])
+    else:
+        method = METHODS[manifest.method]
+        scheme = method.from_parameters(manifest.parameters, level=lambda _: row.sigma)
+        scheme.law = getattr(samplers, "law", "")
+        if answer is not None:
+            scheme = _answers.question(manifest, scheme)
+    draw = partial(task(samplers, scheme, manifest.procedure).certify, x, row.idx, row.label)
+    certificate, drawn = guarded(f"input {row.idx}", draw)
+    if manifest.method == "composite":
+        return {name: drawn[name] for name in ("stage_select", "stage_counts")}
+    if answer == "map":  # without the true maps
+        drawn = {name: drawn[name] for name in ("chosen", "hits", "certified")}
+    return {**{name: sparse_counts(getattr(certificate, name)) for name in names}, **drawn}

@@ -1,0 +1,197 @@
+"""Models of any framework as functions from a NumPy batch to scores; none is imported here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import count
+from rsbounds._numerics.text import shown
+
+Function = Callable[[NDArray[np.float32]], Any]
+CELLS, ROWS = 2**18, 512  # numbers of one compiled batch, and its rows at most
+
+
+def as_function(model: Any, *, outputs: bool = False) -> Any:
+    """The function of a scikit-learn estimator, a Keras model or a jitted JAX function.
+
+    Parameters
+    ----------
+    model : object
+        An estimator votes with what its ``predict`` says (:class:`FromLabels`); one without, with
+        the largest of ``predict_proba`` or ``decision_function``. Keras models (of another backend
+        than torch) and functions of ``jax.jit`` see batches of one shape. Anything else, torch
+        modules too, is returned as it is.
+    outputs : bool
+        The model's outputs are wanted as they are, not a vote: ``predict`` of a regressor.
+
+    Raises
+    ------
+    ValueError
+        If an estimator isn't fitted, or has several outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.frameworks import as_function
+    >>> class Nearest:  # what scikit-learn calls a classifier
+    ...     classes_ = np.array(["cat", "dog"])
+    ...     def predict(self, x):
+    ...         return self.classes_[(x[:, 0] > 0).astype(int)]
+    >>> as_function(Nearest())(np.array([[1.0], [-1.0]], np.float32)).tolist()
+    [[0, 1], [1, 0]]
+    """
+    torch, keras, jax = (sys.modules.get(name) for name in ("torch", "keras", "jax"))
+    if isinstance(model, type) or (torch is not None and isinstance(model, torch.nn.Module)):
+        return model
+    if keras is not None and isinstance(model, keras.Model):
+        return OneShape(model.predict_on_batch)
+    if jax is not None and isinstance(model, jax.stages.Wrapped):
+        return OneShape(model)
+    return model if callable(model) else _estimator(model, outputs)
+
+
+def labels_of(model: Any) -> list[Any] | None:
+    """The labels of a model's classes in their order, where they aren't 0, 1, 2, ...
+
+    Examples
+    --------
+    >>> from rsbounds.frameworks import FromLabels, labels_of
+    >>> labels_of(FromLabels(lambda batch: ["yes"] * len(batch), ["no", "yes"]))
+    ['no', 'yes']
+    """
+    model = getattr(model, "classifier", model)  # of a sampler
+    if isinstance(model, FromLabels):
+        labels = model.labels
+    else:
+        classes = None if callable(model) else getattr(model, "classes_", None)
+        labels = classes.tolist() if isinstance(classes, np.ndarray) else []
+    return None if labels == list(range(len(labels))) else labels
+
+
+class FromLabels:
+    """Scores of a function that returns labels: 1 in the column of the label, 0 in the others.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a float32 array (count, *shape of x), returns a label for each row.
+    classes : int or sequence
+        How many, where the labels are 0 ... classes - 1; or the labels, numbers or text: the
+        place of a label among them is its class.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two classes, or one twice; when called, if what is returned isn't
+        a label for each row, or is none of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.certify import certify
+    >>> from rsbounds.frameworks import FromLabels
+    >>> from rsbounds.schemes import gaussian
+    >>> model = FromLabels(lambda batch: np.where(batch[:, 0] > 0, "up", "down"), ["down", "up"])
+    >>> found = certify(model, [0.5, 0.0], gaussian(0.5), n=10_000)
+    >>> model.labels[found.predict], 0.45 < found.radius < 0.5  # the truth is 0.5
+    ('up', True)
+    """
+
+    def __init__(self, function: Function, classes: int | Sequence[Any]) -> None:
+        if isinstance(classes, int | np.integer):
+            classes = range(count("classes", classes, 2))
+        labels = np.asarray(classes)
+        self.function, self.labels = function, labels.tolist()
+        self._place = {label: i for i, label in enumerate(self.labels)} if labels.ndim == 1 else {}
+        if len(self._place) < 2 or len(self._place) != len(self.labels):
+            raise ValueError(
+                "classes must be at least two labels, each once, or how many they are; got "
+                f"{shown(str(classes))!r:.80}"
+            )
+
+    def __call__(self, batch: NDArray[np.float32]) -> NDArray[np.uint8]:
+        """Scores (count, classes) of a batch (count, *shape of x)."""
+        returned = np.asarray(self.function(batch))
+        if returned.shape not in ((len(batch),), (len(batch), 1)):
+            raise ValueError(
+                f"the model must return a label for each of {len(batch)} rows; got shape "
+                f"{returned.shape}"
+            )
+        values, inverse = np.unique(returned.ravel(), return_inverse=True)
+        for value in values.tolist():
+            if value not in self._place:
+                known = shown(", ".join(map(repr, self.labels[:9])))
+                raise ValueError(f"the model must return labels of {known}; got {value!r:.40}")
+        places = np.array([self._place[value] for value in values.tolist()])
+        scores = np.zeros((len(batch), len(self.labels)), np.uint8)
+        scores[np.arange(len(batch)), places[inverse.ravel()]] = 1
+        return scores
+
+
+class OneShape:
+    """A function that is compiled for each shape of its batch, and sees one for each input.
+
+    Batches are cut in pieces of as many rows as about 2^18 numbers make, 16 to 512; the last one is
+    filled up with zeros.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
+        """What the function returns for a batch, as a NumPy array."""
+        rows = min(max(CELLS // max(batch[:1].size, 1), 16), ROWS)
+        return in_pieces(lambda piece: _numbers(self.function(piece)), batch, rows)
+
+
+def in_pieces(function: Function, batch: NDArray[Any], rows: int) -> NDArray[Any]:
+    """What a function of batches of exactly ``rows`` rows returns for another number of them."""
+    filler = np.zeros((-len(batch) % rows, *batch.shape[1:]), batch.dtype)
+    filled = np.concatenate([batch, filler])
+    returned = [function(part) for part in np.split(filled, len(filled) // rows)]
+    for part in returned:
+        if np.shape(part)[:1] != (rows,):
+            raise ValueError(f"the model must return {rows} rows for {rows}; got {np.shape(part)}")
+    return np.concatenate(returned)[: len(batch)]
+
+
+def _numbers(returned: Any) -> NDArray[Any]:
+    """An array of any device in a type of NumPy's: bfloat16 is none."""
+    array = np.asarray(returned)
+    return array.astype(np.float32) if array.dtype.kind == "V" else array
+
+
+def _estimator(model: Any, outputs: bool) -> Any:
+    """The function of what has scikit-learn's methods; anything else as it is."""
+    name, classes = type(model).__name__, getattr(model, "classes_", None)
+    if outputs and hasattr(model, "predict"):
+        return _flat(model.predict)
+    if hasattr(model, "predict") and classes is not None:
+        if isinstance(classes, list) or np.ndim(classes) != 1:
+            raise ValueError(f"the model must have one output; got a {name} with several")
+        return FromLabels(_flat(model.predict), classes)
+    if hasattr(model, "predict"):
+        raise ValueError(
+            f"the model must be a fitted classifier; got a {name} without classes_: fit it, or "
+            "name them as rsbounds.frameworks.FromLabels(model.predict, classes)"
+        )
+    if hasattr(model, "predict_proba"):
+        return _flat(model.predict_proba)
+    if hasattr(model, "decision_function"):
+        return lambda batch: _two_columns(_flat(model.decision_function)(batch))
+    return model
+
+
+def _flat(method: Function) -> Function:
+    """A method that takes tables, for inputs of any shape."""
+    return lambda batch: method(batch.reshape(len(batch), -1))
+
+
+def _two_columns(scores: Any) -> NDArray[Any]:
+    scores = np.asarray(scores)
+    return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores

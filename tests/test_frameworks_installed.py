@@ -1,0 +1,216 @@
+"""Each framework's own package: its certificates are those of NumPy on the same weights."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+from optional_packages import package
+
+import rsbounds as rs
+from rsbounds.certify import certify
+from rsbounds.cli import main
+from rsbounds.frameworks import FromLabels
+from rsbounds.sampling import as_sampler
+from rsbounds.schemes import gaussian
+
+pytestmark = pytest.mark.slow  # needs the packages of the extra frameworks
+
+RNG = np.random.default_rng(0)
+W = RNG.standard_normal((6, 3)).astype(np.float32)
+X = RNG.standard_normal((4, 6)).astype(np.float32)
+TABLE = RNG.standard_normal((300, 6))
+Y = (TABLE @ W).argmax(1)
+LABELS = np.array([3, 5, 9])
+certified = partial(certify, scheme=gaussian(0.5), n=5000)
+
+
+def same(one, other):
+    """Bit for bit: the counts of both phases and the radius."""
+    for i, x in enumerate(X):
+        a, b = certified(one, x, index=i), certified(other, x, index=i)
+        assert (a.select, a.counts, a.radius) == (b.select, b.counts, b.radius)
+        assert a.radius > 0 or a.predict == -1
+
+
+# --- scikit-learn
+
+
+def fitted(kind, labels=LABELS, **options):
+    return kind(**options).fit(TABLE, labels[Y])
+
+
+def test_logistic_regression_is_its_matrix():
+    model = fitted(package("sklearn.linear_model").LogisticRegression)
+    same(model, lambda batch: batch @ model.coef_.T + model.intercept_)
+    same(model, model.predict_proba)
+
+
+def test_an_estimators_certificate_is_of_what_it_predicts():
+    """Of one against one, and of a threshold other than a half, scores say something else."""
+    vectors = fitted(package("sklearn.svm").SVC, decision_function_shape="ovo", C=0.01)
+    same(vectors, FromLabels(vectors.predict, LABELS))
+    selection = package("sklearn.model_selection")
+    linear = package("sklearn.linear_model").LogisticRegression()
+    two = selection.FixedThresholdClassifier(linear, threshold=0.9).fit(TABLE, Y > 0)
+    same(two, lambda batch: np.stack([two.predict(batch) == v for v in (False, True)], axis=1))
+    votes = [np.array(certified(model, X[0]).counts) for model in (two, two.predict_proba)]
+    assert (votes[0] != votes[1]).any()
+
+
+def test_a_pipeline_on_pictures():
+    pipeline = package("sklearn.pipeline").make_pipeline(
+        package("sklearn.preprocessing").StandardScaler(),
+        package("sklearn.ensemble").RandomForestClassifier(5, random_state=0),
+    )
+    pipeline.fit(TABLE, LABELS[Y])
+    flat = certified(pipeline, X[0])
+    assert certified(pipeline, X[0].reshape(1, 2, 3)).counts == flat.counts
+
+
+def test_what_is_not_fitted_is_refused():
+    model = package("sklearn.linear_model").LogisticRegression()
+    with pytest.raises(ValueError, match="fitted classifier; got a LogisticRegression"):
+        as_sampler(model)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", x=X, y=LABELS[(X @ W).argmax(1)])
+    return tmp_path
+
+
+def run(model, *more):
+    words = ["certify", "--model", model, "--data", "data.npz", "--sigma", "0.5", "--n", "1000"]
+    return main([*words, "--out", "out.tsv", *more])
+
+
+def test_a_file_of_skops_on_the_command_line(folder, capsys):
+    model = fitted(package("sklearn.linear_model").LogisticRegression)
+    package("skops.io").dump(model, "model.skops")
+    assert run("sklearn:model.skops") == 0
+    found = rs.results.read("out.tsv")
+    true = (X @ W).argmax(1)
+    want = rs.certify_dataset(model, (X, LABELS[true]), gaussian(0.5), n=1000)
+    assert [r.counts for r in found.rows] == [r.counts for r in want.rows]
+    assert [r.label for r in found.rows] == [r.label for r in want.rows] == true.tolist()
+    assert found.manifest.model["labels"] == [3, 5, 9]
+    again = ["--data", "data.npz", "--model", "sklearn:model.skops", "--rerun", "2"]
+    assert main(["verify", "out.tsv", *again]) == 0
+    assert main(["verify", "out.tsv", "--data", "data.npz"]) == 0
+    np.savez("data.npz", x=X, y=[0, 1, 2, 3])
+    capsys.readouterr()
+    assert run("sklearn:model.skops", "--seed", "1") == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "y must be of the model's classes 3, 5, 9; got 0" in err
+
+
+def test_files_that_could_run_code_are_refused(folder, capsys):
+    import pickle
+
+    model = fitted(package("sklearn.linear_model").LogisticRegression)
+    with open("model.pkl", "wb") as file:
+        pickle.dump(model, file)
+    model.harmless = subprocess.Popen
+    package("skops.io").dump(model, "model.skops")
+    for name, said in (("pkl", "pickle and joblib files are never"), ("skops", "Popen")):
+        assert run(f"sklearn:model.{name}") == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        assert said in err
+    assert not list(folder.glob("out*"))
+
+
+# --- tables
+
+
+@pytest.mark.parametrize(("name", "kind"), [("lightgbm", "LGBM"), ("xgboost", "XGB")])
+def test_boosted_trees_are_what_they_predict(name, kind):
+    module, labels = package(name), LABELS if name == "lightgbm" else np.arange(3)
+    options = {"verbose": -1} if name == "lightgbm" else {}
+    model = getattr(module, f"{kind}Classifier")(n_estimators=5, n_jobs=1, **options)
+    model.fit(TABLE, labels[Y])
+    one_hot = np.eye(3)
+    same(model, lambda b: one_hot[np.searchsorted(labels, model.predict(b))])
+
+
+# --- JAX, Keras, ONNX
+
+
+def test_a_jitted_function_sees_one_shape():
+    jax = package("jax")
+    shapes = []
+
+    @jax.jit
+    def function(batch):
+        shapes.append(batch.shape)  # when it is traced
+        return batch @ W
+
+    same(function, lambda batch: batch @ W)
+    assert shapes == [(512, 6)]
+    on_device = certified(function, jax.numpy.asarray(X[0]))
+    assert on_device.counts == certified(function, X[0]).counts
+    rounded = certified(jax.jit(lambda b: (b @ W).astype(jax.numpy.bfloat16)), X[0])
+    assert sum(rounded.counts) == 5000
+
+
+KERAS = """
+import numpy as np, keras
+from rsbounds.certify import certify
+from rsbounds.schemes import gaussian
+rng = np.random.default_rng(0)
+w, x = rng.standard_normal((6, 3), np.float32), rng.standard_normal(6, np.float32)
+layers = keras.layers.Dropout(0.5), keras.layers.Dense(3, use_bias=False)
+model = keras.Sequential([keras.layers.Input((6,)), *layers])
+model.layers[-1].set_weights([w])
+if keras.backend.backend() == "torch":
+    import torch
+    other = torch.nn.Linear(6, 3, bias=False)
+    other.weight.data = torch.from_numpy(w.T.copy())
+else:
+    other = lambda batch: batch @ w
+one, two = (certify(m, x, gaussian(0.5), n=5000) for m in (model, other))
+assert (one.select, one.counts, one.radius) == (two.select, two.counts, two.radius), (one, two)
+"""
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_keras_on_its_backends(backend):
+    for name in ("keras", backend):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"needs {name}")
+    env = {**os.environ, "KERAS_BACKEND": backend}
+    done = subprocess.run([sys.executable, "-c", KERAS], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("length", ["count", 7])
+def test_an_onnx_file_is_its_matrix(tmp_path, length):
+    onnx = package("onnx")
+    package("onnxruntime")
+    h, kind = onnx.helper, onnx.TensorProto.FLOAT
+    ends = [h.make_tensor_value_info(n, kind, [length, k]) for n, k in (("x", 6), ("y", 3))]
+    weights = [onnx.numpy_helper.from_array(W, "w")]
+    graph = h.make_graph([h.make_node("MatMul", ["x", "w"], ["y"])], "g", *zip(ends), weights)
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "model.onnx")
+    loaded = rs.loading.load_model(f"onnx:{tmp_path / 'model.onnx'}")
+    same(loaded.model, lambda batch: batch @ W)
+
+
+def test_a_framework_that_is_missing_is_named(folder, monkeypatch, capsys):
+    with open("model.skops", "wb") as file:
+        file.write(b"PK")
+    for name in ("skops", "skops.io"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert run("sklearn:model.skops") == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert 'needs skops: pip install "rsbounds[sklearn]"' in err
