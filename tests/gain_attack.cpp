@@ -2,6 +2,7 @@
 // precision: exponent and geometry in quadruple, nodes in long double.
 //   gain_attack reference b alpha k up dim     the reference's gain to 18 digits
 //   gain_attack search seed evaluations        the largest ratio, and where
+//   gain_attack panels seed evaluations        the same of gains that are integrated
 //   gain_attack median seed evaluations        the same for median_gain
 //   gain_attack rough seed evaluations         the same for rough_gain
 //   gain_attack upper seed evaluations         above 1 where rough_score is below X
@@ -162,11 +163,12 @@ double median_ratio(const Case& c) {
     return g.value == g.value ? double(median_error(c, c.ratio(), g.value) / Quad(g.error)) : 0;
 }
 
-static double gain_ratio(const Case& c) {
+template <bool integrated>
+double gain_ratio(const Case& c) {
     const rsb::Ratio r = c.ratio();
     if (!(r.change > 0 && r.k > 0 && r.change2 < rsb::inf)) return 0;
     const rsb::Gain g = rsb::gain(c.b, c.alpha, r, c.up, c.dim);
-    if (!(g.value < rsb::inf)) return 0;
+    if (!(g.value < rsb::inf) || (integrated && g.score == g.score)) return 0;
     const bool fine = g.error < 1e-15 * (1 + std::fabs(c.b));
     const Quad error = fabsq(fine ? error_of<Quad>(c, r, g.value) : error_of<Long>(c, r, g.value));
     const double ratio = error / Quad(g.error);
@@ -195,7 +197,8 @@ int main(int argc, char** argv) {
     }
     const bool rough = argv[1][0] == 'r', median = rough || argv[1][0] == 'm';
     const auto ratio_of = rough ? median_ratio<true> : median ? median_ratio<false>
-                          : argv[1][0] == 'u' ? upper_ratio : gain_ratio;
+                          : argv[1][0] == 'u' ? upper_ratio
+                          : argv[1][0] == 'p' ? gain_ratio<true> : gain_ratio<false>;
     std::mt19937_64 random(std::atoi(argv[2]));
     const long budget = std::atol(argv[3]);
     std::uniform_real_distribution<double> unit(0, 1);

@@ -355,6 +355,7 @@ MOVING = schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 5)
         (lambda: top_k(bound="anytime"), "has its own bounds"),
         (lambda: certify_dataset(best, (X, Y), TopK(SCHEME, 5)), "less than the classes; got 5"),
         (lambda: certify_dataset(best, (X, Y), TopK(MOVING, 2)), "the same at every input"),
+        (lambda: TopK(SCHEME, 0), "k must be"),
         (lambda: intervals(maps()), "must hold the answer 'values'"),
     ],
 )

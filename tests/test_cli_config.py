@@ -105,6 +105,7 @@ def test_lists_mappings_and_switches(work):
     ("content", "said"),
     [
         ("sgima: 1", "'sgima' is not an option of certify; did you mean sigma?"),
+        ("config: a.yaml", "'config' is not an option"),
         ("- 1", "must be a mapping of options to values"),
         ("", "must be a mapping of options to values"),
         ("a: [", "can't be read"),

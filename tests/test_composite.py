@@ -214,6 +214,7 @@ MARGIN = Cond("margin", 0)
     [
         (lambda: Rule([1.0], [[Cond("margin", 0, -0.1)]]), r"items\[0\] must be exclusive"),
         (lambda: Rule([1.0], [[Cond("margin", 1)]]), r"items\[0\]: stage must be one of 1 levels"),
+        (lambda: Rule([1.0], []), "items must hold at least one item"),
         (lambda: Rule([1.0], [["margin"]]), r"items\[0\] must hold conditions; got 'margin'"),
         (lambda: Rule([], [[MARGIN]]), "sigmas must be a list of noise levels"),
         (lambda: Rule([1.0, -1.0], [[MARGIN]]), "sigmas must be in .*got 1 of 2 values"),

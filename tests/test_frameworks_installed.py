@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from optional_packages import package
+from cli_models import package
 
 import rsbounds as rs
 from rsbounds.certify import certify

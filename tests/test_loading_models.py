@@ -158,6 +158,7 @@ def test_empty_ranges_are_refused(own, bad):
     ("options", "message"),
     [
         ({"spec": 5}, "the model's name must be a str; got int"),
+        ({"args": [1]}, "args must be a Mapping; got list"),
         ({"checkpoint": 5}, "checkpoint must be a path; got int"),
         ({"preprocess": {"size": 5}}, "preprocess has no 'size'"),
         ({"preprocess": {"crop": 5}}, r"crop must be \(height, width\); got 5"),

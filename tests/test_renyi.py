@@ -77,6 +77,12 @@ def test_a_peak_between_the_steps_of_the_search():
     assert value == pytest.approx(float(truth), rel=1e-9)  # the scores are rounded
 
 
+@pytest.mark.parametrize("sigma0", [1.2926192269387885e-9, 1e-12, 1e-100])
+def test_nothing_is_certified_between_levels_far_apart(sigma0):
+    # 1 - alpha had an absolute error, which 1/sigma0^2 multiplied: 6.4e-8 at the first
+    assert renyi.radius(np.nextafter(1.0, 0), sigma0, 1.0, 1, 2.160396829550723e-239) == 0
+
+
 def test_products_below_the_normal_numbers_are_rounded_down():
     """p_a - p_b of one unit in the last place: R^2 = 1.06e-319; 4.6e-160 came out."""
     p_b = mp.mpf(1e-287)

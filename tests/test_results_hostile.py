@@ -200,6 +200,8 @@ def test_text_of_strangers_reaches_no_terminal(path, capsys):
         (lambda: results.table([run("a")], [math.nan]), "radii must be in [0, inf]; got"),
         (lambda: results.table([run("a")], style="html"), "style must be one of"),
         (lambda: results.html([Results("run", ())], "a.html"), "files must have at least one row"),
+        (lambda: results.summary(5), "file must be Results, as read returns; got 5"),
+        (lambda: results.merge("a.tsv", [5]), "files must be a path; got 5"),
         (lambda: results.merge(5, ["a.tsv"]), "out must be a path; got 5"),
         (lambda: results.merge("a.tsv", "b.tsv"), "files must be a list of at least one path"),
     ],

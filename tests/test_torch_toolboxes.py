@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from optional_packages import package
+from cli_models import package
 
 from rsbounds.certify import certify
 from rsbounds.schemes import gaussian

@@ -142,7 +142,7 @@ def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -
 
 def _at_least(k: int, m: int, z: Array) -> Array:
     """P(Bin(m, Phi(z)) >= k), within `SHARE_ERROR`."""
-    odds = log_ndtr(z) - log_ndtr(-z)
+    odds = np.asarray(log_ndtr(z) - log_ndtr(-z))
     low = odds < 0  # else 1 - P(m - Bin(m, Phi(z)) >= m - k + 1)
     result = np.empty(z.shape)
     for side, first, sign in ((low, k, 1.0), (~low, m - k + 1, -1.0)):

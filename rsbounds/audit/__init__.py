@@ -6,7 +6,8 @@ to look, the balls decide.
 """
 
 from rsbounds.audit._finding import Audit, Finding, Kind
+from rsbounds.audit._published import verify_printed
 from rsbounds.audit._verify import contradictions as contradictions  # for commands
 from rsbounds.audit._verify import verify
 
-__all__ = ["Audit", "Finding", "Kind", "verify"]
+__all__ = ["Audit", "Finding", "Kind", "verify", "verify_printed"]

@@ -37,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
         return _cards(args)
     files = [results.read(path) for path in args.files]
     own = [answers.report(file) for file in files]
+    if args.card is not None and any(own):
+        raise ValueError(f"--card takes a file of classes; got {args.files[0]}")
     if not args.json:
         print(*(text for text in own if text), sep="\n\n", end="\n" if any(own) else "")
     files = [file for file, text in zip(files, own, strict=True) if args.json or not text]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from rsbounds._numerics.text import shown
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _engine, _methods, _options
 from rsbounds.composite import Rule
-from rsbounds.results import Manifest
+from rsbounds.results import Manifest, manifest_path
 from rsbounds.schemes import METHODS, Scheme
 
 _NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
@@ -37,6 +38,9 @@ def add_options(parser: Any) -> None:
     add("--draw-seed", type=int, metavar="S", help="choose the rows of an earlier answer again")
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
+    text = "of a file without a manifest, as its paper states it"
+    for name, kind in (("--sigma", float), ("--n", partial(_options.whole, 1)), ("--alpha", float)):
+        add(name, type=kind, help=text)
     _engine.add_model(parser, required=False)
     _engine.add_data(parser, required=False, help="compare labels and hashes with the data: ")
     _engine.add_engine(parser)
@@ -62,7 +66,11 @@ def run(args: argparse.Namespace) -> int:
             raise ValueError(f"--{name} goes with --rerun")
     if noise and args.data is None:
         raise ValueError(f"{_options.flag(noise[0])} needs --data")
+    if not manifest_path(args.file).exists() and args.file.is_file():
+        return _show(args, _printed(args), Manifest())
     manifest = Manifest.read(args.file)
+    if args.sigma or args.n or args.alpha:
+        raise ValueError("--sigma, --n and --alpha are for a file without a manifest")
     options = {"sample": args.sample, "jobs": args.jobs, "seed": args.draw_seed}
     with ExitStack() as stack:
         if args.data is not None and manifest.method in METHODS:
@@ -76,6 +84,20 @@ def run(args: argparse.Namespace) -> int:
                 stages, options["describe"] = _engine.stages(args, loaded, stated)
                 options |= {"rerun": args.rerun, "model": _engine.model(args, stages, stated)}
         result = audit.verify(args.file, **options)
+    return _show(args, result, manifest)
+
+
+def _printed(args: argparse.Namespace) -> audit.Audit:
+    """The audit of radii alone."""
+    numbers = {name: getattr(args, name) for name in ("sigma", "n", "alpha")}
+    if None in numbers.values():
+        raise ValueError(
+            f"{args.file} has no manifest: give --sigma, --n and --alpha as its paper states them"
+        )
+    return audit.verify_printed(args.file, **numbers)
+
+
+def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> int:
     if args.json:
         print(json.dumps(_object(args.file, result)))
     else:
@@ -125,6 +147,8 @@ def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) ->
 
 def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest) -> str:
     """What is taken as stated, and which options would compare it."""
+    if not manifest.method:
+        return f"taken as stated, not verified: {', '.join(names)}"
     method = METHODS[manifest.method]
     own = [name for name in ("data", *_own(method)) if getattr(args, name) is None]
     could = {"dim", "sigma"}

@@ -10,10 +10,11 @@ from html import escape
 from typing import Any
 
 import rsbounds
+from rsbounds._numerics import checks
 from rsbounds._numerics.text import shown
 from rsbounds.results._card import proof
 from rsbounds.results._html import _PAGE, _filled, _policy
-from rsbounds.results._table import _aligned, _markdown, heading
+from rsbounds.results._table import STYLES, _aligned, _markdown, heading
 from rsbounds.results._text import as_path, naming
 
 Card = Mapping[str, Any]
@@ -26,7 +27,25 @@ _NOTES = (
 
 
 def board(cards: Sequence[Card], style: str = "text") -> str:
-    """Cards as a table: aligned text, Markdown or CSV; notes below."""
+    """Cards side by side as a table, with notes below.
+
+    Parameters
+    ----------
+    cards : sequence of mapping
+        As :func:`card` and :func:`read_card` return them.
+    style : {"text", "markdown", "csv"}
+        ``csv`` has no notes.
+
+    Raises
+    ------
+    ValueError
+        For another style.
+
+    Examples
+    --------
+    >>> print(board([read_card("a.json"), read_card("b.json")]))  # doctest: +SKIP
+    """
+    style = checks.choice("style", style, STYLES)
     head, lines = _head(cards), [_line(own, cards) for own in cards]
     if style == "csv":
         out = io.StringIO()
@@ -39,12 +58,23 @@ def board(cards: Sequence[Card], style: str = "text") -> str:
 def board_html(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
     """Cards as one self-contained page, whose columns sort.
 
+    Parameters
+    ----------
+    cards
+        As in `board`.
+    path : path-like
+        The page.
+
     Raises
     ------
     ValueError
         For a path that is none.
     OSError
         If the page can't be written.
+
+    Examples
+    --------
+    >>> board_html([read_card("a.json")], "cards.html")  # doctest: +SKIP
     """
     place, script = as_path("path", path), (_PAGE / "board.js").read_text(encoding="utf-8")
     body = []

@@ -22,7 +22,7 @@ from rsbounds.results._file import _replace
 from rsbounds.results._html import QUANTILES, interval, true_class
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._results import Results
-from rsbounds.results._table import UNKNOWN, _markdown, _radii, footnote, setting, terms
+from rsbounds.results._table import _markdown, _radii, footnote, setting
 from rsbounds.results._text import as_path, plain, quoted, truncated
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"
@@ -65,7 +65,8 @@ def card(
 
     Examples
     --------
-    >>> write_card(card(read("run.tsv")), "card.json")  # doctest: +SKIP
+    >>> card(read("run.tsv"), [0, 0.5])["accuracy"][1]["radius"]  # doctest: +SKIP
+    0.5
     """
     manifest, path = file.manifest, Path(file.name)
     entries = manifest.entries() if manifest else {}
@@ -79,7 +80,6 @@ def card(
     commitment = entries.get("run", {}).get("commitment")
     hashes = {"rows": _sha256(path), "manifest": manifest and _sha256(manifest_path(path))}
     p_a = np.quantile(true_class(file) or [math.nan], QUANTILES, method="lower").tolist()
-    norm = terms(file)["norm"]
     made = {
         "card": 1,
         "rsbounds": rsbounds.__version__,
@@ -93,7 +93,6 @@ def card(
             "parameters": entries.get("parameters", {}),
         },
         "procedure": {name: value for name, value in own.items() if value is not None},
-        "norm": None if norm == UNKNOWN else norm,
         "scope": {
             "text": "; ".join(scopes),
             "valid": all(scope in SCOPES and SCOPES[scope].valid for scope in scopes),
@@ -122,12 +121,24 @@ def card(
 def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     """Write a card as JSON, and as Markdown beside it: the path of this.
 
+    Parameters
+    ----------
+    made : mapping
+        As :func:`card` returns it.
+    path : path-like
+        The JSON file.
+
     Raises
     ------
     ValueError
         If it is no card; if the path doesn't end in .json.
     OSError
         If a file can't be written.
+
+    Examples
+    --------
+    >>> write_card(card(read("run.tsv")), "card.json")  # doctest: +SKIP
+    PosixPath('card.md')
     """
     place = as_path("path", path)
     if place.suffix != ".json":
@@ -140,7 +151,24 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
 
 
 def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The card of a JSON file; ValueError if it is none, or of another version of the schema."""
+    """The card of a JSON file.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Raises
+    ------
+    ValueError
+        If it is no card, or one of another version of the schema.
+    OSError
+        If it can't be read.
+
+    Examples
+    --------
+    >>> read_card("card.json")["card"]  # doctest: +SKIP
+    1
+    """
     place = as_path("path", path)
     try:
         made = json.loads(place.read_bytes(), parse_constant=_refuse)

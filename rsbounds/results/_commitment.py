@@ -19,7 +19,18 @@ _LATER = ("history", "probe", "run", "shard")
 
 
 def commitment_path(path: Path) -> Path:
-    """Where the commitment to a result file lies."""
+    """Where the commitment to a result file lies.
+
+    Parameters
+    ----------
+    path : Path
+        The result file.
+
+    Examples
+    --------
+    >>> commitment_path(Path("run.tsv")).name
+    'run.tsv.commitment.json'
+    """
     return path.with_name(path.name + ".commitment.json")
 
 

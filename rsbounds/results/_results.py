@@ -17,6 +17,7 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest, manifest_path
+from rsbounds.results._published import published
 from rsbounds.results._row import FIELD, Row, holds
 from rsbounds.results._text import as_path, quoted, some
 
@@ -159,6 +160,10 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     if not content:
         return Results(name, (), "empty file", manifest)
     note = ""
+    if manifest is None and (other := published(path, content)):
+        if strict and len({row.idx for row in other[0]}) < len(other[0]):
+            raise ValueError(f"{path}: expected each index once")
+        return Results(name, tuple(other[0]), other[1])
     try:
         first, *lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
@@ -167,7 +172,7 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
         raise ValueError(
             f"{path}:1: expected a header of distinct columns that starts with {' '.join(FIELD)}, "
-            f"separated by tabs; got {quoted(first)}"
+            f"separated by tabs, or lines of index and radius; got {quoted(first)}"
         )
     if lines[-1] and (manifest or "scope" in columns):
         note = f"line {len(lines) + 1} is cut short: left out"

@@ -35,7 +35,7 @@ class Estimate:
     high: float
     bound: float
 
-    def prove(self, limit: arb) -> Proof:
+    def prove(self, limit):
         boxes, largest = self.value()
         if not largest <= limit:
             raise ArithmeticError(f"{self.name}: {largest} at most")

@@ -191,7 +191,8 @@ inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, St
             },
             wide);
     if (!sound) return out;
-    return {total, slope_mean_error * total + amplified * lost, total};
+    const double moved_by_e = std::fmin(amplified, (c2 < 5 ? 1500 : 110) * total * (1 + std::fabs(b)));
+    return {total, slope_mean_error * total + moved_by_e * lost, total};
 }
 
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {

@@ -85,7 +85,9 @@ class RenyiSquare {
     }
 
     double operator()(double t) const {
-        const double inverse = std::exp(-t), alpha = 1 / (std::fmax(y, 0.0) + inverse), s = 1 - alpha;
+        // in u and s = 1 - alpha nothing that counts may cancel: rho may be 1e280
+        const double inverse = std::exp(-t), alpha = 1 / (std::fmax(y, 0.0) + inverse);
+        const double s = y > 0 ? alpha * (inverse - square) : 1 - alpha;
         const double u = y > 0 ? alpha * inverse : 1 - alpha * y;
         // bounds of the rounding errors: v up to 745 costs 1e-12, the rest a few units
         const double least = rounded(gain(alpha, s), renyi_gain_error, -inf);

@@ -1,0 +1,93 @@
+"""A file without counts: whether any count could have earned its radii, as they are printed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from rsbounds._numerics import checks
+from rsbounds._numerics.checks import Array
+from rsbounds.audit import _bounds
+from rsbounds.audit._balls import event
+from rsbounds.audit._finding import Audit, Finding, Kind
+from rsbounds.confidence import lower_bound
+from rsbounds.procedure import Procedure
+from rsbounds.results import Row, read_rows
+
+
+def verify_printed(path: str | os.PathLike[str], *, sigma: float, n: int, alpha: float) -> Audit:
+    """Audit l2 radii of fixed Gaussian noise in a file that has no manifest and no counts.
+
+    Each radius must be one that some count of ``n`` samples earns by Clopper and Pearson's bound
+    at level ``alpha``, with 1 - p_a for the rest, as the field certifies. Where a file prints three
+    digits, only counts whose radius prints as the row's are taken for it: a row is a finding if it
+    is above the exact radius of each of them. Findings are proved in ball arithmetic.
+
+    Parameters
+    ----------
+    path : path-like
+        A result file, also in the formats of others that ``rsbounds.results.read`` reads.
+    sigma, n, alpha
+        As the file's paper states them.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or a number out of its domain.
+    OSError
+        If the file can't be read.
+
+    Examples
+    --------
+    >>> verify_printed("sigma_0.50", sigma=0.5, n=100000, alpha=0.001)  # doctest: +SKIP
+    """
+    own, rows = Procedure(n=n, alpha=alpha), read_rows(Path(path))
+    level = checks.number("sigma", checks.as_floats("sigma", sigma, 0, closed="neither"))
+    findings = tuple(_findings(rows, level, own))
+    return Audit(findings, ("sigma", "n", "alpha"), len(rows), len(rows), 0, (), 0)
+
+
+def earned(n: int, alpha: float) -> Array:
+    """The scores z_a of all counts from 0 to n, in order."""
+    scores: Array = lower_bound(np.arange(n + 1), n, alpha, scores=True)
+    return scores
+
+
+def count_of(radius: float, radii: Array, digits: int | None) -> int | None:
+    """The largest count whose radius prints as this one; None if none does."""
+    unit = 1e-6 * radius
+    if digits is not None:
+        unit = 10.0 ** (Decimal(repr(radius)).adjusted() - digits + 1)
+    k = int(np.searchsorted(radii, radius + 0.51 * unit, "right")) - 1
+    while k >= 0 and radii[k] >= radius - 0.51 * unit:
+        if digits is None or float(f"{radii[k]:.{digits}}") == radius:
+            return k
+        k -= 1
+    return None
+
+
+def digits_of(rows: Sequence[Row]) -> int | None:
+    """3 where all radii have at most three digits, as the field prints them."""
+    return 3 if all(float(f"{row.radius:.3}") == row.radius for row in rows) else None
+
+
+def _findings(rows: Sequence[Row], sigma: float, own: Procedure) -> Iterator[Finding]:
+    from flint import arb, ctx
+
+    radii, digits = sigma * earned(own.n, own.alpha), digits_of(rows)
+    for line, row in enumerate(rows, start=2):
+        if not row.radius:
+            continue
+        k = count_of(row.radius, radii, digits)
+        top = own.n if k is None else k
+        with ctx.workprec(_bounds.PRECISION):
+            at = event(arb(row.radius) / arb(sigma))
+            if not _bounds.tail(top, own.n, *at) > arb(own.alpha):
+                continue
+        which = "any count shows" if k is None else f"{k} of {own.n}, which print so, show"
+        text = f"radius is {row.radius}, more than {which}: {radii[top]:.9g}"
+        yield Finding(Kind.RADIUS, row.idx, text, line)

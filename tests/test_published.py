@@ -1,0 +1,100 @@
+"""Files that papers published: read as they lie, and checked without their counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import one_line
+from scipy.stats import beta, norm
+
+from rsbounds.audit import verify_printed
+from rsbounds.cli import main
+from rsbounds.results import read
+
+N, ALPHA, SIGMA = 1000, 0.001, 0.5
+STATED = ["--sigma", "0.5", "--n", "1000", "--alpha", "0.001"]
+
+
+def radius(count: int) -> float:
+    return SIGMA * norm.ppf(beta.ppf(ALPHA, count, N - count + 1))
+
+
+def published(radii: list[str], name: str = "sigma_0.50") -> str:
+    lines = (f"{i}\t3\t3\t{r}\t1\t0:00:01" for i, r in enumerate(radii))
+    Path(name).write_text("\n".join(["idx\tlabel\tpredict\tradius\tcorrect\ttime", *lines]) + "\n")
+    return name
+
+
+def inputs(name: str) -> list[int]:
+    return [f.index for f in verify_printed(name, sigma=SIGMA, n=N, alpha=ALPHA).findings]
+
+
+def test_a_radius_printed_upwards_is_found_and_one_downwards_is_not(tmp_path, monkeypatch):
+    pytest.importorskip("flint")
+    monkeypatch.chdir(tmp_path)
+    counts = range(930, N + 1)
+    texts = [f"{radius(count):.3}" for count in counts]
+    # a row is surely wrong where no count that prints as it earns it
+    best = {text: max(radius(c) for c, t in zip(counts, texts, strict=True) if t == text)
+            for text in texts}  # fmt: skip
+    expected = [i for i, text in enumerate(texts) if float(text) > best[text]]
+    assert 0 < len(expected) < len(texts)
+    assert inputs(published(texts)) == expected
+
+
+def test_a_radius_above_every_count_is_found(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("flint")
+    monkeypatch.chdir(tmp_path)
+    largest = radius(N)
+    texts = [repr(float(largest * (1 - 1e-9))), repr(float(largest * (1 + 1e-9))), "9.0", "0.0"]
+    assert inputs(published(texts)) == [1, 2]
+    assert main(["verify", "sigma_0.50", *STATED]) == 1
+    text = capsys.readouterr().out
+    assert "input 2: radius is 9.0, more than any count shows" in text
+    assert "taken as stated" in text
+    assert "alpha" in text
+
+
+def test_verify_needs_the_stated_numbers(finished, capsys):
+    one_line(capsys, ["verify", "out.tsv", *STATED], "for a file without a manifest")
+    published(["0.5"])
+    one_line(capsys, ["verify", "sigma_0.50", *STATED[:4]], "no manifest: give --sigma, --n and")
+    one_line(capsys, ["verify", "sigma_0.50", *STATED[2:], "--sigma", "0"], "sigma")
+
+
+@pytest.mark.parametrize("header", ["", "idx\tradius\n"])
+def test_lines_of_index_and_radius_are_read(tmp_path, header, capsys):
+    path = tmp_path / "rad.txt"
+    path.write_text(f"{header}0 0.0\n50 0.25 0.1 0.2\n100 1.5\n")
+    file = read(path)
+    assert [(row.idx, row.radius, row.correct) for row in file.rows] == [
+        (0, 0.0, False), (50, 0.25, True), (100, 1.5, True)
+    ]  # fmt: skip
+    assert main(["report", str(path)]) == 0
+    assert "an input with a radius counts as right" in capsys.readouterr().out
+
+
+def test_arrays_of_radii_are_read_with_their_norm(tmp_path):
+    np.save(tmp_path / "radius_l1.npy", np.array([0.5, -1.0, 0.25]))
+    np.save(tmp_path / "labels.npy", np.array([1.0, 0.0, 0.0]))
+    np.save(tmp_path / "preds.npy", np.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]))
+    rows = read(tmp_path / "radius_l1.npy").rows
+    assert [(r.label, r.predict, r.radius, r.correct, r.norm) for r in rows] == [
+        (1, 1, 0.5, True, 1.0), (0, -1, 0.0, False, 1.0), (0, 1, 0.25, False, 1.0)
+    ]  # fmt: skip
+    np.save(tmp_path / "labels.npy", np.array([1.0]))
+    with pytest.raises(ValueError, match=r"radius_l1\.npy"):
+        read(tmp_path / "radius_l1.npy")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.0 0.9\n0.1 0.8\n", "o 0 0.1 0.2\n", "idx label predict correct\n", "0 -1\n", "0 nan\n",
+     "0 1\n0 2\n", "idx\tradius\n1\n"],
+)  # fmt: skip
+def test_other_columns_are_refused_in_one_line(tmp_path, monkeypatch, capsys, text):
+    monkeypatch.chdir(tmp_path)
+    Path("file.txt").write_text(text)
+    one_line(capsys, ["report", "file.txt"], "file.txt")

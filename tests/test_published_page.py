@@ -1,0 +1,74 @@
+"""The page of published certificates: the exact radius of two distributions, and its tables."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+D, K, SIGMA = 150_528, 75_260, 0.5  # of the published rows
+# index 16000: both lower bounds, the radius printed for p alone, and that for both
+P, Q, ALONE, BOTH = 0.999784848241918, (0.9998341327646891, 1.0), 1.6258913790138056, 1.65
+
+
+@pytest.fixture(scope="module")
+def dsrs():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "benchmarks" / "pages")
+        yield importlib.import_module("published_dsrs")
+
+
+def tau(p):
+    return 0.08 * (-math.log(1 - p) - 5) + 0.6
+
+
+@pytest.mark.slow
+def test_the_radius_of_one_distribution_is_the_published_one(dsrs):
+    law = dsrs.Law(D, K, SIGMA)
+    assert dsrs.radius(law, P) == pytest.approx(ALONE, rel=1e-6)
+    assert dsrs.radius(law, P, tau(P), 0.0, 1.0) == pytest.approx(ALONE, rel=1e-6)
+    assert dsrs.radius(law, 0.5) == 0
+
+
+@pytest.mark.slow
+def test_a_published_radius_of_two_is_above_the_exact_one(dsrs):
+    exact = dsrs.radius(dsrs.Law(D, K, SIGMA), P, tau(P), *Q)
+    finer = dsrs.radius(dsrs.Law(D, K, SIGMA, points=160), P, tau(P), *Q)
+    assert ALONE < exact < BOTH - 0.005
+    assert finer == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["all", "in", "out"])
+def test_masses_are_those_of_drawn_noise(dsrs, part):
+    """The event of a cut, drawn: noise y and the shift by r along an axis."""
+    law, r, share, cut = dsrs.Law(D, K, SIGMA), 1.2, 0.7, 2.0
+    shift, rng, many = dsrs.Shift(law, r, share), np.random.default_rng(0), 10**6
+    t = rng.gamma(D / 2 - K, size=many)
+    cosine = rng.normal(size=many) / math.sqrt(D)  # of so many numbers
+    for sign, probability in ((0, shift.mass(cut, part)), (1, shift.shifted(cut, part))):
+        step = 2 * np.sqrt(t) * shift.rho * cosine
+        x = t + sign * (shift.rho**2 + step)  # of the point, and of the point less the shift
+        y = t if sign else t + shift.rho**2 - step
+        ratio = K * np.log(x) + x - K * np.log(y) - y
+        kept = {"all": True, "in": x <= shift.edge, "out": x > shift.edge}[part]
+        drawn = np.mean((ratio <= cut) & kept)
+        assert drawn == pytest.approx(probability, abs=5 * math.sqrt(0.25 / many))
+
+
+def test_the_tables_fit_themselves():
+    text = (ROOT / "docs" / "benchmarks" / "published.md").read_text()
+    rows = re.findall(r"^\| \w.*\|$", text.split("\n## Files")[1].split("\n## DSRS")[0], re.M)[1:]
+    assert len(rows) >= 10
+    for row in rows:
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        files, total, certified, rounded, _, none, above = (float(cell) for cell in cells[2:9])
+        assert files <= certified <= total
+        assert rounded + none <= certified
+        assert above <= none
+        assert float(cells[10]) <= float(cells[9])
