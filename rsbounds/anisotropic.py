@@ -229,10 +229,8 @@ def laplace_transport(z: ArrayLike, radius: ArrayLike, scale: ArrayLike) -> tupl
 
     Parameters
     ----------
-    z : array_like
-        Normal score of the event's probability, infinities included.
-    radius : array_like
-        How far the input moves, in [0, inf].
+    z, radius
+        As in :func:`rsbounds.gaussian.transport`, the radius in l_1.
     scale : array_like
         Scale of the noise, the same on every axis; positive.
 

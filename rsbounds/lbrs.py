@@ -182,17 +182,13 @@ class LocallyBiased:
     value_and_grad : callable
         Takes x of shape (n, d). Binary: returns g, shape (n,), and its gradients, (n, d).
         Multiclass: returns the functions, shape (n, K), and their gradients, (n, K, d).
-    anchors : array_like or Tensor, shape (N, d)
-        Labelled points in memory.
-    labels : array_like of int, shape (N,)
-        Their labels.
+    anchors, labels, norm
+        As in :func:`neighbour_radius`.
     alpha : float
         Strength of the bias; at least 0.
     lip_grad : float or array_like, shape (K, K)
         As in :func:`boundary_radius`; multiclass: of grad (g_i - g_j), one number for all pairs
         or one for each.
-    norm : {1, 2, inf}
-        The norm that measures the perturbation.
     method : {"tight", "paper"}
         Which neighbour and boundary radii :meth:`certify` uses; "tight" has the anchor-free
         radius too.

@@ -18,7 +18,7 @@ from rsbounds.confidence import (
     soft_upper_bound,
     upper_bound,
 )
-from rsbounds.confidence.randomized import randomized_end
+from rsbounds.confidence.counts import randomized_end
 
 SOFT = [name for name, bound in BOUNDS.items() if bound.evidence == "scores"]
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from rsbounds.confidence import lower_bound, pair_bounds, upper_bound
-from rsbounds.confidence.counts import clopper_pearson
-from rsbounds.confidence.randomized import randomized_end
+from rsbounds.confidence.counts import clopper_pearson, randomized_end
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,11 +27,9 @@ def certify_values(
     *,
     radii: Sequence[float] = (0.0,),
     p: float = 0.5,
-    out: str | os.PathLike[str] | None = None,
     n0: int = 16,
     n: int = 10_000,
     alpha: float = 0.001,
-    seed: int = 0,
     **run: Any,
 ) -> Results:
     """Where the outputs of a model stay within some radii, for each input of a data set.
@@ -52,8 +49,8 @@ def certify_values(
         As in :func:`value_interval`.
     n0, n : int
         Samples that tell one model from another, and that make the intervals.
-    out, seed, **run
-        As in :func:`rsbounds.certify_dataset`.
+    **run
+        ``out``, ``seed`` and all else, as for :func:`rsbounds.certify_dataset`.
 
     Returns
     -------
@@ -85,8 +82,7 @@ def certify_values(
     ranks = asked.ranks(Procedure(n0=n0, n=n, alpha=alpha), scheme.fixed_level(level))
     if far := [r for r, each in zip(at, ranks, strict=True) if 0 in each]:
         warnings.warn(beyond(n, far[0]), RuntimeWarning, stacklevel=2)
-    numbers: dict[str, Any] = {"out": out, "n0": n0, "n": n, "alpha": alpha, "seed": seed}
-    return certify_dataset(model, _inputs(data), asked, **numbers, **run)
+    return certify_dataset(model, _inputs(data), asked, n0=n0, n=n, alpha=alpha, **run)
 
 
 def certify_maps(
@@ -95,11 +91,9 @@ def certify_maps(
     scheme: Scheme,
     *,
     tau: float = 0.75,
-    out: str | os.PathLike[str] | None = None,
     n0: int = 10,
     n: int = 100,
     alpha: float = 0.001,
-    seed: int = 0,
     **run: Any,
 ) -> Results:
     """The classes of each position of each input of a data set, such as the pixels of images.
@@ -113,7 +107,7 @@ def certify_maps(
         The true maps, one for each input with its positions, are what accuracies refer to.
     scheme, tau, alpha
         As in :func:`certify_map`: any position of an input is wrong with probability alpha.
-    out, n0, n, seed, **run
+    n0, n, **run
         As in :func:`certify_values`; n0 samples choose the classes, n others bound them.
 
     Returns
@@ -147,16 +141,14 @@ def certify_maps(
         for each in truth:
             digest.update(np.ascontiguousarray(each, dtype="<i8").tobytes())
         source.identity = {**source.identity, "maps": digest.hexdigest()}
-    numbers: dict[str, Any] = {"out": out, "n0": n0, "n": n, "alpha": alpha, "seed": seed}
-    return certify_dataset(model, source, Maps(scheme, tau, truth), **numbers, **run)
+    asked = Maps(scheme, tau, truth)
+    return certify_dataset(model, source, asked, n0=n0, n=n, alpha=alpha, **run)
 
 
 def _inputs(data: Any) -> Data:
     """Data as the loop takes them; bare inputs get the label 0."""
-    if isinstance(data, Data | str | os.PathLike | tuple):
-        return as_data(data)
     if hasattr(data, "shape"):
-        return as_data((data, np.zeros(len(data), dtype=np.int64)))
+        data = data, np.zeros(len(data), dtype=np.int64)
     return as_data(data)
 
 

@@ -44,7 +44,7 @@ class Question:
             )
         self.scheme.transport(0.0, 0.0, 1.0)  # refuses noise that follows the input
 
-    def _made(self, kind: type[Task], model: Any, procedure: Procedure, **own: Any) -> Any:
+    def _made(self, kind: type[Task], model: Any, procedure: Procedure, **own: Any) -> Task:
         parameters = {**self.scheme.parameters, **self.stated()}
         names = self.scheme.name, self.scheme.scope, parameters, self.columns
         return kind([model], self.scheme, procedure, *names, **own)
@@ -85,8 +85,7 @@ class TopK(Question):
         self._require(procedure)
         sampler = sampler_of(model, self.scheme)
         check_noise(sampler, self.scheme)
-        made: Task = self._made(_TopKTask, sampler, procedure)
-        return made
+        return self._made(_TopKTask, sampler, procedure)
 
 
 class _TopKTask(Task):
@@ -176,8 +175,7 @@ class Values(Question):
     def task(self, model: Any, procedure: Procedure) -> Task:
         self._require(procedure)
         sampler = output_sampler(model, "values", self.scheme.law)
-        made: Task = self._made(_ValuesTask, sampler, procedure, classes=False, asked=self)
-        return made
+        return self._made(_ValuesTask, sampler, procedure, classes=False, asked=self)
 
 
 @dataclass(frozen=True)
@@ -227,8 +225,7 @@ class Maps(Question):
     def task(self, model: Any, procedure: Procedure) -> Task:
         self._require(procedure)
         sampler = output_sampler(model, "map", self.scheme.law)
-        made: Task = self._made(_MapsTask, sampler, procedure, classes=False, asked=self)
-        return made
+        return self._made(_MapsTask, sampler, procedure, classes=False, asked=self)
 
 
 @dataclass(frozen=True)

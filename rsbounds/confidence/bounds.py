@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, as_integers, count, number, operand
-from rsbounds.confidence.counts import End, arguments, end
-from rsbounds.confidence.histogram import ScoreHistogram
+from rsbounds.confidence.counts import End, arguments, end, randomized_end
 from rsbounds.confidence.pairs import capped_end, half
-from rsbounds.confidence.randomized import randomized_end
 from rsbounds.confidence.sequential import anytime_end, anytime_level
-from rsbounds.confidence.soft import soft_end
+from rsbounds.confidence.soft import ScoreHistogram, soft_end
 
 #: (successes or histogram, n, alpha, u) -> the lower end
 Lower = Callable[[Any, NDArray[Any], Array, float | None], End]

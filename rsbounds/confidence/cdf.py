@@ -12,7 +12,7 @@ from rsbounds._numerics.checks import Array, as_floats, broadcast
 from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import lower_bound
-from rsbounds.confidence.histogram import ScoreHistogram
+from rsbounds.confidence.soft import ScoreHistogram
 from rsbounds_ext import kernels
 
 

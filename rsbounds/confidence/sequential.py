@@ -99,14 +99,8 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
 
     Parameters
     ----------
-    hits : array_like of int
-        Number of successes so far, 0 <= hits <= trials.
-    trials : array_like of int
-        Number of trials so far, 1 <= trials <= 1e15.
-    alpha : array_like of float
-        Probability of error, in (0, 1/2].
-    scores : bool
-        Return the normal score, which keeps full precision near p = 1.
+    hits, trials, alpha, scores
+        Successes and trials so far as count and n in `lower_bound`; alpha at most 1/2.
 
     Returns
     -------

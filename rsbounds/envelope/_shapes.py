@@ -33,6 +33,9 @@ class Compiled(ABC):
     _branch: ClassVar[np.ufunc]  # of (*Budget, up, *_parameters())
     _sigma_down: ClassVar[bool] = False  # a smaller sigma0 has a smaller radius
 
+    def __post_init__(self) -> None:
+        self._parameters()
+
     @abstractmethod
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]: ...
 
@@ -77,9 +80,6 @@ class SemiElastic(Compiled):
 
     rate: ArrayLike
 
-    def __post_init__(self) -> None:
-        self._parameters()
-
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance` from a point with sigma0."""
         sigma0, distance = _at(sigma0, distance)
@@ -106,9 +106,6 @@ class LipschitzSigma(Compiled):
 
     lip: ArrayLike
     sigma_min: ArrayLike = 0.0
-
-    def __post_init__(self) -> None:
-        self._parameters()
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance` from a point with sigma0."""
@@ -142,9 +139,6 @@ class SigmaRange(Compiled):
 
     sigma_min: ArrayLike
     sigma_max: ArrayLike
-
-    def __post_init__(self) -> None:
-        self._parameters()
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma, the same at any distance."""

@@ -31,8 +31,8 @@ def radius(
 
     Parameters
     ----------
-    p_a : array_like
-        Lower bound on the top class's probability (or score), in [0, 1].
+    p_a, p_b, dim, scores
+        As in :func:`rsbounds.envelope.radius`.
     sigma : array_like
         sigma(x0) >= sigma_min, in the units of the input; the radius of method "paper" does not
         depend on it. A long double that float64 does not hold is refused: no side is safe. (`lip`
@@ -41,18 +41,12 @@ def radius(
         Proven Lipschitz constant of sigma, in [0, inf). Power iteration is not a proof.
     sigma_min : array_like
         Lower bound of sigma everywhere; 0 for none (positive for method "paper").
-    dim : array_like
-        Dimension of the input, a real number in [1, 1e8].
-    p_b : array_like, optional
-        Upper bound on every other class's probability; 1 - p_a by default.
     method : {"exact", "integrated", "paper"}
         "paper": (z_a - z_b)/(2 L), L of :func:`constant`, scores clipped to [p_min, 1 - p_min].
         "integrated": the same bound on dz along a path, with the local sigma and score; needs no
         p_min. "exact": the two-point certificate.
     p_min : array_like, optional
         For method "paper" only, which needs it: the score bound, in (0, 1/2).
-    scores : bool
-        `p_a` and `p_b` are normal scores; beyond 1e6 a finite score counts as 1e6.
 
     Returns
     -------

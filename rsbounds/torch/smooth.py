@@ -226,8 +226,6 @@ class LogVotes(torch.nn.Module):
         super().__init__()
         if not isinstance(smooth, Smooth):
             raise ValueError(f"smooth must be a Smooth; got {type(smooth).__name__}")
-        if smooth.scheme.law:
-            raise ValueError("soft votes need noise of one level at an input; got noise of a shape")
         self.smooth = smooth
         self.seed = None if seed is None else count("seed", seed)
         self.eval()
