@@ -60,10 +60,8 @@ def fashion_mnist(
 
     Returns
     -------
-    x : (n, 1, 28, 28) float32
-        Pixels in [0, 1].
-    y : (n,) int64
-        Kinds, 0 to 9.
+    x, y
+        As in :func:`mnist_digits`, with kinds 0 to 9 in place of digits.
 
     Raises
     ------

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -22,6 +21,7 @@ from rsbounds.procedure import Procedure
 from rsbounds.results import Results, Row, write
 from rsbounds.schemes import Scheme
 from rsbounds.torch import TorchSampler, augment, fit
+from rsbounds.torch.networks._layers import one_thread
 
 SIGMA = 1.0  # noise level
 LEVELS = (SIGMA, 0.5)  # those of training, and of the decision list
@@ -37,17 +37,6 @@ WHY = (
     "digits, which gains nothing, and the certificate must allow for the levels that it may have "
     "in the whole ball, which costs radius in 784 dimensions."
 )
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One thread for torch: on small batches more gain little, and lose a lot on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 @cache
@@ -142,13 +131,6 @@ def run(
     -------
     list of Path
         The result files, each with its manifest beside it.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain.
-    OSError
-        If a file can't be written.
     """
     if as_integers("count", count, 1) > HELD_OUT:
         raise ValueError(f"count must be at most {HELD_OUT}; got {count}")

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import LabelledAnchors, Labels, Progress
-from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice, on_host
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice, number, on_host
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, round_down, round_up
 
 __all__ = ["LocallyBiased", "boundary_radius", "neighbour_radius"]
@@ -223,9 +223,7 @@ class LocallyBiased:
     ) -> None:
         self._value_and_grad = value_and_grad
         self._memory = LabelledAnchors(anchors, labels, norm)
-        self._alpha = as_floats("alpha", alpha, 0.0, closed="left", nan=False)
-        if self._alpha.ndim:
-            raise ValueError(f"alpha must be one number; got shape {self._alpha.shape}")
+        self._alpha = number("alpha", alpha, 0.0)
         self._lip_grad = as_floats("lip_grad", lip_grad, 0.0, closed="left", nan=False)
         self._method = choice("method", method, ("tight", "paper"))
 

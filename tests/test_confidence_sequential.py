@@ -169,7 +169,7 @@ def test_shapes():
     ("call", "message"),
     [
         (lambda: SequentialTest(-1.0, 1.0, 0.1), "radius must be in"),
-        (lambda: SequentialTest([1.0, 2.0], 1.0, 0.1), "radius must be a single number"),
+        (lambda: SequentialTest([1.0, 2.0], 1.0, 0.1), "radius must be one finite number"),
         (lambda: SequentialTest(1.0, 0.0, 0.1), "sigma must be in"),
         (lambda: SequentialTest(1.0, 1.0, 0.6), "alpha must be in \\(0, 0.5\\]"),
         (

@@ -258,7 +258,7 @@ def test_cdf_at_infinite_distance_and_noise():
             lambda: soft_upper_bound(histogram([0.5]), 0.1, method="maurer-pontil"),
             "histogram must hold at least 2 scores",
         ),
-        (lambda: soft_upper_bound(histogram([0.5]), [0.1, 0.2]), "alpha must be a single number"),
+        (lambda: soft_upper_bound(histogram([0.5]), [0.1, 0.2]), "alpha must be one finite number"),
         (lambda: CDFCertificate([0.5, 0.25], [0.0, 0.0]), "thresholds must be one-dimensional"),
         (lambda: CDFCertificate([0.5], [1.0]).radius(0.0), "sigma must be in"),
         (lambda: CDFCertificate.from_histogram(histogram([1]), 0.1, 1 / 3), "one of the edges"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats
+from rsbounds._numerics.checks import Array, as_floats, number
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR
 from rsbounds._numerics.threads import apply
@@ -54,15 +54,9 @@ class SequentialTest:
     alpha: float
 
     def __post_init__(self) -> None:
-        limit = np.finfo(np.float64).max
-        for name, low, high, closed in (
-            ("radius", 0.0, limit, "both"),
-            ("sigma", 0.0, limit, "right"),
-            ("alpha", 0.0, 0.5, "right"),
-        ):
-            value = as_floats(name, getattr(self, name), low, high, closed=closed, nan=False)
-            if value.ndim:
-                raise ValueError(f"{name} must be a single number; got shape {value.shape}")
+        number("radius", self.radius, 0.0)
+        number("sigma", self.sigma, 0.0, closed="right")
+        number("alpha", self.alpha, 0.0, 0.5, closed="right")
 
     def log_wealth(self, hits: Any, trials: Any) -> Any:
         """Log of the wealth after ``hits`` successes in ``trials`` >= 1, arrays that broadcast.

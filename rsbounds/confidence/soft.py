@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers, choice, operand
+from rsbounds._numerics.checks import Array, as_floats, as_integers, choice, number
 from rsbounds._numerics.rounding import EPS, round_up
 from rsbounds._numerics.search import Accepted, bisect
 from rsbounds.confidence.counts import End, score
@@ -173,16 +173,10 @@ def soft_upper_bound(
     return (-result.z if scores else result.q)[()]
 
 
-def _alpha(alpha: Any) -> float:
-    value = operand("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
-    if value.ndim:
-        raise ValueError(f"alpha must be a single number; got shape {value.shape}")
-    return float(value)
-
-
 def soft_end(histogram: ScoreHistogram, alpha: Any, method: str) -> End:
     """The lower bound in all its forms."""
-    log_inverse = float(round_up(-math.log(_alpha(alpha)), 2.0 * EPS))
+    level = number("alpha", alpha, 0.0, 1.0, closed="neither")
+    log_inverse = float(round_up(-math.log(level), 2.0 * EPS))
     method = choice("method", method, _METHODS)
     n = histogram.n
     deficit = _deficit(histogram, least=2 if method == "maurer-pontil" else 1)

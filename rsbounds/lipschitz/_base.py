@@ -12,8 +12,6 @@ from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast
 from rsbounds._numerics.rounding import capped, product, round_down
 from rsbounds._numerics.scores import ScorePair
 
-__all__ = ["base_radius"]
-
 _ERROR = 4e-12
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # of a mean over [0, 1]

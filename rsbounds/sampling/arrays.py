@@ -109,8 +109,9 @@ class ArraySampler(Scored):
         Takes a float32 array (count, *shape of x), returns scores (count, classes).
     sound_noise : bool
         Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the grid of
-        1/255: the certificate is then one of the program that runs. See
-        :mod:`rsbounds.sampling.grid_noise`.
+        1/255: the certificate then holds for the program that runs, which rounds its input to the
+        grid, and not only for its idealisation in real numbers. An ambiguous draw counts for no
+        class. See :mod:`rsbounds.sampling.grid_noise`.
 
     Raises
     ------

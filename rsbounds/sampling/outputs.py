@@ -39,10 +39,9 @@ def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        from rsbounds.sampling.torch_modules import torch_sampler
+        from rsbounds.sampling.torch_modules import TorchOutputs
 
-        made: Sampler = torch_sampler(model, kind)
-        return made
+        return TorchOutputs(model, kind)
     return ArrayOutputs(model, kind)
 
 

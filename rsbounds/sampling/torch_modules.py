@@ -85,10 +85,8 @@ class TorchSampler:
         Run the model through ``torch.compile``. Block sizes are then rounded up to powers of two,
         because torch compiles few shapes and sequential certification would use many.
     sound_noise : bool
-        Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the grid of
-        1/255: the certificate then holds for the program that runs, which rounds its input to the
-        grid, and not only for its idealisation in real numbers. A scheme whose level follows the
-        input must be made with ``sound=True``. An ambiguous draw counts for no class.
+        As in :class:`rsbounds.sampling.ArraySampler`. A scheme whose level follows the input must
+        be made with ``sound=True``.
 
     Raises
     ------
@@ -298,43 +296,33 @@ class _Rows:
         return torch.cat(self.blocks).double().cpu()
 
 
-class _Outputs(TorchSampler):
-    kind: Kind
+class TorchOutputs(TorchSampler):
+    """Sampler of real outputs, or of the class counts of positions."""
+
+    def __init__(self, model: torch.nn.Module, kind: Kind) -> None:
+        # maps one block at a time: their outputs outweigh inputs
+        super().__init__(model, batch=1 if kind == "map" else 1000)
+        self.kind = kind
+        self._shape: tuple[int, ...] | None = None
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
         returned: torch.Tensor = self.forward(batch)
         shape = tuple(getattr(returned, "shape", ()))
-        checked_shape(shape, len(batch), self.kind, getattr(self, "_shape", None))
+        checked_shape(shape, len(batch), self.kind, self._shape)
         self._shape = shape[1:]
         return returned
 
-
-class _Values(_Outputs):
-    kind = "values"
-
     @torch.inference_mode()
     def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> Any:
-        drawn = self._returned(noisy)[: len(void)].reshape(len(void), -1)
-        drawn = drawn if drawn.is_floating_point() else drawn.double()
-        return _Rows([drawn.masked_fill(void[:, None], torch.nan)])
-
-
-class _Maps(_Outputs):
-    kind = "map"
-
-    @torch.inference_mode()
-    def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> torch.Tensor:
-        drawn = self._returned(noisy)[: len(void)].flatten(2)
+        drawn = self._returned(noisy)[: len(void)]
+        if self.kind == "values":
+            rows = drawn.reshape(len(void), -1)
+            rows = rows if rows.is_floating_point() else rows.double()
+            return _Rows([rows.masked_fill(void[:, None], torch.nan)])
+        drawn = drawn.flatten(2)
         classes, positions = drawn.shape[1:]
         largest, label = drawn.max(1)  # NaN where one of them is
         label.masked_fill_(largest.isnan() | void[:, None], classes)
         place = label + torch.arange(positions, device=label.device) * (classes + 1)
         counts = torch.bincount(place.flatten(), minlength=positions * (classes + 1))
         return counts.view(positions, classes + 1)[:, :classes]
-
-
-def torch_sampler(model: torch.nn.Module, kind: Kind, **options: Any) -> TorchSampler:
-    """The sampler of a module; ``options`` as for :class:`TorchSampler`."""
-    if kind == "values":
-        return _Values(model, **options)
-    return _Maps(model, **{"batch": 1, **options})  # a block at a time: outputs outweigh inputs

@@ -30,16 +30,6 @@ class Noise(Protocol):
     def offset(self, x: torch.Tensor) -> torch.Tensor: ...
 
 
-def shaped_sampler(
-    noise: Noise, model: Any, num_classes: int | None, **options: Any
-) -> TorchSampler:
-    """The sampler of this noise; ``options`` as for :class:`TorchSampler`."""
-    if not isinstance(model, torch.nn.Module):
-        raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
-    kind = GridSampler if options.get("sound_noise") else ShapedSampler
-    return kind(noise, model, num_classes, **options)
-
-
 class _Shaped(TorchSampler):
     def __init__(self, noise: Noise, model: Any, num_classes: int | None, **options: Any) -> None:
         super().__init__(model, num_classes, **options)

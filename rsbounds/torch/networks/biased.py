@@ -16,8 +16,6 @@ from rsbounds.lbrs import LocallyBiased
 from rsbounds.torch.networks._trust import frozen
 from rsbounds.torch.networks.lipschitz_bound import gradient_lipschitz_upper_bound
 
-__all__ = ["locally_biased", "value_and_grad"]
-
 Array = NDArray[np.float64]
 
 

@@ -7,8 +7,6 @@ from torch import nn
 
 from rsbounds._numerics.checks import count
 
-__all__ = ["Concatenation", "GroupSort", "Residual", "Scale"]
-
 
 class Scale(nn.Module):
     """Multiply by a fixed number: the simplest way to keep a network's constant small.

@@ -23,8 +23,6 @@ from rsbounds.sampling.torch_shaped import check_shape
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.networks.sigma import SigmaNetwork
 
-__all__ = ["CertifiedGenerator", "NoiseGenerator", "NoiseMaps", "generator_loss", "small_cnn"]
-
 Maps = tuple[torch.Tensor, torch.Tensor]
 
 

@@ -28,8 +28,6 @@ from rsbounds.torch.networks._layers import activation, weight
 from rsbounds.torch.networks._trust import is_plain, name, overridden, refuse_hooks, require_eval
 from rsbounds.torch.networks.combine import Concatenation, Residual, Scale
 
-__all__ = ["gradient_lipschitz_upper_bound", "lipschitz_upper_bound"]
-
 _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
     (nn.Linear,): lambda layer: _layers.spectral_norm(weight(layer)),
     (*_layers.CONVOLUTIONS, *_layers.TRANSPOSES): convolution,

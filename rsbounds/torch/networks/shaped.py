@@ -20,14 +20,12 @@ from rsbounds._numerics.checks import as_floats
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.torch_modules import TorchSampler
-from rsbounds.sampling.torch_shaped import check_shape, shaped_sampler
+from rsbounds.sampling.torch_shaped import GridSampler, ShapedSampler, check_shape
 from rsbounds.schemes import Anisotropic, Generator, Scheme
 from rsbounds.torch.networks._rounding import rounding_slacks
 from rsbounds.torch.networks._trust import frozen, settle
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 from rsbounds.torch.networks.sigma import SigmaNetwork
-
-__all__ = ["CertifiedNoise", "FixedNoise"]
 
 _TINY = float(np.finfo(np.float32).tiny)
 
@@ -41,7 +39,10 @@ class _Noise:
         With ``sound_noise`` inputs lie on the grid of 1/255 (where the noise follows the input, in
         [0, 1]), x + noise is rounded to it, and the scheme must be made with ``sound=True``.
         """
-        return shaped_sampler(self, model, num_classes, **options)
+        if not isinstance(model, nn.Module):
+            raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
+        kind = GridSampler if options.get("sound_noise") else ShapedSampler
+        return kind(self, model, num_classes, **options)
 
 
 @dataclass(frozen=True)

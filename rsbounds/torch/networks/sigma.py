@@ -15,8 +15,6 @@ from rsbounds.torch.networks import _rounding
 from rsbounds.torch.networks._trust import frozen, settle
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 
-__all__ = ["SigmaNetwork"]
-
 
 class SigmaNetwork(nn.Module):
     """A noise level that follows the input: sigma(x) = relu(h(x)) + sigma_min.

@@ -12,8 +12,6 @@ from torch import nn
 
 from rsbounds._numerics.checks import as_floats, as_integers, count
 
-__all__ = ["augment", "fit", "pgd", "soft_vote"]
-
 
 def fit(
     module: nn.Module,
@@ -123,9 +121,14 @@ def soft_vote(
     torch.Size([5, 2])
     """
     copies = count("samples", samples, 1)
-    level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
-    noisy = augment(x.repeat_interleave(copies, 0), level.repeat_interleave(copies))
+    level = levels(x, sigma).repeat_interleave(copies)
+    noisy = augment(x.repeat_interleave(copies, 0), level)
     return model(noisy).softmax(1).reshape(len(x), copies, -1).mean(1)
+
+
+def levels(x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
+    """The noise level of each row of a batch."""
+    return torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
 
 
 def pgd(

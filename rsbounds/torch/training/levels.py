@@ -14,8 +14,6 @@ from rsbounds.torch.networks._layers import CONVOLUTIONS
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.training.fitting import evaluating, soft_vote
 
-__all__ = ["average_radius_loss", "data_dependent_sigma"]
-
 
 def average_radius_loss(
     model: Callable[[torch.Tensor], torch.Tensor],

@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 
 from rsbounds._numerics.checks import as_floats, count, number
 from rsbounds.torch import radius
-from rsbounds.torch.training.fitting import augment, evaluating, pgd
+from rsbounds.torch.training.fitting import augment, evaluating, levels, pgd
 
 __all__ = [
     "consistency_loss",
@@ -79,7 +79,7 @@ def macer_loss(
     as_floats("weight", weight, 0, nan=False)
     as_floats("beta", beta, 0, closed="neither", nan=False)
     as_floats("gamma", gamma, 0, closed="neither", nan=False)
-    scores, level = _scores(model, x, _noise(x, sigma, samples)), _levels(x, sigma)
+    scores, level = _scores(model, x, _noise(x, sigma, samples)), levels(x, sigma)
     accuracy = -(scores.softmax(-1).mean(1).gather(1, y[:, None]) + _CLAMP).log().mean()
     top, place = (beta * scores).softmax(-1).mean(1).double().topk(2)
     top = top.clamp(_CLAMP, 1 - _CLAMP)
@@ -236,17 +236,13 @@ def smooth_adversarial_loss(
 
 def _noise(x: torch.Tensor, sigma: Level, samples: int) -> torch.Tensor:
     """Scaled noise, shape (n, samples, ...)."""
-    level = _levels(x, sigma)
+    level = levels(x, sigma)
     if not (level > 0).all():
         raise ValueError(f"sigma must be > 0; got {level.min().item()}")
     copies = count("samples", samples, 1)
     noise = torch.randn(len(x), copies, *x.shape[1:], dtype=x.dtype, device=x.device)
     scaled: torch.Tensor = level.reshape(-1, *[1] * x.ndim) * noise
     return scaled
-
-
-def _levels(x: torch.Tensor, sigma: Level) -> torch.Tensor:
-    return torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
 
 
 def _scores(model: Model, x: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
