@@ -14,9 +14,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
-from union_bound import best_stage, distances, packed
-from union_case import CLASSES, COMPONENTS, EPOCHS, N0, RECIPES, ROUNDS, STAGES, Case, N, load
+from union_case import (
+    CLASSES,
+    COMPONENTS,
+    EPOCHS,
+    HIDDEN,
+    N0,
+    RECIPES,
+    ROUNDS,
+    SAMPLES,
+    STAGES,
+    Case,
+    load,
+)
 from union_choice import GRID, LEVELS
 from union_text import HEAD, TAIL
 
@@ -27,11 +37,10 @@ from rsbounds.composite import Rule
 
 ALPHA, LEAST, GOAL = 0.001, 0.05, 0.97
 RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
-SAMPLES = (10_000, N)
 DRAWS = 1000  # of the bootstrap
 
 Floats = NDArray[np.float64]
-LIST, PLAIN, START = "trained list", "list of constants", "the same list before training"
+LIST, PLAIN = "trained list", "list of constants"
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,6 @@ class Bench:
     constants: dict[str, Floats]
     lists: dict[str, Floats]
     why: list[str]  # of the trained list, image by image
-    scores: Floats  # of its stages, plug-in
     about: dict[str, Any]
 
     @property
@@ -52,16 +60,16 @@ class Bench:
 
 def thinned(case: Case, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Counts of N0 and of n of the samples, drawn from all of them without replacement."""
-    rng = np.random.default_rng(n)
+    rng, total = np.random.default_rng(n), case.about["drawn"]
     images, nets, kept = case.counts.shape
     shape = (images, nets, CLASSES)
     select, counts = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for i, k in np.ndindex(images, nets):
         own = case.counts[i, k]
-        whole = np.append(own, N0 + N - own.sum())
+        whole = np.append(own, total - own.sum())
         first = rng.multivariate_hypergeometric(whole, N0)
         rest = whole - first
-        second = rest if n == N else rng.multivariate_hypergeometric(rest, n)
+        second = rest if n == total - N0 else rng.multivariate_hypergeometric(rest, n)
         select[i, k, case.top[i, k]], counts[i, k, case.top[i, k]] = first[:kept], second[:kept]
     return select, counts
 
@@ -89,8 +97,7 @@ def bench(case: Case, n: int) -> Bench:
     found = certified(rule, list(range(first, first + len(rule.sigmas))))
     lists[LIST] = right(found, case.labels)
     why = [reason(c, y) for c, y in zip(found, case.labels, strict=True)]
-    z = ndtri((counts[:, first:] + 0.5) / (n + 1.0))
-    return Bench(case.labels, constants, lists, why, z, case.about)
+    return Bench(case.labels, constants, lists, why, case.about)
 
 
 def right(found: list[Any], labels: NDArray[np.int64]) -> Floats:
@@ -150,8 +157,8 @@ def main_table(benches: list[Bench]) -> str:
         acr = np.mean([of(b).mean() for b in benches])
         rows.append([name, *(f"{v:.3f}" for v in values), f"{acr:.3f}"])
 
-    names = sorted({key for b in benches for key in b.constants}, key=lambda v: float(v.split()[-1]))
-    for name in names:
+    names = {key for b in benches for key in b.constants}
+    for name in sorted(names, key=lambda each: float(each.split()[-1])):
         if all(name in b.constants for b in benches):
             add(name, lambda b, name=name: b.constants[name])
     add(PLAIN, lambda b: b.lists[PLAIN])
@@ -185,7 +192,7 @@ def constant_least(benches: list[Bench]) -> list[tuple[str, float]]:
     return found
 
 
-def limits(benches: list[Bench], ratio: Floats) -> str:
+def limits(benches: list[Bench]) -> str:
     """Which images the union's best constant certifies and the list does not, and why."""
     rows = [["beyond", "union", "list", "lost, % of images", "won, % of images",
              "why the lost ones are lost, % of them"]]  # fmt: skip
@@ -207,25 +214,19 @@ def limits(benches: list[Bench], ratio: Floats) -> str:
     return table(rows)
 
 
-def bounds(benches: list[Bench]) -> tuple[str, list[float]]:
+def bounds(benches: list[Bench]) -> str:
     """Oracles that see the labels, relative to the union."""
     rows = [["no more than", *(f"> {r:g}" for r in RADII), "least ratio"]]
     grid = GRID[::5]
     top = np.mean([curve(b.union, grid).max(0) for b in benches], axis=0)
-    sums, least = np.zeros((2, len(grid))), []
-    for b in benches:
-        r = b.scores * np.array(b.about["list"]["sigmas"])[:, None]
-        stage, apart = best_stage(r, b.labels), distances(r, b.labels)
-        for k, radius in enumerate(grid):
-            able = stage > radius, np.full(len(stage), True)
-            sums[:, k] += [packed(each, apart, radius) / len(stage) for each in able]
-    for name, each in zip(("any list over these networks", "any rule over them"), sums, strict=True):
+    sums = np.sum([b.about["oracles"] for b in benches], axis=0)
+    names = "any list over these networks", "any classifier"
+    for name, each in zip(names, sums, strict=True):
         ratio = each / len(benches) / np.maximum(top, 1e-9)
         at = [int(np.searchsorted(grid, r - 1e-9)) for r in RADII]
-        least.append(float(ratio[top >= LEAST].min()))
         cells = [f"{ratio[k]:.3f}" if top[k] >= LEAST else "" for k in at]
-        rows.append([name, *cells, f"{least[-1]:.3f}"])
-    return table(rows), least
+        rows.append([name, *cells, f"{ratio[top >= LEAST].min():.3f}"])
+    return table(rows)
 
 
 def table(rows: list[list[str]]) -> str:
@@ -252,24 +253,30 @@ def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
 def section(name: str, cases: list[Case], seeds: list[int]) -> str:
     parts = []
     for n in SAMPLES:
-        benches = [bench(case, n) for case in cases]
+        able = [k for k, case in enumerate(cases) if case.about["drawn"] >= N0 + n]
+        benches = [bench(cases[k], n) for k in able]
         body, least, ratio = ratio_table(benches)
         top = ratios(benches, LIST)[1]
         each = [composite.worst_ratio(b.lists[LIST], b.union) for b in benches]
         told = "; ".join(f"seed {s}: {w.ratio:.3f} beyond {w.radius:.2f}"
-                         for s, w in zip(seeds, each, strict=True))  # fmt: skip
-        parts += [f"### n = {n:,}", main_table(benches), body, verdict(ratio, top, least),
+                         for s, w in zip(np.array(seeds)[able], each, strict=True))  # fmt: skip
+        parts += [f"### n = {n:,}, {told_seeds(len(able))}", main_table(benches), body]
+        parts += [verdict(ratio, top, least),
                   f"By `composite.worst_ratio`, seed by seed: {told}."]  # fmt: skip
-    parts += ["### What limits it", limits(benches, ratio), bounds(benches)[0]]
-    rules = [describe(Rule.from_dict(b.about["list"])) for b in benches]
-    plain = [describe(Rule.from_dict(b.about["plain"][1])) for b in benches]
-    spent = np.sum([list(b.about["seconds"].values()) for b in benches], axis=0) / 60
+    parts += ["### What limits it", limits(benches), bounds(benches)]
+    rules = [describe(Rule.from_dict(c.about["list"])) for c in cases]
+    plain = [describe(Rule.from_dict(c.about["plain"][1])) for c in cases]
+    spent = np.sum([list(c.about["seconds"].values()) for c in cases], axis=0) / 60
     parts.append(
         f"{LIST.capitalize()}, seed by seed: {'; '.join(rules)}. {PLAIN.capitalize()}: "
         f"{'; '.join(plain)}. Processor minutes of all seeds: {spent[0]:.0f} for the constants, "
         f"{spent[1]:.0f} for the lists, {spent[2]:.0f} for the votes."
     )
     return f"\n## {name}\n\n{len(benches[0].labels)} images of each seed.\n\n" + "\n\n".join(parts)
+
+
+def told_seeds(count: int) -> str:
+    return "one seed" if count == 1 else f"mean of {count} seeds"
 
 
 def describe(rule: Rule) -> str:
@@ -285,8 +292,8 @@ def main() -> None:
     parser.add_argument("--fashion", type=Path, default=datasets.FASHION_FOLDER)
     options = parser.parse_args()
     text = HEAD.format(
-        components=COMPONENTS, recipes=", ".join(RECIPES), epochs=EPOCHS, rounds=ROUNDS, n0=N0,
-        levels=", ".join(f"{s:g}" for s in LEVELS), seeds=", ".join(map(str, options.seeds)),
+        components=COMPONENTS, hidden=HIDDEN, recipes=", ".join(RECIPES), epochs=EPOCHS,
+        rounds=ROUNDS, n0=N0, levels=", ".join(f"{s:g}" for s in LEVELS), seeds=", ".join(map(str, options.seeds)),
         draws=DRAWS, version=rsbounds.__version__,
     )  # fmt: skip
     for name in STAGES:

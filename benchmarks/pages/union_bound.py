@@ -1,4 +1,4 @@
-"""Oracles that see the labels: what no rule over the networks of a list can exceed."""
+"""Oracles that see the labels: what no list over some networks, and nothing else, can exceed."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
+from scipy.spatial.distance import cdist
 
 Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
 
 
-def coordinates(r: Floats) -> Floats:
-    """Scores and margins of all stages and classes, which move no faster than the input."""
-    second, first = np.moveaxis(np.sort(r, axis=-1)[..., -2:, None], -2, 0)
-    margins = (r - np.where(r == first, second, first)) / 2
-    return np.concatenate([r, margins], axis=-1).reshape(len(r), -1)
+def best_stage(r: Floats, y: Labels) -> Floats:
+    """The largest margin of the true class over the stages: no list certifies an image further.
+
+    ``r`` has sigma times the normal scores, shape (images, stages, classes).
+    """
+    own = np.eye(r.shape[-1], dtype=bool)[y][:, None]
+    true, other = (np.where(mask, r, -np.inf).max(-1) for mask in (own, ~own))
+    return np.maximum((true - other).max(1) / 2, 0.0)
 
 
-def best_stage(r: Floats, y: NDArray[np.int64]) -> Floats:
-    """The largest margin of the true class: no list certifies an image further."""
-    margins = coordinates(r).reshape(len(r), r.shape[1], -1)[..., r.shape[2] :]
-    return np.maximum(margins[np.arange(len(y)), :, y].max(1), 0.0)
-
-
-def distances(r: Floats, y: NDArray[np.int64]) -> Floats:
-    """Largest change of a coordinate between two images; infinite between those of one class."""
-    v = coordinates(r).astype(np.float32)
-    apart = np.stack([np.abs(v - row).max(1) for row in v])
+def distances(points: Floats, y: Labels) -> Floats:
+    """Between images, infinite between those of one class."""
+    apart = cdist(points, points)
     apart[y[:, None] == y] = np.inf
     return apart
 
@@ -42,3 +40,13 @@ def packed(able: NDArray[np.bool_], apart: Floats, radius: float) -> float:
     if not conflict.nnz:
         return float(len(rows))
     return len(rows) - float((maximum_bipartite_matching(conflict) >= 0).sum()) / 2
+
+
+def oracles(r: Floats, points: Floats, y: Labels, radii: Floats) -> list[list[float]]:
+    """Shares of the images, at each radius: of any list, and of any classifier at all."""
+    stage, apart = best_stage(r, y), distances(points, y)
+    sure = [np.full(len(y), True)] * len(radii)
+    return [
+        [packed(able, apart, radius) / len(y) for able, radius in zip(each, radii, strict=True)]
+        for each in ([stage > radius for radius in radii], sure)
+    ]

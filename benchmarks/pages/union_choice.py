@@ -34,7 +34,7 @@ def radii_of(z: Scores, y: Labels, sigma: float) -> Scores:
 
 
 def curve(radii: Scores) -> Scores:
-    return np.asarray((radii[:, None] > GRID).mean(0))
+    return np.asarray((radii[..., None, :] > GRID[:, None]).mean(-1))
 
 
 def envelope(alone: dict[Key, Scores]) -> list[Key]:

@@ -1,8 +1,8 @@
 """Certificates of several smoothed classifiers together.
 
 `rule`: decision lists; `geometry`: their radius from exact probabilities; `planning`,
-`estimate`: from counts, with its level; `procedure`: from samples; `fitting`: for a model; `measure`: against the
-best level at each radius.
+`estimate`: from counts, with its level; `procedure`: from samples; `fitting`: for a model;
+`measure`: against the best level at each radius.
 """
 
 from rsbounds.composite.estimate import CompositeCertificate, certify_counts

@@ -132,10 +132,10 @@ def fit(
     union = np.stack([_curve(r, grid) for r in alone]).max(axis=0)
     common = union >= 0.05
 
-    def worth(radii: Array) -> float:
-        if objective == "worst" and common.any():
-            return worst_ratio(radii, alone).ratio
-        if objective == "acr" or not common.any():
+    def worth(radii: Array, single: Array = alone) -> float:
+        if objective == "worst" and (single > 0).mean(axis=1).max() >= 0.05:
+            return worst_ratio(radii, single).ratio
+        if objective != "curve" or not common.any():
             return float(radii.mean())
         return float((_curve(radii, grid)[common] / union[common]).mean())
 
@@ -145,11 +145,12 @@ def fit(
         return np.where([c.predict for c in each] == y, [c.radius for c in each], 0.0)
 
     each = [(rule, certified(rule)) for rule in constants]
-    constant, of_constant = best, of_list = max(each, key=lambda pair: worth(pair[1]))
+    single = np.stack([radii for _, radii in each])
+    constant, of_constant = best, of_list = max(each, key=lambda pair: worth(pair[1], single))
     lists = list(_lists(levels, s, longest))
     if lists:
         likely = max(lists, key=lambda rule: worth(radius(rule, z, y)))
-        if worth(radii := certified(likely)) > worth(of_constant):
+        if worth(radii := certified(likely), single) > worth(of_constant, single):
             best, of_list = likely, radii
     grid = _grid(np.stack([of_list, of_constant]))
     return Fit(

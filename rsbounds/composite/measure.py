@@ -50,8 +50,9 @@ def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRati
     >>> worst_ratio([0.4, 0.4, 2.0, 0.0], [[0.5, 0.5, 0.5, 0.0], [0.0, 0.0, 2.5, 2.5]])
     WorstRatio(ratio=0.333..., radius=0.4, accuracy=0.25, union=0.75)
     """
-    own, others = as_floats("radii", radii, 0.0, nan=False), as_floats(
-        "constants", constants, 0.0, nan=False
+    own, others = (
+        as_floats("radii", radii, 0.0, nan=False),
+        as_floats("constants", constants, 0.0, nan=False),
     )
     if own.ndim != 1 or others.ndim != 2 or others.shape[1] != len(own) or not others.size:
         raise ValueError(
@@ -71,4 +72,4 @@ def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRati
 
 def beyond(radii: Array, places: Array) -> Array:
     """The share of the radii above each place."""
-    return 1.0 - np.searchsorted(np.sort(radii), places, side="right") / len(radii)
+    return (len(radii) - np.searchsorted(np.sort(radii), places, side="right")) / len(radii)

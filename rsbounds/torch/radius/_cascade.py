@@ -77,17 +77,17 @@ def cascade(
     level = tensor("sigmas", rule.sigmas if sigmas is None else sigmas).to(z)
     if level.shape != z.shape[-2:-1]:
         raise ValueError(f"p must have {len(level)} stages, as the rule has; got {z.shape[-2]}")
-    signed = inside("sigmas", level, 0.0)[:, None] * z
+    values = inside("sigmas", level, 0.0)[:, None] * z
     chosen = torch.as_tensor(cls, device=z.device).expand(z.shape[:-2])[..., None]
     others = torch.arange(z.shape[-1], device=z.device) != chosen
     lowest = -math.inf if signed else 0.0
     best = torch.full_like(chosen[..., 0], lowest, dtype=z.dtype)
     blocked = torch.full_like(best, math.inf)
-    size = signed.detach().abs().nan_to_num(posinf=0.0).amax((-1, -2))
+    size = values.detach().abs().nan_to_num(posinf=0.0).amax((-1, -2))
     for item in rule.items:
         conditions = _conditions(item)
         size = size + sum(abs(c.threshold) for c in conditions)
-        bounds = [_bounds(c, signed, level, z) for c in conditions]
+        bounds = [_bounds(c, values, level, z) for c in conditions]
         least, most = (
             torch.stack([v - c.threshold for v, c in zip(side, conditions, strict=True)]).amin(0)
             for side in zip(*bounds, strict=True)

@@ -32,15 +32,15 @@ def cascade_loss(
     classes: int = 10,
     samples: int = 8,
     sharpness: float = 3.0,
-    width: float = 0.15,
+    width: float = 0.2,
     accuracy: float = 0.05,
 ) -> torch.Tensor:
-    """Minus a weighted sum of a decision list's certified accuracies, smoothed so as to have a slope.
+    """Minus a weighted sum of a decision list's certified accuracies, smoothed to have a slope.
 
     The probabilities of a stage are mean softmax values of noisy copies, of ``sharpness`` times
     the scores; R is the list's radius, :func:`rsbounds.torch.radius.cascade`, and what is certified
-    beyond r counts as sigmoid((R - r)/width). To this comes ``accuracy`` times the mean
-    cross-entropy of the copies.
+    beyond r counts as .6 sigmoid((R - r)/width) + .4 sigmoid((R - r)/(4 width)). To this comes
+    ``accuracy`` times the mean cross-entropy of the copies.
 
     Parameters
     ----------
@@ -83,7 +83,9 @@ def cascade_loss(
         scores.append(torch.special.ndtri(p * (1 - 2.5 * _FLOOR) + _FLOOR))
     z = torch.stack(scores, 1)
     reach = radius.cascade(rule, z, y, scores=True, signed=True)
-    certified = torch.sigmoid((reach[:, None] - radii) / width).mean(0)
+    over = reach[:, None] - radii
+    near, far = torch.sigmoid(over / width), torch.sigmoid(over / (4 * width))
+    certified = (0.6 * near + 0.4 * far).mean(0)  # far: a slope where much is lacking
     return accuracy * penalty / len(models) - (weights * certified).sum()
 
 
@@ -94,10 +96,10 @@ def cascade(
     calibration: tuple[torch.Tensor, torch.Tensor],
     constants: Any,
     *,
-    rounds: int = 12,
+    rounds: int = 20,
     epochs: int = 2,
-    rate: float = 3e-3,
-    focus: float = 60.0,
+    rate: float = 2e-3,
+    focus: float = 3.0,
     votes: int = 1000,
     batch_size: int = 250,
     seed: int = 0,
@@ -106,8 +108,8 @@ def cascade(
     """Train the stages of a decision list for its worst ratio to the union of constants.
 
     After each round the list's radii on calibration inputs give the ratio to the union at each
-    radius, a running mean of which sets the weights of :func:`cascade_loss`: softmax of minus
-    ``focus`` times the ratio, and a little everywhere. The weights of the best round are kept.
+    radius; its weight in :func:`cascade_loss` is multiplied by exp(-``focus`` ratio), so that those
+    radii count where the list lags. The networks of the best round are kept.
 
     Parameters
     ----------
@@ -154,11 +156,14 @@ def cascade(
         ratio = (radii[:, None] > grid).mean(0) / union
         return composite.worst_ratio(radii, single), torch.from_numpy(ratio).float()
 
-    result, mean = measured()
+    result, ratio = measured()
     history, best, state = [result], result, copy.deepcopy(parts.state_dict())
+    lags = torch.zeros(len(grid))
     radii, common = torch.from_numpy(grid).float(), torch.from_numpy(1 / union).float()
     for k in range(count("rounds", rounds, 1)):
-        weights = (0.85 * torch.softmax(-focus * mean, 0) + 0.15 / len(mean)) * common
+        lags = (lags - focus * (ratio - ratio.min())).clamp(min=-6.0)
+        lags = lags - lags.max()
+        weights = (0.9 * torch.softmax(lags, 0) + 0.1 / len(lags)) * common
 
         def loss(x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor = weights) -> torch.Tensor:
             return cascade_loss(models, x, y, rule, weights, radii, **options)
@@ -167,7 +172,6 @@ def cascade(
         fit(parts, loss, train, seed=seed + k, **known)
         result, ratio = measured()
         history.append(result)
-        mean = 0.6 * mean + 0.4 * ratio
         if result.ratio > best.ratio:
             best, state = result, copy.deepcopy(parts.state_dict())
     parts.load_state_dict(state)
