@@ -293,8 +293,8 @@ def main() -> None:
     options = parser.parse_args()
     text = HEAD.format(
         components=COMPONENTS, hidden=HIDDEN, recipes=", ".join(RECIPES), epochs=EPOCHS,
-        rounds=ROUNDS, n0=N0, levels=", ".join(f"{s:g}" for s in LEVELS), seeds=", ".join(map(str, options.seeds)),
-        draws=DRAWS, version=rsbounds.__version__,
+        rounds=ROUNDS, n0=N0, levels=", ".join(f"{s:g}" for s in LEVELS),
+        seeds=", ".join(map(str, options.seeds)), draws=DRAWS, version=rsbounds.__version__,
     )  # fmt: skip
     for name in STAGES:
         folder = options.page.with_suffix("")

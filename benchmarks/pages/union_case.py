@@ -31,7 +31,7 @@ COMPONENTS, HIDDEN, CLASSES = 32, 128, 10
 N0, VOTES = 100, 2_500  # samples of an image to choose; of a calibration image
 SAMPLES = (10_000, 100_000)  # of an image to certify: of other seeds, of seed 0
 EPOCHS, BATCH = 5, 256  # of Gaussian noise first, then as many of a recipe
-ROUNDS = 16
+ROUNDS = 10
 REACH = {False: 0.5, True: 1.0}  # SmoothAdv's weaker radius below level 1 and from there on
 KEPT = 3  # largest classes of each count: all that a bound reads
 

@@ -96,7 +96,7 @@ def cascade(
     calibration: tuple[torch.Tensor, torch.Tensor],
     constants: Any,
     *,
-    rounds: int = 20,
+    rounds: int = 10,
     epochs: int = 2,
     rate: float = 2e-3,
     focus: float = 3.0,
@@ -168,8 +168,8 @@ def cascade(
         def loss(x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor = weights) -> torch.Tensor:
             return cascade_loss(models, x, y, rule, weights, radii, **options)
 
-        known = {"epochs": epochs, "batch_size": batch_size, "rate": rate * (1 - 0.9 * k / rounds)}
-        fit(parts, loss, train, seed=seed + k, **known)
+        own = rate * (1 - 0.9 * k / rounds)
+        fit(parts, loss, train, epochs=epochs, batch_size=batch_size, rate=own, seed=seed + k)
         result, ratio = measured()
         history.append(result)
         if result.ratio > best.ratio:
