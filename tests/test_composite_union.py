@@ -219,3 +219,18 @@ def test_fewer_samples_are_a_part_of_all(script):
     share = fewer[:, 0, 0] / 10_000
     assert abs(share.mean() - 60_000 / 100_100) < 4 * np.sqrt(0.24 / 10_000 / 50)
     assert np.all(page.thinned(drawn, 100_000)[1][:, 0, [0, 3, 7]] <= counts[:, 0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["MNIST", "Fashion-MNIST"])
+def test_the_page_follows_from_its_counts(script, name):
+    page, folder = script("union"), ROOT / "docs" / "benchmarks" / "union"
+    text = folder.with_suffix(".md").read_text().split(f"\n## {name}\n")[1].split("\n## ")[0]
+    files = sorted(folder.glob(f"{name.lower()}-*.npz"))
+    cases = [script("union_case").load(folder, name, int(f.stem[-1]), folder) for f in files]
+    benches = [page.bench(case, 10_000) for case in cases]
+    assert page.main_table(benches) in text
+    for case, bench in zip(cases, benches, strict=True):
+        assert all(r.shape == case.labels.shape for r in bench.constants.values())
+        worst = worst_ratio(bench.lists[page.LIST], bench.union)
+        assert f"{worst.ratio:.3f} beyond {worst.radius:.2f}" in text

@@ -51,7 +51,7 @@ ROOMS: dict[str, str] = {
     "audit": "THEORIES certificate procedure sampling composite schemes results loading certify "
     "answers",
     "cluster": "_numerics procedure certify",
-    "torch": "THEORIES certificate sampling schemes certify",
+    "torch": "THEORIES certificate sampling composite schemes certify",
     "datasets": "_numerics",
     "demo": "THEORIES procedure composite schemes results certify torch datasets",
     "cli": "THEORIES certificate procedure sampling composite schemes results loading certify "

@@ -10,15 +10,16 @@ import copy
 import json
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from learned_case import consistency, gaussian, macer, mean_radius
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from torch import nn
-from torch.nn.functional import cross_entropy
 from union_bound import oracles
 from union_choice import GRID, LEVELS, Key, Scores, chosen_list, envelope, plain_list, radii_of
 
@@ -32,7 +33,6 @@ N0, VOTES = 100, 2_500  # samples of an image to choose; of a calibration image
 SAMPLES = (10_000, 100_000)  # of an image to certify: of other seeds, of seed 0
 EPOCHS, BATCH = 5, 256  # of Gaussian noise first, then as many of a recipe
 ROUNDS = 10
-REACH = {False: 0.5, True: 1.0}  # SmoothAdv's weaker radius below level 1 and from there on
 KEPT = 3  # largest classes of each count: all that a bound reads
 
 Tensor = torch.Tensor
@@ -99,30 +99,15 @@ def network(outputs: int = CLASSES) -> nn.Sequential:
     return nn.Sequential(nn.Linear(COMPONENTS, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, outputs))
 
 
-def recipe(name: str, sigma: float) -> Any:
-    reach = REACH[sigma >= 1] * (2 if name.endswith("x 2") else 1)
-
-    def smooth(net: Any, u: Tensor, y: Tensor) -> Tensor:
-        return training.smooth_adversarial_loss(net, u, y, sigma, reach, samples=2, steps=3)
-
-    def plain(net: Any, u: Tensor, y: Tensor) -> Tensor:
-        return cross_entropy(net(rst.augment(u, sigma)), y)
-
-    def macer(net: Any, u: Tensor, y: Tensor) -> Tensor:
-        return training.macer_loss(net, u, y, sigma, samples=8, weight=4.0)
-
-    def alike(net: Any, u: Tensor, y: Tensor) -> Tensor:
-        return training.consistency_loss(net, u, y, sigma, samples=2, weight=10.0)
-
-    def mean(net: Any, u: Tensor, y: Tensor) -> Tensor:
-        p = rst.soft_vote(net, u, sigma, 4).gather(1, y[:, None])[:, 0].clamp(1e-6, 1 - 1e-6)
-        return plain(net, u, y) - 2 * torch.special.ndtri(p).clamp(0.0, 3.2).mean()
-
-    losses = {"Gaussian": plain, "MACER": macer, "consistency": alike, "mean radius": mean}
-    return losses.get(name, smooth)
+def smoothadv(net: Any, u: Tensor, y: Tensor, sigma: float, times: float = 1.0) -> Tensor:
+    reach = times * (1.0 if sigma >= 1 else 0.5)
+    return training.smooth_adversarial_loss(net, u, y, sigma, reach, samples=2, steps=3)
 
 
-RECIPES = ("Gaussian", "MACER", "consistency", "mean radius", "SmoothAdv", "SmoothAdv x 2")
+RECIPES: dict[str, Any] = {
+    "Gaussian": gaussian, "MACER": macer, "consistency": consistency, "mean radius": mean_radius,
+    "SmoothAdv": smoothadv, "SmoothAdv x 2": partial(smoothadv, times=2.0),
+}  # fmt: skip
 
 
 def constants(train: Split, seed: int) -> dict[Key, nn.Module]:
@@ -131,11 +116,11 @@ def constants(train: Split, seed: int) -> dict[Key, nn.Module]:
     nets: dict[Key, nn.Module] = {}
     for sigma in LEVELS:
         torch.manual_seed(seed)
-        start, first = network(), recipe("Gaussian", sigma)
-        rst.fit(start, lambda u, y, n=start, f=first: f(n, u, y), train, **known)
-        for name in RECIPES:
-            net, loss = copy.deepcopy(start), recipe(name, sigma)
-            rst.fit(net, lambda u, y, n=net, f=loss: f(n, u, y), train, **known)
+        start = network()
+        rst.fit(start, lambda u, y, n=start, s=sigma: gaussian(n, u, y, s), train, **known)
+        for name, loss in RECIPES.items():
+            net = copy.deepcopy(start)
+            rst.fit(net, lambda u, y, n=net, f=loss, s=sigma: f(n, u, y, s), train, **known)
             nets[name, sigma] = net
     return nets
 

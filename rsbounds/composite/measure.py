@@ -21,9 +21,7 @@ class WorstRatio(NamedTuple):
 def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRatio:
     """Certified accuracy relative to the best of the constants, at the radius where it is least.
 
-    The union of the constants certifies, beyond each radius, what the best of them certifies
-    there: no classifier does that. All radii count at which it still certifies ``least`` of the
-    inputs; no grid is used, both curves being steps.
+    Both curves are steps, so no grid of radii is needed.
 
     Parameters
     ----------
@@ -32,12 +30,7 @@ def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRati
     constants : array_like of float, shape (K, N)
         Those of each constant for the same inputs.
     least : float
-        In (0, 1].
-
-    Returns
-    -------
-    WorstRatio
-        At the smallest such radius.
+        In (0, 1]: radii count at which the best constant certifies this share of the inputs.
 
     Raises
     ------
@@ -48,28 +41,24 @@ def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRati
     --------
     >>> from rsbounds.composite import worst_ratio
     >>> worst_ratio([0.4, 0.4, 2.0, 0.0], [[0.5, 0.5, 0.5, 0.0], [0.0, 0.0, 2.5, 2.5]])
-    WorstRatio(ratio=0.333..., radius=0.4, accuracy=0.25, union=0.75)
+    WorstRatio(ratio=0.5, radius=0.4, accuracy=0.25, union=0.5)
     """
-    own, others = (
-        as_floats("radii", radii, 0.0, nan=False),
-        as_floats("constants", constants, 0.0, nan=False),
-    )
+    own = as_floats("radii", radii, 0.0, nan=False)
+    others = as_floats("constants", constants, 0.0, nan=False)
     if own.ndim != 1 or others.ndim != 2 or others.shape[1] != len(own) or not others.size:
-        raise ValueError(
-            f"radii and constants must have shapes (N,) and (K, N); got {own.shape} and "
-            f"{others.shape}"
-        )
+        shapes = f"{own.shape} and {others.shape}"
+        raise ValueError(f"radii and constants must have shapes (N,) and (K, N); got {shapes}")
     share = number("least", least, 0.0, 1.0, closed="right")
     places = np.unique(np.append(own, 0.0))  # the ratio falls where one of its radii is passed
-    union = np.max([beyond(r, places) for r in others], axis=0)
+    union = np.max([_beyond(r, places) for r in others], axis=0)
     if not np.any(counted := union >= share):
         raise ValueError(f"constants must certify at least {share:g} of the inputs; got less")
-    accuracy = beyond(own, places)
+    accuracy = _beyond(own, places)
     ratio = np.where(counted, accuracy / np.where(counted, union, 1.0), np.inf)
     k = int(ratio.argmin())
     return WorstRatio(*(float(v[k]) for v in (ratio, places, accuracy, union)))
 
 
-def beyond(radii: Array, places: Array) -> Array:
+def _beyond(radii: Array, places: Array) -> Array:
     """The share of the radii above each place."""
     return (len(radii) - np.searchsorted(np.sort(radii), places, side="right")) / len(radii)

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from rsbounds import composite
 from rsbounds._numerics.checks import as_floats, count
 from rsbounds.torch import radius
 from rsbounds.torch.training.fitting import augment, evaluating, fit
@@ -37,16 +38,16 @@ def cascade_loss(
 ) -> torch.Tensor:
     """Minus a weighted sum of a decision list's certified accuracies, smoothed to have a slope.
 
-    The probabilities of a stage are mean softmax values of noisy copies, of ``sharpness`` times
-    the scores; R is the list's radius, :func:`rsbounds.torch.radius.cascade`, and what is certified
-    beyond r counts as .6 sigmoid((R - r)/width) + .4 sigmoid((R - r)/(4 width)). To this comes
-    ``accuracy`` times the mean cross-entropy of the copies.
+    Probabilities are mean softmax values, of ``sharpness`` times the scores, of noisy copies; R is
+    the signed :func:`rsbounds.torch.radius.cascade`, and what is certified beyond r counts as
+    .6 sigmoid((R - r)/width) + .4 sigmoid((R - r)/(4 width)). Plus ``accuracy`` times the mean
+    cross-entropy of the copies.
 
     Parameters
     ----------
     models : sequence of K torch.nn.Module
-        One for each stage of the rule. Outputs beyond ``classes`` are for no class: by them a
-        stage steps aside. Their votes are void, so their columns are left out of the counts.
+        One for each stage of the rule. By outputs beyond ``classes`` a stage steps aside: leave
+        their columns out of the counts, so that these votes are void.
     x, y : Tensor
         A batch of inputs and its labels.
     rule : rsbounds.composite.Rule
@@ -123,12 +124,9 @@ def cascade(
         Radii certified by single levels, 0 where the class is wrong, as in
         :func:`rsbounds.composite.worst_ratio`.
     rounds, epochs, rate, batch_size, seed
-        Rounds of so many epochs each; the others as in :func:`rsbounds.torch.fit`. The rate falls
-        from round to round.
-    focus : float
-        >= 0; at 0 all radii weigh alike.
-    votes : int
-        Samples of each calibration input at each level, in every round.
+        Rounds of so many epochs, at a rate that falls; the others as in :func:`rsbounds.torch.fit`.
+    focus, votes : float, int
+        >= 0 (at 0 all radii weigh alike); samples of a calibration input at each level and round.
     **options
         Of :func:`cascade_loss`.
 
@@ -137,8 +135,6 @@ def cascade(
     list of rsbounds.composite.WorstRatio
         By plug-in probabilities, before the first round and after each.
     """
-    from rsbounds import composite  # loads SciPy
-
     classes, parts = options.get("classes", 10), nn.ModuleList(models)
     as_floats("focus", focus, 0, nan=False)
     single, y = np.asarray(constants, float), calibration[1].numpy()
