@@ -95,7 +95,7 @@ def test_cascade_loss_is_that_of_its_formula():
     z = torch.special.ndtri(torch.stack(p) * (1 - 2.5 * 3e-4) + 3e-4)
     reach = radius.cascade(RULE, z.expand(2, 2, 2), y, scores=True, signed=True)
     over = reach[:, None] - radii
-    each = 0.6 * torch.sigmoid(over / 0.2) + 0.4 * torch.sigmoid(over / 0.8)
+    each = 0.8 * torch.sigmoid(over / 0.15) + 0.2 * torch.sigmoid(over / 0.6)
     assert loss.item() == pytest.approx(-(weights * each.mean(0)).sum().item(), rel=1e-6)
     with pytest.raises(ValueError, match="models must be 2, one a stage; got 1"):
         cascade_loss(models[:1], x, y, RULE, weights, radii)
@@ -227,7 +227,7 @@ def test_the_page_follows_from_its_counts(script, name):
     page, folder = script("union"), ROOT / "docs" / "benchmarks" / "union"
     text = folder.with_suffix(".md").read_text().split(f"\n## {name}\n")[1].split("\n## ")[0]
     files = sorted(folder.glob(f"{name.lower()}-*.npz"))
-    cases = [script("union_case").load(folder, name, int(f.stem[-1]), folder) for f in files]
+    cases = [script("union_case").load(folder, name, int(f.stem[-1]), folder, 0) for f in files]
     benches = [page.bench(case, 10_000) for case in cases]
     assert page.main_table(benches) in text
     for case, bench in zip(cases, benches, strict=True):

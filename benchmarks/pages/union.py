@@ -22,7 +22,6 @@ from union_case import (
     N0,
     RECIPES,
     ROUNDS,
-    SAMPLES,
     STAGES,
     Case,
     load,
@@ -35,7 +34,7 @@ from rsbounds import composite, datasets, schemes
 from rsbounds.certify import certify_counts
 from rsbounds.composite import Rule
 
-ALPHA, LEAST, GOAL = 0.001, 0.05, 0.97
+N, ALPHA, LEAST, GOAL = 10_000, 0.001, 0.05, 0.97
 RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 DRAWS = 1000  # of the bootstrap
 
@@ -252,7 +251,7 @@ def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
 
 def section(name: str, cases: list[Case], seeds: list[int]) -> str:
     parts = []
-    for n in SAMPLES:
+    for n in sorted({N, *(case.about["drawn"] - N0 for case in cases)}):
         able = [k for k, case in enumerate(cases) if case.about["drawn"] >= N0 + n]
         benches = [bench(cases[k], n) for k in able]
         body, least, ratio = ratio_table(benches)
@@ -289,6 +288,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--n", type=int, default=N, help="samples of an image, where none are kept")
     parser.add_argument("--fashion", type=Path, default=datasets.FASHION_FOLDER)
     options = parser.parse_args()
     text = HEAD.format(
@@ -298,7 +298,7 @@ def main() -> None:
     )  # fmt: skip
     for name in STAGES:
         folder = options.page.with_suffix("")
-        cases = [load(folder, name, seed, options.fashion) for seed in options.seeds]
+        cases = [load(folder, name, seed, options.fashion, options.n) for seed in options.seeds]
         text += section(name, cases, options.seeds) + "\n"
     options.page.write_text(text + TAIL)
 

@@ -30,7 +30,6 @@ from rsbounds.torch import training
 
 COMPONENTS, HIDDEN, CLASSES = 32, 128, 10
 N0, VOTES = 100, 2_500  # samples of an image to choose; of a calibration image
-SAMPLES = (10_000, 100_000)  # of an image to certify: of other seeds, of seed 0
 EPOCHS, BATCH = 5, 256  # of Gaussian noise first, then as many of a recipe
 ROUNDS = 10
 KEPT = 3  # largest classes of each count: all that a bound reads
@@ -40,8 +39,8 @@ Split = tuple[Tensor, Tensor]
 
 #: The stages of the list, large noise first, and the recipes that they start from.
 STAGES: dict[str, list[Key]] = {
-    "MNIST": [("MACER", 1.5), ("SmoothAdv", 1.0), ("SmoothAdv x 2", 0.5)],
-    "Fashion-MNIST": [("MACER", 1.5), ("MACER", 1.0), ("MACER", 0.5), ("Gaussian", 0.25)],
+    "MNIST": [("SmoothAdv x 2", 1.5), ("SmoothAdv x 2", 1.0), ("SmoothAdv x 2", 0.5)],
+    "Fashion-MNIST": [("SmoothAdv x 2", 1.5), ("MACER", 1.0), ("MACER", 0.5), ("Gaussian", 0.25)],
 }
 
 
@@ -55,12 +54,12 @@ class Case:
     about: dict[str, Any]
 
 
-def load(folder: Path, name: str, seed: int, fashion: Path) -> Case:
+def load(folder: Path, name: str, seed: int, fashion: Path, n: int) -> Case:
     """The counts in a file, drawn and written first if there is none."""
     path = folder / f"{name.lower()}-{seed}.npz"
     if not path.exists():
         folder.mkdir(exist_ok=True)
-        case = draw(name, seed, fashion)
+        case = draw(name, seed, fashion, n)
         about = np.frombuffer(json.dumps(case.about).encode(), np.uint8)
         order = {"labels": case.labels.astype(np.uint8), "top": case.top.astype(np.uint8)}
         np.savez_compressed(path, **order, counts=case.counts.astype(np.int32), about=about)
@@ -160,9 +159,9 @@ def scores(net: Any, u: Tensor, sigma: float, seed: int) -> Scores:
     return np.asarray(ndtri((counts + 0.5) / (VOTES + 1.0)))
 
 
-def draw(name: str, seed: int, fashion: Path) -> Case:
+def draw(name: str, seed: int, fashion: Path, n: int) -> Case:
     torch.set_num_threads(1)
-    total = N0 + SAMPLES[seed == 0]
+    total = N0 + n
     start = time.process_time()
     train, calibration, held = splits(name, seed, fashion)
     u, y = calibration[0], calibration[1].numpy()

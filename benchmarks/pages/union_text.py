@@ -19,15 +19,14 @@ of these constants and trains {rounds} rounds of two epochs. Everything is chose
 images: the list's training and thresholds, the constants of which votes are drawn (the best of all
 on the calibration images at every .25 of radius) and the best list of two or three *constants*, for
 comparison. Held-out images are only certified: {n0} samples a level choose, n estimate, alpha =
-.001 in total for every row. Seed 0 has n = 100,000 samples, from which those for n = 10,000 are
-drawn without replacement; other seeds have 10,000. Seeds {seeds} of split (of the digits), training
+.001 in total for every row. Seeds {seeds} of split (of the digits), training
 and noise. Intervals are 95 %, by {draws} draws of the images with replacement, the same ones for
 list and union; the least of many ratios is biased downwards in such draws. Certified accuracy, ACR
 and radii as on the [other page](composite.md). rsbounds {version}.
 
 Stored beside this page: of each image and network the three largest counts, which are all that the
-bounds of these lists read. They are drawn again if the folder `union/` is absent; `--seeds 7` shows
-other seeds.
+bounds of these lists read. They are drawn again where the folder `union/` lacks them: `--seeds 7`
+shows other seeds, `--n 100000` draws more samples, of which those for n = 10,000 are a part.
 """
 
 TAIL = """

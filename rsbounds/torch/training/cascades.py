@@ -33,14 +33,14 @@ def cascade_loss(
     classes: int = 10,
     samples: int = 8,
     sharpness: float = 3.0,
-    width: float = 0.2,
+    width: float = 0.15,
     accuracy: float = 0.05,
 ) -> torch.Tensor:
     """Minus a weighted sum of a decision list's certified accuracies, smoothed to have a slope.
 
     Probabilities are mean softmax values, of ``sharpness`` times the scores, of noisy copies; R is
     the signed :func:`rsbounds.torch.radius.cascade`, and what is certified beyond r counts as
-    .6 sigmoid((R - r)/width) + .4 sigmoid((R - r)/(4 width)). Plus ``accuracy`` times the mean
+    .8 sigmoid((R - r)/width) + .2 sigmoid((R - r)/(4 width)). Plus ``accuracy`` times the mean
     cross-entropy of the copies.
 
     Parameters
@@ -86,7 +86,7 @@ def cascade_loss(
     reach = radius.cascade(rule, z, y, scores=True, signed=True)
     over = reach[:, None] - radii
     near, far = torch.sigmoid(over / width), torch.sigmoid(over / (4 * width))
-    certified = (0.6 * near + 0.4 * far).mean(0)  # far: a slope where much is lacking
+    certified = (0.8 * near + 0.2 * far).mean(0)  # far: a slope where much is lacking
     return accuracy * penalty / len(models) - (weights * certified).sum()
 
 
@@ -99,8 +99,8 @@ def cascade(
     *,
     rounds: int = 10,
     epochs: int = 2,
-    rate: float = 2e-3,
-    focus: float = 3.0,
+    rate: float = 3e-3,
+    focus: float = 40.0,
     votes: int = 1000,
     batch_size: int = 250,
     seed: int = 0,
@@ -109,8 +109,8 @@ def cascade(
     """Train the stages of a decision list for its worst ratio to the union of constants.
 
     After each round the list's radii on calibration inputs give the ratio to the union at each
-    radius; its weight in :func:`cascade_loss` is multiplied by exp(-``focus`` ratio), so that those
-    radii count where the list lags. The networks of the best round are kept.
+    radius, and the softmax of -``focus`` times its running mean the weights of :func:`cascade_loss`:
+    those radii count where the list lags. The networks of the best round are kept.
 
     Parameters
     ----------
@@ -154,12 +154,9 @@ def cascade(
 
     result, ratio = measured()
     history, best, state = [result], result, copy.deepcopy(parts.state_dict())
-    lags = torch.zeros(len(grid))
-    radii, common = torch.from_numpy(grid).float(), torch.from_numpy(1 / union).float()
+    mean, radii, common = ratio, torch.from_numpy(grid).float(), torch.from_numpy(1 / union).float()
     for k in range(count("rounds", rounds, 1)):
-        lags = (lags - focus * (ratio - ratio.min())).clamp(min=-6.0)
-        lags = lags - lags.max()
-        weights = (0.9 * torch.softmax(lags, 0) + 0.1 / len(lags)) * common
+        weights = (0.8 * torch.softmax(-focus * mean, 0) + 0.2 / len(mean)) * common
 
         def loss(x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor = weights) -> torch.Tensor:
             return cascade_loss(models, x, y, rule, weights, radii, **options)
@@ -168,6 +165,7 @@ def cascade(
         fit(parts, loss, train, epochs=epochs, batch_size=batch_size, rate=own, seed=seed + k)
         result, ratio = measured()
         history.append(result)
+        mean = 0.6 * mean + 0.4 * ratio
         if result.ratio > best.ratio:
             best, state = result, copy.deepcopy(parts.state_dict())
     parts.load_state_dict(state)
