@@ -109,8 +109,8 @@ def cascade(
     """Train the stages of a decision list for its worst ratio to the union of constants.
 
     After each round the list's radii on calibration inputs give the ratio to the union at each
-    radius, and the softmax of -``focus`` times its running mean the weights of :func:`cascade_loss`:
-    those radii count where the list lags. The networks of the best round are kept.
+    radius. The weights of :func:`cascade_loss` are the softmax of -``focus`` times its running
+    mean: those radii count where the list lags. The networks of the best round are kept.
 
     Parameters
     ----------
