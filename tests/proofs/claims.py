@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from flint import arb, arb_series
 
-from .balls import Claim, Series, numbers, polynomial
+from .balls import Claim, Series, Sweep, numbers, polynomial
+from .contour import errors, left_out, orders
 
 
 def chebyshev(coefficients: list[float], t: arb_series) -> arb_series:
@@ -120,7 +121,7 @@ def reciprocal(first: int) -> Callable[[int], arb]:
 NEAR_ATAN = of_series(SIMD, NEAR, alternating(2, 3), skip=1)
 EXP_TWO = of_series("twofold.hpp", "Scaled2 exp_two", factorial(1, 2))
 DEFECT = of_series("ball.hpp", "inline double log1p_defect", reciprocal(3))
-CLAIMS = [
+CLAIMS: list[Claim | Sweep] = [
     Claim("mills", "M(z), z >= 0, as its Chebyshev sum", mills_error, -1, 1, 7e-17),
     Claim("ndtri_centre", "the score's relative error", centre_error, 0, 0.425**2, 3e-17),
     Claim("ndtri_tail[0]", "the score's error over r", tail_error(0), 2.27, 4, 1e-17),
@@ -160,4 +161,21 @@ CLAIMS = [
         1e-16,
     ),
     Claim("rgamma", "1/Gamma(1 + a)", gamma_error, 0, 0.5, 2e-18),
+    Sweep(
+        "discretisation",
+        "the contour's rule, over its integral in c2,",
+        errors,
+        0.5,
+        math.inf,
+        3e-16,
+    ),
+    Sweep(
+        "last node",
+        "what lies beyond it, over the integral in c2,",
+        left_out,
+        0.5,
+        math.inf,
+        3.2e-16,
+    ),
+    Sweep("orders", "what the tables' polynomials lack, likewise,", orders, 350, math.inf, 5e-16),
 ]

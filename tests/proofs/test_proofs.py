@@ -2,23 +2,23 @@
 
 import pytest
 
-from proofs.balls import Claim, prove
+from proofs.balls import Claim, Sweep, prove
 from proofs.claims import CLAIMS
 
-SLOW = {"mills", "ndtri_tail[2]", "ndtri_tail[3]"}
+SLOW = {"mills", "ndtri_tail[2]", "ndtri_tail[3]", "discretisation", "last node"}
 ALL = [
     pytest.param(c, id=c.name, marks=[pytest.mark.slow] if c.name in SLOW else []) for c in CLAIMS
 ]
 
 
 @pytest.mark.parametrize("claim", ALL)
-def test_claim_is_proved(claim: Claim) -> None:
+def test_claim_is_proved(claim: Claim | Sweep) -> None:
     proof = prove(claim)
     assert proof.boxes >= 1
     assert proof.largest <= claim.bound
 
 
 @pytest.mark.parametrize("claim", ALL)
-def test_half_of_the_constant_is_refuted(claim: Claim) -> None:
+def test_half_of_the_constant_is_refuted(claim: Claim | Sweep) -> None:
     with pytest.raises(ArithmeticError, match="at"):
         prove(claim, claim.bound / 2)
