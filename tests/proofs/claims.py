@@ -9,6 +9,7 @@ from flint import arb, arb_series
 
 from .balls import Claim, Series, Sweep, numbers, polynomial
 from .contour import errors, left_out, orders
+from .rounding import centre, tails
 
 
 def chebyshev(coefficients: list[float], t: arb_series) -> arb_series:
@@ -178,4 +179,13 @@ CLAIMS: list[Claim | Sweep] = [
         3.2e-16,
     ),
     Sweep("orders", "what the tables' polynomials lack, likewise,", orders, 350, math.inf, 5e-16),
+    Sweep(
+        "ndtri (centre)",
+        "the score with its rounding, relative, in p",
+        centre,
+        0.075,
+        0.925,
+        7.2e-16,
+    ),
+    Sweep("ndtri (tails)", "the score with its rounding, relative, in r", tails, 2.27, 39, 3e-16),
 ]
