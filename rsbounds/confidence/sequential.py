@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats
 from rsbounds._numerics.rounding import EPS, round_down, round_up
+from rsbounds._numerics.scores import LOG_NDTR_ERROR
 from rsbounds._numerics.threads import apply
 from rsbounds.confidence.counts import End, arguments, score, signed
 from rsbounds_ext import kernels
-
-LOG_NDTR_ERROR = 2e-15  # relative, as rsbounds.special.error_bound states
 
 
 @dataclass(frozen=True)

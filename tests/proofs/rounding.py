@@ -1,19 +1,25 @@
 """Rounding of straight-line code: what it computes in exact arithmetic, and by how much it is off.
 
-Each operation adds 2^-53 of its result. A term that is scaled by a power of the argument is taken
-without it, as relative errors don't change.
+Each operation adds half a unit in the last place of its result.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from flint import arb, arb_series
 
 from .balls import numbers, polynomial
 
-U = arb(2) ** -53
+U, ZERO = arb(2) ** -53, arb(0)
+
+
+def half_ulp(size: arb) -> arb:
+    """The largest rounding error of a result of that size, or less."""
+    return U * 2.0 ** (math.frexp(float(size.upper()))[1] - 1)
 
 
 @dataclass(frozen=True)
@@ -21,10 +27,10 @@ class Rounded:
     """The exact values in a box, and a bound of the computed value's error."""
 
     value: arb
-    error: arb = arb(0)
+    error: arb = ZERO
 
     def _after(self, value: arb, error: arb) -> Rounded:
-        return Rounded(value, (error + U * (abs(value) + error)).upper())
+        return Rounded(value, (error + half_ulp(abs(value) + error)).upper())
 
     def __add__(self, other: Rounded) -> Rounded:
         return self._after(self.value + other.value, self.error + other.error)
@@ -38,6 +44,11 @@ class Rounded:
         least = abs(other.value) - other.error
         quotient = self.value / other.value
         return self._after(quotient, (self.error + abs(quotient) * other.error) / least)
+
+
+def library(value: arb, error: arb) -> Rounded:
+    """A function of the C library, within 2 units in the last place: assumed."""
+    return Rounded(value, (error + 4 * U * (abs(value) + error)).upper())
 
 
 def constant(c: float | arb) -> Rounded:
@@ -69,13 +80,13 @@ def centre() -> Iterator[arb]:
         v = Rounded(box, box.upper() * U)
         x = constant(0.180625) + Rounded(-v.value, v.error)
         c = v * (constant(2.6249349909537365) + v * rational(p, d, x))
-        # the low parts are 1e-15 of q at most, and have an error of 1e-30
-        low = Rounded(arb(0, 1e-15), arb(1e-30))
-        z = constant(root) + (low + (low + constant(1) * c))
+        # z/q: four roundings relative to c or z, as q may be anything; low parts are below 1e-15
+        z = root + c.value
+        error = c.error + U * (3 * c.value + arb("1e-14") + z)
         # 3 c for the slope that the low part of q is multiplied by: z' = root e^(z^2/2)
-        slope = root * ((root + c.value) ** 2 * box / 2).exp()
+        slope = root * (z * z * box / 2).exp()
         missed = abs(slope - root - 3 * c.value) * U
-        yield (z.error + missed) / (root + c.value) + arb("3e-17")
+        yield (error + missed) / z + arb("3e-17")
 
 
 def tails() -> Iterator[arb]:
@@ -102,3 +113,54 @@ def tails() -> Iterator[arb]:
             z = constant(r - less) + (Rounded(arb(0, 1) * U * r) + (small + more))
             error = z.error + steep * 3 / 2 * U * r + arb("2e-17") * r
             yield error / (r - less + more.value)
+
+
+def mills(z: arb) -> Rounded:
+    """Q/phi, with its formula's 7e-17 (claim mills)."""
+    [c] = numbers("normal.hpp", "inline double mills(double z)")
+    x = constant(z) * Rounded(1 / arb(2).sqrt(), U)
+    above = x.value + 3.75
+    below = abs(x.value - 3.75)
+    # the error of x moves t by its slope in x; three roundings, each with room for the others
+    t_error = 7.5 * x.error / above**2 + (half_ulp(below) + half_ulp(above) * below / above) / above
+    t_error = (t_error + half_ulp(below / above)) * (1 + 1e-12)
+    ends = [v.erfc() * (v * v).exp() for v in (x.value.lower().max(0), x.value.upper())]
+    value = (1 + 2 * x.value) * ends[0].union(ends[1])
+    low, high = ((v - 3.75) / (v + 3.75) for v in (x.value.lower(), x.value.upper()))
+    t, reach = (low + high) / 2, (high - low) / 2
+    error, b1, b2 = ZERO, ZERO, ZERO
+    moved = sum((abs(arb(v)) * (j + 1) ** 3 / 3 for j, v in enumerate(c)), ZERO)  # |U_n'| is less
+    for k in range(27, -1, -1):
+        product = (2 * t if k else t) * b1
+        rest = product - b2
+        b1, b2 = rest + arb(c[k]), b1
+        # a rounding in Clenshaw's step k moves c[k], and |T_k| <= 1
+        error += sum(
+            (half_ulp(abs(v) + reach * (6 * moved + 4 * abs(b2))) for v in (product, rest, b1)),
+            ZERO,
+        )
+    error += t_error * sum((abs(arb(v)) * k * k for k, v in enumerate(c)), ZERO)
+    total = Rounded(value, error + arb("7e-17") * value)
+    half = Rounded((arb.pi() / 2).sqrt(), U)
+    return half * (total / (constant(1) + constant(2) * x))
+
+
+def log_ndtr() -> Iterator[arb]:
+    """log_ndtr relative to itself, given the C library's functions."""
+    for z in chain(pieces(0, 2, 400), pieces(2, 40, 800)):
+        square = z * z
+        m = mills(z)
+        power = library((-square / 2).exp(), U * U * square * (-square / 2).exp())
+        q = power * constant(1) / Rounded((2 * arb.pi()).sqrt(), U) * m
+        if z < 1.01:
+            log = library(q.value.log(), q.error / (q.value - q.error))
+            yield log.error / abs(log.value)
+            log = library(-(-q.value).log1p(), q.error / (1 - q.value - q.error))
+            yield log.error / log.value
+        elif z < 37.5:  # beyond it the result is subnormal; 8 roundings on top of those of m
+            yield (m.error / m.value + 9 * U) / (1 - q.value.upper()) * (1 + 4 * U) + 4 * U
+        if z > 0.99:
+            scaled = m / Rounded((2 * arb.pi()).sqrt(), U)
+            log = library(scaled.value.log(), scaled.error / (scaled.value - scaled.error))
+            total = constant(-0.5) * constant(z) * constant(z) + log
+            yield total.error / abs(total.value)
