@@ -249,7 +249,8 @@ def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
             f"{least[0]:.3f} of it (95 % interval {least[1]:.3f} to {least[2]:.3f}).")  # fmt: skip
 
 
-def section(name: str, cases: list[Case], seeds: list[int]) -> str:
+def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
+    """A data set's part of the page, and its answer for the most samples."""
     parts = []
     for n in sorted({N, *(case.about["drawn"] - N0 for case in cases)}):
         able = [k for k, case in enumerate(cases) if case.about["drawn"] >= N0 + n]
@@ -271,7 +272,8 @@ def section(name: str, cases: list[Case], seeds: list[int]) -> str:
         f"{'; '.join(plain)}. Processor minutes of all seeds: {spent[0]:.0f} for the constants, "
         f"{spent[1]:.0f} for the lists, {spent[2]:.0f} for the votes."
     )
-    return f"\n## {name}\n\n{len(benches[0].labels)} images of each seed.\n\n" + "\n\n".join(parts)
+    head = f"\n## {name}\n\n{len(benches[0].labels)} images of each seed.\n\n"
+    return head + "\n\n".join(parts) + "\n", f"**{name}.** {verdict(ratio, top, least)}"
 
 
 def told_seeds(count: int) -> str:
@@ -287,7 +289,7 @@ def describe(rule: Rule) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--n", type=int, default=N, help="samples of an image, where none are kept")
     parser.add_argument("--fashion", type=Path, default=datasets.FASHION_FOLDER)
     options = parser.parse_args()
@@ -296,11 +298,13 @@ def main() -> None:
         rounds=ROUNDS, n0=N0, levels=", ".join(f"{s:g}" for s in LEVELS),
         seeds=", ".join(map(str, options.seeds)), draws=DRAWS, version=rsbounds.__version__,
     )  # fmt: skip
+    parts = []
     for name in STAGES:
         folder = options.page.with_suffix("")
         cases = [load(folder, name, seed, options.fashion, options.n) for seed in options.seeds]
-        text += section(name, cases, options.seeds) + "\n"
-    options.page.write_text(text + TAIL)
+        parts.append(section(name, cases, options.seeds))
+    answer = "\n\n".join(told for _, told in parts)
+    options.page.write_text(text.replace("ANSWER", answer) + "".join(p for p, _ in parts) + TAIL)
 
 
 if __name__ == "__main__":
