@@ -50,7 +50,7 @@ ROOMS = {
     "audit": "THEORIES certificate procedure sampling composite schemes results loading certify "
     "answers",
     "cluster": "_numerics procedure certify",
-    "torch": "THEORIES certificate sampling schemes certify",
+    "torch": "THEORIES certificate sampling composite schemes certify",
     "art": "_numerics certificate sampling schemes certify",
     "datasets": "_numerics",
     "demo": "THEORIES procedure composite schemes results certify torch datasets",

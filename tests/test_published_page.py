@@ -12,8 +12,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 D, K, SIGMA = 150_528, 75_260, 0.5  # of the published rows
-# index 16000: both lower bounds, the radius printed for p alone, and that for both
-P, Q, ALONE, BOTH = 0.999784848241918, (0.9998341327646891, 1.0), 1.6258913790138056, 1.65
+# index 12400: p, the interval of Q, the radius printed for p alone, and that for both
+P, Q = 0.8449007129715116, (0.9696967782163031, 0.9748234508597413)
+ALONE, BOTH = 0.4597253278091715, 0.52
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +31,8 @@ def tau(p):
 @pytest.mark.slow
 def test_the_radius_of_one_distribution_is_the_published_one(dsrs):
     law = dsrs.Law(D, K, SIGMA)
-    assert dsrs.radius(law, P) == pytest.approx(ALONE, rel=1e-6)
-    assert dsrs.radius(law, P, tau(P), 0.0, 1.0) == pytest.approx(ALONE, rel=1e-6)
+    assert dsrs.radius(law, P) == pytest.approx(ALONE, rel=1e-5)
+    assert dsrs.radius(law, P, tau(P), 0.0, 1.0) == pytest.approx(ALONE, rel=1e-5)
     assert dsrs.radius(law, 0.5) == 0
 
 
@@ -39,8 +40,8 @@ def test_the_radius_of_one_distribution_is_the_published_one(dsrs):
 def test_a_published_radius_of_two_is_above_the_exact_one(dsrs):
     exact = dsrs.radius(dsrs.Law(D, K, SIGMA), P, tau(P), *Q)
     finer = dsrs.radius(dsrs.Law(D, K, SIGMA, points=160), P, tau(P), *Q)
-    assert ALONE < exact < BOTH - 0.005
-    assert finer == pytest.approx(exact, rel=1e-6)
+    assert ALONE < exact < BOTH - 0.001
+    assert finer == pytest.approx(exact, rel=1e-5)
 
 
 @pytest.mark.slow

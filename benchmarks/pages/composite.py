@@ -59,8 +59,8 @@ TAIL = """
 - "At any radius" is on a grid of .05 as far as the constant certifies {least:.0%} of the images; in
   brackets the radius, the images that the list certifies there and those of its constant. "All" in
   the last table takes this one.
-- The **union** takes, at each radius, the constant that is best there: no classifier does that. To
-  come within 3 % of it at every radius with a certificate is open.
+- The **union** takes, at each radius, the constant that is best there: no classifier does that.
+  [How near one certificate comes](union.md) has a page of its own.
 - That no score is hoped for beyond what n samples can show
   ([the level](../theory/several-levels.md), choice 4) was introduced after these Fashion-MNIST
   images had been certified without it: "gate 1.5 > -0.35, argmax 0.5" was then 4.5 % below its

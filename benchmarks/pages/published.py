@@ -25,7 +25,7 @@ from scipy.stats import norm
 
 from rsbounds.audit import _bounds
 from rsbounds.audit._balls import event
-from rsbounds.audit._published import count_of, digits_of, earned
+from rsbounds.audit._published import count_of, earned, style_of
 from rsbounds.confidence import lower_bound
 from rsbounds.results import read
 
@@ -88,10 +88,9 @@ def printed(path: Path, sigma: float) -> Printed | None:
         return None
     if not rows:
         return None
-    digits, levels = digits_of(rows), radii_of(sigma, ALPHA)
+    style, levels = style_of(rows), radii_of(sigma, ALPHA)
     held = [row for row in rows if row.radius]
-    known = {r: count_of(r, levels, digits) for r in {row.radius for row in held}}
-    other = [count_of(r, radii_of(sigma, OTHER), digits) for r in known]
+    known = {r: number(r, sigma, ALPHA, style) for r in {row.radius for row in held}}
     sound = {r: below(r, levels) for r in known}
     lost = [row for row in held if known[row.radius] is None]
     up = [r for row in held if (k := known[r := row.radius]) is not None and disproved(r, sigma, k)]
@@ -100,9 +99,14 @@ def printed(path: Path, sigma: float) -> Printed | None:
     right = [row.radius for row in rows if row.correct]
     acr = math.fsum(right) / len(rows)
     own = math.fsum(sound.get(r, 0.0) for r in right) / len(rows)
-    fits = bool(lost) and None not in other
+    fits = bool(lost) and None not in {number(r, sigma, OTHER, style) for r in known}
     numbers = len(rows), len(held), len(lost), fits, above, len(up), excess, acr, own
     return Printed(sigma, *numbers)
+
+
+@cache
+def number(r: float, sigma: float, alpha: float, style: str) -> int | None:
+    return count_of(r, radii_of(sigma, alpha), style)
 
 
 def below(r: float, levels: np.ndarray) -> float:
@@ -134,10 +138,10 @@ def field(root: Path) -> list[str]:
         "## Files of the field",
         "",
         f"The papers state n = {N:,} and alpha = {ALPHA} ({ALPHA:g} in their scripts' defaults "
-        "too), and one-sided Clopper-Pearson bounds. `{:.3}` rounds to nearest. A radius is "
-        "**rounded up** if it is above the exact radius of every count that prints so (where "
-        "several counts print alike and one of them earns the radius, nothing can be said); **no "
-        f"count's** if no count of {N:,} prints so at alpha = {ALPHA}; **above all** if "
+        "too), and one-sided Clopper-Pearson bounds. `{:.3}` and `{:.4f}` round to nearest. A "
+        "radius is **rounded up** if it is above the exact radius of every count that prints so "
+        "(where several counts print alike and one of them earns the radius, nothing can be said); "
+        f"**no count's** if no count of {N:,} prints so at alpha = {ALPHA}; **above all** if "
         "it is above the radius that all samples earn. Each is proved in ball arithmetic. ACR is "
         "that of the printed radii, and of the largest exact radius of a count below each. A file "
         "that several repositories or folders have is counted once.",
@@ -176,9 +180,12 @@ def field(root: Path) -> list[str]:
         if other:
             notes.append(
                 f"- {paper}: {len(other)} files have radii that are no count's at alpha = {ALPHA}. "
-                f"In {len(fits)} of them every radius is that of a count at alpha = {OTHER}: they "
-                "hold at that level, it seems, not at the one stated."
-                + (f" Such as `{fits[0]}`." if fits else "")
+                + (
+                    f"In {len(fits)} of them every radius is that of a count at alpha = {OTHER}, "
+                    f"such as `{fits[0]}`: they seem to hold at that level, not at the one stated."
+                    if fits
+                    else ""
+                )
             )
         if lost:
             notes.append(
@@ -274,10 +281,11 @@ def dsrs(folder: Path, every: int = 200) -> list[str]:
         "distribution a radius may be above that of Neyman and Pearson; what is compared is the "
         "exact optimum under both intervals as published (`benchmarks/pages/published_dsrs.py` "
         f"derives it). ImageNet, sigma = .5, every {every}th index: {rows} rows, {held} of them "
-        f"certified, **{len(lines)} above the exact radius**. Their search tries multiples of a "
-        "step; where the first radius (of one distribution) is above the exact one, "
-        "it fits the probabilities of an earlier sampling, kept in the folder `-small`; the "
-        "fourth column is the exact radius with those.",
+        f"certified, **{len(lines)} above the exact radius**. The first radius (of one "
+        "distribution) of most of these fits the probabilities of an earlier sampling, kept in the "
+        "folder `-small`: the fourth column is the exact radius with those, which the printed one "
+        "does not exceed. So the rows and the probabilities beside them are of two samplings; "
+        "a row without an earlier one exceeds its own.",
         "",
         "| index | printed | exact | exact, earlier sampling | first radius printed | exact |",
         "| ---: | ---: | ---: | ---: | ---: | ---: |",

@@ -24,8 +24,8 @@ def verify_printed(path: str | os.PathLike[str], *, sigma: float, n: int, alpha:
 
     Each radius must be one that some count of ``n`` samples earns by Clopper and Pearson's bound
     at level ``alpha``, with 1 - p_a for the rest, as the field certifies. Where a file prints three
-    digits, only counts whose radius prints as the row's are taken for it: a row is a finding if it
-    is above the exact radius of each of them. Findings are proved in ball arithmetic.
+    digits or four decimals, only counts whose radius prints as the row's are taken for it: a row
+    is a finding if it is above the exact radius of each of them, proved in ball arithmetic.
 
     Parameters
     ----------
@@ -57,32 +57,34 @@ def earned(n: int, alpha: float) -> Array:
     return scores
 
 
-def count_of(radius: float, radii: Array, digits: int | None) -> int | None:
+def count_of(radius: float, radii: Array, style: str) -> int | None:
     """The largest count whose radius prints as this one; None if none does."""
-    unit = 1e-6 * radius
-    if digits is not None:
-        unit = 10.0 ** (Decimal(repr(radius)).adjusted() - digits + 1)
-    k = int(np.searchsorted(radii, radius + 0.51 * unit, "right")) - 1
-    while k >= 0 and radii[k] >= radius - 0.51 * unit:
-        if digits is None or float(f"{radii[k]:.{digits}}") == radius:
+    half = 0.6e-4 if style == ".4f" else 1e-6 * radius
+    if style == ".3":
+        half = 0.6 * 10.0 ** (Decimal(repr(radius)).adjusted() - 2)
+    k = int(np.searchsorted(radii, radius + half, "right")) - 1
+    while k >= 0 and radii[k] >= radius - half:
+        if not style or float(f"{radii[k]:{style}}") == radius:
             return k
         k -= 1
     return None
 
 
-def digits_of(rows: Sequence[Row]) -> int | None:
-    """3 where all radii have at most three digits, as the field prints them."""
-    return 3 if all(float(f"{row.radius:.3}") == row.radius for row in rows) else None
+def style_of(rows: Sequence[Row]) -> str:
+    """How a file prints radii: three digits, four decimals, or "" for all digits."""
+    styles = (".3", ".4f")
+    fits = (s for s in styles if all(float(f"{r.radius:{s}}") == r.radius for r in rows))
+    return next(fits, "")
 
 
 def _findings(rows: Sequence[Row], sigma: float, own: Procedure) -> Iterator[Finding]:
     from flint import arb, ctx
 
-    radii, digits = sigma * earned(own.n, own.alpha), digits_of(rows)
+    radii, style = sigma * earned(own.n, own.alpha), style_of(rows)
     for line, row in enumerate(rows, start=2):
         if not row.radius:
             continue
-        k = count_of(row.radius, radii, digits)
+        k = count_of(row.radius, radii, style)
         top = own.n if k is None else k
         with ctx.workprec(_bounds.PRECISION):
             at = event(arb(row.radius) / arb(sigma))

@@ -26,7 +26,8 @@ def add_options(parser: Any) -> None:
     add = parser.add_argument
     add("files", metavar="RUN.tsv", type=Path, nargs="+", help="one run for each noise level")
     add("--out", required=True, metavar="RULE.json", type=Path)
-    add("--objective", choices=("acr", "curve"), default="acr", help="what to raise (acr)")
+    what = "what to raise: mean radius, mean or worst ratio to the best level at each radius (acr)"
+    add("--objective", choices=("acr", "curve", "worst"), default="acr", help=what)
     add("--items", type=int, default=3, help="longest list tried (3)")
 
 

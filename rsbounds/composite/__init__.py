@@ -1,12 +1,14 @@
 """Certificates of several smoothed classifiers together.
 
 `rule`: decision lists; `geometry`: their radius from exact probabilities; `planning`,
-`estimate`: from counts, with its level; `procedure`: from samples; `fitting`: for a model.
+`estimate`: from counts, with its level; `procedure`: from samples; `fitting`: for a model;
+`measure`: against the best level at each radius.
 """
 
 from rsbounds.composite.estimate import CompositeCertificate, certify_counts
 from rsbounds.composite.fitting import Fit, fit
 from rsbounds.composite.geometry import classify, radius, route_radius
+from rsbounds.composite.measure import WorstRatio, worst_ratio
 from rsbounds.composite.planning import Plan, plan
 from rsbounds.composite.procedure import certify
 from rsbounds.composite.rule import Cond, Rule
@@ -17,6 +19,7 @@ __all__ = [
     "Fit",
     "Plan",
     "Rule",
+    "WorstRatio",
     "certify",
     "certify_counts",
     "classify",
@@ -24,4 +27,5 @@ __all__ = [
     "plan",
     "radius",
     "route_radius",
+    "worst_ratio",
 ]

@@ -14,6 +14,7 @@ from scipy import special as sc
 from rsbounds._numerics.checks import Array, as_floats, as_integers, choice, count
 from rsbounds.composite.estimate import certify_counts
 from rsbounds.composite.geometry import radius
+from rsbounds.composite.measure import worst_ratio
 from rsbounds.composite.rule import Cond, Rule
 
 #: Gates that are tried: a class passes on where its score is above minus this, in sigmas.
@@ -81,10 +82,11 @@ def fit(
         Their true classes.
     sigmas : sequence of K floats
         Noise levels, > 0, in any order.
-    objective : {"acr", "curve"}
+    objective : {"acr", "curve", "worst"}
         "acr": the average certified radius. "curve": the certified accuracy relative to the
         best single level's at the same radius, averaged over the radii at which one of them
-        certifies at least 5 % of the inputs.
+        certifies at least 5 % of the inputs. "worst": the same ratio at the radius where it is
+        least, :func:`worst_ratio`.
     items : int
         Longest list tried, 1 to 3: longer ones gained nothing where we tried them.
     gates : sequence of float
@@ -120,7 +122,7 @@ def fit(
         raise ValueError(f"counts must be above 0 in all; got {int(empty.sum())} empty")
     z = sc.ndtri((drawn + 0.5) / (total + 1.0))
     n = int(total.max()) if n is None else count("n", n, 1)
-    choice("objective", objective, ("acr", "curve"))
+    choice("objective", objective, ("acr", "curve", "worst"))
     if (longest := count("items", items, 1)) > 3:
         raise ValueError(f"items must be at most 3; got {longest}")
     s = as_floats("gates", gates, 0.0, closed="left", nan=False).ravel().tolist()
@@ -130,8 +132,10 @@ def fit(
     union = np.stack([_curve(r, grid) for r in alone]).max(axis=0)
     common = union >= 0.05
 
-    def worth(radii: Array) -> float:
-        if objective == "acr" or not common.any():
+    def worth(radii: Array, single: Array = alone) -> float:
+        if objective == "worst" and (single > 0).mean(axis=1).max() >= 0.05:
+            return worst_ratio(radii, single).ratio
+        if objective != "curve" or not common.any():
             return float(radii.mean())
         return float((_curve(radii, grid)[common] / union[common]).mean())
 
@@ -141,11 +145,12 @@ def fit(
         return np.where([c.predict for c in each] == y, [c.radius for c in each], 0.0)
 
     each = [(rule, certified(rule)) for rule in constants]
-    constant, of_constant = best, of_list = max(each, key=lambda pair: worth(pair[1]))
+    single = np.stack([radii for _, radii in each])
+    constant, of_constant = best, of_list = max(each, key=lambda pair: worth(pair[1], single))
     lists = list(_lists(levels, s, longest))
     if lists:
         likely = max(lists, key=lambda rule: worth(radius(rule, z, y)))
-        if worth(radii := certified(likely)) > worth(of_constant):
+        if worth(radii := certified(likely), single) > worth(of_constant, single):
             best, of_list = likely, radii
     grid = _grid(np.stack([of_list, of_constant]))
     return Fit(

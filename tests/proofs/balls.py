@@ -1,7 +1,7 @@
 """Proofs over an interval: Taylor polynomials in ball arithmetic, and subdivision until they do."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,12 +43,24 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """The same where the boxes and their errors are a program's own."""
+
+    name: str
+    says: str
+    errors: Callable[[], Iterator[arb]]
+    low: float
+    high: float
+    bound: float
+
+
+@dataclass(frozen=True)
 class Proof:
     boxes: int
     largest: float  # an upper bound of |error|
 
 
-def prove(claim: Claim | Estimate, bound: float | None = None) -> Proof:
+def prove(claim: Claim | Estimate | Sweep, bound: float | None = None) -> Proof:
     """The proof of a claim, perhaps with another bound; ArithmeticError where there is none."""
     limit = arb(claim.bound if bound is None else bound)
     before = ctx.prec, ctx.cap
@@ -56,6 +68,8 @@ def prove(claim: Claim | Estimate, bound: float | None = None) -> Proof:
     try:
         if isinstance(claim, Estimate):
             return claim.prove(limit)
+        if isinstance(claim, Sweep):
+            return _swept(claim, limit)
         todo, boxes, largest = [(arb(claim.low), arb(claim.high), 0)], 0, 0.0
         while todo:
             low, high, depth = todo.pop()
@@ -73,6 +87,15 @@ def prove(claim: Claim | Estimate, bound: float | None = None) -> Proof:
             todo += [(low, middle, depth + 1), (middle, high, depth + 1)]
     finally:
         ctx.prec, ctx.cap = before
+    return Proof(boxes, largest)
+
+
+def _swept(claim: Sweep, limit: arb) -> Proof:
+    boxes, largest = 0, 0.0
+    for size in claim.errors():
+        if not size <= limit:
+            raise ArithmeticError(f"{claim.name}: {size} at box {boxes}")
+        boxes, largest = boxes + 1, max(largest, float(size.upper()))
     return Proof(boxes, largest)
 
 

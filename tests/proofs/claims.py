@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 from flint import arb, arb_series
 
-from .balls import Claim, Estimate, Series, numbers, polynomial
+from .balls import Claim, Estimate, Series, Sweep, numbers, polynomial
+from .contour import errors, left_out, orders
+from .rounding import centre, log_ndtr, tails
 from .saddle import lugannani_rice, majorant, median_series
 
 
@@ -119,7 +121,7 @@ def reciprocal(first: int) -> Callable[[int], arb]:
 NEAR_ATAN = of_series(SIMD, NEAR, alternating(2, 3), skip=1)
 EXP_TWO = of_series("twofold.hpp", "Scaled2 exp_two", factorial(1, 2))
 DEFECT = of_series("ball.hpp", "inline double log1p_defect", reciprocal(3))
-CLAIMS: list[Claim | Estimate] = [
+CLAIMS: list[Claim | Estimate | Sweep] = [
     Claim("mills", "M(z), z >= 0, as its Chebyshev sum", mills_error, -1, 1, 7e-17),
     Claim("ndtri_centre", "the score's relative error", centre_error, 0, 0.425**2, 3e-17),
     Claim("ndtri_tail[0]", "the score's error over r", tail_error(0), 2.27, 4, 1e-17),
@@ -171,4 +173,31 @@ CLAIMS: list[Claim | Estimate] = [
     ),
     Estimate("majorant", "|F'| over F'(0) by c_2", lambda: majorant(5), 5, math.inf, 4),
     Estimate("majorant (small)", "the same", lambda: majorant(0.5), 0.5, math.inf, 15),
+    Sweep(
+        "discretisation",
+        "the contour's rule, over its integral in c2,",
+        errors,
+        0.5,
+        math.inf,
+        3e-16,
+    ),
+    Sweep(
+        "last node",
+        "what lies beyond it, over the integral in c2,",
+        left_out,
+        0.5,
+        math.inf,
+        3.2e-16,
+    ),
+    Sweep("orders", "what the tables' polynomials lack, likewise,", orders, 350, math.inf, 5e-16),
+    Sweep(
+        "ndtri (centre)",
+        "the score with its rounding, relative, in p",
+        centre,
+        0.075,
+        0.925,
+        6.8e-16,
+    ),
+    Sweep("ndtri (tails)", "the score with its rounding, relative, in r", tails, 2.27, 39, 2.2e-16),
+    Sweep("log_ndtr", "log Phi with its rounding, relative, in |z|,", log_ndtr, 0, 40, 3.8e-15),
 ]

@@ -5,7 +5,7 @@ import pytest
 from proofs.balls import prove
 from proofs.claims import CLAIMS
 
-SLOW = {"mills", "ndtri_tail[2]", "ndtri_tail[3]"}
+SLOW = {"mills", "ndtri_tail[2]", "ndtri_tail[3]", "discretisation", "last node"}
 ALL = [
     pytest.param(c, id=c.name, marks=[pytest.mark.slow] if c.name in SLOW else []) for c in CLAIMS
 ]

@@ -22,6 +22,7 @@ def cascade(
     *,
     sigmas: Number | None = None,
     scores: bool = False,
+    signed: bool = False,
 ) -> torch.Tensor:
     """Radius of class ``cls`` under a decision list over several noise levels.
 
@@ -46,6 +47,9 @@ def cascade(
         Levels in place of the rule's, to be differentiated.
     scores : bool
         ``p`` holds normal scores.
+    signed : bool
+        Below 0, and not 0, where the list does not return ``cls``: the largest, over the items, of
+        what the item lacks. Training needs its slope.
 
     Returns
     -------
@@ -73,24 +77,25 @@ def cascade(
     level = tensor("sigmas", rule.sigmas if sigmas is None else sigmas).to(z)
     if level.shape != z.shape[-2:-1]:
         raise ValueError(f"p must have {len(level)} stages, as the rule has; got {z.shape[-2]}")
-    signed = inside("sigmas", level, 0.0)[:, None] * z
+    values = inside("sigmas", level, 0.0)[:, None] * z
     chosen = torch.as_tensor(cls, device=z.device).expand(z.shape[:-2])[..., None]
     others = torch.arange(z.shape[-1], device=z.device) != chosen
-    best = torch.zeros_like(chosen[..., 0], dtype=z.dtype)
+    lowest = -math.inf if signed else 0.0
+    best = torch.full_like(chosen[..., 0], lowest, dtype=z.dtype)
     blocked = torch.full_like(best, math.inf)
-    size = signed.detach().abs().nan_to_num(posinf=0.0).amax((-1, -2))
+    size = values.detach().abs().nan_to_num(posinf=0.0).amax((-1, -2))
     for item in rule.items:
         conditions = _conditions(item)
         size = size + sum(abs(c.threshold) for c in conditions)
-        bounds = [_bounds(c, signed, level, z) for c in conditions]
-        lowest, highest = (
+        bounds = [_bounds(c, values, level, z) for c in conditions]
+        least, most = (
             torch.stack([v - c.threshold for v, c in zip(side, conditions, strict=True)]).amin(0)
             for side in zip(*bounds, strict=True)
         )
-        fires = lowest.gather(-1, chosen)[..., 0]
+        fires = least.gather(-1, chosen)[..., 0]
         best = torch.maximum(best, torch.minimum(fires, blocked))
-        blocked = torch.minimum(blocked, (-highest).where(others, math.inf).amin(-1))
-    return round_down((best - 4e-14 * size).clamp(min=0.0), result_type(p, sigmas))
+        blocked = torch.minimum(blocked, (-most).where(others, math.inf).amin(-1))
+    return round_down((best - 4e-14 * size).clamp(min=lowest), result_type(p, sigmas))
 
 
 def _conditions(item: Any) -> list[Any]:

@@ -1,0 +1,311 @@
+"""One valid certificate against the best noise level at every radius: writes the page.
+
+python benchmarks/pages/union.py docs/benchmarks/union.md
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from union_case import (
+    CLASSES,
+    COMPONENTS,
+    EPOCHS,
+    HIDDEN,
+    N0,
+    RECIPES,
+    ROUNDS,
+    STAGES,
+    Case,
+    load,
+)
+from union_choice import GRID, LEVELS
+from union_text import HEAD, TAIL
+
+import rsbounds
+from rsbounds import composite, datasets, schemes
+from rsbounds.certify import certify_counts
+from rsbounds.composite import Rule
+
+N, ALPHA, LEAST, GOAL = 10_000, 0.001, 0.05, 0.97
+RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
+DRAWS = 1000  # of the bootstrap
+
+Floats = NDArray[np.float64]
+LIST, PLAIN = "trained list", "list of constants"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Radii of one seed's images, 0 where the class is wrong, by certificate."""
+
+    labels: NDArray[np.int64]
+    constants: dict[str, Floats]
+    lists: dict[str, Floats]
+    why: list[str]  # of the trained list, image by image
+    about: dict[str, Any]
+
+    @property
+    def union(self) -> Floats:
+        return np.stack(list(self.constants.values()))
+
+
+def thinned(case: Case, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Counts of N0 and of n of the samples, drawn from all of them without replacement."""
+    rng, total = np.random.default_rng(n), case.about["drawn"]
+    images, nets, kept = case.counts.shape
+    shape = (images, nets, CLASSES)
+    select, counts = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for i, k in np.ndindex(images, nets):
+        own = case.counts[i, k]
+        whole = np.append(own, total - own.sum())
+        first = rng.multivariate_hypergeometric(whole, N0)
+        rest = whole - first
+        second = rest if n == total - N0 else rng.multivariate_hypergeometric(rest, n)
+        select[i, k, case.top[i, k]], counts[i, k, case.top[i, k]] = first[:kept], second[:kept]
+    return select, counts
+
+
+def bench(case: Case, n: int) -> Bench:
+    select, counts = thinned(case, n)
+    keys = [tuple(key) for key in case.about["constants"]]
+    constants, lists = {}, {}
+    for k, (name, sigma) in enumerate(keys):
+        scheme = schemes.gaussian(sigma)
+        found = [
+            certify_counts(scheme, sigma, *pair, n0=N0, n=n, alpha=ALPHA)
+            for pair in zip(select[:, k], counts[:, k], strict=True)
+        ]
+        constants[f"{name}, {sigma:g}"] = right(found, case.labels)
+
+    def certified(rule: Rule, used: list[int]) -> list[Any]:
+        pairs = zip(select[:, used], counts[:, used], strict=True)
+        return [composite.certify_counts(rule, *pair, n, ALPHA) for pair in pairs]
+
+    plain, of_plain = case.about["plain"]
+    own = [keys.index(tuple(key)) for key in plain]
+    lists[PLAIN] = right(certified(Rule.from_dict(of_plain), own), case.labels)
+    rule, first = Rule.from_dict(case.about["list"]), len(keys)
+    found = certified(rule, list(range(first, first + len(rule.sigmas))))
+    lists[LIST] = right(found, case.labels)
+    why = [reason(c, y) for c, y in zip(found, case.labels, strict=True)]
+    return Bench(case.labels, constants, lists, why, case.about)
+
+
+def right(found: list[Any], labels: NDArray[np.int64]) -> Floats:
+    return np.array([c.radius * (c.predict == y) for c, y in zip(found, labels, strict=True)])
+
+
+def reason(c: Any, label: int) -> str:
+    """What keeps a certificate from reaching further."""
+    if c.predict >= 0 and c.predict != label:
+        return f"item {c.item} fires for another class"
+    words = c.binding.split()
+    if len(words) < 3:
+        return "no item certifies a class"
+    what = "may still fire for another class" if words[2] == "blocks" else "is not surer"
+    return f"item {words[1]} {what}"
+
+
+def curve(radii: Floats, grid: Floats = GRID) -> Floats:
+    return np.asarray((radii[..., None, :] > grid[:, None]).mean(-1))
+
+
+def ratios(benches: list[Bench], name: str, rng: Any = None) -> tuple[Floats, Floats]:
+    """Mean certified accuracy over the seeds, relative to their union's mean; and the latter.
+
+    With ``rng`` of images drawn with replacement: the same of every certificate.
+    """
+    own, union, draws = [], [], None
+    for b in benches:
+        of = len(b.labels)
+        if draws is None or not np.array_equal(b.labels, benches[0].labels):
+            draws = np.arange(of) if rng is None else rng.integers(0, of, of)
+        radii = np.concatenate([b.lists[name][None], b.union])[:, draws]
+        each = 1 - np.stack([np.searchsorted(np.sort(r), GRID, "right") for r in radii]) / of
+        own.append(each[0]), union.append(each[1:].max(0))
+    top = np.mean(union, axis=0)
+    return np.mean(own, axis=0) / np.maximum(top, 1e-9), top
+
+
+def intervals(benches: list[Bench], name: str) -> tuple[Floats, Floats, list[float]]:
+    """The ratio at each radius, ends of 95 % intervals, and those of the least ratio."""
+    rng = np.random.default_rng(0)
+    ratio, top = ratios(benches, name)
+    counted = top >= LEAST
+    drawn = np.stack([ratios(benches, name, rng)[0] for _ in range(DRAWS)])
+    ends = np.quantile(drawn, [0.025, 0.975], axis=0)
+    low, high = np.quantile(drawn[:, counted].min(1), [0.025, 0.975])
+    return ratio, ends, [float(ratio[counted].min()), low, high]
+
+
+def main_table(benches: list[Bench]) -> str:
+    """Curves, means over the seeds."""
+    rows = [["certificate", *(f"> {r:g}" for r in RADII), "ACR"]]
+    at = np.array(RADII)
+
+    def add(name: str, of: Callable[[Bench], Floats]) -> None:
+        values = np.mean([curve(of(b), at) for b in benches], axis=0)
+        acr = np.mean([of(b).mean() for b in benches])
+        rows.append([name, *(f"{v:.3f}" for v in values), f"{acr:.3f}"])
+
+    names = {key for b in benches for key in b.constants}
+    for name in sorted(names, key=lambda each: float(each.split()[-1])):
+        if all(name in b.constants for b in benches):
+            add(name, lambda b, name=name: b.constants[name])
+    add(PLAIN, lambda b: b.lists[PLAIN])
+    add(f"**{LIST}**", lambda b: b.lists[LIST])
+    union = np.mean([curve(b.union, at).max(0) for b in benches], axis=0)
+    rows.append(["union of the constants", *(f"{v:.3f}" for v in union), ""])
+    return table(rows)
+
+
+def ratio_table(benches: list[Bench]) -> tuple[str, list[float], Floats]:
+    rows = [["relative to the union", *(f"> {r:g}" for r in RADII), "least ratio"]]
+    at = np.searchsorted(GRID, np.array(RADII) - 1e-9)
+    top = ratios(benches, LIST)[1]
+    for name in (PLAIN, LIST):
+        ratio, ends, least = intervals(benches, name)
+        cells = [f"{ratio[k]:.3f} ({ends[0, k]:.3f}, {ends[1, k]:.3f})" if top[k] >= LEAST else ""
+                 for k in at]  # fmt: skip
+        rows.append([name, *cells, "{:.3f} ({:.3f}, {:.3f})".format(*least)])
+    best = max(constant_least(benches), key=lambda each: each[1])
+    rows.append([f"best constant: {best[0]}", *[""] * len(RADII), f"{best[1]:.3f}"])
+    return table(rows), least, ratio
+
+
+def constant_least(benches: list[Bench]) -> list[tuple[str, float]]:
+    found = []
+    for name in benches[0].constants:
+        if all(name in b.constants for b in benches):
+            own = np.mean([curve(b.constants[name]) for b in benches], axis=0)
+            top = np.mean([curve(b.union).max(0) for b in benches], axis=0)
+            found.append((name, float((own / np.maximum(top, 1e-9))[top >= LEAST].min())))
+    return found
+
+
+def limits(benches: list[Bench]) -> str:
+    """Which images the union's best constant certifies and the list does not, and why."""
+    rows = [["beyond", "union", "list", "lost, % of images", "won, % of images",
+             "why the lost ones are lost, % of them"]]  # fmt: skip
+    for radius in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0):
+        lost, won, why, sizes = [], [], Counter(), [0.0, 0.0]
+        for b in benches:
+            best = b.union[np.argmax((b.union > radius).mean(1))] > radius
+            own = b.lists[LIST] > radius
+            lost.append((best & ~own).mean()), won.append((own & ~best).mean())
+            why.update(b.why[i] for i in np.flatnonzero(best & ~own))
+            sizes[0] += best.mean() / len(benches)
+            sizes[1] += own.mean() / len(benches)
+        if sizes[0] < LEAST:
+            continue
+        total = max(sum(why.values()), 1)
+        told = "; ".join(f"{name}: {100 * c / total:.0f}" for name, c in why.most_common(4))
+        rows.append([f"{radius:g}", *(f"{v:.3f}" for v in sizes), f"{100 * np.mean(lost):.1f}",
+                     f"{100 * np.mean(won):.1f}", told])  # fmt: skip
+    return table(rows)
+
+
+def bounds(benches: list[Bench]) -> str:
+    """Oracles that see the labels, relative to the union."""
+    rows = [["no more than", *(f"> {r:g}" for r in RADII), "least ratio"]]
+    grid = GRID[::5]
+    top = np.mean([curve(b.union, grid).max(0) for b in benches], axis=0)
+    sums = np.sum([b.about["oracles"] for b in benches], axis=0)
+    names = "any list over these networks", "any classifier"
+    for name, each in zip(names, sums, strict=True):
+        ratio = each / len(benches) / np.maximum(top, 1e-9)
+        at = [int(np.searchsorted(grid, r - 1e-9)) for r in RADII]
+        cells = [f"{ratio[k]:.3f}" if top[k] >= LEAST else "" for k in at]
+        rows.append([name, *cells, f"{ratio[top >= LEAST].min():.3f}"])
+    return table(rows)
+
+
+def table(rows: list[list[str]]) -> str:
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
+    met = (ratio >= GOAL) & (top >= LEAST)
+    spans, start = [], None
+    for k in range(len(GRID)):
+        if met[k] and start is None:
+            start = k
+        if start is not None and (k + 1 == len(GRID) or not met[k + 1]):
+            spans.append(f"{GRID[start]:.2f} to {GRID[k]:.2f}")
+            start = None
+    end = GRID[np.flatnonzero(top >= LEAST)[-1]]
+    where = GRID[int(np.argmin(np.where(top >= LEAST, ratio, np.inf)))]
+    return (f"The union certifies 5 % up to {end:.2f}. The trained list is within 3 % of it at "
+            f"radii {', '.join(spans) or 'none'}; at the worst, {where:.2f}, it reaches "
+            f"{least[0]:.3f} of it (95 % interval {least[1]:.3f} to {least[2]:.3f}).")  # fmt: skip
+
+
+def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
+    """A data set's part of the page, and its answer for the most samples."""
+    parts = []
+    for n in sorted({N, *(case.about["drawn"] - N0 for case in cases)}):
+        able = [k for k, case in enumerate(cases) if case.about["drawn"] >= N0 + n]
+        benches = [bench(cases[k], n) for k in able]
+        body, least, ratio = ratio_table(benches)
+        top = ratios(benches, LIST)[1]
+        each = [composite.worst_ratio(b.lists[LIST], b.union) for b in benches]
+        told = "; ".join(f"seed {s}: {w.ratio:.3f} beyond {w.radius:.2f}"
+                         for s, w in zip(np.array(seeds)[able], each, strict=True))  # fmt: skip
+        parts += [f"### n = {n:,}, {told_seeds(len(able))}", main_table(benches), body]
+        parts += [verdict(ratio, top, least),
+                  f"By `composite.worst_ratio`, seed by seed: {told}."]  # fmt: skip
+    parts += ["### What limits it", limits(benches), bounds(benches)]
+    rules = [describe(Rule.from_dict(c.about["list"])) for c in cases]
+    plain = [describe(Rule.from_dict(c.about["plain"][1])) for c in cases]
+    spent = np.sum([list(c.about["seconds"].values()) for c in cases], axis=0) / 60
+    parts.append(
+        f"{LIST.capitalize()}, seed by seed: {'; '.join(rules)}. {PLAIN.capitalize()}: "
+        f"{'; '.join(plain)}. Processor minutes of all seeds: {spent[0]:.0f} for the constants, "
+        f"{spent[1]:.0f} for the lists, {spent[2]:.0f} for the votes."
+    )
+    head = f"\n## {name}\n\n{len(benches[0].labels)} images of each seed.\n\n"
+    return head + "\n\n".join(parts) + "\n", f"**{name}.** {verdict(ratio, top, least)}"
+
+
+def told_seeds(count: int) -> str:
+    return "one seed" if count == 1 else f"mean of {count} seeds"
+
+
+def describe(rule: Rule) -> str:
+    words = [f"gate {rule.sigmas[i[0].stage]:g} > {i[1].threshold / rule.sigmas[i[0].stage]:.2f}"
+             for i in rule.items[:-1]]  # fmt: skip
+    return ", ".join([*words, f"argmax {rule.sigmas[-1]:g}"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("page", type=Path)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--n", type=int, default=N, help="samples of an image, where none are kept")
+    parser.add_argument("--fashion", type=Path, default=datasets.FASHION_FOLDER)
+    options = parser.parse_args()
+    text = HEAD.format(
+        components=COMPONENTS, hidden=HIDDEN, recipes=", ".join(RECIPES), epochs=EPOCHS,
+        rounds=ROUNDS, n0=N0, levels=", ".join(f"{s:g}" for s in LEVELS),
+        seeds=", ".join(map(str, options.seeds)), draws=DRAWS, version=rsbounds.__version__,
+    )  # fmt: skip
+    parts = []
+    for name in STAGES:
+        folder = options.page.with_suffix("")
+        cases = [load(folder, name, seed, options.fashion, options.n) for seed in options.seeds]
+        parts.append(section(name, cases, options.seeds))
+    answer = "\n\n".join(told for _, told in parts)
+    options.page.write_text(text.replace("ANSWER", answer) + "".join(p for p, _ in parts) + TAIL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""How near one certificate comes to the best of several at each radius."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rsbounds._numerics.checks import Array, as_floats, number
+
+
+class WorstRatio(NamedTuple):
+    """The least ratio, the radius beyond which it holds, and both certified accuracies there."""
+
+    ratio: float
+    radius: float
+    accuracy: float
+    union: float
+
+
+def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRatio:
+    """Certified accuracy relative to the best of the constants, at the radius where it is least.
+
+    Both curves are steps, so no grid of radii is needed.
+
+    Parameters
+    ----------
+    radii : array_like of float, shape (N,)
+        Certified radii of the inputs, >= 0; 0 where the class is wrong or there is none.
+    constants : array_like of float, shape (K, N)
+        Those of each constant for the same inputs.
+    least : float
+        In (0, 1]: radii count at which the best constant certifies this share of the inputs.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or no constant certifies ``least`` of the inputs.
+
+    Examples
+    --------
+    >>> from rsbounds.composite import worst_ratio
+    >>> worst_ratio([0.4, 0.4, 2.0, 0.0], [[0.5, 0.5, 0.5, 0.0], [0.0, 0.0, 2.5, 2.5]])
+    WorstRatio(ratio=0.5, radius=0.4, accuracy=0.25, union=0.5)
+    """
+    own = as_floats("radii", radii, 0.0, nan=False)
+    others = as_floats("constants", constants, 0.0, nan=False)
+    if own.ndim != 1 or others.ndim != 2 or others.shape[1] != len(own) or not others.size:
+        shapes = f"{own.shape} and {others.shape}"
+        raise ValueError(f"radii and constants must have shapes (N,) and (K, N); got {shapes}")
+    share = number("least", least, 0.0, 1.0, closed="right")
+    places = np.unique(np.append(own, 0.0))  # the ratio falls where one of its radii is passed
+    union = np.max([_beyond(r, places) for r in others], axis=0)
+    if not np.any(counted := union >= share):
+        raise ValueError(f"constants must certify at least {share:g} of the inputs; got less")
+    accuracy = _beyond(own, places)
+    ratio = np.where(counted, accuracy / np.where(counted, union, 1.0), np.inf)
+    k = int(ratio.argmin())
+    return WorstRatio(*(float(v[k]) for v in (ratio, places, accuracy, union)))
+
+
+def _beyond(radii: Array, places: Array) -> Array:
+    """The share of the radii above each place."""
+    return (len(radii) - np.searchsorted(np.sort(radii), places, side="right")) / len(radii)

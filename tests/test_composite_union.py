@@ -1,0 +1,249 @@
+"""Against the best level at every radius: the measure, training for it, the oracles, the page."""
+
+from __future__ import annotations
+
+import importlib
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import ndtri
+from torch import nn
+from torch_digits import digits, network, noisy_loss
+
+from rsbounds import composite
+from rsbounds.composite import Cond, Rule, worst_ratio
+from rsbounds.torch import TorchSampler, fit, pgd, radius
+from rsbounds.torch.training import cascade, cascade_loss
+
+ROOT = Path(__file__).parent.parent
+RULE = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]])
+
+
+# --- the measure
+
+
+def test_worst_ratio_is_the_least_on_any_grid():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        own, others = rng.choice([0, *rng.random(9)], 40), rng.choice([0, *rng.random(9)], (3, 40))
+        result = worst_ratio(own, others, least=0.1)
+        grid = np.linspace(0, 1, 5001)
+        union = (others[:, :, None] > grid).mean(1).max(0)
+        ratio = (own[:, None] > grid).mean(0)[union >= 0.1] / union[union >= 0.1]
+        assert result.ratio == pytest.approx(ratio.min(), rel=1e-12)
+        assert result.accuracy == pytest.approx((own > result.radius).mean())
+        assert result.union == pytest.approx((others > result.radius).mean(1).max())
+
+
+def test_worst_ratio_of_the_union_itself_is_1():
+    others = np.array([[0.5, 0.5, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0]])
+    assert worst_ratio([2.0, 0.5, 0.0, 0.0], others) == (1.0, 0.0, 0.5, 0.5)
+    assert worst_ratio([0.0] * 4, others) == (0.0, 0.0, 0.0, 0.5)
+    assert worst_ratio([0.5, 0.5, 0.0, 0.0], others) == (0.0, 0.5, 0.0, 0.25)
+    assert worst_ratio([0.5, 0.5, 0.0, 0.0], others, least=0.5).ratio == 1.0
+
+
+def test_worst_ratio_refuses_what_does_not_fit():
+    for own, others, message in (
+        ([1.0], [1.0], "radii and constants must have shapes"),
+        ([1.0, 2.0], [[1.0]], "radii and constants must have shapes"),
+        ([1.0], [[0.0]], "constants must certify at least 0.05 of the inputs"),
+        ([-1.0], [[1.0]], "radii must be"),
+        ([1.0], [[np.nan]], "constants must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            worst_ratio(own, others)
+
+
+def test_fit_raises_the_worst_ratio():
+    def spread(most):
+        return [most, *[(1000 - most) // 4] * 4]
+
+    sure = [[spread(600 + 12 * i), spread(700 + 12 * i)] for i in range(20)]
+    unclear = [[spread(200), spread(500 + 20 * i)] for i in range(20)]
+    counts, y = sure + unclear, [0] * 40
+    result = composite.fit(counts, y, [1.0, 0.5], objective="worst")
+    assert len(result.rule.items) == 2
+    z = ndtri((np.array(counts) + 0.5) / 1001)
+    alone = [composite.radius(Rule([1.0, 0.5], [[Cond("margin", k)]]), z, y) for k in (0, 1)]
+    of = worst_ratio(composite.radius(result.rule, z, y), alone).ratio
+    assert of > max(worst_ratio(r, alone).ratio for r in alone)
+
+
+# --- training
+
+
+def test_a_signed_radius_has_a_slope_where_the_list_is_wrong():
+    z = torch.tensor(np.random.default_rng(2).normal(-0.5, size=(300, 2, 3)), requires_grad=True)
+    plain = radius.cascade(RULE, z, 0, scores=True)
+    signed = radius.cascade(RULE, z, 0, scores=True, signed=True)
+    assert torch.equal(plain, signed.clamp(min=0.0))
+    assert (signed < 0).sum() > 100
+    (slope,) = torch.autograd.grad(signed.sum(), z)
+    assert torch.all(slope[signed < 0].abs().sum((1, 2)) > 0)
+
+
+def test_cascade_loss_is_that_of_its_formula():
+    models = [nn.Linear(3, 3), nn.Linear(3, 2)]
+    with torch.no_grad():
+        for model in models:
+            model.weight.zero_()  # no noise reaches the scores
+    models[0].bias.data = torch.tensor([0.2, -0.1, 0.4])
+    models[1].bias.data = torch.tensor([1.0, 0.0])
+    x, y = torch.zeros(2, 3), torch.tensor([0, 1])
+    radii, weights = torch.tensor([0.0, 0.5]), torch.tensor([1.0, 2.0])
+    loss = cascade_loss(models, x, y, RULE, weights, radii, classes=2, accuracy=0.0, sharpness=2.0)
+    p = [(2 * m.bias).softmax(0)[:2].detach() for m in models]
+    z = torch.special.ndtri(torch.stack(p) * (1 - 2.5 * 3e-4) + 3e-4)
+    reach = radius.cascade(RULE, z.expand(2, 2, 2), y, scores=True, signed=True)
+    over = reach[:, None] - radii
+    each = 0.8 * torch.sigmoid(over / 0.15) + 0.2 * torch.sigmoid(over / 0.6)
+    assert loss.item() == pytest.approx(-(weights * each.mean(0)).sum().item(), rel=1e-6)
+    with pytest.raises(ValueError, match="models must be 2, one a stage; got 1"):
+        cascade_loss(models[:1], x, y, RULE, weights, radii)
+    with pytest.raises(ValueError, match="width must be"):
+        cascade_loss(models, x, y, RULE, weights, radii, width=0.0)
+
+
+def blobs(n, seed):
+    """Three classes on a line."""
+    g = torch.Generator().manual_seed(seed)
+    y = torch.randint(3, (n,), generator=g)
+    return torch.tensor([[-3.0], [0.0], [3.0]])[y] + 0.2 * torch.randn(n, 1, generator=g), y
+
+
+def test_cascade_keeps_the_best_round_and_its_seed():
+    def run(seed):
+        torch.manual_seed(0)
+        models = [nn.Sequential(nn.Linear(1, 16), nn.ReLU(), nn.Linear(16, 3)) for _ in range(2)]
+        for model, sigma in zip(models, RULE.sigmas, strict=True):
+            fit(model, noisy_loss(model, sigma), blobs(300, 0), epochs=20, rate=2e-2)
+        options = {"rounds": 3, "epochs": 1, "votes": 100, "classes": 3, "seed": seed}
+        constants = np.full((1, 100), 0.8)
+        history = cascade(models, RULE, blobs(300, 0), blobs(100, 1), constants, **options)
+        return history, torch.cat([p.detach().ravel() for m in models for p in m.parameters()])
+
+    history, weights = run(0)
+    assert len(history) == 4
+    assert all(0 <= h.ratio <= 1 for h in history)
+    again, same = run(0)
+    assert (again, torch.equal(weights, same)) == (history, True)
+    assert run(1)[0] != history
+
+
+@pytest.mark.slow
+def test_no_attack_flips_a_list_inside_its_radius():
+    """PGD on the list's own radius, its gradient through the mean of noisy copies."""
+    x, y, held, truth = digits()
+    models = [network(), network()]
+    for model, sigma in zip(models, RULE.sigmas, strict=True):
+        fit(model, noisy_loss(model, sigma), (x, y), epochs=3, rate=1e-2)
+    cascade(
+        models,
+        RULE,
+        (x[:1000], y[:1000]),
+        (held, truth),
+        np.full((1, 200), 1.0),
+        rounds=1,
+        votes=100,
+    )
+    samplers = [TorchSampler(model, 10) for model in models]
+
+    def certified(points, index, n):
+        return composite.certify(samplers, points, RULE, n0=100, n=n, alpha=0.001, index=index)
+
+    noise = torch.randn(64, *held.shape[1:], generator=torch.Generator().manual_seed(0))
+
+    def harm(points, cls):
+        shares = []
+        for model, sigma in zip(models, RULE.sigmas, strict=True):
+            copies = (points[:, None] + sigma * noise).flatten(0, 1)
+            shares.append((3 * model(copies)).softmax(1).reshape(len(points), 64, 10).mean(1))
+        z = torch.special.ndtri(torch.stack(shares, 1) * 0.999 + 3e-4)
+        return -radius.cascade(RULE, z, cls, scores=True, signed=True)
+
+    first = [certified(point, i, 2000) for i, point in enumerate(held[:25])]
+    rows = [i for i, c in enumerate(first) if c.radius > 0]
+    cls = torch.tensor([first[i].predict for i in rows])
+    reach = torch.tensor([first[i].radius for i in rows])
+    moved = pgd(lambda p: harm(p, cls), held[rows], reach, steps=20)
+    harmed = harm(moved, cls) > harm(held[rows], cls)
+    assert harmed.float().mean() > 0.9
+    after = [certified(point, 1000 + i, 2000) for i, point in zip(rows, moved, strict=True)]
+    assert len(rows) > 12
+    assert all(c.predict in (-1, first[i].predict) for i, c in zip(rows, after, strict=True))
+
+
+# --- the page's scripts
+
+
+@pytest.fixture(scope="module")
+def script():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "benchmarks" / "pages")
+        yield importlib.import_module
+
+
+def test_packed_is_no_less_than_any_set_without_a_conflict(script):
+    bound, rng = script("union_bound"), np.random.default_rng(0)
+    loose = 0
+    for _ in range(30):
+        y, points = rng.integers(0, 3, 9), rng.normal(size=(9, 2))
+        apart = np.abs(points[:, None] - points).max(-1)
+        apart[y[:, None] == y] = np.inf
+        able = rng.random(9) < 0.9
+        best = 0
+        for chosen in product([False, True], repeat=9):
+            rows = np.flatnonzero(chosen)
+            if able[rows].all() and (apart[np.ix_(rows, rows)] >= 0.8).all():
+                best = max(best, len(rows))
+        result = bound.packed(able, apart, 0.4)
+        assert best <= result <= able.sum()
+        loose += result < able.sum()
+    assert loose > 20
+
+
+def test_no_list_exceeds_the_oracle(script):
+    bound, rng = script("union_bound"), np.random.default_rng(1)
+    z, y = rng.normal(-1, 1, size=(300, 2, 3)), rng.integers(0, 3, 300)
+    z[np.arange(300), :, y] += 1.5
+    radii, grid = composite.radius(RULE, z, y), np.array([0.0, 0.5, 1.0])
+    r, points = z * np.array(RULE.sigmas)[:, None], rng.normal(size=(300, 2))
+    assert np.all(radii <= bound.best_stage(r, y) + 1e-12)
+    own = composite.radius(Rule([0.5], [[Cond("margin", 0)]]), z[:, 1:], y)
+    assert np.all(own <= bound.best_stage(r, y) + 1e-12)
+    far, near = (np.array(bound.oracles(r, s * points, y, grid)) for s in (1e6, 1.0))
+    assert np.all(far[0] == [(bound.best_stage(r, y) > x).mean() for x in grid])
+    assert np.all(far[1] == 1)
+    assert np.all(near[0] <= near[1])
+    assert near[1, 0] == 1 > near[1, 2]
+
+
+def test_fewer_samples_are_a_part_of_all(script):
+    case, page = script("union_case"), script("union")
+    top, counts = np.array([[[0, 3, 7]]] * 50), np.array([[[60_000, 30_000, 10_000]]] * 50)
+    drawn = case.Case(np.zeros(50, int), top, counts, {"drawn": 100_100})
+    select, fewer = page.thinned(drawn, 10_000)
+    assert np.all(select.sum(-1) <= page.N0)
+    assert np.all(fewer.sum(-1) <= 10_000)
+    share = fewer[:, 0, 0] / 10_000
+    assert abs(share.mean() - 60_000 / 100_100) < 4 * np.sqrt(0.24 / 10_000 / 50)
+    assert np.all(page.thinned(drawn, 100_000)[1][:, 0, [0, 3, 7]] <= counts[:, 0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["MNIST", "Fashion-MNIST"])
+def test_the_page_follows_from_its_counts(script, name):
+    page, folder = script("union"), ROOT / "docs" / "benchmarks" / "union"
+    text = folder.with_suffix(".md").read_text().split(f"\n## {name}\n")[1].split("\n## ")[0]
+    files = sorted(folder.glob(f"{name.lower()}-*.npz"))
+    cases = [script("union_case").load(folder, name, int(f.stem[-1]), folder, 0) for f in files]
+    benches = [page.bench(case, 10_000) for case in cases]
+    assert page.main_table(benches) in text
+    for case, bench in zip(cases, benches, strict=True):
+        assert all(r.shape == case.labels.shape for r in bench.constants.values())
+        worst = worst_ratio(bench.lists[page.LIST], bench.union)
+        assert f"{worst.ratio:.3f} beyond {worst.radius:.2f}" in text
