@@ -1,7 +1,8 @@
 """Radius from the Rényi divergence of two noise levels, scope "fixed noise".
 
 Weaker than the exact two-point certificate of :mod:`rsbounds.semielastic`, which it can't exceed
-with p_b <= 1 - p_a (a larger p_b it takes as 1 - p_a); in closed form but for one scalar search.
+with p_b <= 1 - p_a (a larger p_b it takes as 1 - p_a); in closed form but for one scalar search. An
+argument outside its domain and shapes that do not broadcast raise ValueError.
 
 Derivation. Let P be the class probabilities under N(x0, sigma0^2 I) and Q those under
 N(x1, sigma1^2 I). Among all Q whose top class is not that of P, the divergence D_alpha(Q|P)
@@ -70,12 +71,6 @@ def radius(
         terms under the root cancel: then within 1e-12 of the larger term, before the root.
         0 where p_a <= p_b, where no alpha certifies (R^2 <= 0) or where the ratio of the levels
         is beyond 1e140; inf where p_a = 1. NaN in, NaN out with the invalid flag.
-
-    Raises
-    ------
-    ValueError
-        Probability outside [0, 1], a level not in (0, inf), dim not in [1, inf), shapes that
-        do not broadcast.
 
     References
     ----------

@@ -34,10 +34,6 @@ def gaussian(
         Never above the true value; below it by at most 1e-13 sigma (\\|z_a\\| + \\|z_b\\|) and a
         rounding of its type. 0 where p_a <= p_b.
 
-    References
-    ----------
-    Cohen, Rosenfeld, Kolter 2019, Theorem 1.
-
     Examples
     --------
     >>> import torch
@@ -74,10 +70,6 @@ def anisotropic(
     -------
     Tensor
         Errors as in :func:`gaussian`, with 1e-12 in place of 1e-13.
-
-    References
-    ----------
-    Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothing.
 
     Examples
     --------

@@ -43,10 +43,6 @@ def semielastic(
         The library's value, rounded down to the type of the arguments. The relative error of its
         gradient is below 1e-8; at a tie of the two branches it is the gradient of either.
 
-    References
-    ----------
-    Sukenik, Kuvshinov, Günnemann, Theorem 7.
-
     Examples
     --------
     >>> import torch
@@ -81,11 +77,6 @@ def lipschitz(
     sigma, lip, sigma_min : Tensor or float
         Level at the input (>= ``sigma_min``, but for a rounding of its type), Lipschitz constant
         of sigma, >= 0, and its floor, >= 0.
-
-    References
-    ----------
-    Bergstrom, Sager, Anderson, Lipschitz standard deviation networks, under the exact two-point
-    certificate.
 
     Examples
     --------

@@ -213,12 +213,8 @@ def smooth_adversarial_loss(
 ) -> torch.Tensor:
     """SmoothAdv: cross-entropy at the inputs and under the noise of :func:`smooth_adversarial`.
 
-    Parameters and options as there. The paper raises ``radius`` from 0 over the first ten epochs;
-    it uses radii of .25 to 1 at sigma of .12 to 1.
-
-    References
-    ----------
-    Salman et al. 2019, Algorithm 1.
+    Parameters and options as there; Algorithm 1 of the same paper, which raises ``radius`` from 0
+    over the first ten epochs and uses radii of .25 to 1 at sigma of .12 to 1.
 
     Examples
     --------
