@@ -244,8 +244,9 @@ def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
             start = None
     end = GRID[np.flatnonzero(top >= LEAST)[-1]]
     where = GRID[int(np.argmin(np.where(top >= LEAST, ratio, np.inf)))]
+    where_met = f"radii {', '.join(spans)}" if spans else "no radius"
     return (f"The union certifies 5 % up to {end:.2f}. The trained list is within 3 % of it at "
-            f"radii {', '.join(spans) or 'none'}; at the worst, {where:.2f}, it reaches "
+            f"{where_met}; at the worst, {where:.2f}, it reaches "
             f"{least[0]:.3f} of it (95 % interval {least[1]:.3f} to {least[2]:.3f}).")  # fmt: skip
 
 
@@ -289,7 +290,7 @@ def describe(rule: Rule) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--n", type=int, default=N, help="samples of an image, where none are kept")
     parser.add_argument("--fashion", type=Path, default=datasets.FASHION_FOLDER)
     options = parser.parse_args()
