@@ -157,7 +157,7 @@ def main_table(benches: list[Bench]) -> str:
         rows.append([name, *(f"{v:.3f}" for v in values), f"{acr:.3f}"])
 
     names = {key for b in benches for key in b.constants}
-    for name in sorted(names, key=lambda each: float(each.split()[-1])):
+    for name in sorted(names, key=lambda each: (float(each.split()[-1]), each)):
         if all(name in b.constants for b in benches):
             add(name, lambda b, name=name: b.constants[name])
     add(PLAIN, lambda b: b.lists[PLAIN])
