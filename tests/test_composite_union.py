@@ -242,7 +242,7 @@ def test_the_page_follows_from_its_counts(script, name):
     files = sorted(folder.glob(f"{name.lower()}-*.npz"))
     cases = [script("union_case").load(folder, name, int(f.stem[-1]), folder, 0) for f in files]
     benches = [page.bench(case, 10_000) for case in cases]
-    assert page.main_table(benches) in text
+    assert set(page.main_table(benches).splitlines()) <= set(text.splitlines())
     for case, bench in zip(cases, benches, strict=True):
         assert all(r.shape == case.labels.shape for r in bench.constants.values())
         worst = worst_ratio(bench.lists[page.LIST], bench.union)

@@ -157,7 +157,7 @@ def main_table(benches: list[Bench]) -> str:
         rows.append([name, *(f"{v:.3f}" for v in values), f"{acr:.3f}"])
 
     names = {key for b in benches for key in b.constants}
-    for name in sorted(names, key=lambda each: float(each.split()[-1])):
+    for name in sorted(names, key=lambda each: (float(each.split()[-1]), each)):
         if all(name in b.constants for b in benches):
             add(name, lambda b, name=name: b.constants[name])
     add(PLAIN, lambda b: b.lists[PLAIN])
@@ -244,8 +244,9 @@ def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
             start = None
     end = GRID[np.flatnonzero(top >= LEAST)[-1]]
     where = GRID[int(np.argmin(np.where(top >= LEAST, ratio, np.inf)))]
+    where_met = f"radii {', '.join(spans)}" if spans else "no radius"
     return (f"The union certifies 5 % up to {end:.2f}. The trained list is within 3 % of it at "
-            f"radii {', '.join(spans) or 'none'}; at the worst, {where:.2f}, it reaches "
+            f"{where_met}; at the worst, {where:.2f}, it reaches "
             f"{least[0]:.3f} of it (95 % interval {least[1]:.3f} to {least[2]:.3f}).")  # fmt: skip
 
 

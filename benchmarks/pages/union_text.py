@@ -63,8 +63,8 @@ which no counts are kept:
 
 - **Longer training, larger networks**: a list of three stages (1.5, .5, .25) for Fashion-MNIST rose
   from .81 to .87 of the union on the 2,000 calibration images that also set its weights, in 30
-  epochs. The shorter training of this page shows no such gain on held-out images: between rounds the worst
-  ratio moves by a tenth, and the best of so few rounds is partly chance.
+  epochs. The shorter training of this page shows no such gain on held-out images: between rounds
+  the worst ratio moves by a tenth, and the best of so few rounds is partly chance.
 - **A gate of its own**, a network with two outputs at the largest level, over fixed stages: trained
   by the same objective, it closes or opens for nearly all images, and then has no slope. Trained to
   tell the images whose largest margin is the large level's, the list reached .95 to .99 of the
