@@ -188,6 +188,13 @@ def test_gaussian_is_below_the_truth():
         assert truth * (1 - 1e-12) - 1e-13 <= found <= truth
 
 
+def test_an_error_of_torch_s_quantile_reaches_no_radius(monkeypatch):
+    p = torch.tensor([0.4, 0.6, 0.99, 1.0], dtype=torch.float64)
+    before, quantile = radius.gaussian(p, 0.7, p_b=0.01), torch.special.ndtri
+    monkeypatch.setattr(torch.special, "ndtri", lambda p: 1.01 * quantile(p))
+    assert torch.equal(radius.gaussian(p, 0.7, p_b=0.01), before)
+
+
 def test_no_radius_no_slope():
     p, sigma, rate = double(0.4, 0.5, 0.1)
     for p_a in (p, double(1.0)[0]):
