@@ -117,9 +117,9 @@ def _score(name: str, p: Number, scores: bool, slack: float) -> torch.Tensor:
         return tensor(name, p)
     p = inside(name, tensor(name, p), 0.0, 1.0, closed=True)
     exact = torch.as_tensor(np.asarray(ndtri(p.detach().cpu().numpy())), device=p.device)
-    slope_only = torch.special.ndtri(p)
-    z = exact + (slope_only - slope_only.detach()).nan_to_num()  # of infinities as well
-    moved: torch.Tensor = z + slack * z.abs()
+    slope_only = torch.special.ndtri(p.clamp(1e-300, 1 - EPS / 2))  # 0 at probabilities 0 and 1
+    z = exact + (slope_only - slope_only.detach())
+    moved: torch.Tensor = z + slack * z.abs().clamp(max=40.0)  # infinity stays
     return moved
 
 
