@@ -188,6 +188,14 @@ def test_gaussian_is_below_the_truth():
         assert truth * (1 - 1e-12) - 1e-13 <= found <= truth
 
 
+def test_an_error_of_torch_s_quantile_reaches_no_radius(monkeypatch):
+    p = torch.tensor([0.4, 0.6, 0.99, 1.0], dtype=torch.float64)
+    before, quantile = radius.gaussian(p, 0.7, p_b=0.01), torch.special.ndtri
+    monkeypatch.setattr(torch.special, "ndtri", lambda p: 1.01 * quantile(p))
+    assert torch.equal(radius.gaussian(p, 0.7, p_b=0.01), before)
+    assert before[-1] == torch.inf
+
+
 def test_no_radius_no_slope():
     p, sigma, rate = double(0.4, 0.5, 0.1)
     for p_a in (p, double(1.0)[0]):
@@ -195,8 +203,9 @@ def test_no_radius_no_slope():
         assert r.item() == (0.0 if p_a is p else math.inf)
         grads = torch.autograd.grad(r, (p_a, sigma, rate))
         assert all(g == 0 for g in grads)
-    (one,) = torch.autograd.grad(radius.gaussian(p, sigma), p)
-    assert one == 0
+    for at in (p, *double(0.0, 1.0)):
+        (one,) = torch.autograd.grad(radius.gaussian(at, 0.5), at)
+        assert one == 0
     assert radius.gaussian(torch.tensor(math.nan), 1.0).isnan()
     z = torch.tensor([50.0, 1e4], dtype=torch.float64, requires_grad=True)
     radius.semielastic(z, 0.5, 1e-6, 784, scores=True).sum().backward()  # no probability has these

@@ -12,7 +12,7 @@ from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri
 from rsbounds.lipschitz._integrated import integrated
 from rsbounds.lipschitz._ratio import constant
 
-_ROUNDING = 1e-12  # that of the exact radius; the smaller ones are rounded by more
+_ROUNDING = 1e-12  # the smaller radii are rounded by multiples of it, and capped by the exact one
 
 
 def radius(
@@ -51,8 +51,8 @@ def radius(
     Returns
     -------
     Array
-        The radius: never above the true value of its formula, within 1e-11 of it (relative;
-        method "exact" with the exceptions of :func:`rsbounds.envelope.radius`).
+        The radius: never above the true value of its formula, within 1e-11 of it (relative; with
+        the exceptions of :func:`rsbounds.envelope.radius`, whose radius caps the other methods).
         paper <= integrated <= exact <= sigma (z_a - z_b)/2.
 
     Raises
@@ -101,7 +101,11 @@ def radius(
         error = 5 * _ROUNDING
     else:
         value, error = integrated(z_a, z_b, half, sigma, lip, sigma_min, dim), 3 * _ROUNDING
-    return round_down(capped(value, np.isfinite(half)), error)
+    value = round_down(capped(value, np.isfinite(half)), error)
+    # changes nothing in exact arithmetic; with it a certificate rests on the exact one's bounds
+    shape = envelope.LipschitzSigma(*np.where(np.isnan(value), 0.0, (lip, sigma_min)))
+    with np.errstate(invalid="ignore"):
+        return np.minimum(value, envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores))
 
 
 def _clipped(z_a: Floats, z_b: Floats, half: Floats, top: Floats) -> Array:

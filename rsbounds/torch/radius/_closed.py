@@ -8,10 +8,12 @@ import numpy as np
 import torch
 
 from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.rounding import EPS
+from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 
 Number = float | torch.Tensor
 
-_ERROR = 1e-14  # of torch's ndtri, relative
+_SLACK = NDTRI_ERROR + EPS  # of a score, and of the step by that
 
 
 def gaussian(
@@ -94,19 +96,22 @@ def anisotropic(
 
 def _half_gap(p_a: Number, p_b: Number | None, scores: bool) -> torch.Tensor:
     """A lower bound of max(z_a - z_b, 0)/2 in double precision."""
-    z_a = _score("p_a", p_a, scores, -_ERROR)
+    z_a = _score("p_a", p_a, scores, -_SLACK)
     if p_b is None:
         return z_a.clamp(min=0.0)
-    z_b = _score("p_b", p_b, scores, _ERROR)
+    z_b = _score("p_b", p_b, scores, _SLACK)
     return torch.where(z_a <= z_b, 0.0, z_a - z_b) / 2
 
 
 def _score(name: str, p: Number, scores: bool, slack: float) -> torch.Tensor:
-    """The normal score of p, moved outward by the error of torch's."""
+    """The score of p, moved outward by its error: the kernel's value with the slope of torch's."""
     if scores:
         return tensor(name, p)
-    z = torch.special.ndtri(inside(name, tensor(name, p), 0.0, 1.0, closed=True))
-    moved: torch.Tensor = z + slack * z.abs()
+    p = inside(name, tensor(name, p), 0.0, 1.0, closed=True)
+    exact = torch.as_tensor(np.asarray(ndtri(p.detach().cpu().numpy())), device=p.device)
+    slope_only = torch.special.ndtri(p.clamp(1e-300, 1 - EPS / 2))  # 0 at probabilities 0 and 1
+    z = exact + (slope_only - slope_only.detach())
+    moved: torch.Tensor = z + slack * z.abs().clamp(max=40.0)  # infinity stays
     return moved
 
 
