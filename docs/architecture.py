@@ -5,8 +5,6 @@
 A room's layer is one above the highest of the rooms that it may import.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sphinx configuration: ``sphinx-build -W docs docs/_build`` from the root of the repository."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -10,8 +10,6 @@ raise INTERFACE, move this module to a new name, and leave in its place one that
 which numba takes for a missing cache file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -13,8 +13,6 @@ References
 .. [H] Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothing.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,7 +1,5 @@
 """Randomized smoothing for the Adversarial Robustness Toolbox, with sound certificates."""
 
-from __future__ import annotations
-
 from itertools import count as counter
 from typing import Any
 

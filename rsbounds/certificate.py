@@ -1,7 +1,5 @@
 """The record of one certification: what was found, on what evidence, for which classifier."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, cast

@@ -1,7 +1,5 @@
 """Real data that installs from package registries and needs no network when it is used."""
 
-from __future__ import annotations
-
 import gzip
 import os
 from pathlib import Path

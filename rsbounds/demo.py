@@ -1,7 +1,5 @@
 """The demo: a small network on real digits, certified in five ways side by side."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Models of any framework as functions from a NumPy batch to scores; none is imported here."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -33,8 +33,6 @@ References
 .. [A] Anderson, Sojoudi, Certified robustness via locally biased randomized smoothing, 2022.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

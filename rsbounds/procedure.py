@@ -1,7 +1,5 @@
 """The numbers of a Monte Carlo certificate: how many samples, at which level, by which bound."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self

@@ -27,8 +27,6 @@ is M = m e^-c, c = log cosh v - log cosh(s v)/s, and both c/alpha and L/(alpha s
 for alpha <= 1/2 and one for the rest.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -12,8 +12,6 @@ References
    2019.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw, ndtr

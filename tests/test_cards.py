@@ -1,7 +1,5 @@
 """Cards: what they say of a file, what they refuse, and the page of several."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """``certify --commit``: what is to be run, written before the first sample."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

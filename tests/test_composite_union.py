@@ -1,7 +1,5 @@
 """Against the best level at every radius: the measure, training for it, the oracles, the page."""
 
-from __future__ import annotations
-
 import importlib
 from itertools import product
 from pathlib import Path

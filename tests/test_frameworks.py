@@ -1,7 +1,5 @@
 """Models of any framework: what their function says, and their labels in files and data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

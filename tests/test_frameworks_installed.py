@@ -1,7 +1,5 @@
 """Each framework's own package: its certificates are those of NumPy on the same weights."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Files that papers published: read as they lie, and checked without their counts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

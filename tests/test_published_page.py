@@ -1,7 +1,5 @@
 """The page of published certificates: the exact radius of two distributions, and its tables."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import re

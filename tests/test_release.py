@@ -1,7 +1,5 @@
 """What a release is made with: the script that tags it, the conda recipe, the CMake package."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The Adversarial Robustness Toolbox and Foolbox: their classes take ours, and don't break them."""
 
-from __future__ import annotations
-
 import doctest
 import warnings
 

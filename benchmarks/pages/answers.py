@@ -7,8 +7,6 @@ COUNTS.txt and RADII.txt are the files cifar0.25.txt and result.txt of the repos
 last column, and the radii printed from them. statsmodels is compared where it is installed.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time

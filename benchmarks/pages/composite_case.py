@@ -4,8 +4,6 @@ All counts of a data set are drawn once, for every level and image, and kept in 
 certificates are then computed from them as often as one likes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Curves of composite.py's certificates beside each other, and what was wanted of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ compares the special functions with the mpmath oracle at random points (about 10
 their values at neighbouring doubles, and puts the tables between the page's marks.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Callable, Iterator

@@ -7,8 +7,6 @@ alone, so without its dependencies), Pillow, scikit-learn and matplotlib. The re
 imagenet/*.tsv beside the page; what they hold already is not certified again.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The case of benchmarks/pages/imagenet.py: classifier, photographs, schemes, certification."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 from dataclasses import replace

@@ -5,8 +5,6 @@
 needs g++ and valgrind; writes docs/benchmarks/instructions.md.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile

@@ -3,8 +3,6 @@
 python benchmarks/pages/learned.py docs/benchmarks/learned.md
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Locally biased classifiers in learned.py: class 8 against the rest, without samples."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

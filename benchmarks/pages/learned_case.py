@@ -5,8 +5,6 @@ with orthonormal rows Q. Noise on x is noise of the same level on u, and no dist
 what is certified for u holds for the pixels.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass

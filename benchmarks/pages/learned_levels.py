@@ -1,7 +1,5 @@
 """Levels that follow the input, each beside the constant of its mean level, for learned.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

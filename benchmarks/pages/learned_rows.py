@@ -1,7 +1,5 @@
 """The rows of learned.py: certificates of held-out images, and decision lists over levels."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The machine and the versions that a page's times are of."""
 
-from __future__ import annotations
-
 import platform
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,5 @@
 """Boost.Math's noncentral chi-square asked directly, where a compiler and its headers are."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

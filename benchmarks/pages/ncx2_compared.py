@@ -6,8 +6,6 @@ writes docs/benchmarks/ncx2-compared.md (a few minutes). R is asked where Rscrip
 where a C++ compiler finds its headers.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -6,8 +6,6 @@ FOLDER has a clone of each repository of ``REPOSITORIES`` under OWNER+NAME; thos
 are left out. Nothing of theirs is stored here: the page has counts and largest differences.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

@@ -8,8 +8,6 @@ within the ball is the nearest to the common cut that Q allows. ``radius`` is wh
 probability falls to 1/2.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -8,8 +8,6 @@ ncx2_compared.py and scale.py are made apart; from the counts that are there ima
 its page in seconds, composite.py in a few minutes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

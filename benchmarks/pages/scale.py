@@ -6,8 +6,6 @@ writes docs/howto/how-far-does-it-scale.md. The driver's part appends 100,000 ro
 leaves that part of the page as it stands.
 """
 
-from __future__ import annotations
-
 import argparse
 import heapq
 import re

@@ -6,8 +6,6 @@ writes docs/benchmarks/stability.md, stability.png and stability-time.png (some 
 library is used where it is installed as a shared library (libRmath).
 """
 
-from __future__ import annotations
-
 import ctypes
 import ctypes.util
 import os

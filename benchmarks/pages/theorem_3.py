@@ -1,7 +1,5 @@
 """The radius of [B] Theorem 3 after Remark 2, from normal scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from scipy.special import ndtr

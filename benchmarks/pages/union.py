@@ -3,8 +3,6 @@
 python benchmarks/pages/union.py docs/benchmarks/union.md
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Oracles that see the labels: what no list over some networks, and nothing else, can exceed."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array

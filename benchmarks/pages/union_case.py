@@ -4,8 +4,6 @@ Everything of one data set and seed is trained and drawn once and kept in one fi
 components are read, as in learned_case.py: radii hold for the pixels.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import time

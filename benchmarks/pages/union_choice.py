@@ -1,7 +1,5 @@
 """What calibration images choose: the constants that matter, plain lists, a list's thresholds."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 from typing import Any
 

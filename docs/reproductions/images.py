@@ -1,7 +1,5 @@
 """What the experiments on images share: data, a small network, and rows of certified accuracy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 

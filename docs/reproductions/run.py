@@ -1,7 +1,5 @@
 """Run reproductions again: ``python docs/reproductions/run.py [--experiments] [NAME ...]``."""
 
-from __future__ import annotations
-
 import argparse
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """What every reproduction shares: a table beside the script as TSV, a figure beside it as PNG."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

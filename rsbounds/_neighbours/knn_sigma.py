@@ -1,7 +1,5 @@
 """The noise level of [S] eq. (1): the exponential of the mean distance to the k nearest anchors."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -11,8 +11,6 @@ callee in another one (nor of BLOCK, which sieve.py takes from here). Blocks are
 with a start index the compiler has to allow for negative ones and does not vectorize.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -17,8 +17,6 @@ No function here is called by one in scans.py: numba's cache does not see an edi
 in another file.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

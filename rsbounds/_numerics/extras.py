@@ -1,7 +1,5 @@
 """Packages that only some uses need: loaded when used, and named with their extra if missing."""
 
-from __future__ import annotations
-
 import importlib
 from types import ModuleType
 

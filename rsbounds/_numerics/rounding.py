@@ -1,7 +1,5 @@
 """Outward rounding: the one machine epsilon, and the one way to round by an error bound."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

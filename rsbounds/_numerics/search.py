@@ -1,7 +1,5 @@
 """Two searches that only ever return an accepted point."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compiled ufuncs over large arrays, split over threads; results computed ahead of their use."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections import deque

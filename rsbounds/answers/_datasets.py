@@ -1,7 +1,5 @@
 """Values and maps over a data set, into a result file that resumes; what such files say."""
 
-from __future__ import annotations
-
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence

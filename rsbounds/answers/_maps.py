@@ -5,8 +5,6 @@ count. Holm's procedure keeps the probability of any wrong rejection at alpha, h
 positions depend on each other; those not rejected abstain.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

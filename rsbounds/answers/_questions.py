@@ -4,8 +4,6 @@ A question stands where :func:`rsbounds.certify_dataset` takes a scheme. Its tas
 fills the row's further columns; files, resumption, shards and workers are those of any run.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

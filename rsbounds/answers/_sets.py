@@ -7,8 +7,6 @@ calibration and noise. With m noisy scores, k of m must be at most the threshold
 j < k of m in prediction.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from fractions import Fraction

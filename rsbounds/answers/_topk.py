@@ -6,8 +6,6 @@ Phi(z - R/sigma) > Phi(u + R/sigma)/t, where u is the score of an upper bound of
 t probabilities outside T: that of the largest observed sum, as bounds grow with their counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

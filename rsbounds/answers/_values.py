@@ -6,8 +6,6 @@ unless fewer than k of them fall where that event ends: P(Bin(n, Phi(z - R/sigma
 "Below" and "at most" are kept apart, so ties and infinite outputs need no assumption.
 """
 
-from __future__ import annotations
-
 import warnings
 from functools import lru_cache
 from typing import Any

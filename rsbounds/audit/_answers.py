@@ -3,8 +3,6 @@
 The p-value and the transported probabilities are events of :mod:`rsbounds.audit._balls`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

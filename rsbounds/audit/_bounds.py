@@ -1,7 +1,5 @@
 """Lower bounds of a probability that counts show, proved in ball arithmetic."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import inf

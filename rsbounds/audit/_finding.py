@@ -1,7 +1,5 @@
 """What an audit returns."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import StrEnum

@@ -4,8 +4,6 @@ Bounds and radii follow from a row's counts and its level, so a file whose level
 scaled alike is consistent with itself: what its levels depend on has to be compared.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Radii of decision lists proved in ball arithmetic, component by component."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rsbounds.audit._balls import Arb, event

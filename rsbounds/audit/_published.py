@@ -1,7 +1,5 @@
 """A file without counts: whether any count could have earned its radii, as they are printed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from decimal import Decimal

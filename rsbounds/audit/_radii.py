@@ -7,8 +7,6 @@ Pearson). The kernel proposes the S that has B's share under P0; its rounding co
 order only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import inf
 from typing import Any

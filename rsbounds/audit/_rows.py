@@ -1,7 +1,5 @@
 """One row against the manifest and its own counts: computed again, then proved."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import inf

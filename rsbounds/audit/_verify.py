@@ -1,7 +1,5 @@
 """A result file against itself and, as far as they are given, its data, its noise and its model."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Nothing is drawn here: the counts of a sampler, of a result file or of an experi
 the same certificate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

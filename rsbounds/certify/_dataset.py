@@ -1,7 +1,5 @@
 """A data set, row by row, into a result file that resumes."""
 
-from __future__ import annotations
-
 import builtins
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Cohen's two phases: a few samples guess the class, fresh ones bound its probabil
 turns the bound into a radius. Here samples are drawn; :mod:`rsbounds.certify._counts` has the rest.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

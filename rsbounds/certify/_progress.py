@@ -1,7 +1,5 @@
 """Signs of life of a long run: a line on a terminal, else one a minute; running totals."""
 
-from __future__ import annotations
-
 import sys
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Noise of one input: a level chosen for it, and the memory that makes its radius valid."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

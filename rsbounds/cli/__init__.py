@@ -3,8 +3,6 @@
 Bad input gives one line on standard error and exit status 2.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import errno

@@ -1,7 +1,5 @@
 """``--config FILE.yaml``: the options of a command in a file."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import tomllib

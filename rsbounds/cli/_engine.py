@@ -1,7 +1,5 @@
 """Model, data and engine as the commands take them, and what they make of these."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

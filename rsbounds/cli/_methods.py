@@ -6,8 +6,6 @@ one of this package's methods is taken at its parameters, whose bounds are asser
 another method is another package's, and rows say so.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

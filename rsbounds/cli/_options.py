@@ -1,7 +1,5 @@
 """Options that several commands take: those of the methods, and numbers."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import math

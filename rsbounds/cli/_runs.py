@@ -1,7 +1,5 @@
 """Runs whose counts commands use again: refused where they earn nothing by a new bound."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ beside it. Run again, it goes on where it was stopped. --method METHOD --help sh
 another noise than the same everywhere.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

@@ -5,8 +5,6 @@ noise, with a decision list, with a semi-elastic and with a Lipschitz noise leve
 two minutes on two cores, offline (extra: demo).
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ samples of these runs certify by the list and by the best single level. These in
 rule: certify others.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -5,8 +5,6 @@ share must be equal (but for their time); their manifests must be equal (but for
 OUT.tsv can be resumed as a run in one piece.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

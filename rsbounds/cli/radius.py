@@ -3,8 +3,6 @@
 Print one certified radius, cut off and never rounded up, and its inputs.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -5,8 +5,6 @@ or method, with or without the runner-up. No model is needed. Each file holds at
 the best of several files, chosen after looking, does not.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -6,8 +6,6 @@ predict radius correct. A file whose run is not finished has a note of how far i
 (FILE.json) are shown side by side too.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -9,8 +9,6 @@ another model. The answer names what it took as stated. Exit status 1 on a findi
 verify).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Workers in the place of a model: the next inputs to whoever is free, what one lost again."""
 
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from collections import Counter, deque

@@ -5,8 +5,6 @@ samples that estimate them are seen, and each has a lower bound of level alpha, 
 these bounds has level alpha. Only the choice among items needs a union.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The radius of a decision list, or of routes, where the class probabilities are known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is chosen from the selection samples, before those that estimate are seen."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A decision list on one input: draws stage by stage, and stops where more can't help."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

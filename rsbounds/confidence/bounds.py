@@ -1,7 +1,5 @@
 """The bounds on one input's class probabilities, by the names that result files give them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -7,8 +7,6 @@ with it (docs/theory/confidence.md). The upper bound is the same thing for the f
 randomized bound has the level exactly, at the price of a random number.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Two bounds together: the top class from below, the runner-up from above."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rsbounds._numerics.checks import Array, broadcast, choice, either, every, operand

@@ -1,7 +1,5 @@
 """Anytime-valid tests and bounds by betting: look at the counts as often as you like."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

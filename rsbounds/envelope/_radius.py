@@ -1,7 +1,5 @@
 """The radius under an envelope, and its two branches: by a kernel, or by a bisection."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,7 +1,5 @@
 """What an envelope is, those that the compiled search knows, and two others."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """The radius of a Lipschitz sigma by integrating its pointwise bound along the path."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rsbounds._numerics.checks import Array

@@ -1,7 +1,5 @@
 """The factor R_d by which a change of sigma moves a normal score, and [B]'s constant made of it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr

@@ -1,7 +1,5 @@
 """Hugging Face image classifiers: ``hf:ID_OR_DIRECTORY``."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 from pathlib import Path

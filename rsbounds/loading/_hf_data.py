@@ -1,7 +1,5 @@
 """Hugging Face data sets: ``hf:ID_OR_DIRECTORY[:SPLIT]``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """ONNX files: ``onnx:FILE``."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path

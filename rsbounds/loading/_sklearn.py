@@ -1,7 +1,5 @@
 """scikit-learn's estimators in files of skops, which run no code: ``sklearn:FILE``."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """timm's models: ``timm:NAME``."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """torchvision's classifiers: ``torchvision:NAME``."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 from urllib.parse import urlsplit

@@ -4,8 +4,6 @@ Neither is mapped to memory: a mapped file that is cut short ends the process, a
 members of npz files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import shutil

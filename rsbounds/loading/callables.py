@@ -1,7 +1,5 @@
 """The user's own code: ``MODULE:CALLABLE``, ``path/to/file.py:CALLABLE``, and what it raises."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

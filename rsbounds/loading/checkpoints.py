@@ -1,7 +1,5 @@
 """Weights from a file that runs nothing: safetensors, or torch with ``weights_only``."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

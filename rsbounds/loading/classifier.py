@@ -1,7 +1,5 @@
 """What surrounds a network: the input's own range outside, the network's normalisation inside."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

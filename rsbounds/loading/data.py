@@ -1,7 +1,5 @@
 """Data sets by place: ``open_data`` reads one input at a time, ``prefetched`` one ahead."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence

@@ -11,8 +11,6 @@ Salman et al., Denoised smoothing, NeurIPS 2020; Carlini et al., (Certified!!) a
 robustness for free!, ICLR 2023.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

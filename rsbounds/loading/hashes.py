@@ -1,7 +1,5 @@
 """Which files and which model was it: hashes of files, of code and of parameters."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """Images: from an encoded one to the pixels that noise is added to, and folders of them."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

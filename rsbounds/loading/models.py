@@ -1,7 +1,5 @@
 """Models by name: ``load_model`` and the backends behind it."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 import json

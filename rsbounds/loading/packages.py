@@ -1,7 +1,5 @@
 """Packages that some models and data need, loaded when they are used."""
 
-from __future__ import annotations
-
 import importlib
 from types import ModuleType
 from typing import Any

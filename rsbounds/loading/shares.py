@@ -1,7 +1,5 @@
 """Which inputs are this process's own."""
 
-from __future__ import annotations
-
 import os
 import re
 

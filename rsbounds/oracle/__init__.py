@@ -23,8 +23,6 @@ Examples
 '0.578750685928353039'
 """
 
-from __future__ import annotations
-
 from rsbounds.oracle._ball import Tails, ball_tails, ncx2_tails
 from rsbounds.oracle._composite import composite_radius, list_radius
 from rsbounds.oracle._confidence import (

@@ -6,8 +6,6 @@ chi-square tails, positive terms only. The default is the cheaper of the two.
 Both work on x = (s + u)^2 = |Z - s e1|^2 and nc = s^2 formed exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A rule is the object that its JSON file holds: ``sigmas``, and ``items`` of cond
 ``kind``, ``stage``, ``threshold`` and, for sets, ``classes``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

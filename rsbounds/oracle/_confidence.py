@@ -1,7 +1,5 @@
 """Bounds on probabilities from counts: exact binomial tails, and the wealth of a bet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from mpmath import mp

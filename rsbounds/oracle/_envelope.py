@@ -1,7 +1,5 @@
 """The exact two-point certificate for sigma(x) in an envelope (z_b = None means -z_a)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from mpmath import mp

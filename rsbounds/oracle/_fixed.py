@@ -1,7 +1,5 @@
 """Radii for noise that is the same at every input, from normal scores (z_b = None means -z_a)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from mpmath import mp

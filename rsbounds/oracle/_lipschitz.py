@@ -1,7 +1,5 @@
 """Lipschitz sigma networks ([B]): ratio R_d, constant L, integrated radius. Lipschitz scores."""
 
-from __future__ import annotations
-
 from mpmath import mp
 
 from rsbounds.oracle._ball import ncx2_tails

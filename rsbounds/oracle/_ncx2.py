@@ -1,7 +1,5 @@
 """Scores, offsets and the noncentral chi-square, from the tails of the ball."""
 
-from __future__ import annotations
-
 from mpmath import mp
 
 from rsbounds.oracle._ball import Tails, ball_tails, ncx2_tails, saddle_point

@@ -1,7 +1,5 @@
 """The normal distribution in mpmath, tails in logs."""
 
-from __future__ import annotations
-
 from statistics import NormalDist
 from typing import Any
 

@@ -6,8 +6,6 @@ Q(a + 1, y) = Q(a, y) + g_a. Both run upwards and add positive terms only. The t
 log-concave in k, which bounds what is left out at either end.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Iterator

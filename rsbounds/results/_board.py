@@ -1,7 +1,5 @@
 """Several cards side by side: a table, or a page that sorts and needs no network."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

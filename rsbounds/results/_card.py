@@ -1,7 +1,5 @@
 """Cards: what a certification file shows, what was proved of it, and what no file can show."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

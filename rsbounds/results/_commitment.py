@@ -4,8 +4,6 @@ What is known of it then is written beside the result file, always as the same t
 the SHA-256 of that text sees whether a later manifest is the one that was committed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

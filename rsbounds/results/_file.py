@@ -5,8 +5,6 @@ by one process at a time (a lock held on the TSV); after a kill, a power failure
 all that can be wrong with it is an unfinished last line, which is cut off and done again.
 """
 
-from __future__ import annotations
-
 import errno
 import importlib
 import os

@@ -4,8 +4,6 @@ Files may come from strangers. Text of theirs reaches the page escaped; and the 
 a browser run no script but those of the charts, known by their hashes, and load nothing.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Certified accuracy against radius: exact step curves of files, and their picture."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence

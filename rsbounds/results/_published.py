@@ -1,7 +1,5 @@
 """Result files that papers published in formats of their own: index and radius."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One row of a result file, and the columns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

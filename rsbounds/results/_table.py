@@ -1,7 +1,5 @@
 """Files side by side: what they rest on, what marks them, and their tables."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Numbers of result files as text: read more strictly than Python reads, and never rounded up."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -1,7 +1,5 @@
 """From a model of any framework to a sampler."""
 
-from __future__ import annotations
-
 import sys
 from inspect import signature
 from typing import Any

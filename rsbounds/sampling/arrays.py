@@ -1,7 +1,5 @@
 """Sampling of classifiers that take NumPy batches: their scores, checked, as votes or as such."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One input, and the noise on it: the level that it is drawn at, the blocks that it is cut into."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Samplers of real outputs and of maps, over functions of NumPy batches."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The port between certification and a classifier."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import numpy as np

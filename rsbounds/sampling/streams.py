@@ -1,7 +1,5 @@
 """Random streams: one for each phase of each input, and the seeds of their blocks of noise."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 from functools import lru_cache
 

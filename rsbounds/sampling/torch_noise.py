@@ -4,8 +4,6 @@ The three laws return the copies, shape (blocks, size, *shape of x), in float32,
 whether it is void: a void copy counts for no class. None of them waits for the device.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any

@@ -3,8 +3,6 @@
 In coordinates divided by the shape of the noise it is isotropic.
 """
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import numpy as np

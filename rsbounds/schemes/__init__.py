@@ -5,8 +5,6 @@ name, scope, command-line options, construction from them, radius. Result files,
 and reports look methods up in ``METHODS``; ``rsbounds.audit`` proves their radii independently.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from rsbounds.schemes._anisotropic import Anisotropic

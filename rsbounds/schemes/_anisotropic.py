@@ -8,8 +8,6 @@ References
 Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothing.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Decision lists over several noise levels: radii follow from the counts of all their stages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rsbounds.certificate import COMPOSITE

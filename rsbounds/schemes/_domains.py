@@ -1,7 +1,5 @@
 """Where the parameters of radii lie."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias

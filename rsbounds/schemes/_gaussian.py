@@ -1,7 +1,5 @@
 """One fixed Gaussian noise for every input."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Noise with a mean and a level on every axis that follow the input within proven bounds."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Laplace noise of one scale for every input, in l_1."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from rsbounds import anisotropic

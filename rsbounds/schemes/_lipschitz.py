@@ -1,7 +1,5 @@
 """Noise levels given by a Lipschitz function with a positive floor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Noise levels of which only the range is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Noise levels whose logarithm is Lipschitz: the distance to the nearest anchors."""
 
-from __future__ import annotations
-
 import argparse
 import copy
 from functools import partial

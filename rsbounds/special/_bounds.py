@@ -1,7 +1,5 @@
 """A-priori error bounds of the special functions."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """How a compiled ufunc becomes a checked function."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

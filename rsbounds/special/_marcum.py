@@ -1,7 +1,5 @@
 """Marcum's Q function, its complement, their logarithms and their inverses in b."""
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Floats

@@ -1,7 +1,5 @@
 """The noncentral chi-square distribution: tails, their logarithms, density, quantiles."""
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Floats

@@ -1,7 +1,5 @@
 """The standard normal distribution in log space, and a ball's probability as a normal score."""
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Floats

@@ -1,7 +1,5 @@
 """The field's ``Smooth`` class, with certificates that are never too large."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import count as counter

@@ -4,8 +4,6 @@ Everything is scaled by sqrt(c2): e = 1/sqrt(c2), distances x from the axis are 
 e k, and mu = share c2. A box is an interval of e and one of `share`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise

@@ -4,8 +4,6 @@ Derived in docs/theory/saddle.md. On the circle |lambda| = 2 the map w^2/2 = k(l
 balls; what is analytic inside is then bounded by Cauchy's integrals of absolute values.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """[A] Figures 3 and 4: eight against the rest on MNIST digits, certified without samples."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

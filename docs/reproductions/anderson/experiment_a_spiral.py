@@ -6,8 +6,6 @@ derivatives are at most 2 gamma and its third at most 1.3802 (2 gamma)^1.5 in no
 grid, plus the third derivative times the distance to the grid, bounds it everywhere.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

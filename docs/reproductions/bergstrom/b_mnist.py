@@ -1,7 +1,5 @@
 """[B]'s MNIST setting: the constant L and the largest radius that Theorem 3 can give."""
 
-from __future__ import annotations
-
 from shared import Table, columns, publish
 
 from rsbounds import gaussian, lipschitz

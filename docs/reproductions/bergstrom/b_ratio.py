@@ -1,7 +1,5 @@
 """[B]: the ratio R_d(p) at d = 784, and that it decreases at every d."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """[B] Figure 1 and Table 1: Lipschitz sigma networks on images, by three certificates."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The four certificates of a Lipschitz sigma network against its Lipschitz constant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

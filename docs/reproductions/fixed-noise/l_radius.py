@@ -1,7 +1,5 @@
 """[L]: the radius r_p in l_p norms, and what the local gradient bound would certify."""
 
-from __future__ import annotations
-
 from shared import Table, columns, publish
 
 from rsbounds import gaussian

@@ -1,7 +1,5 @@
 """[H] Table 3: inputs perturbed before the noise is chosen for them."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """[H]: l_p radii and volume of the certified ellipsoid, and the Laplace radius."""
 
-from __future__ import annotations
-
 import numpy as np
 from shared import Table, columns, publish
 

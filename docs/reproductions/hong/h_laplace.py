@@ -1,7 +1,5 @@
 """[H] Theorem 7.1 against the tight radius under Laplace noise of scale 1."""
 
-from __future__ import annotations
-
 from shared import Table, columns, publish
 
 from rsbounds.anisotropic import laplace_radius

@@ -3,8 +3,6 @@
 Probabilities are integrals over the cone's axis, not samples.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

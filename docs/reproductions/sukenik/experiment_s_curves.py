@@ -1,7 +1,5 @@
 """[S] Figure 4: fixed noise against levels from the nearest images, on images."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -4,8 +4,6 @@ The base classifier knows the sector, and its probabilities are integrals, not s
 cut off where 100,000 samples that all agree end, since that is what limits radii in practice.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """[S] A.2, Figures 6 and 7: how far below the truth a fixed number of samples stays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

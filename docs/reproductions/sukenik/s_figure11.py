@@ -1,7 +1,5 @@
 """[S] Figure 11: the Rényi radius against the dimension, beside the exact one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """[S] Figure 12: the worst-case probability xi against the distance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

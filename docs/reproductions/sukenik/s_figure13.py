@@ -1,7 +1,5 @@
 """[S] Figure 13: certified radius against the distance of x0 from a flat decision boundary."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """[S] Figure 3: thresholds of sigma1/sigma0 against the dimension, in theory and in fact."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

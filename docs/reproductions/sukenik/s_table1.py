@@ -1,7 +1,5 @@
 """[S] Table 1: the smallest sigma1/sigma0 that Theorem 4 does not rule out."""
 
-from __future__ import annotations
-
 from shared import Table, columns, publish
 
 from rsbounds.semielastic import ratio_threshold

@@ -9,8 +9,6 @@ times prod 1/cos(pi (k - 1)/(2 n)) is a bound. A stride makes k smaller and the 
 channels larger (polyphase form).
 """
 
-from __future__ import annotations
-
 import math
 from hashlib import blake2b
 from itertools import product

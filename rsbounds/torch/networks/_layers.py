@@ -1,7 +1,5 @@
 """Bounds of one layer each: dense, batch normalisation, pooling, padding, activations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -8,8 +8,6 @@ by such sums, on the CPU. Elementary functions are assumed to be within 4 units 
 (torch calls SLEEF's, which claim 1).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Check that a module computes what its class says, and copy it before a certificate uses it."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Locally biased smoothing of torch models: value and gradient by autograd."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Modules with a proven bound for what torch has no module for: sums, concatenations, sorting."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

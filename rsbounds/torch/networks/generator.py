@@ -8,8 +8,6 @@ but at -.5 the class flips. Valid forms are maps that are the same for every inp
 there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

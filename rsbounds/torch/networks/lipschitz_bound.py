@@ -9,8 +9,6 @@ A module stands for the exact function that its floating-point arithmetic approx
 differs by 2.1e-9/beta.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -4,8 +4,6 @@ In coordinates divided by the shape the noise is isotropic, and there it is draw
 a ball |u| < R is the ellipsoid sum (delta_i/shape_i)^2 < R^2 of the input.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Radius of a decision list over several noise levels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Radii in closed form, of noise that is the same at every input; arguments as tensors."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np

@@ -12,8 +12,6 @@ multiplier of its constraint, the likelihood ratio on its border.) The radius so
 Homogeneous of degree 0 in the lengths: r a + e q1 sigma1 - e q0 sigma0 = 0.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Radii of noise levels that depend on the input: compiled values, implicit gradients."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

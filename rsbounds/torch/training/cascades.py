@@ -1,7 +1,5 @@
 """Train the networks of a decision list together, for its worst ratio to the union of constants."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A seeded training loop, noise augmentation and projected gradient attacks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Train noise levels: of a sigma network by the certified radius, of one input by its radius."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -4,8 +4,6 @@ Plain Gaussian augmentation is ``cross_entropy(model(augment(x, sigma)), y)``. E
 tensor of one number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
