@@ -6,6 +6,8 @@ The counts are in composite/ beside the page; they are drawn where the file is m
 minutes for a data set), and the page is written from them.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
