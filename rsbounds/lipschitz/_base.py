@@ -168,7 +168,9 @@ def _tail_step(y: Array, width: Array, log_q: Array) -> Array:
     log_mean = edge + np.log(total + np.where(low < 0, 2 * below, 0.0)) - np.log(width)
     drop = np.exp(_log_tail(low) - log_mean) - np.exp(_log_tail(low + width) - log_mean)
     narrow = _mean(lambda s: np.exp(-(s**2) / 2 - log_mean[..., None]), low, np.minimum(width, 1.0))
-    step: Array = (log_mean - log_q) / np.where(width < 1, narrow * _DENSITY, drop / width)
+    step: Array = (log_mean - log_q) / np.where(
+        width * (1 + start) < 1, narrow * _DENSITY, drop / width
+    )
     return step
 
 
