@@ -157,6 +157,13 @@ def test_the_formula_of_the_one_sided_case():
     assert 1 - (weights / 2) @ ndtr(s / sigma) == pytest.approx(p, abs=1e-11)
 
 
+@pytest.mark.parametrize("z", [2e3, 81470.4, 1e6])
+def test_base_radius_of_scores_far_out(z):
+    """Newton's steps went astray, and the radius was NaN."""
+    value = float(base_radius(z, 1.0, 1.5, scores=True))
+    assert z + 1 / 3 - 0.01 < value < z + 1 / 3
+
+
 def test_limits_of_the_base_radius():
     p = np.array([0.51, 0.7, 0.99, 1 - 1e-9])
     cohen, flat = gaussian.radius(p, 0.5), (p - 0.5) / 0.8

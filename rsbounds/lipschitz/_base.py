@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import erf, log_ndtr, ndtr
 
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast
 from rsbounds._numerics.rounding import capped, product, round_down
 from rsbounds._numerics.scores import ScorePair
+from rsbounds._numerics.threads import apply
+from rsbounds_ext.kernels import log_ndtr
 
 _ERROR = 4e-12
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
@@ -95,16 +96,18 @@ def _half_reach(z_a: Array, z_b: Array, half: Array, width: Array) -> Array:
         total = 0.0
         for node, weight in zip(*np.polynomial.legendre.leggauss(4), strict=True):
             z = (z_a + z_b)[close] / 2 + half[close] * node
-            slope = np.exp(-(z**2) / 2) * _DENSITY / _slope(_centre(z, width[close]), width[close])
+            slope = _density(z) / _slope(_centre(z, width[close]), width[close])
             total = total + weight / 2 * slope
         result[close] = half[close] * total
-    return result
+    return np.where(np.isnan(result), half, result)  # without convergence, Cohen's
 
 
 def _centre(z: Array, width: Array) -> Array:
     """T(z): the y at which the mean of Phi over [y - width/2, y + width/2] is Phi(z)."""
-    size = np.abs(z)
-    excess, log_q = erf(size / np.sqrt(2)) / 2, log_ndtr(-size)
+    size, log_q = np.abs(z), _log_tail(np.abs(z))
+    excess = np.where(
+        size <= 1, size * _mean(_density, 0 * size, np.minimum(size, 1)), 0.5 - np.exp(log_q)
+    )
     y = np.maximum(size, width * excess)  # T lies above both, and within width/2 of the first
     near = size <= 1
     upper = width * excess + 0.5
@@ -119,17 +122,17 @@ def _centre(z: Array, width: Array) -> Array:
             y + (excess - _excess(y, width)) / _slope(y, width),
             y + _tail_step(y, width, log_q),
         )
-        if np.all(np.abs(y - last) <= 1e-15 * np.abs(y)):
+        if np.all(np.abs(y - last) <= 1e-15 * y):
             break
-    return np.copysign(y, z)
+    return np.copysign(np.where(np.abs(y - last) <= 1e-13 * y, y, np.nan), z)
 
 
 def _slope(y: Array, width: Array) -> Array:
     """M'(y): the mean of phi over the ramp."""
     y = np.abs(y)
     low, high = y - width / 2, y + width / 2
-    wide = (ndtr(-low) - ndtr(-high)) / width
-    narrow = _mean(lambda s: np.exp(-(s**2) / 2) * _DENSITY, low, width)
+    wide = (_tail(low) - _tail(high)) / width
+    narrow = _mean(_density, low, width)
     result: Array = np.where(width > 1, wide, narrow)
     return result
 
@@ -138,9 +141,7 @@ def _excess(y: Array, width: Array) -> Array:
     """M(y) - 1/2 for y >= 0: the integral of M' from 0."""
     half = width / 2
     # a wide ramp: y less what its two ends lose
-    ends = np.where(
-        y < 2, 2 * y * _mean(lambda s: ndtr(-s), half - y, 2 * y), _rest(half - y) - _rest(half + y)
-    )
+    ends = np.where(y < 2, 2 * y * _mean(_tail, half - y, 2 * y), _rest(half - y) - _rest(half + y))
     narrow = y * _mean(lambda v: _slope(v, width[..., None] + 0 * v), 0 * y, y)
     return np.where(width > _WIDE, (y - ends) / width, narrow)
 
@@ -152,20 +153,34 @@ def _tail_step(y: Array, width: Array, log_q: Array) -> Array:
     # of a wide ramp what lies beyond the first e^-40 of the tail does not count
     length = np.where(low < 0, y + width / 2, width)
     length = np.minimum(length, np.sqrt(start**2 + 80) - start)
-    edge = log_ndtr(-start)
-    total = length * _mean(lambda s: np.exp(log_ndtr(-s) - edge[..., None]), start, length)
+    edge = _log_tail(start)
+    total = length * _mean(lambda s: np.exp(_log_tail(s) - edge[..., None]), start, length)
     below = _rest(low) - _rest(np.zeros_like(low))  # where the ramp begins below 0
     log_mean = edge + np.log(total + np.where(low < 0, 2 * below, 0.0)) - np.log(width)
-    drop = np.exp(log_ndtr(-low) - log_mean) - np.exp(log_ndtr(-low - width) - log_mean)
+    drop = np.exp(_log_tail(low) - log_mean) - np.exp(_log_tail(low + width) - log_mean)
     narrow = _mean(lambda s: np.exp(-(s**2) / 2 - log_mean[..., None]), low, np.minimum(width, 1.0))
-    step: Array = (log_mean - log_q) / np.where(width < 1, narrow * _DENSITY, drop / width)
+    step: Array = (log_mean - log_q) / np.where(
+        width * (1 + start) < 1, narrow * _DENSITY, drop / width
+    )
     return step
 
 
 def _rest(s: Array) -> Array:
     """The integral of Phi(-t) from s on."""
-    result: Array = np.exp(-(s**2) / 2) * _DENSITY - s * ndtr(-s)
+    result: Array = _density(s) - s * _tail(s)
     return result
+
+
+def _density(s: Array) -> Any:
+    return np.exp(-(s**2) / 2) * _DENSITY
+
+
+def _tail(s: Array) -> Any:
+    return np.exp(_log_tail(s))
+
+
+def _log_tail(s: Array) -> Any:
+    return apply(log_ndtr, -s, cost=0.05)
 
 
 def _mean(f: Any, low: Array, length: Array) -> Any:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
 from flint import arb, arb_series
 
 from .balls import Claim, Estimate, Series, Sweep, numbers, polynomial
@@ -118,6 +119,18 @@ def reciprocal(first: int) -> Callable[[int], arb]:
     return lambda k: arb(1) / (2 * k + first)
 
 
+def gauss(relative: bool) -> tuple[int, arb]:
+    """The errors of NumPy's 40 weights: the largest one, relative, or of the rule, all together."""
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    each = []
+    for k, (x, w) in enumerate(zip(nodes[::-1], weights[::-1], strict=True)):
+        node, weight = arb.legendre_p_root(40, k, weight=True)
+        if not abs(node - arb(float(x))) < 1e-16:
+            raise ArithmeticError(f"gauss: the node at {x}")
+        each.append(abs(arb(float(w)) / weight - 1) if relative else abs(arb(float(w)) - weight))
+    return 40, (max(each, key=float) if relative else sum(each, arb(0)) / 2).upper()
+
+
 NEAR_ATAN = of_series(SIMD, NEAR, alternating(2, 3), skip=1)
 EXP_TWO = of_series("twofold.hpp", "Scaled2 exp_two", factorial(1, 2))
 DEFECT = of_series("ball.hpp", "inline double log1p_defect", reciprocal(3))
@@ -154,6 +167,8 @@ CLAIMS: list[Claim | Estimate | Sweep] = [
     ),
     Claim("log1p_defect", "(atanh(s)/s - 1)/s^2", DEFECT, 0, 0.0845, 1e-16),
     Claim("rgamma", "1/Gamma(1 + a)", gamma_error, 0, 0.5, 2e-18),
+    Estimate("gauss (weight)", "40 nodes' weight", lambda: gauss(True), -1, 1, 7.5e-13),
+    Estimate("gauss (rule)", "40 nodes' weights", lambda: gauss(False), -1, 1, 1e-14),
     Estimate("saddle", "|z - z^| c_2^1.5 over tau", lugannani_rice, -0.3, 1, 0.6),
     Estimate(
         "median[7]",
