@@ -5,7 +5,17 @@ import pytest
 from proofs.balls import prove
 from proofs.claims import CLAIMS
 
-SLOW = {"mills", "ndtri_tail[2]", "ndtri_tail[3]", "discretisation", "last node"}
+SLOW = {
+    "mills",
+    "ndtri_tail[2]",
+    "ndtri_tail[3]",
+    "discretisation",
+    "last node",
+    "score",
+    "score (small)",
+    "tail",
+    "tail (small)",
+}
 ALL = [
     pytest.param(c, id=c.name, marks=[pytest.mark.slow] if c.name in SLOW else []) for c in CLAIMS
 ]
