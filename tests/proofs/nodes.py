@@ -144,13 +144,13 @@ def score(p: arb) -> arb:
 
 
 def part_of(off: arb, z: arb) -> arb:
-    """What an error of p that is `off` of it moves the score z by, and ndtri's, over 1 + |z|."""
-    mills = (z / arb(2).sqrt()).erfc() * (z * z / 2).exp() * (PI / 2).sqrt()
-    return (off * mills + arb("6.8e-16") * abs(z)) / (1 + abs(z))
+    """What a relative error of the tail moves a score of z or more by, and ndtri's, over 1 + z."""
+    mills = (z / arb(2).sqrt()).erfc() * (z * z / 2).exp() * (PI / 2).sqrt()  # falls
+    return off * mills / (1 + z) + arb("6.8e-16")
 
 
 def part_at(off: arb, z: arb) -> arb:
-    """The same for an absolute error."""
+    """The same for an absolute error, at z: it falls, then rises."""
     density = (-z * z / 2).exp() / (2 * PI).sqrt()
     return ((off / density + arb("6.8e-16") * z) / (1 + z)).upper()
 
@@ -208,7 +208,7 @@ def scores(e: arb, share: arb, k: arb | None) -> Iterator[tuple[arb, arb]]:
                 off += U * (pole(t, e, k) + 1).upper() + quad * most * factor
                 small = (-deepest.min(arb(1) / 2)).exp() * least
                 ends = score(most * factor), score(small) + 1e-4
-                # (1 + z) e^(-z^2/2) rises, then falls; below 0 it is no less than at 0
+                # below 0 it is no more than at 0
                 worst = (part_at(off, z.max(0)) for z in ends)
                 yield max(worst, key=float), (off / small).upper()
             if not deepest < 0.5:
