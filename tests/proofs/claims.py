@@ -1,13 +1,14 @@
 """What is proved, read from the kernel's headers: approximations as they stand, before rounding."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from flint import arb, arb_series
 
 from .balls import Claim, Estimate, Series, Sweep, numbers, polynomial
 from .contour import errors, left_out, orders
+from .nodes import entries, functions, large, small
 from .rounding import centre, log_ndtr, tails
 from .saddle import lugannani_rice, majorant, median_series
 
@@ -107,6 +108,10 @@ def alternating(odd: int, first: int = 1) -> Callable[[int], arb]:
 
 def factorial(step: int, first: int) -> Callable[[int], arb]:
     return lambda k: arb(-1) ** (k * (step > 1)) / arb(step * k + first).fac()
+
+
+def of(pairs: Callable[[], list[tuple[arb, arb]]], which: int) -> Iterator[arb]:
+    return (pair[which] for pair in pairs())
 
 
 SIMD, EXP, SINCOS = "simd.hpp", "RSB_INLINE vec exp_neg(vec x)", "vec& scale)"
@@ -215,4 +220,12 @@ CLAIMS: list[Claim | Estimate | Sweep] = [
     ),
     Sweep("ndtri (tails)", "the score with its rounding, relative, in r", tails, 2.27, 39, 2.2e-16),
     Sweep("log_ndtr", "log Phi with its rounding, relative, in |z|,", log_ndtr, 0, 40, 3.8e-15),
+    Sweep(
+        "simd", "rounding of simd.hpp over its counts, in their arguments,", functions, 0, 700, 1
+    ),
+    Sweep("tables", "the entries of nodes.hpp, relative, at nodes", entries, 0.5, 16, 1.2e-16),
+    Sweep("score", "a score over 1 + |z|, in c2,", lambda: of(large, 0), 30, math.inf, 4e-15),
+    Sweep("score (small)", "the same", lambda: of(small, 0), 0.5, 30, 1.7e-14),
+    Sweep("tail", "a tail with its rounding, relative,", lambda: of(large, 1), 30, math.inf, 8e-15),
+    Sweep("tail (small)", "the same", lambda: of(small, 1), 0.5, 30, 8e-14),
 ]

@@ -6,19 +6,34 @@ from proofs.balls import prove
 from proofs.claims import CLAIMS
 
 SLOW = {"mills", "ndtri_tail[2]", "ndtri_tail[3]", "discretisation", "last node"}
+NODES = [c for c in CLAIMS if c.name.startswith(("score", "tail"))]  # share their boxes
 ALL = [
-    pytest.param(c, id=c.name, marks=[pytest.mark.slow] if c.name in SLOW else []) for c in CLAIMS
+    pytest.param(c, id=c.name, marks=[pytest.mark.slow] if c.name in SLOW else [])
+    for c in CLAIMS
+    if c not in NODES
 ]
+
+
+def proved(claim):
+    proof = prove(claim)
+    return proof.boxes >= 1 and proof.largest <= claim.bound
 
 
 @pytest.mark.parametrize("claim", ALL)
 def test_claim_is_proved(claim):
-    proof = prove(claim)
-    assert proof.boxes >= 1
-    assert proof.largest <= claim.bound
+    assert proved(claim)
 
 
 @pytest.mark.parametrize("claim", ALL)
 def test_half_of_the_constant_is_refuted(claim):
     with pytest.raises(ArithmeticError, match="at"):
         prove(claim, claim.bound / 2)
+
+
+@pytest.mark.slow
+def test_scores_and_tails_are_proved_and_half_of_their_constants_refuted():
+    assert len(NODES) == 4
+    for claim in NODES:
+        assert proved(claim)
+        with pytest.raises(ArithmeticError, match="at"):
+            prove(claim, claim.bound / 2)
