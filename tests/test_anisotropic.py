@@ -190,17 +190,6 @@ def test_shapes_and_nan():
         assert not anisotropic.contains([np.nan, 0.0], 1.0, [1.0, 1.0])
 
 
-def test_erratum_h_generator_voids_the_certificate():
-    """Erratum 14: f = 1[z < 0], sigma = 1, mu(-1) = -3 and mu(-.5) = 3.
-
-    The radius at x = -1 is 4, and the classifier that is run at x = -.5 flips.
-    """
-    z_at_x = 1 + 3  # -(x + mu(x))
-    assert anisotropic.radius(z_at_x, [1.0], scores=True) == pytest.approx(4)
-    z_half_a_unit_away = 0.5 - 3
-    assert z_half_a_unit_away < 0
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
