@@ -1,6 +1,8 @@
 """Models and data for ``rsbounds certify``, and its command line."""
 
 import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -76,9 +78,11 @@ def late():
 def fails():
     raise KeyError("weights")
 
-def nothing():
-    return None
 """
+ROOT = Path(__file__).parent.parent
+ENVIRONMENT = os.environ | {
+    "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+}
 
 
 def prepare(tmp_path, monkeypatch):
@@ -107,10 +111,20 @@ def arguments(**changes):
     return ["certify", *(word for pair in pairs for word in pair if word)]
 
 
-def savez(**changes):
+def inputs():
     with np.load("data.npz") as data:
-        arrays = {"x": data["x"], "y": data["y"]} | changes
-    np.savez("data.npz", **{k: v for k, v in arrays.items() if v is not None})
+        return data["x"], data["y"]
+
+
+def savez(**changes):
+    np.savez("data.npz", **dict(zip("xy", inputs(), strict=True)) | changes)
+
+
+def python(*words, **options):
+    """Runs Python, which finds the package as it lies here."""
+    env = ENVIRONMENT | options.pop("env", {})
+    words = [sys.executable, *words]
+    return subprocess.run(words, capture_output=True, text=True, env=env, timeout=600, **options)
 
 
 def models(text):

@@ -1,6 +1,5 @@
 """Runs of ``rsbounds certify`` with workers that can be found and killed."""
 
-import os
 import subprocess
 import sys
 import time
@@ -8,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
+from cli_models import ENVIRONMENT
 
 MODEL = """
 import os, pathlib, time
@@ -104,10 +104,8 @@ def words(*more, out="out.tsv", model="linear", method="--sigma 0.5"):
 
 
 def environment():
-    root = str(Path(__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "RAY"))}
-    return kept | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    kept = {k: v for k, v in ENVIRONMENT.items() if not k.startswith(("SLURM", "RAY"))}
+    return kept | {"OMP_NUM_THREADS": "1"}
 
 
 def run(*more, folder, env=None, **known):

@@ -43,8 +43,8 @@ def outcomes(name):
     return [(r.idx, r.predict, r.radius, r.sigma, r.counts) for r in read_rows(Path(name))]
 
 
-def state(**changes):
-    Path("out.tsv.manifest.json").write_text(json.dumps(manifest() | changes))
+def state(name="out.tsv", /, **changes):
+    Path(f"{name}.manifest.json").write_text(json.dumps(manifest(name) | changes))
 
 
 def grown(**changes):

@@ -2,8 +2,6 @@
 
 import csv
 import fcntl
-import json
-import os
 import re
 import signal
 import subprocess
@@ -13,26 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, says
+from cli_models import ENVIRONMENT, MODELS, arguments, inputs, python, savez, says
+from result_table import manifest
 
 from rsbounds.certify import Progress
 from rsbounds.cli import main
 from rsbounds.cli.certify import _summary
 from rsbounds.results import COLUMNS, Results, Row, read, truncated
-
-
-def command():
-    installed = Path(sys.executable).with_name("rsbounds")
-    return [str(installed)] if installed.exists() else [sys.executable, "-m", "rsbounds"]
-
-
-def run(*argv, **options):
-    root = str(Path(__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    env = {**os.environ, "PYTHONPATH": path} | options.pop("env", {})
-    return subprocess.run(
-        [*command(), *argv], capture_output=True, text=True, timeout=600, env=env, **options
-    )
 
 
 def rows(path):
@@ -48,8 +33,8 @@ def test_radii_that_certify_prints_are_cut_off(capsys):
     assert "average certified radius 0.6039\n" in capsys.readouterr().out
 
 
-def test_installed_command_writes_the_fields_columns_and_a_manifest(work):
-    done = run(*arguments())
+def test_the_command_writes_the_fields_columns_and_a_manifest(work):
+    done = python("-m", "rsbounds", *arguments())
     assert done.returncode == 0
     counted, summary = done.stdout.splitlines()
     assert counted == "out.tsv: 12 rows, 12 of them new"
@@ -65,15 +50,10 @@ def test_installed_command_writes_the_fields_columns_and_a_manifest(work):
     assert lines[0].split("\t") == list(COLUMNS)
     assert [int(line.split("\t")[0]) for line in lines[1:]] == list(range(12))
     assert all(line.count("\t") == len(COLUMNS) - 1 for line in lines)
-    manifest = json.loads(Path("out.tsv.manifest.json").read_text())
-    assert manifest["parameters"] == {"sigma": 0.25}
-    assert (manifest["n0"], manifest["n"], manifest["alpha"], manifest["seed"]) == (
-        50,
-        1000,
-        0.001,
-        0,
-    )
-    assert len(manifest["model"]["source"]) == len(manifest["data"]["labels"]) == 64
+    stated = manifest()
+    assert stated["parameters"] == {"sigma": 0.25}
+    assert [stated[name] for name in ("n0", "n", "alpha", "seed")] == [50, 1000, 0.001, 0]
+    assert len(stated["model"]["source"]) == len(stated["data"]["labels"]) == 64
 
 
 def test_skip_and_max_choose_the_inputs(work):
@@ -85,11 +65,8 @@ def test_skip_and_max_choose_the_inputs(work):
 def test_kill_and_resume_gives_the_complete_set(work):
     assert main(arguments(model="models:slow", n=3000, out="whole.tsv")) == 0
     Path("hold").touch()
-    root = str(Path(__file__).parent.parent)
-    with subprocess.Popen(
-        [*command(), *arguments(model="models:slow", n=3000)],
-        env={**os.environ, "PYTHONPATH": root},
-    ) as process:
+    words = [sys.executable, "-m", "rsbounds", *arguments(model="models:slow", n=3000)]
+    with subprocess.Popen(words, env=ENVIRONMENT) as process:
         while not Path("out.tsv").exists() or Path("out.tsv").read_bytes().count(b"\n") < 4:
             time.sleep(0.01)
             assert process.poll() is None
@@ -97,7 +74,7 @@ def test_kill_and_resume_gives_the_complete_set(work):
     Path("hold").unlink()
     before = rows("out.tsv")
     assert 3 <= len(before) < 12
-    done = run(*arguments(model="models:slow", n=3000, batch=7))
+    done = python("-m", "rsbounds", *arguments(model="models:slow", n=3000, batch=7))
     assert done.stdout.startswith(f"out.tsv: 12 rows, {12 - len(before)} of them new\n")
     assert rows("out.tsv") == rows("whole.tsv")
 
@@ -146,13 +123,12 @@ def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
     assert 'model.code was "' in message
     assert "--accept-change goes on all the same" in message
     assert main(arguments(max=3, accept_change="")) == 0
-    history = json.loads(Path("out.tsv.manifest.json").read_text())["history"]
+    history = manifest()["history"]
     assert history[0]["rows"] == 3
     assert all(change.startswith(("model.", "probe.")) for change in history[0]["changes"])
     (work / "models.py").write_text(MODELS)
     monkeypatch.delitem(sys.modules, "models")
-    with np.load("data.npz") as data:
-        np.savez("data.npz", x=data["x"], y=1 - data["y"])
+    savez(y=1 - inputs()[1])
     assert "data.labels was" in says(capsys, arguments(max=3), 2)
 
 
@@ -191,7 +167,7 @@ def test_semielastic_takes_its_shift_from_the_anchors(work):
     options = {"method": "semi-elastic", "anchors": "anchors.npz", "rate": 0.1, "k": 3}
     for shift in ("mean", "min", "7.5"):
         assert main(arguments(**options, shift=shift, out=f"{shift}.tsv", max=2)) == 0
-        stated = json.loads(Path(f"{shift}.tsv.manifest.json").read_text())["parameters"]
+        stated = manifest(f"{shift}.tsv")["parameters"]
         assert (stated["rate"], stated["k"], stated["dim"]) == (0.1, 3, 36)
         assert len(stated["anchors"]) == 64
         expected = {"7.5": 7.5}.get(shift, pytest.approx(6, abs=2))  # of 36 normal numbers
@@ -216,7 +192,7 @@ def test_kernels_are_found_before_the_current_folder_is_searched(work):
         sys.path = Path(path for path in sys.path if path)
         _load.build("--model", "models:linear")
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr
 
 

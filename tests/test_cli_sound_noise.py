@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_models import MODELS, arguments, models, one_line, package, prepare, savez, says
-from result_table import DATA, RULE, outcomes
+from result_table import DATA, RULE, manifest, outcomes, state
 
 from rsbounds.cli import main
 from rsbounds.results import Manifest, read_rows
@@ -41,9 +41,9 @@ def test_semi_elastic_rows_in_sound_noise(work, model):
         package("torch")
     known = {"model": model, "sound_noise": "", **SEMI}
     assert main(arguments(**known)) == 0
-    manifest = Manifest.read(Path("out.tsv"))
-    assert manifest.engine["sound_noise"] is True
-    assert 0 < manifest.parameters["slack"] < 1e-12
+    stated = Manifest.read(Path("out.tsv"))
+    assert stated.engine["sound_noise"] is True
+    assert 0 < stated.parameters["slack"] < 1e-12
     assert sum(row.radius > 0 for row in read_rows(Path("out.tsv"))) > 3
     assert main(arguments(**known, batch=7, out="7.tsv")) == 0
     assert outcomes("out.tsv") == outcomes("7.tsv")
@@ -54,26 +54,19 @@ def test_semi_elastic_rows_in_sound_noise(work, model):
 
 def test_a_slack_that_was_cut_from_the_manifest_or_raised_is_found(work, capsys):
     assert main(arguments(sound_noise="", **SEMI)) == 0
-    place = Path("out.tsv.manifest.json")
-    entries = json.loads(place.read_text())
-    entries["parameters"]["slack"] = 1e-4
-    place.write_text(json.dumps(entries))
-    capsys.readouterr()
+    known = manifest()["parameters"]
+    state(parameters=known | {"slack": 1e-4})
     assert main(["verify", "out.tsv"]) == 1
-    entries["parameters"]["slack"] = -1.0
-    place.write_text(json.dumps(entries))
+    state(parameters=known | {"slack": -1.0})
     assert "parameters.slack" in says(capsys, "verify out.tsv", 2)
-    del entries["parameters"]["slack"]
-    place.write_text(json.dumps(entries))
+    state(parameters={name: own for name, own in known.items() if name != "slack"})
     one_line(capsys, ["verify", "out.tsv"], "engine.sound_noise needs parameters.slack")
-    entries["parameters"]["slack"] = 1e-20
-    place.write_text(json.dumps(entries))
+    state(parameters=known | {"slack": 1e-20})
     levels = ["verify", "out.tsv", "--data", "data.npz", "--anchors", "anchors.npz"]
     one_line(capsys, levels, "not what out.tsv was made with: slack was 1e-20 and is")
 
 
 def test_rows_are_drawn_again_with_the_noise_that_the_manifest_states(work, capsys):
-    place = Path("out.tsv.manifest.json")
     again = ["verify", "out.tsv", "--rerun", "3", "--model", "models:linear", *DATA]
     for own, sound, words in (
         ({"sound_noise": ""}, True, [*again, "--sound-noise"]),
@@ -81,10 +74,9 @@ def test_rows_are_drawn_again_with_the_noise_that_the_manifest_states(work, caps
     ):
         assert main(arguments(**own)) == 0
         assert main(words) == 0, capsys.readouterr().out
-        entries = json.loads(place.read_text())
-        assert entries["engine"]["sound_noise"] is sound
-        entries["engine"]["sound_noise"] = not sound
-        place.write_text(json.dumps(entries))
+        engine = manifest()["engine"]
+        assert engine["sound_noise"] is sound
+        state(engine=engine | {"sound_noise": not sound})
         one_line(capsys, words, f"--rerun {'takes no' if sound else 'needs'} --sound-noise")
         Path("out.tsv").unlink()
 
@@ -122,8 +114,8 @@ def test_lipschitz_rows_in_sound_noise(work):
     known = {"model": "models:torch_linear", "method": "lipschitz", "sigma": None}
     known |= {"sigma_function": "models:network", "sound_noise": ""}
     assert main(arguments(**known)) == 0
-    manifest = Manifest.read(Path("out.tsv"))
-    assert 0 < manifest.parameters["slack"] < 1e-11
+    stated = Manifest.read(Path("out.tsv"))
+    assert 0 < stated.parameters["slack"] < 1e-11
     assert sum(row.radius > 0 for row in read_rows(Path("out.tsv"))) > 3
     assert main(["recertify", "out.tsv", "--runner-up", "off", "--out", "off.tsv"]) == 0
     verified("off.tsv")
@@ -156,8 +148,8 @@ def test_noise_of_a_shape_in_sound_noise(work, method, noise):
     assert main(arguments(**known, batch=7, out="7.tsv")) == 0
     assert outcomes("out.tsv") == outcomes("7.tsv")
     assert sum(row.radius > 0 for row in read_rows(Path("out.tsv"))) > 3
-    manifest = Manifest.read(Path("out.tsv"))
-    own = {"slack", "shift"} & manifest.parameters.keys()
+    stated = Manifest.read(Path("out.tsv"))
+    own = {"slack", "shift"} & stated.parameters.keys()
     assert own == ({"slack", "shift"} if method == "generator" else set())
     words = ["--rerun", "2", "--model", "models:torch_linear", *DATA, "--sound-noise"]
     verified("out.tsv", *words, "--noise", f"models:{noise}")

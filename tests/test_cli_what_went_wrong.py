@@ -1,26 +1,13 @@
 """What went wrong once on the command line: files, folders, streams, signals, foreign options."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from cli_models import MODELS, arguments, models, one_line, refused, says
+from cli_models import MODELS, arguments, models, one_line, python, refused, says
 from result_table import manifest, outcomes, state
 
 from rsbounds.cli import main
 from rsbounds.results import read_rows
-
-ROOT = Path(__file__).parent.parent
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-
-def python(*words, **options):
-    env = ENVIRONMENT | options.pop("env", {})
-    command = [sys.executable, "-m", "rsbounds", *words]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=600, **options)
-
 
 FLIPS = """
 def flips():
@@ -152,7 +139,9 @@ def test_an_abbreviated_option_is_an_error(work, capsys):
 
 def test_a_name_that_the_output_cannot_spell_is_escaped(work):
     """It was written, and then the command failed for its own last line."""
-    done = python(*arguments(out="größe.tsv", n=100), env={"PYTHONIOENCODING": "ascii"})
+    done = python(
+        "-m", "rsbounds", *arguments(out="größe.tsv", n=100), env={"PYTHONIOENCODING": "ascii"}
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("gr\\xf6\\xdfe.tsv: 12 rows")
     assert len(read_rows(Path("größe.tsv"))) == 12

@@ -6,17 +6,12 @@ from pathlib import Path
 
 import pytest
 from cli_models import MODELS, arguments, models, one_line, says
-from result_table import DATA, RULE, best, save, state, table
+from result_table import DATA, RULE, best, manifest, save, state, table
 
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
 from rsbounds.cli import main
 
 RERUN = (*DATA, "--model", "models:linear", "--rerun", "12")
-
-
-@pytest.fixture
-def work(finished):
-    return finished
 
 
 EVIDENCE = ("predict", "radius", "count", "p_a", "z_a", "z_b", "select", "counts")
@@ -94,7 +89,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_forged_file_is_found_by_name(work, capsys, forgery):
+def test_a_forged_file_is_found_by_name(finished, capsys, forgery):
     change, options, said = FORGERIES[forgery]
     assert main(["verify", "out.tsv", *options]) == 0
     save(change(table()))
@@ -115,12 +110,12 @@ def test_a_forged_file_is_found_by_name(work, capsys, forgery):
         ({"data": {"skip": 1, "max": -1, "inputs": 13}}, "12 of 13 rows: inputs 12 missing"),
     ],
 )
-def test_a_forged_manifest_is_found_by_name(work, capsys, changes, said):
+def test_a_forged_manifest_is_found_by_name(finished, capsys, changes, said):
     state(**changes)
     assert said in says(capsys, ["verify", "out.tsv", *RERUN], 1)
 
 
-def test_another_model_is_found_by_drawing_again(work, capsys):
+def test_another_model_is_found_by_drawing_again(finished, capsys):
     models(MODELS.replace("np.stack([W, -W]", "np.stack([-W, W]"))
     assert main(["verify", "out.tsv", *RERUN]) == 1
     out = capsys.readouterr().out
@@ -128,7 +123,7 @@ def test_another_model_is_found_by_drawing_again(work, capsys):
     assert "select is" in out
 
 
-def test_files_without_rows_are_findings(work, capsys):
+def test_files_without_rows_are_findings(finished, capsys):
     header = Path("out.tsv").read_text().split("\n")[0]
     for text in ("", f"{header}\n"):
         Path("out.tsv").write_text(text)
@@ -137,7 +132,7 @@ def test_files_without_rows_are_findings(work, capsys):
     assert "expected a header" in says(capsys, "verify out.tsv", 2)
 
 
-def test_json_has_every_finding(work, capsys):
+def test_json_has_every_finding(finished, capsys):
     save(wider(table()))
     capsys.readouterr()
     assert main(["verify", "out.tsv", "--json"]) == 1
@@ -148,7 +143,7 @@ def test_json_has_every_finding(work, capsys):
     assert {entry["line"] - 2 == entry["input"] for entry in answer["findings"]} == {True}
 
 
-def test_wrong_rows_cannot_be_passed_off_as_corrupt(work, capsys):
+def test_wrong_rows_cannot_be_passed_off_as_corrupt(finished, capsys):
     rows = table()
     wrong = [{"input": int(row["idx"])} for row in rows if row["correct"] == "0"]
     save([row for row in rows if row["correct"] == "1"])
@@ -161,7 +156,7 @@ def test_wrong_rows_cannot_be_passed_off_as_corrupt(work, capsys):
     ) == len(wrong)
 
 
-def test_no_row_certifies_without_a_sample(work, capsys):
+def test_no_row_certifies_without_a_sample(finished, capsys):
     Path("out.tsv").unlink()
     assert main(arguments(target_radius=0.1, max=2)) == 0
     assert main(["verify", "out.tsv"]) == 0
@@ -183,11 +178,11 @@ def _of(part):
     return int(part.split(":")[1])
 
 
-def test_the_norm_of_a_method_that_has_one(work, capsys):
+def test_the_norm_of_a_method_that_has_one(finished, capsys):
     Path("rule.json").write_text(json.dumps(RULE))
     Path("out.tsv").unlink()
     assert main(arguments(sigma=None, method="composite", rule="rule.json")) == 0
-    said = json.loads(Path("out.tsv.manifest.json").read_text())
+    said = manifest()
     state(parameters=said["parameters"] | {"norm": float("inf")})
     save([row | {"norm": "inf"} for row in table()])
     assert says(capsys, "verify out.tsv", 1).count("norm is inf, 2.0 by its counts") == 12
@@ -197,7 +192,7 @@ def test_the_norm_of_a_method_that_has_one(work, capsys):
     "scope",
     ["sigma(x) with a proven envelope", "composite of fixed noises; holds for the rule stated"],
 )
-def test_scopes_of_other_methods(work, capsys, scope):
+def test_scopes_of_other_methods(finished, capsys, scope):
     state(scope=scope)
     save([row | {"scope": scope} for row in table()])
     assert "which no scheme of method gaussian has" in says(capsys, "verify out.tsv", 1)
@@ -218,7 +213,7 @@ LISTED = {
 }
 
 
-def test_a_rule_does_not_widen_the_scope_of_its_runs(work, capsys):
+def test_a_rule_does_not_widen_the_scope_of_its_runs(finished, capsys):
     Path("rule.json").write_text(json.dumps(RULE))
     for level in (0.5, 0.25):
         assert main(arguments(sigma=level, out=f"{level}.tsv")) == 0
@@ -229,7 +224,7 @@ def test_a_rule_does_not_widen_the_scope_of_its_runs(work, capsys):
     assert not Path("list.tsv").exists()
 
 
-def test_what_rows_of_a_rule_repeat_of_its_stages(work, capsys):
+def test_what_rows_of_a_rule_repeat_of_its_stages(finished, capsys):
     Path("rule.json").write_text(json.dumps(RULE))
     Path("out.tsv").unlink()
     assert main(arguments(sigma=None, method="composite", rule="rule.json")) == 0
@@ -245,9 +240,9 @@ def test_what_rows_of_a_rule_repeat_of_its_stages(work, capsys):
         assert main(["verify", "out.tsv"]) == 1
 
 
-def test_rows_cut_off_together_with_their_number(work, capsys):
+def test_rows_cut_off_together_with_their_number(finished, capsys):
     save(table()[:7])
-    said = json.loads(Path("out.tsv.manifest.json").read_text())
+    said = manifest()
     state(data=said["data"] | {"inputs": 7})
     assert "input 7: is left out: the manifest names 7 inputs, 12 are" in says(
         capsys, ["verify", "out.tsv", *DATA], 1
@@ -256,7 +251,7 @@ def test_rows_cut_off_together_with_their_number(work, capsys):
     assert main(["verify", "out.tsv", *DATA]) == 0
 
 
-def test_forged_rows_are_drawn_whatever_the_forger_knows(work, capsys, monkeypatch):
+def test_forged_rows_are_drawn_whatever_the_forger_knows(finished, capsys, monkeypatch):
     """Rows were once chosen by the manifest's own seed: whoever forged the others passed."""
     chosen = set()
     for _ in range(8):
@@ -291,7 +286,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("case", NUMBERS)
-def test_a_row_that_no_run_writes_is_a_finding(work, capsys, case):
+def test_a_row_that_no_run_writes_is_a_finding(finished, capsys, case):
     change, said = NUMBERS[case]
     save([table()[0] | change, *table()[1:]])
     assert said in says(capsys, ["verify", "out.tsv", *DATA], 1)

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line, package, says
+from cli_models import MODELS, arguments, inputs, models, one_line, package, savez, says
 from result_table import RULE, manifest, state
 
 from rsbounds.certificate import PROVEN_ENVELOPE
 from rsbounds.cli import main
 from rsbounds.results import Manifest, read_rows
 
-ROOT = Path(__file__).parent.parent
-
-
+CHANGED = {"changes": ["versions.numpy was 1 and is now 2"], "rows": 3, "run": {}}
 LOADS = """
 import numpy as np
 def linear():
@@ -90,10 +88,9 @@ def test_another_model_of_the_same_counts_is_refused(work, capsys):
 
 def test_a_probe_is_of_undecided_inputs_where_there_are_any(work):
     models(CERTAIN)
-    with np.load("data.npz") as data:
-        x, y = data["x"], data["y"]
+    x, _ = inputs()
     x[7, 0, 0, 0] = -9
-    np.savez("data.npz", x=x, y=y)
+    savez(x=x)
     assert main(arguments()) == 0
     probe = manifest()["probe"]
     assert probe.keys() >= {"0", "4", "8", "7"}
@@ -103,10 +100,9 @@ def test_a_probe_is_of_undecided_inputs_where_there_are_any(work):
 def test_rows_of_other_inputs_are_not_gone_on_with(work, capsys):
     """Whatever the manifest says: the hashes in the rows are compared."""
     assert main(arguments(max=10)) == 0
-    with np.load("data.npz") as data:
-        x, y = data["x"], data["y"]
+    x, _ = inputs()
     x[7] += 1
-    np.savez("data.npz", x=x, y=y)
+    savez(x=x)
     one_line(capsys, arguments(), "data.x was")
     assert main(arguments(out="new.tsv", max=10)) == 0
     state(data=manifest("new.tsv")["data"])
@@ -114,8 +110,7 @@ def test_rows_of_other_inputs_are_not_gone_on_with(work, capsys):
 
 
 def test_rows_of_ordinary_noise_are_not_relabelled(work, capsys):
-    with np.load("data.npz") as data:
-        np.savez("data.npz", x=np.round(data["x"] * 255) / np.float32(255), y=data["y"])
+    savez(x=np.round(inputs()[0] * 255) / np.float32(255))
     assert main(arguments(max=3)) == 0
     sound = [*arguments(), "--sound-noise", "--accept-change"]
     one_line(capsys, sound, "engine.sound_noise was false and is now true")
@@ -127,18 +122,15 @@ def test_rows_of_ordinary_noise_are_not_relabelled(work, capsys):
 def test_what_was_accepted_in_a_shard_is_kept_by_merge(work):
     for i in range(2):
         assert main(arguments(shard=f"{i}/2", out=f"{i}.tsv")) == 0
-    place = Path("1.tsv.manifest.json")
-    entry = {"changes": ["versions.numpy was 1 and is now 2"], "rows": 3, "run": {}}
-    place.write_text(json.dumps(json.loads(place.read_text()) | {"history": [entry]}))
+    state("1.tsv", history=[CHANGED])
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
-    assert Manifest.read(Path("all.tsv")).history == [entry]
+    assert Manifest.read(Path("all.tsv")).history == [CHANGED]
 
 
 def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
-    with np.load("data.npz") as data:
-        x = data["x"]
-        x[[2, 5]] = np.nan  # neither the first nor one of the probes, 0, 3, 6 and 9
-        np.savez("data.npz", x=x, y=data["y"])
+    x, _ = inputs()
+    x[[2, 5]] = np.nan  # neither the first nor one of the probes, 0, 3, 6 and 9
+    savez(x=x)
     one_line(capsys, arguments(), "input 2 must be finite")
     for i in range(2):
         assert main([*arguments(shard=f"{i}/2", out=f"{i}.tsv"), "--skip-corrupt"]) == 0
@@ -177,13 +169,11 @@ def test_a_rule_is_of_one_data_set(work, capsys, change, command):
     Path("rule.json").write_text(json.dumps(RULE))
     for name, level in (("a", 0.25), ("b", 0.5)):
         assert main(arguments(out=f"{name}.tsv", sigma=level)) == 0
-    with np.load("data.npz") as data:
-        x, y = data["x"], data["y"]
-    np.savez("data.npz", x=x if change == "label" else 2 * x, y=1 - y if change == "label" else y)
+    x, y = inputs()
+    savez(**({"y": 1 - y} if change == "label" else {"x": 2 * x}))
     assert main(arguments(out="c.tsv", sigma=0.5)) == 0
     if change != "x":  # and its manifest is forged
-        stated = manifest("c.tsv") | {"data": manifest("a.tsv")["data"], "probe": {}}
-        Path("c.tsv.manifest.json").write_text(json.dumps(stated))
+        state("c.tsv", data=manifest("a.tsv")["data"], probe={})
     if change == "no hash":
         for path in (Path("a.tsv"), Path("c.tsv")):
             path.write_text(re.sub(r"\t[0-9a-f]{16}$", "\t-", path.read_text(), flags=re.M))
@@ -201,9 +191,7 @@ def test_a_rule_on_the_runs_that_chose_it_is_marked(work, capsys):
     for seed in (0, 1):
         for level in (0.25, 0.5):
             assert main(arguments(out=f"{level}-{seed}.tsv", sigma=level, seed=seed)) == 0
-    entry = {"changes": ["versions.numpy was 1 and is now 2"], "rows": 3, "run": {}}
-    place = Path("0.5-0.tsv.manifest.json")  # of the second stage
-    place.write_text(json.dumps(manifest("0.5-0.tsv") | {"history": [entry]}))
+    state("0.5-0.tsv", history=[CHANGED])  # of the second stage
     fitted = ["0.25-0.tsv", "0.5-0.tsv"]
     assert main(["fit-rule", *fitted, "--out", "rule.json"]) == 0
     assert main(["recertify", fitted[0], "--alpha", "0.001", "--out", "again.tsv"]) == 0
@@ -211,7 +199,7 @@ def test_a_rule_on_the_runs_that_chose_it_is_marked(work, capsys):
     for k, (files, status) in enumerate(cases):
         out = f"list{k}.tsv"
         assert main(["recertify", *files, "--rule", "rule.json", "--out", out]) == 0
-        assert (entry in manifest(out)["history"]) == (files[1] == fitted[1])
+        assert (CHANGED in manifest(out)["history"]) == (files[1] == fitted[1])
         capsys.readouterr()
         assert main(["verify", out]) == status
         said = "the rule was fitted to the rows that it certifies" in capsys.readouterr().out

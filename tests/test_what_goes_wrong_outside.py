@@ -10,20 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, models, one_line, package
+from cli_models import ENVIRONMENT, arguments, inputs, models, one_line, package, python
 
-from rsbounds import cli
+from rsbounds import cli, loading
 from rsbounds.cli import _engine, main
-from rsbounds.loading import CorruptInput, as_data, inputs
+from rsbounds.loading import CorruptInput, as_data
 from rsbounds.results import Manifest, read_rows
-
-ROOT = Path(__file__).parent.parent
 
 
 def shell(line):
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     line = line.replace("rsbounds ", f"{sys.executable} -m rsbounds ", 1)
-    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=env)
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=ENVIRONMENT)
 
 
 def failing(*_):
@@ -99,9 +96,7 @@ if {{way}} == 0:
 sys.exit(script.load()())
 """
     for way in (0, 1):
-        env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        words = [sys.executable, "-c", code.replace("{way}", str(way))]
-        done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=600)
+        done = python("-c", code.replace("{way}", str(way)))
         assert done.returncode == 130
         assert done.stderr.startswith("rsbounds: interrupted")
         assert done.stderr.count("\n") == 1
@@ -109,14 +104,13 @@ sys.exit(script.load()())
 
 def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
     Path("hold").touch()  # so that no run ends before it is interrupted
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     # it tells when the command line begins to load; before that it is the interpreter's start
     code = "import sys, rsbounds.cli as c; whole = c.parser\n"
     code += "c.parser = lambda: print('.', flush=True) or whole()\n"
     code += "sys.exit(c.main(sys.argv[1:]))"
     for pause in (0, 0.1, 0.4):
         words = [sys.executable, "-c", code, *arguments(model="models:slow")]
-        run = subprocess.Popen(words, stdout=-1, stderr=-1, text=True, env=env)
+        run = subprocess.Popen(words, stdout=-1, stderr=-1, text=True, env=ENVIRONMENT)
         run.stdout.read(1)
         time.sleep(pause)
         run.send_signal(signal.SIGINT)
@@ -136,7 +130,7 @@ def test_anchors_that_are_damaged_are_one_line(tmp_path):
         bad[rng.integers(len(bad))] ^= int(rng.integers(1, 256))
         path.write_bytes(bad)
         try:
-            inputs(path)
+            loading.inputs(path)
         except (ValueError, OSError) as error:
             messages.append(str(error))
     assert len(messages) > 20
@@ -144,8 +138,7 @@ def test_anchors_that_are_damaged_are_one_line(tmp_path):
 
 
 def test_the_model_is_tried_on_the_first_input_that_can_be_decoded(work):
-    with np.load("data.npz") as data:
-        x = data["x"]
+    x, _ = inputs()
     x[:2] = np.nan
     for bad, found in ((x, 2), (np.full_like(x, np.nan), None)):
         with as_data((bad, np.zeros(len(x), int))) as data:
