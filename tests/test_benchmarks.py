@@ -47,19 +47,6 @@ def test_no_error_exceeds_its_bound(script, monkeypatch):
     assert errors.inversions("u of `ball_score`", points=100).inverted == 1
 
 
-def test_nan_is_no_win_and_no_loss_is_left_out(script):
-    stability, compared = script("stability"), script("ncx2_compared")
-    errors = (np.nan, 1.0, 1e-15)
-    grid = [stability.Point(784, 0.0, True, 0.01, {"rsbounds": 1e-14, "SciPy": e}) for e in errors]
-    assert [p.error["SciPy"] for p in stability.beaten(grid, "SciPy")] == [1e-15]
-    assert "at 1 points (rsbounds is wrong by 1e-14" in stability.wins(grid, ["SciPy"])
-    points = [compared.Point(4.0, nc, 1e-3, True, 20.0) for nc in (0.5, 4.0, 100.0)]
-    ours, theirs = np.array([1e-16, 3e-15, 2e-16]), np.array([np.nan, 1e-15, 1e-17])
-    text = compared.losses({"tail": {"rsbounds": ours, "SciPy": theirs}}, points)
-    assert "SciPy's tail at 2 of 3 points" in text
-    assert "wrong by 3e-15 at most (df = 4, nc = 4, upper tail 0.001)" in text
-
-
 def test_splits_share_no_image(script, monkeypatch):
     case, rows = script("composite_case"), np.arange(60_000)
     monkeypatch.setattr(datasets, "mnist_digits", lambda: (rows[:5000], rows[:5000]))

@@ -108,14 +108,6 @@ def test_the_rows_are_those_of_the_composition_in_python(work):
     assert [r.counts for r in found.rows] == [r.counts for r in rows()]
 
 
-def test_a_coarse_schedule_leaves_the_level_as_it_is(work):
-    """Its nearest timestep is another level's; noise and radius are those of sigma."""
-    assert main(arguments(**{**WITH, "denoiser": "own:coarse", "sigma": 0.45})) == 0
-    assert {row.sigma for row in rows()} == {0.45}
-    assert abs(manifest()["model"]["denoiser"]["timestep_sigma"] / 0.45 - 1) > 0.02
-    assert main(["verify", "out.tsv"]) == 0
-
-
 def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
     assert main(arguments(**WITH, max=4)) == 0
     one_line(capsys, arguments(**BASE), 'model.denoiser.spec was "own:denoiser" and is now null')

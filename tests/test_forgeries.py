@@ -1,6 +1,7 @@
 """Result files that were cut or forged: each forgery is found, and by name."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -108,6 +109,10 @@ def test_a_forged_file_is_found_by_name(finished, capsys, forgery):
         ({"bound": "anytime"}, "bound is 'clopper-pearson', 'anytime' by its counts"),
         ({"n": 999}, "n is 1000, 999 in the manifest"),
         ({"data": {"skip": 1, "max": -1, "inputs": 13}}, "12 of 13 rows: inputs 12 missing"),
+        ({"parameters": {"sigma": 5.0}}, "sigma is 0.25, 5.0 in the manifest"),
+        ({"parameters": {"sigma": 0.25, "norm": 1.0}}, "norm is 2.0, 1.0 by its counts"),
+        # any number was once near enough to an infinite one
+        ({"parameters": {"sigma": 0.25, "norm": math.inf, "dim": 1.0}}, "norm is 2.0, inf by its"),
     ],
 )
 def test_a_forged_manifest_is_found_by_name(finished, capsys, changes, said):
@@ -183,7 +188,7 @@ def test_the_norm_of_a_method_that_has_one(finished, capsys):
     Path("out.tsv").unlink()
     assert main(arguments(sigma=None, method="composite", rule="rule.json")) == 0
     said = manifest()
-    state(parameters=said["parameters"] | {"norm": float("inf")})
+    state(parameters=said["parameters"] | {"norm": math.inf})
     save([row | {"norm": "inf"} for row in table()])
     assert says(capsys, "verify out.tsv", 1).count("norm is inf, 2.0 by its counts") == 12
 
@@ -273,7 +278,6 @@ NUMBERS = {
     "no probability": ({"p_a": "-"}, "p_a is nan"),
     "no score": ({"z_a": "-"}, "z_a is nan"),
     "no level": ({"sigma": "-"}, "sigma is nan"),
-    "no hash": ({"input": "-"}, "input is -, "),
     "a score beyond all": ({"z_a": "100000.0", "z_b": "-100000.0"}, "z_a is 100000.0"),
     "a negative one": ({"z_a": "-1e300", "z_b": "-1e301"}, "z_a is -1e+300"),
     "an infinite radius": ({"radius": "inf"}, "radius is inf, more than"),

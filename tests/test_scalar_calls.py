@@ -12,7 +12,7 @@ from rsbounds._numerics import checks
 from rsbounds._numerics.scores import ScorePair
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds_ext import kernels
-from rsbounds_ext.kernels import evaluate, natural, scalar, within
+from rsbounds_ext.kernels import natural, scalar, within
 
 INF, NAN = math.inf, math.nan
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, INF, -INF, NAN, 5e-324, -1e300, 1e300, 784.0]
@@ -65,22 +65,6 @@ def test_plain_numbers_and_nothing_else():
         assert natural(value, 2) is None
     assert natural(2**63 - 1, -1) == 2**63 - 1
     assert natural(2**63, -1) is None
-
-
-@pytest.mark.parametrize("call", [scalar, evaluate])
-def test_only_ufuncs_of_float64_with_their_arguments(call):
-    for args in (
-        *((), (1.0,), (kernels.ndtri,), (kernels.ndtri, 0.5, 0.5), (math.exp, 1.0)),
-        *((np.matmul, 1.0, 1.0), (np.bitwise_or, 1.0, 1.0), (np.isnan, 1.0), (np.modf, 1.0)),
-        (np.add, *17 * [1.0]),
-    ):
-        with pytest.raises(TypeError, match="ufunc"):
-            call(*args)
-    for args in ((), (1,), (1, 0.0), (1, 0, 0)):
-        with pytest.raises(TypeError, match="natural"):
-            natural(*args)
-        with pytest.raises(TypeError, match="within"):
-            within(*args)
 
 
 def test_no_flag_is_reported_then_or_later():
