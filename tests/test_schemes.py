@@ -122,10 +122,3 @@ def test_a_scheme_with_noise_of_its_own_is_sampled_by_it():
     ready = lambda x, sigma, n, generator: np.array([0, n])  # noqa: E731
     assert [r.predict for r in certify_dataset(ready, data, own, n=100).rows] == [1, 1]
     assert len(asked) == 1
-
-
-def test_an_input_larger_than_the_dimension_of_its_radius_is_refused():
-    scheme = schemes.gaussian(0.5, norm=float("inf"), dim=4)
-    assert scheme.sigma(np.zeros((2, 2))) == 0.5
-    with pytest.raises(ValueError, match=r"dim must be at least the size of the input, 6; got 4"):
-        scheme.sigma(np.zeros((2, 3)))
