@@ -14,7 +14,6 @@ from rsbounds.cli import main
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    """A directory with models and data for ``rsbounds certify``, current."""
     return prepare(tmp_path, monkeypatch)
 
 

@@ -12,7 +12,6 @@ TABLES = Path(__file__).parent / "tables"
 
 
 def beside(x, ulps=1):
-    """x and its neighbours."""
     below = above = x
     for _ in range(ulps):
         below, above = math.nextafter(below, -math.inf), math.nextafter(above, math.inf)

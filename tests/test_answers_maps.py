@@ -13,7 +13,6 @@ SCHEME = gaussian(0.5)
 
 
 def plain_holm(p_values, alpha):
-    """The procedure as its definition has it."""
     rejected = np.zeros(len(p_values), dtype=bool)
     for done, i in enumerate(np.argsort(p_values, kind="stable")):
         if p_values[i] * (len(p_values) - done) > alpha:

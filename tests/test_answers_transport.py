@@ -17,7 +17,6 @@ def scores(count):
 
 
 def exact_laplace(z, step):
-    """The score of F(Q(Phi(z)) + step) by mpmath."""
     z, step = mp.mpf(z), mp.mpf(step)
     quantile = mp.log(2 * mp.ncdf(z)) if z < 0 else -mp.log(2 * mp.ncdf(-z))
     place = quantile + step

@@ -16,8 +16,6 @@ from rsbounds.semielastic import KNNSigma
 
 
 class _Model:
-    """The sign of one coordinate."""
-
     def __call__(self, batch):
         first = np.reshape(batch, (len(batch), -1))[:, :1]
         return np.concatenate([first, -first], axis=1)

@@ -19,7 +19,6 @@ DIM = 20
 
 
 def half_space(margin):
-    """A linear classifier and a point at distance ``margin`` from its boundary."""
     w = np.random.default_rng(5).standard_normal(DIM).astype(np.float32)
     w /= np.linalg.norm(w)
     sampler = ArraySampler(lambda batch: np.stack([batch @ w, -batch @ w], axis=1))

@@ -21,7 +21,6 @@ from rsbounds.results import COLUMNS, Results, Row, read, truncated
 
 
 def rows(path):
-    """Rows without their time."""
     with open(path, newline="") as file:
         found = list(csv.DictReader(file, delimiter="\t"))
     return [{k: v for k, v in row.items() if k != "time"} for row in found]

@@ -16,7 +16,6 @@ ALL = {"model": "models:linear", "data": "data.npz", "sigma": 0.25, "n0": 50, "n
 
 
 def listed(capsys, *words):
-    """The options that the help shows."""
     with pytest.raises(SystemExit):
         main(["certify", *words, "--help"])
     text = capsys.readouterr().out
@@ -65,7 +64,6 @@ def test_the_command_line_takes_precedence(work, before):
 
 
 def test_every_option_can_stand_in_a_file(work):
-    """Each option, with a value of its kind, arrives as on the command line."""
     certify = parser()._subparsers._group_actions[0].choices["certify"]
     certify.prepare(["--method", "range"])
     entries, words = {}, []

@@ -64,7 +64,6 @@ def lasting(seconds):
 
 
 def handed(clock):
-    """How many inputs each call had."""
     return [len(args[0]) for _, _, name, args in clock.calls if name == "several"]
 
 

@@ -55,8 +55,6 @@ def test_recomputed_by_the_oracle():
 
 
 class Recorder:
-    """A sampler with fixed class probabilities at each level, that remembers its draws."""
-
     def __init__(self, p):
         self.p, self.drawn = p, []
 

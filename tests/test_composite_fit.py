@@ -25,7 +25,6 @@ def random_counts(seed=0, inputs=30, classes=4):
 
 
 def certified(rule, counts, labels, select=None, n=1000, alpha=0.001):
-    """Certified radii of the inputs, 0 where the class is wrong."""
     select = counts if select is None else select
     each = [certify_counts(rule, a, b, n, alpha) for a, b in zip(select, counts, strict=True)]
     return np.array([c.radius * (c.predict == y) for c, y in zip(each, labels, strict=True)])

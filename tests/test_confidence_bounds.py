@@ -75,7 +75,6 @@ def test_two_classes_are_capped_at_the_complement(name):
 
 
 def tables(n):
-    """All counts of three classes in n samples."""
     return np.array([(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)])
 
 

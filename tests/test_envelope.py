@@ -12,8 +12,6 @@ Z = np.array([-1.0, 0.0, 0.1, 1.0, 3.0, 8.0, np.inf])
 
 
 class Own:
-    """The same envelope with nothing but its bounds."""
-
     def __init__(self, shape):
         self.bounds = shape.bounds
 

@@ -36,7 +36,6 @@ def test_b_any_p_min_will_do(dim):
 
 
 def test_b_figure_1_exceeds_theorem_3():
-    """No score of ten classes gets beyond .1437 in the setting of the figure."""
     setting = {"lip": 0.5, "sigma_min": 0.65, "dim": 784, "method": "paper", "p_min": 1e-7}
     best = lipschitz.normalize_scores(np.eye(10)[0], 1e-7)
     radius = lipschitz.radius(best[0], 1.0, p_b=best[1], **setting)

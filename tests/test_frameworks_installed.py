@@ -28,7 +28,6 @@ certified = partial(certify, scheme=gaussian(0.5), n=5000)
 
 
 def same(one, other):
-    """Bit for bit: the counts of both phases and the radius."""
     for i, x in enumerate(X):
         a, b = certified(one, x, index=i), certified(other, x, index=i)
         assert (a.select, a.counts, a.radius) == (b.select, b.counts, b.radius)

@@ -25,7 +25,6 @@ COMPILER = shutil.which("g++")
 
 @pytest.fixture(scope="module")
 def attack(tmp_path_factory):
-    """Runs the search program with those arguments; its last line, split."""
     if COMPILER is None:
         pytest.skip("no g++")
     program = tmp_path_factory.mktemp("attack") / "attack"

@@ -46,7 +46,6 @@ ENVELOPES = {
 
 
 def refused(ufunc, *args):
-    """NaN, and the invalid flag raised."""
     with np.errstate(invalid="ignore"):
         nan = bool(np.isnan(ufunc(*args)))
     with pytest.raises(FloatingPointError), np.errstate(invalid="raise"):

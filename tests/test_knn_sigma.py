@@ -13,7 +13,6 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def brute(x, anchors, k):
-    """Mean distance to the k nearest by 40-digit arithmetic."""
     with mp.workdps(40):
         rows = [[mp.mpf(float(v)) for v in row] for row in anchors]
         point = [mp.mpf(float(v)) for v in x]

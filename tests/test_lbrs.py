@@ -144,7 +144,6 @@ def test_neighbour_radius_against_brute_force(norm, method, dim):
 @settings(max_examples=60, deadline=None)
 @given(seeds, st.sampled_from(NORMS), st.sampled_from(["tight", "paper"]))
 def test_attack_on_the_nearest_label(seed, norm, method):
-    """Points inside the radius, most of them on its border, keep the label of x."""
     rng = np.random.default_rng(seed)
     dim = int(rng.integers(1, 6))
     anchors, labels = random_memory(rng, int(rng.integers(2, 40)), dim)

@@ -33,7 +33,6 @@ def header(shape, descr="<f4"):
 
 
 def flipped(folder):
-    """A compressed file with a byte in the middle of x changed."""
     path = compressed(folder, x=np.random.default_rng(0).random((50, 100)), y=np.zeros(50, int))
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 2] ^= 0xFF

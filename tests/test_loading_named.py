@@ -131,7 +131,6 @@ def test_torchvision_refusals(offline):
 
 @pytest.fixture(scope="module")
 def vit(tmp_path_factory):
-    """A small classifier with random weights, saved with its processor."""
     torch, transformers = package("torch"), package("transformers")
     torch.manual_seed(0)
     config = transformers.ViTConfig(

@@ -108,7 +108,6 @@ def run(folder, code):
 
 @pytest.fixture(scope="module")
 def cached(tmp_path_factory):
-    """A folder whose kernels were compiled, and cached, by another process."""
     folder = tmp_path_factory.mktemp("numba")
     code = "import numpy as np, kernel, outer; outer.twice(1.0)" + REPORT
     assert run(folder, code) == [EXPECTED, EXPECTED, "0", "0"]

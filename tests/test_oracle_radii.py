@@ -192,7 +192,6 @@ def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(("method", "parameters", "z_b", "truth"), TRUTH)
 def test_the_sign_at_the_truth(method, parameters, z_b, truth):
-    """The oracle's excess and the audit's proof change there, and nowhere else."""
     for step in (1e-3, 1e-12, -1e-12):
         options = (method, parameters, 0.25, float(truth) * (1 + step), 1.5, z_b)
         assert (certificates.excess(*options) > 0) == (step > 0)

@@ -28,7 +28,6 @@ dims = st.sampled_from([1.0, 2.0, 10.0, 784.0, 150_528.0, 1e7])
 
 
 def supremum(p_a, p_b, sigma0, sigma1, dim):
-    """R^2 by the oracle, from the exact doubles."""
     z_a, z_b = (oracle.ndtri(float(p), dps=60) for p in (p_a, p_b))
     return oracle.renyi_radius(z_a, sigma0, sigma1, dim, z_b, dps=40) ** 2
 
@@ -115,7 +114,6 @@ def test_erratum_s_theorem_14():
 
 
 def test_never_above_the_exact_radius_in_bulk():
-    """At the Rényi radius the exact worst cases xi(p_a) + xi(1 - p_b) stay below 1."""
     rng = np.random.default_rng(0)
     count = 5000
     p_a = rng.uniform(0.3, 0.9999, count)

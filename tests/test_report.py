@@ -279,7 +279,6 @@ def test_default_radii(largest):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The figures that are saved."""
     figure, figures = pytest.importorskip("matplotlib.figure"), []
     save = figure.Figure.savefig
     monkeypatch.setattr(

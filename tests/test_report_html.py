@@ -264,7 +264,6 @@ def test_policy_knows_the_page_s_own_scripts_alone(page):
 
 
 def dom(path, folder):
-    """The page as a browser leaves it, without a network."""
     words = [str(BROWSER), *OFFLINE, f"--user-data-dir={folder}", "--dump-dom", path.as_uri()]
     done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)
     return done.stdout

@@ -67,7 +67,6 @@ def test_committed_numbers_are_those_of_the_script(script):
 
 
 def test_s_table_1():
-    """Eleven printed thresholds are right to three decimals, the twelfth is an erratum."""
     table = committed("s_table1")
     exact = [0.9678011129644028, 0.9418172702020886, 0.9229751419090014, 0.9053886677354021]
     np.testing.assert_allclose(table["exact"][:4], exact, rtol=1e-10)
@@ -88,7 +87,6 @@ def test_quick_form_has_the_committed_columns(script):
 
 @pytest.mark.slow
 def test_s_toy_attacked():
-    """No point of a dense search of the certified disc has the other class."""
     module = load(path_of("experiment_s_toy"))
     rng = np.random.default_rng(0)
     distance, angle = 8 * np.sqrt(rng.random(40)), rng.uniform(0, np.pi, 40)

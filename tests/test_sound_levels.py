@@ -74,7 +74,6 @@ def test_widened_radii_are_proved_and_no_larger_ones():
 
 
 def ideal_log(knn, anchors, whole):
-    """log sigma at the true point of the grid."""
     x = [mp.mpf(int(w)) / 255 for w in whole]
     distances = sorted(
         mp.sqrt(mp.fsum((a - mp.mpf(float(b))) ** 2 for a, b in zip(x, row, strict=True)))

@@ -24,7 +24,6 @@ FLAT = 2e-12
 
 
 def bounds(scheme, sigma):
-    """The oracle's envelope for one of the library's."""
     if isinstance(scheme, SemiElastic):
         return oracle.semi_elastic(sigma, scheme.rate)
     if isinstance(scheme, LipschitzSigma):

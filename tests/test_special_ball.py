@@ -37,7 +37,6 @@ def test_scores_of_the_table():
 
 
 def test_the_order_of_the_points_leaves_no_trace():
-    """Threads and vector lanes: element by element gives the same bits."""
     t = table("ball")
     u, dim, s = (np.tile(t[k], 170) for k in ("u", "dim", "s"))
     forwards = ball_score(u, dim, s)

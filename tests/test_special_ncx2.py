@@ -70,7 +70,6 @@ def test_the_density_of_the_table():
 
 
 def test_two_dimensions_are_exponential():
-    """sf(x, 2, 0) = e^(-x/2), from 1 to 1e-300."""
     with mp.workdps(40):
         for x in np.concatenate([np.geomspace(1e-6, 1, 100), np.linspace(1, 1380, 700)]):
             truth = mp.exp(-mp.mpf(float(x)) / 2)
@@ -79,7 +78,6 @@ def test_two_dimensions_are_exponential():
 
 
 def test_one_dimension_is_normal():
-    """sf(x, 1, 0) = erfc(sqrt(x/2))."""
     with mp.workdps(40):
         for x in np.geomspace(1e-3, 1370, 300):
             assert relative(ncx2_sf(x, 1, 0), mp.erfc(mp.sqrt(mp.mpf(float(x)) / 2))) <= TAIL

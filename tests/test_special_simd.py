@@ -69,7 +69,6 @@ def test_same_bits_with_the_same_instructions(extra, tmp_path):
 
 
 def test_same_accuracy_with_others(tmp_path):
-    """Each is within 4e-16 of the truth, absolutely or relatively (`special.error_bound`)."""
     for theirs, ours in zip(*evaluated(FUSED if X86 and PORTABLE else [], tmp_path), strict=True):
         np.testing.assert_allclose(theirs, ours, rtol=8e-16, atol=8e-16)
 

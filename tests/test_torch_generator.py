@@ -152,7 +152,6 @@ def test_noise_of_another_shape_is_refused():
 
 
 def half_line():
-    """1[z < 0] on the line."""
     f = nn.Linear(1, 2)
     f.weight.data, f.bias.data = torch.tensor([[1.0], [-1.0]]), torch.zeros(2)
     return f

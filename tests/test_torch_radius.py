@@ -119,7 +119,6 @@ def test_slopes_where_the_ball_of_the_runner_up_is_tiny(dim, p_b):
 
 
 def test_gradcheck():
-    """torch's own check, of batches that broadcast."""
     z = torch.tensor([0.3, 1.0, 2.5], dtype=torch.float64, requires_grad=True)
     sigma = torch.tensor([[0.5], [1.5]], dtype=torch.float64, requires_grad=True)
     rate, lip, floor, z_b = double(0.05, 0.1, 0.4, -0.4)

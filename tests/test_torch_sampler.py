@@ -37,7 +37,6 @@ def at_zero(sampler, n, size=4):
 
 
 def seen_by(model):
-    """A list that will hold the batches that the model gets."""
     seen = []
     model.register_forward_pre_hook(lambda _, args: seen.append(args[0].clone()))
     return seen
@@ -147,8 +146,6 @@ class InPlace(nn.Module):
 
 
 class Odd(nn.Module):
-    """NaN and infinity in every row."""
-
     def forward(self, batch):
         return torch.tensor([[torch.nan, torch.inf, 1.0]]) + 0 * batch[:, :1]
 

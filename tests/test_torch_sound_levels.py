@@ -74,7 +74,6 @@ def network(kind):
 
 
 def error(net, whole, level=None):
-    """Of the computed level, or of one given, at a point of the grid."""
     x = numbers(lambda v: mp.mpf(int(v)) / 255)(whole)
     truth = max(real(net.h, x).item(), mp.zero) + mp.mpf(net.sigma_min)
     computed = net.level_at(whole / 255) if level is None else level

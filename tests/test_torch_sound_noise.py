@@ -124,7 +124,6 @@ def drawn(u, centre, scale):
 
 
 def whole_of(u, centre, scale):
-    """The nearest whole number to centre + scale Phi^-1(u / 2^63)."""
     z = mp.sqrt(2) * mp.erfinv(2 * mp.mpf(int(u)) / TOP - 1)
     return int(mp.floor(mp.mpf(float(centre)) + mp.mpf(float(scale)) * z + mp.mpf(0.5)))
 

@@ -67,7 +67,6 @@ def test_certificates_are_those_of_numpy(base):
 
 
 def test_with_cohens_bound_radii_are_the_toolboxs_rounded_down(base):
-    """With Cohen's bound, ART's formula for the same counts: ours is never larger."""
     stats = package("scipy.stats")
     smooth = wrapped(base, scale=0.5, runner_up=False)
     for found in smooth.certificates(X, 1000):

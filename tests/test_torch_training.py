@@ -82,7 +82,6 @@ def test_fit_refuses_what_cannot_work():
 
 
 def linear():
-    """Two classes by the sign of the first of two numbers, and a model that knows."""
     net = nn.Linear(2, 2)
     with torch.no_grad():
         net.weight.copy_(torch.tensor([[20.0, 0.0], [-20.0, 0.0]]))

@@ -14,7 +14,6 @@ SIGMA, DIM = 0.5, 784
 
 @cache
 def digits():
-    """2,000 digits to train on and 200 held out."""
     parts = datasets.split(*datasets.mnist_digits(), 3000)
     x, y, x_held, y_held = (torch.from_numpy(part) for part in parts)
     return x, y, x_held[:200], y_held[:200]
