@@ -135,12 +135,6 @@ def test_nan_scores_count_for_no_class():
     assert certify(always_nan, np.zeros(2), gaussian(1.0), n=100).abstained
 
 
-@pytest.mark.parametrize("shape", [(5,), (4, 2), (5, 1), (5, 2, 2), ()])
-def test_scores_of_the_wrong_shape_are_refused(shape):
-    with pytest.raises(ValueError, match=r"scores of shape \(5, classes\)"):
-        votes(np.zeros(shape), 5, 5)
-
-
 BAD = [*(("n", v) for v in (0, 2.5, [10, 20])), *(("alpha", v) for v in ([0.1, 0.2], 0.0, 1.0))]
 
 

@@ -191,9 +191,6 @@ def test_radius_in_lp_at_the_largest_dimensions(norm):
     ("call", "message"),
     [
         (lambda: gaussian.radius([0.5, -1, 2], 1.0), "2 of 3 values outside, the first -1"),
-        (lambda: gaussian.radius("high", 1.0), "p_a must be real numbers; got str 'high'"),
-        (lambda: gaussian.radius(0.9, 0.0), r"sigma must be in \(0, inf\); got 0"),
-        (lambda: gaussian.radius(0.9, 1.0, norm=np.nan), "norm must be in"),
         (lambda: gaussian.radius(0.9, 1.0, norm=np.inf), "dim must be given where norm > 2"),
         (lambda: gaussian.max_radius(10, 1.0, 1.0), r"alpha must be in \(0, 1\); got 1"),
     ],

@@ -96,15 +96,9 @@ def test_refusals_name_the_argument(change, message):
 
 
 @pytest.mark.parametrize("method", ["exact", "integrated", "paper"])
-def test_nan_passes_and_sigma_has_its_shape(method):
-    """Method "paper", whose value has no sigma in it, ignored both."""
+def test_a_radius_has_the_shape_of_sigma(method):
+    """Method "paper", whose value has no sigma in it, ignored it."""
     options = {**SETTING, "method": method, **({"p_min": 1e-7} if method == "paper" else {})}
-    for arguments in (([0.9, np.nan], 0.25), (0.9, [0.25, np.nan])):
-        with np.errstate(invalid="ignore"):
-            radii = lipschitz.radius(*arguments, **options)
-        np.testing.assert_array_equal(np.isnan(radii), [False, True])
-        with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
-            lipschitz.radius(*arguments, **options)
     assert lipschitz.radius(0.9, np.full((2, 1), 0.25), **options).shape == (2, 1)
 
 
@@ -160,8 +154,6 @@ def test_edges_of_the_base_radius():
     assert base_radius(1.0, 1.0, 1.0) == np.inf
     assert base_radius(0.6, 1.0, 0.0) == np.inf
     assert base_radius(0.4, 1.0, 0.0) == 0
-    with np.errstate(invalid="ignore"):
-        assert np.isnan(base_radius([np.nan, 0.9, 0.9], [1, np.nan, 1], [1, 1, np.nan])).all()
     # extreme units: nothing overflows on the way
     flat = base_radius(0.3, 1e-300, 1e-10, p_b=0.3 - 1e-9)
     assert 10 * (1 - 1e-6) <= flat / 0.5 <= 10 * (1 + 1e-6)
@@ -169,13 +161,6 @@ def test_edges_of_the_base_radius():
     one = base_radius(0.9, 1.0, 1.0)
     assert base_radius(0.9, 1e300, 1e-300) == pytest.approx(1e300 * one, rel=1e-11)
     assert base_radius([[0.9], [0.8]], [0.5, 1.0, 2.0], 1.0).shape == (2, 3)
-    for bad, name in (
-        ((1.5, 1.0, 1.0), "p_a"),
-        ((0.9, 0.0, 1.0), "sigma"),
-        ((0.9, 1, -1), "base_lip"),
-    ):
-        with pytest.raises(ValueError, match=f"{name} must be in"):
-            base_radius(*bad)
 
 
 def test_no_lipschitz_score_flips_inside_and_a_ramp_does_just_outside():

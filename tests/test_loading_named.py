@@ -63,16 +63,32 @@ def test_timm_sees_what_its_own_loader_shows_it(tmp_path, picture, name, squash)
     assert loaded.describe["weights"] == "checkpoint"
 
 
-def test_timm_refusals(offline):
-    package("timm")
-    with pytest.raises(
-        ValueError, match=r"timm model 'resnet81' is unknown; did you mean .*resnet18"
+REFUSED = [
+    ("timm", "timm:resnet81", r"timm model 'resnet81' is unknown; did you mean .*resnet18"),
+    ("timm", "timm:resnet18", r"resnet18.* not on disk \(looked in .*hf.*--download"),
+    ("torchvision.models", "torchvision:resnet19", r"'resnet19' is unknown; did you mean resnet1"),
+    ("torchvision.models", "torchvision:resnet18", r"looked for .*hub.*resnet18-f37072fd.pth"),
+    ("transformers", "hf:no/such", r"not on disk \(looked in .*hf download no/such"),
+    ("transformers", "hf:.", r"holds no config\.json"),
+]
+
+
+@pytest.mark.parametrize(("module", "spec", "said"), REFUSED)
+def test_models_that_are_not_there_are_refused(offline, monkeypatch, module, spec, said):
+    package(module)
+    monkeypatch.chdir(offline)
+    with pytest.raises(ValueError, match=said):
+        load_model(spec)
+
+
+def test_arguments_that_are_none_are_refused(offline):
+    for module, args, said in (
+        ("timm:test_resnet", {"pretrained": False, "colour": 1}, "unexpected keyword.*'colour'"),
+        ("torchvision:resnet18", {"weights": "IMAGENET1K_V7"}, "'IMAGENET1K_V7' is unknown; did"),
     ):
-        load_model("timm:resnet81")
-    with pytest.raises(ValueError, match=r"resnet18.* not on disk \(looked in .*hf.*--download"):
-        load_model("timm:resnet18")
-    with pytest.raises(ValueError, match="unexpected keyword argument 'colour'"):
-        load_model("timm:test_resnet", args={"pretrained": False, "colour": 1})
+        package(module.partition(":")[0])
+        with pytest.raises(ValueError, match=said):
+            load_model(module, args=args)
 
 
 def test_timm_finds_weights_in_the_cache(offline, monkeypatch):
@@ -117,16 +133,6 @@ def test_torchvision_names_its_classes():
     assert loaded.classes == 1000
     assert loaded.labels[0] == "tench"
     assert loaded.describe["weights"] == "random"
-
-
-def test_torchvision_refusals(offline):
-    package("torchvision.models")
-    with pytest.raises(ValueError, match=r"'resnet19' is unknown; did you mean resnet1"):
-        load_model("torchvision:resnet19")
-    with pytest.raises(ValueError, match=r"looked for .*hub.*resnet18-f37072fd.pth"):
-        load_model("torchvision:resnet18")
-    with pytest.raises(ValueError, match=r"weights 'IMAGENET1K_V7' is unknown; did you mean"):
-        load_model("torchvision:resnet18", args={"weights": "IMAGENET1K_V7"})
 
 
 @pytest.fixture(scope="module")
@@ -210,14 +216,6 @@ def test_hf_runs_no_code_unasked(vit, tmp_path):
     with pytest.raises(ValueError, match="runs code of its own"):
         load_model(f"hf:{tmp_path / 'm'}")
     assert not (tmp_path / "ran").exists()
-
-
-def test_hf_refusals(offline):
-    package("transformers")
-    with pytest.raises(ValueError, match=r"not on disk \(looked in .*hf download no/such"):
-        load_model("hf:no/such")
-    with pytest.raises(ValueError, match=r"holds no config\.json"):
-        load_model(f"hf:{offline}")
 
 
 def onnx_file(path, batch):

@@ -159,10 +159,3 @@ def test_one_number_is_rounded_as_an_array_is(value, error):
         assert type(one) is np.float64
         assert one == many
         assert np.signbit(one) == np.signbit(many) or value != 0
-
-
-@pytest.mark.parametrize("value", [True, np.True_, [True, False], np.array([True])])
-def test_truth_values_are_no_numbers(value):
-    """As a probability True would earn an infinite radius."""
-    with pytest.raises(ValueError, match="p must be real numbers"):
-        as_floats("p", value, 0.0, 1.0)

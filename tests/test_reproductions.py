@@ -83,19 +83,3 @@ def test_quick_form_has_the_committed_columns(script):
         pytest.importorskip(module)
     assert list(load(script)["table"](quick=True)) == list(committed(script.stem))
     assert script.with_suffix(".png").is_file()
-
-
-@pytest.mark.slow
-def test_s_toy_attacked():
-    module = load(path_of("experiment_s_toy"))
-    rng = np.random.default_rng(0)
-    distance, angle = 8 * np.sqrt(rng.random(40)), rng.uniform(0, np.pi, 40)
-    x = distance * np.exp(1j * angle)
-    ring = np.exp(2j * np.pi * np.arange(24) / 24)
-    for level, rate in module["classifiers"]().values():
-        z, radius = module["radii"](distance, angle, level, rate)
-        for part in (0.5, 0.9999):
-            moved = (x[:, None] + part * radius[:, None] * ring).ravel()
-            where = np.abs(moved), np.abs(np.angle(moved))
-            found = module["radii"](*where, level, rate)[0].reshape(len(x), -1)
-            assert np.all((np.sign(found) == np.sign(z)[:, None]) | (radius == 0)[:, None])

@@ -13,6 +13,7 @@ from rsbounds.schemes import gaussian
     [
         (lambda batch: (batch[:, 0] > 0).astype(int), r"shape \(20,\) \(labels\? scores have"),
         (lambda batch: batch[:5], r"got shape \(5, 3\)"),
+        (lambda batch: batch[:, :1], r"scores of shape \(20, classes\).* got shape \(20, 1\)"),
         (lambda batch: np.full((len(batch), 2), "cat"), "got type <U3"),
         (lambda batch: np.full((len(batch), 2), None), "got type object"),
         (lambda batch: [[1.0]] + [[1.0, 2.0]] * (len(batch) - 1), r"got list \(.*inhomogeneous"),

@@ -143,19 +143,6 @@ def test_a_radius_of_numbers_is_that_of_arrays(name):
         assert same(value, radius([p], *others)[0]), (p, others)
         positive += bool(value > 0)
     assert positive > 20
-    for args in ((NAN, 0.25, None, 784), (0.9, NAN, None, 784), (0.9, 0.25, NAN, 784)):
-        with pytest.warns(RuntimeWarning, match="invalid"):
-            assert math.isnan(radius(*args))
-    refused = [
-        ((1.5, 0.25, None, 784), r"^p_a must be in \[0, 1\]; got 1.5"),
-        ((0.9, 0.0, None, 784), r"^sigma must be in \(0, inf\); got 0.0"),
-        ((0.9, INF, None, 784), r"^sigma must be in \(0, inf\); got inf"),
-        ((0.9, 0.25, -0.1, 784), r"^p_b must be in \[0, 1\]; got -0.1"),
-        ((0.9, "a", None, 784), "^sigma must be real numbers; got str 'a'"),
-    ]
-    for bad, message in refused:
-        with pytest.raises(ValueError, match=message):
-            radius(*bad)
 
 
 def test_long_numbers_still_go_to_the_safe_side():
