@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import socket
 import sys
 
 import cluster_runs as runs
@@ -10,6 +11,14 @@ import pytest
 from cli_models import arguments, prepare
 
 from rsbounds.cli import main
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("the network was used")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_composite import RULES as NAMED
 
 from rsbounds import composite
 from rsbounds.audit import Kind, _lists, _radii
@@ -15,7 +16,6 @@ from rsbounds.audit._rows import findings
 from rsbounds.certify import Procedure, certify_counts
 from rsbounds.certify._counts import certify_evidence
 from rsbounds.certify._work import further
-from rsbounds.composite import Cond, Rule
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
 
@@ -163,19 +163,7 @@ def test_no_radius_from_a_level_that_cannot_be():
     assert not _radii.proved("semi-elastic", known, 1e-300, 1e-3, 1e5, None)
 
 
-GATE = [Cond("margin", 0), Cond("score", 0, -0.3)]
-RULES = [
-    Rule([1.0, 0.5], [GATE, [Cond("margin", 1)]]),
-    Rule([1.0], [[Cond("score", 0)]]),
-    Rule(
-        [1.0, 0.6, 0.3],
-        [
-            [Cond("margin", 0, 0.1), Cond("score", 0, -0.25)],
-            [Cond("score", 1, 0.05)],
-            [Cond("margin", 2), Cond("margin", 1, -0.2)],
-        ],
-    ),
-]
+RULES = [NAMED[name] for name in ("cascade", "cohen", "gates")]
 
 
 def lists(count):

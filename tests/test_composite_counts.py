@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import multinomial
+from test_composite import CASCADE
+from test_composite import RULES as NAMED
 
 from rsbounds import oracle
 from rsbounds.certificate import ABSTAIN
@@ -15,19 +17,7 @@ from rsbounds.composite.estimate import _Bounds, estimate
 from rsbounds.confidence import lower_bound
 from rsbounds.sampling import ArraySampler, Phase, stream
 
-CASCADE = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.3)], [Cond("margin", 1)]])
-RULES = [
-    CASCADE,
-    Rule([1.0], [[Cond("margin", 0)]]),
-    Rule(
-        [1.0, 0.6, 0.3],
-        [
-            [Cond("margin", 0, 0.1), Cond("score", 0, -0.25), Cond("set", 2, -1.0, (0, 1))],
-            [Cond("score", 1, 0.05)],
-            [Cond("margin", 2), Cond("margin", 1, -0.2)],
-        ],
-    ),
-]
+RULES = [NAMED[name] for name in ("cascade", "constant", "gates", "set")]
 
 
 def draw(rng, rule, n0, n, classes=3):
@@ -67,7 +57,7 @@ class Recorder:
 def test_early_stop_changes_nothing_but_the_samples():
     rng, early = np.random.default_rng(4), 0
     for case in range(60):
-        rule = RULES[case % 3]
+        rule = RULES[case % 4]
         sampler = Recorder({s: rng.dirichlet([0.6] * 4) for s in rule.sigmas})
         result = certify(sampler, None, rule, n0=30, n=500, alpha=0.01, seed=5, index=case)
         select = [c for _, n, c in sampler.drawn if n == 30]
