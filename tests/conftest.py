@@ -56,14 +56,15 @@ def one_thread(request):
 
 
 @pytest.fixture(scope="module")
-def forty_digits():
-    with mpmath.workdps(40):
+def sixty_digits():
+    with mpmath.workdps(60):
         yield
 
 
-@pytest.fixture(scope="module")
-def sixty_digits():
-    with mpmath.workdps(60):
+@pytest.fixture
+def balls():
+    """Ball arithmetic of 256 bits."""
+    with pytest.importorskip("flint").ctx.workprec(256):
         yield
 
 

@@ -10,7 +10,7 @@ from test_gaussian import holds
 from rsbounds import anisotropic
 from rsbounds.oracle import ndtri
 
-pytestmark = pytest.mark.usefixtures("forty_digits")
+pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 levels = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=8).map(np.array)
 norms = st.one_of(st.floats(1, 30), st.sampled_from([1.0, 2.0, np.nextafter(2, 3), np.inf]))

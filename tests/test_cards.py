@@ -9,7 +9,7 @@ import pytest
 from cli_models import arguments, one_line
 from result_table import best, save, table
 from scipy.stats import binomtest
-from test_report_html import BROWSER, OFFLINE, OWNED, run, subprocess
+from test_report_html import BROWSER, OWNED, dom, run
 
 from rsbounds.cli import main
 from rsbounds.results import Results, board, board_html, card, read, read_card, write_card
@@ -174,13 +174,10 @@ def test_a_column_sorts_in_a_browser(several, tmp_path, width):
     start = text.index('<meta http-equiv="Content-Security-Policy"')
     open_ = text[:start] + text[text.index(">", start) + 1 :]  # as its policy runs no other script
     (tmp_path / "clicked.html").write_text(open_.replace("</body>", click))
-    done = subprocess.run(
-        [BROWSER, *OFFLINE, f"--window-size={width},700", "--dump-dom", tmp_path / "clicked.html"],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    rows = done.stdout.split("<tbody>")[1].split("</tr>")[:3]
-    shown = [row.split("<td>")[2].split("<")[0] for row in rows]
+    shown = dom(tmp_path / "clicked.html", tmp_path, f"--window-size={width},700")
+    rows = shown.split("<tbody>")[1].split("</tr>")[:3]
+    values = [row.split("<td>")[2].split("<")[0] for row in rows]
     expected = [f"{own['accuracy'][0]['accuracy']:.3f}" for own in several]
-    assert shown == sorted(expected, reverse=True)
-    assert "descending" in done.stdout
-    assert "<title>owned" not in done.stdout
+    assert values == sorted(expected, reverse=True)
+    assert "descending" in shown
+    assert "<title>owned" not in shown

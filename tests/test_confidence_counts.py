@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from flint import acb, arb, arb_series, ctx
+from flint import acb, arb, arb_series
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
@@ -10,12 +10,7 @@ from scipy.stats import binom
 from rsbounds.confidence import lower_bound, pair_bounds, upper_bound
 from rsbounds.confidence.counts import clopper_pearson, randomized_end
 
-
-@pytest.fixture(autouse=True)
-def precision():
-    before, ctx.prec = ctx.prec, 192
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("balls")
 
 
 def at_least(count, n, p, q):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -23,11 +23,7 @@ from rsbounds_ext import kernels
 MANY = [20, pytest.param(200, marks=pytest.mark.slow)]
 
 
-@pytest.fixture(autouse=True)
-def precision():
-    before, ctx.prec = ctx.prec, 256
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("balls")
 
 
 def stopping(test, p, horizon, batch=1):

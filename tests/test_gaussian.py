@@ -11,7 +11,7 @@ from rsbounds import gaussian
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds.oracle import ndtri
 
-pytestmark = pytest.mark.usefixtures("forty_digits")
+pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 WITHIN = mp.mpf("1e-11")  # the width of the promise: at most the truth, and within this of it
 probability = st.one_of(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rsbounds import lbrs
 
-pytestmark = pytest.mark.usefixtures("forty_digits")
+pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 NORMS = (1, 2, np.inf)
 seeds = st.integers(0, 2**32 - 1)

@@ -12,7 +12,7 @@ from test_lbrs import NORMS, random_memory, seeds
 from rsbounds import lbrs
 from rsbounds._neighbours.sieve import NONE, coded_reach, encode
 
-pytestmark = pytest.mark.usefixtures("forty_digits")
+pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 positive = st.floats(1e-3, 1e3)
 

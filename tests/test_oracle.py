@@ -120,12 +120,9 @@ def test_density_is_the_bessel_form():
 def test_central_tails_are_those_of_arb(df, x, method):
     flint = pytest.importorskip("flint")
     tails = oracle.ncx2_tails(x, df, 0, dps=40, method=method)
-    bits, flint.ctx.prec = flint.ctx.prec, 400
-    try:
+    with flint.ctx.workprec(400):
         upper = flint.arb(x / 2).gamma_upper(flint.arb(df) / 2, regularized=1)
         logs = [mp.mpf(v.log().mid().str(60, radius=False)) for v in (1 - upper, upper)]
-    finally:
-        flint.ctx.prec = bits
     assert close(tails.log_lower, logs[0])
     assert close(tails.log_upper, logs[1])
 

@@ -263,8 +263,10 @@ def test_policy_knows_the_page_s_own_scripts_alone(page):
     assert policy.startswith("default-src 'none'; form-action 'none'; base-uri 'none';")
 
 
-def dom(path, folder):
-    words = [str(BROWSER), *OFFLINE, f"--user-data-dir={folder}", "--dump-dom", path.as_uri()]
+def dom(path, folder, *more):
+    """The page as a browser leaves it, without a network."""
+    words = [str(BROWSER), *OFFLINE, *more, f"--user-data-dir={folder}"]
+    words += ["--dump-dom", path.as_uri()]
     done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)
     return done.stdout
 
