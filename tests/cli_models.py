@@ -28,14 +28,6 @@ def linear():
 def other():
     return lambda batch: batch.reshape(len(batch), -1) @ np.stack([W, -2 * W], axis=1)
 
-def conv():
-    torch = pytest.importorskip("torch")
-    nn = torch.nn
-    torch.set_num_threads(2)
-    torch.manual_seed(1)
-    return nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.Flatten(),
-                         nn.Linear(288, 10))
-
 def torch_linear():
     torch = pytest.importorskip("torch")
     torch.set_num_threads(2)

@@ -8,22 +8,23 @@ from pathlib import Path
 
 import numpy as np
 from cli_models import ENVIRONMENT
+from methods_by_code import METHODS
 
 MODEL = """
 import os, pathlib, time
 import numpy as np
 
-weights = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
+weights = np.random.default_rng(0).standard_normal((36, 3)).astype(np.float32)
 
 def linear():
-    return lambda batch: batch @ weights
+    return lambda batch: batch.reshape(len(batch), -1) @ weights
 
 def held():
     pathlib.Path(f"pid-{os.getpid()}").touch()
     def call(batch):
         while waits():
             time.sleep(0.01)
-        return batch @ weights
+        return linear()(batch)
     return call
 
 def waits():
@@ -35,13 +36,13 @@ def waits():
 
 def unseeded():
     import torch
-    return torch.nn.Linear(20, 3)
+    layers = torch.nn.Linear(36, 50), torch.nn.ReLU(), torch.nn.Linear(50, 3)
+    return torch.nn.Sequential(torch.nn.Flatten(), *layers)
 
 def seeded():
     import torch
     torch.manual_seed(1)
-    layers = torch.nn.Linear(20, 50), torch.nn.ReLU(), torch.nn.Linear(50, 3)
-    return torch.nn.Sequential(*layers)
+    return unseeded()
 
 def murderous():
     here = linear()
@@ -51,48 +52,28 @@ def murderous():
         return here(batch)
     return call
 
-def careful(share):
-    from rsbounds.schemes import Scheme
-    class Careful(Scheme):
-        name = "careful"
-        def sigma(self, x):
-            return 0.5
-        def radius(self, z_a, sigma, z_b=None):
-            return max(share * sigma * z_a, 0.0)
-    return Careful({"share": share})
-
-def noise():
-    import torch
-    from rsbounds.torch import FixedNoise
-    return FixedNoise(torch.zeros(20), torch.linspace(.3, .7, 20))
-
-def levels():
-    import torch
-    from rsbounds.torch import SigmaNetwork
-    torch.manual_seed(0)
-    return SigmaNetwork(torch.nn.Linear(20, 1), 0.4)
-
 def failing():
     def call(batch):
         if abs(batch).max() > 50 and len(batch) > 1:
             raise RuntimeError("no such layer")
-        return batch @ weights
+        return linear()(batch)
     return call
 """
 COUNT = 24
 WAIT = 600.0  # seconds until a run is given up, on a machine with much else to do
-# methods of others, in the models' file: model and options
+# a model and a method that code makes
 OTHERS = [
-    ("linear", "--method model:careful --method-args share=0.25"),
-    ("seeded", "--method model:noise"),
-    ("seeded", "--method model:levels"),
+    ("linear", "--method methods:foreign"),
+    ("seeded", "--method methods:maps"),
+    ("seeded", "--method methods:network"),
 ]
 
 
 def prepare(folder):
     """A model and its data; the input at 13 is far from all others."""
     (folder / "model.py").write_text(MODEL)
-    x = np.random.default_rng(1).standard_normal((COUNT, 20)).astype(np.float32)
+    (folder / "methods.py").write_text(METHODS)
+    x = np.random.default_rng(1).standard_normal((COUNT, 1, 6, 6)).astype(np.float32)
     x[13] *= 100
     y = np.random.default_rng(2).integers(0, 3, COUNT)
     np.savez(folder / "data.npz", x=x, y=y)
