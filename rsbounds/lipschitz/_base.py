@@ -52,8 +52,9 @@ def base_radius(
     Array
         The radius: never above the true value, nor below its limits: sigma (z_a - z_b)/2 for
         L = inf (Cohen) and (p_a - p_b)/(2L) for sigma -> 0. It is within 1e-11 of the true value
-        (relative), or of the larger \\|M^-1\\| where both probabilities are on one side of 1/2. 0 where p_a <= p_b; inf where p_a = 1 and p_b = 0, or L = 0. NaN in, NaN
-        out with the invalid flag.
+        (relative), or of the larger \\|M^-1\\| where both probabilities are on one side of 1/2.
+        0 where p_a <= p_b; inf where p_a = 1 and p_b = 0, or L = 0. NaN in, NaN out with the
+        invalid flag.
 
     References
     ----------
