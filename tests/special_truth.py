@@ -34,7 +34,9 @@ def ratio(name, args, truth=None):
     if truth is None:  # s + u is exact in the oracle
         more = int(math.log10(1 + args[2])) if name.startswith("ball") else 0
         truth = getattr(oracle, name)(*args, dps=25 + more)
-    return difference(value, truth) / float(special.error_bound(name, value, df=df_of(name, args)))
+    return difference(value, truth) / float(
+        special.error_bound(name, value, df=df_of(name, args), measured=True)
+    )
 
 
 def df_of(name, args):

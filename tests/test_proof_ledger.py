@@ -12,7 +12,7 @@ PAGE = (ROOT / "docs" / "theory" / "proofs.md").read_text(encoding="utf-8")
 HEADERS = ROOT / "rsbounds_ext" / "include" / "rsbounds"
 KERNEL = r"\b(\w+_(?:error|room)) = [-\d.]"
 PYTHON = r"^(_?(?:[A-Z_]*ERROR|ROUNDING|SUM)) = "
-BOUNDS = r"(_(?:LOW_|FEW_)?(?:TAIL|LOG|INVERSE))(?=[, ])"
+BOUNDS = r"(_(?:LOW_)?(?:TAIL|LOG|SCORE|INVERSE))(?=[, ])"
 
 
 def table(heading):

@@ -28,7 +28,9 @@ def test_log_tails_of_the_table(tail):
     log = getattr(special, f"ncx2_{tail}")(t["x"], t["df"], t["nc"])
     error, truth = table_error(log, t, tail), t[f"{tail}_hi"]
     small = np.minimum(t["logcdf_hi"], t["logsf_hi"])
-    limit = error_bound(f"ncx2_{tail}", small, df=t["df"])  # of the smaller tail itself
+    limit = error_bound(
+        f"ncx2_{tail}", small, df=t["df"], measured=True
+    )  # of the smaller tail itself
     # the larger one is log(1 - small), small <= 0.69: its error is that of small over 1 - small
     larger = np.exp(small) * (limit + 4e-16) / 0.31
     assert_below(error, np.where(truth == small, limit, larger) + 5e-324, t, "x", "df", "nc")
@@ -51,19 +53,21 @@ def test_the_smaller_tail_of_the_table(name, log):
     assert (t[f"{log}_hi"] < -230.2).sum() > 30  # p < 1e-100
     p = getattr(special, f"ncx2_{name}")(t["x"], t["df"], t["nc"])
     error = relative_to_log(p, t, log)
-    assert_below(error * p, error_bound(f"ncx2_{name}", p, df=t["df"]), t, "x", "df", "nc")
+    assert_below(
+        error * p, error_bound(f"ncx2_{name}", p, df=t["df"], measured=True), t, "x", "df", "nc"
+    )
     assert_below(error, np.full_like(p, TAIL), t, "x", "df", "nc")  # seen 2.7e-16
 
 
 def test_the_density_of_the_table():
     t = table("ncx2")
     log = special.ncx2_logpdf(t["x"], t["df"], t["nc"])
-    limit = error_bound("ncx2_logpdf", log, df=t["df"]) + 5e-324
+    limit = error_bound("ncx2_logpdf", log, df=t["df"], measured=True) + 5e-324
     assert_below(table_error(log, t, "logpdf"), limit, t, "x", "df", "nc")
     t = rows(t, np.isfinite(log) & (log > -690.7))
     pdf = special.ncx2_pdf(t["x"], t["df"], t["nc"])
     error = relative_to_log(pdf, t, "logpdf") * pdf
-    assert_below(error, error_bound("ncx2_pdf", pdf, df=t["df"]), t, "x", "df", "nc")
+    assert_below(error, error_bound("ncx2_pdf", pdf, df=t["df"], measured=True), t, "x", "df", "nc")
 
 
 # --- closed forms and last bits -----------------------------------------------------------------
@@ -187,8 +191,8 @@ def test_log_tails_of_the_quantiles(log_p, df, nc):
             continue
         z = float(special.ndtri_exp(log_p))
         # a score's error, in log p: times the hazard, at most |z| + 1
-        slack = 2 * error_bound("ncx2_logcdf", log_p, df=df)
-        slack += (abs(z) + 1) * error_bound("ball_offset", z)
+        slack = 2 * error_bound("ncx2_logcdf", log_p, df=df, measured=True)
+        slack += (abs(z) + 1) * error_bound("ball_offset", z, measured=True)
         step = sign * 2 * np.spacing(x) if abs(x - df - nc) < 0.2 * x else sign * 8 * np.spacing(x)
         if log_p > -math.log(2):  # the larger tail: in units of the smaller
             slack *= -math.expm1(log_p) + 1
@@ -261,7 +265,7 @@ def test_quantile_that_is_subnormal():
     log_p = special.log_ndtr(z)
     truth = float(oracle.ncx2_ppf_exp(float(log_p), df, nc, dps=20))
     # two spacings, and the score's own error: d log x = 2/df d log p
-    limit = 1e-323 + truth * 2 / df * error_bound("ncx2_logcdf", log_p, df=df)
+    limit = 1e-323 + truth * 2 / df * error_bound("ncx2_logcdf", log_p, df=df, measured=True)
     assert abs(special.ncx2_ppf_exp(log_p, df, nc) - truth) <= limit
 
 

@@ -97,7 +97,7 @@ def over_bound(name: str, point: tuple[float, ...]) -> float:
     df = point[1] if name.startswith("ncx2") else None
     with mp.workdps(40):
         error = abs(mp.mpf(value) - truth)
-        return float(error / mp.mpf(float(special.error_bound(name, value, df=df))))
+        return float(error / mp.mpf(float(special.error_bound(name, value, df=df, measured=True))))
 
 
 def worst(of: str, points: int, seed: int = 0) -> Worst:
@@ -134,7 +134,7 @@ def inversions(of: str, points: int, seed: int = 0) -> Inversions:
     value = function(*at)
     at[place] = np.nextafter(at[place], np.inf)
     wrong = -slope * (function(*at) - value)
-    size = wrong / special.error_bound(name, value, df=dim)
+    size = wrong / special.error_bound(name, value, df=dim, measured=True)
     return Inversions(np.mean(wrong > 0), np.mean(wrong == 0), max(float(np.max(size)), 0.0) + 0.0)
 
 

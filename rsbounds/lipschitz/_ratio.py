@@ -9,7 +9,7 @@ from rsbounds._numerics.rounding import round_up
 from rsbounds._numerics.scores import ndtri, score_of
 from rsbounds_ext import kernels
 
-RATIO_ERROR = 1e-13
+RATIO_ERROR = 2e-13
 
 
 def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
@@ -31,7 +31,7 @@ def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
     Returns
     -------
     Array
-        R_d(p), relative error at most 1e-13; inf at p = 0, 0 at p = 1.
+        R_d(p), relative error at most 2e-13; inf at p = 0, 0 at p = 1.
 
     References
     ----------
@@ -51,7 +51,7 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
     """Derivative of :func:`ratio`: dR/dp, or dR/dz with z = Phi^-1(p) for `scores`.
 
     Parameters and errors as in :func:`ratio`. The derivative is negative everywhere; it is formed
-    as R z + (x - d)/2, so the error of dR/dz is at most 2e-15 \\|z\\| R.
+    as R z + (x - d)/2, which may cancel, and no bound of its error is stated.
 
     References
     ----------

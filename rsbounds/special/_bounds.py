@@ -1,38 +1,50 @@
-"""A-priori error bounds of the special functions."""
+"""A-priori error bounds of the special functions: proved, and what searches found."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice
-from rsbounds._numerics.scores import NDTRI_ERROR
+from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR
 from rsbounds.special._call import DOMAIN
 
 Parts = tuple[float, float]  # absolute, relative to |value|; at the exact double arguments
 
-_TAIL, _LOG, _INVERSE = (0.0, 4e-16), (4e-16, 1.2e-16), (1e-15, 1e-15)
-# Below four degrees of freedom the nodes of the integral spread and each tail has more roundings.
-_LOW_TAIL, _LOW_LOG = (0.0, 8e-16), (8e-16, 1.6e-16)
-_BOUNDS: dict[str, Parts] = {
-    "log_ndtr": (0.0, 2e-15),
-    "ndtri": (0.0, NDTRI_ERROR),
-    "ndtri_exp": (0.0, 2e-15),
-    "ball_score": _LOW_LOG,
-    "ball_offset": _INVERSE,
+# Theorems (docs/theory/proofs.md): from four degrees of freedom on, and for all
+_TAIL, _LOW_TAIL = (0.0, 1.2e-14), (0.0, 8e-14)
+_LOG, _LOW_LOG = (1.2e-14, 6e-16), (8e-14, 6e-16)
+_SCORE, _INVERSE = (1.7e-14, 1.7e-14), (6e-14, 3e-14)
+_PROVED: dict[str, tuple[Parts, Parts]] = {
+    "tail": (_TAIL, _LOW_TAIL),
+    "log": (_LOG, _LOW_LOG),
+    "density": (_TAIL, _LOW_TAIL),
+    "log density": (_LOG, _LOW_LOG),
+    "score": (_SCORE, _SCORE),
+    "inverse": (_INVERSE, _INVERSE),
+    "log_ndtr": ((0.0, LOG_NDTR_ERROR),) * 2,
+    "ndtri": ((0.0, NDTRI_ERROR),) * 2,
 }
-# Below one degree of freedom tails are sums of terms with a rounding each. An inverse has the error
-# of the tail in its score, which is sqrt(pi/2) times as large at most.
-_FEW_TAIL, _FEW_LOG, _FEW_INVERSE = (0.0, 2e-15), (2e-15, 3e-16), (3e-15, 1e-15)
-# the functions of df: from four degrees of freedom on, from one on, and below
-_OF_DF: dict[str, tuple[Parts, Parts, Parts]] = {
-    **dict.fromkeys(("ncx2_cdf", "ncx2_sf", "marcum_q", "marcum_p"), (_TAIL, _LOW_TAIL, _FEW_TAIL)),
-    **dict.fromkeys(
-        ("ncx2_logcdf", "ncx2_logsf", "marcum_logq", "marcum_logp"), (_LOG, _LOW_LOG, _FEW_LOG)
-    ),
-    "ncx2_pdf": ((0.0, 8e-16), (0.0, 8e-16), _FEW_TAIL),
-    "ncx2_logpdf": ((6e-16, 1.2e-16), _LOW_LOG, _FEW_LOG),
-    **dict.fromkeys(("ncx2_ppf", "ncx2_isf"), (_INVERSE, _INVERSE, _FEW_INVERSE)),
-    **dict.fromkeys(("ncx2_ppf_exp", "ncx2_isf_exp"), (_INVERSE, _INVERSE, _FEW_INVERSE)),
-    **dict.fromkeys(("marcum_q_inv", "marcum_p_inv"), (_INVERSE, _INVERSE, _FEW_INVERSE)),
+# The largest errors of long searches, with room: from four degrees of freedom on, from one on (the
+# nodes of the integral spread, and each tail has more roundings), and below (it is a sum)
+_MEASURED: dict[str, tuple[Parts, Parts, Parts]] = {
+    "tail": ((0.0, 4e-16), (0.0, 8e-16), (0.0, 2e-15)),
+    "log": ((4e-16, 1.2e-16), (8e-16, 1.6e-16), (2e-15, 3e-16)),
+    "density": ((0.0, 8e-16), (0.0, 8e-16), (0.0, 2e-15)),
+    "log density": ((6e-16, 1.2e-16), (8e-16, 1.6e-16), (2e-15, 3e-16)),
+    "score": ((8e-16, 1.6e-16),) * 3,
+    "inverse": ((1e-15, 1e-15), (1e-15, 1e-15), (3e-15, 1e-15)),
+    "log_ndtr": ((0.0, 2e-15),) * 3,
+    "ndtri": ((0.0, 2e-15),) * 3,
+}
+_KINDS: dict[str, str] = {
+    **dict.fromkeys(("ncx2_cdf", "ncx2_sf", "marcum_q", "marcum_p"), "tail"),
+    **dict.fromkeys(("ncx2_logcdf", "ncx2_logsf", "marcum_logq", "marcum_logp"), "log"),
+    **dict.fromkeys(("ncx2_ppf", "ncx2_isf", "ncx2_ppf_exp", "ncx2_isf_exp"), "inverse"),
+    **dict.fromkeys(("marcum_q_inv", "marcum_p_inv", "ball_offset"), "inverse"),
+    "ncx2_pdf": "density",
+    "ncx2_logpdf": "log density",
+    "ball_score": "score",
+    "log_ndtr": "log_ndtr",
+    **dict.fromkeys(("ndtri", "ndtri_exp"), "ndtri"),
 }
 _STEP = 1e-323  # what underflow may add
 
@@ -43,8 +55,13 @@ def _bound(parts: Parts, size: Array) -> Array:
         return absolute + relative * size
 
 
-def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) -> Floats:
+def error_bound(
+    name: str, value: ArrayLike, /, *, df: ArrayLike | None = None, measured: bool = False
+) -> Floats:
     """A-priori bound on the absolute error of a special function that returned `value`.
+
+    A theorem, by default: every rounding counts in full. Searches find errors far below it, and
+    `measured` returns the largest of them, with room, on which no certificate rests.
 
     For the logarithms of both tails the bound holds for the smaller tail; the larger one,
     log(1 - small), is better than that. For the inverses it bounds the error of the score of
@@ -58,8 +75,10 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
         The value it returned (a score for the inverses).
     df : array_like, optional
         The degrees of freedom that it was called with, 2 m for Marcum's Q, in [1e-300, 1e8].
-        By default the bound holds for all of them, and is up to five times as large as it is
+        By default the bound holds for all of them, and is up to seven times as large as it is
         from four degrees of freedom on. Functions without df ignore it.
+    measured : bool
+        What searches found, instead of what is proved.
 
     Returns
     -------
@@ -70,26 +89,25 @@ def error_bound(name: str, value: ArrayLike, /, *, df: ArrayLike | None = None) 
     Notes
     -----
     The exponent and the sum over the nodes are formed in two doubles, so that a tail has the
-    rounding of the nodes, which is averaged, and one of its own; docs/theory derives the parts. A
-    score has error (error of log p) / hazard and one rounding. The bounds are rounded up from the
-    largest errors of long searches; docs/benchmarks/promised-accuracy.md has the largest over its
-    bound for each function.
+    rounding of the nodes, which is averaged, and one of its own; a score has (error of log p) /
+    hazard and one rounding. docs/theory/proofs.md says how each bound is proved;
+    docs/benchmarks/promised-accuracy.md has the largest error over what is measured, by function.
 
     Examples
     --------
-    >>> print(f"{error_bound('ball_score', 3.0):.1e}")
-    1.3e-15
-    >>> print(f"{error_bound('ncx2_sf', 1.0):.0e} {error_bound('ncx2_sf', 1.0, df=784):.0e}")
-    2e-15 4e-16
+    >>> print(f"{error_bound('ncx2_sf', 1.0):.0e} {error_bound('ncx2_sf', 1.0, df=784):.1e}")
+    8e-14 1.2e-14
+    >>> print(f"{error_bound('ncx2_sf', 1.0, df=784, measured=True):.0e}")
+    4e-16
     """
-    choice("name", name, (*_BOUNDS, *_OF_DF))
+    choice("name", name, tuple(_KINDS))
     size = np.abs(as_floats("value", value))
-    if name in _BOUNDS:
-        bound = _bound(_BOUNDS[name], size)
-    else:
-        usual, low, few = (_bound(parts, size) for parts in _OF_DF[name])
-        degrees = 0.0 if df is None else as_floats("df", df, *DOMAIN["df"])
-        usual, low, few, degrees = broadcast(value=usual, low=low, few=few, df=degrees)
-        bound = np.where(degrees >= 4, usual, np.where(degrees >= 1, low, few))
+    parts = (_MEASURED if measured else _PROVED)[_KINDS[name]]
+    degrees = np.zeros(()) if df is None else as_floats("df", df, *DOMAIN["df"])
+    if not name.startswith(("ncx2", "marcum")):
+        degrees = np.full_like(degrees, np.inf)
+    size, degrees = broadcast(value=size, df=degrees)
+    usual, *fewer = (_bound(each, size) for each in parts)
+    bound = np.where(degrees >= 4, usual, np.where(degrees >= 1, fewer[0], fewer[-1]))
     result: Floats = np.where(np.isinf(bound), 0.0, bound + _STEP)[()]
     return result

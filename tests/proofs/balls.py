@@ -25,26 +25,8 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """The number that ``value`` bounds from above, boxes first, is at most ``bound``."""
-
-    name: str
-    says: str
-    value: Callable[[], tuple[int, arb]]
-    low: float  # where it is claimed
-    high: float
-    bound: float
-
-    def prove(self, limit):
-        boxes, largest = self.value()
-        if not largest <= limit:
-            raise ArithmeticError(f"{self.name}: {largest} at most")
-        return Proof(boxes, float(largest))
-
-
-@dataclass(frozen=True)
 class Sweep:
-    """The same where the boxes and their errors are a program's own."""
+    """Each of the numbers that a program yields, one for each of its own boxes, is at most that."""
 
     name: str
     says: str
@@ -60,14 +42,12 @@ class Proof:
     largest: float  # an upper bound of |error|
 
 
-def prove(claim: Claim | Estimate | Sweep, bound: float | None = None) -> Proof:
+def prove(claim: Claim | Sweep, bound: float | None = None) -> Proof:
     """The proof of a claim, perhaps with another bound; ArithmeticError where there is none."""
     limit = arb(claim.bound if bound is None else bound)
     before = ctx.prec, ctx.cap
     ctx.prec, ctx.cap = BITS, TERMS + 1
     try:
-        if isinstance(claim, Estimate):
-            return claim.prove(limit)
         if isinstance(claim, Sweep):
             return _swept(claim, limit)
         todo, boxes, largest = [(arb(claim.low), arb(claim.high), 0)], 0, 0.0

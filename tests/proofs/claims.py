@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from flint import arb, arb_series
 
-from .balls import Claim, Estimate, Series, Sweep, numbers, polynomial
+from .balls import Claim, Series, Sweep, numbers, polynomial
 from .contour import errors, left_out, orders
-from .nodes import entries, functions, large, small
+from .few import tails as few
+from .nodes import bound, densities, entries, functions, ratio
 from .rounding import centre, log_ndtr, tails
 from .saddle import lugannani_rice, majorant, median_series
 
@@ -110,10 +112,7 @@ def factorial(step: int, first: int) -> Callable[[int], arb]:
     return lambda k: arb(-1) ** (k * (step > 1)) / arb(step * k + first).fac()
 
 
-def of(pairs: Callable[[], list[tuple[arb, arb]]], which: int) -> Iterator[arb]:
-    return (pair[which] for pair in pairs())
-
-
+INF, SCORE, TAIL, TAIL_4 = math.inf, 1, 2, 1.2e-14
 SIMD, EXP, SINCOS = "simd.hpp", "RSB_INLINE vec exp_neg(vec x)", "vec& scale)"
 HALF = math.log(2) / 2 + 1e-9
 ODD = "log1p_atan_general"  # in simd.hpp
@@ -124,22 +123,28 @@ def reciprocal(first: int) -> Callable[[int], arb]:
     return lambda k: arb(1) / (2 * k + first)
 
 
-def gauss(relative: bool) -> tuple[int, arb]:
-    """The errors of NumPy's 40 weights: the largest one, relative, or of the rule, all together."""
+def gauss() -> Iterator[tuple[arb, arb]]:
+    """NumPy's 40 weights and their errors."""
     nodes, weights = np.polynomial.legendre.leggauss(40)
-    each = []
     for k, (x, w) in enumerate(zip(nodes[::-1], weights[::-1], strict=True)):
         node, weight = arb.legendre_p_root(40, k, weight=True)
         if not abs(node - arb(float(x))) < 1e-16:
             raise ArithmeticError(f"gauss: the node at {x}")
-        each.append(abs(arb(float(w)) / weight - 1) if relative else abs(arb(float(w)) - weight))
-    return 40, (max(each, key=float) if relative else sum(each, arb(0)) / 2).upper()
+        yield weight, abs(arb(float(w)) - weight)
+
+
+def weights() -> Iterator[arb]:
+    return (error / weight for weight, error in gauss())
+
+
+def rule() -> Iterator[arb]:
+    yield sum((error for _, error in gauss()), arb(0)) / 2
 
 
 NEAR_ATAN = of_series(SIMD, NEAR, alternating(2, 3), skip=1)
 EXP_TWO = of_series("twofold.hpp", "Scaled2 exp_two", factorial(1, 2))
 DEFECT = of_series("ball.hpp", "inline double log1p_defect", reciprocal(3))
-CLAIMS: list[Claim | Estimate | Sweep] = [
+CLAIMS: list[Claim | Sweep] = [
     Claim("mills", "M(z), z >= 0, as its Chebyshev sum", mills_error, -1, 1, 7e-17),
     Claim("ndtri_centre", "the score's relative error", centre_error, 0, 0.425**2, 3e-17),
     Claim("ndtri_tail[0]", "the score's error over r", tail_error(0), 2.27, 4, 1e-17),
@@ -172,60 +177,35 @@ CLAIMS: list[Claim | Estimate | Sweep] = [
     ),
     Claim("log1p_defect", "(atanh(s)/s - 1)/s^2", DEFECT, 0, 0.0845, 1e-16),
     Claim("rgamma", "1/Gamma(1 + a)", gamma_error, 0, 0.5, 2e-18),
-    Estimate("gauss (weight)", "40 nodes' weight", lambda: gauss(True), -1, 1, 7.5e-13),
-    Estimate("gauss (rule)", "40 nodes' weights", lambda: gauss(False), -1, 1, 1e-14),
-    Estimate("saddle", "|z - z^| c_2^1.5 over tau", lugannani_rice, -0.3, 1, 0.6),
-    Estimate(
-        "median[7]",
-        "|D - median|/sqrt v over v",
-        lambda: median_series(7, 200),
-        200,
-        math.inf,
-        4e-17,
-    ),
-    Estimate(
-        "median[4]",
-        "the same by four terms",
-        lambda: median_series(4, 5000),
-        5000,
-        math.inf,
-        1.5e-17,
-    ),
-    Estimate("majorant", "|F'| over F'(0) by c_2", lambda: majorant(5), 5, math.inf, 4),
-    Estimate("majorant (small)", "the same", lambda: majorant(0.5), 0.5, math.inf, 15),
+    Sweep("gauss (weight)", "40 nodes' weight", weights, -1, 1, 7.5e-13),
+    Sweep("gauss (rule)", "40 nodes' weights", rule, -1, 1, 1e-14),
+    Sweep("saddle", "|z - z^| c_2^1.5 over tau", lugannani_rice, -0.3, 1, 0.6),
     Sweep(
-        "discretisation",
-        "the contour's rule, over its integral in c2,",
-        errors,
-        0.5,
-        math.inf,
-        3e-16,
+        "median[7]", "|D - median|/sqrt v over v", partial(median_series, 7, 200), 200, INF, 4e-17
+    ),
+    Sweep("median[4]", "by four terms", partial(median_series, 4, 5000), 5000, INF, 1.5e-17),
+    Sweep("majorant", "|F'| over F'(0) by c_2", partial(majorant, 5), 5, INF, 4),
+    Sweep("majorant (small)", "the same", partial(majorant, 0.5), 0.5, INF, 15),
+    Sweep(
+        "discretisation", "the contour's rule, over its integral in c2,", errors, 0.5, INF, 3e-16
     ),
     Sweep(
-        "last node",
-        "what lies beyond it, over the integral in c2,",
-        left_out,
-        0.5,
-        math.inf,
-        3.2e-16,
+        "last node", "what lies beyond it, over the integral in c2,", left_out, 0.5, INF, 3.2e-16
     ),
-    Sweep("orders", "what the tables' polynomials lack, likewise,", orders, 350, math.inf, 5e-16),
-    Sweep(
-        "ndtri (centre)",
-        "the score with its rounding, relative, in p",
-        centre,
-        0.075,
-        0.925,
-        6.8e-16,
-    ),
+    Sweep("orders", "what the tables' polynomials lack, likewise,", orders, 350, INF, 5e-16),
+    Sweep("ndtri (centre)", "the score with its rounding, in p", centre, 0.075, 0.925, 6.8e-16),
     Sweep("ndtri (tails)", "the score with its rounding, relative, in r", tails, 2.27, 39, 2.2e-16),
     Sweep("log_ndtr", "log Phi with its rounding, relative, in |z|,", log_ndtr, 0, 40, 3.8e-15),
-    Sweep(
-        "simd", "rounding of simd.hpp over its counts, in their arguments,", functions, 0, 700, 1
-    ),
+    Sweep("simd", "rounding of simd.hpp over its counts, in arguments,", functions, 0, 700, 1),
     Sweep("tables", "the entries of nodes.hpp, relative, at nodes", entries, 0.5, 16, 1.2e-16),
-    Sweep("score", "a score over 1 + |z|, in c2,", lambda: of(large, 0), 30, math.inf, 4e-15),
-    Sweep("score (small)", "the same", lambda: of(small, 0), 0.5, 30, 1.7e-14),
-    Sweep("tail", "a tail with its rounding, relative,", lambda: of(large, 1), 30, math.inf, 8e-15),
-    Sweep("tail (small)", "the same", lambda: of(small, 1), 0.5, 30, 8e-14),
+    Sweep("score", "a score over 1 + |z|, in c2,", partial(bound, SCORE, 30), 30, INF, 4e-15),
+    Sweep("score (small)", "the same", partial(bound, SCORE, 0), 0.5, 30, 1.7e-14),
+    Sweep("tail", "a tail with its rounding, relative,", partial(bound, TAIL, 30), 30, INF, 8e-15),
+    Sweep("tail (small)", "the same", partial(bound, TAIL, 0), 0.5, 30, 8e-14),
+    Sweep("tail (df 4)", "the same from 4 degrees on", partial(bound, TAIL, 0, 4), 2, 30, TAIL_4),
+    Sweep("density", "a density with its rounding,", partial(densities, 30), 30, INF, 5e-15),
+    Sweep("density (small)", "the same", partial(densities, 0), 0.5, 30, 4e-14),
+    Sweep("density (df 4)", "the same", partial(densities, 0, 4), 2, 30, 1e-14),
+    Sweep("ratio", "R_d with its rounding, relative, in d,", ratio, 1, INF, 2e-13),
+    Sweep("few", "tails below one degree, with rounding, in df,", few, 0, 1, 3.2e-14),
 ]

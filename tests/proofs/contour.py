@@ -37,7 +37,7 @@ def step(e: Any) -> Any:
 
 
 def boxes() -> Iterator[tuple[arb, arb, arb | None]]:
-    """(e, share, k) over c2 >= 1/2, df >= 1; k = None is that of `step`."""
+    """(e, share, k) over c2 >= 1/2, df >= 1 or c2 >= 8; k = None is that of `step`."""
     edges = [2**0.5 * (0.0534 / 2**0.5) ** (i / 200) for i in range(201)]
     rows = [(hull(b, a), None) for a, b in pairwise(edges)]
     rows += [(hull(0.007 * 1.06**i, 0.007 * 1.0601 ** (i + 1)), SIXTEEN) for i in range(36)]
@@ -47,7 +47,7 @@ def boxes() -> Iterator[tuple[arb, arb, arb | None]]:
         if not e > 0.1:
             ends = [i / 8 for i in range(9)]
         for low, high in pairwise(ends):
-            if high / e.lower() ** 2 >= 0.5:  # mu >= 1/2
+            if high / e.lower() ** 2 >= 0.5 or e.lower() < 0.354:  # mu >= 1/2, c2 >= 8
                 yield e, hull(low, high), k
 
 
@@ -165,6 +165,16 @@ def rising(t: arb, e: arb, p: arb, sign: int) -> arb:
     return max(least, key=float)
 
 
+def line(u: arb, e: arb, share: arb, k: arb | None, sign: int) -> tuple[arb, arb, arb]:
+    """a, and the integrals of |e^psi| and |w e^psi| on the line, with the rule's factor."""
+    x, c = place(u, e, k)
+    a = 1 + sign * c
+    d = decay(a, share)
+    turn = 2 * PI * x / (over(step, e) if k is None else k)
+    size = largest(u, e, share, k, sign).exp() / (1 - (-turn).exp()) / PI
+    return a, size * (PI / d).sqrt(), size * (a * (PI / d).sqrt() + e / d)
+
+
 def error(e: arb, share: arb, k: arb | None, side: int, p: arb) -> arb:
     """What the rule is wrong by, over the integral, for sign(tau) = side."""
     near, far = least(e, share, k, side)
@@ -173,19 +183,9 @@ def error(e: arb, share: arb, k: arb | None, side: int, p: arb) -> arb:
     bent = mix(share, 2 + 2 / (a * a), 1 + 3 / a**4)  # the second derivative
     t_near, t_far = (x_near * (2 + side * c_near)).lower(), (x_far * (2 + side * c_far)).upper()
     small, large = max(tail(t_far, e, p, side), key=float), rising(t_near, e, p, side)
-
-    def line(u: arb, sign: int) -> tuple[arb, arb, arb]:
-        """a, and the integrals of |e^psi| and |w e^psi| on the line, with the rule's factor."""
-        x, c = place(u, e, k)
-        a = 1 + sign * c
-        d = decay(a, share)
-        turn = 2 * PI * x / (over(step, e) if k is None else k)
-        size = largest(u, e, share, k, sign).exp() / (1 - (-turn).exp()) / PI
-        return a, size * (PI / d).sqrt(), size * (a * (PI / d).sqrt() + e / d)
-
     u = guess(e, share, k, -side)
     x, c = place(u, e, k)
-    a, plain, weighted = line(u, -side)
+    a, plain, weighted = line(u, e, share, k, -side)
     c = c if side > 0 else c.min(0.5)
     t = c / e * (2 + side * c) if k is None else x * (2 + side * c)
     near_pole = plain / 2 * (1 / x + e / (a + (1 if side > 0 else 1 - c)))
@@ -198,9 +198,9 @@ def error(e: arb, share: arb, k: arb | None, side: int, p: arb) -> arb:
         move = (move * e).mid() if k is None else move
         if not move < near:
             break
-        a, plain, _ = line(far + move, side)  # the pole is taken out
+        a, plain, _ = line(far + move, e, share, k, side)  # the pole is taken out
         more = plain / 2 * (1 / place(move, e, k)[0] + e / (rho + a)) / small
-        a, _, weighted = line(near - move, side)  # the pole stays beyond the line
+        a, _, weighted = line(near - move, e, share, k, side)  # the pole stays beyond the line
         less = weighted * near / move * (1 if side > 0 else 1 / a) / large
         best = [
             min(new.upper(), old, key=float) for new, old in zip((more, less), best, strict=True)
@@ -214,27 +214,33 @@ def errors() -> Iterator[arb]:
         yield max((error(e, share, k, side, p) for side in (1, -1)), key=float)
 
 
+def beyond(e: arb, share: arb, k: arb | None) -> tuple[arb, arb, arb, arb]:
+    """The nodes left out: their sum of |e^psi|, half integers and integers, the first, and |q|."""
+    if k is None:  # the next exponent is 39.99 or more
+        k = over(step, e)
+        least, first, half = arb("39.99"), arb("4.47") / k, False
+        reach = (40.4 * 2 / (1 + share)).sqrt() * e
+    else:
+        half = e < 0.00711
+        first = arb("12.5") if half else arb("16.5")
+        least = min((_exponent(first, e, s, k) for s in ends(share)), key=float)
+        reach = first * k * e
+    # the exponents grow by 0.99 (1 + share)/2 (first k)^2 (2/first) and more
+    size = 2 / PI * (-least).exp() * (k + 1 / (arb("0.93") * first * k))
+    far = size
+    if half:  # half integers are used for |tau| sqrt(c2) <= 1.01 alone
+        last = min((_exponent(arb(13), e, s, k) for s in ends(share)), key=float)
+        far = size * (least - last).exp()
+    return size, far, first * k, reach
+
+
 def left_out() -> Iterator[arb]:
     """What lies beyond the last node, over the integral."""
     for e, share, k in boxes():
         p = above_mean(e, share).lower()
-        if k is None:  # the next exponent is 39.99 or more
-            k = over(step, e)
-            least, first, half = arb("39.99"), arb("4.47") / k, False
-            reach = (40.4 * 2 / (1 + share)).sqrt() * e
-        else:
-            half = e < 0.00711
-            first = arb("12.5") if half else arb("16.5")
-            least = min((_exponent(first, e, s, k) for s in ends(share)), key=float)
-            reach = first * k * e
-        # the exponents grow by 0.99 (1 + share)/2 (first k)^2 (2/first) and more
-        size = 2 / PI * (-least).exp() * (k + 1 / (arb("0.93") * first * k))
-        far = size
-        if half:  # half integers are used for |tau| sqrt(c2) <= 1.01 alone
-            last = min((_exponent(arb(13), e, s, k) for s in ends(share)), key=float)
-            far = size * (least - last).exp()
+        size, far, first, reach = beyond(e, share, k)
         for side in (1, -1):
-            near = size / 2 * (1 / (first * k) + e)
+            near = size / 2 * (1 / first + e)
             yield near / max(tail(arb("1.01"), e, p, side), key=float)
             yield far * (1 + reach) / rising(arb(1), e, p, side)
 
@@ -270,8 +276,9 @@ def orders() -> Iterator[arb]:
                 wrong *= (-2 * (k * j) ** 2).exp() * 2 / PI
                 near += wrong * (1 / j + q / j) / 2
                 far += wrong * k * (1 + q)
+            e, above = 1 / arb(border).sqrt(), arb("0.445")
+            yield far / above**2  # of the density
             for side in (1, -1):
-                e, above = 1 / arb(border).sqrt(), arb("0.445")
                 yield near / max(tail(arb("1.01"), e, above, side), key=float)
                 if offset == 1:  # half integers: |tau| sqrt(c2) <= 1.01
                     yield far / rising(arb(1), e, above, side)

@@ -14,8 +14,22 @@ from typing import NamedTuple
 from flint import arb
 
 from .balls import HEADERS, numbers
-from .contour import PI, SIXTEEN, TWELVE, above_mean, hull, mix, over, rising, step, tail
-from .rounding import Rounded, U, constant, half_ulp, horner, pieces
+from .contour import (
+    PI,
+    SIXTEEN,
+    TWELVE,
+    above_mean,
+    beyond,
+    guess,
+    hull,
+    line,
+    mix,
+    over,
+    rising,
+    step,
+    tail,
+)
+from .rounding import Rounded, U, constant, half_ulp, horner, mills, pieces
 
 # Relative: the exponent's terms in mu and in beta, T but for the arctangent, E beyond its exponent,
 # a far quotient, a near one; absolute: the cosine at 0, and the sine over min(1, T).
@@ -220,26 +234,71 @@ def boxes(low: float, high: float, count: int, shares: int) -> Iterator[tuple[ar
     for i in range(count):
         e = hull(low * (high / low) ** (i / count), low * (high / low) ** ((i + 1) / count))
         for j in range(shares):
-            if (j + 1) / shares / e.lower() ** 2 >= 0.5:  # df >= 1
+            if (j + 1) / shares / e.lower() ** 2 >= 0.5:  # df >= 1, or any where c2 >= 8
                 yield e, hull(arb(j) / shares, arb(j + 1) / shares)
 
 
-@cache
-def large() -> list[tuple[arb, arb]]:
-    """c2 >= 30."""
-    tables = [(0.0534, 0.1827, 32, 8, None), (0.007, 0.0535, 20, 4, SIXTEEN)]
-    out = []
-    for low, high, count, shares, k in tables:
-        out += [worst(scores(*box, k)) for box in boxes(low, high, count, shares)]
+def rows_of(c2: int) -> Iterator[tuple[arb, arb, arb | None]]:
+    """(e, share, k) of 1/2 <= c2 <= 30, or from there on."""
+    if c2 < 30:
+        yield from ((*box, None) for box in boxes(0.1825, 2**0.5, 34, 14))
+        return
+    for low, high, count, shares, k in (
+        (0.0534, 0.1827, 32, 8, None),
+        (0.007, 0.0535, 20, 4, SIXTEEN),
+    ):
+        yield from ((*box, k) for box in boxes(low, high, count, shares))
     for j in range(4):
-        out.append(worst(scores(hull(0, 0.0071), hull(arb(j) / 4, arb(j + 1) / 4), TWELVE)))
-    return out
+        yield hull(0, 0.0071), hull(arb(j) / 4, arb(j + 1) / 4), TWELVE
 
 
 @cache
-def small() -> list[tuple[arb, arb]]:
-    """1/2 <= c2 <= 30."""
-    return [worst(scores(*box, None)) for box in boxes(0.1825, 2**0.5, 34, 14)]
+def bounds(c2: int) -> list[tuple[arb, arb, arb]]:
+    """From rows_of: the degrees in the box, the errors of a score and of a tail."""
+    return [(degrees(e, share), *worst(scores(e, share, k))) for e, share, k in rows_of(c2)]
+
+
+def degrees(e: arb, share: arb) -> arb:
+    """The largest df in the box; where it has c2 >= 8, none counts as small."""
+    if e.lower() < 0.354:
+        return arb("inf")
+    return (2 * share / e.lower() ** 2).upper()
+
+
+def bound(which: int, c2: int, df: float = 0) -> Iterator[arb]:
+    return (row[which] for row in bounds(c2) if row[0] >= df)
+
+
+def at_saddle(e: arb, share: arb) -> arb:
+    """A lower bound of the density there, times sqrt(c2)."""
+    total = arb(0, 1e-9)
+    for x, _, cosine, sine, width in cells(e, share):
+        total += (cosine - e * x * sine) * width
+    return (2 / PI * total).lower()
+
+
+def density(e: arb, share: arb, k: arb | None) -> arb:
+    """The error of the density, relative: quadrature and rounding."""
+    table = k is not None
+    wrong_by = sum((line(guess(e, share, k, s), e, share, k, s)[2] for s in (1, -1)), arb(0))
+    size, _, _, reach = beyond(e, share, k)
+    wrong_by += size * (1 + reach)
+    step_of = over(step, e) if k is None else k
+    rounded = arb(0)
+    for first in (arb(1) / 2, arb(1)) if table else (arb(1) / 2,):
+        total = arb(0)
+        for p in nodes(e, share, step_of, first, table):
+            (cosine, sine), turn, q = wrong(p), p.angle.min(1), e * p.x
+            total += cosine + q * sine + (1 + p.more) * p.size * (1 + q * turn)
+        rounded = max(rounded, (2 / PI * step_of * total).upper(), key=float)
+    error = (wrong_by + U * rounded) / at_saddle(e, share) + 3 * U + (ORDERS if table else 0)
+    if not error.is_finite():
+        raise ArithmeticError(f"nodes: no density at {e}, {share}")
+    return error.upper()
+
+
+def densities(c2: int, df: float = 0) -> Iterator[arb]:
+    return (density(*row) for row in rows_of(c2) if degrees(*row[:2]) >= df)
 
 
 def worst(errors: Iterator[tuple[arb, arb]]) -> tuple[arb, arb]:
@@ -247,6 +306,29 @@ def worst(errors: Iterator[tuple[arb, arb]]) -> tuple[arb, arb]:
     if not all(v.is_finite() for v in first + second):
         raise ArithmeticError("nodes: no bound at a box")
     return max(first, key=float), max(second, key=float)
+
+
+def ratio() -> Iterator[arb]:
+    """Of R_d, relative: a change of the score counts up to 4.8 (1 + |z|) times."""
+    text = (HEADERS / "lipschitz.hpp").read_text(encoding="utf-8")
+    solve = arb(re.search(r"solve_error = ([-\d.e]+)", text)[1])  # the check's, over 1 + |z|
+    hazard, one = max(ratio_of_mills(), key=float), arb(1)
+    for c2, at_point in (
+        (0, arb("1.7e-14")),
+        (30, arb("4e-15")),
+    ):  # the score's own: score (small), score
+        for e, share, k in rows_of(c2):
+            if share.upper() > 0.99:  # no noncentrality
+                if not at_saddle(e, one) > 0.25:
+                    raise ArithmeticError(f"nodes: the density at {e}")
+                _, off = worst(scores(e, one, k))
+                yield 4.8 * (solve + at_point) + off + density(e, one, k) + hazard + 40 * U
+
+
+def ratio_of_mills() -> Iterator[arb]:
+    for i in range(240):
+        m = mills(hull(1.06**i, 1.06 ** (i + 1)))
+        yield (m.error / (m.value - m.error)).upper()
 
 
 def functions() -> Iterator[arb]:

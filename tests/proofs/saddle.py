@@ -83,9 +83,9 @@ def taylor(c: list[arb], x: arb) -> tuple[arb, arb]:
     return value, sum((n * a * x ** (n - 1) for n, a in enumerate(c) if n), arb(0, 1e-25))
 
 
-def lugannani_rice() -> tuple[int, arb]:
-    """The largest |z - r - log(tau sqrt(c_2)/r)/r| c_2^(3/2)."""
-    height, c, largest, count = arb(0.8), arb(150), arb(0), 0
+def lugannani_rice() -> Iterator[arb]:
+    """|z - r - log(tau sqrt(c_2)/r)/r| c_2^(3/2)."""
+    height, c = arb(0.8), arb(150)
     per_lambda, per_omega = ratio()
     log = SADDLES[1] * per_lambda
     small = (-c * height**2 / 2).exp() * c * c.sqrt() * (2 * arb.pi()).sqrt()
@@ -99,9 +99,7 @@ def lugannani_rice() -> tuple[int, arb]:
             g0 = integral(a / w for a, (_, w) in zip(size, arcs, strict=True))
             gauss = (1 / height + g0) / (c * height) / arb.pi()
             delta = rest + small * (ends + gauss)
-            error = (delta + per_omega**3 * log.exp() / 6) * (log + arb(0.03)).exp()
-            largest, count = larger(largest, error), count + 1
-    return count, largest
+            yield (delta + per_omega**3 * log.exp() / 6) * (log + arb(0.03)).exp()
 
 
 ORDER = 13  # terms g_0, g_2, ... of the median's integrand
@@ -153,9 +151,9 @@ def larger(a: arb, b: arb) -> arb:
     return max(a, b.upper())
 
 
-def median_series(terms: int, least: int) -> tuple[int, arb]:
-    """The largest |D - median|/sqrt(v) of the series of so many terms from v = `least` on."""
-    x, count, largest = arb(1) / least, 0, arb(0)
+def median_series(terms: int, least: int) -> Iterator[arb]:
+    """|D - median|/sqrt(v) of the series of so many terms from v = `least` on."""
+    x = arb(1) / least
     p = [fmpq_poly([fmpq(c.numerator, c.denominator) for c in row]) for row in coefficients(terms)]
     a, top = moments(), terms + 3
     exact = [fmpq_poly([])] * top  # of x^k
@@ -204,13 +202,11 @@ def median_series(terms: int, least: int) -> tuple[int, arb]:
             f / w / (w * w - height**2) for f, (_, w) in zip(law, arcs, strict=True)
         )
         slope -= (2 * arb.pi() * least).sqrt() * gauss * 99
-        largest, count = larger(largest, 2 * total * x.sqrt() / slope), count + 1
-    return count, largest
+        yield 2 * total * x.sqrt() / slope
 
 
-def majorant(least: float) -> tuple[int, arb]:
+def majorant(least: float) -> Iterator[arb]:
     """The most that |F'| grows about a panel of short segments, c_2 >= least."""
-    largest = arb(0)
     for t in (arb(0), arb(0.5)):
 
         def weight(x: acb, analytic: bool, t: arb = t) -> acb:
@@ -221,5 +217,4 @@ def majorant(least: float) -> tuple[int, arb]:
 
         # what is left out is below 2e-6 near 0 and 1e-90 beyond 40
         total = acb.integral(weight, acb(1e-6), acb(40)).real + arb(1e-6, 1.001e-6)
-        largest = larger(largest, arb(11) / 3 * arb(0.5).exp() * 2 / arb.pi() * total)
-    return 2, largest
+        yield arb(11) / 3 * arb(0.5).exp() * 2 / arb.pi() * total

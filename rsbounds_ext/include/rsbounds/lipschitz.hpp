@@ -3,14 +3,16 @@
 //
 // With z = Phi^-1(1 - p) and the quantile solve at nc = 0 (quantile.hpp), R = (d/2) density e^phi0/phi(z).
 // R = 1/S'(z) for the map S from N(0, 1) to log chi^2_d, so dR/dz = R z + (d - eps0)/2 = R z - (d/2) tau > 0.
-// For |z| > 1 e^phi0/phi(z) is M(|z|)/tail, where exp((z^2 - r^2)/2) would lose digits.
-// Relative error of R: 2e-14, that of the density at the quantile and of the quantile.
+// For |z| > 1 e^phi0/phi(z) is M(|z|)/tail, where exp(z^2/2 + phi0) would lose digits.
+// Relative error of R: 2e-13, proved in docs/theory/lipschitz.md.
 // Source: [B] Bergström, Sager, Anderson, Lipschitz standard deviation networks.
 #pragma once
 
 #include "envelope.hpp"
 
 namespace rsb {
+
+constexpr double solve_error = 1e-14;  // how far the score at the quantile may be off, per 1 + |z|: checked
 
 struct RatioSlope {
     double ratio, slope;  // R and dR/dz
@@ -24,8 +26,8 @@ inline RatioSlope lipschitz_both(double z, double dim) {
     const Quantile q = quantile(z, 0.5 * dim, 0);
     const double tau = q.at.tau, size = std::fabs(z);
     const Tail t = q.tail_there();
-    const double scale =
-        size > 1 ? mills(size) / t.total() : sqrt_2pi * std::exp(0.5 * (z - q.r) * (z + q.r));
+    if (!(std::fabs(t.score() - z) <= solve_error * (1 + size))) return {nan, nan};
+    const double scale = size > 1 ? mills(size) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + t.phi0.hi);
     const double ratio = q.mu * t.density * scale;
     return {ratio, ratio * z - q.mu * tau};
 }
