@@ -139,6 +139,17 @@ class Manifest:
         fitted = {file for step in self.history for file in step.get("fitted", ())}
         return not fitted.isdisjoint(step["sha256"] for step in self.history if "sha256" in step)
 
+    def commitment(self) -> str:
+        """The text by which a run is committed to before its first sample: all that is fixed then.
+
+        It is always the same text: whoever has its SHA-256 sees whether a later manifest differs.
+        """
+        entries = json.loads(self.text())  # as a file holds them: lists for tuples
+        for name in ("history", "probe", "run", "shard"):  # shown by samples, or not by rows
+            del entries[name]
+        entries["engine"].pop("tf32", None)
+        return json.dumps(entries, indent=2, sort_keys=True) + "\n"
+
     def uncommitted(self) -> Manifest:
         """The manifest of a file that is computed from a committed one."""
         return replace(self, run={k: v for k, v in self.run.items() if k != "commitment"})

@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import ROUND_DOWN, Context, Decimal
 from pathlib import Path
@@ -77,7 +77,9 @@ def some(indices: Sequence[int]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON can hold it: null for NaN, "inf" for infinity, inside lists too."""
+    """The value as JSON can hold it: null for NaN, "inf" for infinity, also inside of others."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     if not isinstance(value, float) or math.isfinite(value):
