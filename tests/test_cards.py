@@ -15,7 +15,8 @@ from test_report_html import BROWSER, OFFLINE, OWNED, run, subprocess
 from rsbounds import audit
 from rsbounds.cli import main
 from rsbounds.results import Results, board, card, read, read_card, write_card
-from rsbounds.results._card import _check, _schema
+from rsbounds.results._card import _schema
+from rsbounds.results._text import conform
 
 CARD = ["report", "out.tsv", "--card", "card.json"]
 
@@ -86,16 +87,19 @@ def test_a_commitment_is_on_the_card(work):
     [
         ({"card": 2}, "version is 2, this rsbounds reads version 1: make it again"),
         ({"card": None}, "version is None"),
-        ({"inputs": "many"}, "inputs must be integer"),
-        ({"inputs": True}, "inputs must be integer"),
+        ({"inputs": "many"}, "inputs must be a JSON integer"),
+        ({"inputs": True}, "inputs must be a JSON integer"),
         ({"abstain": 1.5}, "abstain must be in [0, 1]"),
         ({"accuracy": [{"radius": 1}]}, "lacks accuracy, low, high"),
-        ({"accuracy": None}, "accuracy must be array"),
+        ({"accuracy": None}, "accuracy must be a JSON array"),
         ({"verified": {}}, "verified lacks rows"),
-        ({"about": {"n": 5}}, "n must be string"),
-        ({"unknown": [3]}, "an entry of unknown must be string"),
+        ({"about": {"n": 5}}, "about.n must be a JSON string"),
+        ({"unknown": [3]}, "unknown[0] must be a JSON string"),
         ({"acr": math.nan}, "acr must be in [0, inf]"),
-        ({"procedure": {"bound": []}}, "bound must be number or string or boolean"),
+        (
+            {"procedure": {"bound": []}},
+            "procedure.bound must be a JSON number or string or boolean",
+        ),
     ],
 )
 def test_a_card_that_is_none_is_refused_in_one_line(finished, capsys, change, part):
@@ -129,7 +133,7 @@ def test_the_schema_is_one_and_the_own_check_follows_it(made):
             broken = made | {name: wrong}
             valid = jsonschema.Draft202012Validator(_schema()).is_valid(broken)
             try:
-                _check("the card", broken, _schema())
+                conform("", broken, _schema())
             except ValueError:
                 assert not valid, (name, wrong)
             else:

@@ -149,13 +149,13 @@ def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
 
 
 DAMAGED = {
-    "data a number": ({"data": 5}, "data must be an object; got 5"),
-    "inputs missing": ({"data": {"skip": 1, "max": -1}}, "data.inputs is missing"),
-    "n a word": ({"n": "x"}, "n must be whole numbers"),
+    "data a number": ({"data": 5}, "data must be a JSON object; got 5"),
+    "inputs missing": ({"data": {"skip": 1, "max": -1}}, "data lacks inputs"),
+    "n a word": ({"n": "x"}, "n must be a JSON integer; got 'x'"),
     "shard": ({"shard": "3/2"}, "shard must be i/N"),
-    "history": ({"history": 5}, "history must be a list; got 5"),
-    "versions": ({"versions": "1"}, "versions must be an object; got '1'"),
-    "engine": ({"engine": None}, "engine must be an object; got None"),
+    "history": ({"history": 5}, "history must be a JSON array; got 5"),
+    "versions": ({"versions": "1"}, "versions must be a JSON object; got '1'"),
+    "engine": ({"engine": None}, "engine must be a JSON object; got None"),
 }
 
 

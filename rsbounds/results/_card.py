@@ -18,11 +18,9 @@ from rsbounds.results._html import QUANTILES, cell, interval, noted, quantiles, 
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._results import Results
 from rsbounds.results._table import _markdown, _radii, footnote, heading, setting
-from rsbounds.results._text import as_path, plain, quoted, truncated
+from rsbounds.results._text import as_path, conform, plain, quoted, truncated
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"
-_TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
-_TYPES |= {int: "integer", float: "number"}
 _RUNS = (
     "How many runs were made: the best of many seeds, models or noise levels looks like a single "
     "run."
@@ -118,7 +116,7 @@ def card(
         "notes": file.notes(),
     }
     made = plain(made)
-    _check("the card", made, _schema())
+    conform("", made, _schema())
     return made
 
 
@@ -147,7 +145,7 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     place = as_path("path", path)
     if place.suffix != ".json":
         raise ValueError(f"a card's path must end in .json; got {quoted(str(place))}")
-    _check("the card", made, _schema())
+    conform("", made, _schema())
     text = place.with_suffix(".md")
     _replace(place, json.dumps(made, indent=2) + "\n")
     _replace(text, _as_markdown(made))
@@ -181,7 +179,7 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
                 f"its version is {quoted(made['card'])}, this rsbounds reads version 1: make it "
                 "again with rsbounds report --card"
             )
-        _check("the card", made, _schema())
+        conform("", made, _schema())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{place} can't be read as a card: {error}") from None
     return made
@@ -281,24 +279,3 @@ def _cut(value: float) -> float:
 def _schema() -> dict[str, Any]:
     entries: dict[str, Any] = json.loads(_SCHEMA.read_text(encoding="utf-8"))
     return entries
-
-
-def _check(name: str, value: Any, schema: Mapping[str, Any]) -> None:
-    """ValueError unless the value is what the schema says, as far as the card's schema goes."""
-    kind = _TYPES.get(type(value), "")
-    kinds = schema.get("type", kind)
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    if kind not in kinds and not (kind == "integer" and "number" in kinds):
-        raise ValueError(f"{name} must be {' or '.join(kinds)}; got {quoted(value)}")
-    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    if kind in ("integer", "number") and not low <= value <= high:
-        raise ValueError(f"{name} must be in [{low}, {high}]; got {value!r:.40}")
-    if kind == "object":
-        if missing := [key for key in schema.get("required", []) if key not in value]:
-            raise ValueError(f"{name} lacks {', '.join(missing)}")
-        own, others = schema.get("properties", {}), schema.get("additionalProperties", {})
-        for key, each in value.items():
-            _check(shown(key), each, own.get(key, others))
-    if kind == "array":
-        for each in value:
-            _check(f"an entry of {name}", each, schema.get("items", {}))
