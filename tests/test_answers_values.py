@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
 from rsbounds.answers import conformal_level, conformalize, predict_set, set_rule, value_interval
-from rsbounds.answers._sets import _hull
+from rsbounds.answers._sets import _at_least, _hull
 from rsbounds.answers._values import order_ranks
 from rsbounds.schemes import gaussian
 
@@ -157,6 +157,13 @@ def test_the_hull_of_one_score_is_the_exact_curve():
     own = _hull(1, 1, 1, 0.1, 0.125, gaussian(0.25))
     exact = 1 - conformal_level(0.1, 0.125, gaussian(0.25))
     assert exact - 2e-4 < own <= exact
+
+
+def test_a_share_of_at_least_none_is_one():
+    """It was the logarithm of 0, had any set rule asked for it."""
+    z = np.array([-3.0, 0.0, 3.0])
+    assert (_at_least(0, 5, z) == 1).all()
+    assert (_at_least(1, 5, z) < 1).all()
 
 
 def test_no_mixture_of_inputs_beats_a_set_rule():

@@ -90,23 +90,26 @@ def test_counts_of_all_rows_together_are_bounded(path, monkeypatch):
 
 
 SCHEMA = [
-    ({"n": 10**18}, "n must be at most 1000000000000000; got 1000000000000000000"),
-    ({"data": {"inputs": 10**8}}, "data.inputs must be at most 10000000; got 100000000"),
-    ({"data": {"inputs": 4, "skip": {}}}, "data.skip must be whole numbers; got dict {}"),
-    ({"data": {"inputs": 4, "start": -1}}, "data.start must be >= 0; got -1"),
-    ({"n": {"n": 1}}, "n must be whole numbers; got dict"),
+    ({"n": 10**18}, "n must be in [1, 1000000000000000]; got 1000000000000000000"),
+    ({"data": {"inputs": 10**8}}, "data.inputs must be in [0, 10000000]; got 100000000"),
+    ({"data": {"inputs": 4, "skip": {}}}, "data.skip must be a JSON integer; got {}"),
+    (
+        {"data": {"inputs": 4, "start": -1}},
+        "data.start must be in [0, 4611686018427387904]; got -1",
+    ),
+    ({"n": {"n": 1}}, "n must be a JSON integer; got {'n': 1}"),
     ({"shard": "3/2"}, "shard must be i/N"),
-    ({"history": 5}, "history must be a list; got 5"),
-    ({"versions": "1"}, "versions must be an object; got '1'"),
+    ({"history": 5}, "history must be a JSON array; got 5"),
+    ({"versions": "1"}, "versions must be a JSON object; got '1'"),
     ({"alpha": [0.001, 0.1]}, "alpha must be one finite number"),
     ({"runner_up": 1}, "runner_up must be True or False; got 1"),
     ({"bound": ["anytime"]}, "bound must be one of"),
-    ({"probe": {"0": {"a": 1}}}, "probe.0 must be text; got {'a': 1}"),
-    ({"versions": {"numpy": 2}}, "versions.numpy must be text; got 2"),
-    ({"history": [{"corrupt": 5}]}, "history[0].corrupt must be a list; got 5"),
+    ({"probe": {"0": {"a": 1}}}, "probe.0 must be a JSON string; got {'a': 1}"),
+    ({"versions": {"numpy": 2}}, "versions.numpy must be a JSON string; got 2"),
+    ({"history": [{"corrupt": 5}]}, "history[0].corrupt must be a JSON array; got 5"),
     ({"history": [{"corrupt": [{"input": "x"}]}]}, "history[0].corrupt[0].input must be"),
-    ({"history": [{"changes": [5]}]}, "history[0].changes[0] must be text; got 5"),
-    ({"history": ["x" * 10**5]}, "history[0] must be an object; got 'xxxx"),
+    ({"history": [{"changes": [5]}]}, "history[0].changes[0] must be a JSON string; got 5"),
+    ({"history": ["x" * 10**5]}, "history[0] must be a JSON object; got 'xxxx"),
 ]
 
 

@@ -141,9 +141,9 @@ def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
 
 
 DAMAGED = {
-    "data a number": ({"data": 5}, "data must be an object; got 5"),
-    "inputs missing": ({"data": {"skip": 1, "max": -1}}, "data.inputs is missing"),
-    "engine": ({"engine": None}, "engine must be an object; got None"),
+    "data a number": ({"data": 5}, "data must be a JSON object; got 5"),
+    "inputs missing": ({"data": {"skip": 1, "max": -1}}, "data lacks inputs"),
+    "engine": ({"engine": None}, "engine must be a JSON object; got None"),
 }
 
 

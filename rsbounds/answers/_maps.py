@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, as_integers, count, number
+from rsbounds._numerics.checks import as_integers, count, number
 from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.certificate import ABSTAIN
@@ -93,8 +93,7 @@ def holm(hits: Labels, n: int, tau: float, alpha: float) -> NDArray[np.bool_]:
 
     A p-value is at most a level if the lower bound of the count at that level is at least tau.
     """
-    least = _tau(tau)
-    level = number("alpha", as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False))
+    least, level = _tau(tau), number("alpha", alpha, 0.0, 1.0, closed="neither")
     values, which, many = np.unique(hits, return_inverse=True, return_counts=True)
     left = np.cumsum(many)  # the largest count has the smallest p-value: these are left then
     # of equal p-values all are rejected if the first is: the limits of the others are higher
@@ -111,7 +110,7 @@ def map_radius(tau: float, scheme: Scheme, sigma: float | None) -> float:
 
 
 def _tau(tau: float) -> float:
-    return number("tau", as_floats("tau", tau, 0.5, 1.0, closed="left", nan=False))
+    return number("tau", tau, 0.5, 1.0, closed="left")
 
 
 def runs(values: NDArray[Any]) -> str:

@@ -7,7 +7,7 @@ fills the row's further columns; files, resumption, shards and workers are those
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +33,23 @@ class Question:
     scheme: Scheme
     stated: Any  # () -> what the manifest's parameters say of it
 
-    def _require(self, procedure: Procedure) -> None:
+    def task(self, model: Any, procedure: Procedure) -> Task:
+        """What answers it for each input; ValueError for noise that follows the input."""
+        stated, scheme = self.stated(), self.scheme
+        answer = stated["answer"]
         numbers = (getattr(procedure, name) for name in ("n0", "n", "alpha", "seed"))
         if procedure != Procedure(*numbers):
             raise ValueError(
-                f"{self.stated()['answer']} has its own bounds: target_radius, bound and runner_up "
-                "are not for it"
+                f"{answer} has its own bounds: target_radius, bound and runner_up are not for it"
             )
-        self.scheme.transport(0.0, 0.0, 1.0)  # refuses noise that follows the input
-
-    def _made(self, kind: type[Task], model: Any, procedure: Procedure, **own: Any) -> Task:
-        parameters = {**self.scheme.parameters, **self.stated()}
-        names = self.scheme.name, self.scheme.scope, parameters, self.columns
-        return kind([model], self.scheme, procedure, *names, **own)
+        scheme.transport(0.0, 0.0, 1.0)  # refuses that noise
+        if classes := answer == "top-k":
+            sampler: Any = sampler_of(model, scheme)
+            check_noise(sampler, scheme)
+        else:
+            sampler = output_sampler(model, answer, scheme.law)
+        names = scheme.name, scheme.scope, {**scheme.parameters, **stated}, self.columns
+        return _TASKS[answer]([sampler], scheme, procedure, *names, classes=classes, asked=self)
 
 
 @dataclass(frozen=True)
@@ -79,14 +83,24 @@ class TopK(Question):
     def stated(self) -> dict[str, Any]:
         return {"answer": "top-k", "k": self.k}
 
-    def task(self, model: Any, procedure: Procedure) -> Task:
-        self._require(procedure)
-        sampler = sampler_of(model, self.scheme)
-        check_noise(sampler, self.scheme)
-        return self._made(_TopKTask, sampler, procedure)
+
+@dataclass(frozen=True)
+class _AskedTask(Task):
+    """A task of a question. Rows of values and maps predict no class: -1, radius 0."""
+
+    asked: Any = None
+
+    def _drawn(self, x: Any, n: int, index: int, phase: Phase) -> NDArray[Any]:
+        generator = stream(self.procedure.seed, index, phase)
+        return np.asarray(self.samplers[0](x, self._level(x), n, generator), dtype=np.float64)
+
+    def _row(self, x: Any, void: int) -> Certificate:
+        nan, n, norm = math.nan, self.procedure.n, self.asked.scheme.norm
+        own = ABSTAIN, 0.0, nan, nan, 0, n, self._level(x), self.method, self.scope
+        return Certificate(*own, norm=norm, bound=self.asked.bound, void=void)
 
 
-class _TopKTask(Task):
+class _TopKTask(_AskedTask):
     def certify(self, x: Any, index: int, label: int) -> tuple[Certificate, Columns]:
         sigma, own = self._level(x), self.procedure
         phases = (own.n0, Phase.SELECT), (own.n, Phase.ESTIMATE)
@@ -94,13 +108,12 @@ class _TopKTask(Task):
             class_counts(self.samplers[0](x, sigma, n, stream(own.seed, index, phase)))
             for n, phase in phases
         )
-        k = self.parameters["k"]
+        k = self.asked.k
         if not k < len(select):
             raise ValueError(
                 f"k must be from 1 to {len(select) - 1}, less than the classes; got {k}"
             )
-        scheme = cast("Scheme", self.scheme)
-        return top_k_certificate(scheme, sigma, select, counts, label, k, own)
+        return top_k_certificate(self.asked.scheme, sigma, select, counts, label, k, own)
 
 
 def top_k_certificate(
@@ -139,19 +152,6 @@ def top_k_certificate(
     return certificate, {"sum_of": str(t), "apart": ",".join(map(str, apart)) or "-"}
 
 
-class _OwnTask(Task):
-    """A task whose rows predict no class: -1, radius 0; the answer is in further columns."""
-
-    def _drawn(self, x: Any, n: int, index: int, phase: Phase) -> NDArray[Any]:
-        generator = stream(self.procedure.seed, index, phase)
-        return np.asarray(self.samplers[0](x, self._level(x), n, generator), dtype=np.float64)
-
-    def _row(self, x: Any, bound: str, void: int) -> Certificate:
-        nan, n, norm = math.nan, self.procedure.n, cast("Scheme", self.scheme).norm
-        own = ABSTAIN, 0.0, nan, nan, 0, n, self._level(x), self.method, self.scope
-        return Certificate(*own, norm=norm, bound=bound, void=void)
-
-
 @dataclass(frozen=True)
 class Values(Question):
     """Where the p-quantile of each real output stays, within each of some radii."""
@@ -170,16 +170,8 @@ class Values(Question):
         n, own = procedure.n, (self.p, procedure.alpha, self.scheme, sigma)
         return [_values.order_ranks(n, radius, *own) for radius in self.radii]
 
-    def task(self, model: Any, procedure: Procedure) -> Task:
-        self._require(procedure)
-        sampler = output_sampler(model, "values", self.scheme.law)
-        return self._made(_ValuesTask, sampler, procedure, classes=False, asked=self)
 
-
-@dataclass(frozen=True)
-class _ValuesTask(_OwnTask):
-    asked: Any = None
-
+class _ValuesTask(_AskedTask):
     def select(self, x: Any, index: int) -> Sequence[int]:
         """How often the outputs rise from sample to sample, and how many are positive."""
         drawn = self._drawn(x, self.procedure.n0, index, Phase.SELECT)[:, : FINGERPRINT // 2]
@@ -202,7 +194,7 @@ class _ValuesTask(_OwnTask):
             "high": ";".join(joined(high) for _, high in ends),
         }
         void = int(np.isnan(drawn).any(axis=1).sum())
-        return self._row(x, self.asked.bound, void), columns
+        return self._row(x, void), columns
 
 
 @dataclass(frozen=True)
@@ -220,16 +212,8 @@ class Maps(Question):
         radius = _maps.map_radius(self.tau, self.scheme, level)
         return {"answer": "map", "tau": self.tau, "map_radius": radius}
 
-    def task(self, model: Any, procedure: Procedure) -> Task:
-        self._require(procedure)
-        sampler = output_sampler(model, "map", self.scheme.law)
-        return self._made(_MapsTask, sampler, procedure, classes=False, asked=self)
 
-
-@dataclass(frozen=True)
-class _MapsTask(_OwnTask):
-    asked: Any = None
-
+class _MapsTask(_AskedTask):
     def select(self, x: Any, index: int) -> Sequence[int]:
         """The votes of all positions together."""
         drawn = self._drawn(x, self.procedure.n0, index, Phase.SELECT)
@@ -251,7 +235,7 @@ class _MapsTask(_OwnTask):
             truth = np.asarray(self.asked.truth[index]).ravel()
             columns |= agreement(np.where(held, chosen, ABSTAIN), truth, select.shape[1])
         void = int((own.n0 + own.n) * len(chosen) - select.sum() - counts.sum())
-        return self._row(x, self.asked.bound, void), columns
+        return self._row(x, void), columns
 
 
 def agreement(labels: NDArray[Any], truth: NDArray[Any], classes: int) -> dict[str, str]:
@@ -270,3 +254,6 @@ def agreement(labels: NDArray[Any], truth: NDArray[Any], classes: int) -> dict[s
 def joined(values: NDArray[Any]) -> str:
     """Numbers as text, exactly."""
     return ",".join(repr(float(v)) for v in values)
+
+
+_TASKS = {"top-k": _TopKTask, "values": _ValuesTask, "map": _MapsTask}

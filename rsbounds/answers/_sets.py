@@ -50,11 +50,8 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
     Returns
     -------
     float
-        Phi(Phi^-1(1 - alpha) + R/sigma) for Gaussian noise, rounded up.
-
-    References
-    ----------
-    Gendler et al., Adversarially robust conformal prediction, 2022; the theory page on answers.
+        Phi(Phi^-1(1 - alpha) + R/sigma) for Gaussian noise, rounded up: Gendler et al.,
+        Adversarially robust conformal prediction, 2022; the theory page on answers.
 
     Examples
     --------
@@ -140,6 +137,8 @@ def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -
 
 def _at_least(k: int, m: int, z: Array) -> Array:
     """P(Bin(m, Phi(z)) >= k), within `SHARE_ERROR`."""
+    if not k:
+        return np.ones(z.shape)
     odds = np.asarray(log_ndtr(z) - log_ndtr(-z))
     low = odds < 0  # else 1 - P(m - Bin(m, Phi(z)) >= m - k + 1)
     result = np.empty(z.shape)
@@ -169,12 +168,8 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
     float
         For :func:`predict_set`. Over the draw of calibration inputs, test input and all noise, the
         set holds the true label with probability 1 - alpha at least, wherever within the radius
-        someone who sees all but the noise moves the test input. inf where n is too small.
-
-    Warns
-    -----
-    RuntimeWarning
-        If n is too small: how many inputs it takes.
+        someone who sees all but the noise moves the test input. inf where n is too small: a
+        RuntimeWarning says how many inputs it takes.
 
     Examples
     --------
@@ -223,15 +218,14 @@ def predict_set(scores: Any, threshold: float, *, include: int = 1) -> NDArray[n
     >>> predict_set([[[0.2, 0.9], [0.4, 0.3], [0.6, 0.8]]], 0.5, include=2)
     array([[ True, False]])
     """
-    given = as_floats("scores", scores)
-    limit = float(operand("threshold", threshold, nan=False))
+    given, limit = as_floats("scores", scores), operand("threshold", threshold, nan=False)
     if given.ndim not in (2, 3) or not given.size:
         raise ValueError(
             "scores must have shape (inputs, classes) or (inputs, m, classes), at least one; got "
             f"{given.shape}"
         )
     each = given.reshape(len(given), -1, given.shape[-1])
-    if not 1 <= count("include", include, 1) <= each.shape[1]:
+    if not count("include", include, 1) <= each.shape[1]:
         raise ValueError(f"include must be at most m = {each.shape[1]}; got {include}")
     result: NDArray[np.bool_] = (~(each > limit)).sum(axis=1) >= include
     return result

@@ -51,12 +51,7 @@ def value_interval(
     -------
     low, high : float, or ndarray of shape (outputs,)
         With probability 1 - alpha every p-quantile anywhere within the radius lies between. -inf
-        or inf where n samples can't show an end.
-
-    Warns
-    -----
-    RuntimeWarning
-        If n samples can't show an end there.
+        or inf where n samples can't show an end, of which a RuntimeWarning tells.
 
     References
     ----------

@@ -12,7 +12,7 @@ from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.answers import _maps, _questions, _topk
 from rsbounds.audit import _bounds, _radii
-from rsbounds.audit._balls import Arb, event
+from rsbounds.audit._balls import Arb, arb, ctx, event
 from rsbounds.audit._finding import Kind
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results import Manifest, Row
@@ -86,8 +86,6 @@ def _top_k(row: Row, manifest: Manifest, scheme: Scheme, k: int, prove: bool) ->
 
 def _stays(manifest: Manifest, row: Row, t: int) -> bool:
     """Whether the label's probability is above 1/t of the sum at the radius."""
-    from flint import arb, ctx
-
     with ctx.workprec(_bounds.PRECISION):
         step = _step(manifest, row.sigma, row.radius)
         low, high = event(arb(row.z_a) - step), event(arb(row.z_b) + step)
@@ -98,8 +96,6 @@ def _stays(manifest: Manifest, row: Row, t: int) -> bool:
 
 def _step(manifest: Manifest, sigma: float, radius: float) -> Arb:
     """What scores move by within a radius."""
-    from flint import arb
-
     own = {
         k: arb(manifest.parameters[k])
         for k in METHODS[manifest.method].domains
@@ -140,8 +136,6 @@ def _ranked(
     manifest: Manifest, sigma: float, radius: float, p: float, below: int, above: int
 ) -> bool:
     """Whether fewer than k samples below each end have probability alpha/2 at most."""
-    from flint import arb, ctx
-
     own = manifest.procedure
     with ctx.workprec(_bounds.PRECISION):
         step, middle = _step(manifest, sigma, radius), float(ndtri(np.asarray(p)))
@@ -179,8 +173,6 @@ def _map_row(row: Row, manifest: Manifest, asked: Any, prove: bool) -> Iterator[
 
 def _rejected(hits: Any, held: Any, n: int, tau: float, alpha: float) -> bool:
     """Whether Holm's procedure rejects all that are held, in ball arithmetic."""
-    from flint import arb, ctx
-
     with ctx.workprec(_bounds.PRECISION):
         p, left = arb(tau), len(hits)
         for count in np.unique(hits[held])[::-1]:
@@ -191,7 +183,5 @@ def _rejected(hits: Any, held: Any, n: int, tau: float, alpha: float) -> bool:
 
 
 def _tau_proved(manifest: Manifest, sigma: float, radius: float, z: float, tau: float) -> bool:
-    from flint import arb, ctx
-
     with ctx.workprec(_bounds.PRECISION):
         return bool(event(arb(z)).p <= arb(tau)) and bool(_step(manifest, sigma, radius) <= arb(z))

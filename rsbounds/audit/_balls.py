@@ -17,10 +17,17 @@ at 1 lies between c and c' the error contains 1/(1 + e^(2 pi |w|/h)) besides, wh
 
 from __future__ import annotations
 
+import importlib
 import math
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-Arb = Any  # flint.arb: python-flint is loaded only where something is proved
+flint: Any = None
+with suppress(ImportError):  # it is needed where something is proved, and `verify` says so
+    flint = importlib.import_module("flint")
+arb: Any = getattr(flint, "arb", None)
+ctx: Any = getattr(flint, "ctx", None)
+Arb = Any
 
 _DIGITS = 44.0  # natural logarithm of the accuracy aimed at, relative to the smaller tail
 _FEW = 80.0  # up to this mu + beta E falls slowly, and Poisson's mixture has few terms
@@ -49,8 +56,6 @@ def bits(s: Arb) -> int:
 
 def ball(u: Arb, dim: Arb, s: Arb) -> Event:
     """The event |Z - s e1| <= s + u, the less likely side to 18 digits of its own."""
-    from flint import arb
-
     if not s + u > 0:
         return Event(arb.nan(), arb.nan())
     x, nc, mu = (s + u) ** 2, s**2, dim / 2
@@ -65,8 +70,6 @@ def ball(u: Arb, dim: Arb, s: Arb) -> Event:
 
 def _integral(x: Arb, nc: Arb, mu: Arb, c: Arb, lower: bool) -> Arb:
     """The lower tail or, where c <= 1, the upper one."""
-    from flint import arb
-
     beta, w = nc / (2 * c), (c - 1) / c
     slope = c * x / 2 - beta - mu
     wide = math.sqrt(2 * _DIGITS / float(mu + 2 * beta))
@@ -102,15 +105,11 @@ def _exponential(tau: Arb, x: Arb, nc: Arb, mu: Arb) -> Arb:
 
 def _about(bound: Arb) -> Arb:
     """The ball of all numbers of that size at most."""
-    from flint import arb
-
     return arb(0, 1) * bound.upper()
 
 
 def _mixture(y: Arb, half: Arb, mu: Arb, lower: bool) -> Arb:
     """The same tail of a Poisson mixture of central chi-square laws: sums of positive terms."""
-    from flint import arb
-
     weight, density = (-half).exp(), y**mu * (-y).exp() / (mu + 1).gamma()
     # the tails of dim + 2j: an upper one grows by the density, a lower one is the sum from j on
     weights, tail = arb(0), arb(0) if lower else y.gamma_upper(mu, regularized=1)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
 
-from rsbounds.audit._balls import Arb, Event, event
+from rsbounds.audit._balls import Arb, Event, arb, ctx, event
 
 PRECISION = 192
 _BITS = 64  # of a sum, relative to its first term
@@ -54,8 +54,6 @@ def proved(
     bound: str, form: str, v: float, count: int, n: int, alpha: float, parts: int, u: float
 ) -> bool:
     """Whether p = Phi(v) ("z") or p = v ("p") is a lower bound at one of the parts of alpha."""
-    from flint import arb, ctx
-
     if v == (-inf if form == "z" else 0.0):
         return True
     if not abs(v) < inf:
@@ -67,8 +65,6 @@ def proved(
 
 def tail(count: int, n: int, p: Arb, q: Arb) -> Arb:
     """P(Bin(n, p) >= count) for q = 1 - p."""
-    from flint import arb
-
     if not (p > 0 and q > 0):
         return arb(1 if q <= 0 or not count else 0) if p <= 0 or q <= 0 else arb(0.5, 0.5)
     if not count:
@@ -85,8 +81,6 @@ def beta(a: int, b: int, x: Arb, y: Arb) -> Arb:
     terms whose ratios fall, summed as whole numbers in fixed point. (Arb's own function takes
     seconds at some points, such as I_.68(441, 3).)
     """
-    from flint import arb
-
     odds = x / y
     scaled, exponent = (int(part) for part in odds.mid().man_exp())
     scaled, shift = scaled << max(exponent, 0), max(-exponent, 0)
@@ -111,8 +105,6 @@ def beta(a: int, b: int, x: Arb, y: Arb) -> Arb:
 
 def _half(a: int, x: Arb, y: Arb) -> Arb:
     """I_x(a/2, 1/2) for odd a, from that of a = 1 and a/2 steps: of use for small a alone."""
-    from flint import arb
-
     total, term = 2 * (x / y).sqrt().atan() / arb.pi(), 2 * (x * y).sqrt() / arb.pi()
     for i in range(1, a, 2):
         total -= term

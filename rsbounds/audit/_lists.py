@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rsbounds.audit._balls import Arb, event
+from rsbounds.audit._balls import Arb, arb, ctx, event
 from rsbounds.audit._bounds import PRECISION, tail
 from rsbounds.composite import Cond, Plan, Rule
 from rsbounds.confidence import lower_bound
@@ -20,8 +20,6 @@ def proved(
     radius: float,
 ) -> bool:
     """Whether within the radius the item fires for the plan's class and none before for others."""
-    import flint
-
     if item not in plan.items or not radius > 0:
         return False
 
@@ -62,6 +60,6 @@ def proved(
         z = (reach - q.threshold) / rule.sigmas[q.stage]
         return above(n - hits, z) if lead is None else margin(lead, hits, z)
 
-    with flint.ctx.workprec(PRECISION):
-        level, reach = flint.arb(alpha) / len(plan.items), flint.arb(radius)
+    with ctx.workprec(PRECISION):
+        level, reach = arb(alpha) / len(plan.items), arb(radius)
         return all(map(fires, rule.items[item])) and all(map(blocks, range(item)))

@@ -1,7 +1,7 @@
 """A file without counts: whether any count could have earned its radii, as they are printed."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds.audit import _bounds
-from rsbounds.audit._balls import event
+from rsbounds.audit._balls import arb, ctx, event
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure
@@ -34,19 +34,28 @@ def verify_printed(path: str | os.PathLike[str], *, sigma: float, n: int, alpha:
 
     Raises
     ------
-    ValueError
-        If the file is damaged, or a number out of its domain.
-    OSError
-        If the file can't be read.
+    ValueError, OSError
+        If the file is damaged, or a number out of its domain; if the file can't be read.
 
     Examples
     --------
     >>> verify_printed("sigma_0.50", sigma=0.5, n=100000, alpha=0.001)  # doctest: +SKIP
     """
     own, rows = Procedure(n=n, alpha=alpha), read_rows(Path(path))
-    level = checks.number("sigma", checks.as_floats("sigma", sigma, 0, closed="neither"))
-    findings = tuple(_findings(rows, level, own))
-    return Audit(findings, ("sigma", "n", "alpha"), len(rows), len(rows), 0, (), 0)
+    level = checks.number("sigma", sigma, 0, closed="neither")
+    radii, style, findings = level * earned(own.n, own.alpha), style_of(rows), list[Finding]()
+    for line, row in enumerate(rows, start=2):
+        if not row.radius:
+            continue
+        k = count_of(row.radius, radii, style)
+        top = own.n if k is None else k
+        with ctx.workprec(_bounds.PRECISION):
+            at = event(arb(row.radius) / arb(level))
+            if _bounds.tail(top, own.n, *at) > arb(own.alpha):
+                which = "any count shows" if k is None else f"{k} of {own.n}, which print so, show"
+                text = f"radius is {row.radius}, more than {which}: {radii[top]:.9g}"
+                findings.append(Finding(Kind.RADIUS, row.idx, text, line))
+    return Audit(tuple(findings), ("sigma", "n", "alpha"), len(rows), len(rows), 0, (), 0)
 
 
 def earned(n: int, alpha: float) -> Array:
@@ -73,21 +82,3 @@ def style_of(rows: Sequence[Row]) -> str:
     styles = (".3", ".4f")
     fits = (s for s in styles if all(float(f"{r.radius:{s}}") == r.radius for r in rows))
     return next(fits, "")
-
-
-def _findings(rows: Sequence[Row], sigma: float, own: Procedure) -> Iterator[Finding]:
-    from flint import arb, ctx
-
-    radii, style = sigma * earned(own.n, own.alpha), style_of(rows)
-    for line, row in enumerate(rows, start=2):
-        if not row.radius:
-            continue
-        k = count_of(row.radius, radii, style)
-        top = own.n if k is None else k
-        with ctx.workprec(_bounds.PRECISION):
-            at = event(arb(row.radius) / arb(sigma))
-            if not _bounds.tail(top, own.n, *at) > arb(own.alpha):
-                continue
-        which = "any count shows" if k is None else f"{k} of {own.n}, which print so, show"
-        text = f"radius is {row.radius}, more than {which}: {radii[top]:.9g}"
-        yield Finding(Kind.RADIUS, row.idx, text, line)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from rsbounds.audit._balls import Arb, Event, ball, bits, event
+from rsbounds.audit._balls import Arb, Event, arb, ball, bits, ctx, event
 from rsbounds.schemes import METHODS
 from rsbounds.special import ball_offset
 
@@ -33,8 +33,6 @@ def proved(
 
     Of scores less than some 1e-6 apart it may not see that they do.
     """
-    from flint import arb, ctx
-
     if method not in COVERED:
         raise ValueError(f"nothing here can prove a radius of method {method!r}")
     with ctx.workprec(160):
@@ -61,8 +59,6 @@ def proved(
 
 def _inner(own: Mapping[str, Arb]) -> Arb:
     """The radius of the ball of the norm inside the unit ball that scores certify."""
-    from flint import arb
-
     norm = own.get("norm", arb(2))
     if "inner" in own or norm <= 2:
         return own.get("inner", arb(1))

@@ -1,5 +1,6 @@
 """A result file against itself and, as far as they are given, its data, its noise and its model."""
 
+import hashlib
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
 from rsbounds.certify import Progress
 from rsbounds.composite import Rule
 from rsbounds.loading import CorruptInput, as_data
-from rsbounds.results import Manifest, Row, broken, read_rows, some, sparse_counts
+from rsbounds.results import Manifest, Row, read_rows, some, sparse_counts
 from rsbounds.schemes import METHODS, Scheme
 
 _MOST_SAMPLES = 10**9  # a bound of more takes minutes to prove
@@ -186,7 +187,10 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
     if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
         text = f"scope is {scope!r}, which no scheme of method {method.name} has"
         yield Finding(Kind.CONTRADICTION, None, text)
-    yield from (Finding(Kind.CONTRADICTION, None, text) for text in broken(manifest))
+    stated, own = manifest.run.get("commitment"), manifest.commitment().encode()
+    if stated is not None and stated != (now := hashlib.sha256(own).hexdigest()):
+        text = f"is not the run that was committed as {stated!r:.80}: its manifest gives {now}"
+        yield Finding(Kind.CONTRADICTION, None, text)
     if manifest.fitted_on_itself():
         text = "the rule was fitted to the rows that it certifies: its level does not hold"
         yield Finding(Kind.CONTRADICTION, None, text)

@@ -3,7 +3,7 @@
 Accuracy of the smoothed classifier, abstention, average certified radius (ACR) and certified
 accuracy of certification files: those of rsbounds certify or any with the columns idx label
 predict radius correct. A file whose run is not finished has a note of how far it is. Cards
-(FILE.json) are shown side by side too.
+(FILE.json) are put side by side in one page (--html).
 """
 
 import argparse
@@ -85,9 +85,12 @@ def _cards(args: argparse.Namespace) -> int:
     if other := [path for path in args.files if not path.endswith(".json")]:
         raise ValueError(f"{other[0]} is no card: make one with rsbounds report --card")
     cards = [results.read_card(path) for path in args.files]
-    print(json.dumps(cards) if args.json else results.board(cards, args.style))
+    if not (args.json or args.html):
+        raise ValueError("cards are shown side by side as a page: give --html FILE.html")
+    if args.json:
+        print(json.dumps(cards))
     if args.html is not None:
-        results.board_html(cards, args.html)
+        results.board(cards, args.html)
     return 0
 
 

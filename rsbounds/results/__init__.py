@@ -5,12 +5,10 @@ A file is a TSV whose header starts with the columns the field has written since
 """
 
 # "X as X": for other rooms of the package; what users call is listed below
-from rsbounds.results._board import board, board_html
-from rsbounds.results._card import card, read_card, write_card
-from rsbounds.results._commitment import broken as broken
-from rsbounds.results._commitment import commit as commit
-from rsbounds.results._commitment import commitment_path
+from rsbounds.results._card import board, card, read_card, write_card
 from rsbounds.results._file import Writer, merge, write
+from rsbounds.results._file import commit as commit
+from rsbounds.results._file import commitment_path as commitment_path
 from rsbounds.results._html import html
 from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
 from rsbounds.results._plot import plot
@@ -33,9 +31,7 @@ __all__ = [
     "Row",
     "Writer",
     "board",
-    "board_html",
     "card",
-    "commitment_path",
     "default_radii",
     "dense_counts",
     "footnote",

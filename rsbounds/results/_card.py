@@ -1,6 +1,5 @@
 """Cards: what a certification file shows, what was proved of it, and what no file can show."""
 
-import hashlib
 import json
 import math
 import os
@@ -11,20 +10,17 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import rsbounds
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import SCOPES
-from rsbounds.results._file import _replace
-from rsbounds.results._html import QUANTILES, interval, true_class
+from rsbounds.results._file import _replace, digest
+from rsbounds.results._html import QUANTILES, cell, interval, noted, quantiles, sortable, write_page
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._results import Results
-from rsbounds.results._table import _markdown, _radii, footnote, setting
-from rsbounds.results._text import as_path, plain, quoted, truncated
+from rsbounds.results._table import _markdown, _radii, footnote, heading, setting
+from rsbounds.results._text import as_path, conform, plain, quoted, truncated
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"
-_TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 _RUNS = (
     "How many runs were made: the best of many seeds, models or noise levels looks like a single "
     "run."
@@ -34,6 +30,13 @@ _COMMITTED = (
 )
 _COUNTS = "Whether the model drew the counts: rsbounds verify --rerun draws rows again."
 _SEEN = "Whether the model was trained or chosen on these inputs."
+_SHOWN = "states a commitment: when that was published shows when it was made"
+_NOTES = (
+    "Each card is its writer's word: rsbounds verify shows whether a result file is true, and "
+    "its SHA-256 whether it is the card's. The intervals (95 %, Clopper-Pearson) are for inputs "
+    "drawn at random from many.",
+    "The best of several cards was chosen after looking: its accuracy is not that of one run.",
+)
 
 
 def card(
@@ -75,15 +78,16 @@ def card(
     held = [round(share * count) for share in file.certified_accuracy(at).tolist()]
     ends = [interval(number, count) for number in held]
     levels = [row.sigma for row in file.rows if math.isfinite(row.sigma)]
-    commitment = entries.get("run", {}).get("commitment")
-    hashes = {"rows": _sha256(path), "manifest": manifest and _sha256(manifest_path(path))}
-    p_a = np.quantile(true_class(file) or [math.nan], QUANTILES, method="lower").tolist()
-    made = {
+    commitment, model = entries.get("run", {}).get("commitment"), entries.get("model", {})
+    spec = {"model": shown(model["spec"])} if isinstance(model.get("spec"), str) else {}
+    hashes = {"rows": digest(path.read_bytes()), "commitment": commitment}
+    hashes["manifest"] = digest(manifest_path(path).read_bytes()) if manifest else None
+    made: dict[str, Any] = {
         "card": 1,
         "rsbounds": rsbounds.__version__,
         "name": path.name,
-        "about": setting([file]) | _named(entries.get("model", {})),
-        "model": entries.get("model", {}),
+        "about": setting([file]) | spec,
+        "model": model,
         "data": entries.get("data", {}),
         "noise": {
             "method": ", ".join(dict.fromkeys(row.method for row in file.rows)),
@@ -105,14 +109,14 @@ def card(
         ],
         "abstain": file.abstention(),
         "acr": _cut(file.average_radius()),
-        "p_a": {str(q): _cut(p) for q, p in zip(QUANTILES, p_a, strict=True)},
-        "hashes": {**hashes, "commitment": commitment},
-        "verified": None if verified is None else dict(verified),
+        "p_a": {str(q): _cut(p) for q, p in zip(QUANTILES, quantiles(file), strict=True)},
+        "hashes": hashes,
+        "verified": verified,
         "unknown": [_COMMITTED if commitment else _RUNS, _COUNTS, _SEEN],
         "notes": file.notes(),
     }
-    made = {name: _plain(value) for name, value in made.items()}
-    _check("the card", made, _schema())
+    made = plain(made)
+    conform("", made, _schema())
     return made
 
 
@@ -141,10 +145,10 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     place = as_path("path", path)
     if place.suffix != ".json":
         raise ValueError(f"a card's path must end in .json; got {quoted(str(place))}")
-    _check("the card", made, _schema())
+    conform("", made, _schema())
     text = place.with_suffix(".md")
     _replace(place, json.dumps(made, indent=2) + "\n")
-    _replace(text, markdown(made))
+    _replace(text, _as_markdown(made))
     return text
 
 
@@ -169,40 +173,83 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     place = as_path("path", path)
     try:
-        made = json.loads(place.read_bytes(), parse_constant=_refuse)
-        if not isinstance(made, dict) or "card" not in made:
-            raise ValueError("must be an object with the entry card")
+        made: dict[str, Any] = json.loads(place.read_bytes())
+        if isinstance(made, dict) and made.get("card", 1) != 1:
+            raise ValueError(
+                f"its version is {quoted(made['card'])}, this rsbounds reads version 1: make it "
+                "again with rsbounds report --card"
+            )
+        conform("", made, _schema())
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{place} is not a card: {error or 'nested too deep'}") from None
-    if made["card"] != 1:
-        raise ValueError(
-            f"{place} is a card of version {quoted(made['card'])}, this rsbounds reads version 1: "
-            "make it again with rsbounds report --card"
-        )
-    try:
-        _check("the card", made, _schema())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{place} is damaged: {error}") from None
+        raise ValueError(f"{place} can't be read as a card: {error}") from None
     return made
 
 
-def markdown(made: Mapping[str, Any]) -> str:
+def board(cards: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
+    """Write cards side by side as one self-contained HTML page, whose columns sort.
+
+    Parameters
+    ----------
+    cards : sequence of mapping
+        As :func:`card` and :func:`read_card` return them.
+    path : path-like
+        The page.
+
+    Raises
+    ------
+    ValueError, OSError
+        For a path that is none; if the page can't be written.
+
+    Examples
+    --------
+    >>> board([read_card("a.json"), read_card("b.json")], "cards.html")  # doctest: +SKIP
+    """
+    place, marks = as_path("path", path), dict[str, str]()
+    radii = sorted({own["radius"] for made in cards for own in made["accuracy"]})
+    head = ["card", *map(heading, radii), "abstain", "ACR", "inputs", "p_A 50 %", "verified"]
+    lines = [head]
+    for own in cards:
+        notes = [own["scope"]["footnote"], *own["notes"]]
+        notes += [_SHOWN] if own["hashes"].get("commitment") else []
+        here = (marks.setdefault(shown(n), f"[{len(marks) + 1}]") for n in notes if n)
+        run = {"method": own["noise"]["method"], **own["about"]}
+        about = shown(", ".join(f"{name} {text}" for name, text in run.items()))
+        at = {r["radius"]: _accuracy(r) for r in own["accuracy"]}
+        rest = f"{own['abstain']:.3f}", own["acr"], own["inputs"], own["p_a"].get("0.5", "-")
+        lines.append([cell(" ".join([shown(own["name"]), *here]), about)])
+        lines[-1] += [cell(*at.get(radius, "-")) for radius in radii]
+        lines[-1] += map(cell, (*rest, _proof(own["verified"]).partition(";")[0]))
+    footnotes = [f"{mark} {text}" for text, mark in marks.items()]
+    each = [{"bound": made["procedure"].get("bound"), **made["about"]} for made in cards]
+    terms = ("norm", "alpha", "n", "bound", "data")
+    if apart := [name for name in terms if len({own.get(name) for own in each}) > 1]:
+        text = f"The cards differ in {', '.join(apart)}: their numbers are not of one kind."
+        footnotes.append(text)
+    write_page(place, "cards", [sortable(lines), *noted([*footnotes, *_NOTES])])
+
+
+def _accuracy(own: Mapping[str, float]) -> tuple[str, str]:
+    """A certified accuracy and its interval."""
+    return f"{own['accuracy']:.3f}", f"{own['low']:.3f} to {own['high']:.3f}"
+
+
+def _as_markdown(made: Mapping[str, Any]) -> str:
     """The card as a section of a model's README."""
-    verified, hashes = made["verified"], made["hashes"]
     lines = [["radius", "certified accuracy", "95 % interval"]]
-    for own in made["accuracy"]:
-        ends = f"{own['low']:.3f} to {own['high']:.3f}"
-        lines.append([f"{own['radius']:g}", f"{own['accuracy']:.3f}", ends])
+    lines += [[f"{own['radius']:g}", *_accuracy(own)] for own in made["accuracy"]]
     about = {name: f"`{_code(text)}`" for name, text in made["about"].items()}
-    about |= {"method": _code(made["noise"]["method"]), "bound": made["procedure"].get("bound")}
+    about |= {
+        "method": _code(made["noise"]["method"]),
+        "bound": _code(made["procedure"].get("bound", "")),
+    }
     scope = made["scope"]
     about |= {"scope": _code(". ".join(filter(None, (scope["text"], scope["footnote"]))))}
     about |= {"inputs": made["inputs"], "abstentions": f"{made['abstain']:.3f}"}
     about |= {"average certified radius": made["acr"]}
-    quantiles = (f"{float(q):.0%}: {_code(p)}" for q, p in made["p_a"].items())
-    about |= {"p_A of the true class, quantiles": ", ".join(quantiles)}
-    about |= {"checked by rsbounds verify": proof(verified)}
-    about |= {f"SHA-256 of its {k}": f"`{_code(v)}`" for k, v in hashes.items() if v}
+    shares = (f"{float(q):.0%}: {_code(p)}" for q, p in made["p_a"].items())
+    about |= {"p_A of the true class, quantiles": ", ".join(shares)}
+    about |= {"checked by rsbounds verify": _proof(made["verified"])}
+    about |= {f"SHA-256 of its {k}": f"`{_code(v)}`" for k, v in made["hashes"].items() if v}
     rest = [f"- {name}: {value}" for name, value in about.items() if value]
     doubts = [f"- {_code(text)}" for text in (*made["unknown"], *made["notes"])]
     title = f"## Certified accuracy: {_code(made['name'])}"
@@ -210,28 +257,13 @@ def markdown(made: Mapping[str, Any]) -> str:
     return "\n\n".join([*parts, "\n".join(doubts)]) + "\n"
 
 
-def proof(verified: Mapping[str, Any] | None) -> str:
+def _proof(verified: Mapping[str, Any] | None) -> str:
     """What an audit gave, in words."""
     if verified is None:
         return "no"
-    text = f"{verified['proved']} of {verified['rows']} rows, {verified['findings']} findings"
-    first = "".join(f"; {_code(finding)}" for finding in verified["first"][:3])
-    stated = ", ".join(map(_code, verified["stated"]))
-    return (
-        text
-        + first
-        + (
-            f"; taken as stated: the counts, {stated}"
-            if stated
-            else "; taken as stated: the counts"
-        )
-    )
-
-
-def _named(model: Mapping[str, Any]) -> dict[str, str]:
-    """The model by the name that the command line gave it."""
-    spec = model.get("spec")
-    return {"model": shown(spec)} if isinstance(spec, str) else {}
+    parts = [f"{verified['proved']} of {verified['rows']} rows, {verified['findings']} findings"]
+    parts += [*verified["first"][:3], "taken as stated: the counts"]
+    return _code(", ".join(["; ".join(parts), *verified["stated"]]))
 
 
 def _code(text: object) -> str:
@@ -243,46 +275,7 @@ def _cut(value: float) -> float:
     return float(truncated(value, 6)) if math.isfinite(value) else value
 
 
-def _plain(value: Any) -> Any:
-    """The value as strict JSON: no NaN, no infinity."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(own) for name, own in value.items()}
-    return [_plain(own) for own in value] if isinstance(value, list | tuple) else plain(value)
-
-
 @cache
 def _schema() -> dict[str, Any]:
     entries: dict[str, Any] = json.loads(_SCHEMA.read_text(encoding="utf-8"))
     return entries
-
-
-def _check(name: str, value: Any, schema: Mapping[str, Any]) -> None:
-    """ValueError unless the value is what the schema says, as far as the card's schema goes."""
-    kinds = schema.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    fits = {kind for kind, type_ in _TYPES.items() if isinstance(value, type_)}
-    fits |= {"number"} if number else set()
-    fits |= {"integer"} if number and isinstance(value, int) else set()
-    if kinds and not fits & set(kinds):
-        raise ValueError(f"{name} must be {' or '.join(kinds)}; got {quoted(value)}")
-    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    if number and not low <= value <= high:
-        raise ValueError(f"{name} must be in [{low}, {high}]; got {value!r:.40}")
-    if isinstance(value, dict):
-        if missing := [key for key in schema.get("required", []) if key not in value]:
-            raise ValueError(f"{name} lacks {', '.join(missing)}")
-        own, others = schema.get("properties", {}), schema.get("additionalProperties", {})
-        for key, each in value.items():
-            _check(shown(key), each, own.get(key, others))
-    if isinstance(value, list):
-        for each in value:
-            _check(f"an entry of {name}", each, schema.get("items", {}))
-
-
-def _refuse(text: str) -> None:
-    raise ValueError(f"it holds {text}")
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -6,6 +6,7 @@ all that can be wrong with it is an unfinished last line, which is cut off and d
 """
 
 import errno
+import hashlib
 import importlib
 import os
 import stat
@@ -223,6 +224,40 @@ class Writer:
                 + (hint if refused.keys() <= accepted.keys() else "")
             )
         return new if accepted else old
+
+
+def commitment_path(path: Path) -> Path:
+    """Where the commitment to a result file lies."""
+    return path.with_name(path.name + ".commitment.json")
+
+
+def digest(content: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def commit(path: Path, manifest: Manifest, *, new: bool, accept: bool) -> dict[str, str]:
+    """Write the commitment if ``new``, or compare one that is there: the entry of ``run``.
+
+    ``accept`` keeps one that differs, of which an audit tells.
+    """
+    place, text = commitment_path(path), manifest.commitment()
+    own = digest(text.encode())
+    if place.exists():
+        there = digest(place.read_bytes())
+        if there != own and not accept:
+            raise ValueError(
+                f"{place} commits to another run: repeat that run's arguments, or choose another "
+                "output file"
+            )
+        return {"commitment": there}
+    if not new:
+        return {}
+    begun = path.exists() and path.stat().st_size
+    if begun and Manifest.read(path).run.get("commitment") != own:
+        raise ValueError(f"{path} was begun without a commitment: choose another output file")
+    _replace(place, text)
+    return {"commitment": own}
 
 
 def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:

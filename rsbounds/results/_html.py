@@ -1,7 +1,7 @@
 """Certification files as one HTML page that needs nothing else: no network, no server.
 
 Files may come from strangers. Text of theirs reaches the page escaped; and the page's policy lets
-a browser run no script but those of the charts, known by their hashes, and load nothing.
+a browser run no script but its own, known by their hashes, and load nothing.
 """
 
 import base64
@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,9 @@ import numpy as np
 
 import rsbounds
 from rsbounds._numerics.extras import need
-from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import lower_bound, upper_bound
-from rsbounds.results._plot import COLOURS, Curve, curves, steps
+from rsbounds.results._plot import Curve, curves, steps
 from rsbounds.results._results import Results
-from rsbounds.results._row import Row
 from rsbounds.results._table import (
     as_cells,
     as_files,
@@ -57,7 +55,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     """Write certification files side by side as one self-contained HTML page.
 
     A table of the runs; certified accuracy over the radius, exact step curves, with the best of
-    runs that can be compared; p_A; accuracy and abstention by class; all rows; manifests.
+    runs that can be compared; p_A; all rows; manifests. Columns of tables sort.
 
     Parameters
     ----------
@@ -85,57 +83,83 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     for name, figure in charts(files, names).items():
         own = {"div_id": name, "include_plotlyjs": not drawn, "default_height": "450px"}
         drawn.append(plotly.to_html(figure, **options, **own))
-    script = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
-    notes = [*footnotes, *([_BEST] if comparable(files) else []), *_NOTES]
-    parts = {
-        "policy": _policy(*(own for each in drawn for own in script.findall(each))),
-        "title": escape(", ".join(names)),
-        "style": (_PAGE / "page.css").read_text(encoding="utf-8"),
-        "version": escape(rsbounds.__version__),
-        "table": _table(files, names),
-        "notes": "\n".join(f"<p><small>{escape(note)}</small></p>" for note in notes),
-        "charts": "\n".join(drawn),
-        "manifests": "\n".join(map(_manifest, files, names)),
-    }
-    with naming(place):
-        place.write_text(_filled("page.html", parts), encoding="utf-8", newline="\n")
+    parts = [
+        sortable(_runs(files, names)),
+        *noted([*footnotes, *([_BEST] if comparable(files) else []), *_NOTES]),
+        *drawn,
+        f"<h2>Rows</h2>{sortable(_rows(files, names))}<h2>Manifests</h2>",
+        *map(_manifest, files, names),
+    ]
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", "".join(drawn), re.DOTALL)
+    write_page(place, ", ".join(names), parts, scripts)
 
 
-def _filled(name: str, parts: Mapping[str, str]) -> str:
-    """A template with its parts put in, in one pass."""
-    template = (_PAGE / name).read_text(encoding="utf-8")
-    return re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)
-
-
-def _policy(*scripts: str) -> str:
-    """What a browser may do with the page: run these scripts, and load nothing."""
-    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+def write_page(place: Path, title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> None:
+    """Fill in the page; ``scripts`` are those that stand in its body."""
+    template, style, script = (
+        (_PAGE / f"page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
+    )
+    digests = (hashlib.sha256(own.encode()).digest() for own in (*scripts, script))
     own = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     nothing = "default-src 'none'; form-action 'none'; base-uri 'none'"
-    return f"{nothing}; style-src 'unsafe-inline'; img-src data: blob:; script-src {own}"
+    parts = {
+        "policy": f"{nothing}; style-src 'unsafe-inline'; img-src data: blob:; script-src {own}",
+        "title": escape(title),
+        "style": style,
+        "version": escape(rsbounds.__version__),
+        "body": "\n".join(body),
+        "script": script,
+    }
+    text = re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)  # in one pass
+    with naming(place):
+        place.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _table(files: Sequence[Results], names: Sequence[str]) -> str:
+def sortable(lines: Sequence[Sequence[str]]) -> str:
+    """A table of cells that :func:`cell` made, the first line its head."""
+    head = "".join(f"<th tabindex=0>{own}</th>" for own in lines[0])
+    body = "\n".join(f"<tr><td>{'</td><td>'.join(line)}</td></tr>" for line in lines[1:])
+    table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
+    return f'<div class="scroll">{table}</div>'
+
+
+def cell(text: object, small: object = "") -> str:
+    """The HTML of a text, with a smaller one below."""
+    below = f"<br><small>{escape(str(small))}</small>" if small else ""
+    return escape(str(text)) + below
+
+
+def noted(notes: Iterable[str]) -> list[str]:
+    """Paragraphs below a table."""
+    return [f"<p><small>{escape(note)}</small></p>" for note in notes]
+
+
+def _runs(files: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
     """The runs: certified accuracy, an interval, the means, quantiles of p_A; the best of runs."""
     radii = default_radii(files)
     head = ["run", *map(heading, radii), "95 % interval", "abstain", "ACR", "inputs"]
-    body = [[*head, *(f"p_A {q:.0%}" for q in QUANTILES)]]
+    lines = [[*head, *(f"p_A {q:.0%}" for q in QUANTILES)]]
     for file, name in zip(files, names, strict=True):
         _, abstain, acr, *certified = as_cells(measures(file, radii))
         low, high = interval(sum(row.correct for row in file.rows), len(file.rows))
-        p_a = np.quantile(true_class(file) or [np.nan], QUANTILES, method="lower").tolist()
         rests = ", ".join(f"{key} {value}" for key, value in setting([file]).items())
-        first = f"{escape(name)}<br><small>{escape(rests)}</small>"
         own = [f"{low:.3f} to {high:.3f}", abstain, acr, str(len(file.rows))]
-        body.append([first, *certified, *own, *(truncated(p, 4) for p in p_a)])
+        p_a = (truncated(p, 4) for p in quantiles(file))
+        lines.append([cell(name, rests), *certified, *own, *p_a])
     for label, group in comparable(files):
         highest = np.max([measures(file, radii) for file in group], axis=0)
-        body.append([escape(label), *as_cells(highest)[3:], *["-"] * (4 + len(QUANTILES))])
-    tags = ["th", *["td"] * len(body)]
-    rows = (
-        f"<{t}>{f'</{t}><{t}>'.join(cells)}</{t}>" for t, cells in zip(tags, body, strict=False)
-    )
-    return "".join(f"<tr>{row}</tr>\n" for row in rows)
+        lines.append([cell(label), *as_cells(highest)[3:], *["-"] * (4 + len(QUANTILES))])
+    return lines
+
+
+def _rows(files: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
+    """All rows, as a file has them."""
+    extra = dict.fromkeys(key for file in files for row in file.rows for key in row.extra)
+    columns = (*_COLUMNS, *extra)
+    lines = [["run", *columns]]
+    for file, name in zip(files, names, strict=True):
+        lines += [[name, *row.text(columns).split("\t")] for row in file.rows]
+    return [list(map(cell, line)) for line in lines]
 
 
 def _manifest(file: Results, name: str) -> str:
@@ -144,26 +168,25 @@ def _manifest(file: Results, name: str) -> str:
     return f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
 
 
-# --- charts
-
-
 def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Name of a place in the page -> what plotly draws there; names of strangers are escaped."""
-    shown = [(name, file) for file, name in zip(files, names, strict=True) if file.rows]
-    known = [(name, [p_a]) for name, file in shown if (p_a := true_class(file))]
+    bounds = [(name, [p_a]) for name, own in zip(names, files, strict=True) if (p_a := _p_a(own))]
     shares = "share of inputs whose p_A is at least so large"
     return {
         "curves": _lines(curves(files, names), "certified accuracy over the radius", "radius"),
-        "p_a": _lines(steps(known, 1.0), shares, "p_A"),
-        "accuracy": _by_class(shown, "accuracy by class", lambda row: row.correct),
-        "abstention": _by_class(shown, "abstention by class", lambda row: row.predict == ABSTAIN),
-        "rows": _rows(shown),
+        "p_a": _lines(steps(bounds, 1.0), shares, "p_A"),
     }
 
 
-def true_class(file: Results) -> list[float]:
+def _p_a(file: Results) -> list[float]:
     """Lower bounds of the true class's probability: p_A where it is certified, else 0."""
     return [row.p_a if row.correct else 0.0 for row in file.rows if row.p_a >= 0]
+
+
+def quantiles(file: Results) -> list[float]:
+    """``QUANTILES`` of these bounds over the inputs; NaN where the file has none."""
+    values: list[float] = np.quantile(_p_a(file) or [np.nan], QUANTILES, method="lower").tolist()
+    return values
 
 
 def interval(count: int, n: int) -> tuple[float, float]:
@@ -171,13 +194,6 @@ def interval(count: int, n: int) -> tuple[float, float]:
     if not n:
         return 0.0, 1.0
     return float(lower_bound(count, n, _TAIL)), float(upper_bound(count, n, _TAIL))
-
-
-def _layout(title: str, x: str, **more: Any) -> dict[str, Any]:
-    axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"rangemode": "tozero"}}
-    font = {"family": "system-ui, sans-serif", "size": 13}  # the page's
-    own = {"title": {"text": title}, "showlegend": True, "hovermode": "closest", "font": font}
-    return own | axes | more
 
 
 def _lines(drawn: Sequence[Curve], title: str, x: str) -> dict[str, Any]:
@@ -189,43 +205,7 @@ def _lines(drawn: Sequence[Curve], title: str, x: str) -> dict[str, Any]:
         heights = [round(float(share), _DIGITS) for share in curve.heights]
         trace = {"type": "scatter", "mode": "lines", "name": escape(curve.name), "line": line}
         traces.append({**trace, "x": edges, "y": heights})
-    return {"data": traces, "layout": _layout(title, x)}
-
-
-def _by_class(
-    shown: Sequence[tuple[str, Results]], title: str, hit: Callable[[Row], bool]
-) -> dict[str, Any]:
-    """A share of each class for each file, with its interval."""
-    traces = []
-    for i, (name, file) in enumerate(shown):
-        parts = file.by_class()
-        counts = [(sum(map(hit, part.rows)), len(part.rows)) for part in parts.values()]
-        shares = np.array([hits / size for hits, size in counts])
-        lows, highs = np.transpose([interval(*count) for count in counts])
-        error = {"type": "data", "symmetric": False, "array": (highs - shares).tolist()}
-        error["arrayminus"] = (shares - lows).tolist()
-        trace = {"type": "bar", "name": escape(name), "x": list(parts), "y": shares.tolist()}
-        texts = {"text": [f"{hits} of {size}" for hits, size in counts], "textposition": "none"}
-        marker = {"color": COLOURS[i % len(COLOURS)]}
-        traces.append({**trace, **texts, "error_y": error, "marker": marker})
-    layout = _layout(title, "class", barmode="group")
-    layout["xaxis"]["type"] = "category"
-    return {"data": traces, "layout": layout}
-
-
-def _rows(shown: Sequence[tuple[str, Results]]) -> dict[str, Any]:
-    """All rows, column by column; numbers are cut off."""
-    rows = [row for _, file in shown for row in file.rows]
-    extra = dict.fromkeys(key for row in rows for key in row.extra)
-    columns = [[escape(name) for name, file in shown for _ in file.rows]]
-    columns += [[_cell(getattr(row, name)) for row in rows] for name in _COLUMNS]
-    columns += [[escape(row.extra.get(name, "")) for row in rows] for name in extra]
-    head = {"values": ["run", *_COLUMNS, *map(escape, extra)]}
-    table = {"type": "table", "header": head, "cells": {"values": columns}}
-    return {"data": [table], "layout": _layout("rows", "")}
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, float):
-        return truncated(value, _DIGITS)
-    return int(value) if isinstance(value, int) else escape(str(value))
+    axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"rangemode": "tozero"}}
+    font = {"family": "system-ui, sans-serif", "size": 13}  # the page's
+    own = {"title": {"text": title}, "showlegend": True, "hovermode": "closest", "font": font}
+    return {"data": traces, "layout": own | axes}

@@ -8,26 +8,45 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import count, share
+from rsbounds._numerics.checks import share
 from rsbounds._numerics.text import shown
 from rsbounds.procedure import Procedure
-from rsbounds.results._text import quoted
+from rsbounds.results._text import conform, quoted
 
 #: The format of the files that are written and read.
 FORMAT = 2
 
-#: What entries must be: of a type, lists of something, objects by their names; None: by any name.
-_STEP = {"rows": int, "sha256": str, "changes": [str], "fitted": [str], "corrupt": [{"input": int}]}
-_SCHEMA: Mapping[str, Any] = {
-    **dict.fromkeys(("model", "data", "parameters", "engine", "run"), dict),
-    **{name: {None: str} for name in ("versions", "probe")},
-    **dict.fromkeys(("method", "scope"), str),
-    "history": [_STEP],
+_TEXT, _OBJECT = {"type": "string"}, {"type": "object"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_CORRUPT = {
+    "type": "array",
+    "items": {"type": "object", "properties": {"input": {"type": "integer"}}},
 }
-_NAMED = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
-_LOWEST = {"data.inputs": 0, "data.start": 0, "data.skip": 1, "data.max": -1, "n0": 1, "n": 1}
-# larger numbers are a doctored file's: lists of what is missing would fill the memory
-_LARGEST = {"data.inputs": 10**7, "n0": 10**15, "n": 10**15}
+
+
+def _whole(low: int, high: int = 2**62) -> dict[str, Any]:
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
+# of what size: larger numbers are a doctored file's, whose lists would fill the memory
+_DATA = {"inputs": _whole(0, 10**7), "start": _whole(0), "skip": _whole(1), "max": _whole(-1)}
+_STEP = {"rows": _whole(0), "sha256": _TEXT, "changes": _TEXTS, "fitted": _TEXTS}
+#: What every reader relies on, as a JSON schema.
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        **dict.fromkeys(("model", "parameters", "engine", "run"), _OBJECT),
+        **dict.fromkeys(("versions", "probe"), _OBJECT | {"additionalProperties": _TEXT}),
+        **dict.fromkeys(("method", "scope"), _TEXT),
+        **dict.fromkeys(("n0", "n"), _whole(1, 10**15)),
+        "data": _OBJECT | {"required": ["inputs"], "properties": _DATA},
+        "history": {
+            "type": "array",
+            "items": _OBJECT | {"properties": _STEP | {"corrupt": _CORRUPT}},
+        },
+    },
+}
 _DEEPEST = 50
 
 
@@ -98,7 +117,10 @@ class Manifest:
             expected = f"a JSON object, nested at most {_DEEPEST} deep"
             raise ValueError(f"{place} is not a manifest: expected {expected}") from None
         try:
-            _check(entries)
+            if entries.get("format") != FORMAT:
+                raise ValueError(f"format must be {FORMAT}; got {quoted(entries.get('format'))}")
+            conform("", entries, _SCHEMA)
+            share("shard", entries.get("shard", "0/1"))
             return cls.of(entries)
         except ValueError as error:
             raise ValueError(f"the manifest of {path} is damaged: {error}") from None
@@ -139,6 +161,17 @@ class Manifest:
         fitted = {file for step in self.history for file in step.get("fitted", ())}
         return not fitted.isdisjoint(step["sha256"] for step in self.history if "sha256" in step)
 
+    def commitment(self) -> str:
+        """The text by which a run is committed to before its first sample: all that is fixed then.
+
+        It is always the same text: whoever has its SHA-256 sees whether a later manifest differs.
+        """
+        entries = json.loads(self.text())  # as a file holds them: lists for tuples
+        for name in ("history", "probe", "run", "shard"):  # shown by samples, or not by rows
+            del entries[name]
+        entries["engine"].pop("tf32", None)
+        return json.dumps(entries, indent=2, sort_keys=True) + "\n"
+
     def uncommitted(self) -> Manifest:
         """The manifest of a file that is computed from a committed one."""
         return replace(self, run={k: v for k, v in self.run.items() if k != "commitment"})
@@ -173,39 +206,9 @@ def manifest_path(path: Path) -> Path:
     return path.with_name(path.name + ".manifest.json")
 
 
-def _check(entries: Mapping[str, Any]) -> None:
-    """ValueError unless the entries have the types and sizes that every reader relies on."""
-    if entries.get("format") != FORMAT:
-        raise ValueError(f"format must be {FORMAT}; got {quoted(entries.get('format'))}")
-    _require("", entries, _SCHEMA)
-    share("shard", entries.get("shard", "0/1"))
-    data = entries.get("data", {})
-    if "inputs" not in data:
-        raise ValueError("data.inputs is missing: the number of inputs selected")
-    numbers = {**entries, **{f"data.{name}": value for name, value in data.items()}}
-    for name in (name for name in _LOWEST if name in numbers):
-        value = count(name, numbers[name], _LOWEST[name])
-        if value > (most := _LARGEST.get(name, value)):
-            raise ValueError(f"{name} must be at most {most}; got {value}")
-
-
 def _depth(node: Any) -> int:
     inside = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     return 1 + max(map(_depth, inside), default=0)
-
-
-def _require(name: str, value: Any, kind: Any) -> None:
-    """ValueError unless a value is of a kind of ``_SCHEMA``."""
-    own: Any = kind if isinstance(kind, type) else type(kind)
-    if not isinstance(value, own):
-        raise ValueError(f"{name} must be {_NAMED[own]}; got {quoted(value)}")
-    if isinstance(kind, list):
-        for i, entry in enumerate(value):
-            _require(f"{name}[{i}]", entry, kind[0])
-    elif isinstance(kind, dict):
-        for key, entry in value.items():
-            if inner := kind.get(key, kind.get(None)):
-                _require(f"{name}.{shown(key)}".removeprefix("."), entry, inner)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

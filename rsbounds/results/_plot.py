@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,14 +15,7 @@ from rsbounds.results._text import as_path, naming, truncated
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: Names of dashes, of plotly, and what matplotlib draws for them.
-DASHES: dict[str, Any] = {
-    "solid": "-",
-    "dash": (0, (4, 2)),
-    "dot": (0, (1, 1.4)),
-    "dashdot": (0, (5, 1.5, 1, 1.5)),
-    "longdash": (0, (9, 3)),
-    "longdashdot": (0, (9, 2, 1, 2)),
-}
+DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 
 
 class Curve(NamedTuple):

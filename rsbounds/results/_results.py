@@ -17,9 +17,8 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest, manifest_path
-from rsbounds.results._published import published
-from rsbounds.results._row import FIELD, Row, holds
-from rsbounds.results._text import as_path, quoted, some
+from rsbounds.results._row import FIELD, Row, as_radius, holds
+from rsbounds.results._text import as_path, quoted, some, whole_number
 
 _MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
 
@@ -160,10 +159,12 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     if not content:
         return Results(name, (), "empty file", manifest)
     note = ""
-    if manifest is None and (other := published(path, content)):
-        if strict and len({row.idx for row in other[0]}) < len(other[0]):
+    if manifest is None and (pairs := _pairs(content)):
+        if strict and len({row.idx for row in pairs}) < len(pairs):
             raise ValueError(f"{path}: expected each index once")
-        return Results(name, tuple(other[0]), other[1])
+        return Results(
+            name, pairs, "index and radius alone: an input with a radius counts as right"
+        )
     try:
         first, *lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
@@ -193,6 +194,17 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
         rows.append(row)
         seen[row.idx] = number
     return Results(name, tuple(rows), note, manifest, columns)
+
+
+def _pairs(content: bytes) -> tuple[Row, ...]:
+    """Rows of lines "index radius ...", as papers published them; none of any other file."""
+    try:
+        lines = [line.split() for line in content.decode("utf-8-sig").splitlines() if line.strip()]
+        lines = lines[1:] if lines[0] == ["idx", "radius"] else lines
+        pairs = [(whole_number(line[0]), as_radius(line[1])) for line in lines]
+    except (ValueError, IndexError):
+        return ()
+    return tuple(Row(i, 0, 0 if r else ABSTAIN, r, bool(r)) for i, r in pairs)
 
 
 def _require_sense(row: Row, seen: Mapping[int, int], selected: Container[int] | None) -> None:

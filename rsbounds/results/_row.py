@@ -19,7 +19,7 @@ def _flag(text: str) -> bool:
     return text == "1"
 
 
-def _radius(text: str) -> float:
+def as_radius(text: str) -> float:
     with suppress(ValueError):
         if (value := number(text.lower())) >= 0:
             return value
@@ -48,7 +48,7 @@ _INTEGER, _TEXT, _COUNTS = (whole_number, str), (str, str), (dense_counts, spars
 _COLUMNS: dict[str, tuple[Any, Any]] = {
     **dict.fromkeys(("idx", "label"), _INTEGER),
     "predict": (_labels, _joined),
-    "radius": (_radius, truncated),
+    "radius": (as_radius, truncated),
     "correct": (_flag, lambda value: str(int(value))),
     "time": _TEXT,
     **dict.fromkeys(("count", "n"), _INTEGER),

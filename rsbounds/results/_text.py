@@ -3,12 +3,16 @@
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import ROUND_DOWN, Context, Decimal
 from pathlib import Path
 from typing import Any
 
+from rsbounds._numerics.text import shown
+
+_TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
+_TYPES |= {int: "integer", float: "number"}
 MOST_CLASSES = 100_000  # a few characters of a file must not fill the memory
 
 
@@ -76,8 +80,31 @@ def some(indices: Sequence[int]) -> str:
     return f"inputs {first}" + (f" and {len(indices) - 5} more" if len(indices) > 5 else "")
 
 
+def conform(name: str, value: Any, schema: Mapping[str, Any]) -> None:
+    """ValueError unless a value of JSON is what a JSON schema says, as far as ours go."""
+    kind, at = _TYPES.get(type(value), ""), name or "it"
+    kinds = schema.get("type", kind)
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kind not in kinds and not (kind == "integer" and "number" in kinds):
+        raise ValueError(f"{at} must be a JSON {' or '.join(kinds)}; got {quoted(value)}")
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    if kind in ("integer", "number") and not low <= value <= high:
+        raise ValueError(f"{at} must be in [{low}, {high}]; got {value!r:.40}")
+    if kind == "array":
+        for i, each in enumerate(value):
+            conform(f"{name}[{i}]", each, schema.get("items", {}))
+    if kind == "object":
+        if missing := [key for key in schema.get("required", ()) if key not in value]:
+            raise ValueError(f"{at} lacks {', '.join(missing)}")
+        own, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+        for key, each in value.items():
+            conform(f"{name}.{shown(key)}".removeprefix("."), each, own.get(key, others))
+
+
 def plain(value: Any) -> Any:
-    """The value as JSON can hold it: null for NaN, "inf" for infinity, inside lists too."""
+    """The value as JSON can hold it: null for NaN, "inf" for infinity, also inside of others."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     if not isinstance(value, float) or math.isfinite(value):
