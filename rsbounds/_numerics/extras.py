@@ -8,7 +8,6 @@ _EXTRAS = {
     "matplotlib": "plot",
     "plotly": "html",
     "ray": "ray",
-    "yaml": "config",
     "flint": "verify",
     "mpmath": "verify",
     "timm": "timm",
