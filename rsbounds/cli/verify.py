@@ -129,7 +129,7 @@ def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) ->
         many = len(result.corrupt)
         notes.append(f"{many} inputs are said to be corrupt: --data checks whether they are")
     if result.stated:
-        notes.append(_taken(result.stated, args, manifest))
+        notes.append(f"taken as stated, not verified: {', '.join(result.stated)}")
     if result.drawn:
         notes.append(
             f"{result.drawn} of {result.rows} rows drawn again (--draw-seed {result.seed}): a file "
@@ -141,25 +141,6 @@ def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) ->
     notes.append(f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}")
     findings = [finding.at(args.file) for finding in result.findings]
     return findings + [f"{args.file}: {note}" for note in notes]
-
-
-def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest) -> str:
-    """What is taken as stated, and which options would compare it."""
-    if not manifest.method:
-        return f"taken as stated, not verified: {', '.join(names)}"
-    method = METHODS[manifest.method]
-    own = [name for name in ("data", *_own(method)) if getattr(args, name) is None]
-    could = {"dim", "sigma"}
-    if manifest.scope != ASSERTED_ENVELOPE:
-        could |= method.domains.keys()
-    words = {name: "each row's sigma" if name == "sigma" else name for name in names}
-    text = f"taken as stated, not verified: {', '.join(words.values())}"
-    compared = [word for name, word in words.items() if name in could]
-    if not (compared and own):
-        return text
-    all_of_them = "them" if len(names) > 1 else "it"
-    what = all_of_them if len(compared) == len(names) else ", ".join(compared)
-    return f"{text} ({' with '.join(map(_options.flag, own))} compares {what})"
 
 
 def _own(method: type[Scheme]) -> list[str]:
