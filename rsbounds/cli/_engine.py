@@ -15,7 +15,7 @@ from rsbounds import loading
 from rsbounds.answers import TopK
 from rsbounds.certify import Build
 from rsbounds.cli import _methods
-from rsbounds.cli._options import whole
+from rsbounds.cli._methods import whole
 from rsbounds.cluster import Processes, Ray, Workers
 from rsbounds.composite import Rule
 from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess

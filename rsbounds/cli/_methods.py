@@ -1,4 +1,4 @@
-"""Schemes of the command line, also from others' code: proven by its kind, asserted, or its own.
+"""Methods of the command line: their options, and the schemes that these make.
 
 A proof belongs to a kind of this package's (never to a method called ``scheme``): SigmaNetwork,
 CertifiedGenerator, NoiseMaps, FixedNoise and KNNSigma, no subclass of them. A :class:`Scheme` of
@@ -9,6 +9,7 @@ another method is another package's, and rows say so.
 from __future__ import annotations
 
 import argparse
+import difflib
 import hashlib
 import json
 import math
@@ -23,16 +24,78 @@ import numpy as np
 
 from rsbounds import loading
 from rsbounds.certificate import ANOTHERS, THIS_INPUT
-from rsbounds.cli import _options
 from rsbounds.composite import Rule
-from rsbounds.schemes import METHODS, Scheme, gaussian, semielastic
+from rsbounds.confidence import BOUNDS
+from rsbounds.confidence.counts import MAX_N
+from rsbounds.procedure import Procedure
+from rsbounds.schemes import METHODS, Option, Scheme, gaussian, semielastic
 from rsbounds.schemes._domains import NORM
 from rsbounds.semielastic import KNNSigma
 
+#: Bounds whose rows a file can hold and ``verify`` can check.
+COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
+
+_ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,...")
 _KINDS = (
     "a Scheme, a Rule, a SigmaNetwork, a CertifiedGenerator, NoiseMaps, FixedNoise or a KNNSigma"
 )
 _AS_ITSELF = {"anisotropic": "noise itself", "generator": "noise itself", "composite": "Rule"}
+
+
+def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
+    """Add one option."""
+    settings = {name: getattr(option, name) for name in ("type", "help", "metavar", "nargs")}
+    default = None if option.default is ... else option.default
+    settings |= {"default": default, "required": required} | changes
+    parser.add_argument(option.flag, **settings)
+
+
+def of_method(name: str) -> tuple[Option, ...]:
+    """The options of one method; ValueError with near matches if there is none of that name."""
+    if is_code(name):
+        return (_ARGUMENTS,)
+    if name in METHODS:
+        return METHODS[name].options
+    near = difflib.get_close_matches(name, METHODS, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(METHODS)}"
+    raise ValueError(f"the method {name!r} is unknown; {hint}")
+
+
+def of_all() -> list[Option]:
+    """The options of all methods, one of each flag."""
+    every = [option for scheme in METHODS.values() for option in scheme.options]
+    return list({o.flag: o for o in (*every, _ARGUMENTS)}.values())
+
+
+def flag(name: str) -> str:
+    """The option of an argument's name."""
+    return f"--{name.replace('_', '-')}"
+
+
+def is_code(name: str | None) -> bool:
+    """Whether a method is given by MODULE:CALLABLE."""
+    return ":" in (name or "")
+
+
+def procedure(**numbers: Any) -> Procedure:
+    """The numbers of a certificate; errors name the options."""
+    try:
+        return Procedure(**numbers)
+    except ValueError as error:
+        raise ValueError(flag(str(error))) from None
+
+
+def whole(low: int, text: str) -> int:
+    """A whole number, also as 1e5, that is at least ``low``."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (low <= value <= MAX_N and value == int(value)):
+        raise argparse.ArgumentTypeError(
+            f"expected a whole number from {low} to {MAX_N}; got {text!r}"
+        )
+    return int(value)
 
 
 def scheme(args: argparse.Namespace, shape: tuple[int, ...]) -> Scheme | Rule:
@@ -41,7 +104,7 @@ def scheme(args: argparse.Namespace, shape: tuple[int, ...]) -> Scheme | Rule:
         return read_rule(args.rule)
     given = Given(shape, args.sound_noise)
     made: Scheme | Rule
-    if _options.is_code(args.method):
+    if is_code(args.method):
         made = _by_code(args.method, args.method_args, given)
     else:
         _require_fixed(args, args.method)

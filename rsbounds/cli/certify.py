@@ -20,8 +20,8 @@ import numpy as np
 from rsbounds import loading
 from rsbounds.certify import Procedure, certify_dataset, certify_evidence
 from rsbounds.certify._dataset import require_place
-from rsbounds.cli import _engine, _options
-from rsbounds.cli._options import whole
+from rsbounds.cli import _engine, _methods
+from rsbounds.cli._methods import whole
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
@@ -48,7 +48,7 @@ def add_options(parser: Any) -> None:
     add("--n", type=count, default=100_000, help="samples to bound a class's probability (1e5)")
     add("--n0", type=count, default=100, help="samples to choose the class (100)")
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
-    names = {"choices": _options.COUNTED, "default": "clopper-pearson", "metavar": "BOUND"}
+    names = {"choices": _methods.COUNTED, "default": "clopper-pearson", "metavar": "BOUND"}
     add("--bound", **names, help="clopper-pearson (default), randomized or anytime")
     text = "bound the runner-up's probability too; off: Cohen's procedure (on)"
     add("--runner-up", choices=("on", "off"), default="on", help=text)
@@ -84,15 +84,15 @@ def _prepare(parser: Any, noise: Any, words: list[str]) -> None:
     finder.add_argument("--method", nargs="?")
     stated = finder.parse_known_args(words)[0].method
     method = stated or "gaussian"
-    own = _options.of_method(method)
+    own = _methods.of_method(method)
     for option in own:
         changes: dict[str, Any] = {"required": option.default is ...}
         if option.flag == "--sigma":
             changes |= {"type": levels, "metavar": "SIGMA,..."}
         elif stated is None:  # --norm, which few look for
             changes["help"] = argparse.SUPPRESS
-        _options.add(noise, option, **changes)
-    others = {option.flag for option in _options.of_all()} - {option.flag for option in own}
+        _methods.add(noise, option, **changes)
+    others = {option.flag for option in _methods.of_all()} - {option.flag for option in own}
     for flag in (word.partition("=")[0] for word in words):
         if flag in others:
             raise ValueError(f"{flag} has no meaning for --method {method}")
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> None:
     """Certify what isn't certified yet, at each noise level in a file of its own."""
     _engine.settle(args)
     numbers = {name: getattr(args, name) for name in Procedure.__slots__}
-    procedure = _options.procedure(**numbers | {"runner_up": args.runner_up == "on"})
+    procedure = _methods.procedure(**numbers | {"runner_up": args.runner_up == "on"})
     runs = []
     for level in args.sigma or (None,):
         out = args.out

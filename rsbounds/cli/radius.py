@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds.cli import _options
+from rsbounds.cli import _methods
 from rsbounds.results import plain, truncated
 from rsbounds.schemes import METHODS
 
@@ -26,7 +26,7 @@ def add_options(parser: Any) -> None:
             own = methods.add_parser(scheme.name, help=scheme.help, description=text)
             _evidence(own)
             for option in scheme.inputs:
-                _options.add(own, option, required=option.default is ...)
+                _methods.add(own, option, required=option.default is ...)
             own.add_argument("--json", action="store_true", help="print a JSON object")
 
 
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
     stated = {k: v for k, v in vars(args).items() if k not in hidden and v is not None}
     for name, value in stated.items():
         if isinstance(value, float | list) and np.isnan(value).any():
-            raise ValueError(f"{_options.flag(name)} must be a number; got nan")
+            raise ValueError(f"{_methods.flag(name)} must be a number; got nan")
     if args.p_b is not None and args.p_a is None:
         raise ValueError("--p-b goes with --p-a, not with --score")
     evidence = (args.score, None, True) if args.p_a is None else (args.p_a, args.p_b, False)

@@ -19,7 +19,7 @@ from typing import Any
 from rsbounds import audit
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.cli import _engine, _methods, _options
+from rsbounds.cli import _engine, _methods
 from rsbounds.composite import Rule
 from rsbounds.results import Manifest, manifest_path
 from rsbounds.schemes import METHODS, Scheme
@@ -37,7 +37,7 @@ def add_options(parser: Any) -> None:
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
     text = "of a file without a manifest, as its paper states it"
-    for name, kind in (("--sigma", float), ("--n", partial(_options.whole, 1)), ("--alpha", float)):
+    for name, kind in (("--sigma", float), ("--n", partial(_methods.whole, 1)), ("--alpha", float)):
         add(name, type=kind, help=text)
     _engine.add_model(parser, required=False)
     _engine.add_data(parser, required=False, help="compare labels and hashes with the data: ")
@@ -49,9 +49,9 @@ def add_options(parser: Any) -> None:
         "compared with sigma(x) at each input, and with the bounds that radii rest on; pictures "
         "that the model's own steps resize or crop need --rerun and --model too",
     )
-    for option in _options.of_all():
+    for option in _methods.of_all():
         if option.name in _NOISE:
-            _options.add(group, option)
+            _methods.add(group, option)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         if args.rerun is None and getattr(args, name):
             raise ValueError(f"--{name} goes with --rerun")
     if noise and args.data is None:
-        raise ValueError(f"{_options.flag(noise[0])} needs --data")
+        raise ValueError(f"{_methods.flag(noise[0])} needs --data")
     if not manifest_path(args.file).exists() and args.file.is_file():
         return _show(args, _printed(args), Manifest())
     manifest = Manifest.read(args.file)
@@ -153,7 +153,7 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]
     method, stated = METHODS[manifest.method], dict(manifest.parameters)
     for name in _NOISE:
         if getattr(args, name) is not None:
-            flag = _options.flag(name)
+            flag = _methods.flag(name)
             if name not in _own(method):
                 raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
             stated[name] = getattr(args, name)
@@ -181,7 +181,7 @@ def _stated(args: argparse.Namespace, manifest: Manifest, noise: Scheme | None) 
     ):
         if bool(getattr(args, name)) != bool(had):
             needs = "needs" if had else "takes no"
-            raise ValueError(f"--rerun {needs} {_options.flag(name)}, as {args.file} had")
+            raise ValueError(f"--rerun {needs} {_methods.flag(name)}, as {args.file} had")
     if manifest.method == "composite":
         return Rule.from_dict(parameters["rule"])
     if noise is not None:
