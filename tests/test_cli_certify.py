@@ -143,7 +143,7 @@ def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
     capsys.readouterr()
     assert main(arguments(max=3)) == 2
     message = capsys.readouterr().err
-    assert 'model.code was "' in message
+    assert 'model.source was "' in message
     assert "--accept-change goes on all the same" in message
     assert main(arguments(max=3, accept_change="")) == 0
     history = json.loads(Path("out.tsv.manifest.json").read_text())["history"]

@@ -142,12 +142,6 @@ def test_refusals(own, spec):
         load_model(spec)
 
 
-def test_numbers_of_classes(own):
-    assert load_model("own:plain", num_classes=4).classes == 4
-    with pytest.raises(ValueError, match="num_classes must be >= 2; got 1"):
-        load_model("own:plain", num_classes=1)
-
-
 @pytest.mark.parametrize("bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, "ab", (1, 2, 3)])
 def test_empty_ranges_are_refused(own, bad):
     with pytest.raises(ValueError, match="input_range must be"):

@@ -49,7 +49,7 @@ def test_timm_sees_what_its_own_loader_shows_it(tmp_path, picture, name, squash)
     net = timm.create_model(name, num_classes=5).eval()
     file = tmp_path / "w.safetensors"
     safetensors.save_file(net.state_dict(), file)
-    loaded = load_model(f"timm:{name}", checkpoint=file, num_classes=5)
+    loaded = load_model(f"timm:{name}", checkpoint=file, args={"num_classes": 5})
     config = timm.data.resolve_data_config(model=net)
     theirs = timm.data.create_transform(**config)(picture)
     x = loaded.preprocess(picture)[None] / np.float32(255)
@@ -93,7 +93,7 @@ def test_timm_finds_weights_in_the_cache(offline, monkeypatch):
     assert loaded.classes == 1000
     assert loaded.labels[0] == "n01440764"
     with pytest.raises(ValueError, match="num_classes is 7, but the weights"):
-        load_model("timm:test_resnet", num_classes=7)
+        load_model("timm:test_resnet", args={"num_classes": 7})
 
 
 def test_torchvision_sees_what_its_own_transform_shows_it(tmp_path, picture):
@@ -101,7 +101,9 @@ def test_torchvision_sees_what_its_own_transform_shows_it(tmp_path, picture):
     torch.manual_seed(0)
     net = models.get_model("squeezenet1_1", num_classes=6).eval()
     torch.save(net.state_dict(), tmp_path / "w.pt")
-    loaded = load_model("torchvision:squeezenet1_1", checkpoint=tmp_path / "w.pt", num_classes=6)
+    loaded = load_model(
+        "torchvision:squeezenet1_1", checkpoint=tmp_path / "w.pt", args={"num_classes": 6}
+    )
     theirs = models.get_model_weights("squeezenet1_1").DEFAULT.transforms()(picture)
     x = loaded.preprocess(picture)[None] / np.float32(255)
     with torch.inference_mode():

@@ -85,7 +85,7 @@ def open_data(
     if colon and kind == "imagefolder":
         return FolderData(Path(place), preprocess, labels, scale)
     if colon and kind == "hf":
-        from rsbounds.loading._hf_data import HfData
+        from rsbounds.loading._hf import HfData
 
         return HfData(place, preprocess, labels, scale, download=download)
     if text.endswith((".npz", ".npy")):

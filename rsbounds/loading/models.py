@@ -19,7 +19,9 @@ from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
 from rsbounds.loading.images import Preprocess
 
-_PREFIXES = ("hf", "onnx", "sklearn", "timm", "torchvision")
+# by prefix, which is the name of the function too
+_MODULES = {"hf": "_hf", "onnx": "_files", "sklearn": "_files", "timm": "_zoos"}
+_MODULES["torchvision"] = "_zoos"
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,6 @@ class Request:
     checkpoint: str | os.PathLike[str] | None
     num_classes: int | None
     download: bool
-    allow_remote_code: bool = False
 
     @property
     def where(self) -> str:
@@ -84,7 +85,6 @@ def load_model(
     *,
     args: Mapping[str, Any] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    num_classes: int | None = None,
     download: bool = False,
     input_range: tuple[float, float] | None = None,
     preprocess: Mapping[str, Any] | None = None,
@@ -98,11 +98,9 @@ def load_model(
         ``sklearn:FILE`` (of skops), ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
     args : mapping, optional
         Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
-        normalisation, and ``trust_remote_code=True`` lets code of Hugging Face's run.
+        normalisation, and ``num_classes`` is the number of classes, >= 2.
     checkpoint : path, optional
         Weights: safetensors, or torch's with tensors alone.
-    num_classes : int, optional
-        Number of classes, >= 2; by default the model's own.
     download : bool
         Whether weights that are not on disk may be fetched.
     input_range : (float, float), optional
@@ -150,26 +148,25 @@ def load_model(
             raise ValueError(f"{name} must be a {wanted}; got {type(value).__name__}")
     prefix, _, name = spec.partition(":")
     options = dict(args or {})
-    norm, remote, load = {}, False, _own_code
-    if prefix in _PREFIXES:
-        num_classes = options.pop("num_classes", num_classes)
-        remote = options.pop("trust_remote_code", False) is True
+    norm, num_classes, load = {}, None, _own_code
+    if prefix in _MODULES:
+        num_classes = options.pop("num_classes", None)
         norm = {key: options.pop(key) for key in ("mean", "std") if key in options}
-        load = import_module(f"rsbounds.loading._{prefix}").load
+        load = getattr(import_module(f"rsbounds.loading.{_MODULES[prefix]}"), prefix)
     elif not all(spec.rpartition(":")):
         raise ValueError(
-            f"the model must be {', '.join(f'{b}:NAME' for b in _PREFIXES)}, "
+            f"the model must be {', '.join(f'{b}:NAME' for b in _MODULES)}, "
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
         )
     if num_classes is not None:
         num_classes = count("num_classes", num_classes, 2)
-    request = Request(spec, name, options, checkpoint, num_classes, download, remote)
+    request = Request(spec, name, options, checkpoint, num_classes, download)
     try:
         loaded = load(request)
     except ValueError as error:
         missing = error.__cause__
         module = spec.partition(":")[0]
-        near = difflib.get_close_matches(module, _PREFIXES, 1)
+        near = difflib.get_close_matches(module, _MODULES, 1)
         if isinstance(missing, ModuleNotFoundError) and missing.name == module and near:
             raise ValueError(f"{shown(error)}; did you mean {near[0]}:?") from error
         raise
@@ -200,8 +197,8 @@ def _own_code(request: Request) -> Loaded:
             f"{request.where} must return a torch module or a callable on a batch, or a Loaded "
             f"with one; got {type(loaded.model).__name__}"
         )
-    code = {key: fingerprint(request.spec, None)[key] for key in ("source", "code")}
-    return replace(loaded, describe={**loaded.describe, **code})
+    source = fingerprint(request.spec, None)["source"]
+    return replace(loaded, describe={**loaded.describe, "source": source})
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
@@ -276,7 +273,7 @@ def _normalised(
     """The model with its normalisation inside, and what the manifest says of it."""
     shift, spread = _affine(loaded.mean, loaded.std, *ends)
     if is_torch(loaded.model):
-        from rsbounds.loading.classifier import Classifier
+        from rsbounds.loading.denoiser import Classifier
 
         model: Any = Classifier(loaded.model, shift, spread).eval()
     else:

@@ -1,4 +1,4 @@
-"""ONNX files: ``onnx:FILE``."""
+"""Models in files: ``onnx:FILE``, and scikit-learn's estimators by skops, ``sklearn:FILE``."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.text import shown
-from rsbounds.frameworks import in_pieces
+from rsbounds.frameworks import as_function, in_pieces, labels_of
 from rsbounds.loading.callables import guarded
-from rsbounds.loading.hashes import file_hash
+from rsbounds.loading.hashes import file_hash, opened
 from rsbounds.loading.models import Loaded, Request
 from rsbounds.loading.packages import need
 
@@ -43,7 +43,7 @@ class OnnxModel:
         return self._session.run([self._output], {self._input: batch})[0]
 
 
-def load(request: Request) -> Loaded:
+def onnx(request: Request) -> Loaded:
     """The network of that file, run by onnxruntime.
 
     ``args``: ``providers``, names of onnxruntime's, joined by "+" (CPUExecutionProvider);
@@ -53,7 +53,7 @@ def load(request: Request) -> Loaded:
     if request.checkpoint is not None:
         raise ValueError(f"{where}: an ONNX file holds its weights; it takes no checkpoint")
     source = file_hash(path)
-    runtime, onnx = need("onnxruntime", where), need("onnx", where)
+    runtime, library = need("onnxruntime", where), need("onnx", where)
     providers = str(args.pop("providers", "CPUExecutionProvider")).split("+")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
@@ -69,7 +69,7 @@ def load(request: Request) -> Loaded:
     scores: Any = session.get_outputs()[0].shape or ()
     classes = scores[1] if len(scores) == 2 and isinstance(scores[1], int) else None
     model = OnnxModel(session, _TYPES[inputs[0].type], length if isinstance(length, int) else None)
-    parsed = guarded(where, lambda: onnx.load(path, load_external_data=False))
+    parsed = guarded(where, lambda: library.load(path, load_external_data=False))
     weights = {name: file_hash(path.parent / name) for name in sorted(set(_beside(parsed)))}
     describe = {
         "source": source,
@@ -89,3 +89,34 @@ def _beside(message: Any) -> Iterator[str]:
                 yield part.value
             elif hasattr(part, "ListFields"):
                 yield from _beside(part)
+
+
+def sklearn(request: Request) -> Loaded:
+    """The estimator of that file; types that skops does not trust are refused."""
+    where = request.where
+    if request.checkpoint is not None or request.args:
+        raise ValueError(f"{where}: a file of skops holds all; it takes no checkpoint or arguments")
+    with opened(request.name) as file:
+        content = file.read()
+    if not content.startswith(b"PK"):
+        raise ValueError(
+            f"{where} must be a file of skops, which runs no code when it is read: write it as "
+            "skops.io.dump(estimator, FILE); pickle and joblib files are never read"
+        )
+    io: Any = need("skops.io", where)
+    if foreign := guarded(where, lambda: io.get_untrusted_types(data=content)):
+        raise ValueError(
+            f"{where} holds types that skops does not trust: {shown(', '.join(sorted(foreign)))}; "
+            "load it in code of your own, MODULE:CALLABLE, if you trust them"
+        )
+    estimator = guarded(where, lambda: io.loads(content))
+    model: Any = as_function(estimator)
+    labels = labels_of(model)
+    describe = {
+        "source": (digest := hashlib.sha256(content).hexdigest()),
+        "parameters": digest,
+        "scikit-learn": need("sklearn", where).__version__,
+        **({"labels": labels} if labels else {}),
+    }
+    classes = len(model.labels) if hasattr(model, "labels") else None
+    return Loaded(model, labels=labels, classes=classes, describe=describe)
