@@ -14,7 +14,6 @@ _EXTRAS = {
     "safetensors": "hf",
     "transformers": "hf",
     "datasets": "hf",
-    "diffusers": "hf",
     "huggingface_hub": "hf",
     "onnx": "onnx",
     "onnxruntime": "onnx",
