@@ -125,7 +125,6 @@ def test_leaving_is_an_error_with_its_reason(own):
 
 REFUSED = {
     "plain": "the model must be hf:NAME, onnx:NAME",
-    "tim:resnet18": "did you mean timm:",
     "own:nope": "own:nope failed: AttributeError",
     "nope.py:f": "No such file",
     "own:": "MODULE:CALLABLE",

@@ -23,31 +23,12 @@ _TYPES: dict[str, Any] = {
 }
 
 
-class OnnxModel:
-    """The first output of an ONNX file with one input, on NumPy batches.
-
-    A file whose first axis has a fixed length runs in pieces of that length, the last one
-    filled up with zeros.
-    """
-
-    def __init__(self, session: Any, dtype: Any, length: int | None) -> None:
-        self._session, self._dtype, self._length = session, dtype, length
-        self._input, self._output = session.get_inputs()[0].name, session.get_outputs()[0].name
-
-    def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
-        """Scores (count, classes) of a batch (count, *shape of x)."""
-        batch = np.ascontiguousarray(batch, dtype=self._dtype)
-        return in_pieces(self._run, batch, self._length or max(len(batch), 1))
-
-    def _run(self, batch: NDArray[Any]) -> Any:
-        return self._session.run([self._output], {self._input: batch})[0]
-
-
 def onnx(request: Request) -> Loaded:
-    """The network of that file, run by onnxruntime.
+    """The first output of the network in that file, which has one input, run by onnxruntime.
 
     ``args``: ``providers``, names of onnxruntime's, joined by "+" (CPUExecutionProvider);
-    ``threads`` of an operator (onnxruntime's choice).
+    ``threads`` of an operator (onnxruntime's choice). A file whose first axis has a fixed length
+    runs in pieces of that length, the last one filled up with zeros.
     """
     where, path, args = request.where, Path(request.name), request.args
     if request.checkpoint is not None:
@@ -65,10 +46,16 @@ def onnx(request: Request) -> Loaded:
     if len(inputs) != 1 or inputs[0].type not in _TYPES:
         got = ", ".join(f"{i.name}: {i.type}" for i in inputs)
         raise ValueError(f"{where} must have one input of real numbers; got {shown(got)}")
-    length = inputs[0].shape[0] if inputs[0].shape else None
-    scores: Any = session.get_outputs()[0].shape or ()
-    classes = scores[1] if len(scores) == 2 and isinstance(scores[1], int) else None
-    model = OnnxModel(session, _TYPES[inputs[0].type], length if isinstance(length, int) else None)
+    length, dtype = (inputs[0].shape or [None])[0], _TYPES[inputs[0].type]
+    entry, output = inputs[0].name, session.get_outputs()[0].name
+
+    def run(batch: NDArray[Any]) -> Any:
+        return session.run([output], {entry: batch})[0]
+
+    def model(batch: NDArray[np.float32]) -> NDArray[Any]:
+        rows = length if isinstance(length, int) else max(len(batch), 1)
+        return in_pieces(run, np.ascontiguousarray(batch, dtype), rows)
+
     parsed = guarded(where, lambda: library.load(path, load_external_data=False))
     weights = {name: file_hash(path.parent / name) for name in sorted(set(_beside(parsed)))}
     describe = {
@@ -78,7 +65,7 @@ def onnx(request: Request) -> Loaded:
         "onnxruntime": runtime.__version__,
         "providers": session.get_providers(),
     }
-    return Loaded(model, classes=classes, describe=describe)
+    return Loaded(model, describe=describe)
 
 
 def _beside(message: Any) -> Iterator[str]:
@@ -118,5 +105,4 @@ def sklearn(request: Request) -> Loaded:
         "scikit-learn": need("sklearn", where).__version__,
         **({"labels": labels} if labels else {}),
     }
-    classes = len(model.labels) if hasattr(model, "labels") else None
-    return Loaded(model, labels=labels, classes=classes, describe=describe)
+    return Loaded(model, labels=labels, describe=describe)

@@ -25,8 +25,6 @@ def timm(request: Request) -> Loaded:
     if not library.is_model(request.name):
         raise unknown("timm model", request.name, library.list_models())
     config = guarded(where, lambda: library.get_pretrained_cfg(request.name))
-    if request.num_classes is not None:
-        args["num_classes"] = request.num_classes
     if pretrained:
         if not config.hf_hub_id or config.custom_load:
             raise ValueError(f"{where}: its weights have a format of their own; give a checkpoint")
@@ -46,8 +44,7 @@ def timm(request: Request) -> Loaded:
         used["mean"],
         used["std"],
         _preprocess(where, used),
-        labels,
-        model.num_classes,
+        labels if len(labels or ()) == model.num_classes else None,
         {
             "timm": library.__version__,
             "weights": f"{config.architecture}.{config.tag}" if pretrained else origin,
@@ -88,8 +85,6 @@ def torchvision(request: Request) -> Loaded:
         raise unknown(f"{where}: weights", str(chosen), list(published.__members__))
     weights: Any = published[chosen or "DEFAULT"]
     images, labels = weights.transforms(), weights.meta.get("categories")
-    if request.num_classes is not None:
-        args["num_classes"] = request.num_classes
     origin, state = "random" if chosen is None else str(weights), None
     if request.checkpoint is not None:
         origin = "checkpoint"
@@ -111,7 +106,6 @@ def torchvision(request: Request) -> Loaded:
         images.std,
         Preprocess(images.resize_size[0], (side, side), images.interpolation.value),
         labels if classes == len(labels) and request.checkpoint is None else None,
-        classes,
         {"torchvision": need("torchvision", where).__version__, "weights": origin},
     )
 

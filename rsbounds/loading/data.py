@@ -46,19 +46,12 @@ def open_data(
     download : bool
         Whether a data set that is not on disk may be fetched.
 
-    Returns
-    -------
-    Data
-        Its ``item(i)`` reads one input.
-
     Raises
     ------
     ValueError
         If the file holds something else, no image is there, or labels aren't whole numbers >= 0.
-    ImportError
-        If a package is missing: the message says which extra to install.
-    OSError
-        If it can't be read.
+    ImportError, OSError
+        As :func:`load_model`.
 
     Examples
     --------

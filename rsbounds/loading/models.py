@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, broadcast, count, on_host
+from rsbounds._numerics.checks import as_floats, broadcast, on_host
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import call, fingerprint
 from rsbounds.loading.checkpoints import load_weights
@@ -32,7 +32,6 @@ class Request:
     name: str
     args: dict[str, Any]
     checkpoint: str | os.PathLike[str] | None
-    num_classes: int | None
     download: bool
 
     @property
@@ -42,9 +41,9 @@ class Request:
 
     def require_classes(self, classes: int) -> None:
         """ValueError if published weights have another number of classes than is asked for."""
-        if self.num_classes not in (None, classes):
+        if (own := self.args.get("num_classes", classes)) != classes:
             raise ValueError(
-                f"num_classes is {self.num_classes}, but the weights of {shown(self.spec)} have "
+                f"num_classes is {own}, but the weights of {shown(self.spec)} have "
                 f"{classes}; a checkpoint may have others"
             )
 
@@ -65,8 +64,6 @@ class Loaded:
         What images go through before noise.
     labels : sequence, optional
         Names of the classes in their order, or the numbers that data label them with.
-    classes : int, optional
-        How many; by default the number of labels.
     describe : mapping
         For the manifest: what makes this model another one (hashes, versions).
     """
@@ -76,7 +73,6 @@ class Loaded:
     std: float | Sequence[float] = 1.0
     preprocess: Preprocess | None = None
     labels: Sequence[Any] | None = None
-    classes: int | None = None
     describe: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -98,7 +94,7 @@ def load_model(
         ``sklearn:FILE`` (of skops), ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
     args : mapping, optional
         Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
-        normalisation, and ``num_classes`` is the number of classes, >= 2.
+        normalisation.
     checkpoint : path, optional
         Weights: safetensors, or torch's with tensors alone.
     download : bool
@@ -109,11 +105,6 @@ def load_model(
     preprocess : mapping, optional
         Of :class:`Preprocess`, what is to be otherwise than the model says, or than the default
         where it says nothing: ``{"resize": 256, "crop": (224, 224)}``.
-
-    Returns
-    -------
-    Loaded
-        The model, what the manifest says of it, and what its images go through before noise.
 
     Raises
     ------
@@ -148,9 +139,8 @@ def load_model(
             raise ValueError(f"{name} must be a {wanted}; got {type(value).__name__}")
     prefix, _, name = spec.partition(":")
     options = dict(args or {})
-    norm, num_classes, load = {}, None, _own_code
+    norm, load = {}, _own_code
     if prefix in _MODULES:
-        num_classes = options.pop("num_classes", None)
         norm = {key: options.pop(key) for key in ("mean", "std") if key in options}
         load = getattr(import_module(f"rsbounds.loading.{_MODULES[prefix]}"), prefix)
     elif not all(spec.rpartition(":")):
@@ -158,18 +148,8 @@ def load_model(
             f"the model must be {', '.join(f'{b}:NAME' for b in _MODULES)}, "
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
         )
-    if num_classes is not None:
-        num_classes = count("num_classes", num_classes, 2)
-    request = Request(spec, name, options, checkpoint, num_classes, download)
-    try:
-        loaded = load(request)
-    except ValueError as error:
-        missing = error.__cause__
-        module = spec.partition(":")[0]
-        near = difflib.get_close_matches(module, _MODULES, 1)
-        if isinstance(missing, ModuleNotFoundError) and missing.name == module and near:
-            raise ValueError(f"{shown(error)}; did you mean {near[0]}:?") from error
-        raise
+    request = Request(spec, name, options, checkpoint, download)
+    loaded = load(request)
     if checkpoint is not None:
         if not is_torch(loaded.model):
             raise ValueError(f"a checkpoint needs a torch module; {request.where} is none")
@@ -179,12 +159,7 @@ def load_model(
         if unknown_names := preprocess.keys() - own.description.keys():
             raise ValueError(f"preprocess has no {', '.join(map(repr, sorted(unknown_names)))}")
         loaded = replace(loaded, preprocess=replace(own, **preprocess))
-    labels = None if loaded.labels is None else tuple(loaded.labels)
-    classes = loaded.classes or (len(labels) if labels else None)
-    if num_classes is not None and classes not in (None, num_classes):
-        raise ValueError(f"num_classes is {num_classes}, but {shown(spec)} has {classes} classes")
-    labels = labels if labels and len(labels) == classes else None
-    loaded = replace(loaded, labels=labels, classes=classes or num_classes, **norm)
+    loaded = replace(loaded, labels=tuple(loaded.labels) if loaded.labels else None, **norm)
     return _normalised(request, loaded, args or {}, span(input_range))
 
 
