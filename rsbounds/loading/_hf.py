@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import guarded, reason
-from rsbounds.loading.images import Preprocess, decode, facts, number_classes, read_image
+from rsbounds.loading.images import Preprocess, decode, number_classes, read_image
 from rsbounds.loading.models import Loaded, Request
 from rsbounds.loading.packages import need
 from rsbounds.loading.rows import CorruptInput, Data
@@ -191,8 +191,9 @@ class HfData(Data):
         )
         self._folders = [Path(folder).resolve() for folder in (place, *caches)]
         scale = 255.0 if self._image and scale is None else scale
-        stated = {"kind": "hf", "split": split, "column": x, "numbered_by": rule}
-        super().__init__(name, scale, numbers, **stated, **facts(preprocess))
+        stated: dict[str, Any] = {"kind": "hf", "split": split, "column": x, "numbered_by": rule}
+        stated["preprocessing"] = preprocess and preprocess.description
+        super().__init__(name, scale, numbers, **stated)
 
     def __len__(self) -> int:
         return len(self._rows)

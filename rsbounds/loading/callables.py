@@ -100,9 +100,7 @@ def _module(name: str) -> ModuleType:
     key = f"_rsbounds_file_{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
     if key in sys.modules:
         return sys.modules[key]
-    spec = importlib.util.spec_from_file_location(key, path)
-    assert spec is not None
-    assert spec.loader is not None
+    spec: Any = importlib.util.spec_from_file_location(key, path)
     module = importlib.util.module_from_spec(spec)
     _search(str(path.parent))  # its neighbours, as for a script
     sys.modules[key] = module  # pickle, dataclasses and inspect look it up there

@@ -55,8 +55,8 @@ class Loaded:
     Parameters
     ----------
     model : torch.nn.Module or callable
-        Maps a batch (count, *shape of x) to scores (count, classes), or to something with
-        ``logits``.
+        Maps a batch (count, *shape of x) to scores (count, classes), arrays or tensors, or to
+        something with ``logits``.
     mean, std : float or sequence of float, optional
         Of each channel, for pixels in [0, 1]: the model expects (x - mean)/std. The model that
         :func:`load_model` returns normalises by itself, and takes x in its own range.
@@ -215,9 +215,7 @@ def unknown(what: str, name: str, names: Sequence[str]) -> ValueError:
 class ArrayClassifier:
     """Scores of ``function`` at ``(x - shift) / spread``, as a NumPy array.
 
-    ``function`` takes a float32 array (count, *shape of x) and returns scores (count, classes) as
-    anything of NumPy or torch, or an object or mapping whose ``logits`` are those. Without
-    ``shift`` and ``spread``, of shape (channels, 1, 1) or (), x goes in as it is.
+    Without ``shift`` and ``spread``, of shape (channels, 1, 1) or (), x goes in as it is.
     """
 
     def __init__(
