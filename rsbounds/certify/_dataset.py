@@ -85,7 +85,7 @@ def certify_dataset(
     skip_corrupt : bool
         Leave out inputs that can't be decoded, and record them.
     notify : callable, optional
-        Called with a line of text: the base accuracies after the first ten inputs.
+        Called with a line of text: the base accuracy under noise after the first ten inputs.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def certify_dataset(
         todo = [i for i in indices if i not in done]
         progress = Progress(len(indices), "input", len(indices) - len(todo))
         tally = Tally(notify, progress, before)
-        for outcome in progress.over(work.outcomes(todo, tally.wants_alone)):
+        for outcome in progress.over(work.outcomes(todo)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
@@ -178,7 +178,7 @@ def certify_dataset(
                     f"input {outcome.index}: the label must be below the model's number of "
                     f"classes, {classes}; got {outcome.row.label}"
                 )
-            tally.add(outcome.row, outcome.alone)
+            tally.add(outcome.row)
             yield outcome.row
 
     if path is None:

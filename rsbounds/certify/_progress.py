@@ -57,7 +57,7 @@ class Progress:
 
 
 class Tally:
-    """Running accuracy, void samples, and the base accuracies after the first inputs."""
+    """Running accuracy, void samples, and the base accuracy of the first inputs under noise."""
 
     FIRST = 10
 
@@ -69,14 +69,10 @@ class Tally:
         self._correct = sum(row.correct for row in before)
         self._abstained = sum(row.predict == ABSTAIN for row in before)
         self._void = False
-        self._base: list[tuple[float, float]] = []  # shares without noise and under noise
+        self._base: list[float] = []  # shares of samples that fell on the label
 
-    def wants_alone(self) -> bool:
-        """Whether counts without noise are asked for: of the first inputs of this call."""
-        return self._notify is not None and len(self._base) < self.FIRST
-
-    def add(self, row: Row, alone: Sequence[int] | None) -> None:
-        """One more row, and the counts of its input without noise."""
+    def add(self, row: Row) -> None:
+        """One more row."""
         if row.void and not self._void:
             self._void = True
             warnings.warn(
@@ -90,15 +86,9 @@ class Tally:
         self._abstained += row.predict == ABSTAIN
         share = f"accuracy {self._correct / self._rows:.3f}"
         self._progress.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
-        if self._notify is None or alone is None or not self.wants_alone():
+        if self._notify is None or not row.counts or len(self._base) == self.FIRST:
             return
-        clean, noisy = (
-            counts[row.label] if row.label < len(counts) else 0 for counts in (alone, row.counts)
-        )
-        self._base.append((clean, noisy / row.n))
+        self._base.append((row.counts[row.label] if row.label < len(row.counts) else 0) / row.n)
         if len(self._base) == self.FIRST:
-            clean, noisy = (sum(shares) / self.FIRST for shares in zip(*self._base, strict=True))
-            self._notify(
-                f"{self._which} {self.FIRST} inputs: base accuracy {clean:.3f} without noise, "
-                f"{noisy:.3f} under noise"
-            )
+            share = f"base accuracy {sum(self._base) / self.FIRST:.3f} under noise"
+            self._notify(f"{self._which} {self.FIRST} inputs: {share}")

@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 from rsbounds.certify import Build, Counts, Here, Outcome, Work
@@ -72,25 +72,24 @@ class Dealt:
                     counts: Counts = value
                     return counts
 
-    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
+    def outcomes(self, indices: Iterable[int]) -> Iterator[Outcome]:
         left = deque(indices)
         missing = dict.fromkeys(left)  # a set in order
         repeated: set[int] = set()
         size = 1
         while missing:
             while (worker := self._free()) is not None:
-                wanted = alone()
                 if left:
-                    most = 1 if wanted else min(size, len(left) // (2 * self._executor.count))
+                    most = min(size, len(left) // (2 * self._executor.count))
                     handed = tuple(left.popleft() for _ in range(max(most, 1)))
-                    self._start(worker, "several", handed, wanted)
+                    self._start(worker, "several", handed)
                     continue
                 own = self._held(worker)
                 again = next((i for i in missing if i not in repeated and i not in own), None)
                 if own or again is None:
                     break
                 repeated.add(again)
-                self._start(worker, "several", (again,), wanted)
+                self._start(worker, "several", (again,))
             for call, outcomes in self._ended():
                 if call.name != "several":
                     continue
@@ -126,7 +125,7 @@ class Dealt:
             except LostWorker as error:
                 if call.name == "several" and len(call.args[0]) > 1:  # one after the other
                     for index in call.args[0]:
-                        self._start(call.worker, call.name, (index,), call.args[1])
+                        self._start(call.worker, call.name, (index,))
                     continue
                 self._lost[call.name, call.args] += 1
                 if self._lost[call.name, call.args] >= TRIES:
