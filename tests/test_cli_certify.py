@@ -230,7 +230,7 @@ def test_a_model_that_fails_halfway_keeps_the_rows(work, capsys):
 
 
 def test_a_resumed_run_counts_all_rows(work, capsys, monkeypatch):
-    monkeypatch.setattr("rsbounds.certify._progress.Tally.FIRST", 3)
+    monkeypatch.setattr("rsbounds.certify._dataset.Tally.FIRST", 3)
     assert "certify: first 3 inputs: base accuracy" in says(capsys, arguments(max=5))
     notes = []
     step = Progress.step
