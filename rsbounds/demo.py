@@ -38,9 +38,7 @@ WHY = (
 
 
 @cache
-def digits(
-    seed: int = 0,
-) -> tuple[datasets.Images, datasets.Labels, datasets.Images, datasets.Labels]:
+def digits(seed: int = 0) -> tuple[Any, Any, Any, Any]:
     """Digits to train on and held-out digits, in an order set by the seed."""
     return datasets.split(*datasets.mnist_digits(), HELD_OUT, seed=seed)
 
@@ -109,26 +107,19 @@ def run(
     alpha: float = 0.001,
     say: Callable[[str], None] = print,
 ) -> list[Path]:
-    """Train, certify held-out digits by each scheme, write the result files.
+    """Train, certify held-out digits by each scheme, write and return the result files.
 
     Parameters
     ----------
     out : Path
         An existing folder. It also gets ``digits.npz``, the digits that are certified;
         files of an earlier demo are replaced.
-    seed : int
-        Seed of the order of the digits, the training and the noise, >= 0.
     count : int
         Digits to certify, 1 to 1000.
-    n0, n, alpha
-        As in :func:`rsbounds.certify.certify`.
+    seed, n0, n, alpha
+        As in :func:`rsbounds.certify.certify`; the seed is that of order and training too.
     say : callable
         Takes a line about each step.
-
-    Returns
-    -------
-    list of Path
-        The result files, each with its manifest beside it.
     """
     if as_integers("count", count, 1) > HELD_OUT:
         raise ValueError(f"count must be at most {HELD_OUT}; got {count}")
