@@ -103,10 +103,8 @@ def split(
     Parameters
     ----------
     x, y : (n, ...) and (n,) array
-    held_out : int
-        Rows to hold out, 1 to n - 1.
-    seed : int
-        Seed of the shuffle, >= 0.
+    held_out, seed : int
+        Rows to hold out, 1 to n - 1; seed of the shuffle, >= 0.
 
     Returns
     -------

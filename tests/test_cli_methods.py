@@ -166,7 +166,7 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
          "--sigma has no meaning for --method composite"),
         ({"method": "gaussian", "sigma": 1, "method-args": "a=1"}, "--method-args has no meaning"),
         ({"method": "semielastic"}, "'semielastic' is unknown; did you mean semi-elastic"),
-        ({"method": "xyz"}, "'xyz' is unknown; known are gaussian, "),
+        ({"method": "xyz"}, "'xyz' is unknown; there are gaussian, "),
         ({"method": "generator", "noise": "schemes_of_mine:fixed"}, "must return NoiseMaps, Fixed"),
     ):  # fmt: skip
         one_line(capsys, arguments(**{**own, **changes}), said)

@@ -9,7 +9,6 @@ another method is another package's, and rows say so.
 from __future__ import annotations
 
 import argparse
-import difflib
 import hashlib
 import json
 import math
@@ -56,9 +55,7 @@ def of_method(name: str) -> tuple[Option, ...]:
         return (_ARGUMENTS,)
     if name in METHODS:
         return METHODS[name].options
-    near = difflib.get_close_matches(name, METHODS, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(METHODS)}"
-    raise ValueError(f"the method {name!r} is unknown; {hint}")
+    raise loading.unknown("the method", name, list(METHODS))
 
 
 def of_all() -> list[Option]:
@@ -156,14 +153,13 @@ def _by_code(spec: str, arguments: str | None, given: Given) -> Scheme | Rule:
 
 def _noise(made: Any) -> Any:
     """Noise of a shape whose ``scheme(norm)`` is that of its own kind; None for anything else."""
-    if "torch" in sys.modules:
-        from rsbounds.torch import CertifiedGenerator, FixedNoise, NoiseMaps
+    if "torch" not in sys.modules:
+        return None
+    from rsbounds.torch import CertifiedGenerator, FixedNoise, NoiseMaps
 
-        if type(made) in (CertifiedGenerator, NoiseMaps):
-            return type(made).noise(made)
-        if type(made) is FixedNoise:
-            return made
-    return None
+    if type(made) in (CertifiedGenerator, NoiseMaps):
+        return type(made).noise(made)
+    return made if type(made) is FixedNoise else None
 
 
 def _proven(made: Any, given: Given) -> Scheme | None:

@@ -42,7 +42,7 @@ def add_options(parser: Any) -> None:
     add, index, count = group.add_argument, partial(whole, 0), partial(whole, 1)
     add("--start", type=index, default=0, metavar="I", help="certify inputs from this index (0)")
     text = "certify inputs below this index (-1: all)"
-    add("--max", type=_end, default=-1, metavar="I", help=text)
+    add("--max", type=partial(whole, -1), default=-1, metavar="I", help=text)
     add("--skip", type=count, default=1, metavar="K", help="certify every K-th input (1)")
     add = parser.add_argument_group("how sure").add_argument
     add("--n", type=count, default=100_000, help="samples to bound a class's probability (1e5)")
@@ -96,10 +96,6 @@ def _prepare(parser: Any, noise: Any, words: list[str]) -> None:
     for flag in (word.partition("=")[0] for word in words):
         if flag in others:
             raise ValueError(f"{flag} has no meaning for --method {method}")
-
-
-def _end(text: str) -> int:
-    return -1 if text == "-1" else whole(1, text)
 
 
 def levels(text: str) -> tuple[float, ...]:

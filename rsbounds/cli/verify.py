@@ -96,27 +96,14 @@ def _printed(args: argparse.Namespace) -> audit.Audit:
 
 
 def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> int:
+    """Print the answer, for people or as JSON."""
     if args.json:
-        print(json.dumps(_object(args.file, result)))
-    else:
-        for line in _lines(args, result, manifest):
-            print(shown(line))
-    return int(bool(result.findings))
-
-
-def _object(file: Path, result: audit.Audit) -> dict[str, Any]:
-    """The answer of --json."""
-    findings = [
-        {"line": f.line, "input": f.index, "kind": f.kind, "finding": f.text}
-        for f in result.findings
-    ]
-    answer = {"file": str(file), "rows": result.rows, "findings": findings}
-    answer |= {"stated": result.stated, "seed": result.seed}
-    return answer | ({"corrupt": result.corrupt} if result.corrupt else {})
-
-
-def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> list[str]:
-    """The answer for people."""
+        names = {"line": "line", "input": "index", "kind": "kind", "finding": "text"}
+        each = [{k: getattr(f, v) for k, v in names.items()} for f in result.findings]
+        answer = {"file": str(args.file), "rows": result.rows, "findings": each}
+        answer |= {"stated": result.stated, "seed": result.seed}
+        print(json.dumps(answer | ({"corrupt": result.corrupt} if result.corrupt else {})))
+        return int(bool(result.findings))
     notes = []
     for step in manifest.history:
         if changes := step.get("changes"):
@@ -140,12 +127,9 @@ def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) ->
     many = len(result.findings)
     notes.append(f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}")
     findings = [finding.at(args.file) for finding in result.findings]
-    return findings + [f"{args.file}: {note}" for note in notes]
-
-
-def _own(method: type[Scheme]) -> list[str]:
-    """The option that the noise levels of a method depend on, if there is one."""
-    return [option.name for option in method.options if option.name in _NOISE]
+    for line in findings + [f"{args.file}: {note}" for note in notes]:
+        print(shown(line))
+    return int(bool(findings))
 
 
 def _scheme(args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]) -> Scheme:
@@ -154,7 +138,7 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]
     for name in _NOISE:
         if getattr(args, name) is not None:
             flag = _methods.flag(name)
-            if name not in _own(method):
+            if name not in {option.name for option in method.options}:
                 raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
             stated[name] = getattr(args, name)
     given = _methods.Given(shape, "slack" in stated)

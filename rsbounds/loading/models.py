@@ -208,7 +208,8 @@ def parse_arguments(text: str) -> dict[str, Any]:
 def unknown(what: str, name: str, names: Sequence[str]) -> ValueError:
     """The error for a name that isn't among ``names``, with near matches."""
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {len(names)} names"
+    every = ", ".join(names) if len(names) < 9 else f"{len(names)} names"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {every}"
     return ValueError(f"{what} {shown(name)!r} is unknown; {hint}")
 
 
