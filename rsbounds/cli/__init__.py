@@ -21,6 +21,8 @@ from rsbounds._numerics.text import shown
 
 _COMMANDS = ("demo", "certify", "report", "merge", "verify", "recertify", "fit-rule", "radius")
 
+_OUTPUT = "standard output"
+
 #: What bad input raises; the last two only of numbers and nestings nobody thought of.
 _ERRORS = (ValueError, OSError, MemoryError, ImportError, ArithmeticError, RecursionError)
 
@@ -119,9 +121,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         except _ERRORS as error:
             if os.environ.get("RSBOUNDS_TRACEBACK"):
                 traceback.print_exc()
-            if _is_full(error):  # what is left of it must not fail again when we leave
+            line = _line(error)
+            if line.startswith(_OUTPUT):  # what is left of it must not fail again when we leave
                 _drop_output()
-            say(_line(error))
+            say(line)
             return 2
     return status
 
@@ -143,13 +146,9 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _is_full(error: BaseException) -> bool:
-    """Whether standard output took no more: errors of files come with their names."""
-    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    return isinstance(error, OSError) and error.errno in full and error.filename is None
-
-
 def _line(error: BaseException) -> str:
-    if isinstance(error, OSError) and (error.filename is not None or _is_full(error)):
-        return f"{error.filename or 'standard output'}: {error.strerror}"
+    if isinstance(error, OSError):
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # files have names
+        if name := error.filename or (_OUTPUT if full else None):
+            return f"{name}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
