@@ -169,9 +169,8 @@ def certify_dataset(
     def rows(before: Sequence[Row]) -> Iterator[Row]:
         done = {row.idx for row in before}
         todo = [i for i in indices if i not in done]
-        progress = Progress(len(indices), "input", len(indices) - len(todo))
-        tally = Tally(notify, progress, before)
-        for outcome in progress.over(work.outcomes(todo)):
+        tally = Tally(len(indices), len(indices) - len(todo), before, notify)
+        for outcome in tally.over(work.outcomes(todo)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
@@ -328,15 +327,14 @@ class Progress:
             print(f"{self.line()}{clear}", end=end, file=sys.stderr, flush=True)
 
 
-class Tally:
-    """Running accuracy, void samples, and the base accuracy of the first inputs under noise."""
+class Tally(Progress):
+    """Progress with accuracy, void samples, and the first inputs' base accuracy under noise."""
 
     FIRST = 10
 
-    def __init__(
-        self, notify: Callable[[str], object] | None, progress: Progress, before: Sequence[Row]
-    ) -> None:
-        self._notify, self._progress = notify, progress
+    def __init__(self, total: int, done: int, before: Sequence[Row], notify: Any) -> None:
+        super().__init__(total, "input", done)
+        self._notify = notify
         self._rows, self._which = len(before), "next" if before else "first"
         self._correct = sum(row.correct for row in before)
         self._abstained = sum(row.predict == ABSTAIN for row in before)
@@ -357,7 +355,7 @@ class Tally:
         self._correct += row.correct
         self._abstained += row.predict == ABSTAIN
         share = f"accuracy {self._correct / self._rows:.3f}"
-        self._progress.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
+        self.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
         if self._notify is None or not row.counts or len(self._base) == self.FIRST:
             return
         self._base.append((row.counts[row.label] if row.label < len(row.counts) else 0) / row.n)

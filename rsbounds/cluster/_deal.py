@@ -4,7 +4,8 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
 
 from rsbounds.certify import Build, Counts, Here, Outcome, Work
 from rsbounds.procedure import Procedure
@@ -165,7 +166,7 @@ class Member:
         return getattr(self._here, name)(*args)
 
 
-class Workers(ABC):
+class Workers(AbstractContextManager["Workers"], ABC):
     """Workers in place of a model, for :func:`rsbounds.certify_dataset`; a context manager.
 
     Parameters
@@ -197,9 +198,6 @@ class Workers(ABC):
         if self._executor is not None:
             executor, self._executor = self._executor, None
             executor.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
