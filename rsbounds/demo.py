@@ -38,9 +38,7 @@ WHY = (
 
 
 @cache
-def digits(
-    seed: int = 0,
-) -> tuple[datasets.Images, datasets.Labels, datasets.Images, datasets.Labels]:
+def digits(seed: int = 0) -> tuple[Any, Any, Any, Any]:
     """Digits to train on and held-out digits, in an order set by the seed."""
     return datasets.split(*datasets.mnist_digits(), HELD_OUT, seed=seed)
 
@@ -109,26 +107,19 @@ def run(
     alpha: float = 0.001,
     say: Callable[[str], None] = print,
 ) -> list[Path]:
-    """Train, certify held-out digits by each scheme, write the result files.
+    """Train, certify held-out digits by each scheme, write and return the result files.
 
     Parameters
     ----------
     out : Path
         An existing folder. It also gets ``digits.npz``, the digits that are certified;
         files of an earlier demo are replaced.
-    seed : int
-        Seed of the order of the digits, the training and the noise, >= 0.
     count : int
         Digits to certify, 1 to 1000.
-    n0, n, alpha
-        As in :func:`rsbounds.certify.certify`.
+    seed, n0, n, alpha
+        As in :func:`rsbounds.certify.certify`; the seed is that of order and training too.
     say : callable
         Takes a line about each step.
-
-    Returns
-    -------
-    list of Path
-        The result files, each with its manifest beside it.
     """
     if as_integers("count", count, 1) > HELD_OUT:
         raise ValueError(f"count must be at most {HELD_OUT}; got {count}")
@@ -138,8 +129,8 @@ def run(
     x, y = x[:count], y[:count]
     np.savez_compressed(out / "digits.npz", x=x, y=y)
     sampler = TorchSampler(train(x_train, y_train, LEVELS, seed=seed), 10)
-    levels = " and ".join(map(str, LEVELS))
-    say(f"trained on {len(x_train)} digits under noise {levels}: {_seconds(start)}")
+    took, levels = time.perf_counter() - start, " and ".join(map(str, LEVELS))
+    say(f"trained on {len(x_train)} digits under noise {levels}: {took:.0f} s")
     settings: dict[str, Any] = {**procedure.to_dict(), "describe": {"spec": "rsbounds.demo:model"}}
     files = []
     for name, scheme in schemes_of(x_train).items():
@@ -147,8 +138,8 @@ def run(
         file = out / f"{name}.tsv"
         file.unlink(missing_ok=True)
         results = certify_dataset(sampler, (x, y), scheme, out=file, **settings)
-        drawn = np.mean([_samples(row, n0) for row in results.rows])
-        say(f"certified {count} digits, {name}: {drawn:.0f} samples each, {_seconds(start)}")
+        drawn, took = np.mean([_samples(row, n0) for row in results.rows]), time.perf_counter()
+        say(f"certified {count} digits, {name}: {drawn:.0f} samples each, {took - start:.0f} s")
         if name == "runner-up":
             files.append(_cohen(out / "cohen.tsv", results))
             say("certified the same samples with Cohen's bound, cohen: no samples of its own")
@@ -176,7 +167,3 @@ def _samples(row: Row, n0: int) -> int:
     stages = row.extra.get("stage_counts", "").split(";")
     used = sum(stage != "*" for stage in stages)
     return (n0 + row.n) if not row.extra else n0 * len(stages) + row.n * used
-
-
-def _seconds(start: float) -> str:
-    return f"{time.perf_counter() - start:.0f} s"

@@ -86,7 +86,7 @@ def test_memory_refuses_what_it_cannot_place():
         ([0.7], CERTIFIED, "x must have 2 numbers; got 1"),
         # balls in l_inf, 1.5 apart in that norm and 15 in l2, overlapped
         (plane, replace(CERTIFIED, norm=float("inf")), "must have an l2 radius; got"),
-        (plane, replace(CERTIFIED, scope=ANOTHERS), "must be valid for one input's noise"),
+        (plane, replace(CERTIFIED, scope=ANOTHERS), "must be of a method of rsbounds"),
     ):
         with pytest.raises(ValueError, match=message):
             memory.correct(x, given)

@@ -42,7 +42,7 @@ def test_the_command_writes_the_fields_columns_and_a_manifest(work):
     said += f"average certified radius {truncated(found.average_radius(), 4)}, "
     assert re.fullmatch(rf"{re.escape(said)}[\d.e+]+ rows a second", summary)
     # no progress bar in a pipe, but what tells of a wrong label order or normalisation
-    said = "rsbounds certify: first 10 inputs: base accuracy 0.600 without noise, 0."
+    said = "rsbounds certify: first 10 inputs: base accuracy 0."
     assert done.stderr.startswith(said)
     assert done.stderr.count("\n") == 1
     lines = Path("out.tsv").read_text().splitlines()
@@ -119,7 +119,7 @@ def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
     capsys.readouterr()
     assert main(arguments(max=3)) == 2
     message = capsys.readouterr().err
-    assert 'model.code was "' in message
+    assert 'model.source was "' in message
     assert "--accept-change goes on all the same" in message
     assert main(arguments(max=3, accept_change="")) == 0
     history = manifest()["history"]
@@ -205,7 +205,7 @@ def test_a_model_that_fails_halfway_keeps_the_rows(work, capsys):
 
 
 def test_a_resumed_run_counts_all_rows(work, capsys, monkeypatch):
-    monkeypatch.setattr("rsbounds.certify._progress.Tally.FIRST", 3)
+    monkeypatch.setattr("rsbounds.certify._dataset.Tally.FIRST", 3)
     assert "certify: first 3 inputs: base accuracy" in says(capsys, arguments(max=5))
     notes = []
     step = Progress.step

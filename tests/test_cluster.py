@@ -43,7 +43,7 @@ def test_workers_of_another_scheme_or_data_are_refused():
         ({"count": 0}, "count must be"),
         ({"count": 1.5}, "count must be"),
         ({"threads": 0}, "threads must be"),
-        ({"devices": ["0", ""]}, "devices must be numbers or names"),
+        ({"devices": ["0", ""]}, "devices must be names of GPUs"),
     ],
 )
 def test_bad_numbers_of_processes_are_refused(known, said):

@@ -125,7 +125,6 @@ def test_leaving_is_an_error_with_its_reason(own):
 
 REFUSED = {
     "plain": "the model must be hf:NAME, onnx:NAME",
-    "tim:resnet18": "did you mean timm:",
     "own:nope": "own:nope failed: AttributeError",
     "nope.py:f": "No such file",
     "own:": "MODULE:CALLABLE",
@@ -140,12 +139,6 @@ REFUSED = {
 def test_refusals(own, spec):
     with pytest.raises(ValueError, match=re.escape(REFUSED[spec])):
         load_model(spec)
-
-
-def test_numbers_of_classes(own):
-    assert load_model("own:plain", num_classes=4).classes == 4
-    with pytest.raises(ValueError, match="num_classes must be >= 2; got 1"):
-        load_model("own:plain", num_classes=1)
 
 
 @pytest.mark.parametrize("bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, "ab", (1, 2, 3)])

@@ -10,7 +10,7 @@ from test_oracle import close
 from rsbounds import audit, certify_dataset, envelope, oracle, schemes
 from rsbounds.audit import _bounds, _lists, _radii
 from rsbounds.certificate import SCOPES
-from rsbounds.cli._options import COUNTED
+from rsbounds.cli._methods import COUNTED
 from rsbounds.oracle import certificates
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")

@@ -82,8 +82,8 @@ def test_another_model_of_the_same_counts_is_refused(work, capsys):
         assert main(arguments(max=6, out=f"{name}.tsv")) == 0
     assert set(manifest("a.tsv")["probe"].values()) == {"0:50"}
     assert manifest("a.tsv")["probe"] == manifest("b.tsv")["probe"]
-    one_line(capsys, arguments(max=6, out="a.tsv"), "model.code was", "--accept-change")
-    one_line(capsys, ["merge", "all.tsv", "a.tsv", "b.tsv"], "model.code was")
+    one_line(capsys, arguments(max=6, out="a.tsv"), "model.source was", "--accept-change")
+    one_line(capsys, ["merge", "all.tsv", "a.tsv", "b.tsv"], "model.source was")
 
 
 def test_a_probe_is_of_undecided_inputs_where_there_are_any(work):

@@ -8,11 +8,10 @@ into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns sco
 from rsbounds.certify._counts import certify_counts
 from rsbounds.certify._counts import certify_evidence as certify_evidence
 from rsbounds.certify._counts import class_counts as class_counts
-from rsbounds.certify._dataset import certify_dataset
+from rsbounds.certify._dataset import Progress, certify_dataset
 from rsbounds.certify._input import certify, certify_radius, predict
 from rsbounds.certify._input import check_noise as check_noise
 from rsbounds.certify._input import sampler_of as sampler_of
-from rsbounds.certify._progress import Progress
 from rsbounds.certify._this_input import Memory, instance_sigma
 from rsbounds.certify._work import Build as Build
 from rsbounds.certify._work import Counts

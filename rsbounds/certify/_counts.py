@@ -39,6 +39,8 @@ def certify_counts(
 ) -> Certificate:
     """The certificate that class counts support, whenever they were sampled.
 
+    Other parameters as in :func:`certify`; only the bound "randomized" draws from seed and index.
+
     Parameters
     ----------
     scheme : Scheme
@@ -48,8 +50,6 @@ def certify_counts(
     select, counts : array_like of int, shape (classes,)
         Class counts of the samples that choose the class and of those that bound it; trailing
         zeros may be left out, and what is missing of n0 and n is void.
-    n0, n, alpha, seed, index, bound, runner_up
-        As in :func:`certify`; only the bound "randomized" draws from seed and index.
 
     Raises
     ------
@@ -143,11 +143,8 @@ def _pair(
 def require_scheme(scheme: Any) -> None:
     """ValueError for anything but a scheme."""
     if not isinstance(scheme, Scheme):
-        got = scheme.__name__ if isinstance(scheme, type) else f"{type(scheme).__name__} {scheme!r}"
-        raise ValueError(
-            "scheme must be a Scheme or, for a data set, a Rule, such as "
-            f"rsbounds.schemes.gaussian(0.5); got {got}"
-        )
+        expected = "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a Rule"
+        raise ValueError(f"scheme must be {expected}; got {scheme!r:.80}")
 
 
 def class_counts(sampled: Any) -> Counts:

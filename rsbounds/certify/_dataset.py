@@ -1,17 +1,21 @@
-"""A data set, row by row, into a result file that resumes."""
+"""A data set, row by row, into a result file that resumes; signs of life meanwhile."""
 
 import builtins
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rsbounds import results
 from rsbounds._numerics.checks import as_integers, count
-from rsbounds.certify._progress import Progress, Tally
+from rsbounds.certificate import ABSTAIN
 from rsbounds.certify._work import Counts, Here, Question, Work, facts, task
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
@@ -23,6 +27,8 @@ from rsbounds.results import Manifest, Results, Row, Writer, sparse_counts
 from rsbounds.schemes import Scheme
 
 PROBES, MOST_PROBES = 4, 16  # inputs whose selection counts tell one model from another
+T = TypeVar("T")
+INTERVAL, LIVE = 60.0, 0.2  # seconds between lines of progress, also on a terminal
 COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone on with
 
 
@@ -58,12 +64,11 @@ def certify_dataset(
     Parameters
     ----------
     model : Sampler, torch.nn.Module, callable or rsbounds.cluster.Workers
-        As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of them, an
-        expert for each level. Workers certify in other processes; this one appends the rows.
+        As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of them, one for
+        each level. Workers certify in other processes; this one appends the rows.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
-        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its ``scale``. For
-        an estimator whose classes are other than 0, 1, 2, ... the labels are its own; rows number
-        them in its order, which the manifest records.
+        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its ``scale``. An
+        estimator's labels other than 0, 1, 2, ... are numbered in its order.
     scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.TopK
         Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, a decision list over
         several levels, or another question than one class.
@@ -78,14 +83,13 @@ def certify_dataset(
     describe, engine, run : mapping, optional
         What the manifest says of the model, of the engine, and of what rows do not depend on.
     commit : bool
-        Write ``OUT.commitment.json`` before the first sample: what is to be run. Its SHA-256 is
-        in the manifest. A run whose commitment is there has to be that run.
+        Write ``OUT.commitment.json`` before the first sample: what is to be run, and no other.
     accept_change : bool
         Go on with a file although the model, an engine or a version changed, and record it.
     skip_corrupt : bool
         Leave out inputs that can't be decoded, and record them.
     notify : callable, optional
-        Called with a line of text: the base accuracies after the first ten inputs.
+        Called with a line of text: the base accuracy under noise after the first ten inputs.
 
     Returns
     -------
@@ -94,19 +98,17 @@ def certify_dataset(
 
     Raises
     ------
-    ValueError
+    ValueError, OSError
         If an argument is out of its domain, an input or the model fails, the file belongs to
-        another run, or the model is not the one that wrote it.
-    OSError
-        If a file can't be read or written.
+        another run or model, or can't be written.
 
     Examples
     --------
     >>> import numpy as np
     >>> from rsbounds import certify_dataset, schemes
     >>> x, y = np.array([[0.5, 0.0], [0.0, 0.9]], np.float32), np.array([0, 1])
-    >>> found = certify_dataset(lambda batch: batch, (x, y), schemes.gaussian(0.25), n=1000)
-    >>> [row.predict for row in found.rows], found.clean_accuracy()
+    >>> results = certify_dataset(lambda batch: batch, (x, y), schemes.gaussian(0.25), n=1000)
+    >>> [row.predict for row in results.rows], results.clean_accuracy()
     ([0, 1], 1.0)
     """
     path = None if out is None else require_place(out)
@@ -167,9 +169,8 @@ def certify_dataset(
     def rows(before: Sequence[Row]) -> Iterator[Row]:
         done = {row.idx for row in before}
         todo = [i for i in indices if i not in done]
-        progress = Progress(len(indices), "input", len(indices) - len(todo))
-        tally = Tally(notify, progress, before)
-        for outcome in progress.over(work.outcomes(todo, tally.wants_alone)):
+        tally = Tally(len(indices), len(indices) - len(todo), before, notify)
+        for outcome in tally.over(work.outcomes(todo)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
@@ -178,7 +179,7 @@ def certify_dataset(
                     f"input {outcome.index}: the label must be below the model's number of "
                     f"classes, {classes}; got {outcome.row.label}"
                 )
-            tally.add(outcome.row, outcome.alone)
+            tally.add(outcome.row)
             yield outcome.row
 
     if path is None:
@@ -283,3 +284,81 @@ def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> Non
             f"{path}: the model has changed: input {row.idx} drew the selection counts {before} "
             f"and now draws {again}; choose another output file, or --accept-change"
         )
+
+
+class Progress:
+    """Counts items on standard error as they are taken: ``done`` of ``total`` were before."""
+
+    def __init__(self, total: int, unit: str, done: int = 0) -> None:
+        self.total, self.done, self.unit = total, done, unit
+        self.note = ""
+        self._start = self._printed = time.monotonic()
+        self._before = done
+        self._live = bool(sys.stderr) and sys.stderr.isatty()
+
+    def over(self, items: Iterable[T]) -> Iterator[T]:
+        """The items, counted."""
+        try:
+            for item in items:
+                yield item
+                self.step()
+        finally:
+            if self._live:
+                self._print("\n")
+
+    def step(self) -> None:
+        """One more is done."""
+        self.done += 1
+        if time.monotonic() - self._printed >= (LIVE if self._live else INTERVAL):
+            self._print("\r" if self._live else "\n")
+
+    def line(self) -> str:
+        """How far it is, at what rate, for how long still."""
+        elapsed = time.monotonic() - self._start
+        rate = (self.done - self._before) / elapsed if elapsed > 0 else 0.0
+        left = timedelta(seconds=round((self.total - self.done) / rate)) if rate else "?"
+        text = f"{self.done} of {self.total} {self.unit}s, {rate:.3g} a second, {left} left"
+        return f"{text}, {self.note}" if self.note else text
+
+    def _print(self, end: str) -> None:
+        self._printed = time.monotonic()
+        clear = "\x1b[K" if self._live else ""  # to the line's end, of a longer one before
+        with suppress(OSError):  # a full or closed log must not end the run
+            print(f"{self.line()}{clear}", end=end, file=sys.stderr, flush=True)
+
+
+class Tally(Progress):
+    """Progress with accuracy, void samples, and the first inputs' base accuracy under noise."""
+
+    FIRST = 10
+
+    def __init__(self, total: int, done: int, before: Sequence[Row], notify: Any) -> None:
+        super().__init__(total, "input", done)
+        self._notify = notify
+        self._rows, self._which = len(before), "next" if before else "first"
+        self._correct = sum(row.correct for row in before)
+        self._abstained = sum(row.predict == ABSTAIN for row in before)
+        self._void = False
+        self._base: list[float] = []  # shares of samples that fell on the label
+
+    def add(self, row: Row) -> None:
+        """One more row."""
+        if row.void and not self._void:
+            self._void = True
+            warnings.warn(
+                f"input {row.idx}: {row.void} samples are void (their scores hold NaN) and "
+                "count for no class",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        self._rows += 1
+        self._correct += row.correct
+        self._abstained += row.predict == ABSTAIN
+        share = f"accuracy {self._correct / self._rows:.3f}"
+        self.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
+        if self._notify is None or not row.counts or len(self._base) == self.FIRST:
+            return
+        self._base.append((row.counts[row.label] if row.label < len(row.counts) else 0) / row.n)
+        if len(self._base) == self.FIRST:
+            share = f"base accuracy {sum(self._base) / self.FIRST:.3f} under noise"
+            self._notify(f"{self._which} {self.FIRST} inputs: {share}")

@@ -58,7 +58,7 @@ def certify(
     ------
     ValueError
         If an argument is out of its domain, ``x`` isn't in floating point and finite, or the
-        scheme gives a noise level that isn't positive or a radius that is negative or NaN.
+        scheme gives a noise level or radius out of its domain.
 
     References
     ----------
@@ -95,17 +95,15 @@ def certify_radius(
     """Certify one input at one radius, with no more samples than that takes.
 
     Samples are drawn until an anytime-valid test (:class:`rsbounds.confidence.SequentialTest`)
-    proves the radius, or shows it to be out of reach, or ``n`` are spent. At sigma = target and a
-    class of probability .95 some 185 samples do where a fixed number must be chosen in advance.
+    proves the radius, or shows it to be out of reach, or ``n`` are spent. Other parameters, and
+    errors, as in :func:`certify`.
 
     Parameters
     ----------
-    sampler, x, scheme, n0, n, seed, index, runner_up
-        As in :func:`certify`, errors too; ``n`` is the largest number of samples for estimation.
     target : float
         The radius to be certified, > 0.
-    alpha : float
-        Probability that the certificate is wrong, in (0, 1/2].
+    n, alpha
+        Samples for estimation at most; the probability of error, in (0, 1/2].
 
     Returns
     -------

@@ -26,13 +26,11 @@ def instance_sigma(
 ) -> float:
     """The level of a list whose certificate from a few samples is the largest at one input.
 
-    Use it with :func:`rsbounds.schemes.this_input`.
+    Use it with :func:`rsbounds.schemes.this_input`. Other parameters, and errors, as in
+    :func:`certify`, which draws other samples from the same seed: these are spent.
 
     Parameters
     ----------
-    sampler, x, n0, n, alpha, seed, index
-        As in :func:`rsbounds.certify.certify`, which draws other samples from the same seed:
-        those that choose the level are spent.
     sigmas : sequence of float
         Levels to try, > 0; the first where none is certified.
 
@@ -65,10 +63,9 @@ def instance_sigma(
 class Memory:
     """The classifier that remembers: certified balls of different classes never meet.
 
-    A new input inside a remembered ball gets that ball's class, the distance to its boundary as
-    radius, and the evidence of the ball's certificate (counts, level). Any other keeps its own
-    class, and its radius is cut where a remembered ball of another class begins. Another order of
-    the inputs, or another process, makes another classifier.
+    A new input inside a remembered ball gets that ball's class and evidence, and the distance to
+    its boundary as radius. Any other keeps its own class, and its radius is cut where a remembered
+    ball of another class begins. Another order of the inputs makes another classifier.
 
     References
     ----------
@@ -95,27 +92,15 @@ class Memory:
     def correct(self, x: Any, certificate: Certificate) -> Certificate:
         """The memory-based certificate of an input; remembered where its radius is positive.
 
-        Parameters
-        ----------
-        x : array_like or Tensor
-            The input, of the same shape in every call.
-        certificate : Certificate
-            That of the input's own noise, with an l2 radius.
-
-        Raises
-        ------
-        ValueError
-            An input that isn't finite, or not of the first one's size; a certificate in another
-            norm, or by another package's method, which no memory makes valid.
+        ``certificate`` is that of the input's own noise, in l2. ValueError for another norm or
+        another package's method, and for an input that isn't finite or not of the first one's size.
         """
         if not isinstance(certificate, Certificate):
             raise ValueError(f"certificate must be a Certificate; got {certificate!r}")
         if certificate.norm != 2:
             raise ValueError(f"certificate must have an l2 radius; got norm {certificate.norm}")
         if certificate.scope == ANOTHERS:
-            raise ValueError(
-                f"certificate must be valid for one input's noise; got scope {ANOTHERS!r}"
-            )
+            raise ValueError(f"certificate must be of a method of rsbounds; got scope {ANOTHERS!r}")
         point = as_floats("x", on_host("x", x), closed="neither", nan=False).ravel()
         radius, inside = certificate.radius, False
         if self._points:

@@ -9,6 +9,7 @@ import errno
 import importlib
 import io
 import os
+import shlex
 import sys
 import traceback
 import warnings
@@ -20,24 +21,29 @@ from rsbounds._numerics.text import shown
 
 _COMMANDS = ("demo", "certify", "report", "merge", "verify", "recertify", "fit-rule", "radius")
 
+_OUTPUT = "standard output"
+
 #: What bad input raises; the last two only of numbers and nestings nobody thought of.
 _ERRORS = (ValueError, OSError, MemoryError, ImportError, ArithmeticError, RecursionError)
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes no abbreviations and answers a misspelt option with the nearest."""
+    """A parser that answers a misspelt option with the nearest; @FILE stands for a file's words."""
 
-    #: Called with the words of a command line; what it returns is parsed in their place.
-    prepare: Callable[[list[str]], list[str]] | None = None
+    #: Called with the words of a command line before they are parsed.
+    prepare: Callable[[list[str]], None] | None = None
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "allow_abbrev": False})
+        super().__init__(**options, allow_abbrev=False, fromfile_prefix_chars="@")
+
+    def convert_arg_line_to_args(self, arg_line: str) -> list[str]:
+        return shlex.split(arg_line, comments=True)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does, after ``prepare``; what is unknown is an error of this command."""
         self._words = list(sys.argv[1:] if args is None else args)
         if self.prepare is not None:
-            self._words = self.prepare(self._words)
+            self.prepare(self._words)
         namespace, unknown = super().parse_known_args(self._words, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -115,9 +121,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         except _ERRORS as error:
             if os.environ.get("RSBOUNDS_TRACEBACK"):
                 traceback.print_exc()
-            if _is_full(error):  # what is left of it must not fail again when we leave
+            line = _line(error)
+            if line.startswith(_OUTPUT):  # what is left of it must not fail again when we leave
                 _drop_output()
-            say(_line(error))
+            say(line)
             return 2
     return status
 
@@ -139,13 +146,9 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _is_full(error: BaseException) -> bool:
-    """Whether standard output took no more: errors of files come with their names."""
-    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    return isinstance(error, OSError) and error.errno in full and error.filename is None
-
-
 def _line(error: BaseException) -> str:
-    if isinstance(error, OSError) and (error.filename is not None or _is_full(error)):
-        return f"{error.filename or 'standard output'}: {error.strerror}"
+    if isinstance(error, OSError):
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # files have names
+        if name := error.filename or (_OUTPUT if full else None):
+            return f"{name}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

@@ -15,7 +15,7 @@ from rsbounds import loading
 from rsbounds.answers import TopK
 from rsbounds.certify import Build
 from rsbounds.cli import _methods
-from rsbounds.cli._options import whole
+from rsbounds.cli._methods import whole
 from rsbounds.cluster import Processes, Ray, Workers
 from rsbounds.composite import Rule
 from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess
@@ -34,8 +34,7 @@ def add_model(parser: Any, *, required: bool) -> None:
     text = "arguments of its constructor; input_range=(0,255) for other pixels than 0 ... 1"
     add("--model-args", metavar="K=V,...", default="", help=text)
     add("--checkpoint", metavar="FILE", type=Path, help="weights: safetensors, or torch tensors")
-    text = "put a denoiser in front: MODULE:CALLABLE, path/to/file.py:CALLABLE, hf:ID_OR_DIRECTORY"
-    add("--denoiser", metavar="DENOISER", help=text)
+    add("--denoiser", metavar="MODULE:CALLABLE", help="put a denoiser in front")
     add("--download", action="store_true", help="fetch weights and data that are not on disk")
 
 
@@ -143,7 +142,7 @@ def stages(
         return [loaded] * len(sigmas), dict(loaded.describe)
     from rsbounds.loading.denoiser import denoised, load_denoiser
 
-    parts = load_denoiser(args.denoiser, download=args.download)
+    parts = load_denoiser(args.denoiser)
     made = [denoised(loaded, parts, sigma) for sigma in sigmas]
     each = [stage.describe["denoiser"] for stage in made]
     return made, {**loaded.describe, "denoiser": each if len(each) > 1 else each[0]}

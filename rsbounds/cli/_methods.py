@@ -1,10 +1,12 @@
-"""Schemes of the command line, also from others' code: proven by its kind, asserted, or its own.
+"""Methods of the command line: their options, and the schemes that these make.
 
 A proof belongs to a kind of this package's (never to a method called ``scheme``): SigmaNetwork,
 CertifiedGenerator, NoiseMaps, FixedNoise and KNNSigma, no subclass of them. A :class:`Scheme` of
 one of this package's methods is taken at its parameters, whose bounds are asserted; one of
 another method is another package's, and rows say so.
 """
+
+from __future__ import annotations
 
 import argparse
 import hashlib
@@ -21,16 +23,76 @@ import numpy as np
 
 from rsbounds import loading
 from rsbounds.certificate import ANOTHERS, THIS_INPUT
-from rsbounds.cli import _options
 from rsbounds.composite import Rule
-from rsbounds.schemes import METHODS, Scheme, gaussian, semielastic
+from rsbounds.confidence import BOUNDS
+from rsbounds.confidence.counts import MAX_N
+from rsbounds.procedure import Procedure
+from rsbounds.schemes import METHODS, Option, Scheme, gaussian, semielastic
 from rsbounds.schemes._domains import NORM
 from rsbounds.semielastic import KNNSigma
 
+#: Bounds whose rows a file can hold and ``verify`` can check.
+COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
+
+_ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,...")
 _KINDS = (
     "a Scheme, a Rule, a SigmaNetwork, a CertifiedGenerator, NoiseMaps, FixedNoise or a KNNSigma"
 )
 _AS_ITSELF = {"anisotropic": "noise itself", "generator": "noise itself", "composite": "Rule"}
+
+
+def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
+    """Add one option."""
+    settings = {name: getattr(option, name) for name in ("type", "help", "metavar", "nargs")}
+    default = None if option.default is ... else option.default
+    settings |= {"default": default, "required": required} | changes
+    parser.add_argument(option.flag, **settings)
+
+
+def of_method(name: str) -> tuple[Option, ...]:
+    """The options of one method; ValueError with near matches if there is none of that name."""
+    if is_code(name):
+        return (_ARGUMENTS,)
+    if name in METHODS:
+        return METHODS[name].options
+    raise loading.unknown("the method", name, list(METHODS))
+
+
+def of_all() -> list[Option]:
+    """The options of all methods, one of each flag."""
+    every = [option for scheme in METHODS.values() for option in scheme.options]
+    return list({o.flag: o for o in (*every, _ARGUMENTS)}.values())
+
+
+def flag(name: str) -> str:
+    """The option of an argument's name."""
+    return f"--{name.replace('_', '-')}"
+
+
+def is_code(name: str | None) -> bool:
+    """Whether a method is given by MODULE:CALLABLE."""
+    return ":" in (name or "")
+
+
+def procedure(**numbers: Any) -> Procedure:
+    """The numbers of a certificate; errors name the options."""
+    try:
+        return Procedure(**numbers)
+    except ValueError as error:
+        raise ValueError(flag(str(error))) from None
+
+
+def whole(low: int, text: str) -> int:
+    """A whole number, also as 1e5, that is at least ``low``."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (low <= value <= MAX_N and value == int(value)):
+        raise argparse.ArgumentTypeError(
+            f"expected a whole number from {low} to {MAX_N}; got {text!r}"
+        )
+    return int(value)
 
 
 def scheme(args: argparse.Namespace, shape: tuple[int, ...]) -> Scheme | Rule:
@@ -39,8 +101,8 @@ def scheme(args: argparse.Namespace, shape: tuple[int, ...]) -> Scheme | Rule:
         return read_rule(args.rule)
     given = Given(shape, args.sound_noise)
     made: Scheme | Rule
-    if _options.is_code(args.method):
-        made = by_code(args.method, args.method_args, given.dim, given.sound)
+    if is_code(args.method):
+        made = _by_code(args.method, args.method_args, given)
     else:
         _require_fixed(args, args.method)
         made = METHODS[args.method].from_options(vars(args), given)
@@ -71,17 +133,14 @@ def read_rule(path: Path) -> Rule:
         raise ValueError(f"{path} is not a rule: {error}") from None
 
 
-def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
-    """The scheme that ``--method MODULE:CALLABLE`` with its ``--method-args`` certifies by.
-
-    It is for inputs of ``dim`` numbers; ``sound`` asks for a scheme that is, where its kind has
-    one. ValueError if it is of no kind that certifies, or can't stand in a manifest.
-    """
+def _by_code(spec: str, arguments: str | None, given: Given) -> Scheme | Rule:
+    """The scheme that ``--method MODULE:CALLABLE`` with its ``--method-args`` certifies by."""
     what, own = f"--method {spec}", loading.parse_arguments(arguments or "")
     made = loading.call("--method", spec, **own)
     if isinstance(made, Rule):
         return made
-    scheme = _stated(what, made, dim) if isinstance(made, Scheme) else _proven(made, dim, sound)
+    dim = given.dim
+    scheme = _stated(what, made, dim) if isinstance(made, Scheme) else _proven(made, given)
     if scheme is None:
         raise ValueError(f"{what} must return {_KINDS}; got {type(made).__name__}")
     code = {**loading.fingerprint(spec, made), "args": own}
@@ -94,18 +153,18 @@ def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme |
 
 def _noise(made: Any) -> Any:
     """Noise of a shape whose ``scheme(norm)`` is that of its own kind; None for anything else."""
-    if "torch" in sys.modules:
-        from rsbounds.torch import CertifiedGenerator, FixedNoise, NoiseMaps
+    if "torch" not in sys.modules:
+        return None
+    from rsbounds.torch import CertifiedGenerator, FixedNoise, NoiseMaps
 
-        if type(made) in (CertifiedGenerator, NoiseMaps):
-            return type(made).noise(made)
-        if type(made) is FixedNoise:
-            return made
-    return None
+    if type(made) in (CertifiedGenerator, NoiseMaps):
+        return type(made).noise(made)
+    return made if type(made) is FixedNoise else None
 
 
-def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
+def _proven(made: Any, given: Given) -> Scheme | None:
     """The scheme of an object that proves its bounds; None for anything else."""
+    dim, sound = given.dim, given.sound
     if type(made) is KNNSigma:
         neighbours = semielastic(made, dim, sound=sound)
         anchors = hashlib.sha256(made._anchors.points.tobytes()).hexdigest()

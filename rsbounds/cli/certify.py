@@ -2,7 +2,8 @@
 
 Certify every input of a data set and append a row for each to FILE.tsv, with a JSON manifest
 beside it. Run again, it goes on where it was stopped. --method METHOD --help shows the options of
-another noise than the same everywhere.
+another noise than the same everywhere. @FILE stands for the options that FILE holds; of an option
+that is given twice the last counts.
 """
 
 import argparse
@@ -19,8 +20,8 @@ import numpy as np
 from rsbounds import loading
 from rsbounds.certify import Procedure, certify_dataset, certify_evidence
 from rsbounds.certify._dataset import require_place
-from rsbounds.cli import _config, _engine, _options
-from rsbounds.cli._options import whole
+from rsbounds.cli import _engine, _methods
+from rsbounds.cli._methods import whole
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import Results, truncated
 from rsbounds.sampling import noise_level
@@ -41,13 +42,13 @@ def add_options(parser: Any) -> None:
     add, index, count = group.add_argument, partial(whole, 0), partial(whole, 1)
     add("--start", type=index, default=0, metavar="I", help="certify inputs from this index (0)")
     text = "certify inputs below this index (-1: all)"
-    add("--max", type=_end, default=-1, metavar="I", help=text)
+    add("--max", type=partial(whole, -1), default=-1, metavar="I", help=text)
     add("--skip", type=count, default=1, metavar="K", help="certify every K-th input (1)")
     add = parser.add_argument_group("how sure").add_argument
     add("--n", type=count, default=100_000, help="samples to bound a class's probability (1e5)")
     add("--n0", type=count, default=100, help="samples to choose the class (100)")
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
-    names = {"choices": _options.COUNTED, "default": "clopper-pearson", "metavar": "BOUND"}
+    names = {"choices": _methods.COUNTED, "default": "clopper-pearson", "metavar": "BOUND"}
     add("--bound", **names, help="clopper-pearson (default), randomized or anytime")
     text = "bound the runner-up's probability too; off: Cohen's procedure (on)"
     add("--runner-up", choices=("on", "off"), default="on", help=text)
@@ -67,8 +68,6 @@ def add_options(parser: Any) -> None:
     _engine.add_engine(group)
     add = parser.add_argument_group("files").add_argument
     add("--out", required=True, metavar="FILE.tsv", type=Path, help="the result file")
-    text = "read options from a file; options on the command line take precedence"
-    add("--config", metavar="FILE.yaml", type=Path, help=text)
     add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
     text = "write what is to be run to FILE.tsv.commitment.json before the first sample"
     add("--commit", action="store_true", help=text)
@@ -79,34 +78,24 @@ def add_options(parser: Any) -> None:
     parser.prepare = partial(_prepare, parser, noise)
 
 
-def _prepare(parser: Any, noise: Any, words: list[str]) -> list[str]:
-    """The command line with the options of ``--config`` in front; adds those of its method."""
-    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    finder.add_argument("--config", type=Path)
-    finder.add_argument("--method")
-    try:
-        own = finder.parse_known_args(words)[0]
-    except argparse.ArgumentError:  # of which the parser itself says more
-        return words
-    options = _config.entries(own.config) if own.config is not None else {}
-    method = own.method or options.get("--method")
-    taken = _options.of_method(str(method or "gaussian"))
-    for option in taken:
+def _prepare(parser: Any, noise: Any, words: list[str]) -> None:
+    """Add the options of the method that these words name."""
+    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    finder.add_argument("--method", nargs="?")
+    stated = finder.parse_known_args(words)[0].method
+    method = stated or "gaussian"
+    own = _methods.of_method(method)
+    for option in own:
         changes: dict[str, Any] = {"required": option.default is ...}
         if option.flag == "--sigma":
             changes |= {"type": levels, "metavar": "SIGMA,..."}
-        elif method is None:  # --norm, which few look for
+        elif stated is None:  # --norm, which few look for
             changes["help"] = argparse.SUPPRESS
-        _options.add(noise, option, **changes)
-    flags = {word.partition("=")[0] for word in (*words, *options)}
-    for other in {option.flag for option in _options.of_all()} - {o.flag for o in taken}:
-        if other in flags:
-            raise ValueError(f"{other} has no meaning for --method {method or 'gaussian'}")
-    return [*_config.words(own.config, options, parser._option_string_actions), *words]
-
-
-def _end(text: str) -> int:
-    return -1 if text == "-1" else whole(1, text)
+        _methods.add(noise, option, **changes)
+    others = {option.flag for option in _methods.of_all()} - {option.flag for option in own}
+    for flag in (word.partition("=")[0] for word in words):
+        if flag in others:
+            raise ValueError(f"{flag} has no meaning for --method {method}")
 
 
 def levels(text: str) -> tuple[float, ...]:
@@ -124,7 +113,7 @@ def run(args: argparse.Namespace) -> None:
     """Certify what isn't certified yet, at each noise level in a file of its own."""
     _engine.settle(args)
     numbers = {name: getattr(args, name) for name in Procedure.__slots__}
-    procedure = _options.procedure(**numbers | {"runner_up": args.runner_up == "on"})
+    procedure = _methods.procedure(**numbers | {"runner_up": args.runner_up == "on"})
     runs = []
     for level in args.sigma or (None,):
         out = args.out

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds import composite
-from rsbounds.cli import _runs
+from rsbounds.cli import recertify
 from rsbounds.loading import file_hash
 from rsbounds.results import naming
 
@@ -33,13 +33,13 @@ def run(args: argparse.Namespace) -> int:
     """Write the rule and print what it certifies."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
-    runs = _runs.by_level(args.files)
-    rows = _runs.common([*runs.values()])
+    runs = recertify.by_level(args.files)
+    rows = recertify.common([*runs.values()])
     if not rows:
         raise ValueError("the files must share inputs; they have none in common")
     labels = np.array([each[0].label for each in rows])
-    width = max(2, labels.max() + 1, *(_runs.dense(each).shape[-1] for each in rows))
-    select, counts = np.stack([_runs.dense(each, width) for each in rows], axis=1)
+    width = max(2, labels.max() + 1, *(recertify.dense(each).shape[-1] for each in rows))
+    select, counts = np.stack([recertify.dense(each, width) for each in rows], axis=1)
     procedure = next(iter(runs.values())).manifest.procedure
     options = {"objective": args.objective, "items": args.items, "select": select}
     options |= {"n": procedure.n, "alpha": procedure.alpha}

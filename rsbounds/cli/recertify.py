@@ -1,27 +1,28 @@
 """Certify a result file again from its counts.
 
-Compute new certificates from the counts that a result file has kept: under another level, bound
-or method, with or without the runner-up. No model is needed. Each file holds at its own level;
+Compute new certificates from the counts that a result file has kept: under another level or
+bound, with or without the runner-up. No model is needed. Each file holds at its own level;
 the best of several files, chosen after looking, does not.
 """
 
 import argparse
 import json
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds import audit, composite
 from rsbounds._numerics.text import shown
-from rsbounds.certificate import COMPOSITE
-from rsbounds.certify import certify_evidence
-from rsbounds.cli import _methods, _options, _runs
-from rsbounds.composite import Rule
-from rsbounds.loading import guarded
-from rsbounds.results import Manifest, Row, write
-from rsbounds.schemes import METHODS, Scheme
-from rsbounds.schemes._domains import DIMENSION
+from rsbounds.certificate import COMPOSITE, FIXED_NOISE
+from rsbounds.certify import certify_evidence, further
+from rsbounds.cli import _methods
+from rsbounds.loading import file_hash
+from rsbounds.results import Manifest, Row, read_rows, write
+from rsbounds.schemes import METHODS
 
 
 def add_options(parser: Any) -> None:
@@ -30,10 +31,7 @@ def add_options(parser: Any) -> None:
     add("files", metavar="RUN.tsv", type=Path, nargs="+")
     add("--out", required=True, metavar="NEW.tsv", type=Path)
     add("--alpha", type=float, help="probability of error (that of the file)")
-    add("--bound", choices=_options.COUNTED, help="the confidence bound (that of the file)")
-    text = "the code that returned the scheme, for a file of a method that rsbounds doesn't know"
-    add("--method", metavar="MODULE:CALLABLE", help=text)
-    add("--method-args", metavar="K=V,...", help="arguments of CALLABLE, for such a --method")
+    add("--bound", choices=_methods.COUNTED, help="the confidence bound (that of the file)")
     add("--runner-up", choices=("on", "off"), help="bound the runner-up too (as in the file)")
     text = "a decision list over the noise levels of several runs of the same inputs"
     add("--rule", metavar="RULE.json", type=Path, help=text)
@@ -43,8 +41,6 @@ def run(args: argparse.Namespace) -> None:
     """Write the new file."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
-    if args.method_args is not None and not _options.is_code(args.method):
-        raise ValueError("--method-args goes with --method MODULE:CALLABLE")
     manifest, rows = _under_rule(args) if args.rule is not None else _by_scheme(args)
     write(args.out, manifest.uncommitted(), rows)
     print(f"{args.out}: {len(rows)} rows certified again")
@@ -54,86 +50,55 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     """The certificates of the file's scheme by other numbers."""
     if len(args.files) > 1:
         raise ValueError(f"several files need --rule; got {len(args.files)}")
-    path, manifest, rows = _runs.read(*args.files)
-    scheme = _scheme(args, path, manifest)
+    path, manifest, rows = _read(*args.files)
+    if manifest.method not in METHODS:
+        raise ValueError(
+            f"{path} is of method {shown(manifest.method)}, whose radius rsbounds doesn't know"
+        )
+    scheme = METHODS[manifest.method].from_parameters(manifest.parameters)
+    scheme.scope = manifest.scope
     old, runner_up = manifest.procedure, args.runner_up and args.runner_up == "on"
     changes = {"alpha": args.alpha, "bound": args.bound, "runner_up": runner_up}
     given = {name: value for name, value in changes.items() if value is not None}
-    procedure = _options.procedure(**old.to_dict() | given)
+    procedure = _methods.procedure(**old.to_dict() | given)
     changed = {name: getattr(old, name) for name in changes}
-    source = {**_runs.source(path), **changed, "method": manifest.method}
-    history = [*manifest.history, source]
-    new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
+    history = [*manifest.history, {**_step(path), **changed, "method": manifest.method}]
 
     def again(row: Row) -> Row:
         evidence = (row.sigma, row.select, row.counts, procedure, row.idx)
-        # the scheme may be of others' code
-        certificate = guarded(f"input {row.idx}", lambda: certify_evidence(scheme, *evidence))
+        certificate = certify_evidence(scheme, *evidence)
         made = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
         return replace(made, time=row.time)
 
-    return new, [again(row) for row in rows]
-
-
-def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
-    """The scheme whose radii are computed, of the classifier that was sampled."""
-    name = manifest.method
-    if _options.is_code(args.method):
-        return _by_code(args, path, manifest)
-    if args.method not in (None, name):
-        raise ValueError(
-            f"--method {args.method} certifies another classifier than {path}, which is of method "
-            f"{shown(name)}"
-        )
-    if name not in METHODS:
-        code = manifest.parameters.get("code", {})
-        spec = code.get("spec", "MODULE:CALLABLE") if isinstance(code, Mapping) else code
-        raise ValueError(
-            f"{path} is of method {shown(name)}, which rsbounds doesn't know: give the code that "
-            f"returned its scheme, as --method {shown(spec)}"
-        )
-    scheme = METHODS[name].from_parameters(manifest.parameters)
-    scheme.scope = manifest.scope
-    return scheme
-
-
-def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
-    """The scheme that code returns, which must be the file's."""
-    stated, what = manifest.parameters, f"--method {args.method}"
-    dim = DIMENSION.one("parameters.dim", stated["dim"]) if "dim" in stated else 1
-    scheme = _methods.by_code(args.method, args.method_args, math.ceil(dim), "slack" in stated)
-    if isinstance(scheme, Rule):
-        raise ValueError(f"{what} returns a rule: give it as --rule RULE.json")
-    own = {k: v for k, v in scheme.parameters.items() if k != "code" or "code" in stated}
-    scope = scheme.scope if scheme.name in METHODS else manifest.scope
-    again = replace(manifest, method=scheme.name, scope=scope, parameters=own)
-    if differences := manifest.differences(again):
-        raise ValueError(
-            f"{what} is not what {path} was made with: {'; '.join(differences.values())}"
-        )
-    return scheme
+    return replace(manifest, procedure=procedure, history=history), [again(row) for row in rows]
 
 
 def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     """The certificates of a decision list from one run for each of its noise levels."""
-    if args.bound or args.method or args.runner_up:
-        raise ValueError("--bound, --method and --runner-up have no meaning with --rule")
+    if args.bound or args.runner_up:
+        raise ValueError("--bound and --runner-up have no meaning with --rule")
     rule = _methods.read_rule(args.rule)
     fitted = json.loads(args.rule.read_text(encoding="utf-8")).get("fitted", [])
     if not isinstance(fitted, list) or not all(isinstance(file, str) for file in fitted):
         raise ValueError(f"{args.rule} is not a rule: fitted must be a list of hashes")
-    runs = _runs.by_level(args.files)
+    runs = by_level(args.files)
     if missing := [sigma for sigma in rule.sigmas if sigma not in runs]:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")
     stages = [runs[sigma] for sigma in rule.sigmas]
     first, steps = stages[0].manifest, list[Any]()
     for run in stages:  # what was done to each of the files, each step once
-        own = (*run.manifest.history, _runs.source(run.path))
+        own = (*run.manifest.history, _step(run.path))
         steps += [step for step in own if step not in steps]
     alpha = first.procedure.alpha if args.alpha is None else args.alpha
     numbers = {"alpha": alpha, "bound": "clopper-pearson", "runner_up": True}
-    procedure = _options.procedure(**first.procedure.to_dict() | numbers)
-    rows = [_runs.listed(rule, own, procedure.n, alpha) for own in _runs.common(stages)]
+    procedure = _methods.procedure(**first.procedure.to_dict() | numbers)
+
+    def listed(rows: list[Row]) -> Row:
+        select, counts = dense(rows, rule.least_classes)
+        certificate = composite.certify_counts(rule, select, counts, procedure.n, alpha)
+        seconds, extra, row = sum(row.seconds for row in rows), further(certificate), rows[0]
+        return Row.of(row.idx, row.label, certificate, seconds, input=row.input, extra=extra)
+
     new = replace(
         first,
         model={"stages": [stage.manifest.model for stage in stages]},
@@ -144,4 +109,94 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         probe={},
         history=[*steps, {"rule": str(args.rule), "fitted": fitted}],
     )
-    return new, rows
+    return new, [listed(rows) for rows in common(stages)]
+
+
+class Run(NamedTuple):
+    """A result file with its manifest."""
+
+    path: Path
+    manifest: Manifest
+    rows: list[Row]
+
+
+def _read(path: Path) -> Run:
+    """A run of one classifier, of a number of samples that was fixed in advance.
+
+    ValueError for any other, whose counts earn nothing by a bound for so many samples, and for
+    rows that contradict their manifest.
+    """
+    manifest = Manifest.read(path)
+    if manifest.method == "composite":
+        raise ValueError(
+            f"{path} is of a composite: certify the runs of its levels again, with --rule"
+        )
+    if (answer := manifest.parameters.get("answer")) is not None:
+        raise ValueError(f"{path} answers {shown(str(answer))}: run it again with other numbers")
+    if manifest.procedure.target_radius is not None:
+        raise ValueError(
+            f"{path} was sampled until a target radius was decided: a bound for a number "
+            "of samples fixed in advance would have no level on its counts"
+        )
+    rows = read_rows(path)
+    for wrong in audit.contradictions(path, manifest, rows):
+        raise ValueError(wrong.at(path))
+    return Run(path, manifest, rows)
+
+
+def by_level(paths: Iterable[Path]) -> dict[float, Run]:
+    """Runs of fixed noise by their levels, in the order given.
+
+    ValueError for another noise, two files of one level, or runs that differ in more than their
+    model and its level.
+    """
+    runs: dict[float, Run] = {}
+    for path in paths:
+        run = _read(path)
+        method, scope = run.manifest.method, run.manifest.scope
+        if method != "gaussian":
+            raise ValueError(f"{path} is of method {shown(method)}: a rule needs fixed noise")
+        if scope != FIXED_NOISE:  # the list's own scope would hide it
+            raise ValueError(f"{path} is of scope {scope!r}: a rule needs {FIXED_NOISE!r}")
+        level = float(run.manifest.parameters["sigma"])
+        if level in runs:
+            raise ValueError(f"{path} is the second file of noise level {level}")
+        runs[level] = run
+        first = next(iter(runs.values()))
+        own = {name: getattr(first.manifest, name) for name in ("parameters", "probe", "model")}
+        if differences := first.manifest.differences(replace(run.manifest, **own)):
+            raise ValueError(
+                f"{path} is not of the run of {first.path}: {'; '.join(differences.values())}"
+            )
+    return runs
+
+
+def common(runs: Sequence[Run]) -> list[list[Row]]:
+    """The rows of each input that all runs have, in the order of the inputs.
+
+    ValueError if an input is another in one of the runs, by its label or its hash, or has none.
+    """
+    tables = [{row.idx: row for row in run.rows} for run in runs]
+    indices = sorted(set.intersection(*map(set, tables)))
+    for i in indices:
+        for run, table in zip(runs, tables, strict=True):
+            for name, field in (("label", "label"), ("hash", "input")):
+                a, b = getattr(tables[0][i], field), getattr(table[i], field)
+                if a != b or b == "-":
+                    raise ValueError(
+                        f"{run.path} is of other data than {runs[0].path}: the {name} of input "
+                        f"{i} is {b}, and {a} there"
+                    )
+    return [[table[i] for table in tables] for i in indices]
+
+
+def dense(rows: Sequence[Row], width: int = 0) -> NDArray[np.int64]:
+    """Counts that choose and that bound, shape (2, levels, classes), zeros filled in."""
+    each = [[row.select for row in rows], [row.counts for row in rows]]
+    width = max([width, *(len(counts) for level in each for counts in level)])
+    return np.array([[[*c, *[0] * (width - len(c))] for c in level] for level in each])
+
+
+def _step(path: Path) -> dict[str, Any]:
+    """The step of a history that says which file was certified again."""
+    return {"recertified": str(path), "sha256": file_hash(path)}

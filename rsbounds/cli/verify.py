@@ -19,7 +19,7 @@ from typing import Any
 from rsbounds import audit
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.cli import _engine, _methods, _options
+from rsbounds.cli import _engine, _methods
 from rsbounds.composite import Rule
 from rsbounds.results import Manifest, manifest_path
 from rsbounds.schemes import METHODS, Scheme
@@ -37,7 +37,7 @@ def add_options(parser: Any) -> None:
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
     text = "of a file without a manifest, as its paper states it"
-    for name, kind in (("--sigma", float), ("--n", partial(_options.whole, 1)), ("--alpha", float)):
+    for name, kind in (("--sigma", float), ("--n", partial(_methods.whole, 1)), ("--alpha", float)):
         add(name, type=kind, help=text)
     _engine.add_model(parser, required=False)
     _engine.add_data(parser, required=False, help="compare labels and hashes with the data: ")
@@ -49,9 +49,9 @@ def add_options(parser: Any) -> None:
         "compared with sigma(x) at each input, and with the bounds that radii rest on; pictures "
         "that the model's own steps resize or crop need --rerun and --model too",
     )
-    for option in _options.of_all():
+    for option in _methods.of_all():
         if option.name in _NOISE:
-            _options.add(group, option)
+            _methods.add(group, option)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         if args.rerun is None and getattr(args, name):
             raise ValueError(f"--{name} goes with --rerun")
     if noise and args.data is None:
-        raise ValueError(f"{_options.flag(noise[0])} needs --data")
+        raise ValueError(f"{_methods.flag(noise[0])} needs --data")
     if not manifest_path(args.file).exists() and args.file.is_file():
         return _show(args, _printed(args), Manifest())
     manifest = Manifest.read(args.file)
@@ -96,27 +96,14 @@ def _printed(args: argparse.Namespace) -> audit.Audit:
 
 
 def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> int:
+    """Print the answer, for people or as JSON."""
     if args.json:
-        print(json.dumps(_object(args.file, result)))
-    else:
-        for line in _lines(args, result, manifest):
-            print(shown(line))
-    return int(bool(result.findings))
-
-
-def _object(file: Path, result: audit.Audit) -> dict[str, Any]:
-    """The answer of --json."""
-    findings = [
-        {"line": f.line, "input": f.index, "kind": f.kind, "finding": f.text}
-        for f in result.findings
-    ]
-    answer = {"file": str(file), "rows": result.rows, "findings": findings}
-    answer |= {"stated": result.stated, "seed": result.seed}
-    return answer | ({"corrupt": result.corrupt} if result.corrupt else {})
-
-
-def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> list[str]:
-    """The answer for people."""
+        names = {"line": "line", "input": "index", "kind": "kind", "finding": "text"}
+        each = [{k: getattr(f, v) for k, v in names.items()} for f in result.findings]
+        answer = {"file": str(args.file), "rows": result.rows, "findings": each}
+        answer |= {"stated": result.stated, "seed": result.seed}
+        print(json.dumps(answer | ({"corrupt": result.corrupt} if result.corrupt else {})))
+        return int(bool(result.findings))
     notes = []
     for step in manifest.history:
         if changes := step.get("changes"):
@@ -129,7 +116,7 @@ def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) ->
         many = len(result.corrupt)
         notes.append(f"{many} inputs are said to be corrupt: --data checks whether they are")
     if result.stated:
-        notes.append(_taken(result.stated, args, manifest))
+        notes.append(f"taken as stated, not verified: {', '.join(result.stated)}")
     if result.drawn:
         notes.append(
             f"{result.drawn} of {result.rows} rows drawn again (--draw-seed {result.seed}): a file "
@@ -140,31 +127,9 @@ def _lines(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) ->
     many = len(result.findings)
     notes.append(f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}")
     findings = [finding.at(args.file) for finding in result.findings]
-    return findings + [f"{args.file}: {note}" for note in notes]
-
-
-def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest) -> str:
-    """What is taken as stated, and which options would compare it."""
-    if not manifest.method:
-        return f"taken as stated, not verified: {', '.join(names)}"
-    method = METHODS[manifest.method]
-    own = [name for name in ("data", *_own(method)) if getattr(args, name) is None]
-    could = {"dim", "sigma"}
-    if manifest.scope != ASSERTED_ENVELOPE:
-        could |= method.domains.keys()
-    words = {name: "each row's sigma" if name == "sigma" else name for name in names}
-    text = f"taken as stated, not verified: {', '.join(words.values())}"
-    compared = [word for name, word in words.items() if name in could]
-    if not (compared and own):
-        return text
-    all_of_them = "them" if len(names) > 1 else "it"
-    what = all_of_them if len(compared) == len(names) else ", ".join(compared)
-    return f"{text} ({' with '.join(map(_options.flag, own))} compares {what})"
-
-
-def _own(method: type[Scheme]) -> list[str]:
-    """The option that the noise levels of a method depend on, if there is one."""
-    return [option.name for option in method.options if option.name in _NOISE]
+    for line in findings + [f"{args.file}: {note}" for note in notes]:
+        print(shown(line))
+    return int(bool(findings))
 
 
 def _scheme(args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]) -> Scheme:
@@ -172,8 +137,8 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]
     method, stated = METHODS[manifest.method], dict(manifest.parameters)
     for name in _NOISE:
         if getattr(args, name) is not None:
-            flag = _options.flag(name)
-            if name not in _own(method):
+            flag = _methods.flag(name)
+            if name not in {option.name for option in method.options}:
                 raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
             stated[name] = getattr(args, name)
     given = _methods.Given(shape, "slack" in stated)
@@ -200,7 +165,7 @@ def _stated(args: argparse.Namespace, manifest: Manifest, noise: Scheme | None) 
     ):
         if bool(getattr(args, name)) != bool(had):
             needs = "needs" if had else "takes no"
-            raise ValueError(f"--rerun {needs} {_options.flag(name)}, as {args.file} had")
+            raise ValueError(f"--rerun {needs} {_methods.flag(name)}, as {args.file} had")
     if manifest.method == "composite":
         return Rule.from_dict(parameters["rule"])
     if noise is not None:

@@ -3,8 +3,9 @@
 import os
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
 
 from rsbounds.certify import Build, Counts, Here, Outcome, Work
 from rsbounds.procedure import Procedure
@@ -72,25 +73,24 @@ class Dealt:
                     counts: Counts = value
                     return counts
 
-    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
+    def outcomes(self, indices: Iterable[int]) -> Iterator[Outcome]:
         left = deque(indices)
         missing = dict.fromkeys(left)  # a set in order
         repeated: set[int] = set()
         size = 1
         while missing:
             while (worker := self._free()) is not None:
-                wanted = alone()
                 if left:
-                    most = 1 if wanted else min(size, len(left) // (2 * self._executor.count))
+                    most = min(size, len(left) // (2 * self._executor.count))
                     handed = tuple(left.popleft() for _ in range(max(most, 1)))
-                    self._start(worker, "several", handed, wanted)
+                    self._start(worker, "several", handed)
                     continue
                 own = self._held(worker)
                 again = next((i for i in missing if i not in repeated and i not in own), None)
                 if own or again is None:
                     break
                 repeated.add(again)
-                self._start(worker, "several", (again,), wanted)
+                self._start(worker, "several", (again,))
             for call, outcomes in self._ended():
                 if call.name != "several":
                     continue
@@ -126,7 +126,7 @@ class Dealt:
             except LostWorker as error:
                 if call.name == "several" and len(call.args[0]) > 1:  # one after the other
                     for index in call.args[0]:
-                        self._start(call.worker, call.name, (index,), call.args[1])
+                        self._start(call.worker, call.name, (index,))
                     continue
                 self._lost[call.name, call.args] += 1
                 if self._lost[call.name, call.args] >= TRIES:
@@ -166,7 +166,7 @@ class Member:
         return getattr(self._here, name)(*args)
 
 
-class Workers(ABC):
+class Workers(AbstractContextManager["Workers"], ABC):
     """Workers in place of a model, for :func:`rsbounds.certify_dataset`; a context manager.
 
     Parameters
@@ -198,9 +198,6 @@ class Workers(ABC):
         if self._executor is not None:
             executor, self._executor = self._executor, None
             executor.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

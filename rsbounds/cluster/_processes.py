@@ -31,8 +31,8 @@ class Processes(Workers):
         GPUs, as ``CUDA_VISIBLE_DEVICES`` names them or by their place in it, dealt out to the
         processes one each, in turn: to its process a GPU is ``cuda:0``.
     threads : int, optional
-        Threads of each for the forward passes, >= 1; by default this machine's cores divided.
-        A network's sums on a CPU may depend on it in their last bit.
+        Threads of each, >= 1; by default this machine's cores divided. Sums on a CPU may depend
+        on it in their last bit.
 
     Examples
     --------
@@ -123,31 +123,24 @@ def _end_with(alive: Connection) -> None:
 def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
     """The names of devices, those that are places in ``CUDA_VISIBLE_DEVICES`` looked up."""
     several = isinstance(devices, Sequence) and not isinstance(devices, str)
-    if not (several and all(isinstance(device, str) for device in devices)):
+    if not several or not all(isinstance(d, str) and d and "," not in d for d in devices):
         raise ValueError(f'devices must be names of GPUs such as ["0", "1"]; got {devices!r}')
+    names = list(devices)
     places = visible.split(",") if visible else None
-    names = []
-    for device in devices:
-        if not device or "," in device:
-            raise ValueError(f"devices must be numbers or names of GPUs; got {device!r}")
-        if places is not None and device.isdecimal():
-            if int(device) >= len(places):
+    for i, name in enumerate(names):
+        if places is not None and name.isdecimal():
+            if int(name) >= len(places):
                 raise ValueError(
                     f"devices must be below the number of GPUs in CUDA_VISIBLE_DEVICES, "
-                    f"{len(places)}; got {device}"
+                    f"{len(places)}; got {name}"
                 )
-            device = places[int(device)]
-        names.append(device)
+            names[i] = places[int(name)]
     return names
 
 
 @contextmanager
 def _inherited(changes: Mapping[str, str]) -> Iterator[None]:
-    """A process inherits these, before any code of ours runs in it.
-
-    Libraries read the environment when they are loaded; and Ctrl-C is the writing process's to
-    answer, which gets it when the other one is begun.
-    """
+    """A process inherits these, before any library reads them; Ctrl-C is the writing one's."""
     mask = getattr(signal, "pthread_sigmask", lambda *_: ())  # Windows has none
     masked = mask(getattr(signal, "SIG_BLOCK", 0), {signal.SIGINT})
     before = {name: os.environ.get(name) for name in changes}

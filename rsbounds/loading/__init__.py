@@ -11,6 +11,7 @@ from rsbounds.loading.hashes import file_hash, parameters_hash
 from rsbounds.loading.hashes import is_torch as is_torch
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import Loaded, load_model, parse_arguments
+from rsbounds.loading.models import unknown as unknown
 from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.loading.shares import share as share
 

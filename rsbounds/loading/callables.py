@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from rsbounds._numerics.text import shown
-from rsbounds.loading.hashes import code_hash, file_hash, is_torch, parameters_hash
+from rsbounds.loading.hashes import code_hash, is_torch, parameters_hash
 
 T = TypeVar("T")
 
@@ -57,15 +57,14 @@ def call(option: str, spec: str, **arguments: Any) -> Any:
 
 
 def fingerprint(spec: str, model: Any) -> dict[str, str | None]:
-    """The spec of a model and hashes of its source file, of the code in it, of its parameters."""
+    """The spec of a model and hashes of the code in its file and of its parameters."""
     try:
         source = inspect.getsourcefile(_module(spec.rpartition(":")[0]))
     except TypeError:  # a module without a file
         source = None
     return {
         "spec": spec,
-        "source": file_hash(source) if source else None,
-        "code": code_hash(source) if source else None,
+        "source": code_hash(source) if source else None,
         "parameters": parameters_hash(model),
     }
 
@@ -101,9 +100,7 @@ def _module(name: str) -> ModuleType:
     key = f"_rsbounds_file_{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
     if key in sys.modules:
         return sys.modules[key]
-    spec = importlib.util.spec_from_file_location(key, path)
-    assert spec is not None
-    assert spec.loader is not None
+    spec: Any = importlib.util.spec_from_file_location(key, path)
     module = importlib.util.module_from_spec(spec)
     _search(str(path.parent))  # its neighbours, as for a script
     sys.modules[key] = module  # pickle, dataclasses and inspect look it up there

@@ -1,6 +1,7 @@
 """Weights from a file that runs nothing: safetensors, or torch with ``weights_only``."""
 
 import os
+from functools import partial
 from typing import Any
 
 from rsbounds._numerics.text import shown
@@ -35,19 +36,14 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
     torch = need("torch", "a checkpoint")
     name = shown(os.fspath(path))
     if name.endswith(".safetensors"):
-        safetensors = need("safetensors.torch", name)
-        try:
-            weights: Any = safetensors.load_file(path)
-        except Exception as error:
-            raise ValueError(f"{name} must be a safetensors file: {reason(error)}") from error
+        kind, load = "a safetensors file", need("safetensors.torch", name).load_file
     else:
-        try:
-            weights = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:
-            raise ValueError(
-                f"{name} must be a file of torch.save with tensors alone, which can be read "
-                f"without running what it says (weights_only=True): {reason(error)}"
-            ) from error
+        kind = "a file of torch.save with tensors alone, which can be read without running it"
+        load = partial(torch.load, map_location="cpu", weights_only=True)
+    try:
+        weights: Any = load(path)
+    except Exception as error:
+        raise ValueError(f"{name} must be {kind}: {reason(error)}") from error
     for key in _NESTED:
         if isinstance(weights, dict) and isinstance(weights.get(key), dict):
             weights = weights[key]

@@ -14,7 +14,7 @@ from rsbounds._numerics.checks import as_floats, count, number, on_host
 from rsbounds._numerics.text import shown
 from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, guarded
-from rsbounds.loading.images import FolderData, Preprocess, facts
+from rsbounds.loading.images import FolderData, Preprocess
 from rsbounds.loading.rows import CorruptInput, Data, Item, class_numbers, stored_array
 
 
@@ -46,19 +46,12 @@ def open_data(
     download : bool
         Whether a data set that is not on disk may be fetched.
 
-    Returns
-    -------
-    Data
-        Its ``item(i)`` reads one input.
-
     Raises
     ------
     ValueError
         If the file holds something else, no image is there, or labels aren't whole numbers >= 0.
-    ImportError
-        If a package is missing: the message says which extra to install.
-    OSError
-        If it can't be read.
+    ImportError, OSError
+        As :func:`load_model`.
 
     Examples
     --------
@@ -85,7 +78,7 @@ def open_data(
     if colon and kind == "imagefolder":
         return FolderData(Path(place), preprocess, labels, scale)
     if colon and kind == "hf":
-        from rsbounds.loading._hf_data import HfData
+        from rsbounds.loading._hf import HfData
 
         return HfData(place, preprocess, labels, scale, download=download)
     if text.endswith((".npz", ".npy")):
@@ -158,7 +151,8 @@ class SequenceData(Data):
                 got += " without any"
             raise ValueError(f"{name} must be a sequence of pairs (x, y), at least one; got {got}")
         self._pairs, self._preprocess, self._classes = pairs, preprocess, classes
-        super().__init__(name, scale, None, kind="sequence", **facts(preprocess))
+        description = preprocess and preprocess.description
+        super().__init__(name, scale, None, kind="sequence", preprocessing=description)
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -200,11 +194,8 @@ def prefetched(
 ) -> Iterator[Item]:
     """The items at ``indices`` in their order, read by a thread that is up to ``ahead`` ahead.
 
-    Raises
-    ------
-    CorruptInput
-        At an input that can't be decoded; with ``skip_corrupt`` it is an item with ``x = None``
-        and ``problem``.
+    Where an input can't be decoded CorruptInput is raised; with ``skip_corrupt`` it is an item
+    with ``x = None`` and ``problem``.
     """
 
     def read(i: int) -> Item:

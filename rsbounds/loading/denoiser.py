@@ -1,4 +1,4 @@
-"""A denoiser in front of a classifier (denoised smoothing).
+"""What stands in front of a torch network: its normalisation, and a denoiser.
 
 A diffusion model's noisy image at timestep t is y = a x + b N(0, I) with a^2 = alphas_cumprod[t]
 and a^2 + b^2 = 1, for x in [-1, 1]. Noise of level sigma on pixels in [0, 1] is noise of level
@@ -11,17 +11,16 @@ Salman et al., Denoised smoothing, NeurIPS 2020; Carlini et al., (Certified!!) a
 robustness for free!, ICLR 2023.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_floats, choice
 from rsbounds._numerics.text import shown
-from rsbounds.loading._hf import located
-from rsbounds.loading.callables import call, fingerprint, guarded
-from rsbounds.loading.hashes import is_torch, parameters_hash
+from rsbounds.loading.callables import call, fingerprint
+from rsbounds.loading.hashes import is_torch
 from rsbounds.loading.models import Loaded, logits, span
 from rsbounds.loading.packages import need
 
@@ -30,14 +29,87 @@ need("torch", "a denoiser")  # or the line that says which extra to install
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
-PREDICTIONS = ("epsilon", "sample", "v_prediction")
+
+class Classifier(nn.Module):
+    """Scores of ``net`` at ``(x - shift) / spread``.
+
+    Noise is added to x, so that it lives in the input's own range; the mean and standard
+    deviation that the network was trained with are applied afterwards, here.
+    Parameters are those of :class:`rsbounds.loading.models.ArrayClassifier`.
+    """
+
+    def __init__(
+        self, net: nn.Module, shift: NDArray[Any] | None = None, spread: NDArray[Any] | None = None
+    ) -> None:
+        super().__init__()
+        self.net = net
+        self.shift: torch.Tensor | None
+        self.spread: torch.Tensor | None
+        for name, value in (("shift", shift), ("spread", spread)):
+            tensor = None if value is None else torch.from_numpy(value.copy())
+            self.register_buffer(name, tensor, persistent=False)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        """Scores (count, classes) of a batch (count, *shape of x)."""
+        if self.shift is not None and self.spread is not None:
+            x = (x - self.shift.to(x.dtype)) / self.spread.to(x.dtype)
+        return logits(self.net(x))
+
+
+class Denoiser(NamedTuple):
+    """A denoiser before its noise level is known: :func:`load_denoiser` says what its parts are."""
+
+    net: Any
+    alphas_cumprod: Any
+    prediction: str
+    describe: dict[str, Any]
+
+
+def load_denoiser(spec: str) -> Denoiser:
+    """The denoiser that code returns; ValueError if it can't be built.
+
+    Parameters
+    ----------
+    spec : str
+        ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, where CALLABLE() returns (net,
+        alphas_cumprod) or (net, alphas_cumprod, prediction). ``net(y, t)``, a torch module, with y
+        (count, *shape of x) and t (count,) returns the prediction for y, or an object whose
+        ``sample`` is that: "epsilon" (the noise), "sample" (the clean image) or "v_prediction"
+        (a*noise - b*image). ``alphas_cumprod`` is the schedule, falling, in (0, 1).
+    """
+    parts = call("--denoiser", spec)
+    if not isinstance(parts, tuple) or len(parts) not in (2, 3) or not is_torch(parts[0]):
+        raise ValueError(
+            f"--denoiser {shown(spec)} must return (torch module, alphas_cumprod) or (torch "
+            f"module, alphas_cumprod, prediction); got {type(parts).__name__}"
+        )
+    net, alphas, prediction = parts if len(parts) == 3 else (*parts, "epsilon")
+    describe = {**fingerprint(spec, net), "prediction": prediction}
+    return Denoiser(net, alphas, prediction, describe)
+
+
+def denoised(loaded: Loaded, denoiser: Denoiser, sigma: float) -> Loaded:
+    """A torch classifier with a denoiser in front, at the timestep of ``sigma``.
+
+    Its ``describe["denoiser"]`` has the denoiser's hash, timestep and level. Sigma is measured in
+    the range of the inputs that the classifier was loaded for.
+    """
+    if not is_torch(loaded.model):
+        raise ValueError("a denoiser needs a torch classifier; this model is none")
+    net, alphas, prediction, describe = denoiser
+    own = loaded.describe.get("preprocessing", {}).get("input_range")
+    model = Denoised(net, loaded.model, alphas, sigma, prediction=prediction, input_range=own)
+    levels = {"timestep": model.timestep, "timestep_sigma": model.timestep_sigma}
+    about = {**loaded.describe, "denoiser": {**describe, **levels}}
+    return replace(loaded, model=model.eval(), describe=about)
 
 
 class Denoised(nn.Module):
     """Scores of ``classifier``, which takes images in ``input_range`` ([0, 1]), denoised.
 
-    The other parameters are those of :class:`Denoiser`. ``timestep`` is the schedule's for
-    ``sigma``, on the input's own range; ``timestep_sigma`` is that timestep's level there.
+    ``denoiser`` is the network; the other parameters are those of :func:`load_denoiser`.
+    ``timestep`` is the schedule's for ``sigma``, on the input's own range; ``timestep_sigma`` is
+    that timestep's level there.
     """
 
     def __init__(
@@ -52,7 +124,7 @@ class Denoised(nn.Module):
     ) -> None:
         super().__init__()
         self.denoiser, self.classifier = denoiser, classifier
-        self.prediction = choice("prediction", prediction, PREDICTIONS)
+        self.prediction = choice("prediction", prediction, ("epsilon", "sample", "v_prediction"))
         low, high = span(input_range)
         self._low, self._half = low, (high - low) / 2
         alphas = as_floats("alphas_cumprod", alphas_cumprod, 0, 1, closed="neither", nan=False)
@@ -99,87 +171,3 @@ def timestep(alphas_cumprod: Any, level: float) -> int:
             f"{level:.4g}, and the schedule has {np.exp(levels[0]):.4g} to {np.exp(levels[-1]):.4g}"
         )
     return int(np.argmin(np.abs(levels - wanted)))
-
-
-@dataclass(frozen=True)
-class Denoiser:
-    """A denoiser before its noise level is known.
-
-    Parameters
-    ----------
-    net : torch.nn.Module
-        ``net(y, t)`` with y (count, *shape of x) and t (count,) returns what ``prediction`` says of
-        y, or an object whose ``sample`` is that.
-    alphas_cumprod : array of shape (timesteps,)
-        The schedule, falling, in (0, 1).
-    prediction : {"epsilon", "sample", "v_prediction"}
-        The noise, the clean image, or a*noise - b*image.
-    describe : mapping
-        For the manifest: spec and hashes.
-    """
-
-    net: Any
-    alphas_cumprod: Any
-    prediction: str
-    describe: Mapping[str, Any]
-
-
-def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
-    """The denoiser of that name; ValueError if it can't be built, or is not on disk.
-
-    Parameters
-    ----------
-    spec : str
-        ``hf:DIRECTORY_OR_ID``, a pipeline of diffusers with a UNet2DModel and a scheduler; or
-        ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, where CALLABLE() returns (net,
-        alphas_cumprod) or (net, alphas_cumprod, prediction) as :class:`Denoiser` has them.
-    download : bool
-        Whether a pipeline that is not on disk may be fetched.
-    """
-    kind, _, place = spec.partition(":")
-    hashes: dict[str, Any] = {"source": None}
-    if kind == "hf":
-        parts: Any = _pipeline(place, download)
-    else:
-        parts = call("--denoiser", spec)
-        hashes = fingerprint(spec, None)
-    if not isinstance(parts, tuple) or len(parts) not in (2, 3) or not is_torch(parts[0]):
-        raise ValueError(
-            f"--denoiser {shown(spec)} must return (torch module, alphas_cumprod) or (torch "
-            f"module, alphas_cumprod, prediction); got {type(parts).__name__}"
-        )
-    net, alphas, prediction = parts if len(parts) == 3 else (*parts, "epsilon")
-    hashes |= {"spec": spec, "parameters": parameters_hash(net), "prediction": prediction}
-    return Denoiser(net, alphas, prediction, hashes)
-
-
-def denoised(loaded: Loaded, denoiser: Denoiser, sigma: float) -> Loaded:
-    """A torch classifier with a denoiser in front, at the timestep of ``sigma``.
-
-    Its ``describe["denoiser"]`` has the denoiser's hash, timestep and level. Sigma is measured in
-    the range of the inputs that the classifier was loaded for.
-    """
-    if not is_torch(loaded.model):
-        raise ValueError("a denoiser needs a torch classifier; this model is none")
-    parts = (denoiser.net, loaded.model, denoiser.alphas_cumprod)
-    own = loaded.describe.get("preprocessing", {}).get("input_range")
-    model = Denoised(*parts, sigma, prediction=denoiser.prediction, input_range=own)
-    levels = {"timestep": model.timestep, "timestep_sigma": model.timestep_sigma}
-    describe = {**loaded.describe, "denoiser": {**denoiser.describe, **levels}}
-    return replace(loaded, model=model.eval(), describe=describe)
-
-
-def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
-    """The network, schedule and prediction of a diffusers directory."""
-    where = f"--denoiser hf:{shown(place)}"
-    diffusers = need("diffusers", where)
-    located(where, place, "unet/config.json", download=download)
-    offline: dict[str, Any] = {"local_files_only": not download}
-    # without low_cpu_mem_usage diffusers says at length that it lacks accelerate
-    weights = {"use_safetensors": True, "low_cpu_mem_usage": False, **offline}
-    network, schedule = diffusers.UNet2DModel, diffusers.DDPMScheduler
-    net = guarded(where, lambda: network.from_pretrained(place, subfolder="unet", **weights))
-    scheduler = guarded(
-        where, lambda: schedule.from_pretrained(place, subfolder="scheduler", **offline)
-    )
-    return net, scheduler.alphas_cumprod.numpy(), scheduler.config.prediction_type

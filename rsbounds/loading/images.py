@@ -104,11 +104,6 @@ class Preprocess:
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
 
-def facts(preprocess: Preprocess | None) -> dict[str, Any]:
-    """What the identity of data that may be pictures says of them."""
-    return {"preprocessing": preprocess.description if preprocess else None}
-
-
 def read_image(path: str | os.PathLike[str]) -> bytes:
     """The bytes of an encoded image; ValueError if they are too many, or may have no end."""
     with opened(path) as file:
@@ -158,7 +153,7 @@ class FolderData(Data):
         name = f"imagefolder:{shown(root)}"
         classes = sorted(e.name for e in os.scandir(root) if e.is_dir() and e.name[0] != ".")
         numbers, rule = number_classes(name, classes, labels)
-        images = {folder: sorted(_images(root / folder)) for folder in classes}
+        images = {folder: _images(root / folder) for folder in classes}
         self._files = [file for folder in classes for file in images[folder]]
         if not self._files:
             raise ValueError(
@@ -175,7 +170,7 @@ class FolderData(Data):
             names=hashlib.sha256(os.fsencode(places)).hexdigest(),
             numbered_by=rule,
             pillow=need("PIL", "an image").__version__,
-            **facts(preprocess),
+            preprocessing=preprocess and preprocess.description,
         )
 
     def __len__(self) -> int:
@@ -211,9 +206,5 @@ def number_classes(
 
 
 def _images(folder: Path) -> list[Path]:
-    return [
-        Path(directory, name)
-        for directory, _, names in os.walk(folder)
-        for name in names
-        if name.lower().endswith(ENDINGS) and name[0] != "."
-    ]
+    files = (Path(directory, name) for directory, _, names in os.walk(folder) for name in names)
+    return sorted(f for f in files if f.suffix.lower() in ENDINGS and f.name[0] != ".")

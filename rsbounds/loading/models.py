@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, broadcast, count, on_host
+from rsbounds._numerics.checks import as_floats, broadcast, on_host
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import call, fingerprint
 from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
 from rsbounds.loading.images import Preprocess
 
-_PREFIXES = ("hf", "onnx", "sklearn", "timm", "torchvision")
+# by prefix, which is the name of the function too
+_MODULES = {"hf": "_hf", "onnx": "_files", "sklearn": "_files", "timm": "_zoos"}
+_MODULES["torchvision"] = "_zoos"
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,7 @@ class Request:
     name: str
     args: dict[str, Any]
     checkpoint: str | os.PathLike[str] | None
-    num_classes: int | None
     download: bool
-    allow_remote_code: bool = False
 
     @property
     def where(self) -> str:
@@ -41,9 +41,9 @@ class Request:
 
     def require_classes(self, classes: int) -> None:
         """ValueError if published weights have another number of classes than is asked for."""
-        if self.num_classes not in (None, classes):
+        if (own := self.args.get("num_classes", classes)) != classes:
             raise ValueError(
-                f"num_classes is {self.num_classes}, but the weights of {shown(self.spec)} have "
+                f"num_classes is {own}, but the weights of {shown(self.spec)} have "
                 f"{classes}; a checkpoint may have others"
             )
 
@@ -55,8 +55,8 @@ class Loaded:
     Parameters
     ----------
     model : torch.nn.Module or callable
-        Maps a batch (count, *shape of x) to scores (count, classes), or to something with
-        ``logits``.
+        Maps a batch (count, *shape of x) to scores (count, classes), arrays or tensors, or to
+        something with ``logits``.
     mean, std : float or sequence of float, optional
         Of each channel, for pixels in [0, 1]: the model expects (x - mean)/std. The model that
         :func:`load_model` returns normalises by itself, and takes x in its own range.
@@ -64,8 +64,6 @@ class Loaded:
         What images go through before noise.
     labels : sequence, optional
         Names of the classes in their order, or the numbers that data label them with.
-    classes : int, optional
-        How many; by default the number of labels.
     describe : mapping
         For the manifest: what makes this model another one (hashes, versions).
     """
@@ -75,7 +73,6 @@ class Loaded:
     std: float | Sequence[float] = 1.0
     preprocess: Preprocess | None = None
     labels: Sequence[Any] | None = None
-    classes: int | None = None
     describe: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -84,7 +81,6 @@ def load_model(
     *,
     args: Mapping[str, Any] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    num_classes: int | None = None,
     download: bool = False,
     input_range: tuple[float, float] | None = None,
     preprocess: Mapping[str, Any] | None = None,
@@ -98,11 +94,9 @@ def load_model(
         ``sklearn:FILE`` (of skops), ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
     args : mapping, optional
         Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
-        normalisation, and ``trust_remote_code=True`` lets code of Hugging Face's run.
+        normalisation.
     checkpoint : path, optional
         Weights: safetensors, or torch's with tensors alone.
-    num_classes : int, optional
-        Number of classes, >= 2; by default the model's own.
     download : bool
         Whether weights that are not on disk may be fetched.
     input_range : (float, float), optional
@@ -111,11 +105,6 @@ def load_model(
     preprocess : mapping, optional
         Of :class:`Preprocess`, what is to be otherwise than the model says, or than the default
         where it says nothing: ``{"resize": 256, "crop": (224, 224)}``.
-
-    Returns
-    -------
-    Loaded
-        The model, what the manifest says of it, and what its images go through before noise.
 
     Raises
     ------
@@ -150,29 +139,17 @@ def load_model(
             raise ValueError(f"{name} must be a {wanted}; got {type(value).__name__}")
     prefix, _, name = spec.partition(":")
     options = dict(args or {})
-    norm, remote, load = {}, False, _own_code
-    if prefix in _PREFIXES:
-        num_classes = options.pop("num_classes", num_classes)
-        remote = options.pop("trust_remote_code", False) is True
+    norm, load = {}, _own_code
+    if prefix in _MODULES:
         norm = {key: options.pop(key) for key in ("mean", "std") if key in options}
-        load = import_module(f"rsbounds.loading._{prefix}").load
+        load = getattr(import_module(f"rsbounds.loading.{_MODULES[prefix]}"), prefix)
     elif not all(spec.rpartition(":")):
         raise ValueError(
-            f"the model must be {', '.join(f'{b}:NAME' for b in _PREFIXES)}, "
+            f"the model must be {', '.join(f'{b}:NAME' for b in _MODULES)}, "
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
         )
-    if num_classes is not None:
-        num_classes = count("num_classes", num_classes, 2)
-    request = Request(spec, name, options, checkpoint, num_classes, download, remote)
-    try:
-        loaded = load(request)
-    except ValueError as error:
-        missing = error.__cause__
-        module = spec.partition(":")[0]
-        near = difflib.get_close_matches(module, _PREFIXES, 1)
-        if isinstance(missing, ModuleNotFoundError) and missing.name == module and near:
-            raise ValueError(f"{shown(error)}; did you mean {near[0]}:?") from error
-        raise
+    request = Request(spec, name, options, checkpoint, download)
+    loaded = load(request)
     if checkpoint is not None:
         if not is_torch(loaded.model):
             raise ValueError(f"a checkpoint needs a torch module; {request.where} is none")
@@ -182,12 +159,7 @@ def load_model(
         if unknown_names := preprocess.keys() - own.description.keys():
             raise ValueError(f"preprocess has no {', '.join(map(repr, sorted(unknown_names)))}")
         loaded = replace(loaded, preprocess=replace(own, **preprocess))
-    labels = None if loaded.labels is None else tuple(loaded.labels)
-    classes = loaded.classes or (len(labels) if labels else None)
-    if num_classes is not None and classes not in (None, num_classes):
-        raise ValueError(f"num_classes is {num_classes}, but {shown(spec)} has {classes} classes")
-    labels = labels if labels and len(labels) == classes else None
-    loaded = replace(loaded, labels=labels, classes=classes or num_classes, **norm)
+    loaded = replace(loaded, labels=tuple(loaded.labels) if loaded.labels else None, **norm)
     return _normalised(request, loaded, args or {}, span(input_range))
 
 
@@ -200,8 +172,8 @@ def _own_code(request: Request) -> Loaded:
             f"{request.where} must return a torch module or a callable on a batch, or a Loaded "
             f"with one; got {type(loaded.model).__name__}"
         )
-    code = {key: fingerprint(request.spec, None)[key] for key in ("source", "code")}
-    return replace(loaded, describe={**loaded.describe, **code})
+    source = fingerprint(request.spec, None)["source"]
+    return replace(loaded, describe={**loaded.describe, "source": source})
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
@@ -236,16 +208,15 @@ def parse_arguments(text: str) -> dict[str, Any]:
 def unknown(what: str, name: str, names: Sequence[str]) -> ValueError:
     """The error for a name that isn't among ``names``, with near matches."""
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {len(names)} names"
+    every = ", ".join(names) if len(names) < 9 else f"{len(names)} names"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {every}"
     return ValueError(f"{what} {shown(name)!r} is unknown; {hint}")
 
 
 class ArrayClassifier:
     """Scores of ``function`` at ``(x - shift) / spread``, as a NumPy array.
 
-    ``function`` takes a float32 array (count, *shape of x) and returns scores (count, classes) as
-    anything of NumPy or torch, or an object or mapping whose ``logits`` are those. Without
-    ``shift`` and ``spread``, of shape (channels, 1, 1) or (), x goes in as it is.
+    Without ``shift`` and ``spread``, of shape (channels, 1, 1) or (), x goes in as it is.
     """
 
     def __init__(
@@ -276,7 +247,7 @@ def _normalised(
     """The model with its normalisation inside, and what the manifest says of it."""
     shift, spread = _affine(loaded.mean, loaded.std, *ends)
     if is_torch(loaded.model):
-        from rsbounds.loading.classifier import Classifier
+        from rsbounds.loading.denoiser import Classifier
 
         model: Any = Classifier(loaded.model, shift, spread).eval()
     else:

@@ -6,6 +6,7 @@ import hashlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -39,7 +40,7 @@ class Item:
     problem: str | None = None
 
 
-class Data(ABC):
+class Data(AbstractContextManager["Data"], ABC):
     """A data set whose inputs are read when they are asked for.
 
     Attributes
@@ -109,11 +110,8 @@ class Data(ABC):
         """The label of input i."""
         return int(self.labels[i]) if self.labels is not None else self.item(i).label
 
-    def close(self) -> None:  # noqa: B027 (most have nothing to close)
+    def close(self) -> None:
         """Let go of open files."""
-
-    def __enter__(self) -> Data:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

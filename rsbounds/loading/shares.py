@@ -37,14 +37,11 @@ def _element() -> tuple[int, int, str] | None:
     if not {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"} <= os.environ.keys():
         return None
     defaults = {"ID": "", "COUNT": "", "MIN": "0", "STEP": "1"}
-    given = {k: os.environ.get(f"SLURM_ARRAY_TASK_{k}", v) for k, v in defaults.items()}
-    if all(re.fullmatch(r"[0-9]{1,18}", value) for value in given.values()):
-        task, count, low, step = map(int, given.values())
+    given = [os.environ.get(f"SLURM_ARRAY_TASK_{k}", v) for k, v in defaults.items()]
+    text = ", ".join(given)
+    if all(re.fullmatch(r"[0-9]{1,18}", value) for value in given):
+        task, count, low, step = map(int, given)
         place, over = divmod(task - low, max(step, 1))
-        if step and not over and 0 <= place < count:
-            return place, count, "SLURM array"
-    text = ", ".join(f"{name} {value}" for name, value in given.items())
-    raise ValueError(
-        "SLURM_ARRAY_TASK_ID/COUNT/MIN/STEP in the environment must be an array of equal steps, "
-        f"ID = MIN + i STEP with 0 <= i < COUNT; got {text}; or say --shard i/N"
-    )
+        text = f"{place}/{count}" if step and not over else text
+    what = "SLURM_ARRAY_TASK_ID/COUNT/MIN/STEP in the environment (or --shard)"
+    return *checks.share(what, text), "SLURM array"

@@ -177,14 +177,10 @@ class Manifest:
         return replace(self, run={k: v for k, v in self.run.items() if k != "commitment"})
 
     def differences(self, other: Manifest) -> dict[str, str]:
-        """Entries that rows depend on and that ``other`` has otherwise: name -> in words.
-
-        Where both keep a probe, the model's source is not compared: behaviour counts.
-        """
+        """Entries that rows depend on and that ``other`` has otherwise: name -> in words."""
         a, b = dict(self._compared()), dict(other._compared())
-        ignored = {"model.source"} if self.probe and other.probe else set()
-        for key in self.probe.keys() ^ other.probe.keys():  # of other inputs, or of none
-            ignored.add(f"probe.{key}")
+        # probes of other inputs, or of none
+        ignored = {f"probe.{key}" for key in self.probe.keys() ^ other.probe.keys()}
         keys = [key for key in sorted({*a, *b} - ignored) if not _same(a.get(key), b.get(key))]
         # another probe follows from any other difference
         keys = [key for key in keys if not key.startswith("probe.")] or keys

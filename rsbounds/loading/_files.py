@@ -1,0 +1,108 @@
+"""Models in files: ``onnx:FILE``, and scikit-learn's estimators by skops, ``sklearn:FILE``."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import count
+from rsbounds._numerics.text import shown
+from rsbounds.frameworks import as_function, in_pieces, labels_of
+from rsbounds.loading.callables import guarded
+from rsbounds.loading.hashes import file_hash, opened
+from rsbounds.loading.models import Loaded, Request
+from rsbounds.loading.packages import need
+
+_TYPES: dict[str, Any] = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+}
+
+
+def onnx(request: Request) -> Loaded:
+    """The first output of the network in that file, which has one input, run by onnxruntime.
+
+    ``args``: ``providers``, names of onnxruntime's, joined by "+" (CPUExecutionProvider);
+    ``threads`` of an operator (onnxruntime's choice). A file whose first axis has a fixed length
+    runs in pieces of that length, the last one filled up with zeros.
+    """
+    where, path, args = request.where, Path(request.name), request.args
+    if request.checkpoint is not None:
+        raise ValueError(f"{where}: an ONNX file holds its weights; it takes no checkpoint")
+    source = file_hash(path)
+    runtime, library = need("onnxruntime", where), need("onnx", where)
+    providers = str(args.pop("providers", "CPUExecutionProvider")).split("+")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = count("threads", args.pop("threads", 0))
+    if args:
+        raise ValueError(f"{where} takes the arguments providers and threads; got {list(args)}")
+    session = guarded(where, lambda: runtime.InferenceSession(path, options, providers=providers))
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or inputs[0].type not in _TYPES:
+        got = ", ".join(f"{i.name}: {i.type}" for i in inputs)
+        raise ValueError(f"{where} must have one input of real numbers; got {shown(got)}")
+    length, dtype = (inputs[0].shape or [None])[0], _TYPES[inputs[0].type]
+    entry, output = inputs[0].name, session.get_outputs()[0].name
+
+    def run(batch: NDArray[Any]) -> Any:
+        return session.run([output], {entry: batch})[0]
+
+    def model(batch: NDArray[np.float32]) -> NDArray[Any]:
+        rows = length if isinstance(length, int) else max(len(batch), 1)
+        return in_pieces(run, np.ascontiguousarray(batch, dtype), rows)
+
+    parsed = guarded(where, lambda: library.load(path, load_external_data=False))
+    weights = {name: file_hash(path.parent / name) for name in sorted(set(_beside(parsed)))}
+    describe = {
+        "source": source,
+        "weights": weights,
+        "parameters": hashlib.sha256(" ".join([source, *weights.values()]).encode()).hexdigest(),
+        "onnxruntime": runtime.__version__,
+        "providers": session.get_providers(),
+    }
+    return Loaded(model, describe=describe)
+
+
+def _beside(message: Any) -> Iterator[str]:
+    """Names of the files that a model keeps tensors in, wherever in it they are."""
+    for field, value in message.ListFields():
+        for part in value if isinstance(value, Sequence) else (value,):
+            if field.name == "external_data" and part.key == "location":
+                yield part.value
+            elif hasattr(part, "ListFields"):
+                yield from _beside(part)
+
+
+def sklearn(request: Request) -> Loaded:
+    """The estimator of that file; types that skops does not trust are refused."""
+    where = request.where
+    if request.checkpoint is not None or request.args:
+        raise ValueError(f"{where}: a file of skops holds all; it takes no checkpoint or arguments")
+    with opened(request.name) as file:
+        content = file.read()
+    if not content.startswith(b"PK"):
+        raise ValueError(
+            f"{where} must be a file of skops, which runs no code when it is read: write it as "
+            "skops.io.dump(estimator, FILE); pickle and joblib files are never read"
+        )
+    io: Any = need("skops.io", where)
+    if foreign := guarded(where, lambda: io.get_untrusted_types(data=content)):
+        raise ValueError(
+            f"{where} holds types that skops does not trust: {shown(', '.join(sorted(foreign)))}; "
+            "load it in code of your own, MODULE:CALLABLE, if you trust them"
+        )
+    estimator = guarded(where, lambda: io.loads(content))
+    model: Any = as_function(estimator)
+    labels = labels_of(model)
+    describe = {
+        "source": (digest := hashlib.sha256(content).hexdigest()),
+        "parameters": digest,
+        "scikit-learn": need("sklearn", where).__version__,
+        **({"labels": labels} if labels else {}),
+    }
+    return Loaded(model, labels=labels, describe=describe)
