@@ -1,18 +1,22 @@
 """Smoothing schemes: the noise level at an input and the radius that scores earn there.
 
-A scheme is all that certification needs to know of a theory, a class:
+A scheme is all that certification needs to know of a theory. Each file of this room holds one:
 name, scope, command-line options, construction from them, radius. Result files, the command line
 and reports look methods up in ``METHODS``; ``rsbounds.audit`` proves their radii independently.
 """
 
 from collections.abc import Mapping
 
-from rsbounds.schemes._anisotropic import Anisotropic, Generator
+from rsbounds.schemes._anisotropic import Anisotropic
+from rsbounds.schemes._composite import Composite
 from rsbounds.schemes._domains import Domain
-from rsbounds.schemes._fixed import Gaussian, Laplace, gaussian, laplace, this_input
-from rsbounds.schemes._function import Lipschitz, Range, lipschitz, sigma_range
+from rsbounds.schemes._gaussian import Gaussian, gaussian, this_input
+from rsbounds.schemes._generator import Generator
+from rsbounds.schemes._laplace import Laplace, laplace
+from rsbounds.schemes._lipschitz import Lipschitz, lipschitz
 from rsbounds.schemes._options import Given, Option
-from rsbounds.schemes._scheme import Composite, Scheme, level_slack
+from rsbounds.schemes._range import Range, sigma_range
+from rsbounds.schemes._scheme import Scheme, level_slack
 from rsbounds.schemes._semielastic import SemiElastic, semielastic
 
 __all__ = [

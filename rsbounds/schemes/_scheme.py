@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from rsbounds import envelope as theory
 from rsbounds._numerics.checks import on_host
 from rsbounds._numerics.rounding import EPS, SMALLEST
-from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, COMPOSITE, PROVEN, PROVEN_ENVELOPE
+from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
 from rsbounds.schemes._domains import POSITIVE, Domain, Domains
 from rsbounds.schemes._options import Given, Option, Options
@@ -74,8 +73,6 @@ class Scheme:
     help: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
     inputs: ClassVar[tuple[Option, ...]] = ()
-    #: (options, p_a, p_b, scores): the radius at their ``sigma``, of probabilities or scores
-    evaluate: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -131,8 +128,10 @@ class Scheme:
 
         Parameters
         ----------
-        z, radius : array_like
-            Normal scores of the event's probability at the input; distances in the norm, >= 0.
+        z : array_like
+            Normal scores of the event's probability at the input.
+        radius : array_like
+            Distances in the norm of the scheme, >= 0.
         sigma : float, optional
             The noise level, where the parameters of the scheme don't hold it.
 
@@ -144,7 +143,8 @@ class Scheme:
         Raises
         ------
         ValueError
-            If an argument is out of its domain, or the noise is not the same at every input.
+            If an argument is out of its domain, or the noise is not the same at every input: the
+            extremes of its level don't bound the event's probability then.
 
         Examples
         --------
@@ -192,15 +192,10 @@ class Scheme:
         """The scheme of the command line's options."""
         raise ValueError(f"method {cls.name} has no options to be made of")
 
-
-class Composite(Scheme):
-    """The name and scope of decision lists; a :class:`rsbounds.composite.Rule` certifies."""
-
-    name = "composite"
-    scope = COMPOSITE
-    sound = True
-    help = "a decision list over several fixed noise levels"
-    options = (Option("--rule", "the decision list", Path, metavar="RULE.json"),)
+    @classmethod
+    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
+        """The radius at the level ``sigma`` of the options, from probabilities or ``scores``."""
+        raise NotImplementedError(f"{cls.__name__} has no radius")
 
 
 class EnvelopeScheme(Scheme):

@@ -28,7 +28,6 @@ def _shift(text: str) -> str | float:
 
 
 _RATE = Option("--rate", "rate of log sigma(x)")
-_SHIFTS = "a number, or mean (the default) or min for that of the anchors themselves"
 
 
 class SemiElastic(EnvelopeScheme):
@@ -40,10 +39,18 @@ class SemiElastic(EnvelopeScheme):
     help = "log sigma(x) with a bounded rate"
     options = (
         Option("--sigma", "base level"),
-        Option("--anchors", "x: inputs whose distance sets sigma(x)", Path, metavar="FILE.npz"),
+        Option(
+            "--anchors", "x: inputs whose distance sets sigma(x)", type=Path, metavar="FILE.npz"
+        ),
         _RATE,
-        Option("--k", "number of nearest anchors (20)", int, 20),
-        Option("--shift", f"mean distance at which sigma(x) is --sigma: {_SHIFTS}", _shift, "mean"),
+        Option("--k", "number of nearest anchors (20)", type=int, default=20),
+        Option(
+            "--shift",
+            "mean distance at which sigma(x) is --sigma: a number, or mean (the default) or min "
+            "for that of the anchors themselves",
+            type=_shift,
+            default="mean",
+        ),
     )
     inputs = (Shared.LEVEL, _RATE, Shared.DIM)
 
@@ -70,7 +77,8 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
         Dimension of the input, >= 1.
     sound : bool
         For sound noise: the level is that at the input's point of the grid of 1/255, in [0, 1],
-        and the radius allows for its rounding (:meth:`KNNSigma.slack`, the parameter ``slack``).
+        and the radius is smaller by what the rounding of the level may do
+        (:meth:`KNNSigma.slack`, the parameter ``slack``).
 
     Raises
     ------

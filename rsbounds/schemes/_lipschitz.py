@@ -1,15 +1,14 @@
-"""Noise levels given by a function of the input: Lipschitz with a floor, or between two bounds."""
+"""Noise levels given by a Lipschitz function with a positive floor."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from rsbounds.envelope import LipschitzSigma, SigmaRange
+from rsbounds.envelope import LipschitzSigma
 from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
 
-_HELP = f"{Shared.FUNCTION.help}; a SigmaNetwork proves its own bounds"
 _BOUNDS = (
     Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"),
     Option("--sigma-min", "lower bound of sigma(x)"),
@@ -28,7 +27,12 @@ class Lipschitz(EnvelopeScheme):
     }
     envelope, bounds = LipschitzSigma, ("lip", "sigma_min")
     help = "Lipschitz sigma(x) with a floor"
-    options = (replace(Shared.FUNCTION, help=_HELP), *(replace(b, default=None) for b in _BOUNDS))
+    options = (
+        replace(
+            Shared.FUNCTION, help=f"{Shared.FUNCTION.help}; a SigmaNetwork proves its own bounds"
+        ),
+        *(replace(bound, default=None) for bound in _BOUNDS),
+    )
     inputs = (Shared.LEVEL, *_BOUNDS, Shared.DIM)
 
     @classmethod
@@ -42,7 +46,10 @@ class Lipschitz(EnvelopeScheme):
             )
         for bound in _BOUNDS:
             if proves and options[bound.name] is not None:
-                raise ValueError(f"{bound.flag} has no meaning where a SigmaNetwork proves its own")
+                raise ValueError(
+                    f"{bound.flag} has no meaning where --sigma-function proves its own bounds, "
+                    "as a SigmaNetwork does"
+                )
             if not proves and options[bound.name] is None:
                 raise ValueError(f"--method lipschitz needs {bound.flag}")
         scheme: Scheme
@@ -79,8 +86,9 @@ def lipschitz(
         Dimension of the input, >= 1.
     rounding : float, optional
         For sound noise: a proven bound of the error of ``sigma(x)`` as computed, in the input's
-        unit, where ``x`` is a point of the grid of 1/255 in [0, 1], whole numbers over 255 in
-        float64. The radius allows for it (the parameter ``slack``).
+        unit, where ``x`` is a point of the grid of 1/255 in [0, 1] as whole numbers over 255 in
+        float64. ``sigma`` is given that array, and the radius is smaller by what the error may
+        do (the parameter ``slack``).
     proven : bool
         That you have a proof of the bounds for the function that is run, as for a closed form.
         Nothing here can check them: otherwise results state that they were asserted.
@@ -109,70 +117,3 @@ def lipschitz(
     if rounding is not None:
         parameters["slack"] = level_slack(rounding, floor)
     return Lipschitz(parameters, level=sigma, proven=proven)
-
-
-_ENDS = (
-    Option("--sigma-min", "lower bound of sigma(x)"),
-    Option("--sigma-max", "upper bound of sigma(x)"),
-)
-
-
-class Range(EnvelopeScheme):
-    """A noise level between two bounds; see :func:`sigma_range`."""
-
-    name = "range"
-    sound = True  # whatever number sigma(x) comes out as is compared with the bounds
-    domains: ClassVar[Domains] = {"sigma_min": POSITIVE, "sigma_max": POSITIVE, "dim": DIMENSION}
-    envelope, bounds = SigmaRange, ("sigma_min", "sigma_max")
-    help = "sigma(x) between two bounds"
-    options = (Shared.FUNCTION, *_ENDS)
-    inputs = (Shared.LEVEL, *_ENDS, Shared.DIM)
-
-    @classmethod
-    def from_options(cls, options: Options, given: Given) -> Scheme:
-        function, description = given.function("--sigma-function", options["sigma_function"])
-        scheme = sigma_range(function, options["sigma_min"], options["sigma_max"], given.dim)
-        scheme.parameters["sigma_function"] = description
-        return scheme
-
-
-def sigma_range(
-    sigma: Callable[[Any], float],
-    sigma_min: float,
-    sigma_max: float,
-    dim: float,
-    *,
-    proven: bool = False,
-) -> Scheme:
-    """Any noise level that lies in [sigma_min, sigma_max].
-
-    Parameters
-    ----------
-    sigma, dim, proven
-        As in :func:`lipschitz`; the range of a function that is cut to it is proven.
-    sigma_min, sigma_max : float
-        Bounds of ``sigma``, 0 < sigma_min <= sigma_max.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`lipschitz`, and when ``sigma(x)`` lies above ``sigma_max``.
-
-    References
-    ----------
-    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing,
-    2022, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
-
-    Examples
-    --------
-    >>> from rsbounds import schemes
-    >>> scheme = schemes.sigma_range(lambda x: 0.5, 0.4999, 0.5001, 784)
-    >>> scheme.sigma(None), scheme.scope
-    (0.5, 'sigma(x) with an asserted envelope')
-    """
-    low, high = POSITIVE.one("sigma_min", sigma_min), POSITIVE.one("sigma_max", sigma_max)
-    if not low <= high:
-        raise ValueError(f"sigma_min must be at most sigma_max = {high}; got {low}")
-    DIMENSION.one("dim", dim)
-    parameters = {"sigma_min": low, "sigma_max": high, "dim": dim}
-    return Range(parameters, level=sigma, proven=proven)

@@ -1,9 +1,8 @@
-"""One noise for every input: Gaussian, or Laplace in l_1."""
+"""One fixed Gaussian noise for every input."""
 
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from rsbounds import anisotropic
 from rsbounds import gaussian as theory
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
 from rsbounds.schemes._domains import DIMENSION, NORM, POSITIVE, Domains
@@ -98,48 +97,3 @@ def this_input(sigma: float) -> Scheme:
     scheme = gaussian(sigma)
     scheme.scope = THIS_INPUT
     return scheme
-
-
-class Laplace(Scheme):
-    """Independent Laplace noise on every axis; see :func:`laplace`."""
-
-    name = "laplace"
-    scope = FIXED_NOISE
-    norm = 1.0
-    law = "laplace"
-    sound = True  # the level is the same number at every input
-    domains: ClassVar[Domains] = {"sigma": POSITIVE}
-
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        return float(anisotropic.laplace_score_radius(z_a, sigma, z_b))
-
-    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
-        return anisotropic.laplace_transport(z, radius, self.fixed_level(sigma))
-
-
-def laplace(scale: float) -> Scheme:
-    """Independent Laplace noise of one scale on every axis, certified in l_1.
-
-    rsbounds draws no such noise: the sampler is yours, with an attribute ``law = "laplace"``.
-
-    Parameters
-    ----------
-    scale : float
-        Scale of the noise, > 0, in the input's unit; its variance is 2 scale^2.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` isn't a positive finite number.
-
-    References
-    ----------
-    The theory page on fixed noise, Laplace.
-
-    Examples
-    --------
-    >>> from rsbounds import schemes
-    >>> round(schemes.laplace(0.5).radius(1.0, 0.5), 9)
-    0.573937232
-    """
-    return Laplace({"sigma": POSITIVE.one("scale", scale)})

@@ -1,0 +1,44 @@
+"""Noise with a mean and a level on every axis that follow the input within proven bounds."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rsbounds import envelope
+from rsbounds._numerics.rounding import EPS, round_down, round_up
+from rsbounds.certificate import PROVEN_MAPS
+from rsbounds.schemes._anisotropic import Anisotropic
+from rsbounds.schemes._domains import DIMENSION, NORM, NOT_NEGATIVE, POSITIVE, SLACK, Domains
+from rsbounds.schemes._scheme import Scheme
+
+
+class Generator(Anisotropic):
+    """Noise that follows the input, made by ``rsbounds.torch.CertifiedNoise.scheme``."""
+
+    name = "generator"
+    scope = PROVEN_MAPS
+    sound = False
+    domains: ClassVar[Domains] = {
+        "norm": NORM,
+        "inner": POSITIVE,
+        "lip": NOT_NEGATIVE,
+        "mean_lip": NOT_NEGATIVE,
+        "sigma_min": POSITIVE,
+        "dim": DIMENSION,
+        "slack": SLACK,
+        "shift": SLACK,
+    }
+    help = "mean and level on every axis by maps with proven bounds"
+    inputs = ()
+
+    transport = Scheme.transport  # the noise follows the input: there is none
+
+    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
+        own = self.parameters
+        slack, shift, mean_lip = own.get("slack", 0.0), own.get("shift", 0.0), own["mean_lip"]
+        bounds: Any = envelope.LipschitzSigma(own["lip"], own["sigma_min"])
+        bounds = envelope.Widened(bounds, slack) if slack else bounds
+        reach = envelope.radius(z_a, sigma, bounds, own["dim"], z_b, mean_lip=mean_lip, scores=True)
+        if shift:  # the centres may be further apart by that than (1 + mean_lip) reach
+            reach = np.maximum(round_down(reach - round_up(shift / (1 + mean_lip), EPS), EPS), 0.0)
+        return self._stretched(reach)

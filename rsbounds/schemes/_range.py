@@ -1,0 +1,75 @@
+"""Noise levels of which only the range is known."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from rsbounds.envelope import SigmaRange
+from rsbounds.schemes._domains import DIMENSION, POSITIVE, Domains
+from rsbounds.schemes._options import Given, Option, Options, Shared
+from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
+
+_ENDS = (
+    Option("--sigma-min", "lower bound of sigma(x)"),
+    Option("--sigma-max", "upper bound of sigma(x)"),
+)
+
+
+class Range(EnvelopeScheme):
+    """A noise level between two bounds; see :func:`sigma_range`."""
+
+    name = "range"
+    sound = True  # whatever number sigma(x) comes out as is compared with the bounds
+    domains: ClassVar[Domains] = {"sigma_min": POSITIVE, "sigma_max": POSITIVE, "dim": DIMENSION}
+    envelope, bounds = SigmaRange, ("sigma_min", "sigma_max")
+    help = "sigma(x) between two bounds"
+    options = (Shared.FUNCTION, *_ENDS)
+    inputs = (Shared.LEVEL, *_ENDS, Shared.DIM)
+
+    @classmethod
+    def from_options(cls, options: Options, given: Given) -> Scheme:
+        function, description = given.function("--sigma-function", options["sigma_function"])
+        scheme = sigma_range(function, options["sigma_min"], options["sigma_max"], given.dim)
+        scheme.parameters["sigma_function"] = description
+        return scheme
+
+
+def sigma_range(
+    sigma: Callable[[Any], float],
+    sigma_min: float,
+    sigma_max: float,
+    dim: float,
+    *,
+    proven: bool = False,
+) -> Scheme:
+    """Any noise level that lies in [sigma_min, sigma_max].
+
+    Parameters
+    ----------
+    sigma, dim, proven
+        As in :func:`lipschitz`; the range of a function that is cut to it is proven.
+    sigma_min, sigma_max : float
+        Bounds of ``sigma``, 0 < sigma_min <= sigma_max.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`lipschitz`, and when ``sigma(x)`` lies above ``sigma_max``.
+
+    References
+    ----------
+    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing,
+    2022, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
+
+    Examples
+    --------
+    >>> from rsbounds import schemes
+    >>> scheme = schemes.sigma_range(lambda x: 0.5, 0.4999, 0.5001, 784)
+    >>> scheme.sigma(None), scheme.scope
+    (0.5, 'sigma(x) with an asserted envelope')
+    """
+    low, high = POSITIVE.one("sigma_min", sigma_min), POSITIVE.one("sigma_max", sigma_max)
+    if not low <= high:
+        raise ValueError(f"sigma_min must be at most sigma_max = {high}; got {low}")
+    DIMENSION.one("dim", dim)
+    parameters = {"sigma_min": low, "sigma_max": high, "dim": dim}
+    return Range(parameters, level=sigma, proven=proven)
