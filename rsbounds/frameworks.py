@@ -20,9 +20,10 @@ def as_function(model: Any, *, outputs: bool = False) -> Any:
     Parameters
     ----------
     model : object
-        An estimator votes with what its ``predict`` says (:class:`FromLabels`). Keras models (of
-        another backend than torch) and functions of ``jax.jit`` see batches of one shape. Anything
-        else, torch modules too, is returned as it is.
+        An estimator votes with what its ``predict`` says (:class:`FromLabels`); one without, with
+        the largest of ``predict_proba`` or ``decision_function``. Keras models (of another backend
+        than torch) and functions of ``jax.jit`` see batches of one shape. Anything else, torch
+        modules too, is returned as it is.
     outputs : bool
         The model's outputs are wanted as they are, not a vote: ``predict`` of a regressor.
 
@@ -90,10 +91,13 @@ class FromLabels:
     Examples
     --------
     >>> import numpy as np
+    >>> from rsbounds.certify import certify
     >>> from rsbounds.frameworks import FromLabels
+    >>> from rsbounds.schemes import gaussian
     >>> model = FromLabels(lambda batch: np.where(batch[:, 0] > 0, "up", "down"), ["down", "up"])
-    >>> model(np.array([[0.5, 0.0]], np.float32)).tolist()
-    [[0, 1]]
+    >>> found = certify(model, [0.5, 0.0], gaussian(0.5), n=10_000)
+    >>> model.labels[found.predict], 0.45 < found.radius < 0.5  # the truth is 0.5
+    ('up', True)
     """
 
     def __init__(self, function: Function, classes: int | Sequence[Any]) -> None:
@@ -117,18 +121,21 @@ class FromLabels:
                 f"{returned.shape}"
             )
         values, inverse = np.unique(returned.ravel(), return_inverse=True)
-        if foreign := [value for value in values.tolist() if value not in self._place]:
-            names = shown(", ".join(map(repr, self.labels[:9])))
-            raise ValueError(f"the model must return labels of {names}; got {foreign[0]!r:.40}")
+        for value in values.tolist():
+            if value not in self._place:
+                known = shown(", ".join(map(repr, self.labels[:9])))
+                raise ValueError(f"the model must return labels of {known}; got {value!r:.40}")
         places = np.array([self._place[value] for value in values.tolist()])
-        scores: NDArray[np.bool_] = places[inverse.reshape(-1, 1)] == np.arange(len(self.labels))
-        return scores.astype(np.uint8)
+        scores = np.zeros((len(batch), len(self.labels)), np.uint8)
+        scores[np.arange(len(batch)), places[inverse.ravel()]] = 1
+        return scores
 
 
 class OneShape:
     """A function that is compiled for each shape of its batch, and sees one for each input.
 
-    Batches are cut in pieces of as many rows as about 2^18 numbers make, 16 to 512.
+    Batches are cut in pieces of as many rows as about 2^18 numbers make, 16 to 512; the last one is
+    filled up with zeros.
     """
 
     def __init__(self, function: Function) -> None:
@@ -141,7 +148,7 @@ class OneShape:
 
 
 def in_pieces(function: Function, batch: NDArray[Any], rows: int) -> NDArray[Any]:
-    """What a function of exactly ``rows`` rows returns for others: the last are filled with 0."""
+    """What a function of batches of exactly ``rows`` rows returns for another number of them."""
     filler = np.zeros((-len(batch) % rows, *batch.shape[1:]), batch.dtype)
     filled = np.concatenate([batch, filler])
     returned = [function(part) for part in np.split(filled, len(filled) // rows)]
@@ -158,21 +165,31 @@ def _numbers(returned: Any) -> NDArray[Any]:
 
 
 def _estimator(model: Any, outputs: bool) -> Any:
-    """The function of what has scikit-learn's ``predict``; anything else as it is."""
-    if not hasattr(model, "predict"):
-        return model
+    """The function of what has scikit-learn's methods; anything else as it is."""
     name, classes = type(model).__name__, getattr(model, "classes_", None)
-
-    def predict(batch: NDArray[np.float32]) -> Any:  # from a table, whatever the input's shape
-        return model.predict(batch.reshape(len(batch), -1))
-
-    if outputs:
-        return predict
-    if classes is None:
+    if outputs and hasattr(model, "predict"):
+        return _flat(model.predict)
+    if hasattr(model, "predict") and classes is not None:
+        if isinstance(classes, list) or np.ndim(classes) != 1:
+            raise ValueError(f"the model must have one output; got a {name} with several")
+        return FromLabels(_flat(model.predict), classes)
+    if hasattr(model, "predict"):
         raise ValueError(
             f"the model must be a fitted classifier; got a {name} without classes_: fit it, or "
             "name them as rsbounds.frameworks.FromLabels(model.predict, classes)"
         )
-    if isinstance(classes, list) or np.ndim(classes) != 1:
-        raise ValueError(f"the model must have one output; got a {name} with several")
-    return FromLabels(predict, classes)
+    if hasattr(model, "predict_proba"):
+        return _flat(model.predict_proba)
+    if hasattr(model, "decision_function"):
+        return lambda batch: _two_columns(_flat(model.decision_function)(batch))
+    return model
+
+
+def _flat(method: Function) -> Function:
+    """A method that takes tables, for inputs of any shape."""
+    return lambda batch: method(batch.reshape(len(batch), -1))
+
+
+def _two_columns(scores: Any) -> NDArray[Any]:
+    scores = np.asarray(scores)
+    return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores

@@ -44,6 +44,19 @@ def test_an_estimator_votes_with_what_it_predicts(classes):
     assert found.radius == want.radius
 
 
+@pytest.mark.parametrize(
+    "methods",
+    [
+        {"predict_proba": lambda b: linear(b) + 1},
+        {"decision_function": lambda b: b[:, 0]},
+        {"decision_function": linear},
+    ],
+)
+def test_an_estimator_without_predict_votes_with_its_largest_score(methods):
+    want = certify(linear, X[0], gaussian(0.5), n=2000).counts
+    assert certify(Estimator(None, **methods), X[0], gaussian(0.5), n=2000).counts == want
+
+
 def test_a_regressor_gives_values_and_no_class():
     regressor = Estimator(None, predict=lambda table: table[:, 0])
     with pytest.raises(ValueError, match=r"fitted classifier; got a Estimator.*FromLabels"):
