@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, one_line, prepare
+from cli_models import arguments, one_line, package, prepare
 from result_table import manifest, outcomes
 
 from rsbounds.cli import main
@@ -169,14 +169,44 @@ BAD = {
     "no such": ("own:nothing", "--denoiser own:nothing failed: AttributeError"),
     "no denoiser": ("own:wrong", "must return (torch module, alphas_cumprod)"),
     "no spec": ("own", "--denoiser must be MODULE:CALLABLE"),
+    "no directory": ("hf:no/such", "no/such"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_denoisers_are_one_line(work, capsys, case):
+    if case == "no directory":
+        pytest.importorskip("diffusers")
     spec, said = BAD[case]
     one_line(capsys, arguments(**{**WITH, "denoiser": spec}), said)
     assert not list(work.glob("out*"))
+
+
+@pytest.mark.slow
+def test_a_directory_of_diffusers(work, capsys):
+    """A tiny pipeline saved to disk; what is not on disk is not fetched without --download."""
+    diffusers = package("diffusers")
+    torch.manual_seed(0)
+    kinds = {"down_block_types": ["DownBlock2D"] * 2, "up_block_types": ["UpBlock2D"] * 2}
+    net = diffusers.UNet2DModel(
+        sample_size=8, in_channels=1, out_channels=1, layers_per_block=1,
+        block_out_channels=(8, 8), norm_num_groups=4, **kinds,
+    )  # fmt: skip
+    net.save_pretrained(work / "pipeline" / "unet")
+    diffusers.DDPMScheduler().save_pretrained(work / "pipeline" / "scheduler")
+    with np.load("squares.npz") as data:
+        padded = np.pad(data["x"], ((0, 0), (0, 0), (1, 1), (1, 1)))
+        np.savez("padded.npz", x=padded, y=data["y"])
+    known = {**BASE, "data": "padded.npz", "n": 40, "n0": 10, "max": 2}
+    assert main(arguments(**known, denoiser=f"hf:{work / 'pipeline'}")) == 0
+    said = manifest()["model"]["denoiser"]
+    # 2 sigma = 1 on [-1, 1]: that timestep of the schedule where alpha is nearest to 1/2
+    alphas = diffusers.DDPMScheduler().alphas_cumprod.numpy()
+    assert said["timestep"] == np.abs(np.log((1 - alphas) / alphas)).argmin()
+    assert main(["verify", "out.tsv"]) == 0
+    for place in ("no/such", "pipeline/unet"):
+        one_line(capsys, arguments(**known, denoiser=f"hf:{place}"), place)
+    one_line(capsys, arguments(**known, denoiser="hf:some/one"), "with --download")
 
 
 def test_levels_outside_the_schedule_and_numpy_models_are_one_line(work, capsys):

@@ -14,6 +14,7 @@ _EXTRAS = {
     "safetensors": "hf",
     "transformers": "hf",
     "datasets": "hf",
+    "diffusers": "hf",
     "huggingface_hub": "hf",
     "onnx": "onnx",
     "onnxruntime": "onnx",

@@ -32,8 +32,8 @@ _SINGLE = 2.0**-23  # relative: inputs in float32, distances of them
 Numbered = tuple[int, Row]  # line
 _SELECTION = {"inputs", "start", "skip", "max"}
 #: Another machine may have another version: rows that depend on it are drawn otherwise.
-_VERSIONS = {"datasets", "onnxruntime", "pillow", "providers", "scikit-learn", "timm"}
-_VERSIONS |= {"torchvision", "transformers"}
+_VERSIONS = {"datasets", "diffusers", "onnxruntime", "pillow", "providers", "timm", "torchvision"}
+_VERSIONS |= {"scikit-learn", "transformers"}
 _CHOSEN = ("sigma", "norm")  # what is certified, where other parameters bound what it rests on
 
 

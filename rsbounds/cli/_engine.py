@@ -34,7 +34,8 @@ def add_model(parser: Any, *, required: bool) -> None:
     text = "arguments of its constructor; input_range=(0,255) for other pixels than 0 ... 1"
     add("--model-args", metavar="K=V,...", default="", help=text)
     add("--checkpoint", metavar="FILE", type=Path, help="weights: safetensors, or torch tensors")
-    add("--denoiser", metavar="MODULE:CALLABLE", help="put a denoiser in front")
+    text = "put a denoiser in front: MODULE:CALLABLE, path/to/file.py:CALLABLE, hf:ID_OR_DIRECTORY"
+    add("--denoiser", metavar="DENOISER", help=text)
     add("--download", action="store_true", help="fetch weights and data that are not on disk")
 
 
@@ -142,7 +143,7 @@ def stages(
         return [loaded] * len(sigmas), dict(loaded.describe)
     from rsbounds.loading.denoiser import denoised, load_denoiser
 
-    parts = load_denoiser(args.denoiser)
+    parts = load_denoiser(args.denoiser, download=args.download)
     made = [denoised(loaded, parts, sigma) for sigma in sigmas]
     each = [stage.describe["denoiser"] for stage in made]
     return made, {**loaded.describe, "denoiser": each if len(each) > 1 else each[0]}

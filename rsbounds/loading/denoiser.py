@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_floats, choice
 from rsbounds._numerics.text import shown
-from rsbounds.loading.callables import call, fingerprint
-from rsbounds.loading.hashes import is_torch
+from rsbounds.loading._hf import located
+from rsbounds.loading.callables import call, fingerprint, guarded
+from rsbounds.loading.hashes import is_torch, parameters_hash
 from rsbounds.loading.models import Loaded, logits, span
 from rsbounds.loading.packages import need
 
@@ -65,26 +66,35 @@ class Denoiser(NamedTuple):
     describe: dict[str, Any]
 
 
-def load_denoiser(spec: str) -> Denoiser:
-    """The denoiser that code returns; ValueError if it can't be built.
+def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
+    """The denoiser of that name; ValueError if it can't be built, or is not on disk.
 
     Parameters
     ----------
     spec : str
+        ``hf:DIRECTORY_OR_ID``, a pipeline of diffusers with a UNet2DModel and a scheduler; or
         ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, where CALLABLE() returns (net,
         alphas_cumprod) or (net, alphas_cumprod, prediction). ``net(y, t)``, a torch module, with y
         (count, *shape of x) and t (count,) returns the prediction for y, or an object whose
         ``sample`` is that: "epsilon" (the noise), "sample" (the clean image) or "v_prediction"
         (a*noise - b*image). ``alphas_cumprod`` is the schedule, falling, in (0, 1).
+    download : bool
+        Whether a pipeline that is not on disk may be fetched.
     """
-    parts = call("--denoiser", spec)
+    kind, _, place = spec.partition(":")
+    describe: dict[str, Any] = {"source": None}
+    if kind == "hf":
+        parts: Any = _pipeline(place, download)
+    else:
+        parts = call("--denoiser", spec)
+        describe = fingerprint(spec, None)
     if not isinstance(parts, tuple) or len(parts) not in (2, 3) or not is_torch(parts[0]):
         raise ValueError(
             f"--denoiser {shown(spec)} must return (torch module, alphas_cumprod) or (torch "
             f"module, alphas_cumprod, prediction); got {type(parts).__name__}"
         )
     net, alphas, prediction = parts if len(parts) == 3 else (*parts, "epsilon")
-    describe = {**fingerprint(spec, net), "prediction": prediction}
+    describe |= {"spec": spec, "parameters": parameters_hash(net), "prediction": prediction}
     return Denoiser(net, alphas, prediction, describe)
 
 
@@ -171,3 +181,19 @@ def timestep(alphas_cumprod: Any, level: float) -> int:
             f"{level:.4g}, and the schedule has {np.exp(levels[0]):.4g} to {np.exp(levels[-1]):.4g}"
         )
     return int(np.argmin(np.abs(levels - wanted)))
+
+
+def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
+    """The network, schedule and prediction of a diffusers directory."""
+    where = f"--denoiser hf:{shown(place)}"
+    diffusers = need("diffusers", where)
+    located(where, place, "unet/config.json", download=download)
+    offline: dict[str, Any] = {"local_files_only": not download}
+    # without low_cpu_mem_usage diffusers says at length that it lacks accelerate
+    weights = {"use_safetensors": True, "low_cpu_mem_usage": False, **offline}
+    network, schedule = diffusers.UNet2DModel, diffusers.DDPMScheduler
+    net = guarded(where, lambda: network.from_pretrained(place, subfolder="unet", **weights))
+    scheduler = guarded(
+        where, lambda: schedule.from_pretrained(place, subfolder="scheduler", **offline)
+    )
+    return net, scheduler.alphas_cumprod.numpy(), scheduler.config.prediction_type

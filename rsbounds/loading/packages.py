@@ -11,7 +11,7 @@ _declared: list[Any] = []  # torch forgets a library that nobody holds
 
 def need(module: str, what: str) -> ModuleType:
     """The module, as :func:`rsbounds._numerics.extras.need` imports it."""
-    if module.partition(".")[0] in ("timm", "torchvision", "transformers", "datasets"):
+    if module.partition(".")[0] in ("timm", "torchvision", "transformers", "datasets", "diffusers"):
         try:
             importlib.import_module("torchvision")
         except ImportError:
