@@ -76,6 +76,9 @@ def third(z_a, sigma, z_b=None):
 def foreign(parameters={}, radius=third):
     return Stated("thirds", parameters, lambda x: 0.25, radius)
 
+def changed():
+    return foreign()
+
 def unsaid(known=float("nan")):
     return foreign(parameters={"floor": known, "each": [1.0, known]})
 

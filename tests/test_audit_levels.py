@@ -68,7 +68,8 @@ def test_levels_and_radii_scaled_alike(work, capsys):
     assert main(arguments(**ANCHORED)) == 0
     names, line = stated(capsys)
     assert names == ["rate", "dim", "sigma"]
-    assert line == f"{SAID}rate, dim, sigma"
+    assert line == f"{SAID}rate, dim, each row's sigma (--data with --anchors compares them)"
+    assert stated(capsys, *DATA)[1].endswith("sigma (--anchors compares them)")
     assert stated(capsys, *ANCHORS) == ([], "")
     rows = table()
     for row in rows:
@@ -94,7 +95,7 @@ def test_levels_of_a_function(work, capsys):
     levels = (*DATA, "--sigma-function", "models:half")
     assert stated(capsys, *DATA) == (
         ["lip", "sigma_min", "sigma"],
-        f"{SAID}lip, sigma_min, sigma",
+        f"{SAID}lip, sigma_min, each row's sigma (--sigma-function compares each row's sigma)",
     )
     assert stated(capsys, *levels) == (["lip", "sigma_min"], f"{SAID}lip, sigma_min")
     save([row | {"sigma": "0.51"} for row in table()])
@@ -132,7 +133,7 @@ def test_asserted_bounds_passed_off_as_proven(work, capsys, own):
 
 def test_a_fixed_level_leaves_nothing_but_the_dimension(work, capsys):
     assert main(arguments(norm="inf")) == 0
-    assert stated(capsys) == (["dim"], f"{SAID}dim")
+    assert stated(capsys) == (["dim"], f"{SAID}dim (--data compares it)")
     assert stated(capsys, *DATA) == ([], "")
 
 
@@ -144,7 +145,7 @@ def test_noise_of_a_shape_without_the_model(work, capsys):
     noise = (*DATA, "--noise", "models:shaped")
     names, line = stated(capsys)
     assert names == ["inner", "sigma"]
-    assert line == f"{SAID}inner, sigma"
+    assert line == f"{SAID}inner, each row's sigma (--data with --noise compares them)"
     assert stated(capsys, *noise) == ([], "")
     one_line(capsys, ["verify", "out.tsv", *DATA, "--noise", "models:other_shape"], "made with")
     before = manifest()["parameters"]

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import rsbounds
+from rsbounds import gaussian
 from rsbounds.cli import main
+from rsbounds.confidence import lower_bound
 
 ROOT = Path(__file__).parent.parent
 
@@ -68,17 +70,23 @@ def test_radius_is_a_lower_bound_as_printed(capsys):
     assert Decimal(out.split()[0]) <= 2 * Decimal(sigma)
 
 
-def test_radius_as_json(capsys):
+def test_counts_on_the_command_line(capsys):
+    argv = "radius gaussian --count 9900 --n 10000 --alpha .001 --sigma .5"
+    value = float(run(argv, capsys)[1].split()[0])
+    # Clopper-Pearson: beta.ppf(.001, 9900, 101) = 0.98655..., its normal score times sigma
+    assert 0.5 * 2.21 < value < 0.5 * 2.22
+    assert value == pytest.approx(gaussian.radius(lower_bound(9900, 10000, 0.001), 0.5), rel=1e-12)
+    assert float(json.loads(run(f"{argv} --json", capsys)[1])["radius"]) == value
     argv = "radius gaussian --score inf --sigma 1 --norm inf --dim 9 --json"
-    result = json.loads(run(argv, capsys)[1], parse_constant=pytest.fail)
-    assert (result["radius"], result["norm"]) == ("inf", "inf")
+    found = json.loads(run(argv, capsys)[1], parse_constant=pytest.fail)
+    assert (found["radius"], found["norm"]) == ("inf", "inf")
 
 
 BAD = {
     "": "the following arguments are required: COMMAND",
     "fly": "invalid choice: 'fly'",
     "radius": "the following arguments are required: METHOD",
-    "radius gaussian --sigma 1": "one of the arguments --p-a --score is required",
+    "radius gaussian --sigma 1": "one of the arguments --p-a --score --count is required",
     "radius gaussian --p-a 0.9 --score 1 --sigma 1": "not allowed with argument",
     "radius gaussian --p-a 1.5 --sigma 1": "p_a must be in [0, 1]; got 1.5",
     "radius gaussian --p-a x --sigma 1": "invalid float value: 'x'",

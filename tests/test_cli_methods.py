@@ -47,8 +47,10 @@ def test_what_proves_its_bounds_is_a_kind_and_no_statement(work, method, scope):
     assert {row.scope for row in read_rows(Path("out.tsv"))} == {scope}
     assert (len(manifest()["parameters"].get("anchors", "")) == 64) == (method == "neighbours")
     assert main(["verify", "out.tsv"]) == 0
-    assert main(["recertify", "out.tsv", "--out", "b.tsv"]) == 0
-    assert outcomes("b.tsv") == outcomes("out.tsv")
+    for more in ([], ["--method", f"schemes_of_mine:{method}"]):
+        assert main(["recertify", "out.tsv", "--out", "b.tsv", *more]) == 0
+        assert outcomes("b.tsv") == outcomes("out.tsv")
+        Path("b.tsv").unlink()
 
 
 def test_a_rule_of_code_is_that_of_its_file(work):
@@ -188,13 +190,42 @@ def test_a_method_of_others_is_never_verified(work, capsys):
     said = "out.tsv is of method 'thirds', which nothing here can prove"
     for more in ([], ["--sample", "1"], ["--data", "data.npz"]):
         one_line(capsys, ["verify", "out.tsv", *more], said)
-    again = ["recertify", "out.tsv", "--out", "b.tsv"]
-    one_line(capsys, again, "of method thirds, whose radius rsbounds doesn't know")
     assert "has no oracle for" in says(capsys, "report out.tsv")
     for shard in ("0/2", "1/2"):
         assert certify("foreign", shard=shard, out=f"{shard[0]}.tsv") == 0
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
     assert outcomes("all.tsv") == outcomes("out.tsv")
+
+
+def test_radii_of_code_are_computed_again_by_that_code(work, capsys):
+    assert certify("foreign") == 0
+    again = ["recertify", "out.tsv", "--out", "b.tsv"]
+    one_line(capsys, again, "which rsbounds doesn't know", "as --method schemes_of_mine:foreign")
+    mine = [*again, "--method", "schemes_of_mine:foreign"]
+    assert main([*mine, "--alpha", "0.01"]) == 0
+    old, new = read_rows(Path("out.tsv")), read_rows(Path("b.tsv"))
+    assert {(row.method, row.scope) for row in new} == {("thirds", ANOTHERS)}
+    for before, after in zip(old, new, strict=True):
+        assert after.counts == before.counts
+        assert after.radius == max(after.z_a, 0) * 0.25 / 3 * (after.predict != -1)
+    assert sum(row.radius for row in new) > sum(row.radius for row in old)
+    Path("b.tsv").unlink()
+    assert main(mine) == 0
+    assert outcomes("b.tsv") == outcomes("out.tsv")
+    Path("b.tsv").unlink()
+    for other, said in (
+        ("changed", 'parameters.code.spec was "schemes_of_mine:foreign"'),
+        ("fixed", 'method was "thirds" and is now "gaussian"'),
+        ("rule", "returns a rule: give it as --rule"),
+        ("no_scheme", "must return a Scheme"),
+        ("nothing_there", "failed: AttributeError"),
+    ):
+        one_line(capsys, [*again, "--method", f"schemes_of_mine:{other}"], said)
+    one_line(capsys, [*again, "--method-args", "a=1"], "goes with --method MODULE:CALLABLE")
+    one_line(
+        capsys, [*again, "--method", "lipschitz"], "--method lipschitz certifies another classifier"
+    )
+    assert not Path("b.tsv").exists()
 
 
 def test_parameters_that_are_not_numbers_are_resumed(work, capsys):
@@ -205,5 +236,7 @@ def test_parameters_that_are_not_numbers_are_resumed(work, capsys):
     assert certify("unsaid") == 0
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
     assert outcomes("all.tsv") == outcomes("out.tsv")
+    again = ["recertify", "out.tsv", "--out", "b.tsv", "--method", "schemes_of_mine:unsaid"]
+    assert main(again) == 0
     more = [*arguments(sigma=None, method="schemes_of_mine:unsaid"), "--method-args", "known=0.5"]
     one_line(capsys, more, "parameters.floor was NaN and is now 0.5")

@@ -78,14 +78,20 @@ def test_counts_certify_again_without_the_model(finished, capsys):
     history = manifest("anytime.tsv")["history"]
     assert history[0]["recertified"] == "out.tsv"
     assert history[0]["alpha"] == 0.001
+    assert "--method semi-elastic certifies another classifier" in says(
+        capsys, [*again, "x.tsv", "--method", "semi-elastic"], 2
+    )
     assert "same.tsv exists" in says(capsys, "recertify out.tsv --out same.tsv", 2)
 
 
-def test_an_asserted_envelope_stays_asserted(work):
+def test_an_asserted_envelope_stays_asserted_and_with_its_classifier(work, capsys):
     models(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
     known = {"method": "lipschitz", "sigma_function": "models:half", "lip": 0.01, "sigma_min": 0.25}
     assert main(arguments(**known, sigma=None, out="lip.tsv")) == 0
     again = ["recertify", "lip.tsv", "--out", "other.tsv", "--alpha", "0.01"]
+    capsys.readouterr()
+    assert main([*again, "--method", "gaussian"]) == 2  # Cohen's radius is not one of sigma(x)
+    assert "--method gaussian certifies another classifier than lip.tsv" in capsys.readouterr().err
     assert main(again) == 0
     assert main(["verify", "other.tsv"]) == 0
     scopes = {row.scope for row in read_rows(Path("other.tsv"))}

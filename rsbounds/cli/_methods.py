@@ -6,8 +6,6 @@ one of this package's methods is taken at its parameters, whose bounds are asser
 another method is another package's, and rows say so.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
@@ -102,7 +100,7 @@ def scheme(args: argparse.Namespace, shape: tuple[int, ...]) -> Scheme | Rule:
     given = Given(shape, args.sound_noise)
     made: Scheme | Rule
     if is_code(args.method):
-        made = _by_code(args.method, args.method_args, given)
+        made = by_code(args.method, args.method_args, given.dim, given.sound)
     else:
         _require_fixed(args, args.method)
         made = METHODS[args.method].from_options(vars(args), given)
@@ -133,14 +131,17 @@ def read_rule(path: Path) -> Rule:
         raise ValueError(f"{path} is not a rule: {error}") from None
 
 
-def _by_code(spec: str, arguments: str | None, given: Given) -> Scheme | Rule:
-    """The scheme that ``--method MODULE:CALLABLE`` with its ``--method-args`` certifies by."""
+def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
+    """The scheme that ``--method MODULE:CALLABLE`` with its ``--method-args`` certifies by.
+
+    It is for inputs of ``dim`` numbers; ``sound`` asks for a scheme that is, where its kind has
+    one. ValueError if it is of no kind that certifies, or can't stand in a manifest.
+    """
     what, own = f"--method {spec}", loading.parse_arguments(arguments or "")
     made = loading.call("--method", spec, **own)
     if isinstance(made, Rule):
         return made
-    dim = given.dim
-    scheme = _stated(what, made, dim) if isinstance(made, Scheme) else _proven(made, given)
+    scheme = _stated(what, made, dim) if isinstance(made, Scheme) else _proven(made, dim, sound)
     if scheme is None:
         raise ValueError(f"{what} must return {_KINDS}; got {type(made).__name__}")
     code = {**loading.fingerprint(spec, made), "args": own}
@@ -162,9 +163,8 @@ def _noise(made: Any) -> Any:
     return made if type(made) is FixedNoise else None
 
 
-def _proven(made: Any, given: Given) -> Scheme | None:
+def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
     """The scheme of an object that proves its bounds; None for anything else."""
-    dim, sound = given.dim, given.sound
     if type(made) is KNNSigma:
         neighbours = semielastic(made, dim, sound=sound)
         anchors = hashlib.sha256(made._anchors.points.tobytes()).hexdigest()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds.cli import _methods
+from rsbounds.confidence import lower_bound, pair_bounds
 from rsbounds.results import plain, truncated
 from rsbounds.schemes import METHODS
 
@@ -36,8 +37,12 @@ def _evidence(parser: argparse.ArgumentParser) -> None:
     add("--p-a", type=partial(_number, 1.0), help="lower bound of the top class's probability")
     text = "the same as a normal score, for those near 1"
     add("--score", type=partial(_number, math.inf), help=text)
-    text = "upper bound of the runner-up's (1 - p_a)"
-    parser.add_argument("--p-b", type=partial(_number, 0.0), help=text)
+    add("--count", type=int, help="samples that fell on the top class, of --n")
+    add = parser.add_argument
+    add("--p-b", type=partial(_number, 0.0), help="upper bound of the runner-up's (1 - p_a)")
+    add("--count-b", type=int, help="samples that fell on the runner-up (all the rest)")
+    add("--n", type=int, help="samples drawn, with --count")
+    add("--alpha", type=float, help="probability of error, with --count")
 
 
 def _number(certain: float, text: str) -> float:
@@ -63,12 +68,28 @@ def run(args: argparse.Namespace) -> None:
     for name, value in stated.items():
         if isinstance(value, float | list) and np.isnan(value).any():
             raise ValueError(f"{_methods.flag(name)} must be a number; got nan")
-    if args.p_b is not None and args.p_a is None:
-        raise ValueError("--p-b goes with --p-a, not with --score")
-    evidence = (args.score, None, True) if args.p_a is None else (args.p_a, args.p_b, False)
-    radius = truncated(float(METHODS[args.method].evaluate(vars(args), *evidence)))
+    radius = truncated(float(METHODS[args.method].evaluate(vars(args), *_bounds(args))))
     if args.json:
         entries = {name: plain(value) for name, value in stated.items()}
         print(json.dumps({"radius": radius, "method": args.method, **entries}))
     else:
         print(radius, args.method, *(f"{k}={v}" for k, v in stated.items()))
+
+
+def _bounds(args: argparse.Namespace) -> tuple[Any, Any, bool]:
+    """What the evidence says of p_a and p_b, and whether as scores."""
+    if args.p_b is not None and args.p_a is None:
+        raise ValueError("--p-b goes with --p-a, not with --score or --count")
+    for name in ("n", "alpha", "count_b"):
+        value = getattr(args, name)
+        if args.count is None and value is not None:
+            raise ValueError(f"{_methods.flag(name)} goes with --count")
+        if args.count is not None and value is None and name != "count_b":
+            raise ValueError(f"--count needs {_methods.flag(name)}")
+    if args.p_a is not None:
+        return args.p_a, args.p_b, False
+    if args.count is None:
+        return args.score, None, True
+    if args.count_b is None:
+        return lower_bound(args.count, args.n, args.alpha, scores=True), None, True
+    return *pair_bounds(args.count, args.count_b, args.n, args.alpha, scores=True), True

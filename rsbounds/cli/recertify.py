@@ -1,13 +1,14 @@
 """Certify a result file again from its counts.
 
-Compute new certificates from the counts that a result file has kept: under another level or
-bound, with or without the runner-up. No model is needed. Each file holds at its own level;
+Compute new certificates from the counts that a result file has kept: under another level, bound
+or method, with or without the runner-up. No model is needed. Each file holds at its own level;
 the best of several files, chosen after looking, does not.
 """
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,9 +21,11 @@ from rsbounds._numerics.text import shown
 from rsbounds.certificate import COMPOSITE, FIXED_NOISE
 from rsbounds.certify import certify_evidence, further
 from rsbounds.cli import _methods
-from rsbounds.loading import file_hash
+from rsbounds.composite import Rule
+from rsbounds.loading import file_hash, guarded
 from rsbounds.results import Manifest, Row, read_rows, write
-from rsbounds.schemes import METHODS
+from rsbounds.schemes import METHODS, Scheme
+from rsbounds.schemes._domains import DIMENSION
 
 
 def add_options(parser: Any) -> None:
@@ -32,6 +35,9 @@ def add_options(parser: Any) -> None:
     add("--out", required=True, metavar="NEW.tsv", type=Path)
     add("--alpha", type=float, help="probability of error (that of the file)")
     add("--bound", choices=_methods.COUNTED, help="the confidence bound (that of the file)")
+    text = "the code that returned the scheme, for a file of a method that rsbounds doesn't know"
+    add("--method", metavar="MODULE:CALLABLE", help=text)
+    add("--method-args", metavar="K=V,...", help="arguments of CALLABLE, for such a --method")
     add("--runner-up", choices=("on", "off"), help="bound the runner-up too (as in the file)")
     text = "a decision list over the noise levels of several runs of the same inputs"
     add("--rule", metavar="RULE.json", type=Path, help=text)
@@ -41,6 +47,8 @@ def run(args: argparse.Namespace) -> None:
     """Write the new file."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
+    if args.method_args is not None and not _methods.is_code(args.method):
+        raise ValueError("--method-args goes with --method MODULE:CALLABLE")
     manifest, rows = _under_rule(args) if args.rule is not None else _by_scheme(args)
     write(args.out, manifest.uncommitted(), rows)
     print(f"{args.out}: {len(rows)} rows certified again")
@@ -51,12 +59,7 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     if len(args.files) > 1:
         raise ValueError(f"several files need --rule; got {len(args.files)}")
     path, manifest, rows = _read(*args.files)
-    if manifest.method not in METHODS:
-        raise ValueError(
-            f"{path} is of method {shown(manifest.method)}, whose radius rsbounds doesn't know"
-        )
-    scheme = METHODS[manifest.method].from_parameters(manifest.parameters)
-    scheme.scope = manifest.scope
+    scheme = _scheme(args, path, manifest)
     old, runner_up = manifest.procedure, args.runner_up and args.runner_up == "on"
     changes = {"alpha": args.alpha, "bound": args.bound, "runner_up": runner_up}
     given = {name: value for name, value in changes.items() if value is not None}
@@ -66,17 +69,58 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
 
     def again(row: Row) -> Row:
         evidence = (row.sigma, row.select, row.counts, procedure, row.idx)
-        certificate = certify_evidence(scheme, *evidence)
+        # the scheme may be of others' code
+        certificate = guarded(f"input {row.idx}", lambda: certify_evidence(scheme, *evidence))
         made = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
         return replace(made, time=row.time)
 
-    return replace(manifest, procedure=procedure, history=history), [again(row) for row in rows]
+    new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
+    return new, [again(row) for row in rows]
+
+
+def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
+    """The scheme whose radii are computed, of the classifier that was sampled."""
+    name = manifest.method
+    if _methods.is_code(args.method):
+        return _by_code(args, path, manifest)
+    if args.method not in (None, name):
+        raise ValueError(
+            f"--method {args.method} certifies another classifier than {path}, which is of method "
+            f"{shown(name)}"
+        )
+    if name not in METHODS:
+        code = manifest.parameters.get("code", {})
+        spec = code.get("spec", "MODULE:CALLABLE") if isinstance(code, Mapping) else code
+        raise ValueError(
+            f"{path} is of method {shown(name)}, which rsbounds doesn't know: give the code that "
+            f"returned its scheme, as --method {shown(spec)}"
+        )
+    scheme = METHODS[name].from_parameters(manifest.parameters)
+    scheme.scope = manifest.scope
+    return scheme
+
+
+def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
+    """The scheme that code returns, which must be the file's."""
+    stated, what = manifest.parameters, f"--method {args.method}"
+    dim = DIMENSION.one("parameters.dim", stated["dim"]) if "dim" in stated else 1
+    scheme = _methods.by_code(args.method, args.method_args, math.ceil(dim), "slack" in stated)
+    if isinstance(scheme, Rule):
+        raise ValueError(f"{what} returns a rule: give it as --rule RULE.json")
+    own = {k: v for k, v in scheme.parameters.items() if k != "code" or "code" in stated}
+    scope = scheme.scope if scheme.name in METHODS else manifest.scope
+    again = replace(manifest, method=scheme.name, scope=scope, parameters=own)
+    if differences := manifest.differences(again):
+        raise ValueError(
+            f"{what} is not what {path} was made with: {'; '.join(differences.values())}"
+        )
+    return scheme
 
 
 def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     """The certificates of a decision list from one run for each of its noise levels."""
-    if args.bound or args.runner_up:
-        raise ValueError("--bound and --runner-up have no meaning with --rule")
+    if args.bound or args.method or args.runner_up:
+        raise ValueError("--bound, --method and --runner-up have no meaning with --rule")
     rule = _methods.read_rule(args.rule)
     fitted = json.loads(args.rule.read_text(encoding="utf-8")).get("fitted", [])
     if not isinstance(fitted, list) or not all(isinstance(file, str) for file in fitted):

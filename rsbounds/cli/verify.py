@@ -116,7 +116,7 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         many = len(result.corrupt)
         notes.append(f"{many} inputs are said to be corrupt: --data checks whether they are")
     if result.stated:
-        notes.append(f"taken as stated, not verified: {', '.join(result.stated)}")
+        notes.append(_taken(result.stated, args, manifest))
     if result.drawn:
         notes.append(
             f"{result.drawn} of {result.rows} rows drawn again (--draw-seed {result.seed}): a file "
@@ -130,6 +130,26 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
     for line in findings + [f"{args.file}: {note}" for note in notes]:
         print(shown(line))
     return int(bool(findings))
+
+
+def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest) -> str:
+    """What is taken as stated, and which options would compare it."""
+    if not manifest.method:
+        return f"taken as stated, not verified: {', '.join(names)}"
+    method = METHODS[manifest.method]
+    own = [option.name for option in method.options if option.name in _NOISE]
+    own = [name for name in ("data", *own) if getattr(args, name) is None]
+    could = {"dim", "sigma"}
+    if manifest.scope != ASSERTED_ENVELOPE:
+        could |= method.domains.keys()
+    words = {name: "each row's sigma" if name == "sigma" else name for name in names}
+    text = f"taken as stated, not verified: {', '.join(words.values())}"
+    compared = [word for name, word in words.items() if name in could]
+    if not (compared and own):
+        return text
+    all_of_them = "them" if len(names) > 1 else "it"
+    what = all_of_them if len(compared) == len(names) else ", ".join(compared)
+    return f"{text} ({' with '.join(map(_methods.flag, own))} compares {what})"
 
 
 def _scheme(args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]) -> Scheme:
