@@ -1,14 +1,18 @@
-"""The options of ``rsbounds certify``: its help, those of a file, and several noise levels."""
+"""The options of ``rsbounds certify``: its help, ``--config``, and several noise levels."""
 
+import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
-from cli_models import arguments, refused
+from cli_models import arguments, one_line, refused
 from result_table import manifest, outcomes
 
-from rsbounds.cli import main
+from rsbounds.cli import main, parser
 from rsbounds.results import read
+
+ALL = {"model": "models:linear", "data": "data.npz", "sigma": 0.25, "n0": 50, "n": 1000}
 
 
 def listed(capsys, *words):
@@ -23,7 +27,7 @@ def test_help_shows_the_options_of_one_method(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     plain = listed(capsys)
     assert len(plain) <= 35
-    assert {"--model", "--data", "--sigma", "--out", "--device"} <= plain
+    assert {"--model", "--data", "--sigma", "--out", "--device", "--config"} <= plain
     assert not {"--lip", "--rule", "--norm"} & plain
     other = plain - {"--sigma"}
     assert listed(capsys, "--method", "gaussian") == plain | {"--norm"}
@@ -34,42 +38,94 @@ def test_help_shows_the_options_of_one_method(capsys, monkeypatch):
     assert listed(capsys, "--method", "a:b") == other | {"--method-args"}
 
 
-FILE = """# what every run has
---model models:linear --data=data.npz  # a comment
---n0 50 --n 1000
---sigma 0.25
-"""
+def written(entries, name="run.yaml"):
+    text = json.dumps(entries)  # JSON is YAML
+    if name.endswith(".toml"):
+        text = "\n".join(f"{key} = {json.dumps(value)}" for key, value in entries.items())
+    Path(name).write_text(text)
+    return name
 
 
-def test_a_file_stands_for_the_words_in_it(work):
-    Path("run.args").write_text(f"{FILE}--max 2\n")
-    assert main(["certify", "@run.args", "--out", "a.tsv"]) == 0
-    assert main(arguments(max=2, out="b.tsv")) == 0
+@pytest.mark.parametrize("name", ["run.yaml", "run.toml"])
+def test_a_file_stands_for_the_command_line(work, name):
+    assert main(["certify", "--config", written({**ALL, "out": "a.tsv"}, name)]) == 0
+    assert main(arguments(out="b.tsv")) == 0
     assert outcomes("a.tsv") == outcomes("b.tsv")
     assert {**manifest("a.tsv"), "run": 0} == {**manifest("b.tsv"), "run": 0}
-    assert main(["certify", "@run.args", "--max", "3", "--out", "c.tsv"]) == 0
-    assert len(read("c.tsv").rows) == 3
 
 
-def test_a_method_named_in_a_file_brings_its_options(work, capsys):
-    Path("run.args").write_text(f"{FILE}--method range --out a.tsv")
-    refused(capsys, ["certify", "@run.args"], "--sigma has no meaning for --method range")
+@pytest.mark.parametrize("before", [True, False])
+def test_the_command_line_takes_precedence(work, before):
+    config = [f"--config={written({**ALL, 'out': 'a.tsv', 'max': 2})}"]
+    own = ["--max", "3", "--n", "100000"]  # a default, said all the same
+    assert main(["certify", *(own + config if before else config + own)]) == 0
+    assert len(read("a.tsv").rows) == 3
+    assert manifest("a.tsv")["n"] == 100_000
+
+
+def test_every_option_can_stand_in_a_file(work):
+    """Each option, with a value of its kind, arrives as on the command line."""
+    certify = parser()._subparsers._group_actions[0].choices["certify"]
+    certify.prepare(["--method", "range"])
+    entries, words = {}, []
+    for action in certify._actions:
+        name = action.option_strings[-1].removeprefix("--")
+        if name in ("help", "config"):
+            continue
+        if action.nargs == 0:
+            entries[name] = True
+            words += [f"--{name}"]
+            continue
+        value = str(action.choices[-1]) if isinstance(action.choices, tuple) else "2"
+        value = "range" if name == "method" else value
+        entries[name.replace("-", "_")] = value
+        words += [f"--{name}", value]
+    assert len(entries) > 35
+    by_file = vars(parser().parse_args(["certify", "--config", written(entries)]))
+    by_word = vars(parser().parse_args(["certify", *words]))
+    del by_file["config"], by_word["config"]
+    assert by_file == by_word
+
+
+def test_lists_mappings_and_switches(work):
+    entries = {**ALL, "sigma": [0.25, 0.5], "out": "a.tsv", "model_args": {"a": 1, "b": "x"}}
+    entries |= {"compile": False, "ray": True, "runner-up": "off", "shard": None}
+    result = parser().parse_args(["certify", "--config", written(entries)])
+    assert result.sigma == (0.25, 0.5)
+    assert result.model_args == "a=1,b=x"
+    assert (result.compile, result.ray, result.runner_up) == (False, "", "off")
+    assert result.shard is None
+    entries = {**ALL, "sigma": None, "method": "a:b", "out": "a.tsv"}
+    result = parser().parse_args(["certify", "--config", written(entries)])
+    assert (result.method, result.sigma) == ("a:b", None)
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "said"),
     [
-        (b"--sgima 1", "did you mean --sigma?"),
-        (b"--n x", "argument --n: "),
-        (b"--model 'a", "No closing quotation"),
-        (b"\xff", "can't decode"),
-        (None, "No such file or directory: 'run.args'"),
+        ("sgima: 1", "'sgima' is not an option of certify; did you mean sigma?"),
+        ("config: a.yaml", "'config' is not an option"),
+        ("- 1", "must be a mapping of options to values"),
+        ("", "must be a mapping of options to values"),
+        ("a: [", "can't be read"),
+        ("!!python/object/apply:os.getcwd []", "must be a mapping of options to values"),
+        ("compile: 3", "compile must be true or false; got '3'"),
+        ("n: {a: 1}", "n must be text, a number or a list of these"),
+        ("n: x", "argument --n: "),
+        ("1: 2", "'1' is not an option"),
     ],
 )
-def test_a_bad_file_is_one_line(work, capsys, content, message):
-    if content is not None:
-        Path("run.args").write_bytes(content)
-    refused(capsys, ["certify", "@run.args", "--out", "out.tsv"], message)
+def test_a_bad_file_is_one_line(work, capsys, content, said):
+    Path("run.yaml").write_text(content)
+    refused(capsys, ["certify", "--config", "run.yaml", "--out", "out.tsv"], said)
+
+
+def test_files_that_are_not_there_and_packages_that_are_missing(work, capsys, monkeypatch):
+    refused(capsys, ["certify", "--config", "none.yaml"], "none.yaml: No such file")
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    one_line(
+        capsys, ["certify", "--config", written(ALL)], 'pip install "rsbounds[config]"', "TOML"
+    )
 
 
 def test_several_levels_give_a_file_each(work, capsys):

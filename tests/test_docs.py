@@ -89,7 +89,7 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
 def test_every_fence_is_closed_and_known():
     """A block with a language that is not known here would not be run."""
     kinds = {"python", "bash", "sh", "text", "{toctree}", "{csv-table}", "{include}"}
-    kinds |= {f"{{code-block}} {kind}" for kind in ("python", "sh", "toml", "cython", "cpp")}
+    kinds |= {f"{{code-block}} {kind}" for kind in ("python", "yaml", "toml", "cython", "cpp")}
     for page, text in TEXTS.items():
         assert text.count("```") % 2 == 0, page
         infos = {info for info, _ in BLOCK.findall(text)}

@@ -8,6 +8,7 @@ _EXTRAS = {
     "matplotlib": "plot",
     "plotly": "html",
     "ray": "ray",
+    "yaml": "config",
     "flint": "verify",
     "mpmath": "verify",
     "timm": "timm",

@@ -9,7 +9,6 @@ import errno
 import importlib
 import io
 import os
-import shlex
 import sys
 import traceback
 import warnings
@@ -28,22 +27,19 @@ _ERRORS = (ValueError, OSError, MemoryError, ImportError, ArithmeticError, Recur
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that answers a misspelt option with the nearest; @FILE stands for a file's words."""
+    """A parser that takes no abbreviations and answers a misspelt option with the nearest."""
 
-    #: Called with the words of a command line before they are parsed.
-    prepare: Callable[[list[str]], None] | None = None
+    #: Called with the words of a command line; what it returns is parsed in their place.
+    prepare: Callable[[list[str]], list[str]] | None = None
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**options, allow_abbrev=False, fromfile_prefix_chars="@")
-
-    def convert_arg_line_to_args(self, arg_line: str) -> list[str]:
-        return shlex.split(arg_line, comments=True)
+        super().__init__(**{**options, "allow_abbrev": False})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does, after ``prepare``; what is unknown is an error of this command."""
         self._words = list(sys.argv[1:] if args is None else args)
         if self.prepare is not None:
-            self.prepare(self._words)
+            self._words = self.prepare(self._words)
         namespace, unknown = super().parse_known_args(self._words, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")

@@ -2,8 +2,7 @@
 
 Certify every input of a data set and append a row for each to FILE.tsv, with a JSON manifest
 beside it. Run again, it goes on where it was stopped. --method METHOD --help shows the options of
-another noise than the same everywhere. @FILE stands for the options that FILE holds; of an option
-that is given twice the last counts.
+another noise than the same everywhere.
 """
 
 import argparse
@@ -20,7 +19,7 @@ import numpy as np
 from rsbounds import loading
 from rsbounds.certify import Procedure, certify_dataset, certify_evidence
 from rsbounds.certify._dataset import require_place
-from rsbounds.cli import _engine, _methods
+from rsbounds.cli import _config, _engine, _methods
 from rsbounds.cli._methods import whole
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import Results, truncated
@@ -68,6 +67,8 @@ def add_options(parser: Any) -> None:
     _engine.add_engine(group)
     add = parser.add_argument_group("files").add_argument
     add("--out", required=True, metavar="FILE.tsv", type=Path, help="the result file")
+    text = "read options from a file; options on the command line take precedence"
+    add("--config", metavar="FILE.yaml", type=Path, help=text)
     add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
     text = "write what is to be run to FILE.tsv.commitment.json before the first sample"
     add("--commit", action="store_true", help=text)
@@ -78,24 +79,30 @@ def add_options(parser: Any) -> None:
     parser.prepare = partial(_prepare, parser, noise)
 
 
-def _prepare(parser: Any, noise: Any, words: list[str]) -> None:
-    """Add the options of the method that these words name."""
-    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    finder.add_argument("--method", nargs="?")
-    stated = finder.parse_known_args(words)[0].method
-    method = stated or "gaussian"
-    own = _methods.of_method(method)
-    for option in own:
+def _prepare(parser: Any, noise: Any, words: list[str]) -> list[str]:
+    """The command line with the options of ``--config`` in front; adds those of its method."""
+    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    finder.add_argument("--config", type=Path)
+    finder.add_argument("--method")
+    try:
+        own = finder.parse_known_args(words)[0]
+    except argparse.ArgumentError:  # of which the parser itself says more
+        return words
+    options = _config.entries(own.config) if own.config is not None else {}
+    method = own.method or options.get("--method")
+    taken = _methods.of_method(str(method or "gaussian"))
+    for option in taken:
         changes: dict[str, Any] = {"required": option.default is ...}
         if option.flag == "--sigma":
             changes |= {"type": levels, "metavar": "SIGMA,..."}
-        elif stated is None:  # --norm, which few look for
+        elif method is None:  # --norm, which few look for
             changes["help"] = argparse.SUPPRESS
         _methods.add(noise, option, **changes)
-    others = {option.flag for option in _methods.of_all()} - {option.flag for option in own}
-    for flag in (word.partition("=")[0] for word in words):
-        if flag in others:
-            raise ValueError(f"{flag} has no meaning for --method {method}")
+    flags = {word.partition("=")[0] for word in (*words, *options)}
+    for other in {option.flag for option in _methods.of_all()} - {o.flag for o in taken}:
+        if other in flags:
+            raise ValueError(f"{other} has no meaning for --method {method or 'gaussian'}")
+    return [*_config.words(own.config, options, parser._option_string_actions), *words]
 
 
 def levels(text: str) -> tuple[float, ...]:
