@@ -32,16 +32,19 @@ def hf(request: Request) -> Loaded:
     transformers = need("transformers", where)
     place = located(where, name, "config.json", download=request.download)
     settings: dict[str, Any] = {"local_files_only": not request.download}
+    settings["trust_remote_code"] = trusted = request.args.pop("trust_remote_code", False) is True
     config_file = guarded(where, lambda: json.loads(place.read_text()))
-    if "auto_map" in config_file:
-        raise ValueError(f"{where} runs code of its own: load it in yours, MODULE:CALLABLE")
+    if "auto_map" in config_file and not trusted:
+        raise ValueError(
+            f"{where} runs code of its own, which --model-args trust_remote_code=True allows"
+        )
     auto = transformers.AutoModelForImageClassification
 
     def model() -> Any:
         if request.checkpoint is None:
             return auto.from_pretrained(name, **settings, **request.args)
         config = transformers.AutoConfig.from_pretrained(name, **settings)
-        return auto.from_config(config)
+        return auto.from_config(config, trust_remote_code=trusted)
 
     built = guarded(where, model)
     names = built.config.id2label

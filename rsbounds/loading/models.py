@@ -94,7 +94,7 @@ def load_model(
         ``sklearn:FILE`` (of skops), ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
     args : mapping, optional
         Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
-        normalisation.
+        normalisation, and ``trust_remote_code=True`` lets code of Hugging Face's run.
     checkpoint : path, optional
         Weights: safetensors, or torch's with tensors alone.
     download : bool
