@@ -18,7 +18,6 @@ from rsbounds.torch import (
     soft_vote,
 )
 
-
 LAYERS = nn.Linear, nn.Conv2d
 
 
