@@ -6,24 +6,12 @@ nearest to x in Euclidean distance, |.|_* the dual of the norm that measures per
 The prediction cannot change while neither the bias (neighbour radius) nor the sign of the
 biased function (boundary radius) can. No sampling is involved; both radii are deterministic.
 
-Neighbour radius. Let rho_i = |x - x_i|_2. At x + delta the anchor i is still nearer than j iff
-
-    rho_j^2 - rho_i^2 + 2 delta.(x_i - x_j) > 0,
-
-which holds for every delta with |delta| < (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) =: r_ij, and
-for l_2 no further. Distances to anchors are Euclidean in every norm; only the perturbation is
-measured in the l_p norm, which puts its dual into the denominator: l_inf for l_1, l_1 for
-l_inf. "paper" keeps i the nearest anchor: min over j of another label of r_ij. "tight" asks
-only that each such j stays farther than *some* anchor of the label: min_j max_i r_ij.
-
-Boundary radius. Let v = g + alpha y |grad g|_*, y fixed, and grad g be L-Lipschitz from |.|
-to |.|_*. By the descent lemma g falls by at most |grad g|_* t + L t^2/2 within t, and
-alpha |grad g|_* by alpha L t, so the sign stands while (L/2) t^2 + b t < |v|, with
-b = alpha L + |grad g|_*. "paper" has L t^2 there.
-
-Anchor-free radius. Where |g| > alpha |grad g|_* no anchor can turn the sign of g, so with
-|g| - alpha |grad g|_* in place of |v| the boundary radius holds whatever the nearest anchor is.
-"tight" takes it where it is larger than the smaller of the other two.
+With rho_i = |x - x_i|_2, the anchor i stays nearer than j while the perturbation is below
+r_ij = (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*). "paper" keeps i the nearest anchor: min over j of
+another label of r_ij. "tight" asks only that each such j stays farther than *some* anchor of the
+label: min_j max_i r_ij. "tight" also takes the boundary radius with |g| - alpha |grad g|_* in place
+of the biased value where that is larger: there no anchor can turn the sign of g. The theory page on
+locally biased smoothing has the proofs.
 
 Everything here raises ValueError for an argument outside its domain and for shapes that do not
 fit, those of values and gradients included.
@@ -59,7 +47,8 @@ def boundary_radius(
 ) -> Floats:
     """Distance within which the biased function keeps its sign while the bias is fixed.
 
-    2 |v| / (b + sqrt(b^2 + 2 L |v|)), b = alpha L + |grad g|_*; "paper" has 4 L for 2 L.
+    2 |v| / (b + sqrt(b^2 + 2 L |v|)), b = alpha L + |grad g|_*; "paper" has 4 L for 2 L. Source:
+    [A] Theorems 6 and 8; the descent lemma halves the quadratic term of the latter.
 
     Parameters
     ----------
@@ -82,10 +71,6 @@ def boundary_radius(
         the given numbers and within 1e-14 of it (relative; where grad_norm and alpha lip_grad
         are below 1e-300, lower by more). 0 where v = 0; inf where v is not
         0 and b = L = 0. NaN in, NaN out with the invalid flag.
-
-    References
-    ----------
-    [A] Theorems 6 and 8; the descent lemma halves the quadratic term of the latter.
 
     Examples
     --------
@@ -125,6 +110,8 @@ def neighbour_radius(
 ) -> Floats:
     """Distance within which the nearest anchor keeps its label.
 
+    Source: [A], the neighbour term of its certificates, for "paper".
+
     Parameters
     ----------
     x : array_like or Tensor, shape (..., d)
@@ -153,10 +140,6 @@ def neighbour_radius(
         several anchors of one label nearest to x "paper" takes is open. NaN in, NaN out with
         the invalid flag.
 
-    References
-    ----------
-    [A], the neighbour term of its certificates, for "paper".
-
     Examples
     --------
     >>> from rsbounds import lbrs
@@ -171,9 +154,11 @@ def neighbour_radius(
 class LocallyBiased:
     """The locally biased classifier of g, with its certificate.
 
-    Binary: labels in {-1, 1}, f(x) = sign(g(x) + alpha y |grad g(x)|_*), y the label of the
-    nearest anchor. Multiclass, with K functions and labels 0 ... K - 1: f(x) is the argmax of
-    g_i(x) + alpha [i is the label of the nearest anchor].
+    Binary: labels in {-1, 1}, f(x) = sign(g(x) + alpha y |grad g(x)|_*), y the label of the nearest
+    anchor. Multiclass, with K functions and labels 0 ... K - 1: f(x) is the argmax of
+    g_i(x) + alpha [i is the label of the nearest anchor]. Source: [A] for the binary case, its
+    future work for the other: within the neighbour radius the additive bias is a constant, so each
+    g_i - g_j has the boundary radius of alpha = 0.
 
     Parameters
     ----------
@@ -190,11 +175,6 @@ class LocallyBiased:
     method : {"tight", "paper"}
         Which neighbour and boundary radii :meth:`certify` uses; "tight" has the anchor-free
         radius too.
-
-    References
-    ----------
-    [A] for the binary case, its future work for the other: within the neighbour radius the
-    additive bias is a constant, so each g_i - g_j has the boundary radius of alpha = 0.
 
     Examples
     --------

@@ -29,6 +29,8 @@ def radius(
 ) -> Floats:
     """Certified l_2 radius at a point with sigma(x0) = `sigma`, sigma Lipschitz with a floor.
 
+    Source: [B] Theorem 3 ("paper"); the other two are proved in the theory pages.
+
     Parameters
     ----------
     p_a, p_b, dim, scores
@@ -60,10 +62,6 @@ def radius(
     ValueError
         An argument outside its domain, sigma < sigma_min, p_min missing or given needlessly,
         shapes that do not broadcast.
-
-    References
-    ----------
-    [B] Theorem 3 ("paper"); the other two are proved in the theory pages.
 
     Examples
     --------
