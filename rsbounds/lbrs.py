@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._neighbours.anchors import LabelledAnchors, Labels, Progress
+from rsbounds._neighbours.anchors import LabelledAnchors, Labels
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice, number, on_host
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, round_down, round_up
 
@@ -106,7 +106,6 @@ def neighbour_radius(
     *,
     norm: float = 2,
     method: str = "tight",
-    progress: Progress | None = None,
 ) -> Floats:
     """Distance within which the nearest anchor keeps its label.
 
@@ -128,8 +127,6 @@ def neighbour_radius(
         min_j max_i r_ij or min_j r_ij with i the nearest; "paper" is never larger and costs
         one matrix product. "tight" costs that and, for the rivals that count, their distances
         to the anchors of the same label nearer to x.
-    progress : callable, optional
-        progress(done, total), called after each block of points.
 
     Returns
     -------
@@ -148,7 +145,7 @@ def neighbour_radius(
     >>> radii.round(6).tolist()
     [2.0, 0.5]
     """
-    return LabelledAnchors(anchors, labels, norm).radius(x, method, progress)[0]
+    return LabelledAnchors(anchors, labels, norm).radius(x, method)[0]
 
 
 class LocallyBiased:
@@ -208,27 +205,18 @@ class LocallyBiased:
     def predict(self, x: ArrayLike) -> Labels:
         """The class of each x of shape (..., d), as int64 of shape (...)."""
         rows = self._rows(x)
-        label = self._memory.radius(rows, "paper", None)[1]
+        label = self._memory.radius(rows, "paper")[1]
         classes = self._classify(rows, label)[0]
         return classes.reshape(np.shape(x)[:-1])
 
-    def certify(self, x: ArrayLike, progress: Progress | None = None) -> tuple[Labels, Floats]:
+    def certify(self, x: ArrayLike) -> tuple[Labels, Floats]:
         """The class of each x of shape (..., d) and the radius within which it is constant.
 
-        Parameters
-        ----------
-        x, progress
-            As in :func:`neighbour_radius`, without NaN.
-
-        Returns
-        -------
-        classes : array of int
-        radius : Array
-            Both of shape (...). The radius is in the chosen norm, never above the true value
-            for the values and gradients that `value_and_grad` returned.
+        Without NaN in x; both results are of shape (...). The radius is in the chosen norm, never
+        above the true value for the values and gradients that `value_and_grad` returned.
         """
         rows = self._rows(x)
-        neighbour, label = self._memory.radius(rows, self._method, progress)
+        neighbour, label = self._memory.radius(rows, self._method)
         classes, boundary, free = self._classify(rows, label)
         radius = np.maximum(np.minimum(neighbour, boundary), free)
         shape = np.shape(x)[:-1]

@@ -6,8 +6,8 @@ argument outside its domain and shapes that do not broadcast raise ValueError.
 
 The radius is sup_alpha sigma_alpha sqrt(2 B/alpha - dim L/(alpha s)), s = 1 - alpha, with
 sigma_alpha^2 = alpha sigma0^2 + s sigma1^2 > 0, L = log(sigma_alpha^2) - s log(sigma1^2) -
-alpha log(sigma0^2) and B(alpha) = -log(1 - p_a - p_b + 2 ((p_a^s + p_b^s)/2)^(1/s)); both are formed
-without cancellation. The theory page on the Renyi radius derives it.
+alpha log(sigma0^2) and B(alpha) = -log(1 - p_a - p_b + 2 ((p_a^s + p_b^s)/2)^(1/s)); both are
+formed without cancellation. The theory page on the Rényi radius derives it.
 """
 
 import numpy as np

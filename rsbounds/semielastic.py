@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw, ndtr
 
 from rsbounds import envelope as _envelope
-from rsbounds._neighbours.knn_sigma import KNNSigma
+from rsbounds._neighbours.anchors import KNNSigma
 from rsbounds._numerics.checks import Floats, as_floats, broadcast, choice
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.scores import score_of
