@@ -37,9 +37,10 @@ def radius(
 ) -> Floats:
     """Largest l_p ball inside the certified ellipsoid of Gaussian noise N(0, diag(sigma^2)).
 
-    The ellipsoid is |delta/sigma|_2 < K = (z_a - z_b)/2. By Hoelder's inequality the ball
-    has radius K / (sum sigma_i^(-1/u))^u with u = max(1/2 - 1/norm, 0): K min(sigma) up to
-    norm = 2, K / sqrt(sum sigma_i^-2) for norm = inf.
+    The ellipsoid is |delta/sigma|_2 < K = (z_a - z_b)/2. By Hoelder's inequality the ball has
+    radius K / (sum sigma_i^(-1/u))^u with u = max(1/2 - 1/norm, 0): K min(sigma) up to norm = 2,
+    K / sqrt(sum sigma_i^-2) for norm = inf. Source: [H], which calls sigma_i a variance; it is the
+    standard deviation.
 
     Parameters
     ----------
@@ -54,10 +55,6 @@ def radius(
         Shape of `p_a`, `p_b`, `norm` and sigma[..., 0] broadcast. Never above the true value
         and within 1e-11 of it (relative); 0 where p_a <= p_b; inf where p_a = 1. NaN in, NaN
         out with the invalid flag.
-
-    References
-    ----------
-    [H], which calls sigma_i a variance; it is the standard deviation.
 
     Examples
     --------
@@ -83,6 +80,8 @@ def contains(
 ) -> NDArray[np.bool_]:
     """Whether the perturbation delta is certified: |delta/sigma|_2 < (z_a - z_b)/2.
 
+    Source: [H]; the inequality is strict.
+
     Parameters
     ----------
     delta : array_like, shape (..., d)
@@ -95,10 +94,6 @@ def contains(
     array of bool
         True only where the inequality is certain: within 1e-11 of the border it is False. A
         NaN anywhere gives False, with the invalid flag.
-
-    References
-    ----------
-    [H]; the inequality is strict.
 
     Examples
     --------
@@ -171,10 +166,10 @@ def laplace_radius(
 ) -> Floats:
     """Certified radius under independent Laplace noise of the given scales.
 
-    The certified set is sum |delta_i|/scale_i < K; the radius is that of the largest l_p
-    ball inside, K min(scale) in l_1. Method "tight": K = (Q(p_a) - Q(p_b))/2 with Q the
-    quantile of the standard Laplace distribution; half-spaces across the axes attain it.
-    Method "paper": K = max(log(p_a/p_b)/2, -log(1 - p_a + p_b)), never larger.
+    The certified set is sum |delta_i|/scale_i < K; the radius is that of the largest l_p ball
+    inside, K min(scale) in l_1. Method "tight": K = (Q(p_a) - Q(p_b))/2 with Q the quantile of the
+    standard Laplace distribution; half-spaces across the axes attain it. Method "paper":
+    K = max(log(p_a/p_b)/2, -log(1 - p_a + p_b)), never larger. Source: [H] Theorem 7.1 for "paper".
 
     Parameters
     ----------
@@ -191,10 +186,6 @@ def laplace_radius(
     Array
         Never above the true value and within 1e-11 of it (relative); 0 where p_a <= p_b; inf
         where p_a = 1 or p_b = 0. NaN in, NaN out with the invalid flag.
-
-    References
-    ----------
-    [H] Theorem 7.1 for "paper".
 
     Examples
     --------
@@ -222,8 +213,9 @@ def laplace_transport(z: ArrayLike, radius: ArrayLike, scale: ArrayLike) -> tupl
     """How far the probability of an event can move in l_1 under Laplace noise, in normal scores.
 
     With Q the quantile and F the distribution function of the standard Laplace law, an event of
-    probability p has, wherever the input moves by at most R in l_1, a probability in
-    [F(Q(p) - R/scale), F(Q(p) + R/scale)]; half-spaces across an axis attain both ends.
+    probability p has, wherever the input moves by at most R in l_1, a
+    probability in [F(Q(p) - R/scale), F(Q(p) + R/scale)]; half-spaces across an axis attain both
+    ends. Source: the theory page on fixed noise, Laplace.
 
     Parameters
     ----------
@@ -236,10 +228,6 @@ def laplace_transport(z: ArrayLike, radius: ArrayLike, scale: ArrayLike) -> tupl
     -------
     low, high : Array
         The two scores, rounded outward by 4e-14 (1 + z^2 + R/scale) at most. NaN in, NaN out.
-
-    References
-    ----------
-    The theory page on fixed noise, Laplace.
 
     Examples
     --------

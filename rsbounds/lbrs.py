@@ -6,24 +6,12 @@ nearest to x in Euclidean distance, |.|_* the dual of the norm that measures per
 The prediction cannot change while neither the bias (neighbour radius) nor the sign of the
 biased function (boundary radius) can. No sampling is involved; both radii are deterministic.
 
-Neighbour radius. Let rho_i = |x - x_i|_2. At x + delta the anchor i is still nearer than j iff
-
-    rho_j^2 - rho_i^2 + 2 delta.(x_i - x_j) > 0,
-
-which holds for every delta with |delta| < (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) =: r_ij, and
-for l_2 no further. Distances to anchors are Euclidean in every norm; only the perturbation is
-measured in the l_p norm, which puts its dual into the denominator: l_inf for l_1, l_1 for
-l_inf. "paper" keeps i the nearest anchor: min over j of another label of r_ij. "tight" asks
-only that each such j stays farther than *some* anchor of the label: min_j max_i r_ij.
-
-Boundary radius. Let v = g + alpha y |grad g|_*, y fixed, and grad g be L-Lipschitz from |.|
-to |.|_*. By the descent lemma g falls by at most |grad g|_* t + L t^2/2 within t, and
-alpha |grad g|_* by alpha L t, so the sign stands while (L/2) t^2 + b t < |v|, with
-b = alpha L + |grad g|_*. "paper" has L t^2 there.
-
-Anchor-free radius. Where |g| > alpha |grad g|_* no anchor can turn the sign of g, so with
-|g| - alpha |grad g|_* in place of |v| the boundary radius holds whatever the nearest anchor is.
-"tight" takes it where it is larger than the smaller of the other two.
+With rho_i = |x - x_i|_2, the anchor i stays nearer than j while the perturbation is below
+r_ij = (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*). "paper" keeps i the nearest anchor: min over j of
+another label of r_ij. "tight" asks only that each such j stays farther than *some* anchor of the
+label: min_j max_i r_ij. "tight" also takes the boundary radius with |g| - alpha |grad g|_* in place
+of the biased value where that is larger: there no anchor can turn the sign of g. The theory page on
+locally biased smoothing has the proofs.
 
 Everything here raises ValueError for an argument outside its domain and for shapes that do not
 fit, those of values and gradients included.
@@ -39,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._neighbours.anchors import LabelledAnchors, Labels, Progress
+from rsbounds._neighbours.anchors import LabelledAnchors, Labels
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice, number, on_host
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, round_down, round_up
 
@@ -59,7 +47,8 @@ def boundary_radius(
 ) -> Floats:
     """Distance within which the biased function keeps its sign while the bias is fixed.
 
-    2 |v| / (b + sqrt(b^2 + 2 L |v|)), b = alpha L + |grad g|_*; "paper" has 4 L for 2 L.
+    2 |v| / (b + sqrt(b^2 + 2 L |v|)), b = alpha L + |grad g|_*; "paper" has 4 L for 2 L. Source:
+    [A] Theorems 6 and 8; the descent lemma halves the quadratic term of the latter.
 
     Parameters
     ----------
@@ -82,10 +71,6 @@ def boundary_radius(
         the given numbers and within 1e-14 of it (relative; where grad_norm and alpha lip_grad
         are below 1e-300, lower by more). 0 where v = 0; inf where v is not
         0 and b = L = 0. NaN in, NaN out with the invalid flag.
-
-    References
-    ----------
-    [A] Theorems 6 and 8; the descent lemma halves the quadratic term of the latter.
 
     Examples
     --------
@@ -121,9 +106,10 @@ def neighbour_radius(
     *,
     norm: float = 2,
     method: str = "tight",
-    progress: Progress | None = None,
 ) -> Floats:
     """Distance within which the nearest anchor keeps its label.
+
+    Source: [A], the neighbour term of its certificates, for "paper".
 
     Parameters
     ----------
@@ -141,8 +127,6 @@ def neighbour_radius(
         min_j max_i r_ij or min_j r_ij with i the nearest; "paper" is never larger and costs
         one matrix product. "tight" costs that and, for the rivals that count, their distances
         to the anchors of the same label nearer to x.
-    progress : callable, optional
-        progress(done, total), called after each block of points.
 
     Returns
     -------
@@ -153,10 +137,6 @@ def neighbour_radius(
         several anchors of one label nearest to x "paper" takes is open. NaN in, NaN out with
         the invalid flag.
 
-    References
-    ----------
-    [A], the neighbour term of its certificates, for "paper".
-
     Examples
     --------
     >>> from rsbounds import lbrs
@@ -165,15 +145,17 @@ def neighbour_radius(
     >>> radii.round(6).tolist()
     [2.0, 0.5]
     """
-    return LabelledAnchors(anchors, labels, norm).radius(x, method, progress)[0]
+    return LabelledAnchors(anchors, labels, norm).radius(x, method)[0]
 
 
 class LocallyBiased:
     """The locally biased classifier of g, with its certificate.
 
-    Binary: labels in {-1, 1}, f(x) = sign(g(x) + alpha y |grad g(x)|_*), y the label of the
-    nearest anchor. Multiclass, with K functions and labels 0 ... K - 1: f(x) is the argmax of
-    g_i(x) + alpha [i is the label of the nearest anchor].
+    Binary: labels in {-1, 1}, f(x) = sign(g(x) + alpha y |grad g(x)|_*), y the label of the nearest
+    anchor. Multiclass, with K functions and labels 0 ... K - 1: f(x) is the argmax of
+    g_i(x) + alpha [i is the label of the nearest anchor]. Source: [A] for the binary case, its
+    future work for the other: within the neighbour radius the additive bias is a constant, so each
+    g_i - g_j has the boundary radius of alpha = 0.
 
     Parameters
     ----------
@@ -190,11 +172,6 @@ class LocallyBiased:
     method : {"tight", "paper"}
         Which neighbour and boundary radii :meth:`certify` uses; "tight" has the anchor-free
         radius too.
-
-    References
-    ----------
-    [A] for the binary case, its future work for the other: within the neighbour radius the
-    additive bias is a constant, so each g_i - g_j has the boundary radius of alpha = 0.
 
     Examples
     --------
@@ -228,27 +205,18 @@ class LocallyBiased:
     def predict(self, x: ArrayLike) -> Labels:
         """The class of each x of shape (..., d), as int64 of shape (...)."""
         rows = self._rows(x)
-        label = self._memory.radius(rows, "paper", None)[1]
+        label = self._memory.radius(rows, "paper")[1]
         classes = self._classify(rows, label)[0]
         return classes.reshape(np.shape(x)[:-1])
 
-    def certify(self, x: ArrayLike, progress: Progress | None = None) -> tuple[Labels, Floats]:
+    def certify(self, x: ArrayLike) -> tuple[Labels, Floats]:
         """The class of each x of shape (..., d) and the radius within which it is constant.
 
-        Parameters
-        ----------
-        x, progress
-            As in :func:`neighbour_radius`, without NaN.
-
-        Returns
-        -------
-        classes : array of int
-        radius : Array
-            Both of shape (...). The radius is in the chosen norm, never above the true value
-            for the values and gradients that `value_and_grad` returned.
+        Without NaN in x; both results are of shape (...). The radius is in the chosen norm, never
+        above the true value for the values and gradients that `value_and_grad` returned.
         """
         rows = self._rows(x)
-        neighbour, label = self._memory.radius(rows, self._method, progress)
+        neighbour, label = self._memory.radius(rows, self._method)
         classes, boundary, free = self._classify(rows, label)
         radius = np.maximum(np.minimum(neighbour, boundary), free)
         shape = np.shape(x)[:-1]

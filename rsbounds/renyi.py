@@ -4,27 +4,10 @@ Weaker than the exact two-point certificate of :mod:`rsbounds.semielastic`, whic
 with p_b <= 1 - p_a (a larger p_b it takes as 1 - p_a); in closed form but for one scalar search. An
 argument outside its domain and shapes that do not broadcast raise ValueError.
 
-Derivation. Let P be the class probabilities under N(x0, sigma0^2 I) and Q those under
-N(x1, sigma1^2 I). Among all Q whose top class is not that of P, the divergence D_alpha(Q|P)
-is least where Q gives both classes the same mass, and that least value is
-
-    B(alpha) = -log(1 - p_a - p_b + 2 M),   M = ((p_a^s + p_b^s)/2)^(1/s),   s = 1 - alpha
-
-(M the geometric mean at s = 0). For the two Gaussians at distance a, by data processing,
-
-    D_alpha(Q|P) <= alpha a^2/(2 sigma_alpha^2) + (dim/2) L/s,
-    sigma_alpha^2 = alpha sigma0^2 + s sigma1^2,
-    L = log(sigma_alpha^2) - s log(sigma1^2) - alpha log(sigma0^2),
-
-finite iff sigma_alpha^2 > 0: every alpha > 0 if sigma1 <= sigma0, the open range below
-sigma1^2/(sigma1^2 - sigma0^2) otherwise. Hence the class is the same at every distance below
-
-    R = sup_alpha sigma_alpha sqrt(2 B/alpha - dim L/(alpha s)),
-
-and where no alpha makes the root's argument positive there is no certificate. B and L are
-formed without cancellation: with v = artanh((p_a - p_b)/(p_a + p_b)) and 2 m = p_a + p_b it
-is M = m e^-c, c = log cosh v - log cosh(s v)/s, and both c/alpha and L/(alpha s) have one form
-for alpha <= 1/2 and one for the rest.
+The radius is sup_alpha sigma_alpha sqrt(2 B/alpha - dim L/(alpha s)), s = 1 - alpha, with
+sigma_alpha^2 = alpha sigma0^2 + s sigma1^2 > 0, L = log(sigma_alpha^2) - s log(sigma1^2) -
+alpha log(sigma0^2) and B(alpha) = -log(1 - p_a - p_b + 2 ((p_a^s + p_b^s)/2)^(1/s)); both are
+formed without cancellation. The theory page on the Rényi radius derives it.
 """
 
 import numpy as np

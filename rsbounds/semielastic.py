@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw, ndtr
 
 from rsbounds import envelope as _envelope
-from rsbounds._neighbours.knn_sigma import KNNSigma
+from rsbounds._neighbours.anchors import KNNSigma
 from rsbounds._numerics.checks import Floats, as_floats, broadcast, choice
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.scores import score_of
@@ -39,6 +39,8 @@ def radius(
 ) -> Floats:
     """Certified l_2 radius of a semi-elastic smoothed classifier.
 
+    Source: [S] Theorems 2, 6, 7; both sigma1 < sigma0 and sigma1 > sigma0 are checked.
+
     Parameters
     ----------
     p_a, sigma, dim, p_b, scores
@@ -52,10 +54,6 @@ def radius(
     Array
         The radius, as :func:`rsbounds.envelope.radius` of ``SemiElastic(rate)``, with its error:
         never above the true value. `rate` 0 gives [C]'s radius.
-
-    References
-    ----------
-    [S] Theorems 2, 6, 7; both sigma1 < sigma0 and sigma1 > sigma0 are checked.
 
     Examples
     --------
@@ -76,8 +74,9 @@ def xi(
 ) -> Floats:
     """Worst-case probability of the other classes at a point with another sigma.
 
-    Over all classifiers whose top class has probability `p_a` under N(x0, sigma0^2 I), the
-    largest probability of the rest under N(x1, sigma1^2 I), \\|x1 - x0\\| = `distance`.
+    Over all classifiers whose top class has probability `p_a` under N(x0, sigma0^2 I), the largest
+    probability of the rest under N(x1, sigma1^2 I), \\|x1 - x0\\| = `distance`. Source: [S] Theorem
+    3 (xi_> and xi_<), corrected for sigma0 < sigma1.
 
     Parameters
     ----------
@@ -95,10 +94,6 @@ def xi(
     Array
         xi in [0, 1]; error of its score at most 1e-13 max(1, \\|score\\|) while \\|offset\\| <= 100
         (a few ulp of the ball's offset otherwise).
-
-    References
-    ----------
-    [S] Theorem 3 (xi_> and xi_<), corrected for sigma0 < sigma1.
 
     Examples
     --------
@@ -121,6 +116,8 @@ def worst_case_ball(
 ) -> tuple[Floats, Floats, NDArray[np.bool_] | np.bool_]:
     """The set that attains :func:`xi`: a ball or the complement of one.
 
+    Source: [S] Theorem 2, with the coefficient sigma0^2 sigma1^2 in the radius for sigma1 > sigma0.
+
     Parameters
     ----------
     distance, p_a, sigma0, sigma1, dim : array_like
@@ -134,10 +131,6 @@ def worst_case_ball(
         or its complement where `complement` is True (sigma1 > sigma0). sigma1 = sigma0 gives a
         half-space: centre and radius inf. Relative error of both at most 1e-14 plus that of
         sigma0^2 - sigma1^2.
-
-    References
-    ----------
-    [S] Theorem 2, with the coefficient sigma0^2 sigma1^2 in the radius for sigma1 > sigma0.
 
     Examples
     --------

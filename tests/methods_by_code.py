@@ -67,8 +67,8 @@ def generator():
 
 def anew():
     import torch
-    from rsbounds.torch import NoiseGenerator, small_cnn
-    return NoiseGenerator(small_cnn(1), 0.1)
+    from rsbounds.torch import NoiseGenerator
+    return NoiseGenerator(torch.nn.Conv2d(1, 2, 3, padding=1), 0.1)
 
 def third(z_a, sigma, z_b=None):
     return max(sigma * z_a / 3, 0.0)

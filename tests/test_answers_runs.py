@@ -22,7 +22,7 @@ from rsbounds.audit import verify
 from rsbounds.cli import main
 from rsbounds.results import manifest_path, read
 from rsbounds.sampling import ArraySampler, Phase, stream
-from rsbounds.sampling.outputs import ArrayOutputs
+from rsbounds.sampling.arrays import ArrayOutputs
 from rsbounds.schemes import gaussian
 
 SCHEME = gaussian(0.25)
@@ -301,7 +301,7 @@ def test_torch_modules_draw_values_and_maps():
 
 def test_nan_of_a_torch_map_counts_for_no_class_there():
     torch = pytest.importorskip("torch")
-    from rsbounds.sampling.outputs import output_sampler
+    from rsbounds.sampling.adapters import output_sampler
 
     class Scores(torch.nn.Module):
         def forward(self, x):

@@ -12,7 +12,7 @@ from rsbounds import certify_dataset, schemes
 from rsbounds.certificate import ABSTAIN, ANOTHERS
 from rsbounds.certify import certify, predict
 from rsbounds.loading import as_data
-from rsbounds.sampling import ArraySampler, SoftSampler, block_size, votes
+from rsbounds.sampling import ArraySampler, SoftSampler, block_size
 from rsbounds.schemes import Scheme, gaussian, lipschitz
 
 DIM = 20
@@ -128,10 +128,15 @@ def test_whole_floats_count_and_empty_inputs_are_refused():
 
 
 def test_nan_scores_count_for_no_class():
-    scores = np.array([[1.0, 0.0], [np.nan, 5.0], [0.0, np.nan], [0.0, 1.0], [9.0, 0.0]])
-    assert votes(scores, 5, 5).tolist() == [2, 1]
-    assert votes(scores, 5, 4).tolist() == [1, 1]  # the last row is beyond the samples wanted
-    always_nan = ArraySampler(lambda batch: np.full((len(batch), 3), np.nan))
+    def scores(batch):
+        return np.where(batch[:, :1] > 0.5, np.nan, batch)
+
+    # 4097 samples: two blocks of 2049, the last row of which is beyond the samples wanted
+    draws = [(lambda b: b, 1.0), (scores, 0.6915), (lambda b: np.full((len(b), 3), np.nan), 0.0)]
+    for classifier, share in draws:
+        counts = ArraySampler(classifier)(np.zeros(2), 1.0, 4097, np.random.default_rng(0))
+        assert counts.sum() == pytest.approx(4097 * share, abs=0 if share in (0.0, 1.0) else 100)
+    always_nan = ArraySampler(draws[2][0])
     assert certify(always_nan, np.zeros(2), gaussian(1.0), n=100).abstained
 
 

@@ -34,7 +34,7 @@ def test_each_radius_is_at_least_the_one_before(dim, p_b):
 
 def test_no_error_of_the_integral_reaches_a_certificate(monkeypatch):
     module = sys.modules["rsbounds.lipschitz._radius"]
-    monkeypatch.setattr(module, "integrated", lambda *_: np.full(P.shape, 9.0))
+    monkeypatch.setattr(module, "_integrated", lambda *_: np.full(P.shape, 9.0))
     _, integrated, exact = radii(P)
     np.testing.assert_array_equal(integrated, exact)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from rsbounds import gaussian, oracle, renyi, semielastic
-from rsbounds.oracle._fixed import renyi_square
+from rsbounds.oracle._radii import renyi_square
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 

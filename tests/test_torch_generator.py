@@ -20,7 +20,6 @@ from rsbounds.torch import (
     SigmaNetwork,
     TorchSampler,
     generator_loss,
-    small_cnn,
 )
 
 
@@ -89,7 +88,7 @@ def test_loss_of_a_generator_and_the_noise_of_one_input():
     maps.mean.data.fill_(2.0)
     more = generator_loss(model, maps, x, y, target=0.5, mean_weight=0.1)
     assert more.item() == pytest.approx(np.log(2) + 0.1 * 4, rel=1e-4)
-    generator, point = NoiseGenerator(small_cnn(1, 4), 0.1), digits()[2][0]
+    generator, point = NoiseGenerator(nn.Conv2d(1, 2, 3, padding=1), 0.1), digits()[2][0]
     noise = generator.at(point)
     result = certify(noise.sampler(network(), 10), point, noise.scheme(), n=100)
     assert result.scope == "fixed noise at this input only"

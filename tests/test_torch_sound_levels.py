@@ -24,7 +24,7 @@ from rsbounds.torch import (
     Smooth,
     TorchSampler,
 )
-from rsbounds.torch.networks._trust import settle
+from rsbounds.torch.networks._trust import frozen, settle
 
 
 def dense(*activation):
@@ -66,7 +66,7 @@ NETWORKS = {type(layer).__name__: lambda layer=layer: dense(layer) for layer in 
 
 def network(kind):
     torch.manual_seed(len(kind))
-    net = SigmaNetwork(NETWORKS[kind]().eval(), 0.25).frozen()
+    net = frozen(SigmaNetwork(NETWORKS[kind]().eval(), 0.25))
     settle(net)
     last = [m for m in net.h.modules() if isinstance(m, nn.Linear)][-1]
     last.bias.data.fill_(3.0)  # away from the floor, where errors can't be seen
@@ -106,7 +106,7 @@ def test_bound_covers_sums_in_any_order():
     layer = nn.Linear(4096, 1)
     layer.weight.data.fill_(1e-3)
     layer.weight.data[0, 0] = 1e3
-    net = SigmaNetwork(nn.Sequential(nn.Flatten(), layer).eval(), 0.25).frozen()
+    net = frozen(SigmaNetwork(nn.Sequential(nn.Flatten(), layer).eval(), 0.25))
     terms = [1e3, *[float(np.float32(1e-3)) * (v / 255) for v in [253] * 4095]]
     total = 0.0
     for term in terms:
@@ -138,7 +138,7 @@ def test_a_sound_scheme_loses_little_and_leaves_the_network():
     # parametrised weights become numbers in the copy alone, which shares its class with the network
     x = torch.rand(1, 9)
     assert is_parametrized(net.eval().h[1])
-    assert net(x).item() == pytest.approx(net.frozen().level_at(x[0]), rel=1e-5)
+    assert net(x).item() == pytest.approx(frozen(net).level_at(x[0]), rel=1e-5)
 
 
 class Own(nn.Module):

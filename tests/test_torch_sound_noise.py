@@ -1,5 +1,7 @@
 """Sound noise: its laws are exact, and what a draw can't decide counts for no class."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -155,7 +157,8 @@ def test_rounded_noise_is_decided_rightly_or_not_at_all():
 def test_noise_of_a_shape_has_the_law_of_rounded_normal_numbers():
     whole = torch.zeros(4000, 2, dtype=torch.int32)
     scale, centre = torch.tensor([2.0, 20.0]).double(), torch.tensor([0.3, -1.7]).double()
-    noisy, void = draw.shaped_on_grid(whole, centre, scale, 20, [1, 2], torch.Generator())
+    steps = partial(draw.rounded, centre=centre, scale=scale)
+    noisy, void = draw.moved(whole, steps, 20, [1, 2], torch.Generator())
     assert not void.any()
     for axis in (0, 1):
         noise = torch.round(255 * noisy[..., axis])
@@ -166,6 +169,7 @@ def test_noise_of_a_shape_has_the_law_of_rounded_normal_numbers():
     # one level on every axis: what the table of that level draws
     scale, centre = (torch.full((256,), v, dtype=torch.float64) for v in (255 * 0.25, 0.0))
     whole = torch.arange(256, dtype=torch.int32)
-    a, _ = draw.shaped_on_grid(whole, centre, scale, 40, [1, 2, 3], torch.Generator())
+    steps = partial(draw.rounded, centre=centre, scale=scale)
+    a, _ = draw.moved(whole, steps, 40, [1, 2, 3], torch.Generator())
     b, _ = draw.on_grid(whole, 0.25, 40, [1, 2, 3], torch.Generator())
     assert torch.equal(a, b)

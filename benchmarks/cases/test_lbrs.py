@@ -39,8 +39,8 @@ def test_matrix_product(benchmark, digits):
 def test_neighbour_radius(benchmark, digits, norm, method):
     x, anchors, labels = digits
     memory = LabelledAnchors(anchors, labels, norm)
-    memory.radius(x[:2], method, None)  # compiles, and measures the box once
-    benchmark.pedantic(memory.radius, (x, method, None), rounds=3)
+    memory.radius(x[:2], method)  # compiles, and measures the box once
+    benchmark.pedantic(memory.radius, (x, method), rounds=3)
 
 
 @pytest.mark.benchmark(group="neighbour radius, N = 10,000, d = 784, 256 points")
@@ -71,10 +71,10 @@ def test_scans_take_at_most_two_matrix_products(digits, norm, method, clock):
     """Processor time too: other processes on the machine count less there."""
     x, anchors, labels = digits
     memory = LabelledAnchors(anchors, labels, norm)
-    memory.radius(x[:2], method, None)
+    memory.radius(x[:2], method)
     out = np.empty((len(x), len(anchors)))
 
     def scan():
-        memory.radius(x, method, None)
+        memory.radius(x, method)
 
     assert ratio(scan, lambda: np.dot(x, anchors.T, out=out), clock) <= 2

@@ -3,29 +3,13 @@
 import importlib
 from types import ModuleType
 
-_EXTRAS = {
-    "torch": "torch",
-    "matplotlib": "plot",
-    "plotly": "html",
-    "ray": "ray",
-    "yaml": "config",
-    "flint": "verify",
-    "mpmath": "verify",
-    "timm": "timm",
-    "safetensors": "hf",
-    "transformers": "hf",
-    "datasets": "hf",
-    "diffusers": "hf",
-    "huggingface_hub": "hf",
-    "onnx": "onnx",
-    "onnxruntime": "onnx",
-    "PIL": "images",
-    "art": "art",
-    "skops": "sklearn",
-    "sklearn": "sklearn",
-    "torchvision": "images",
-    "mlxtend": "demo",
-}
+_EXTRAS = {  # what each brings
+    "torch": ("torch",), "plot": ("matplotlib",), "html": ("plotly",), "ray": ("ray",),
+    "config": ("yaml",), "verify": ("flint", "mpmath"), "timm": ("timm",),
+    "hf": ("safetensors", "transformers", "datasets", "diffusers", "huggingface_hub"),
+    "onnx": ("onnx", "onnxruntime"), "images": ("PIL", "torchvision"), "art": ("art",),
+    "sklearn": ("skops", "sklearn"), "demo": ("mlxtend",),
+}  # fmt: skip
 
 
 def need(module: str, what: str) -> ModuleType:
@@ -40,6 +24,7 @@ def need(module: str, what: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except (ImportError, OSError, RuntimeError) as error:
-        command = f'pip install "rsbounds[{_EXTRAS[package]}]"'
+        extra = next(name for name, brought in _EXTRAS.items() if package in brought)
+        command = f'pip install "rsbounds[{extra}]"'
         reason = " ".join(str(error).split())
         raise ImportError(f"{what} needs {package}: {command} ({reason})") from error

@@ -1,29 +1,13 @@
-"""Two searches that only ever return an accepted point."""
+"""A search that only ever returns an accepted point."""
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, either, every
+from rsbounds._numerics.checks import Array
 
 Accepted = Callable[[Array], NDArray[np.bool_]]
-
-
-def outward(start: Array, margin: Array, accepted: Accepted) -> Array:
-    """``start`` (1 + margin), the margin doubled wherever that is not accepted.
-
-    The search ends at 0 (negative margin) or 1 (positive), which are always safe; a NaN
-    is never accepted, so it ends there too.
-    """
-    trivial = either(margin < 0.0, 0.0, 1.0)
-    while True:
-        x: Array = either(abs(margin) < 1.0, start * (1.0 + margin), trivial)
-        x = either(x > 1.0, 1.0, x)
-        good = accepted(x) | (x == trivial)
-        if every(good):
-            return x
-        margin = either(good, margin, 2.0 * margin)
 
 
 def mean(a: Array, b: Array) -> Array:

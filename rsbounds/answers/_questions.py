@@ -18,7 +18,7 @@ from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import Task, check_noise, class_counts, sampler_of
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, stream
-from rsbounds.sampling.outputs import output_sampler
+from rsbounds.sampling.adapters import output_sampler
 from rsbounds.schemes import Scheme
 
 Columns = Mapping[str, str]

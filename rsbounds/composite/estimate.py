@@ -18,8 +18,8 @@ from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
 from rsbounds.composite.geometry import less
 from rsbounds.composite.planning import Plan, checked_counts, plan
 from rsbounds.composite.rule import Cond, Rule
+from rsbounds.confidence.bounds import half
 from rsbounds.confidence.counts import End, arguments, end
-from rsbounds.confidence.pairs import half
 
 #: Counts of one stage's classes, drawn where they are asked for.
 CountsOf = Callable[[int], NDArray[np.int64]]

@@ -1,17 +1,19 @@
 """From counts and scores to bounds on probabilities, rounded outward.
 
-`counts`: Clopper-Pearson and its randomized form; `soft`, `cdf`: scores in [0, 1];
-`sequential`: tests and bounds that hold at all sample sizes at once; `pairs`: top class and
-runner-up together; `bounds`: all of them by name. Arguments outside their domain and shapes that
-do not broadcast raise ValueError.
+`counts`: Clopper-Pearson and its randomized form; `soft`: scores in [0, 1]; `sequential`: tests and
+bounds that hold at all sample sizes at once; `bounds`: top class and runner-up together, by name.
+Arguments outside their domain and shapes that do not broadcast raise ValueError.
 """
 
-from rsbounds.confidence.bounds import BOUNDS, Bound, Pair
-from rsbounds.confidence.cdf import CDFCertificate
+from rsbounds.confidence.bounds import BOUNDS, Bound, Pair, pair_bounds
 from rsbounds.confidence.counts import lower_bound, randomized_lower_bound, upper_bound
-from rsbounds.confidence.pairs import pair_bounds
 from rsbounds.confidence.sequential import SequentialTest, anytime_lower_bound, anytime_upper_bound
-from rsbounds.confidence.soft import ScoreHistogram, soft_lower_bound, soft_upper_bound
+from rsbounds.confidence.soft import (
+    CDFCertificate,
+    ScoreHistogram,
+    soft_lower_bound,
+    soft_upper_bound,
+)
 
 __all__ = [
     "BOUNDS",

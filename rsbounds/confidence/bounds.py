@@ -1,4 +1,4 @@
-"""The bounds on one input's class probabilities, by the names that result files give them."""
+"""Bounds on the top class and the runner-up together: from two counts, or by name from evidence."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers, count, number, operand
+from rsbounds._numerics.checks import (
+    Array,
+    as_floats,
+    as_integers,
+    broadcast,
+    choice,
+    count,
+    either,
+    every,
+    number,
+    operand,
+)
 from rsbounds.confidence.counts import End, arguments, end, randomized_end
-from rsbounds.confidence.pairs import capped_end, half
 from rsbounds.confidence.sequential import anytime_end, anytime_level
 from rsbounds.confidence.soft import ScoreHistogram, soft_end
 
@@ -18,17 +28,77 @@ from rsbounds.confidence.soft import ScoreHistogram, soft_end
 Lower = Callable[[Any, NDArray[Any], Array, float | None], End]
 
 
-class Pair(NamedTuple):
-    """Bounds on two class probabilities, as scores and as probabilities.
+def pair_bounds(
+    count_a: Any,
+    count_b: Any,
+    n: Any,
+    alpha: Any,
+    *,
+    scores: bool = False,
+    method: str = "clopper-pearson",
+) -> tuple[Any, Any]:
+    """Joint bounds for the top class and the runner-up, at alpha/2 each.
 
-    Attributes
+    ``count_b`` is the largest count among the other classes. Its upper bound covers the
+    true runner-up, whichever class that is, because the bound increases with the count:
+    no union over the classes is needed. Class A itself must come from other samples.
+
+    Parameters
     ----------
-    z_a, p_a : float
-        Lower bound on the top class's probability: normal score and probability, each
-        rounded down.
-    z_b, p_b : float
-        Upper bound on every other class's, rounded up. Where ``p_b`` stands for 1 - p_a,
-        ``z_b`` is ``-z_a`` exactly.
+    count_a, count_b : array_like of int
+        Counts of the top class and of the largest other class; count_a + count_b <= n.
+    n, alpha, scores
+        As in `lower_bound`; alpha >= 1e-323, so that it can be halved.
+    method : {"clopper-pearson", "anytime"}
+        "anytime": from `anytime_lower_bound` and `anytime_upper_bound`, alpha <= 1/2. The
+        bounds hold after every trial together, so sampling may stop at any time, for any
+        reason, and the runner-up may be another class at every look.
+
+    Returns
+    -------
+    p_a, p_b : float or ndarray
+        Lower bound for A and upper bound for B, the latter capped at 1 - p_a; both hold
+        together with probability at least 1 - alpha.
+
+    Examples
+    --------
+    >>> from rsbounds.confidence import pair_bounds
+    >>> for method in "clopper-pearson", "anytime":
+    ...     p_a, p_b = pair_bounds(900, 60, 1000, 0.001, method=method)
+    ...     print(f"{method:15} {p_a:.6f} {p_b:.6f}")
+    clopper-pearson 0.865225 0.088655
+    anytime         0.852594 0.098780
+    """
+    anytime = choice("method", method, ("clopper-pearson", "anytime")) == "anytime"
+    if anytime:
+        anytime_level(alpha)
+    count_a, n_a, alpha_a = arguments(count_a, n, alpha, "count_a")
+    count_b, n, alpha = arguments(count_b, n_a, alpha_a, "count_b")
+    count_a, count_b, n = broadcast(count_a=count_a, count_b=count_b, n=n)
+    if not every(count_a <= n - count_b):
+        raise ValueError("count_a + count_b must be <= n; got a larger sum")
+    level, bound = half(alpha), anytime_end if anytime else end
+    lower, upper = bound(count_a, n, level), bound(n - count_b, n, level)
+    z_b, p_b = capped_end(lower, upper)
+    return (lower.z[()], z_b[()]) if scores else (lower.p[()], p_b[()])
+
+
+def half(alpha: Any) -> Array:
+    """``alpha``/2, or ValueError where that isn't above 0."""
+    return operand("alpha", alpha, 1e-323, nan=False) / 2.0
+
+
+def capped_end(lower: End, upper: End) -> tuple[Array, Array]:
+    """(z_b, p_b) from the failures' end of B, capped at the complement of A's lower end."""
+    capped = upper.z <= lower.z
+    return either(capped, -lower.z, -upper.z), either(capped, lower.q, upper.q)
+
+
+class Pair(NamedTuple):
+    """Normal scores and probabilities of the top class's lower bound and the others' upper one.
+
+    The former are rounded down, the latter up. Where ``p_b`` stands for 1 - p_a, ``z_b`` is
+    ``-z_a`` exactly.
     """
 
     z_a: float
@@ -41,12 +111,8 @@ class Pair(NamedTuple):
 class Bound:
     """From the evidence that one input's samples left to bounds on its probabilities.
 
-    Attributes
-    ----------
-    name : str
-        Its name in result files, the key in `BOUNDS`.
-    evidence : {"counts", "scores"}
-        "counts": counts of the classes. "scores": one `ScoreHistogram` for each class.
+    ``name`` is that of result files, the key in `BOUNDS`; ``evidence`` is "counts" of the classes,
+    or "scores", one `ScoreHistogram` for each class.
     """
 
     name: str
@@ -93,8 +159,10 @@ class Bound:
             return Pair(z, -z, p, q)
         level = half(level)
         lower = self.lower(hits, total, level, u)
+        # uniform as u is; the level needs no independence, and opposites spread the pair least
+        opposite = None if u is None else 1.0 - u + 2.0**-53
         # the largest upper bound covers the runner-up, whichever class it is
-        uppers = [self.lower(other, total, level, _opposite(u)) for other in misses]
+        uppers = [self.lower(other, total, level, opposite) for other in misses]
         z_b, p_b = capped_end(lower, min(uppers, key=lambda upper: float(upper.z)))
         return Pair(float(lower.z), float(z_b), float(lower.p), float(p_b))
 
@@ -130,18 +198,6 @@ def _checked_top(top: int, classes: int) -> int:
     return top
 
 
-def _opposite(u: float | None) -> float | None:
-    """The number for the other end: uniform on the multiples of 2^-53 if u is.
-
-    The level needs no independence. Each end errs with probability at most alpha/2 as its
-    own number is uniform and independent of the counts, and the sum of the two bounds the
-    chance that either errs, however the numbers depend on each other. The bound of the
-    largest other count covers the runner-up because for one and the same number it
-    increases with the count. Opposite numbers spread the width of the pair least.
-    """
-    return None if u is None else 1.0 - u + 2.0**-53
-
-
 def _clopper_pearson(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
     return end(*arguments(k, n, alpha))
 
@@ -164,14 +220,9 @@ def _soft(h: ScoreHistogram, n: Any, alpha: Array, u: float | None, *, method: s
 
 #: The bounds by name. "hoeffding" isn't here: "chernoff" is never below it.
 BOUNDS: dict[str, Bound] = {
-    bound.name: bound
-    for bound in (
-        Bound("clopper-pearson", "counts", _clopper_pearson),
-        Bound("randomized", "counts", _randomized),
-        Bound("anytime", "counts", _anytime),
-        *(
-            Bound(name, "scores", partial(_soft, method=name))
-            for name in ("chernoff", "maurer-pontil", "betting")
-        ),
-    )
+    "clopper-pearson": Bound("clopper-pearson", "counts", _clopper_pearson),
+    "randomized": Bound("randomized", "counts", _randomized),
+    "anytime": Bound("anytime", "counts", _anytime),
 }
+for _name in ("chernoff", "maurer-pontil", "betting"):
+    BOUNDS[_name] = Bound(_name, "scores", partial(_soft, method=_name))

@@ -65,7 +65,10 @@ class SequentialTest:
         """
         hits, trials, _ = arguments(hits, trials, self.alpha, "hits", "trials")
         with np.errstate(all="ignore"):
-            return kernels.log_wealth(hits, trials, self._null())[()]
+            # p0 - 1, rounded up
+            log_q = kernels.log_ndtr(-round_up(self.radius / self.sigma, 2.0 * EPS))
+            null = -round_down(np.exp(log_q), -LOG_NDTR_ERROR * log_q + 4.0 * EPS)
+            return kernels.log_wealth(hits, trials, null)[()]
 
     def proves(self, hits: Any, trials: Any) -> Any:
         """Whether the wealth, rounded down, has reached 1/alpha: the radius is certified.
@@ -74,11 +77,6 @@ class SequentialTest:
         """
         goal = round_up(-np.log(self.alpha), 2.0 * EPS)
         return (self.log_wealth(hits, trials) >= goal)[()]
-
-    def _null(self) -> Array:
-        """p0 - 1, rounded up."""
-        log_q = kernels.log_ndtr(-round_up(self.radius / self.sigma, 2.0 * EPS))
-        return -round_down(np.exp(log_q), -LOG_NDTR_ERROR * log_q + 4.0 * EPS)
 
 
 def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = False) -> Any:
@@ -99,12 +97,6 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     float or ndarray
         At most the exact bound, its score within 1e-9 of the exact one for alpha <= 0.01;
         0 (score -inf) for no hits.
-
-    Notes
-    -----
-    The p0 that are rejected form an interval from 0: d log W/dp0 = -(H - T p0)/(p0 q0) +
-    h (1 - 1/W), where h, the hazard of the Beta(1/2, 1/2) law, has p0 q0 h <= 1/2; so W
-    decreases wherever W > 1 and H - T p0 >= 1/2, and W < 2 where H - T p0 < 1/2.
 
     Examples
     --------

@@ -33,6 +33,9 @@ def radius(
 ) -> Floats:
     """Certified l_2 radius at a point with sigma(x0) = `sigma` under an envelope.
 
+    Source: [S] Theorems 2, 6 and 7, Lemma 20; with separate bounds the condition is
+    xi(1 - p_a) + xi(p_b) < 1, both sigma extremes.
+
     Parameters
     ----------
     p_a : array_like
@@ -72,11 +75,6 @@ def radius(
         An argument outside its domain, sigma outside the envelope, an envelope that is not
         monotone, shapes that do not broadcast.
 
-    References
-    ----------
-    [S] Theorems 2, 6 and 7, Lemma 20; with separate bounds the condition is
-    xi(1 - p_a) + xi(p_b) < 1, both sigma extremes.
-
     Examples
     --------
     >>> print(f"{radius(0.99, 0.25, LipschitzSigma(0.1, 0.2), 784):.9f}")
@@ -106,9 +104,9 @@ def branch_radii(
 ) -> tuple[Floats, Floats]:
     """The two one-sided radii: sigma at its smallest and at its largest. For study.
 
-    Each is what :func:`radius` would be if sigma could only shrink (low) or only grow (high);
-    the certificate is the smaller of the two. Public code that checks the low side only
-    certifies too much: in most settings the high side is the smaller one.
+    Each is what :func:`radius` would be if sigma could only shrink (low) or only grow (high); the
+    certificate is the smaller of the two. Public code that checks the low side only certifies too
+    much: in most settings the high side is the smaller one. Source: [S] Theorem 7 and Algorithm 3.
 
     Parameters
     ----------
@@ -119,10 +117,6 @@ def branch_radii(
     -------
     tuple of Array
         (low, high), each with the error bound of :func:`radius`.
-
-    References
-    ----------
-    [S] Theorem 7 and Algorithm 3.
 
     Examples
     --------

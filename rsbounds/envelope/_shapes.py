@@ -218,9 +218,9 @@ class TableEnvelope:
 class Widened:
     """`envelope` with both ends further out by a factor exp(slack).
 
-    Where the sigma that is drawn is within a factor exp(slack/2) of one that obeys `envelope`
-    from every point, it obeys this. At distance 0 it still allows a jump, so the radius is 0
-    where p_a is very near 1/2.
+    Where the sigma that is drawn is within a factor exp(slack/2) of one that obeys `envelope` from
+    every point, it obeys this. At distance 0 it still allows a jump, so the radius is 0 where p_a
+    is very near 1/2. Source: the theory page on sound noise.
 
     Parameters
     ----------
@@ -233,10 +233,6 @@ class Widened:
     -----
     The bounds are rounded outward: where sigma changes by less than a factor 2, a radius is at
     least that of a slack larger by 2e-14.
-
-    References
-    ----------
-    The theory page on sound noise.
 
     Examples
     --------

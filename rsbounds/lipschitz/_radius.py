@@ -7,10 +7,12 @@ from rsbounds import envelope
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, check, choice
 from rsbounds._numerics.rounding import capped, flag_nan, round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri
-from rsbounds.lipschitz._integrated import integrated
+from rsbounds._numerics.threads import apply
 from rsbounds.lipschitz._ratio import constant
+from rsbounds_ext.kernels import lipschitz_ratio
 
 _ROUNDING = 1e-12  # the smaller radii are rounded by multiples of it, and capped by the exact one
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def radius(
@@ -26,6 +28,8 @@ def radius(
     scores: bool = False,
 ) -> Floats:
     """Certified l_2 radius at a point with sigma(x0) = `sigma`, sigma Lipschitz with a floor.
+
+    Source: [B] Theorem 3 ("paper"); the other two are proved in the theory pages.
 
     Parameters
     ----------
@@ -59,10 +63,6 @@ def radius(
         An argument outside its domain, sigma < sigma_min, p_min missing or given needlessly,
         shapes that do not broadcast.
 
-    References
-    ----------
-    [B] Theorem 3 ("paper"); the other two are proved in the theory pages.
-
     Examples
     --------
     >>> for method in ("paper", "integrated", "exact"):
@@ -92,13 +92,15 @@ def radius(
     check("sigma", sigma, ~(sigma < sigma_min), f"at least sigma_min = {sigma_min}")
     if p_min is not None:
         top = -ndtri(as_floats("p_min", p_min, 0.0, 0.5, closed="neither", exact=True))
-        half = _clipped(z_a, z_b, half, top)
+        # half the gap once both scores are brought into [-top, top], from below
+        gap = (np.minimum(z_a, top) - np.maximum(z_b, -top)) / 2 - NDTRI_ERROR * top
+        half = np.where((z_a <= top) & (z_b >= -top), half, np.maximum(gap, 0.0))
         with np.errstate(over="ignore"):
             value = half / constant(dim, lip, sigma_min, p_min)
         value = flag_nan(np.where(np.isnan(sigma), np.nan, value))
         error = 5 * _ROUNDING
     else:
-        value, error = integrated(z_a, z_b, half, sigma, lip, sigma_min, dim), 3 * _ROUNDING
+        value, error = _integrated(z_a, z_b, half, sigma, lip, sigma_min, dim), 3 * _ROUNDING
     value = round_down(capped(value, np.isfinite(half)), error)
     # changes nothing in exact arithmetic; with it a certificate rests on the exact one's bounds
     shape = envelope.LipschitzSigma(*np.where(np.isnan(value), 0.0, (lip, sigma_min)))
@@ -106,8 +108,58 @@ def radius(
         return np.minimum(value, envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores))
 
 
-def _clipped(z_a: Floats, z_b: Floats, half: Floats, top: Floats) -> Array:
-    """A lower bound of half the gap once both scores are brought into [-top, top]."""
-    inside = (z_a <= top) & (z_b >= -top)
-    clipped = (np.minimum(z_a, top) - np.maximum(z_b, -top)) / 2 - NDTRI_ERROR * top
-    return np.where(inside, half, np.maximum(clipped, 0.0))
+def _integrated(
+    z_a: Array, z_b: Array, half: Array, sigma: Array, lip: Array, floor: Array, dim: Array
+) -> Array:
+    """The path length at which half the gap is spent, one unit of score costing sigma/k.
+
+    With v the score along the path, \\|dv\\| <= k(v) dr/sigma, k = 1 + 2 lip R(Phi(-\\|v\\|)), and
+    sigma falls no faster than lip, to no less than ``floor``.
+    """
+    sigma, power = np.frexp(sigma)  # lengths in units of sigma: nothing overflows on the way
+    floor = np.ldexp(floor, -power)
+    search = (half > 0) & np.isfinite(half)
+    a, b = np.where(search, z_a, 0.0), np.where(search, z_b, 0.0)
+    with np.errstate(all="ignore"):
+        budget = np.where(search, _budget(a, b, np.where(search, half, 0.0), lip, dim), half)
+        t = lip * budget
+        # the floor is reached at path length log(sigma/floor)/lip
+        rest = np.where(floor > 0, t - np.log1p((sigma - floor) / floor), -1.0)
+        length = np.where(rest > 0, (sigma - floor) + floor * rest, -sigma * np.expm1(-t))
+        result = np.where(t > 1e-17, budget * (length / t), sigma * budget)
+        endless = np.where((floor > 0) | (lip == 0), np.inf, sigma / lip)
+    result = np.where(np.isinf(half), endless, result)
+    unknown = np.isnan([half, sigma, lip, floor, dim]).any(0)
+    with np.errstate(over="ignore", under="ignore"):
+        result = np.ldexp(np.where(half > 0, result, 0.0), power)
+    return np.where(unknown, np.nan, result)
+
+
+def _budget(a: Array, b: Array, half: Array, lip: Array, dim: Array) -> Array:
+    """Half the integral of 1/k(v), k(v) = 1 + 2 lip R(Phi(-|v|)), from b to a = b + 2 half."""
+    inner, outer = np.minimum(np.abs(a), np.abs(b)), np.maximum(np.abs(a), np.abs(b))
+    same = np.sign(a) == np.sign(b)  # else |v| has its kink at 0 between them
+    path = _path(np.where(same, inner, 0.0), outer, lip, dim)
+    path += _path(np.zeros_like(inner), np.where(same, 0.0, inner), lip, dim)
+    close = same & (half < 0.25)
+    return np.where(close, half * _mean((a + b) / 2, half, lip, dim), path / 2)
+
+
+def _path(start: Array, end: Array, lip: Array, dim: Array) -> Array:
+    """The integral over 0 <= start <= v <= end: panels [0, 1], [1, 2], [2, 4], ..."""
+    total = np.zeros_like(end)
+    low, high = 0.0, 1.0
+    while np.any(end > low):
+        if np.any(start < high):
+            a, b = np.clip(start, low, high), np.clip(end, low, high)
+            total += (b - a) * _mean((a + b) / 2, (b - a) / 2, lip, dim)
+        low, high = high, 2 * high
+    return total
+
+
+def _mean(middle: Array, half: Array, lip: Array, dim: Array) -> Array:
+    """The mean of 1/k over [middle - half, middle + half] by 24 Gauss-Legendre nodes."""
+    v = middle[..., None] + half[..., None] * _NODES
+    r = apply(lipschitz_ratio, np.abs(v), dim[..., None], cost=0.6)
+    result: Array = (_WEIGHTS / 2 / (1 + 2 * lip[..., None] * r)).sum(-1)
+    return result

@@ -23,8 +23,23 @@ Examples
 '0.578750685928353039'
 """
 
-from rsbounds.oracle._ball import Tails, ball_tails, ncx2_tails
-from rsbounds.oracle._composite import composite_radius, list_radius
+from rsbounds.oracle._ball import (
+    Tails,
+    ball_offset,
+    ball_score,
+    ball_tails,
+    ncx2_cdf,
+    ncx2_isf,
+    ncx2_isf_exp,
+    ncx2_logcdf,
+    ncx2_logpdf,
+    ncx2_logsf,
+    ncx2_pdf,
+    ncx2_ppf,
+    ncx2_ppf_exp,
+    ncx2_sf,
+    ncx2_tails,
+)
 from rsbounds.oracle._confidence import (
     log_wealth,
     lower_complement,
@@ -43,33 +58,18 @@ from rsbounds.oracle._envelope import (
     sigma_range,
     worst_score,
 )
-from rsbounds.oracle._fixed import (
+from rsbounds.oracle._normal import log_ndtr, ndtr, ndtri, ndtri_exp, score
+from rsbounds.oracle._radii import (
     anisotropic_radius,
-    gaussian_radius,
-    laplace_radius,
-    renyi_radius,
-)
-from rsbounds.oracle._lipschitz import (
     base_radius,
+    gaussian_radius,
     integrated_radius,
+    laplace_radius,
     lipschitz_constant,
     lipschitz_ratio,
+    renyi_radius,
 )
-from rsbounds.oracle._ncx2 import (
-    ball_offset,
-    ball_score,
-    ncx2_cdf,
-    ncx2_isf,
-    ncx2_isf_exp,
-    ncx2_logcdf,
-    ncx2_logpdf,
-    ncx2_logsf,
-    ncx2_pdf,
-    ncx2_ppf,
-    ncx2_ppf_exp,
-    ncx2_sf,
-)
-from rsbounds.oracle._normal import log_ndtr, ndtr, ndtri, ndtri_exp, score
+from rsbounds.oracle.certificates import composite_radius, list_radius
 
 __all__ = [
     "Envelope", "Tails", "anisotropic_radius", "ball_offset", "ball_score", "ball_tails",

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from mpmath import mp
 
-from rsbounds.oracle._ball import ncx2_tails
-from rsbounds.oracle._ncx2 import log_radius
+from rsbounds.oracle._ball import log_radius, ncx2_tails
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, rounded, score
 
 Envelope = tuple[Callable[[Mpf], Mpf], Callable[[Mpf], Mpf]]

@@ -12,25 +12,27 @@ float64 and rounded to float32 once. The law of Z, drawn in float32, remains an 
 without one is in :mod:`rsbounds.sampling.grid_noise`.
 """
 
-from rsbounds.sampling.adapters import as_sampler
-from rsbounds.sampling.arrays import ArraySampler, SoftSampler, votes
-from rsbounds.sampling.blocks import block_size, is_single, noise_level, noisy
-from rsbounds.sampling.port import Sampler, require_law
-from rsbounds.sampling.streams import Phase, Stream, block_seeds, stream
+from rsbounds.sampling.adapters import Sampler, as_sampler, require_law
+from rsbounds.sampling.arrays import ArraySampler, SoftSampler
+from rsbounds.sampling.blocks import (
+    Phase,
+    block_seeds,
+    block_size,
+    noise_level,
+    noisy,
+    stream,
+)
 
 __all__ = [
     "ArraySampler",
     "Phase",
     "Sampler",
     "SoftSampler",
-    "Stream",
     "as_sampler",
     "block_seeds",
     "block_size",
-    "is_single",
     "noise_level",
     "noisy",
     "require_law",
     "stream",
-    "votes",
 ]

@@ -1,12 +1,35 @@
-"""From a model of any framework to a sampler."""
+"""The port between certification and a classifier; from a model of any framework to a sampler."""
 
 import sys
 from inspect import signature
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from rsbounds.frameworks import as_function
-from rsbounds.sampling.arrays import ArraySampler
-from rsbounds.sampling.port import Sampler
+from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
+
+
+class Sampler(Protocol):
+    """Classifies noisy copies of one input and counts the classes.
+
+    Called as ``sampler(x, sigma, n, generator)``; returns, for each class, how many of n
+    samples of x + sigma N(0, I) the classifier put there, as anything ``numpy.asarray``
+    turns into whole numbers (on demand: a device may still be at work). All randomness
+    comes from ``generator``. A sample whose scores hold a NaN counts for no class. A sampler of
+    another noise than that says so in an attribute ``law``, the same as its scheme's.
+    """
+
+    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any: ...
+
+
+def require_law(sampler: Sampler, law: str) -> None:
+    """ValueError unless the sampler draws noise of that law; "" is sigma N(0, I)."""
+    if getattr(sampler, "law", "") != law:
+        raise ValueError(
+            "the sampler must draw the noise that the radius is for: noise with a mean or a level "
+            "of its own on every axis gives both, as noise.sampler(model) and noise.scheme()"
+        )
 
 
 def as_sampler(model: Any, **options: Any) -> Sampler:
@@ -59,3 +82,29 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
                 )
             raise ValueError(f"{flag} needs a torch module; the model is none")
     return model if ready else ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
+
+
+def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
+    """What draws the outputs of a model, or the class counts of its positions, under noise.
+
+    A torch module and a function of a NumPy batch get a sampler of Gaussian noise; a sampler of
+    your own, called as ``sampler(x, sigma, n, generator)``, returns outputs of shape (n, outputs)
+    or counts of shape (positions, classes). ``law`` names the noise, where it is another.
+    """
+    model = as_function(model, outputs=True)
+    ready: Sampler = as_sampler(model)
+    if ready is model:
+        require_law(ready, law)
+        own: Sampler = model
+        return own
+    if law:
+        raise ValueError(
+            f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, called as "
+            "sampler(x, sigma, n, generator), with the law of the scheme"
+        )
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module):
+        from rsbounds.sampling.torch_modules import TorchOutputs
+
+        return TorchOutputs(model, kind)
+    return ArrayOutputs(model, kind)

@@ -1,7 +1,7 @@
-"""Sampling of classifiers that take NumPy batches: their scores, checked, as votes or as such."""
+"""Sampling of models that take NumPy batches: their scores, checked, as votes or as such; maps."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,28 +11,9 @@ from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.blocks import block_size, noisy, single
 
+Kind = Literal["values", "map"]  # of outputs that are not scores of classes
+_SHAPES = {"values": "(count,) or (count, outputs)", "map": "(count, classes, *positions)"}
 _SUM = 1 - 2.0**-48  # scores of more classes than 2^20 aside, their sum is at most 1
-
-
-def checked_scores(returned: Any, rows: int) -> NDArray[Any]:
-    """What a classifier of NumPy batches returned, if these are scores of so many rows."""
-    try:
-        scores = np.asarray(returned)
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(_expected(rows, f"{type(returned).__name__} ({error})")) from None
-    if scores.ndim != 2 or scores.shape[0] != rows or scores.shape[1] < 2:
-        hint = " (labels? scores have a column for each class)" if scores.shape == (rows,) else ""
-        raise ValueError(_expected(rows, f"shape {scores.shape}{hint}"))
-    if scores.dtype.kind not in "biuf":
-        raise ValueError(_expected(rows, f"type {scores.dtype}"))
-    return scores
-
-
-def _expected(rows: int, got: str) -> str:
-    return (
-        f"the model must return scores of shape ({rows}, classes), at least two classes, for a "
-        f"batch of {rows}; got {got}"
-    )
 
 
 class Scored:
@@ -50,7 +31,19 @@ class Scored:
 
     def checked(self, returned: Any, rows: int) -> NDArray[Any]:
         """What was returned, if these are scores of so many rows and always as many classes."""
-        scores = checked_scores(returned, rows)
+        expected = (
+            f"the model must return scores of shape ({rows}, classes), at least two classes, for a "
+            f"batch of {rows}; got "
+        )
+        try:
+            scores = np.asarray(returned)
+        except ValueError as error:  # rows of different lengths
+            raise ValueError(f"{expected}{type(returned).__name__} ({error})") from None
+        if scores.ndim != 2 or scores.shape[0] != rows or scores.shape[1] < 2:
+            hint = " (labels? scores have a column for each class)" * (scores.shape == (rows,))
+            raise ValueError(f"{expected}shape {scores.shape}{hint}")
+        if scores.dtype.kind not in "biuf":
+            raise ValueError(f"{expected}type {scores.dtype}")
         if self._classes not in (0, scores.shape[1]):
             raise ValueError(
                 f"the model must always return scores of as many classes; got {self._classes} and "
@@ -136,33 +129,21 @@ class ArraySampler(Scored):
     def __call__(
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Counts of the classes; see :class:`Sampler`."""
+        """Counts of the classes; see :class:`Sampler`. Rows that hold a NaN count for none."""
         x = single(x)
         steps = grid_noise.on_grid(x) if self.sound_noise else None
-        size = block_size(n, x.size)
-        counts: Any = 0
-        void = None
+        size, counts = block_size(n, x.size), np.zeros((), np.int64)
         for start in range(0, n, size):
+            void: Any = False
             if steps is None:
                 batch = noisy(x, sigma, size, generator)
             else:
                 batch, void = grid_noise.noisy(steps, sigma, size, generator)
-            counts = counts + votes(self.scores(batch), size, n - start, void)
-        return np.asarray(counts, dtype=np.int64)
-
-
-def votes(
-    scores: Any, rows: int, used: int, void: NDArray[np.bool_] | None = None
-) -> NDArray[np.int64]:
-    """Counts of the classes over the first ``used`` rows of one batch of NumPy scores.
-
-    Rows that hold a NaN, or are ``void``, count for none.
-    """
-    scores = checked_scores(scores, rows)[:used]
-    valid = ~np.isnan(scores).any(axis=1)
-    if void is not None:
-        valid &= ~void[:used]
-    return np.bincount(scores.argmax(axis=1)[valid], minlength=scores.shape[1])
+            scores = self.scores(batch)
+            valid = ~(np.isnan(scores).any(axis=1) | void)[: n - start]
+            labels = scores.argmax(axis=1)[: n - start][valid]
+            counts = counts + np.bincount(labels, minlength=scores.shape[1])
+        return counts
 
 
 class SoftSampler(Scored):
@@ -205,3 +186,54 @@ class SoftSampler(Scored):
             for histogram, column in zip(histograms, valid.T, strict=True):
                 histogram.add(column)
         return histograms
+
+
+def checked_shape(shape: tuple[int, ...], rows: int, kind: Kind, known: Any) -> None:
+    """ValueError unless a batch's outputs have the shape of their kind, and always the same."""
+    fits = (1 <= len(shape) <= 2) if kind == "values" else (len(shape) >= 3 and shape[1] >= 2)
+    if not fits or shape[0] != rows or 0 in shape:
+        raise ValueError(
+            f"the model must return outputs of shape {_SHAPES[kind]} for a batch of {rows}; got "
+            f"shape {shape}"
+        )
+    if known not in (None, shape[1:]):
+        raise ValueError(
+            f"the model must always return outputs of one shape; got {known} and then {shape[1:]}"
+        )
+
+
+class ArrayOutputs(Scored):
+    """Sampler over a function of float32 batches (count, *shape of x), for values or maps."""
+
+    def __init__(self, model: Callable[[NDArray[np.float32]], Any], kind: Kind) -> None:
+        super().__init__(model)
+        self.kind = kind
+        self._shape: tuple[int, ...] | None = None
+
+    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
+        """Outputs, shape (n, outputs), or counts, shape (positions, classes)."""
+        blocks = self.drawn(x, sigma, n, generator)
+        if self.kind == "values":
+            return np.concatenate([block.reshape(len(block), -1) for block in blocks])
+        return sum(map(position_counts, blocks))
+
+    def checked(self, returned: Any, rows: int) -> NDArray[Any]:
+        outputs = np.asarray(returned)
+        checked_shape(outputs.shape, rows, self.kind, self._shape)
+        if outputs.dtype.kind not in "biuf":
+            raise ValueError(f"the model must return real numbers; got type {outputs.dtype}")
+        self._shape = outputs.shape[1:]
+        return outputs
+
+
+def position_counts(scores: Array) -> NDArray[np.int64]:
+    """Class counts of each position over a batch of scores (count, classes, *positions).
+
+    A position whose scores hold a NaN counts for no class in that sample.
+    """
+    rows, classes = scores.shape[:2]
+    flat = scores.reshape(rows, classes, -1)
+    chosen = np.where(np.isnan(flat).any(axis=1), classes, flat.argmax(axis=1))
+    place = chosen + np.arange(flat.shape[2]) * (classes + 1)
+    counts = np.bincount(place.ravel(), minlength=flat.shape[2] * (classes + 1))
+    return counts.reshape(-1, classes + 1)[:, :classes].astype(np.int64)

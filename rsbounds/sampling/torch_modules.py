@@ -1,4 +1,4 @@
-"""What a torch module returns under Gaussian noise: classes counted, values, maps.
+"""What a torch module returns under noise: classes counted, values, maps.
 
 Not loaded without a torch module.
 """
@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import choice, count
 from rsbounds.sampling import torch_noise
-from rsbounds.sampling.arrays import require_same_row
-from rsbounds.sampling.blocks import block_size, single
-from rsbounds.sampling.outputs import Kind, checked_shape
-from rsbounds.sampling.streams import block_seeds
+from rsbounds.sampling.arrays import Kind, checked_shape, require_same_row
+from rsbounds.sampling.blocks import block_seeds, block_size, single
+from rsbounds.sampling.grid_noise import LEVELS
 
 _CELLS = {"cpu": 2**18, "cuda": 2**25}  # numbers in a block
 _TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -29,13 +28,15 @@ _NO_MEMORY = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "not eno
 
 
 class Counts:
-    """Counts that stay on their device until NumPy asks for them."""
+    """Counts, or blocks of values, that stay on their device until NumPy asks for them."""
 
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self._tensor = tensor
+    def __init__(self, drawn: torch.Tensor | list[torch.Tensor]) -> None:
+        self._drawn = drawn
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self._tensor.cpu().numpy().astype(dtype or np.int64)
+        if isinstance(self._drawn, list):
+            return torch.cat(self._drawn).double().cpu().numpy().astype(dtype or np.float64)
+        return self._drawn.cpu().numpy().astype(dtype or np.int64)
 
 
 def autocast_type(name: str | None) -> torch.dtype | None:
@@ -59,10 +60,9 @@ class TorchSampler:
 
     A certificate needs samples that are independent of each other. So the model must be in eval
     mode at every call, and once, at the first block of two rows or more, the scores of a row among
-    others are compared with its scores among copies of itself: they may differ by the square root
-    of the machine epsilon of the scores' type, relative to the largest score of the row (3.5e-4 for
-    float32, .03 for float16, .09 for bfloat16), which leaves room for another order of summation
-    and none for batch statistics.
+    others are compared with its scores among copies of itself. They may differ by the square root
+    of the machine epsilon of their type, relative to the largest: another order of summation
+    passes, batch statistics don't.
 
     Parameters
     ----------
@@ -73,17 +73,11 @@ class TorchSampler:
     batch : int
         Noisy samples held in memory at once, >= 1, rounded down to whole blocks but to at least
         one. No result depends on it.
-    forward_batch : int, optional
-        Rows of one forward pass at most, >= 1; by default a whole block. Another number may move
-        near-ties, so give it in every run of a kind, or in none.
     device : str or torch.device, optional
         Where to run; by default where the model's first parameter is. Elsewhere a copy of the model
         runs, and yours stays as it is.
     autocast : {"bfloat16", "float16"}, optional
         Mixed precision of the forward pass.
-    compile : bool
-        Run the model through ``torch.compile``. Block sizes are then rounded up to powers of two,
-        because torch compiles few shapes and sequential certification would use many.
     sound_noise : bool
         As in :class:`rsbounds.sampling.ArraySampler`. A scheme whose level follows the input must
         be made with ``sound=True``.
@@ -120,14 +114,11 @@ class TorchSampler:
         num_classes: int | None = None,
         *,
         batch: int = 1000,
-        forward_batch: int | None = None,
         device: str | torch.device | None = None,
         autocast: str | None = None,
-        compile: bool = False,
         sound_noise: bool = False,
     ) -> None:
         self.batch = count("batch", batch, 1)
-        self._rows = None if forward_batch is None else count("forward_batch", forward_batch, 1)
         self.num_classes = num_classes
         self._autocast = autocast_type(autocast)
         model = model.eval()
@@ -142,8 +133,7 @@ class TorchSampler:
             warnings.warn(message, RuntimeWarning, stacklevel=2)
         floats = (p.dtype for p in model.parameters() if p.is_floating_point())
         self._dtype = next(floats, torch.float32)
-        self._plain = model
-        self._model: Any = torch.compile(model, dynamic=False) if compile else model
+        self._model: Any = model
         self.sound_noise = sound_noise
         self._generator = torch.Generator(self.device)
         self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
@@ -152,7 +142,7 @@ class TorchSampler:
 
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
-        for part in self._plain.modules():
+        for part in self._model.modules():
             if part.training:
                 name = type(part).__name__
                 raise ValueError(f"the model must be in eval mode; its part {name} is training")
@@ -160,8 +150,6 @@ class TorchSampler:
         x = self.centre(x)
         x = (torch_noise.whole(x) if self.sound_noise else x).to(self.device)
         size = block_size(n, x.numel(), self._cells)
-        if self._model is not self._plain:
-            size = 1 << (size - 1).bit_length()
         return Counts(self._blocks(x, sigma, n, size, block_seeds(generator, -(-n // size))))
 
     def centre(self, x: Any) -> torch.Tensor:
@@ -180,11 +168,9 @@ class TorchSampler:
         with torch.autocast(self.device.type, self._autocast, enabled=self._autocast is not None):
             return self._model(batch.to(self._dtype))
 
-    def _blocks(
-        self, x: torch.Tensor, sigma: float, n: int, size: int, seeds: list[int]
-    ) -> torch.Tensor:
+    def _blocks(self, x: torch.Tensor, sigma: float, n: int, size: int, seeds: list[int]) -> Any:
         """Counts of n samples from blocks of one size, as many of them at once as fit."""
-        total: Any = 0
+        total: Any = None
         done = 0
         draw = partial(torch.inference_mode()(self.noisy), x, sigma, size)  # in any thread
         while done < len(seeds):
@@ -198,7 +184,8 @@ class TorchSampler:
                 several = ahead and len(groups) > 1
                 for noisy, void in threads.ahead(draw, groups, 1) if several else map(draw, groups):
                     drawn = True
-                    total = total + self._count(noisy, void[: n - done * size])
+                    counts = self._count(noisy, void[: n - done * size])
+                    total = counts if total is None else total + counts
                     done += len(noisy)
                     drawn, noisy, void = False, None, None  # not held while the next is drawn
             except RuntimeError as error:
@@ -206,10 +193,10 @@ class TorchSampler:
             if done < len(seeds):
                 noisy, void = None, None
                 self._halve(2 if ahead else min(step, len(seeds) - done), size, drawn, failure)
-        return total  # type: ignore[no-any-return]
+        return total
 
     @torch.inference_mode()
-    def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> torch.Tensor:
+    def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> Any:
         """Counts of the classes; rows that are void or hold a NaN count for none."""
         scores = self._returned(noisy)[: len(void)]
         classes = scores.shape[1]
@@ -220,9 +207,7 @@ class TorchSampler:
 
     def _returned(self, noisy: torch.Tensor) -> torch.Tensor:
         """What the model returns for all samples of some blocks."""
-        size = noisy.shape[1]
-        split = max(self._parts, -(-size // (self._rows or size)))
-        parts = [part for block in noisy for part in block.tensor_split(split)]
+        parts = [part for block in noisy for part in block.tensor_split(self._parts)]
         return torch.cat([self._checked(part) for part in parts])
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
@@ -244,9 +229,8 @@ class TorchSampler:
         first = not self._rows_checked and len(batch) > 1
         middle = len(batch) // 2
         if first:
-            # copies of one row in a batch of the same shape: the same kernels run on them, and a
-            # compiled model is not compiled again. They come first: the model may change its
-            # batch, or write its next scores over these.
+            # copies of one row in a batch of the same shape, so that the same kernels run, and
+            # first: the model may change its batch, or write its next scores over these
             copies = batch[middle : middle + 1].expand_as(batch).contiguous()
             own = self._scores(copies)[middle].double().cpu().numpy()
         scores = self._scores(batch)
@@ -263,7 +247,7 @@ class TorchSampler:
             self.batch = blocks * size // 2
             now = f"holding {self.batch} samples at once"
         elif drawn and self._parts < size:
-            self._parts = min(2 * max(self._parts, -(-size // (self._rows or size))), size)
+            self._parts = min(2 * self._parts, size)
             now = f"running the model on {-(-size // self._parts)} samples at once"
         else:
             what = "one sample" if drawn else f"the noise of {size} samples"
@@ -278,22 +262,6 @@ def _memory_failure(error: RuntimeError) -> str:
     if isinstance(error, torch.OutOfMemoryError) or any(words in text for words in _NO_MEMORY):
         return text.partition("\n")[0]
     raise error
-
-
-class _Rows:
-    """Blocks of outputs that are added one after the other."""
-
-    def __init__(self, blocks: list[torch.Tensor]) -> None:
-        self.blocks = blocks
-
-    def __add__(self, other: _Rows) -> _Rows:
-        return _Rows([*self.blocks, *other.blocks])
-
-    def __radd__(self, none: Any) -> _Rows:  # the sum begins with zero
-        return self
-
-    def cpu(self) -> torch.Tensor:
-        return torch.cat(self.blocks).double().cpu()
 
 
 class TorchOutputs(TorchSampler):
@@ -318,7 +286,7 @@ class TorchOutputs(TorchSampler):
         if self.kind == "values":
             rows = drawn.reshape(len(void), -1)
             rows = rows if rows.is_floating_point() else rows.double()
-            return _Rows([rows.masked_fill(void[:, None], torch.nan)])
+            return [rows.masked_fill(void[:, None], torch.nan)]
         drawn = drawn.flatten(2)
         classes, positions = drawn.shape[1:]
         largest, label = drawn.max(1)  # NaN where one of them is
@@ -326,3 +294,57 @@ class TorchOutputs(TorchSampler):
         place = label + torch.arange(positions, device=label.device) * (classes + 1)
         counts = torch.bincount(place.flatten(), minlength=positions * (classes + 1))
         return counts.view(positions, classes + 1)[:, :classes]
+
+
+class _Shaped(TorchSampler):
+    """Noise with a mean and a level on every axis: isotropic once divided by the noise's shape.
+
+    ``noise`` is a :class:`rsbounds.torch.FixedNoise` or ``CertifiedNoise``: ``centre(x)`` is x +
+    mean and ``offset(x)`` the mean alone, both in float64 and divided by the shape, on the host.
+    """
+
+    def __init__(self, noise: Any, model: Any, num_classes: int | None, **options: Any) -> None:
+        super().__init__(model, num_classes, **options)
+        self.law, self._noise = noise.law, noise
+        self._shape = noise.shape.detach().float().to(self.device)
+
+
+class ShapedSampler(_Shaped):
+    """Noise in float32, drawn in the coordinates divided by the shape."""
+
+    def centre(self, x: Any) -> torch.Tensor:
+        x = torch.as_tensor(x, dtype=torch.float64, device="cpu")
+        check_shape("x", x, self._shape.shape)
+        with torch.no_grad():
+            centre: torch.Tensor = self._noise.centre(x)
+        return centre
+
+    def forward(self, batch: torch.Tensor) -> Any:
+        return super().forward(batch * self._shape)
+
+
+class GridSampler(_Shaped):
+    """Sound noise: x + mean + noise rounded to the grid of 1/255."""
+
+    def centre(self, x: Any) -> torch.Tensor:
+        check_shape("x", x, self._shape.shape)
+        return super().centre(x)
+
+    def noisy(
+        self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        scale = LEVELS * self._noise.shape.detach().cpu().double()
+        with torch.no_grad():
+            centre = scale * self._noise.offset(x.cpu() / LEVELS)
+        reach = float((centre.abs() + 10 * scale * sigma).max())
+        if not reach < 2**30:
+            raise ValueError(f"mean and level must be below 2^30/255 in sum; got {reach:.3g}/255")
+        place = centre.to(self.device), (scale * sigma).to(self.device)
+        steps = partial(torch_noise.rounded, centre=place[0], scale=place[1])
+        return torch_noise.moved(x, steps, size, seeds, self._generator)
+
+
+def check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
+    """ValueError for another shape: torch would broadcast, and the radius be of other dimension."""
+    if np.shape(value) != expected:
+        raise ValueError(f"{name} must be of shape {tuple(expected)}; got {tuple(np.shape(value))}")

@@ -1,6 +1,6 @@
 """Noisy copies of an input as torch tensors, in blocks with one seed each.
 
-The three laws return the copies, shape (blocks, size, *shape of x), in float32, and for each copy
+The laws return the copies, shape (blocks, size, *shape of x), in float32, and for each copy
 whether it is void: a void copy counts for no class. None of them waits for the device.
 """
 
@@ -50,22 +50,10 @@ def on_grid(
         below, ambiguous = count_below(u.flatten(), thresholds, cells)
         return below.view(u.shape), ambiguous
 
-    return _moved(x - zero, steps, size, seeds, generator)
+    return moved(x - zero, steps, size, seeds, generator)
 
 
-def shaped_on_grid(
-    x: torch.Tensor,
-    centre: torch.Tensor,
-    scale: torch.Tensor,
-    size: int,
-    seeds: list[int],
-    generator: torch.Generator,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """:func:`on_grid` with a mean and a level on every axis, both in 1/255 and in float64."""
-    return _moved(x, lambda u: rounded(u, centre, scale), size, seeds, generator)
-
-
-def _moved(
+def moved(
     x: torch.Tensor,
     steps: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]],
     size: int,
@@ -87,7 +75,7 @@ def _moved(
 def rounded(
     u: torch.Tensor, centre: torch.Tensor, scale: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """centre + scale Z to the nearest whole number, and which draws are ambiguous.
+    """centre + scale Z, both in 1/255, to the nearest whole number; which draws are ambiguous.
 
     u holds the first 63 bits of Phi(Z). The table of scores gives an interval of Z. Where its ends
     round to two numbers, the series of Phi about the lower end makes the interval as narrow as the

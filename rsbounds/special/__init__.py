@@ -11,15 +11,13 @@ All of them can be called with scalars inside ``numba.njit`` functions under the
 """
 
 from rsbounds.special._bounds import error_bound
-from rsbounds.special._marcum import (
+from rsbounds.special._ncx2 import (
     marcum_logp,
     marcum_logq,
     marcum_p,
     marcum_p_inv,
     marcum_q,
     marcum_q_inv,
-)
-from rsbounds.special._ncx2 import (
     ncx2_cdf,
     ncx2_isf,
     ncx2_isf_exp,
@@ -34,26 +32,8 @@ from rsbounds.special._ncx2 import (
 from rsbounds.special._normal import ball_offset, ball_score, log_ndtr, ndtri, ndtri_exp
 
 __all__ = [
-    "ball_offset",
-    "ball_score",
-    "error_bound",
-    "log_ndtr",
-    "marcum_logp",
-    "marcum_logq",
-    "marcum_p",
-    "marcum_p_inv",
-    "marcum_q",
-    "marcum_q_inv",
-    "ncx2_cdf",
-    "ncx2_isf",
-    "ncx2_isf_exp",
-    "ncx2_logcdf",
-    "ncx2_logpdf",
-    "ncx2_logsf",
-    "ncx2_pdf",
-    "ncx2_ppf",
-    "ncx2_ppf_exp",
-    "ncx2_sf",
-    "ndtri",
-    "ndtri_exp",
-]
+    "ball_offset", "ball_score", "error_bound", "log_ndtr", "marcum_logp", "marcum_logq",
+    "marcum_p", "marcum_p_inv", "marcum_q", "marcum_q_inv", "ncx2_cdf", "ncx2_isf", "ncx2_isf_exp",
+    "ncx2_logcdf", "ncx2_logpdf", "ncx2_logsf", "ncx2_pdf", "ncx2_ppf", "ncx2_ppf_exp", "ncx2_sf",
+    "ndtri", "ndtri_exp",
+]  # fmt: skip

@@ -14,8 +14,6 @@ def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Fl
     ----------
     z : array_like
         Real numbers, infinities included.
-    out, where : optional
-        As for any NumPy ufunc.
 
     Returns
     -------
@@ -83,8 +81,6 @@ def ball_score(
         Dimension, a real number in [1, 1e8].
     s : array_like
         Distance of the centre in standard deviations, in [0, inf].
-    out, where : optional
-        As for any NumPy ufunc.
 
     Returns
     -------

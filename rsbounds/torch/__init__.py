@@ -4,22 +4,22 @@ from rsbounds.sampling.torch_modules import TorchSampler
 from rsbounds.torch import radius
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad
 from rsbounds.torch.networks.combine import Concatenation, GroupSort, Residual, Scale
-from rsbounds.torch.networks.generator import (
-    CertifiedGenerator,
-    NoiseGenerator,
-    NoiseMaps,
-    generator_loss,
-    small_cnn,
-)
 from rsbounds.torch.networks.lipschitz_bound import (
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
 )
-from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
+from rsbounds.torch.networks.shaped import (
+    CertifiedGenerator,
+    CertifiedNoise,
+    FixedNoise,
+    NoiseGenerator,
+    NoiseMaps,
+    generator_loss,
+)
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.smooth import LogVotes, Smooth
 from rsbounds.torch.training.fitting import augment, fit, pgd, soft_vote
-from rsbounds.torch.training.levels import average_radius_loss, data_dependent_sigma
+from rsbounds.torch.training.recipes import average_radius_loss, data_dependent_sigma
 
 __all__ = [
     "CertifiedGenerator",
@@ -45,7 +45,6 @@ __all__ = [
     "locally_biased",
     "pgd",
     "radius",
-    "small_cnn",
     "soft_vote",
     "value_and_grad",
 ]

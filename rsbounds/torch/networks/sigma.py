@@ -1,7 +1,5 @@
 """Noise levels given by a network, with a proven Lipschitz constant and a floor."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -64,11 +62,7 @@ class SigmaNetwork(nn.Module):
     @property
     def lip(self) -> float:
         """The proven bound for the network as it is now, whatever mode it is in."""
-        return lipschitz_upper_bound(self.frozen())
-
-    def frozen(self) -> SigmaNetwork:
-        """A copy in float64 and eval mode, which later training doesn't move."""
-        return frozen(self)
+        return lipschitz_upper_bound(frozen(self))
 
     def rounding(self) -> float:
         """How far float64 arithmetic may take sigma(x) from the exact function, on the grid.
@@ -77,15 +71,8 @@ class SigmaNetwork(nn.Module):
         as whole numbers over 255, and for every order of the sums, and grows with the sums of the
         weights' sizes, layer by layer: see the theory page on sound noise. ValueError if ``h`` has
         no proven Lipschitz bound or a layer has no bound of its rounding.
-
-        Examples
-        --------
-        >>> import torch
-        >>> from rsbounds.torch import SigmaNetwork
-        >>> SigmaNetwork(torch.nn.Linear(784, 1), 0.25).rounding() < 1e-11
-        True
         """
-        network = self.frozen()
+        network = frozen(self)
         settle(network)
         lipschitz_upper_bound(network)  # refuses hooks and overrides
         return _rounding.level(network, _rounding.UNIT)
@@ -93,9 +80,7 @@ class SigmaNetwork(nn.Module):
     def scheme(self, dim: float, *, sound: bool = False) -> Scheme:
         """The scheme that certifies smoothing by this network's noise level, as it is now.
 
-        Levels and bound come from one copy in float64.
-
-        ValueError if ``h`` has no proven bound.
+        Levels and bound come from one copy in float64; ValueError if ``h`` has no proven bound.
 
         Parameters
         ----------
@@ -105,8 +90,7 @@ class SigmaNetwork(nn.Module):
             For sound noise: levels at the inputs' points of the grid of 1/255, in [0, 1], and
             radii that allow for :meth:`rounding`.
         """
-        network = self.frozen()
-        rounding = None
+        network, rounding = frozen(self), None
         if sound:
             settle(network)
             rounding = SigmaNetwork.rounding(network)

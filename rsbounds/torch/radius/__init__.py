@@ -11,7 +11,6 @@ broadcast.
 """
 
 from rsbounds.torch.radius._cascade import cascade
-from rsbounds.torch.radius._closed import anisotropic, gaussian
-from rsbounds.torch.radius._two_point import lipschitz, semielastic
+from rsbounds.torch.radius._radii import anisotropic, gaussian, lipschitz, semielastic
 
 __all__ = ["anisotropic", "cascade", "gaussian", "lipschitz", "semielastic"]

@@ -8,7 +8,7 @@ import torch
 
 from rsbounds._numerics.checks import choice
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.radius._closed import Number, inside, result_type, round_down, tensor
+from rsbounds.torch.radius._radii import Number, inside, result_type, round_down, tensor
 
 Bounds = tuple[torch.Tensor, torch.Tensor]
 
