@@ -19,6 +19,7 @@ from rsbounds.torch import (
 )
 from rsbounds.torch.networks import _convolutions
 
+CIRCULAR, REFLECT = {"padding_mode": "circular"}, {"padding_mode": "reflect"}
 # an input's shape, and how far the bound may exceed the norm there: the operator on a finite image
 # is a compression of the lattice's, some per cent below
 LINEAR = {
@@ -28,11 +29,17 @@ LINEAR = {
     "stride beyond the kernel": (lambda: nn.Conv2d(2, 3, 2, stride=3), (2, 12, 12), 0.02),
     "mixed": (lambda: nn.Conv2d(2, 3, (3, 2), (1, 2), (2, 1), (2, 3)), (2, 14, 14), 0.15),
     "groups": (lambda: nn.Conv2d(4, 6, 3, padding=1, groups=2), (4, 10, 10), 0.10),
+    "circular": (lambda: nn.Conv2d(2, 2, 3, padding=1, **CIRCULAR), (2, 12, 12), 0.04),
     "same": (lambda: nn.Conv2d(2, 2, 3, padding="same"), (2, 12, 12), 0.08),
     "three axes": (lambda: nn.Conv3d(1, 2, 2, padding=1), (1, 5, 5, 5), 0.15),
     "transposed": (lambda: nn.ConvTranspose2d(3, 2, 4, 2, 1), (3, 7, 7), 0.12),
     "transposed, output padding": (
         lambda: nn.ConvTranspose2d(2, 4, 3, 2, 1, 1, groups=2), (2, 7, 7), 0.12
+    ),
+    "reflect": (lambda: nn.Conv2d(2, 3, 3, padding=1, **REFLECT), (2, 8, 8), 3.2),
+    "reflect, wide": (lambda: nn.Conv1d(1, 1, 7, padding=3, **REFLECT), (1, 5), 1.9),
+    "replicate": (
+        lambda: nn.Conv2d(1, 2, 3, 2, padding=1, padding_mode="replicate"), (1, 8, 8), 3.2
     ),
     "average": (lambda: nn.AvgPool2d(3, 2, padding=1), (1, 12, 12), 1.0),
     "average, apart": (lambda: nn.AvgPool2d(2), (1, 12, 12), 1e-9),
@@ -41,6 +48,8 @@ LINEAR = {
     "concatenation": (
         lambda: Concatenation(nn.Conv2d(2, 3, 3, padding=1), nn.Conv2d(2, 1, 1)), (2, 9, 9), 1.5
     ),
+    "reflection pad": (lambda: nn.ReflectionPad1d((2, 2)), (1, 3), 1e-9),
+    "replication pad": (lambda: nn.ReplicationPad2d((1, 2, 0, 3)), (1, 1, 1), 1e-9),
     "zero pad": (lambda: nn.ZeroPad2d((1, -1, 2, 0)), (1, 4, 4), 1e-9),
     "adaptive": (lambda: nn.AdaptiveAvgPool2d(1), (2, 1, 1), 1e-9),
     "adaptive, two axes": (lambda: nn.AdaptiveAvgPool2d((3, None)), (1, 1, 4), 1e-9),
@@ -77,6 +86,15 @@ def test_adaptive_pooling_of_any_input_is_below_its_bound():
             norm = exact(layer, (1, size))
             assert norm <= lipschitz_upper_bound(layer)
             assert norm <= 1 + 1e-12 or size < cells  # as the docstring says
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+def test_padding_of_the_worst_signal(mode):
+    """All weight on what is copied most often: a bound without the copies would be too small."""
+    layer = nn.Conv1d(1, 1, 3, padding=1, padding_mode=mode, bias=False)
+    layer.weight.data = torch.tensor([[[1.0, 1.0, 1.0]]])
+    size = 2 if mode == "reflect" else 1
+    assert 3.0 <= exact(layer, (1, size)) + 1e-9 <= lipschitz_upper_bound(layer) + 1e-9
 
 
 def test_power_iteration_under_estimates_and_the_bound_does_not():
@@ -156,7 +174,7 @@ def test_branches_that_work_in_place_get_a_copy_and_sums_do_not_broadcast():
 def images():
     block = nn.Sequential(nn.Conv2d(4, 4, 3, padding=1), nn.LeakyReLU(-2.0, inplace=True))
     return nn.Sequential(
-        *(nn.Conv2d(1, 4, 3, padding=1), GroupSort(), Residual(block)),
+        *(nn.Conv2d(1, 4, 3, padding=1, **REFLECT), GroupSort(), Residual(block)),
         *(Concatenation(nn.PReLU(), nn.Sequential(nn.Hardtanh(inplace=True), Scale(0.5))),),
         *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 1)),
     )

@@ -149,7 +149,7 @@ def test_layers_without_a_bound_are_refused():
         (nn.AvgPool2d(3, ceil_mode=True).eval(), "ceil_mode"),
         (nn.AvgPool2d(3, divisor_override=1).eval(), "divisor_override"),
         (nn.BatchNorm1d(2, track_running_stats=False).eval(), "running statistics"),
-        (nn.Conv2d(1, 1, 1, padding=1, padding_mode="circular").eval(), "for padding_mode"),
+        (nn.Conv2d(1, 1, 1, padding=1, padding_mode="circular").eval(), "repeats outputs"),
         (nn.LeakyReLU(float("nan")).eval(), "negative_slope of the module LeakyReLU must be"),
         (nn.Linear(2, 2, dtype=torch.complex64).eval(), "must be real; got torch"),
     ]:

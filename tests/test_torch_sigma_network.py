@@ -19,6 +19,7 @@ from rsbounds.torch import (
 )
 from rsbounds.torch.networks._trust import frozen
 
+
 LAYERS = nn.Linear, nn.Conv2d
 
 

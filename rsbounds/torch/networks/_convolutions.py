@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.networks._layers import Matrix, one_thread, spectral_norm, weight
+from rsbounds.torch.networks._layers import Matrix, one_thread, padding, spectral_norm, weight
 
 _UP = 1 + 16 * EPS
 _LARGE = 32  # channels from which a coarser grid, still within 2 % an axis, saves seconds
@@ -27,11 +27,21 @@ _CELLS = 2**19  # complex numbers of the symbol held at once
 
 def convolution(module: Any) -> float:
     """Of a convolution or transposed convolution; kept until its weights change."""
-    if module.padding_mode != "zeros":
-        raise ValueError(f"no proven bound for padding_mode {module.padding_mode!r}")
     values = weight(module)
+    stride, before = tuple(module.stride), 1.0
+    if module.padding_mode == "circular":
+        reach = [d * (k - 1) for d, k in zip(module.dilation, values.shape[2:], strict=True)]
+        twice = module._reversed_padding_repeated_twice[::-1]
+        if any(a + b > r for a, b, r in zip(twice[::2], twice[1::2], reach, strict=True)):
+            raise ValueError("circular padding beyond the kernel repeats outputs: no bound")
+        stride = (1,) * len(stride)  # strided rows are some rows of the circulant
+    elif module.padding_mode in ("reflect", "replicate"):
+        before = padding(module.padding_mode, module._reversed_padding_repeated_twice)
+    elif module.padding_mode != "zeros":
+        raise ValueError(f"no proven bound for padding_mode {module.padding_mode!r}")
     groups = values.reshape(module.groups, -1, *values.shape[1:])
-    return max(_kept(group, module.stride, module.dilation) for group in groups) * _UP
+    norm = max(_kept(group, stride, tuple(module.dilation)) for group in groups)
+    return norm * before * _UP
 
 
 _norms: dict[tuple[Any, ...], float] = {}

@@ -1,7 +1,7 @@
-"""Bounds of one layer each: dense, batch normalisation, pooling, activations."""
+"""Bounds of one layer each: dense, batch normalisation, pooling, padding, activations."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,12 +21,14 @@ NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 AVERAGE = (nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d)
 MAXIMUM = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
 ADAPTIVE = (nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d)
+REFLECTION = (nn.ReflectionPad1d, nn.ReflectionPad2d, nn.ReflectionPad3d)
+REPLICATION = (nn.ReplicationPad1d, nn.ReplicationPad2d, nn.ReplicationPad3d)
 CONSTANT = (
     *(nn.ConstantPad1d, nn.ConstantPad2d, nn.ConstantPad3d),
     *(nn.ZeroPad1d, nn.ZeroPad2d, nn.ZeroPad3d),
 )
 Matrix = NDArray[Any]
-UP = 1 + 8 * EPS
+_UP = 1 + 8 * EPS
 
 
 def weight(module: nn.Module) -> NDArray[np.float64]:
@@ -85,12 +87,12 @@ def average_pool(module: Any) -> float:
     if getattr(module, "divisor_override", None) is not None:
         raise ValueError("average pooling with divisor_override has no proven bound")
     shared, cells = _windows(module)
-    return math.sqrt(shared / cells) * UP
+    return math.sqrt(shared / cells) * _UP
 
 
 def max_pool(module: Any) -> float:
     """sqrt(windows that share an input)."""
-    return math.sqrt(_windows(module)[0]) * UP
+    return math.sqrt(_windows(module)[0]) * _UP
 
 
 def adaptive_average_pool(module: Any) -> float:
@@ -100,7 +102,27 @@ def adaptive_average_pool(module: Any) -> float:
     size of its input.
     """
     sizes = _tuple(module.output_size, _axes(module, ADAPTIVE))
-    return math.sqrt(math.prod(size or 1 for size in sizes)) * UP
+    return math.sqrt(math.prod(size or 1 for size in sizes)) * _UP
+
+
+def pad(module: Any) -> float:
+    mode = "reflect" if is_plain(module, REFLECTION) else "replicate"
+    return padding("constant" if is_plain(module, CONSTANT) else mode, module.padding)
+
+
+def padding(mode: str, sides: Sequence[int]) -> float:
+    """sqrt(how often padding by (left, right, ...) copies an input, at most).
+
+    Reflection copies it once on either side, replication as often as the edge is wide; an input
+    of one number lies on both edges.
+    """
+    copies = 1
+    for left, right in zip(sides[::2], sides[1::2], strict=True):
+        if mode == "reflect":
+            copies *= 1 + (left > 0) + (right > 0)
+        elif mode == "replicate":
+            copies *= 1 + max(left, 0) + max(right, 0)
+    return math.sqrt(copies) * _UP
 
 
 def _windows(module: Any) -> tuple[int, int]:

@@ -28,7 +28,7 @@ _ELEMENTARY = 16 * EPS  # of a function made of a few operations and elementary 
 # layers whose output is made of their inputs, or of 0
 _SAME = (
     *(nn.ReLU, nn.Identity, nn.Flatten, nn.Unflatten, nn.Dropout, nn.Dropout2d, GroupSort),
-    *_layers.MAXIMUM,
+    *(*_layers.MAXIMUM, *_layers.REFLECTION, *_layers.REPLICATION),
 )
 
 

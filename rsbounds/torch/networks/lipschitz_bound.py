@@ -31,7 +31,7 @@ _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
     (*_layers.CONVOLUTIONS, *_layers.TRANSPOSES): convolution,
     _layers.AVERAGE: _layers.average_pool,
     _layers.ADAPTIVE: _layers.adaptive_average_pool,
-    _layers.CONSTANT: lambda _: _layers.UP,  # the inputs, and constants
+    (*_layers.REFLECTION, *_layers.REPLICATION, *_layers.CONSTANT): _layers.pad,
     _layers.NORMS: _layers.batch_norm,
 }
 # range of a product of bounds other than 0, so that nested branches stay away from subnormals
@@ -45,9 +45,8 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
     ----------
     module : torch.nn.Module
         In eval mode, without forward hooks: ``Sequential``, :class:`Residual` and
-        :class:`Concatenation` of linear layers, convolutions and their transposes (zeros around
-        them), pooling, constant padding, batch normalisation, the usual activations. Any other
-        module is asked through
+        :class:`Concatenation` of linear layers, convolutions and their transposes, pooling,
+        padding, batch normalisation, the usual activations. Any other module is asked through
         its own ``lipschitz_upper_bound()``. A subclass that overrides what the bound rests on
         is refused.
 
@@ -57,7 +56,8 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
         Never below the true constant of any one layer; for a composition the product, which
         usually exceeds the true constant. A dense layer's bound is within 20 max(rows, columns)
         2^-52 of the truth (relative), a convolution's within 2 % for each axis of its kernel of
-        the norm on the infinite lattice.
+        the norm on the infinite lattice (with reflect padding up to sqrt(3) times that for each
+        axis, with replicate padding up to the root of 1 + both sides).
 
     Raises
     ------
