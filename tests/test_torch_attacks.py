@@ -35,6 +35,7 @@ from rsbounds.torch import (
     generator_loss,
     training,
 )
+from rsbounds.torch.networks.conditional import NoiseConditional
 
 pytestmark = pytest.mark.slow
 Kind = tuple[nn.Module, Any, Callable[..., Any], Any]  # network, scheme, levels, sampler
@@ -87,6 +88,17 @@ def constant():
     return model(), gaussian(SIGMA), level, None
 
 
+def every_level():
+    net = NoiseConditional(network(), 0.15, 1.0)
+
+    def loss(x, y):
+        s = net.draw(len(x))
+        return cross_entropy(net(augment(x, s), s), y)
+
+    fit(net, loss, digits()[:2], epochs=5, rate=1e-2)
+    return net.at(SIGMA), gaussian(SIGMA), level, None
+
+
 def shaped(maps):
     net = network()
 
@@ -132,7 +144,7 @@ def levels_of_neighbours():
     return net, semielastic(knn, DIM), levels, None
 
 
-KINDS = [constant, fixed_maps, certified_generator, levels_of_a_network]
+KINDS = [constant, every_level, fixed_maps, certified_generator, levels_of_a_network]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, levels_of_neighbours])

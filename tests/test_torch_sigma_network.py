@@ -1,12 +1,13 @@
-"""Levels that networks give: proven slopes, frozen schemes, the objective."""
+"""Levels that networks give: proven slopes, frozen schemes, the objective; one network for all."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch_digits import DIM, digits, model, sigma_network
+from torch_digits import DIM, digits, model, network, sigma_network
 
 from rsbounds.torch import (
     Scale,
@@ -18,7 +19,8 @@ from rsbounds.torch import (
     soft_vote,
 )
 from rsbounds.torch.networks._trust import frozen
-
+from rsbounds.torch.networks.conditional import NoiseConditional
+from rsbounds.torch.training.levels import norm_penalty
 
 LAYERS = nn.Linear, nn.Conv2d
 
@@ -95,9 +97,15 @@ def test_lip_as_a_tensor_is_trained_by_its_price():
     assert -most * (1 + 1e-6) <= loss(0.0, largest=0.5).item() < -0.5 * most
     with pytest.raises(ValueError, match="largest must be in"):
         loss(0.0, largest=0.0)
-    weights = (m.weight.detach().flatten(1) for m in levels.modules() if isinstance(m, LAYERS))
-    penalty = sum(np.linalg.norm(weight.numpy(), 2) for weight in weights)
+    penalty = norm_penalty(levels.modules()).item()
     assert loss(0.0, penalty=2.0).item() == pytest.approx(loss(0.0).item() + 2 * penalty, rel=1e-5)
+
+
+def test_norm_penalty_is_the_sum_of_spectral_norms():
+    net = network()
+    truth = sum(np.linalg.norm(m.weight.detach().numpy(), 2) for m in (net[2], net[4]))
+    assert norm_penalty(net.modules()).item() == pytest.approx(truth, rel=1e-5)
+    assert norm_penalty([nn.ReLU()]).item() == 0.0
 
 
 def test_a_level_for_one_input_climbs_its_radius_and_leaves_the_model():
@@ -125,3 +133,54 @@ def test_soft_vote_takes_a_level_for_each_row():
     assert torch.allclose(votes[:2], clean[:2], atol=1e-5)
     assert not torch.allclose(votes[2:], clean[2:], atol=1e-3)
     assert torch.allclose(votes.sum(1), torch.ones(4), atol=1e-5)
+
+
+def small():
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 5), nn.Tanh(), nn.Linear(5, 4)
+    )
+
+
+def test_film_is_the_identity_before_training_and_then_knows_the_level():
+    base, x = small(), torch.randn(6, 1, 8, 8)
+    expected = base(x)
+    net = NoiseConditional(base, 0.25, 1.0)
+    levels = torch.tensor([0.25, 0.5, 1.0] * 2)
+    assert torch.equal(net(x, levels), expected)
+    assert torch.equal(net.at(0.3)(x), expected)
+    for name, parameter in net.named_parameters():
+        if ".net." in name:
+            nn.init.normal_(parameter, generator=torch.Generator().manual_seed(1))
+    mixed = net(x, levels)
+    for row, level in enumerate(levels.tolist()):
+        assert torch.allclose(mixed[row], net.at(level)(x)[row], atol=1e-5)
+    assert not torch.allclose(net.at(0.25)(x), net.at(1.0)(x), atol=1e-2)
+    # beyond the range: its end
+    assert torch.equal(net.at(5.0)(x), net.at(1.0)(x))
+    for again in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert torch.equal(again(x, levels), mixed)
+    other = NoiseConditional(small(), 0.25, 1.0)
+    other.load_state_dict(net.state_dict())
+    assert torch.equal(other(x, levels), mixed)
+
+
+def test_levels_drawn_are_log_uniform():
+    net = NoiseConditional(small(), 0.25, 4.0)
+    torch.manual_seed(0)
+    levels = net.draw(4000)
+    assert 0.25 <= levels.min() < 0.26
+    assert 3.9 < levels.max() <= 4.0
+    assert levels.log().mean().item() == pytest.approx(0.0, abs=0.05)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="must have at least two linear or convolutional layers"):
+        NoiseConditional(nn.Linear(2, 2), 0.25, 1.0)
+    with pytest.raises(ValueError, match="high must be in"):
+        NoiseConditional(small(), 1.0, 0.25)
+    net = NoiseConditional(small(), 0.25, 1.0)
+    with pytest.raises(ValueError, match="sigma must be > 0; got 0"):
+        net(torch.zeros(2, 1, 8, 8), torch.tensor([0.5, 0.0]))
+    with pytest.raises(RuntimeError, match="call the NoiseConditional module, with a level"):
+        net.module(torch.zeros(2, 1, 8, 8))

@@ -1,27 +1,37 @@
 """Training: it harms, repeats and stops as it says; each recipe lowers the loss of its paper."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, one_hot
 from torch_digits import SIGMA, digits, model, network, noisy_loss
 
 from rsbounds.torch import augment, fit, pgd
-from rsbounds.torch.training import consistency_loss, macer_loss, smooth_adversarial_loss
+from rsbounds.torch.training import (
+    consistency_loss,
+    macer_loss,
+    passed_on,
+    smooth_adversarial,
+    soft_labels,
+)
 
 
-def test_pgd_stays_in_the_ball_and_harms():
-    radius = 1.0
+@pytest.mark.parametrize(("norm", "radius"), [(2, 1.0), (np.inf, 0.05)])
+def test_pgd_stays_in_the_ball_and_the_box_and_harms(norm, radius):
     net, (_, _, x, y) = model(), digits()
 
     def harm(point):
         return cross_entropy(net(point), y, reduction="none")
 
-    moved = pgd(harm, x, radius, steps=20)
-    assert (moved - x).flatten(1).norm(dim=1).max() <= radius
+    moved = pgd(harm, x, radius, norm=norm, steps=20, box=(0.0, 1.0))
+    change = (moved - x).flatten(1)
+    assert torch.linalg.vector_norm(change, ord=norm, dim=1).max() <= radius
+    assert moved.min() >= 0
+    assert moved.max() <= 1
     with torch.no_grad():
         random = torch.randn_like(x)  # a random step of the same length does less
-        size = random.flatten(1).norm(dim=1)
+        size = torch.linalg.vector_norm(random.flatten(1), ord=norm, dim=1)
         by_chance = harm(x + radius * random / size.reshape(-1, 1, 1, 1))
         assert torch.all(harm(moved) >= harm(x))
         assert harm(moved).mean() > 1.2 * max(harm(x).mean(), by_chance.mean())
@@ -29,6 +39,11 @@ def test_pgd_stays_in_the_ball_and_harms():
 
 def test_pgd_refuses_what_is_out_of_range():
     x = torch.zeros(1, 2)
+    for wrong in (1, "2"):
+        with pytest.raises(ValueError, match="norm must be 2 or inf; got"):
+            pgd(lambda p: p.sum(1), x, 1.0, norm=wrong)
+    with pytest.raises(ValueError, match="x must lie in box"):
+        pgd(lambda p: p.sum(1), x + 2, 0.1, box=(0.0, 1.0))
     for wrong in (-1.0, torch.inf, torch.nan):
         with pytest.raises(ValueError, match="radius must be in"):
             pgd(lambda p: p.sum(1), x, wrong)
@@ -97,19 +112,39 @@ def test_consistency_of_copies_that_agree_is_entropy_alone():
     assert consistency_loss(model, x, y, 1.0).item() == pytest.approx(expected.item(), rel=1e-6)
 
 
-def test_smoothadv_is_the_loss_where_the_smoothed_loss_grows_under_the_same_noise():
+def test_the_smooth_attack_goes_where_the_smoothed_loss_grows():
     net, x, y = linear()
     net.train()
-    torch.manual_seed(0)
-    loss = smooth_adversarial_loss(net, x, y, 0.5, torch.tensor([0.2, 0.2, 0.0]), samples=50)
+    moved, noise = smooth_adversarial(net, x, y, 0.5, torch.tensor([0.2, 0.2, 0.0]), samples=50)
     assert net.training
+    change = moved - x
+    assert change[0, 0] < -0.19
+    assert change[1, 0] > 0.19
+    assert torch.equal(change[2], torch.zeros(2))
+    assert noise.shape == (3, 50, 2)
+    assert noise.std().item() == pytest.approx(0.5, rel=0.15)
+
+
+def test_what_a_stage_passes_on():
+    _, x, _ = linear()
+    step = nn.Linear(2, 2)
+    with torch.no_grad():
+        step.weight.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]])), step.bias.zero_()
     torch.manual_seed(0)
-    noise = 0.5 * torch.randn(3, 50, 2)
-    for moves, expected in (((-0.2, 0.2, 0.0), True), ((0.0, 0.0, 0.0), False)):
-        moved = x + torch.tensor([[move, 0.0] for move in moves])
-        scores = net((moved[:, None] + noise).flatten(0, 1))
-        value = cross_entropy(scores, y.repeat_interleave(50)).item()
-        assert (value == pytest.approx(loss.item(), rel=1e-3)) is expected
+    # the signed radius of each is |x_1|: .3, .4, .1
+    for threshold, expected in ((0.0, [0, 0, 0]), (0.2, [0, 0, 1]), (0.5, [1, 1, 1])):
+        mask = passed_on(step, x, 0.5, threshold, samples=5000, batch=6000)
+        assert mask.tolist() == list(map(bool, expected))
+
+
+def test_labels_for_hard_inputs():
+    y, hard = torch.tensor([2, 0, 1]), torch.tensor([True, False, True])
+    soft = soft_labels(y, 10, hard)
+    assert torch.allclose(soft.sum(1), torch.ones(3))
+    assert soft[0, 2].item() == pytest.approx(0.37)
+    assert torch.equal(soft[1], one_hot(y, 10)[1].float())
+    with pytest.raises(ValueError, match="keep must be in"):
+        soft_labels(y, 10, hard, keep=1.5)
 
 
 @pytest.mark.parametrize("loss", [macer_loss, consistency_loss])

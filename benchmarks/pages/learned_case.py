@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from learned_stages import NoiseConditional, passed_on, soft_labels
 from torch import nn
 from torch.nn.functional import cross_entropy
 
 from rsbounds import datasets
 from rsbounds import torch as rst
 from rsbounds.torch import training
+from rsbounds.torch.networks.conditional import NoiseConditional
 
 LEVELS = (0.25, 0.5, 1.0, 1.5)
 PIXELS, COMPONENTS, CLASSES = 784, 32, 10
@@ -201,9 +201,9 @@ def gate(data: Data, net: nn.Module, sigma: float, how: str) -> nn.Module:
     """A first stage that is taught to pass on what ``net`` has no majority for."""
     torch.manual_seed(2)
     u, y = data.train.u, data.train.y
-    hard = passed_on(net, u, sigma)
+    hard = training.passed_on(net, u, sigma)
     if how == "soft labels":
-        labels, found = soft_labels(y, CLASSES, hard), network()
+        labels, found = training.soft_labels(y, CLASSES, hard), network()
     else:
         labels, found = torch.where(hard, CLASSES, y), network(classes=CLASSES + 1)
     fit(found, lambda u, y: gaussian(found, u, y, sigma), u, labels, epochs=2 * data.epochs)
@@ -213,7 +213,7 @@ def gate(data: Data, net: nn.Module, sigma: float, how: str) -> nn.Module:
 def expert(data: Data, first: nn.Module, sigma: float, net: nn.Module, own: float) -> nn.Module:
     """A copy of ``net``, tuned under its own level on what ``first`` passes on under sigma."""
     torch.manual_seed(3)
-    hard = passed_on(first, data.train.u, sigma)
+    hard = training.passed_on(first, data.train.u, sigma)
     tuned = copy.deepcopy(net)
     columns = data.train.u[hard], data.train.y[hard]
     fit(tuned, lambda u, y: gaussian(tuned, u, y, own), *columns, epochs=2 * data.epochs)

@@ -7,7 +7,19 @@ from rsbounds.torch.training.cascades import cascade, cascade_loss
 from rsbounds.torch.training.recipes import (
     consistency_loss,
     macer_loss,
+    passed_on,
+    smooth_adversarial,
     smooth_adversarial_loss,
+    soft_labels,
 )
 
-__all__ = ["cascade", "cascade_loss", "consistency_loss", "macer_loss", "smooth_adversarial_loss"]
+__all__ = [
+    "cascade",
+    "cascade_loss",
+    "consistency_loss",
+    "macer_loss",
+    "passed_on",
+    "smooth_adversarial",
+    "smooth_adversarial_loss",
+    "soft_labels",
+]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rsbounds._numerics.checks import as_floats, count
+from rsbounds._numerics.checks import as_floats, as_integers, count
 
 
 def fit(
@@ -134,10 +134,12 @@ def pgd(
     x: torch.Tensor,
     radius: float | torch.Tensor,
     *,
+    norm: float = 2,
     steps: int = 40,
     step: float = 0.1,
+    box: tuple[float, float] | None = None,
 ) -> torch.Tensor:
-    """Projected gradient ascent of an objective inside an l2 ball around each input.
+    """Projected gradient ascent of an objective inside an l2 or linf ball around each input.
 
     Parameters
     ----------
@@ -146,9 +148,13 @@ def pgd(
     x : Tensor, shape (n, ...)
     radius : float or Tensor, shape (n,)
         Radius of the ball, >= 0, in the input's unit.
+    norm : {2, inf}
+        The ball's norm; steps go along the gradient over its l2 norm, or along its sign.
     steps, step
         Number of steps, >= 1, and the first one's share of the radius, > 0, which falls linearly
         to a tenth of that.
+    box : (float, float), optional
+        Range of the input's values to stay in; x lies in it.
 
     Returns
     -------
@@ -159,15 +165,19 @@ def pgd(
     --------
     >>> import torch
     >>> from rsbounds.torch import pgd
-    >>> moved = pgd(lambda x: 3 * x[:, 0] + 4 * x[:, 1], torch.zeros(1, 2), 0.5)
+    >>> moved = pgd(lambda x: x.sum(1), torch.zeros(1, 2), 0.5, norm=float("inf"))
     >>> [round(v, 3) for v in moved[0].tolist()]
-    [0.3, 0.4]
+    [0.5, 0.5]
     """
-    count("steps", steps, 1), as_floats("step", step, 0, closed="neither", nan=False)
+    if norm not in (2, math.inf):
+        raise ValueError(f"norm must be 2 or inf; got {norm!r}")
+    as_integers("steps", steps, 1), as_floats("step", step, 0, closed="neither", nan=False)
     shape = (-1, *[1] * (x.ndim - 1))
     limit = torch.as_tensor(radius, dtype=x.dtype, device=x.device).expand(len(x)) * 0.99999
     if not ((limit >= 0) & (limit < math.inf)).all():
         raise ValueError(f"radius must be in [0, inf); got {radius}")
+    if box is not None and not ((x >= box[0]) & (x <= box[1])).all():
+        raise ValueError(f"x must lie in box {box}; got {x.min().item()} to {x.max().item()}")
     limit = limit.reshape(shape)
     delta, best = torch.zeros_like(x), x.clone()
     record = torch.full((len(x),), -torch.inf, dtype=x.dtype, device=x.device)
@@ -181,8 +191,13 @@ def pgd(
             break
         (slope,) = torch.autograd.grad(values.sum(), point)
         size = limit * step * (1 - 0.9 * index / steps)
-        delta = delta + size * slope / _length(slope, shape)
-        delta = delta * (limit / _length(delta, shape)).clamp(max=1.0)
+        if norm == 2:
+            delta = delta + size * slope / _length(slope, shape)
+            delta = delta * (limit / _length(delta, shape)).clamp(max=1.0)
+        else:
+            delta = (delta + size * slope.sign()).clamp(min=-limit, max=limit)
+        if box is not None:
+            delta = (x + delta).clamp(*box) - x
     return best
 
 

@@ -1,20 +1,28 @@
-"""The field's losses for smoothed classifiers, and for the levels of noise that follow the input.
+"""The field's losses for smoothed classifiers, MACER, consistency, SmoothAdv; stages of a cascade.
 
 Plain Gaussian augmentation is ``cross_entropy(model(augment(x, sigma)), y)``. Each loss returns a
 tensor of one number.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from rsbounds._numerics.checks import as_floats, count
+from rsbounds._numerics.checks import as_floats, count, number
 from rsbounds.torch import radius
-from rsbounds.torch.networks._layers import CONVOLUTIONS
-from rsbounds.torch.networks.sigma import SigmaNetwork
-from rsbounds.torch.training.fitting import evaluating, levels, pgd, soft_vote
+from rsbounds.torch.training.fitting import augment, evaluating, levels, pgd
+
+__all__ = [
+    "consistency_loss",
+    "macer_loss",
+    "passed_on",
+    "smooth_adversarial",
+    "smooth_adversarial_loss",
+    "soft_labels",
+]
 
 Model = Callable[[torch.Tensor], torch.Tensor]
 Level = float | torch.Tensor
@@ -126,7 +134,7 @@ def consistency_loss(
     return accuracy + weight * apart + entropy * spread
 
 
-def smooth_adversarial_loss(
+def smooth_adversarial(
     model: nn.Module,
     x: torch.Tensor,
     y: torch.Tensor,
@@ -135,27 +143,76 @@ def smooth_adversarial_loss(
     *,
     samples: int = 2,
     steps: int = 10,
-) -> torch.Tensor:
-    """SmoothAdv: cross-entropy at inputs that an attack on the **smoothed** classifier has moved.
+    norm: float = 2,
+    box: tuple[float, float] | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Move inputs so as to harm the **smoothed** classifier, and return the noise used for it.
 
-    The attack is :func:`rsbounds.torch.pgd` on - log of the mean softmax of the true class over the
-    same noisy copies in every step, the model in eval mode; the loss is that of these copies at the
-    moved inputs. The paper raises ``radius`` from 0 over the first ten epochs and uses radii of .25
-    to 1 at sigma of .12 to 1.
+    :func:`rsbounds.torch.pgd` on - log of the mean softmax of the true class over the same noisy
+    copies in every step, the model in eval mode.
 
     Parameters
     ----------
-    model, x, y, sigma, samples
+    model, x, y, sigma
         As in :func:`macer_loss`.
     radius : float or Tensor, shape (n,)
-        How far inputs may move in l2, >= 0.
+        How far inputs may move, >= 0.
+    samples : int
+        m, noisy copies of each input, >= 1.
     steps : int
-        Steps of the attack, >= 1.
+        T, steps of the attack, >= 1.
+    norm, box
+        As in :func:`rsbounds.torch.pgd`.
+
+    Returns
+    -------
+    moved : Tensor
+        Like x.
+    noise : Tensor, shape (n, samples, ...)
+        Already scaled by sigma.
 
     References
     ----------
     Salman et al., Provably robust deep learning via adversarially trained smoothed classifiers,
-    NeurIPS 2019: SmoothAdv-PGD, Algorithm 1.
+    NeurIPS 2019: SmoothAdv-PGD.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch.training import smooth_adversarial
+    >>> x, y = torch.zeros(4, 3), torch.zeros(4, dtype=torch.long)
+    >>> moved, noise = smooth_adversarial(torch.nn.Linear(3, 2), x, y, 0.5, 0.25)
+    >>> bool(moved.norm(dim=1).max() <= 0.25), noise.shape
+    (True, torch.Size([4, 2, 3]))
+    """
+    noise = _noise(x, sigma, samples)
+
+    def harm(point: torch.Tensor) -> torch.Tensor:
+        mean = _scores(model, point, noise).softmax(-1).mean(1)
+        right: torch.Tensor = mean.gather(1, y[:, None])[:, 0]
+        return -(right + 1e-20).log()
+
+    count("steps", steps, 1)
+    step = min(1.0, 2 / steps)
+    with evaluating(model):
+        moved = pgd(harm, x, radius, norm=norm, steps=steps, step=step, box=box)
+    return moved, noise
+
+
+def smooth_adversarial_loss(
+    model: nn.Module,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    sigma: Level,
+    radius: Level,
+    *,
+    samples: int = 2,
+    **options: Any,
+) -> torch.Tensor:
+    """SmoothAdv: cross-entropy at the inputs and under the noise of :func:`smooth_adversarial`.
+
+    Parameters and options as there; Algorithm 1 of the same paper, which raises ``radius`` from 0
+    over the first ten epochs and uses radii of .25 to 1 at sigma of .12 to 1.
 
     Examples
     --------
@@ -165,131 +222,10 @@ def smooth_adversarial_loss(
     >>> smooth_adversarial_loss(torch.nn.Linear(3, 2), x, y, 0.5, 0.25).shape
     torch.Size([])
     """
-    noise, steps = _noise(x, sigma, samples), count("steps", steps, 1)
-
-    def harm(point: torch.Tensor) -> torch.Tensor:
-        mean = _scores(model, point, noise).softmax(-1).mean(1)
-        right: torch.Tensor = mean.gather(1, y[:, None])[:, 0]
-        return -(right + 1e-20).log()
-
-    with evaluating(model):
-        moved = pgd(harm, x, radius, steps=steps, step=min(1.0, 2 / steps))
+    moved, noise = smooth_adversarial(model, x, y, sigma, radius, samples=samples, **options)
     scores = _scores(model, moved, noise).flatten(0, 1)
     loss: torch.Tensor = cross_entropy(scores, y.repeat_interleave(samples))
     return loss
-
-
-def average_radius_loss(
-    model: Model,
-    network: SigmaNetwork,
-    x: torch.Tensor,
-    y: torch.Tensor,
-    *,
-    lip: float | torch.Tensor,
-    dim: float,
-    samples: int = 8,
-    penalty: float = 0.0,
-    largest: float = 8.0,
-) -> torch.Tensor:
-    """Minus the average certified radius of soft votes, plus ``penalty`` times sum \\|W\\|.
-
-    The score of the true class is its mean probability under noise of the network's level; the
-    radius is :func:`rsbounds.torch.radius.lipschitz`, so the gradient reaches the model and the
-    network. If ``lip`` is a number, the radius takes it as constant and the penalty pushes it
-    down; if it is a tensor made of the network's weights, training sees what it costs.
-
-    Parameters
-    ----------
-    model, x, y, samples
-        As in :func:`rsbounds.torch.training.macer_loss`.
-    network : SigmaNetwork
-    lip : float or Tensor
-        A Lipschitz bound of the network: ``network.lip``, computed now and then, or a tensor such
-        as the size of the last weight where the layers before it are kept 1-Lipschitz.
-    dim : float
-        Dimension of the input.
-    penalty : float
-        Weight, >= 0, of the sum of the spectral norms of the network's weights (kernels flattened).
-    largest : float
-        Normal score, > 0, beyond which nothing is gained: the samples of a certificate show at
-        most that of (alpha/2)^(1/n), 3.2 for n = 10,000 and alpha = .001.
-
-    References
-    ----------
-    The training objective of Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.torch import SigmaNetwork, average_radius_loss
-    >>> model, network = torch.nn.Linear(3, 2), SigmaNetwork(torch.nn.Linear(3, 1), 0.25)
-    >>> x, y = torch.zeros(4, 3), torch.zeros(4, dtype=torch.long)
-    >>> average_radius_loss(model, network, x, y, lip=network.lip, dim=3).shape
-    torch.Size([])
-    """
-    as_floats("penalty", penalty, 0, nan=False)
-    as_floats("largest", largest, 0, closed="neither", nan=False)
-    sigma = network(x)
-    p = soft_vote(model, x, sigma, samples).gather(1, y[:, None])[:, 0]
-    z = torch.special.ndtri(p.double().clamp(1e-12, 1 - 1e-12)).clamp(max=largest)
-    radii = radius.lipschitz(z, sigma, lip=lip, sigma_min=network.sigma_min, dim=dim, scores=True)
-    layers = [m for m in network.modules() if isinstance(m, (nn.Linear, *CONVOLUTIONS))]
-    norms = (torch.linalg.matrix_norm(layer.weight.flatten(1), 2) for layer in layers)
-    return penalty * sum(norms, torch.zeros(())) - radii.mean()
-
-
-def data_dependent_sigma(
-    model: Model,
-    x: torch.Tensor,
-    sigma: float,
-    *,
-    steps: int = 100,
-    samples: int = 8,
-    rate: float = 1e-3,
-    seed: int = 0,
-) -> float:
-    """A noise level for one input by gradient ascent of its radius.
-
-    The radius is sigma/2 (Phi^-1(p_A) - Phi^-1(p_B)) with the two largest mean class
-    probabilities of ``samples`` noisy copies, drawn anew in each step. A level optimised at x says
-    nothing of the level at x + delta, so a certificate with it holds for the noise of that input
-    alone: :func:`rsbounds.schemes.this_input`.
-
-    Parameters
-    ----------
-    model, samples
-        As in :func:`rsbounds.torch.training.macer_loss`.
-    x : Tensor
-        One input.
-    sigma : float
-        The level to start from, > 0; the result is at least a thousandth of it.
-    steps, rate, seed
-        Number of steps, >= 1; step of sigma along the gradient, > 0; seed of the noise.
-
-    References
-    ----------
-    Alfarra, Bibi, Torr, Ghanem, Data dependent randomized smoothing; Sukenik, Kuvshinov,
-    Günnemann, Algorithm 1.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.torch import data_dependent_sigma
-    >>> data_dependent_sigma(torch.nn.Linear(2, 2), torch.ones(2), 0.5, steps=3) > 0
-    True
-    """
-    start = float(as_floats("sigma", sigma, 0, closed="neither", nan=False))
-    count("samples", samples, 1), as_floats("rate", rate, 0, closed="neither", nan=False)
-    level = torch.tensor(start, requires_grad=True)
-    generator = torch.Generator().manual_seed(seed)
-    with evaluating(model):
-        for _ in range(count("steps", steps, 1)):
-            noise = torch.randn(samples, *x.shape, generator=generator).to(x.device)
-            scores = model(x + level.to(x.device) * noise).softmax(1).mean(0).double()
-            top = torch.special.ndtri(scores.clamp(1e-6, 1 - 1e-6).topk(2).values).cpu()
-            (slope,) = torch.autograd.grad(level / 2 * (top[0] - top[1]), level)
-            level = (level.detach() + rate * slope).clamp(min=1e-3 * start).requires_grad_()
-    return level.item()
 
 
 def _noise(x: torch.Tensor, sigma: Level, samples: int) -> torch.Tensor:
@@ -306,3 +242,86 @@ def _noise(x: torch.Tensor, sigma: Level, samples: int) -> torch.Tensor:
 def _scores(model: Model, x: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
     """Scores of noisy copies, shape (n, samples, classes)."""
     return model((x[:, None] + noise).flatten(0, 1)).reshape(*noise.shape[:2], -1)
+
+
+# the stages of a cascade
+
+
+def passed_on(
+    model: Model,
+    x: torch.Tensor,
+    sigma: float,
+    threshold: float = 0.0,
+    *,
+    samples: int = 64,
+    batch: int = 1000,
+) -> torch.Tensor:
+    """A mask of the inputs that a stage passes on: no class has sigma Phi^-1(share) > threshold.
+
+    The next stage sees nothing but ``x[mask]``: fine-tune its expert on that.
+
+    Parameters
+    ----------
+    model : callable
+        The stage's classifier: maps a batch to class scores; in eval mode during this.
+    x : Tensor, shape (n, ...)
+    sigma : float
+        The stage's noise level, > 0.
+    threshold : float
+        That of the stage's condition on scores, in the input's unit; 0 asks for a majority.
+    samples, batch : int
+        Votes for each input, and noisy copies classified at once, >= 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch.training import passed_on
+    >>> x = torch.tensor([[9.0], [0.01]])
+    >>> passed_on(lambda x: torch.cat([x, -x], 1), x, 1.0, 0.5).tolist()
+    [False, True]
+    """
+    level = float(as_floats("sigma", sigma, 0, closed="neither", nan=False))
+    votes, size = count("samples", samples, 1), count("batch", batch, 1)
+    least = torch.special.ndtr(
+        torch.tensor(number("threshold", threshold) / level, dtype=torch.float64)
+    ).item()
+    shares = []
+    with torch.no_grad(), evaluating(model):
+        for part in torch.split(x, max(size // votes, 1)):
+            scores = model(augment(part.repeat_interleave(votes, 0), level))
+            labels = scores.argmax(1).reshape(len(part), votes)
+            counts = torch.zeros(len(part), scores.shape[1], device=x.device)
+            shares.append(counts.scatter_add_(1, labels, torch.ones_like(labels).to(counts)))
+    mask: torch.Tensor = torch.cat(shares).amax(1) <= least * votes
+    return mask
+
+
+def soft_labels(
+    y: torch.Tensor, classes: int, hard: torch.Tensor, *, keep: float = 0.3
+) -> torch.Tensor:
+    """Labels for a router: one-hot, but mostly uniform where an input is hard.
+
+    Trained on them by ``cross_entropy``, a stage learns to have no majority on hard inputs and so
+    to pass them on.
+
+    Parameters
+    ----------
+    y : Tensor of int, shape (n,)
+    classes : int
+        >= 2.
+    hard : Tensor of bool, shape (n,)
+        Such as those for which the plain network has no majority: :func:`passed_on`.
+    keep : float
+        Weight of the true class on hard inputs, besides its part of the uniform rest, in [0, 1].
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch.training import soft_labels
+    >>> soft_labels(torch.tensor([0, 1]), 2, torch.tensor([False, True]), keep=0.5)
+    tensor([[1.0000, 0.0000],
+            [0.2500, 0.7500]])
+    """
+    count("classes", classes, 2), as_floats("keep", keep, 0, 1, nan=False)
+    weight = torch.where(hard, keep, 1.0)[:, None]
+    return weight * torch.nn.functional.one_hot(y, classes) + (1 - weight) / classes
