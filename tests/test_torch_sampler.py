@@ -86,6 +86,16 @@ def test_level_between_two_float32_numbers_is_drawn_as_it_is(offset):
     assert torch.equal(single, 0.25 * plain.float() + torch.from_numpy(x))
 
 
+def test_forward_batch_bounds_the_rows_of_a_forward_pass():
+    model = linear()
+    seen = seen_by(model)
+    counts = at_zero(TorchSampler(model, forward_batch=30), 500)
+    assert max(map(len, seen)) <= 30
+    assert np.abs(counts - at_zero(TorchSampler(linear()), 500)).sum() <= 4  # near-ties alone
+    with pytest.raises(ValueError, match="forward_batch must be >= 1"):
+        TorchSampler(model, forward_batch=0)
+
+
 class Centred(nn.Module):
     """Scores less their mean over the batch: 107 of 200 certificates were false."""
 
@@ -203,6 +213,28 @@ def test_precisions():
     assert {batch.dtype for batch in seen} == {torch.bfloat16}
     with pytest.warns(RuntimeWarning, match="float16 is slower than float32 on a CPU"):
         TorchSampler(net, autocast="float16")
+
+
+def test_compiled_model_sees_few_shapes(monkeypatch):
+    """Nine shapes were one more than torch compiles before it falls back to eager mode."""
+    shapes = set()
+
+    def compiled(model, dynamic):
+        assert dynamic is False
+
+        def call(batch):
+            shapes.add(tuple(batch.shape))
+            return model(batch)
+
+        return call
+
+    monkeypatch.setattr(torch, "compile", compiled)
+    for size in (4, 784):
+        shapes.clear()
+        sampler = TorchSampler(linear(size), compile=True)
+        for n in (100, *(max(64, 1 << (k // 4)) for k in range(24, 56, 3)), 12_345):
+            assert at_zero(sampler, n, size).sum() == n
+        assert len(shapes) <= 8
 
 
 @pytest.mark.parametrize("shape", [lambda n: (n,), lambda n: (n, 1), lambda n: (n + 1, 3), None])

@@ -73,11 +73,17 @@ class TorchSampler:
     batch : int
         Noisy samples held in memory at once, >= 1, rounded down to whole blocks but to at least
         one. No result depends on it.
+    forward_batch : int, optional
+        Rows of one forward pass at most, >= 1; by default a whole block. Another number may move
+        near-ties, so give it in every run of a kind, or in none.
     device : str or torch.device, optional
         Where to run; by default where the model's first parameter is. Elsewhere a copy of the model
         runs, and yours stays as it is.
     autocast : {"bfloat16", "float16"}, optional
         Mixed precision of the forward pass.
+    compile : bool
+        Run the model through ``torch.compile``. Block sizes are then rounded up to powers of two,
+        because torch compiles few shapes and sequential certification would use many.
     sound_noise : bool
         As in :class:`rsbounds.sampling.ArraySampler`. A scheme whose level follows the input must
         be made with ``sound=True``.
@@ -114,11 +120,14 @@ class TorchSampler:
         num_classes: int | None = None,
         *,
         batch: int = 1000,
+        forward_batch: int | None = None,
         device: str | torch.device | None = None,
         autocast: str | None = None,
+        compile: bool = False,
         sound_noise: bool = False,
     ) -> None:
         self.batch = count("batch", batch, 1)
+        self._rows = None if forward_batch is None else count("forward_batch", forward_batch, 1)
         self.num_classes = num_classes
         self._autocast = autocast_type(autocast)
         model = model.eval()
@@ -133,7 +142,8 @@ class TorchSampler:
             warnings.warn(message, RuntimeWarning, stacklevel=2)
         floats = (p.dtype for p in model.parameters() if p.is_floating_point())
         self._dtype = next(floats, torch.float32)
-        self._model: Any = model
+        self._plain = model
+        self._model: Any = torch.compile(model, dynamic=False) if compile else model
         self.sound_noise = sound_noise
         self._generator = torch.Generator(self.device)
         self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
@@ -142,7 +152,7 @@ class TorchSampler:
 
     def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
-        for part in self._model.modules():
+        for part in self._plain.modules():
             if part.training:
                 name = type(part).__name__
                 raise ValueError(f"the model must be in eval mode; its part {name} is training")
@@ -150,6 +160,8 @@ class TorchSampler:
         x = self.centre(x)
         x = (torch_noise.whole(x) if self.sound_noise else x).to(self.device)
         size = block_size(n, x.numel(), self._cells)
+        if self._model is not self._plain:
+            size = 1 << (size - 1).bit_length()
         return Counts(self._blocks(x, sigma, n, size, block_seeds(generator, -(-n // size))))
 
     def centre(self, x: Any) -> torch.Tensor:
@@ -207,7 +219,9 @@ class TorchSampler:
 
     def _returned(self, noisy: torch.Tensor) -> torch.Tensor:
         """What the model returns for all samples of some blocks."""
-        parts = [part for block in noisy for part in block.tensor_split(self._parts)]
+        size = noisy.shape[1]
+        split = max(self._parts, -(-size // (self._rows or size)))
+        parts = [part for block in noisy for part in block.tensor_split(split)]
         return torch.cat([self._checked(part) for part in parts])
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
@@ -229,8 +243,9 @@ class TorchSampler:
         first = not self._rows_checked and len(batch) > 1
         middle = len(batch) // 2
         if first:
-            # copies of one row in a batch of the same shape, so that the same kernels run, and
-            # first: the model may change its batch, or write its next scores over these
+            # copies of one row in a batch of the same shape, so that the same kernels run and
+            # nothing is compiled again, and first: the model may change its batch, or write its
+            # next scores over these
             copies = batch[middle : middle + 1].expand_as(batch).contiguous()
             own = self._scores(copies)[middle].double().cpu().numpy()
         scores = self._scores(batch)
@@ -247,7 +262,7 @@ class TorchSampler:
             self.batch = blocks * size // 2
             now = f"holding {self.batch} samples at once"
         elif drawn and self._parts < size:
-            self._parts = min(2 * self._parts, size)
+            self._parts = min(2 * max(self._parts, -(-size // (self._rows or size))), size)
             now = f"running the model on {-(-size // self._parts)} samples at once"
         else:
             what = "one sample" if drawn else f"the noise of {size} samples"
