@@ -75,6 +75,10 @@ class Results:
         """Indices of inputs that the manifest selects and the file lacks; [] where it can't say."""
         return self.manifest.places({row.idx for row in self.rows})[0] if self.manifest else []
 
+    def p_a(self) -> list[float]:
+        """Lower bounds of the true class's probability: p_A where it is certified, else 0."""
+        return [row.p_a if row.correct else 0.0 for row in self.rows if row.p_a >= 0]
+
     def rate(self) -> float:
         """Rows a second of one worker, by the rows' own times; NaN where they don't say."""
         seconds = sum(row.seconds for row in self.rows)
