@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from rsbounds.cli import main
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, default_radii, html, plot, read, summary, table
+from rsbounds.results import Manifest, Results, Row, html, plot, read, summary, table
+from rsbounds.results._table import default_radii
 
 FIELD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 OWN = "idx\tlabel\tpredict\tradius\tcorrect\ttime\tcount\tn\tp_a\tsigma\tmethod\tscope\n"

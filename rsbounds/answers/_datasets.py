@@ -10,7 +10,7 @@ import numpy as np
 from rsbounds._numerics.checks import Array, as_floats
 from rsbounds.answers._maps import from_runs
 from rsbounds.answers._questions import Maps, Values
-from rsbounds.answers._values import beyond
+from rsbounds.answers._values import beyond, table
 from rsbounds.certify import certify_dataset
 from rsbounds.loading import Data, as_data
 from rsbounds.procedure import Procedure
@@ -154,13 +154,9 @@ def intervals(results: Results) -> tuple[Array, Array]:
     """The ends of all intervals of a file of values, each of shape (inputs, radii, outputs)."""
     _require(results, "values")
     low, high = (
-        np.array([_table(row.extra[name]) for row in results.rows]) for name in ("low", "high")
+        np.array([table(row.extra[name]) for row in results.rows]) for name in ("low", "high")
     )
     return low, high
-
-
-def _table(text: str) -> list[list[float]]:
-    return [[float(v) for v in part.split(",")] for part in text.split(";")]
 
 
 def map_summary(results: Results) -> dict[str, float]:

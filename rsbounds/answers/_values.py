@@ -134,6 +134,11 @@ def at_input(ordered: Array, p: float) -> Array:
     return picked
 
 
+def table(text: str) -> list[list[float]]:
+    """The numbers of a row's column: one list for each radius."""
+    return [[float(v) for v in part.split(",")] for part in text.split(";")]
+
+
 def beyond(n: int, radius: float) -> str:
     """The message for a radius beyond what n samples show."""
     return f"{n} samples can't show both ends at radius {radius:g}: the interval is infinite"

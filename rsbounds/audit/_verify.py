@@ -44,27 +44,23 @@ def verify(
     """Audit a result file: prove every bound and radius, and compare the rest.
 
     Bounds and radii are proved from the counts and the manifest in ball arithmetic: a row without
-    a finding is right, whatever wrote it, if its counts and noise level are. With ``data``, labels,
-    hashes and what the manifest says of the data are compared, and noise levels that refute the
-    bound of sigma(x) are found; with ``scheme``, levels that aren't its own; with ``model``, rows
-    that it doesn't draw again; with ``describe``, what the manifest says of another model.
+    a finding is right, whatever wrote it, if its counts and noise level are.
 
     Parameters
     ----------
     path : path-like
         The result file; its manifest lies beside it.
     data : optional
-        The data, as :func:`rsbounds.loading.as_data` takes them.
+        As :func:`rsbounds.loading.as_data` takes them: compared with labels, hashes and what the
+        manifest says of them, and noise levels with the bound of sigma(x).
     model : optional
         The model, as :func:`rsbounds.certify_dataset` takes it, for ``rerun``.
     scheme : Scheme, optional
         The noise: its sigma(x) is compared at every input, its parameters with the manifest's.
     describe : mapping, optional
         What a manifest says of ``model``: the ``describe`` of :func:`rsbounds.loading.load_model`.
-    rerun : int
-        Draw so many rows again, chosen at random.
-    sample : int, optional
-        Prove only so many rows, chosen at random.
+    rerun, sample : int
+        Draw again, and prove, only so many rows, chosen at random; by default none, and all.
     jobs : int
         Processes that prove, >= 1; no more than there are cores.
     seed : int, optional

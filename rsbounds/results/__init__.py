@@ -14,7 +14,7 @@ from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
 from rsbounds.results._plot import plot
 from rsbounds.results._results import Results, read, read_rows
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._table import STYLES, default_radii, footnote, table
+from rsbounds.results._table import STYLES, table
 from rsbounds.results._text import dense_counts, sparse_counts
 from rsbounds.results._text import naming as naming
 from rsbounds.results._text import plain as plain
@@ -31,9 +31,7 @@ __all__ = [
     "Row",
     "Writer",
     "board",
-    "default_radii",
     "dense_counts",
-    "footnote",
     "html",
     "manifest_path",
     "merge",

@@ -135,17 +135,13 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
 
     Parameters
     ----------
-    made : mapping
-        As :func:`summary` returns it.
-    path : path-like
-        The JSON file.
+    made, path : mapping, path-like
+        What :func:`summary` returns, and the JSON file.
 
     Raises
     ------
-    ValueError
-        If it is no card; if the path doesn't end in .json.
-    OSError
-        If a file can't be written.
+    ValueError, OSError
+        If it is no card or the path doesn't end in .json; if a file can't be written.
 
     Examples
     --------
@@ -171,10 +167,8 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError
-        If it is no card, or one of another version of the schema.
-    OSError
-        If it can't be read.
+    ValueError, OSError
+        If it is no card, or one of another version of the schema; if it can't be read.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from rsbounds._numerics.text import shown
 from rsbounds.results._card import QUANTILES, accuracy_of, proof, summary
 from rsbounds.results._plot import Curve, curves, steps
 from rsbounds.results._results import Results
-from rsbounds.results._table import as_files, comparable, default_radii, heading, marked
+from rsbounds.results._table import as_files, comparable, default_radii, heading, marked, numbered
 from rsbounds.results._text import as_path, naming, truncated
 
 _PAGE = Path(__file__).parent / "_page"
@@ -61,10 +61,8 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    ImportError
-        Without plotly.
-    ValueError, OSError
-        As `plot`.
+    ImportError, ValueError, OSError
+        Without plotly; as `plot`.
 
     Examples
     --------
@@ -116,21 +114,20 @@ def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
     --------
     >>> board([read_card("a.json"), read_card("b.json")], "cards.html")  # doctest: +SKIP
     """
-    place, marks, names = as_path("path", path), dict[str, str](), list[str]()
+    place, notes = as_path("path", path), list[list[str]]()
     for card in cards:
-        notes = [card["scope"]["footnote"], *card["notes"]]
+        notes.append([shown(note) for note in (card["scope"]["footnote"], *card["notes"])])
         if card["hashes"].get("commitment"):
-            notes.append("states a commitment: when that was published shows when it was made")
-        here = (marks.setdefault(shown(n), f"[{len(marks) + 1}]") for n in notes if n)
-        names.append(" ".join([shown(card["name"]), *here]))
-    footnotes = [f"{mark} {text}" for text, mark in marks.items()]
+            text = "states a commitment: when that was published shows when it was made"
+            notes[-1].append(text)
+    names, footnotes = numbered([card["name"] for card in cards], notes)
     each = [{"bound": card["procedure"].get("bound"), **card["about"]} for card in cards]
     terms = ("norm", "alpha", "n", "bound", "data")
     if apart := [name for name in terms if len({own.get(name) for own in each}) > 1]:
         text = f"The cards differ in {', '.join(apart)}: their numbers are not of one kind."
         footnotes.append(text)
-    notes = [*footnotes, *_ABOUT_CARDS, *_NOTES[:1]]
-    _write(place, "cards", [_sortable(_side_by_side(cards, names)), *_noted(notes)])
+    below = _noted([*footnotes, *_ABOUT_CARDS, *_NOTES[:1]])
+    _write(place, "cards", [_sortable(_side_by_side(cards, names)), *below])
 
 
 def _write(place: Path, title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> None:
@@ -182,13 +179,11 @@ def _side_by_side(cards: Sequence[Card], names: Sequence[str]) -> list[list[str]
         run = {"method": card["noise"]["method"], **card["about"]}
         about = shown(", ".join(f"{key} {text}" for key, text in run.items() if text))
         at = {own["radius"]: accuracy_of(own) for own in card["accuracy"]}
-        numbers = (_number(card[key]) for key in ("abstain", "acr"))
-        audit = proof(card["verified"]).partition(";")[0]
+        means = (_number(card[key]) for key in ("abstain", "acr"))
         p_a = (_number(card["p_a"].get(str(q))) for q in QUANTILES)
+        rest = *means, card["inputs"], *p_a, proof(card["verified"]).partition(";")[0]
         certified = (_cell(*at.get(radius, "-")) for radius in radii)
-        lines.append(
-            [_cell(name, about), *certified, *map(_cell, (*numbers, card["inputs"], *p_a, audit))]
-        )
+        lines.append([_cell(name, about), *certified, *map(_cell, rest)])
     return lines
 
 

@@ -124,17 +124,11 @@ def read(path: str | os.PathLike[str]) -> Results:
         Cohen, Rosenfeld and Kolter 2019 wrote it) or of ``rsbounds certify``, with its manifest
         if one lies beside it. An unfinished last line of ours is left out, with a note.
 
-    Returns
-    -------
-    Results
-
     Raises
     ------
-    ValueError
+    ValueError, OSError
         For a malformed line, one that contradicts itself, stands twice or is of no input of the
-        run: names the file, the line and what was expected. For an argument that is no path.
-    OSError
-        For a file that can't be read.
+        run: names the file, the line and what was expected. For a path that can't be read.
 
     Examples
     --------

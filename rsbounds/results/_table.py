@@ -86,16 +86,23 @@ def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
     share, of another file that differs in its seed alone, and of what the file lacks.
     """
     stems = [Path(file.name).stem for file in files]
-    names: list[str] = []
-    marks: dict[str, str] = {}
-    for file, stem, apart in zip(files, stems, _differences(files), strict=True):
-        notes = [*map(footnote, file.scopes()), apart, *file.notes()]
-        if any(_differ_in_seed(file, other) for other in files):
-            notes.append("runs that differ in their seed alone: the best of them is chosen by luck")
-        here = [marks.setdefault(note, f"[{len(marks) + 1}]") for note in notes if note]
-        name = stem if stems.count(stem) == 1 else file.name
-        names.append(" ".join([shown(name), *here]))
-    return names, [f"{mark} {text}" for text, mark in marks.items()]
+    notes = list[list[str]]()
+    for file, apart in zip(files, _differences(files), strict=True):
+        notes.append([*map(footnote, file.scopes()), apart, *file.notes()])
+        others = (other.manifest for other in files if other.manifest)
+        if file.manifest and any(file.manifest.differences(m).keys() == {"seed"} for m in others):
+            text = "runs that differ in their seed alone: the best of them is chosen by luck"
+            notes[-1].append(text)
+    each = zip(stems, files, strict=True)
+    return numbered([s if stems.count(s) == 1 else file.name for s, file in each], notes)
+
+
+def numbered(names: Iterable[str], notes: Iterable[Iterable[str]]) -> tuple[list[str], list[str]]:
+    """Names with the marks of their notes, and the notes once each behind their marks."""
+    marks = dict[str, str]()
+    here = [[marks.setdefault(n, f"[{len(marks) + 1}]") for n in own if n] for own in notes]
+    marked = [" ".join([shown(name), *own]) for name, own in zip(names, here, strict=True)]
+    return marked, [f"{mark} {text}" for text, mark in marks.items()]
 
 
 def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
@@ -136,13 +143,6 @@ def _differences(files: Sequence[Results]) -> list[str]:
         )
         for file, own in zip(files, each, strict=True)
     ]
-
-
-def _differ_in_seed(a: Results, b: Results) -> bool:
-    """Whether nothing but the seed tells two runs apart."""
-    if a.manifest is None or b.manifest is None:
-        return False
-    return a.manifest.differences(b.manifest).keys() == {"seed"}
 
 
 def _short(value: float) -> str:
