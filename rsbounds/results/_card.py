@@ -68,8 +68,8 @@ def summary(
     --------
     >>> from rsbounds.results import Results, Row, summary
     >>> run = Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),))
-    >>> summary(run, [0.5])["accuracy"]
-    [{'radius': 0.5, 'accuracy': 1.0, 'low': 0.025, 'high': 1.0}]
+    >>> summary(run, [0.5])["accuracy"][0]["accuracy"]
+    1.0
     """
     if not isinstance(file, Results):
         raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
