@@ -206,48 +206,33 @@ def table(
     run   all          2     0.500    0.500  0.3750  0.500  0.500
     """
     style, files, at = checks.choice("style", style, STYLES), as_files(files), _radii(files, radii)
-    if style == "csv":
-        every, out = lines(files, None, at, classes=classes), io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows(every)
-        return out.getvalue().rstrip("\n")
-    names, footnotes = marked(files)
-    text = (_markdown if style == "markdown" else _aligned)(
-        lines(files, names, at, classes=classes)
-    )
-    return "\n\n".join([text, *(["\n".join(footnotes)] if footnotes else [])])
-
-
-def lines(
-    files: Sequence[Results],
-    names: Sequence[str] | None,
-    radii: Sequence[float],
-    *,
-    classes: bool = False,
-) -> list[list[str]]:
-    """The cells of a table, its header first; without names in full, and with what files state."""
-    stated = ("scope", *NAMES) if names is None else ()
-    head = ["file", "rows of", "count", *stated, "accuracy", "abstain", "ACR"]
+    full = style == "csv"
+    names, footnotes = ([file.name for file in files], []) if full else marked(files)
+    stated = ("scope", *NAMES) if full else ()
     body: list[tuple[float, list[str]]] = []  # all files of a group of rows, then the next
-    for i, file in enumerate(files):
+    for file, name in zip(files, names, strict=True):
         own = {**terms(file), "scope": shown("; ".join(file.scopes()))}
-        first = [own[name] for name in stated]
-        groups = [(-math.inf, "all", len(file.rows), measures(file, radii))]
+        groups = [(-math.inf, "all", len(file.rows), _measures(file, at))]
         parts = file.by_class() if classes else {}
         for label, part in parts.items():
-            groups.append((label, f"class {label}", len(part.rows), measures(part, radii)))
+            groups.append((label, f"class {label}", len(part.rows), _measures(part, at)))
         if parts:
             each = [values for *_, values in groups[1:]]
             # an infinite average radius has no spread, and one of 1e300 an infinite variance
             with np.errstate(invalid="ignore", over="ignore"):
                 groups.append((math.inf, "class spread", len(parts), np.ptp(each, axis=0)))
                 groups.append((math.inf, "class std", len(parts), np.std(each, axis=0)))
-        name = file.name if names is None else names[i]
         for place, group, count, values in groups:
-            numbers = list(map(str, values.tolist())) if names is None else as_cells(values)
-            body.append((place, [name, group, str(count), *first, *numbers]))
-    body.sort(key=lambda placed: placed[0])
-    head += map(heading, radii)
-    return [head, *(line for _, line in body)]
+            cells = list(map(str, values.tolist())) if full else _as_cells(values)
+            body.append((place, [name, group, str(count), *(own[k] for k in stated), *cells]))
+    head = ["file", "rows of", "count", *stated, "accuracy", "abstain", "ACR", *map(heading, at)]
+    lines = [head, *(line for _, line in sorted(body, key=lambda placed: placed[0]))]
+    if full:
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows(lines)
+        return out.getvalue().rstrip("\n")
+    text = (_markdown if style == "markdown" else _aligned)(lines)
+    return "\n\n".join([text, *(["\n".join(footnotes)] if footnotes else [])])
 
 
 def heading(radius: float) -> str:
@@ -255,12 +240,12 @@ def heading(radius: float) -> str:
     return f"r={radius:.12g}"
 
 
-def measures(file: Results, radii: Sequence[float]) -> Array:
+def _measures(file: Results, radii: Sequence[float]) -> Array:
     shares = [file.clean_accuracy(), file.abstention(), file.average_radius()]
     return np.concatenate([shares, file.certified_accuracy(radii)])
 
 
-def as_cells(values: Array) -> list[str]:
+def _as_cells(values: Array) -> list[str]:
     """Measures as text: shares to three decimals, the average radius cut off to four."""
     texts = ["-" if math.isnan(v) else f"{v:.3f}" for v in values]
     texts[2] = truncated(float(values[2]), 4)
