@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_composite import RULES as NAMED
 
 from rsbounds import composite
-from rsbounds.audit import Kind, _lists, _radii
+from rsbounds.audit import Kind, _radii
 from rsbounds.audit._rows import findings
 from rsbounds.certify import Procedure, certify_counts
 from rsbounds.certify._counts import certify_evidence
@@ -185,11 +185,11 @@ def test_decision_lists_are_proved_component_by_component():
     for rule, select, n, found in lists(40):
         plan = composite.plan(rule, select, n, 0.01)
         evidence = (found.stage_counts, n, 0.01)
-        assert _lists.proved(rule, plan, found.item, *evidence, found.radius)
+        assert _radii.list_proved(rule, plan, found.item, *evidence, found.radius)
         higher = found.radius * (1 + 1e-9) + 1e-8
         for item in range(len(rule.items)):
-            assert not _lists.proved(rule, plan, item, *evidence, higher)
-        assert not _lists.proved(rule, plan, found.item, [None] * 3, n, 0.01, found.radius)
+            assert not _radii.list_proved(rule, plan, item, *evidence, higher)
+        assert not _radii.list_proved(rule, plan, found.item, [None] * 3, n, 0.01, found.radius)
         decided.add((len(rule.items), found.item))
     assert {(1, 0), (2, 0), (3, 0), (3, 1)} <= decided
 

@@ -8,7 +8,7 @@ from mpmath import mp
 from test_oracle import close
 
 from rsbounds import audit, certify_dataset, envelope, oracle, schemes
-from rsbounds.audit import _bounds, _lists, _radii
+from rsbounds.audit import _bounds, _radii
 from rsbounds.certificate import SCOPES
 from rsbounds.cli._methods import COUNTED
 from rsbounds.oracle import certificates
@@ -176,7 +176,7 @@ def test_every_method_and_bound_of_result_files_has_its_evaluations():
     assert set(schemes.METHODS) >= {*_radii.COVERED, "composite"} == proved
     assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)
     assert set(_bounds.BOUNDS) == set(certificates.BOUNDS) == set(COUNTED)
-    assert callable(_lists.proved)
+    assert callable(_radii.list_proved)
 
 
 def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):

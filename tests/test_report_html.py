@@ -16,8 +16,8 @@ from scipy.stats import binomtest
 
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, html, read, table, write
-from rsbounds.results._html import charts, interval
+from rsbounds.results import Manifest, Results, Row, html, read, summary, table, write
+from rsbounds.results._html import charts
 
 OWNED = '</script><script>document.title="owned"</script><img src=x onerror=document.title="owned">'
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
@@ -174,8 +174,9 @@ def test_shares_add_up():
 def test_interval_is_that_of_clopper_and_pearson():
     for count, n in ((0, 20), (7, 20), (20, 20), (431, 500)):
         own = binomtest(count, n).proportion_ci(0.95, "exact")
-        low, high = interval(count, n)
-        np.testing.assert_allclose([low, high], own, rtol=1e-9, atol=1e-12)
+        rows = tuple(Row(i, 1, int(i < count), 0.5, i < count) for i in range(n))
+        (found,) = summary(Results("run", rows), [0.0])["accuracy"]
+        np.testing.assert_allclose([found["low"], found["high"]], own, rtol=1e-9, atol=1e-12)
 
 
 def test_table_of_the_runs(page):
@@ -195,13 +196,14 @@ def test_table_of_the_runs(page):
     lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in lines]
     head, first, _, best = lines
     assert head[:6] == ["run", "r=0", "r=0.25", "r=0.5", "r=0.75", "r=1"]
-    assert head[6:9] == ["95 % interval", "abstain", "ACR"]
+    assert head[6:] == ["abstain", "ACR", "inputs", *(f"p_A {q}%" for q in (5, 25, 50, 75, 95))]
     assert first[0].startswith(
         "a<br><small>norm 2, sigma 0.5, n 100000, alpha 0.001, model m:net, data digits.npz"
     )
-    assert first[1:7] == ["0.800", "0.800", "0.800", "0.000", "0.000", "0.284 to 0.995"]
+    assert first[1:4] == ["0.800<br><small>0.284 to 0.995</small>"] * 3
+    assert [cell[:5] for cell in first[4:6]] == ["0.000", "0.000"]
     assert first[-5:] == ["0.0000", "0.6250", "0.7500", "0.8750", "0.8750"]
-    assert best == ["best of 2 runs", *["0.800"] * 5, *["-"] * 9]
+    assert best == ["best of 2 runs", *["0.800"] * 5, *["-"] * 8]
     assert "Best of several runs: at each radius the highest" in text
     assert "Best of several runs" not in page(files[:1])
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, as_floats
+from rsbounds._numerics.checks import Array, as_floats, number
 from rsbounds.answers._maps import from_runs
 from rsbounds.answers._questions import Maps, Values
-from rsbounds.answers._values import beyond
+from rsbounds.answers._values import beyond, table
 from rsbounds.certify import certify_dataset
 from rsbounds.loading import Data, as_data
 from rsbounds.procedure import Procedure
@@ -39,12 +39,10 @@ def certify_values(
         ``sampler(x, sigma, n, generator)``, returns an array (n, outputs).
     data : array of inputs, or as in :func:`rsbounds.certify_dataset`
         Labels are kept in the rows and have no part in the intervals.
-    scheme
-        As in :func:`top_k_radius`.
+    scheme, p, alpha
+        As in :func:`value_interval`.
     radii : sequence of float
         Where the intervals are given, each >= 0.
-    p, alpha
-        As in :func:`value_interval`.
     n0, n : int
         Samples that tell one model from another, and that make the intervals.
     **run
@@ -54,12 +52,8 @@ def certify_values(
     -------
     rsbounds.results.Results
         Its rows predict no class; their columns ``quantile``, ``low``, ``high`` hold the answers
-        (:func:`intervals`), ``ranks`` the order statistics that they are.
-
-    Warns
-    -----
-    RuntimeWarning
-        Once, if n samples can't show an interval at one of the radii.
+        (:func:`intervals`), ``ranks`` the order statistics that they are. A RuntimeWarning says,
+        once, that n samples can't show an interval at one of the radii.
 
     Examples
     --------
@@ -75,7 +69,7 @@ def certify_values(
     at = tuple(as_floats("radii", radii, 0.0, nan=False).ravel().tolist())
     if not at:
         raise ValueError("radii must hold at least one; got none")
-    asked = Values(scheme, at, float(as_floats("p", p, 0.0, 1.0, closed="neither", nan=False)))
+    asked = Values(scheme, at, number("p", p, 0.0, 1.0, closed="neither"))
     level = getattr(getattr(scheme, "noise", None), "level", None)
     ranks = asked.ranks(Procedure(n0=n0, n=n, alpha=alpha), scheme.fixed_level(level))
     if far := [r for r, each in zip(at, ranks, strict=True) if 0 in each]:
@@ -126,15 +120,13 @@ def certify_maps(
     >>> round(summary["accuracy"], 3), round(summary["abstain"], 3)
     (0.667, 0.333)
     """
-    source, truth = data, None
-    if isinstance(data, tuple) and len(data) == 2:
-        source, truth = data
-        if len(source) != len(truth):
-            raise ValueError(
-                f"inputs and maps must have one length; got {len(source)} and {len(truth)}"
-            )
-    source = _inputs(source)
+    inputs, truth = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
+    source = _inputs(inputs)
     if truth is not None:
+        if len(inputs) != len(truth):
+            raise ValueError(
+                f"inputs and maps must have one length; got {len(inputs)} and {len(truth)}"
+            )
         digest = hashlib.sha256()
         for each in truth:
             digest.update(np.ascontiguousarray(each, dtype="<i8").tobytes())
@@ -154,13 +146,9 @@ def intervals(results: Results) -> tuple[Array, Array]:
     """The ends of all intervals of a file of values, each of shape (inputs, radii, outputs)."""
     _require(results, "values")
     low, high = (
-        np.array([_table(row.extra[name]) for row in results.rows]) for name in ("low", "high")
+        np.array([table(row.extra[name]) for row in results.rows]) for name in ("low", "high")
     )
     return low, high
-
-
-def _table(text: str) -> list[list[float]]:
-    return [[float(v) for v in part.split(",")] for part in text.split(";")]
 
 
 def map_summary(results: Results) -> dict[str, float]:
@@ -183,17 +171,21 @@ def map_summary(results: Results) -> dict[str, float]:
     return {"accuracy": np.nan, "miou": np.nan} | summary
 
 
+def _stated(results: Results) -> Mapping[str, Any]:
+    return results.manifest.parameters if results.manifest and results.rows else {}
+
+
 def _require(results: Results, answer: str) -> Mapping[str, Any]:
-    stated = results.manifest.parameters if results.manifest else {}
-    if stated.get("answer") != answer or not results.rows:
+    stated = _stated(results)
+    if stated.get("answer") != answer:
         raise ValueError(f"{results.name or 'results'} must hold the answer {answer!r}, and rows")
     return stated
 
 
 def report(results: Results) -> str | None:
     """What to print of a file of values or maps; None for other files."""
-    stated = results.manifest.parameters if results.manifest else {}
-    if stated.get("answer") not in ("values", "map") or not results.rows:
+    stated = _stated(results)
+    if stated.get("answer") not in ("values", "map"):
         return None
     name = f"{results.name}: {len(results.rows)} inputs"
     if stated["answer"] == "map":

@@ -40,10 +40,8 @@ def certify_map(
         samples that bound its probability. What is missing of n fell on no class there.
     tau : float
         Certify positions whose class has a probability above tau, in [1/2, 1).
-    n : int
-        Number of samples drawn for ``counts``, >= 1.
-    alpha : float
-        Probability that any position is wrong, in (0, 1).
+    n, alpha : int, float
+        Number of samples drawn for ``counts``, and the probability that any position is wrong.
     scheme, sigma
         As in :func:`top_k_radius`.
 
@@ -99,8 +97,7 @@ def holm(hits: Labels, n: int, tau: float, alpha: float) -> NDArray[np.bool_]:
     # of equal p-values all are rejected if the first is: the limits of the others are higher
     passed = lower_bound(values, n, np.nextafter(level / left, 0.0)) >= least
     rejected = np.logical_and.accumulate(passed[::-1])[::-1]
-    result: NDArray[np.bool_] = rejected[which]
-    return result
+    return np.asarray(rejected[which], dtype=bool)
 
 
 def map_radius(tau: float, scheme: Scheme, sigma: float | None) -> float:

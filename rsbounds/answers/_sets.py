@@ -40,10 +40,8 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
 
     Parameters
     ----------
-    alpha : float
-        How often the true label may be missed, in (0, 1).
-    radius : float
-        How far each input may be moved, >= 0.
+    alpha, radius : float
+        How often the true label may be missed, in (0, 1); how far each input may be moved, >= 0.
     scheme
         As in :func:`top_k_radius`.
 
@@ -227,5 +225,4 @@ def predict_set(scores: Any, threshold: float, *, include: int = 1) -> NDArray[n
     each = given.reshape(len(given), -1, given.shape[-1])
     if not count("include", include, 1) <= each.shape[1]:
         raise ValueError(f"include must be at most m = {each.shape[1]}; got {include}")
-    result: NDArray[np.bool_] = (~(each > limit)).sum(axis=1) >= include
-    return result
+    return np.asarray((~(each > limit)).sum(axis=1) >= include)

@@ -48,10 +48,8 @@ def top_k_radius(
         The class, chosen without these samples, such as the true one.
     k : int
         From 1 to classes - 1.
-    n0, n : int
-        Numbers of samples drawn, >= 1.
-    alpha : float
-        Probability that the radius is wrong, in (0, 1).
+    n0, n, alpha : int, int, float
+        Numbers of samples drawn, and the probability that the radius is wrong.
     scheme : Scheme
         Noise that is the same at every input, such as ``rsbounds.schemes.gaussian(0.5)``.
     sigma : float, optional
@@ -79,7 +77,7 @@ def top_k_radius(
     procedure = Procedure(n0=n0, n=n, alpha=alpha)
     select, counts = drawn("select", select, procedure.n0), drawn("counts", counts, procedure.n)
     classes, label = max(len(select), len(counts)), count("label", label)
-    if not 1 <= count("k", k, 1) < classes:
+    if not count("k", k, 1) < classes:
         raise ValueError(f"k must be from 1 to {classes - 1}, less than the classes; got {k}")
     if not label < classes:
         raise ValueError(f"label must be one of {classes} classes; got {label}")

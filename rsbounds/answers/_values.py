@@ -83,8 +83,7 @@ def sorted_samples(samples: Any) -> Array:
         raise ValueError(
             f"samples must have shape (n,) or (n, outputs), at least one; got {array.shape}"
         )
-    ordered: Array = np.sort(array.reshape(len(array), -1), axis=0)
-    return ordered
+    return np.asarray(np.sort(array.reshape(len(array), -1), axis=0))
 
 
 def order_ranks(
@@ -130,8 +129,12 @@ def at_input(ordered: Array, p: float) -> Array:
     """The p-quantiles of the samples themselves, void ones left out; NaN where all are."""
     valid = (~np.isnan(ordered)).sum(axis=0)
     place = np.maximum(np.ceil(p * valid).astype(np.int64) - 1, 0)
-    picked: Array = ordered[place, np.arange(ordered.shape[1])]
-    return picked
+    return np.asarray(ordered[place, np.arange(ordered.shape[1])])
+
+
+def table(text: str) -> list[list[float]]:
+    """The numbers of a row's column: one list for each radius."""
+    return [[float(v) for v in part.split(",")] for part in text.split(";")]
 
 
 def beyond(n: int, radius: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
-from rsbounds.answers import _maps, _questions, _topk
+from rsbounds.answers import _maps, _questions, _topk, _values
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import Arb, arb, ctx, event
 from rsbounds.audit._finding import Kind
@@ -56,8 +56,7 @@ def _top_k(row: Row, manifest: Manifest, scheme: Scheme, k: int, prove: bool) ->
     select, counts = (
         np.array([*c, *[0] * (width - len(c))], dtype=np.int64) for c in (row.select, row.counts)
     )
-    _bounds.require_drawn("selection counts", [row.select], own.n0)
-    _bounds.require_drawn("counts", [row.counts], own.n)
+    _bounds.require_drawn([row.select], own.n0, [row.counts], own.n)
     numbers = scheme, row.sigma, select, counts, row.label, k, own
     again, columns = _questions.top_k_certificate(*numbers)
     expected = {name: getattr(again, name) for name in ("predict", "count", "void", "bound")}
@@ -96,21 +95,14 @@ def _stays(manifest: Manifest, row: Row, t: int) -> bool:
 
 def _step(manifest: Manifest, sigma: float, radius: float) -> Arb:
     """What scores move by within a radius."""
-    own = {
-        k: arb(manifest.parameters[k])
-        for k in METHODS[manifest.method].domains
-        if k in manifest.parameters
-    }
+    own = _radii.as_balls(manifest.method, manifest.parameters)
     return arb(radius) / (_radii._inner(own) * arb(sigma))
 
 
 def _values_row(row: Row, manifest: Manifest, asked: Any, prove: bool) -> Iterator[Said]:
     own = manifest.procedure
     ranks = [tuple(map(int, part.split(","))) for part in row.extra["ranks"].split(";")]
-    low, high = (
-        np.array([[float(v) for v in part.split(",")] for part in row.extra[name].split(";")])
-        for name in ("low", "high")
-    )
+    low, high = (np.array(_values.table(row.extra[name])) for name in ("low", "high"))
     if ranks != asked.ranks(own, row.sigma):
         yield Kind.CONTRADICTION, f"ranks are {ranks}, {asked.ranks(own, row.sigma)} by the radii"
         return

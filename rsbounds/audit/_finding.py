@@ -49,15 +49,14 @@ class Audit:
     Attributes
     ----------
     findings : tuple of Finding
-        All that is wrong, in the order of the lines.
+        In the order of the lines.
     stated : tuple of str
         What the radii rest on and nothing given here shows: names of the manifest's parameters,
         "sigma" for the noise levels of the rows, "sound_noise" for how noise was drawn.
     rows, proved, drawn : int
-        How many rows the file has, how many were computed again and proved, or were findings,
-        and how many were drawn again.
+        How many rows the file has, were proved or are findings, and were drawn again.
     corrupt : tuple of int
-        Inputs that the manifest says can't be decoded. Where data were given, they were tried.
+        Inputs that the manifest says can't be decoded; where data were given, they were tried.
     seed : int
         What chose the rows of a sample.
     """

@@ -42,11 +42,9 @@ def identity(kind: Kind, stated: Mapping[str, Any], own: Mapping[str, Any]) -> I
     had, has = _comparable(stated), _comparable(json.loads(json.dumps(own, default=str)))
     for name in sorted(had.keys() - _SELECTION):
         if had[name] != has.get(name):
+            text = f"{kind}.{name} is {had[name]!r:.60} in the manifest"
             given = f"{has[name]!r:.60}" if name in has else "nothing"
-            text = (
-                f"{kind}.{name} is {had[name]!r:.60} in the manifest, {given} of the {kind} given"
-            )
-            yield Finding(kind, None, text)
+            yield Finding(kind, None, f"{text}, {given} of the {kind} given")
 
 
 def _comparable(entry: Any, name: str = "") -> Any:
@@ -105,8 +103,7 @@ def left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
     for index in sorted(manifest.corrupt()):
         with suppress(CorruptInput, IndexError):
             data.item(index)
-            text = "is left out as corrupt, but can be decoded"
-            yield Finding(Kind.DATA, index, text)
+            yield Finding(Kind.DATA, index, "is left out as corrupt, but can be decoded")
 
 
 def at_input(
@@ -172,10 +169,8 @@ def refuted(
     for i in np.flatnonzero(share.max(axis=1) > 1):
         (line, row), (_, other) = kept[i][0], kept[worst[i]][0]
         away = f", {apart[i, worst[i]] * unit:.6g} away" if constant else ""
-        text = (
-            f"sigma is {row.sigma}, and {other.sigma} at input {other.idx}{away}: more than "
-            f"{name} = {constant} allows"
-        )
+        text = f"sigma is {row.sigma}, and {other.sigma} at input {other.idx}{away}"
+        text += f": more than {name} = {constant} allows"
         yield Finding(Kind.LEVEL, row.idx, text, line)
 
 
@@ -204,7 +199,7 @@ def redrawn(
 def _drawn(samplers: Any, manifest: Manifest, x: Any, row: Row) -> dict[str, str]:
     """What a row states of its samples, drawn again."""
     scheme: Any
-    answer, names = manifest.parameters.get("answer"), ("select", "counts")
+    answer = manifest.parameters.get("answer")
     if manifest.method == "composite":
         scheme = Rule.from_dict(manifest.parameters["rule"])
     else:
@@ -219,4 +214,5 @@ def _drawn(samplers: Any, manifest: Manifest, x: Any, row: Row) -> dict[str, str
         return {name: drawn[name] for name in ("stage_select", "stage_counts")}
     if answer == "map":  # without the true maps
         drawn = {name: drawn[name] for name in ("chosen", "hits", "certified")}
-    return {**{name: sparse_counts(getattr(certificate, name)) for name in names}, **drawn}
+    counts = {name: sparse_counts(getattr(certificate, name)) for name in ("select", "counts")}
+    return {**counts, **drawn}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds import composite
-from rsbounds.audit import _answers, _bounds, _lists, _radii
+from rsbounds.audit import _answers, _bounds, _radii
 from rsbounds.audit._finding import Finding, Kind
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import certify_evidence
@@ -27,13 +27,23 @@ Said = tuple[Kind, str]
 def judged(manifest: Manifest, numbered: tuple[int, Row], *, prove: bool = True) -> list[Finding]:
     """What is wrong with a row of a line; ``prove``: its bounds and radius too."""
     line, row = numbered
-    found = findings(row, manifest, prove=prove)
-    return [Finding(kind, row.idx, text, line) for kind, text in found]
+    return [Finding(kind, row.idx, text, line) for kind, text in findings(row, manifest, prove)]
 
 
-def findings(row: Row, manifest: Manifest, *, prove: bool = True) -> Iterator[Said]:
-    """What is wrong with a row."""
-    yield from _stated(row, manifest)
+def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]:
+    """What is wrong with a row: with what the manifest states, then with its own counts."""
+    stated: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
+    if manifest.method in METHODS and "sigma" in METHODS[manifest.method].domains:
+        stated["sigma"] = manifest.parameters["sigma"]
+    stops = manifest.procedure.target_radius is not None and "answer" not in manifest.parameters
+    if not (stops and row.n <= manifest.procedure.n):
+        stated["n"] = manifest.procedure.n
+    for name, value in stated.items():
+        if (own := getattr(row, name)) != value:
+            yield Kind.CONTRADICTION, f"{name} is {own!r}, {value!r} in the manifest"
+    if row.correct != holds(row.label, row.predict):
+        text = f"correct is {row.correct:d}, but predict {row.predict} and label {row.label}"
+        yield Kind.CONTRADICTION, text
     if manifest.method not in METHODS or row.n > manifest.procedure.n:
         return
     claim = f"predicts {row.predict} with radius {row.radius}"
@@ -52,27 +62,10 @@ def findings(row: Row, manifest: Manifest, *, prove: bool = True) -> Iterator[Sa
         yield Kind.CONTRADICTION, f"can't be computed again: {error}"
 
 
-def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
-    """What the manifest states otherwise."""
-    stated: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
-    if manifest.method in METHODS and "sigma" in METHODS[manifest.method].domains:
-        stated["sigma"] = manifest.parameters["sigma"]
-    stops = manifest.procedure.target_radius is not None and "answer" not in manifest.parameters
-    if not (stops and row.n <= manifest.procedure.n):
-        stated["n"] = manifest.procedure.n
-    for name, value in stated.items():
-        if (own := getattr(row, name)) != value:
-            yield Kind.CONTRADICTION, f"{name} is {own!r}, {value!r} in the manifest"
-    if row.correct != holds(row.label, row.predict):
-        text = f"correct is {row.correct:d}, but predict {row.predict} and label {row.label}"
-        yield Kind.CONTRADICTION, text
-
-
 def _scheme(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
     """A row of one scheme, computed again from its counts; ValueError where no run can have it."""
     procedure = manifest.procedure
-    _bounds.require_drawn("selection counts", [row.select], procedure.n0)
-    _bounds.require_drawn("counts", [row.counts], row.n)
+    _bounds.require_drawn([row.select], procedure.n0, [row.counts], row.n)
     low, high = (manifest.parameters.get(f"sigma_{end}", row.sigma) for end in ("min", "max"))
     if not low <= row.sigma <= high:
         raise ValueError(f"sigma must be in [{low}, {high}]; got {row.sigma}")
@@ -95,15 +88,14 @@ def _list(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
     """A row of a decision list."""
     own = manifest.procedure
     select, counts = _stages(row)
-    _bounds.require_drawn("selection counts", select, own.n0)
-    _bounds.require_drawn("counts", counts, own.n)
+    _bounds.require_drawn(select, own.n0, counts, own.n)
     rule = composite.Rule.from_dict(manifest.parameters["rule"])
     plan = composite.plan(rule, select, own.n, own.alpha)
     again = composite.certify_counts(rule, select, counts, own.n, own.alpha)
     yield from _copied(row, again, plan.cls, row.radius > 0)
     if prove:
         known = rule, plan, again.item, counts, own.n, own.alpha, row.radius
-        yield from _radius(row, manifest, again, lambda: _lists.proved(*known))
+        yield from _radius(row, manifest, again, lambda: _radii.list_proved(*known))
 
 
 def _stages(row: Row) -> tuple[list[Any], list[Any]]:

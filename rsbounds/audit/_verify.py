@@ -44,27 +44,23 @@ def verify(
     """Audit a result file: prove every bound and radius, and compare the rest.
 
     Bounds and radii are proved from the counts and the manifest in ball arithmetic: a row without
-    a finding is right, whatever wrote it, if its counts and noise level are. With ``data``, labels,
-    hashes and what the manifest says of the data are compared, and noise levels that refute the
-    bound of sigma(x) are found; with ``scheme``, levels that aren't its own; with ``model``, rows
-    that it doesn't draw again; with ``describe``, what the manifest says of another model.
+    a finding is right, whatever wrote it, if its counts and noise level are.
 
     Parameters
     ----------
     path : path-like
         The result file; its manifest lies beside it.
     data : optional
-        The data, as :func:`rsbounds.loading.as_data` takes them.
+        As :func:`rsbounds.loading.as_data` takes them: compared with labels, hashes and what the
+        manifest says of them, and noise levels with the bound of sigma(x).
     model : optional
         The model, as :func:`rsbounds.certify_dataset` takes it, for ``rerun``.
     scheme : Scheme, optional
         The noise: its sigma(x) is compared at every input, its parameters with the manifest's.
     describe : mapping, optional
         What a manifest says of ``model``: the ``describe`` of :func:`rsbounds.loading.load_model`.
-    rerun : int
-        Draw so many rows again, chosen at random.
-    sample : int, optional
-        Prove only so many rows, chosen at random.
+    rerun, sample : int
+        Draw again, and prove, only so many rows, chosen at random; by default none, and all.
     jobs : int
         Processes that prove, >= 1; no more than there are cores.
     seed : int, optional
@@ -171,8 +167,7 @@ def _check(manifest: Manifest, path: Path) -> None:
 def contradictions(path: Path, manifest: Manifest, rows: Sequence[Row]) -> Iterator[Finding]:
     """What rows of a file contradict of their manifest and of themselves; nothing is proved.
 
-    For commands that compute with rows before anybody audits them. Rows that are missing are no
-    contradiction; a damaged manifest is a ValueError.
+    Rows that are missing are no contradiction; a damaged manifest is a ValueError.
     """
     _check(manifest, path)
     numbered = list(enumerate(rows, start=2))
@@ -183,17 +178,17 @@ def contradictions(path: Path, manifest: Manifest, rows: Sequence[Row]) -> Itera
 
 def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
     """Rows that are twice there or of no input of the run; a probe or a scope of another run."""
-    method, scope = METHODS.get(manifest.method), manifest.scope
+    method, scope, whole = METHODS.get(manifest.method), manifest.scope, list[str]()
     if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
-        text = f"scope is {scope!r}, which no scheme of method {method.name} has"
-        yield Finding(Kind.CONTRADICTION, None, text)
+        whole.append(f"scope is {scope!r}, which no scheme of method {method.name} has")
     stated, own = manifest.run.get("commitment"), manifest.commitment().encode()
     if stated is not None and stated != (now := hashlib.sha256(own).hexdigest()):
-        text = f"is not the run that was committed as {stated!r:.80}: its manifest gives {now}"
-        yield Finding(Kind.CONTRADICTION, None, text)
+        whole.append(
+            f"is not the run that was committed as {stated!r:.80}: its manifest gives {now}"
+        )
     if manifest.fitted_on_itself():
-        text = "the rule was fitted to the rows that it certifies: its level does not hold"
-        yield Finding(Kind.CONTRADICTION, None, text)
+        whole.append("the rule was fitted to the rows that it certifies: its level does not hold")
+    yield from (Finding(Kind.CONTRADICTION, None, text) for text in whole)
     strangers, seen = set(manifest.places({row.idx for _, row in rows})[1]), set[int]()
     accepted = any("changes" in step for step in manifest.history)
     for line, row in rows:
@@ -201,8 +196,7 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
             yield Finding(Kind.ROWS, row.idx, "appears twice", line)
         seen.add(row.idx)
         if row.idx in strangers or 0 <= manifest.data.get("max", -1) <= row.idx:
-            text = "is not one of the inputs the manifest names"
-            yield Finding(Kind.ROWS, row.idx, text, line)
+            yield Finding(Kind.ROWS, row.idx, "is not one of the inputs the manifest names", line)
         probe = manifest.probe.get(str(row.idx))
         if manifest.parameters.get("answer") in ("values", "map"):  # their rows hold no such counts
             continue
@@ -217,6 +211,6 @@ def _judged(rows: Sequence[Numbered], manifest: Manifest, jobs: int) -> Iterator
     progress, judge = Progress(len(rows), "row"), partial(_rows.judged, manifest)
     workers = min(jobs, cores(), len(rows))
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
-        found = map(judge, rows) if pool is None else pool.map(judge, rows, chunksize=8)
-        for findings in progress.over(found):
+        judged = map(judge, rows) if pool is None else pool.map(judge, rows, chunksize=8)
+        for findings in progress.over(judged):
             yield from findings

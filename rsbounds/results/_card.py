@@ -10,17 +10,21 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import rsbounds
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import SCOPES
+from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace, digest
-from rsbounds.results._html import QUANTILES, cell, interval, noted, quantiles, sortable, write_page
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._results import Results
-from rsbounds.results._table import _markdown, _radii, footnote, heading, setting
+from rsbounds.results._table import _markdown, _radii, footnote, setting
 from rsbounds.results._text import as_path, conform, plain, quoted, truncated
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_TAIL = 0.025  # on either side of an interval
 _RUNS = (
     "How many runs were made: the best of many seeds, models or noise levels looks like a single "
     "run."
@@ -30,58 +34,54 @@ _COMMITTED = (
 )
 _COUNTS = "Whether the model drew the counts: rsbounds verify --rerun draws rows again."
 _SEEN = "Whether the model was trained or chosen on these inputs."
-_SHOWN = "states a commitment: when that was published shows when it was made"
-_NOTES = (
-    "Each card is its writer's word: rsbounds verify shows whether a result file is true, and "
-    "its SHA-256 whether it is the card's. The intervals (95 %, Clopper-Pearson) are for inputs "
-    "drawn at random from many.",
-    "The best of several cards was chosen after looking: its accuracy is not that of one run.",
-)
 
 
-def card(
+def summary(
     file: Results,
     radii: Sequence[float] | None = None,
     *,
     verified: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The card of a certification file, as JSON can hold it.
+    """What a certification file says, as JSON can hold it: its card.
 
     Parameters
     ----------
     file : Results
-        As :func:`read` returns it; its file is hashed again.
+        As :func:`read` returns it; its file is hashed again, if it is there.
     radii
-        As in `table`.
+        As in `table`; infinite ones are left out.
     verified : mapping, optional
         What an audit of the file gave: rows, proved, findings (their numbers), first (the first
         findings as text), stated (what it took as stated).
 
+    Returns
+    -------
+    dict
+        After the schema ``card.schema.json``, if the file has rows: else shares are None.
+
     Raises
     ------
     ValueError
-        If the file has no rows, or rows of another answer than a class.
-    OSError
-        If the file can't be read.
+        As `table`.
 
     Examples
     --------
-    >>> card(read("run.tsv"), [0, 0.5])["accuracy"][1]["radius"]  # doctest: +SKIP
-    0.5
+    >>> from rsbounds.results import Results, Row, summary
+    >>> run = Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),))
+    >>> summary(run, [0.5])["accuracy"][0]["accuracy"]
+    1.0
     """
-    manifest, path = file.manifest, Path(file.name)
+    if not isinstance(file, Results):
+        raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
+    manifest, path, at = file.manifest, Path(file.name), _radii([file], radii)
     entries = manifest.entries() if manifest else {}
     own = manifest.procedure.to_dict() if manifest else {}
-    if not file.rows or entries.get("parameters", {}).get("answer", "top-k") != "top-k":
-        raise ValueError(f"{file.name}: a card needs rows of classes")
-    count, scopes, at = len(file.rows), file.scopes(), _radii([file], radii)
-    held = [round(share * count) for share in file.certified_accuracy(at).tolist()]
-    ends = [interval(number, count) for number in held]
+    count, scopes = len(file.rows), file.scopes()
     levels = [row.sigma for row in file.rows if math.isfinite(row.sigma)]
     commitment, model = entries.get("run", {}).get("commitment"), entries.get("model", {})
     spec = {"model": shown(model["spec"])} if isinstance(model.get("spec"), str) else {}
-    hashes = {"rows": digest(path.read_bytes()), "commitment": commitment}
-    hashes["manifest"] = digest(manifest_path(path).read_bytes()) if manifest else None
+    places = {"rows": path, "manifest": manifest_path(path)}
+    hashes = {name: digest(p.read_bytes()) for name, p in places.items() if p.is_file()}
     made: dict[str, Any] = {
         "card": 1,
         "rsbounds": rsbounds.__version__,
@@ -102,22 +102,32 @@ def card(
         },
         "inputs": count,
         "missing": len(file.missing()),
-        "accuracy": [
-            {"radius": radius, "accuracy": number / count, "low": low, "high": high}
-            for radius, number, (low, high) in zip(at, held, ends, strict=True)
-            if math.isfinite(radius)
-        ],
+        "accuracy": [_share(file, r) for r in at if count and math.isfinite(r)],
         "abstain": file.abstention(),
         "acr": _cut(file.average_radius()),
-        "p_a": {str(q): _cut(p) for q, p in zip(QUANTILES, quantiles(file), strict=True)},
-        "hashes": hashes,
+        "p_a": {str(q): _cut(p) for q, p in zip(QUANTILES, _p_a(file), strict=True)},
+        "hashes": {**hashes, "commitment": commitment},
         "verified": verified,
         "unknown": [_COMMITTED if commitment else _RUNS, _COUNTS, _SEEN],
         "notes": file.notes(),
     }
     made = plain(made)
-    conform("", made, _schema())
     return made
+
+
+def _share(file: Results, radius: float) -> dict[str, float]:
+    """A certified accuracy with its Clopper-Pearson interval, for inputs drawn from many."""
+    n = len(file.rows)
+    held = round(float(file.certified_accuracy(radius)) * n)
+    low, high = lower_bound(held, n, _TAIL), upper_bound(held, n, _TAIL)
+    return {"radius": radius, "accuracy": held / n, "low": float(low), "high": float(high)}
+
+
+def _p_a(file: Results) -> list[float]:
+    """Quantiles of the lower bounds of the true class's probability; NaN where there are none."""
+    bounds: Any = np.quantile(file.p_a() or [math.nan], QUANTILES, method="lower")
+    values: list[float] = bounds.tolist()
+    return values
 
 
 def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
@@ -125,21 +135,17 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
 
     Parameters
     ----------
-    made : mapping
-        As :func:`card` returns it.
-    path : path-like
-        The JSON file.
+    made, path : mapping, path-like
+        What :func:`summary` returns, and the JSON file.
 
     Raises
     ------
-    ValueError
-        If it is no card; if the path doesn't end in .json.
-    OSError
-        If a file can't be written.
+    ValueError, OSError
+        If it is no card or the path doesn't end in .json; if a file can't be written.
 
     Examples
     --------
-    >>> write_card(card(read("run.tsv")), "card.json")  # doctest: +SKIP
+    >>> write_card(summary(read("run.tsv")), "card.json")  # doctest: +SKIP
     PosixPath('card.md')
     """
     place = as_path("path", path)
@@ -161,10 +167,8 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError
-        If it is no card, or one of another version of the schema.
-    OSError
-        If it can't be read.
+    ValueError, OSError
+        If it is no card, or one of another version of the schema; if it can't be read.
 
     Examples
     --------
@@ -185,50 +189,7 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
     return made
 
 
-def board(cards: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
-    """Write cards side by side as one self-contained HTML page, whose columns sort.
-
-    Parameters
-    ----------
-    cards : sequence of mapping
-        As :func:`card` and :func:`read_card` return them.
-    path : path-like
-        The page.
-
-    Raises
-    ------
-    ValueError, OSError
-        For a path that is none; if the page can't be written.
-
-    Examples
-    --------
-    >>> board([read_card("a.json"), read_card("b.json")], "cards.html")  # doctest: +SKIP
-    """
-    place, marks = as_path("path", path), dict[str, str]()
-    radii = sorted({own["radius"] for made in cards for own in made["accuracy"]})
-    head = ["card", *map(heading, radii), "abstain", "ACR", "inputs", "p_A 50 %", "verified"]
-    lines = [head]
-    for own in cards:
-        notes = [own["scope"]["footnote"], *own["notes"]]
-        notes += [_SHOWN] if own["hashes"].get("commitment") else []
-        here = (marks.setdefault(shown(n), f"[{len(marks) + 1}]") for n in notes if n)
-        run = {"method": own["noise"]["method"], **own["about"]}
-        about = shown(", ".join(f"{name} {text}" for name, text in run.items()))
-        at = {r["radius"]: _accuracy(r) for r in own["accuracy"]}
-        rest = f"{own['abstain']:.3f}", own["acr"], own["inputs"], own["p_a"].get("0.5", "-")
-        lines.append([cell(" ".join([shown(own["name"]), *here]), about)])
-        lines[-1] += [cell(*at.get(radius, "-")) for radius in radii]
-        lines[-1] += map(cell, (*rest, _proof(own["verified"]).partition(";")[0]))
-    footnotes = [f"{mark} {text}" for text, mark in marks.items()]
-    each = [{"bound": made["procedure"].get("bound"), **made["about"]} for made in cards]
-    terms = ("norm", "alpha", "n", "bound", "data")
-    if apart := [name for name in terms if len({own.get(name) for own in each}) > 1]:
-        text = f"The cards differ in {', '.join(apart)}: their numbers are not of one kind."
-        footnotes.append(text)
-    write_page(place, "cards", [sortable(lines), *noted([*footnotes, *_NOTES])])
-
-
-def _accuracy(own: Mapping[str, float]) -> tuple[str, str]:
+def accuracy_of(own: Mapping[str, float]) -> tuple[str, str]:
     """A certified accuracy and its interval."""
     return f"{own['accuracy']:.3f}", f"{own['low']:.3f} to {own['high']:.3f}"
 
@@ -236,7 +197,7 @@ def _accuracy(own: Mapping[str, float]) -> tuple[str, str]:
 def _as_markdown(made: Mapping[str, Any]) -> str:
     """The card as a section of a model's README."""
     lines = [["radius", "certified accuracy", "95 % interval"]]
-    lines += [[f"{own['radius']:g}", *_accuracy(own)] for own in made["accuracy"]]
+    lines += [[f"{own['radius']:g}", *accuracy_of(own)] for own in made["accuracy"]]
     about = {name: f"`{_code(text)}`" for name, text in made["about"].items()}
     about |= {
         "method": _code(made["noise"]["method"]),
@@ -248,7 +209,7 @@ def _as_markdown(made: Mapping[str, Any]) -> str:
     about |= {"average certified radius": made["acr"]}
     shares = (f"{float(q):.0%}: {_code(p)}" for q, p in made["p_a"].items())
     about |= {"p_A of the true class, quantiles": ", ".join(shares)}
-    about |= {"checked by rsbounds verify": _proof(made["verified"])}
+    about |= {"checked by rsbounds verify": proof(made["verified"])}
     about |= {f"SHA-256 of its {k}": f"`{_code(v)}`" for k, v in made["hashes"].items() if v}
     rest = [f"- {name}: {value}" for name, value in about.items() if value]
     doubts = [f"- {_code(text)}" for text in (*made["unknown"], *made["notes"])]
@@ -257,7 +218,7 @@ def _as_markdown(made: Mapping[str, Any]) -> str:
     return "\n\n".join([*parts, "\n".join(doubts)]) + "\n"
 
 
-def _proof(verified: Mapping[str, Any] | None) -> str:
+def proof(verified: Mapping[str, Any] | None) -> str:
     """What an audit gave, in words."""
     if verified is None:
         return "no"

@@ -53,12 +53,8 @@ class Writer:
     ValueError
         If the file was written under another manifest, or isn't a result file.
     OSError
-        If it can't be written, or another process is writing it.
-
-    Warns
-    -----
-    RuntimeWarning
-        If its file system has no locks, or no room to put rows in order: they are kept.
+        If it can't be written, or another process is writing it. A RuntimeWarning says that its
+        file system has no locks, or no room to put rows in order: they are kept.
 
     Examples
     --------
@@ -125,10 +121,7 @@ class Writer:
     def append(self, row: Row) -> None:
         """Write one row, and wait until it is on the disk.
 
-        Raises
-        ------
-        OSError
-            If it can't be written; if the file is no longer the one at its path.
+        OSError if it can't be written, or if the file is no longer the one at its path.
         """
         self._write(f"{row.text(self.columns)}\n")
         self._ordered &= row.idx > self._last
@@ -291,10 +284,8 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
 
     Raises
     ------
-    ValueError
+    ValueError, OSError
         If ``out`` exists, files are of different runs or disagree on an input; as `read`.
-    OSError
-        If a file can't be read or written.
     """
     out = as_path("out", out)
     if not isinstance(files, list | tuple) or not files:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,25 +18,15 @@ import numpy as np
 
 import rsbounds
 from rsbounds._numerics.extras import need
-from rsbounds.confidence import lower_bound, upper_bound
+from rsbounds._numerics.text import shown
+from rsbounds.results._card import QUANTILES, accuracy_of, proof, summary
 from rsbounds.results._plot import Curve, curves, steps
 from rsbounds.results._results import Results
-from rsbounds.results._table import (
-    as_cells,
-    as_files,
-    comparable,
-    default_radii,
-    heading,
-    marked,
-    measures,
-    setting,
-)
+from rsbounds.results._table import as_files, comparable, default_radii, heading, marked, numbered
 from rsbounds.results._text import as_path, naming, truncated
 
 _PAGE = Path(__file__).parent / "_page"
-_TAIL = 0.025  # on either side of an interval
 _DIGITS = 6  # of what curves show
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _COLUMNS = ("idx", "label", "predict", "radius", "correct", "p_a", "sigma", "count", "n", "time")
 _BEST = (
     "Best of several runs: at each radius the highest of their certified accuracies. Another "
@@ -49,6 +39,12 @@ _NOTES = (
     "[Sun, Mao, Müller, Vechev, Average certified radius is a poor metric for randomized "
     "smoothing, ICML 2025, arXiv 2410.06895]: compare the curves of p_A beside it.",
 )
+_ABOUT_CARDS = (
+    "Each card is its writer's word: rsbounds verify shows whether a result file is true, and "
+    "its SHA-256 whether it is the card's.",
+    "The best of several cards was chosen after looking: its accuracy is not that of one run.",
+)
+Card = Mapping[str, Any]
 
 
 def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
@@ -65,10 +61,8 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    ImportError
-        Without plotly.
-    ValueError, OSError
-        As `plot`.
+    ImportError, ValueError, OSError
+        Without plotly; as `plot`.
 
     Examples
     --------
@@ -83,18 +77,60 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     for name, figure in charts(files, names).items():
         own = {"div_id": name, "include_plotlyjs": not drawn, "default_height": "450px"}
         drawn.append(plotly.to_html(figure, **options, **own))
+    radii, best = default_radii(files), comparable(files)
+    cards = [summary(file, radii) for file in files]
+    runs = [line[:-1] for line in _side_by_side(cards, names)]  # but for "verified"
+    for label, group in best:
+        shares = np.max([file.certified_accuracy(radii) for file in group], axis=0)
+        rest = ["-"] * (len(runs[0]) - 1 - len(shares))
+        runs.append([escape(label), *(f"{share:.3f}" for share in shares), *rest])
     parts = [
-        sortable(_runs(files, names)),
-        *noted([*footnotes, *([_BEST] if comparable(files) else []), *_NOTES]),
+        _sortable(runs),
+        *_noted([*footnotes, *([_BEST] if best else []), *_NOTES]),
         *drawn,
-        f"<h2>Rows</h2>{sortable(_rows(files, names))}<h2>Manifests</h2>",
+        f"<h2>Rows</h2>{_sortable(_rows(files, names))}<h2>Manifests</h2>",
         *map(_manifest, files, names),
     ]
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", "".join(drawn), re.DOTALL)
-    write_page(place, ", ".join(names), parts, scripts)
+    _write(place, ", ".join(names), parts, scripts)
 
 
-def write_page(place: Path, title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> None:
+def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
+    """Write cards side by side as one self-contained HTML page, whose columns sort.
+
+    Parameters
+    ----------
+    cards : sequence of mapping
+        As :func:`summary` and :func:`read_card` return them.
+    path : path-like
+        The page.
+
+    Raises
+    ------
+    ValueError, OSError
+        For a path that is none; if the page can't be written.
+
+    Examples
+    --------
+    >>> board([read_card("a.json"), read_card("b.json")], "cards.html")  # doctest: +SKIP
+    """
+    place, notes = as_path("path", path), list[list[str]]()
+    for card in cards:
+        notes.append([shown(note) for note in (card["scope"]["footnote"], *card["notes"])])
+        if card["hashes"].get("commitment"):
+            text = "states a commitment: when that was published shows when it was made"
+            notes[-1].append(text)
+    names, footnotes = numbered([card["name"] for card in cards], notes)
+    each = [{"bound": card["procedure"].get("bound"), **card["about"]} for card in cards]
+    terms = ("norm", "alpha", "n", "bound", "data")
+    if apart := [name for name in terms if len({own.get(name) for own in each}) > 1]:
+        text = f"The cards differ in {', '.join(apart)}: their numbers are not of one kind."
+        footnotes.append(text)
+    below = _noted([*footnotes, *_ABOUT_CARDS, *_NOTES[:1]])
+    _write(place, "cards", [_sortable(_side_by_side(cards, names)), *below])
+
+
+def _write(place: Path, title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> None:
     """Fill in the page; ``scripts`` are those that stand in its body."""
     template, style, script = (
         (_PAGE / f"page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
@@ -115,41 +151,45 @@ def write_page(place: Path, title: str, body: Iterable[str], scripts: Sequence[s
         place.write_text(text, encoding="utf-8", newline="\n")
 
 
-def sortable(lines: Sequence[Sequence[str]]) -> str:
-    """A table of cells that :func:`cell` made, the first line its head."""
+def _sortable(lines: Sequence[Sequence[str]]) -> str:
+    """A table of cells that `_cell` made, the first line its head."""
     head = "".join(f"<th tabindex=0>{own}</th>" for own in lines[0])
     body = "\n".join(f"<tr><td>{'</td><td>'.join(line)}</td></tr>" for line in lines[1:])
     table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
     return f'<div class="scroll">{table}</div>'
 
 
-def cell(text: object, small: object = "") -> str:
+def _cell(text: object, small: object = "") -> str:
     """The HTML of a text, with a smaller one below."""
     below = f"<br><small>{escape(str(small))}</small>" if small else ""
     return escape(str(text)) + below
 
 
-def noted(notes: Iterable[str]) -> list[str]:
+def _noted(notes: Iterable[str]) -> list[str]:
     """Paragraphs below a table."""
     return [f"<p><small>{escape(note)}</small></p>" for note in notes]
 
 
-def _runs(files: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
-    """The runs: certified accuracy, an interval, the means, quantiles of p_A; the best of runs."""
-    radii = default_radii(files)
-    head = ["run", *map(heading, radii), "95 % interval", "abstain", "ACR", "inputs"]
-    lines = [[*head, *(f"p_A {q:.0%}" for q in QUANTILES)]]
-    for file, name in zip(files, names, strict=True):
-        _, abstain, acr, *certified = as_cells(measures(file, radii))
-        low, high = interval(sum(row.correct for row in file.rows), len(file.rows))
-        rests = ", ".join(f"{key} {value}" for key, value in setting([file]).items())
-        own = [f"{low:.3f} to {high:.3f}", abstain, acr, str(len(file.rows))]
-        p_a = (truncated(p, 4) for p in quantiles(file))
-        lines.append([cell(name, rests), *certified, *own, *p_a])
-    for label, group in comparable(files):
-        highest = np.max([measures(file, radii) for file in group], axis=0)
-        lines.append([cell(label), *as_cells(highest)[3:], *["-"] * (4 + len(QUANTILES))])
+def _side_by_side(cards: Sequence[Card], names: Sequence[str]) -> list[list[str]]:
+    """A head, and below it a line for each card."""
+    radii = sorted({own["radius"] for card in cards for own in card["accuracy"]})
+    head = ["run", *map(heading, radii), "abstain", "ACR", "inputs"]
+    lines = [[*head, *(f"p_A {q:.0%}" for q in QUANTILES), "verified"]]
+    for card, name in zip(cards, names, strict=True):
+        run = {"method": card["noise"]["method"], **card["about"]}
+        about = shown(", ".join(f"{key} {text}" for key, text in run.items() if text))
+        at = {own["radius"]: accuracy_of(own) for own in card["accuracy"]}
+        means = (_number(card[key]) for key in ("abstain", "acr"))
+        p_a = (_number(card["p_a"].get(str(q))) for q in QUANTILES)
+        rest = *means, card["inputs"], *p_a, proof(card["verified"]).partition(";")[0]
+        certified = (_cell(*at.get(radius, "-")) for radius in radii)
+        lines.append([_cell(name, about), *certified, *map(_cell, rest)])
     return lines
+
+
+def _number(value: float | str | None) -> str:
+    """A number of a card, cut off."""
+    return "-" if value is None else truncated(float(value), 4)
 
 
 def _rows(files: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
@@ -159,7 +199,7 @@ def _rows(files: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
     lines = [["run", *columns]]
     for file, name in zip(files, names, strict=True):
         lines += [[name, *row.text(columns).split("\t")] for row in file.rows]
-    return [list(map(cell, line)) for line in lines]
+    return [list(map(_cell, line)) for line in lines]
 
 
 def _manifest(file: Results, name: str) -> str:
@@ -170,33 +210,16 @@ def _manifest(file: Results, name: str) -> str:
 
 def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Name of a place in the page -> what plotly draws there; names of strangers are escaped."""
-    bounds = [(name, [p_a]) for name, own in zip(names, files, strict=True) if (p_a := _p_a(own))]
+    each = zip(names, files, strict=True)
+    bounds = [(name, [p_a]) for name, own in each if (p_a := own.p_a())]
     shares = "share of inputs whose p_A is at least so large"
     return {
-        "curves": _lines(curves(files, names), "certified accuracy over the radius", "radius"),
-        "p_a": _lines(steps(bounds, 1.0), shares, "p_A"),
+        "curves": _figure(curves(files, names), "certified accuracy over the radius", "radius"),
+        "p_a": _figure(steps(bounds, 1.0), shares, "p_A"),
     }
 
 
-def _p_a(file: Results) -> list[float]:
-    """Lower bounds of the true class's probability: p_A where it is certified, else 0."""
-    return [row.p_a if row.correct else 0.0 for row in file.rows if row.p_a >= 0]
-
-
-def quantiles(file: Results) -> list[float]:
-    """``QUANTILES`` of these bounds over the inputs; NaN where the file has none."""
-    values: list[float] = np.quantile(_p_a(file) or [np.nan], QUANTILES, method="lower").tolist()
-    return values
-
-
-def interval(count: int, n: int) -> tuple[float, float]:
-    """Clopper-Pearson interval of a share: ``count`` of ``n`` inputs drawn from many."""
-    if not n:
-        return 0.0, 1.0
-    return float(lower_bound(count, n, _TAIL)), float(upper_bound(count, n, _TAIL))
-
-
-def _lines(drawn: Sequence[Curve], title: str, x: str) -> dict[str, Any]:
+def _figure(drawn: Sequence[Curve], title: str, x: str) -> dict[str, Any]:
     traces = []
     for curve in drawn:
         # between two steps it is as high as at the next: vertical first, then horizontal

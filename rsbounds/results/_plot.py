@@ -76,13 +76,11 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    ImportError
-        Without matplotlib.
+    ImportError, OSError
+        Without matplotlib; if the picture can't be written.
     ValueError
         When no file has a row, for a format matplotlib does not know, or an argument that is no
         list of Results or no path.
-    OSError
-        When the picture can't be written.
     """
     matplotlib = need("matplotlib.figure", "a plot")
     files, place = as_files(files, rows=True), as_path("path", path)

@@ -75,6 +75,10 @@ class Results:
         """Indices of inputs that the manifest selects and the file lacks; [] where it can't say."""
         return self.manifest.places({row.idx for row in self.rows})[0] if self.manifest else []
 
+    def p_a(self) -> list[float]:
+        """Lower bounds of the true class's probability: p_A where it is certified, else 0."""
+        return [row.p_a if row.correct else 0.0 for row in self.rows if row.p_a >= 0]
+
     def rate(self) -> float:
         """Rows a second of one worker, by the rows' own times; NaN where they don't say."""
         seconds = sum(row.seconds for row in self.rows)
@@ -120,17 +124,11 @@ def read(path: str | os.PathLike[str]) -> Results:
         Cohen, Rosenfeld and Kolter 2019 wrote it) or of ``rsbounds certify``, with its manifest
         if one lies beside it. An unfinished last line of ours is left out, with a note.
 
-    Returns
-    -------
-    Results
-
     Raises
     ------
-    ValueError
+    ValueError, OSError
         For a malformed line, one that contradicts itself, stands twice or is of no input of the
-        run: names the file, the line and what was expected. For an argument that is no path.
-    OSError
-        For a file that can't be read.
+        run: names the file, the line and what was expected. For a path that can't be read.
 
     Examples
     --------

@@ -30,33 +30,26 @@ def _or_nan(text: str) -> float:
     return math.nan if text == "-" else number(text)
 
 
-def _exact(value: float) -> str:
-    return "-" if math.isnan(value) else repr(value)
-
-
 def _labels(text: str) -> int | tuple[int, ...]:
     several = tuple(map(whole_number, text.split(",")))
     return several if len(several) > 1 else several[0]
 
 
-def _joined(labels: int | tuple[int, ...]) -> str:
-    return ",".join(map(str, labels)) if isinstance(labels, tuple) else str(labels)
-
-
 _INTEGER, _TEXT, _COUNTS = (whole_number, str), (str, str), (dense_counts, sparse_counts)
+_EXACT = _or_nan, lambda value: "-" if math.isnan(value) else repr(value)
 # each column with what reads it and what writes it
 _COLUMNS: dict[str, tuple[Any, Any]] = {
     **dict.fromkeys(("idx", "label"), _INTEGER),
-    "predict": (_labels, _joined),
+    "predict": (_labels, lambda labels: ",".join(map(str, np.ravel(labels)))),
     "radius": (as_radius, truncated),
     "correct": (_flag, lambda value: str(int(value))),
     "time": _TEXT,
     **dict.fromkeys(("count", "n"), _INTEGER),
     "p_a": (_or_nan, truncated),
-    "sigma": (_or_nan, _exact),
+    "sigma": _EXACT,
     **dict.fromkeys(("method", "scope", "bound"), _TEXT),
     "norm": (number, repr),
-    **dict.fromkeys(("z_a", "z_b"), (_or_nan, _exact)),
+    **dict.fromkeys(("z_a", "z_b"), _EXACT),
     **dict.fromkeys(("select", "counts"), _COUNTS),
     "void": _INTEGER,
     "input": _TEXT,

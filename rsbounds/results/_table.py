@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import SCOPES
 from rsbounds.results._results import Results
-from rsbounds.results._text import plain, quoted, truncated
+from rsbounds.results._text import quoted, truncated
 
 STYLES = ("text", "markdown", "csv")
 NAMES = ("norm", "alpha", "n", "bound")
@@ -87,16 +86,23 @@ def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
     share, of another file that differs in its seed alone, and of what the file lacks.
     """
     stems = [Path(file.name).stem for file in files]
-    names: list[str] = []
-    marks: dict[str, str] = {}
-    for file, stem, apart in zip(files, stems, _differences(files), strict=True):
-        notes = [*map(footnote, file.scopes()), apart, *file.notes()]
-        if any(_differ_in_seed(file, other) for other in files):
-            notes.append("runs that differ in their seed alone: the best of them is chosen by luck")
-        here = [marks.setdefault(note, f"[{len(marks) + 1}]") for note in notes if note]
-        name = stem if stems.count(stem) == 1 else file.name
-        names.append(" ".join([shown(name), *here]))
-    return names, [f"{mark} {text}" for text, mark in marks.items()]
+    notes = list[list[str]]()
+    for file, apart in zip(files, _differences(files), strict=True):
+        notes.append([*map(footnote, file.scopes()), apart, *file.notes()])
+        others = (other.manifest for other in files if other.manifest)
+        if file.manifest and any(file.manifest.differences(m).keys() == {"seed"} for m in others):
+            text = "runs that differ in their seed alone: the best of them is chosen by luck"
+            notes[-1].append(text)
+    each = zip(stems, files, strict=True)
+    return numbered([s if stems.count(s) == 1 else file.name for s, file in each], notes)
+
+
+def numbered(names: Iterable[str], notes: Iterable[Iterable[str]]) -> tuple[list[str], list[str]]:
+    """Names with the marks of their notes, and the notes once each behind their marks."""
+    marks = dict[str, str]()
+    here = [[marks.setdefault(n, f"[{len(marks) + 1}]") for n in own if n] for own in notes]
+    marked = [" ".join([shown(name), *own]) for name, own in zip(names, here, strict=True)]
+    return marked, [f"{mark} {text}" for text, mark in marks.items()]
 
 
 def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
@@ -139,13 +145,6 @@ def _differences(files: Sequence[Results]) -> list[str]:
     ]
 
 
-def _differ_in_seed(a: Results, b: Results) -> bool:
-    """Whether nothing but the seed tells two runs apart."""
-    if a.manifest is None or b.manifest is None:
-        return False
-    return a.manifest.differences(b.manifest).keys() == {"seed"}
-
-
 def _short(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
@@ -168,51 +167,6 @@ def default_radii(files: Iterable[Results]) -> list[float]:
     step = next(s for s in steps if largest < 8 * s)
     radii = [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
     return list(dict.fromkeys(radii))  # the smallest of all are no multiples
-
-
-def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, Any]:
-    """What a report says of one file, as JSON can hold it.
-
-    Parameters
-    ----------
-    file, radii
-        As for one file of `table`.
-
-    Returns
-    -------
-    dict
-        file, count, missing (indices), rate (rows a second of one worker), clean, abstain, acr,
-        certified (radius as text -> accuracy), scopes, norm, alpha, n, bound (as text), notes.
-        Without rows the shares are None; an infinite ACR is "inf".
-
-    Raises
-    ------
-    ValueError
-        As `table`.
-
-    Examples
-    --------
-    >>> from rsbounds.results import Results, Row, summary
-    >>> summary(Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),)), [0.5])["certified"]
-    {'0.5': 1.0}
-    """
-    if not isinstance(file, Results):
-        raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
-    at, own = _radii([file], radii), terms(file)
-    clean, abstain, acr, *held = plain(measures(file, at).tolist())
-    return {
-        "file": file.name,
-        "count": len(file.rows),
-        "missing": file.missing(),
-        "rate": plain(file.rate()),
-        "clean": clean,
-        "abstain": abstain,
-        "acr": acr,
-        "certified": dict(zip(map(str, at), held, strict=True)),
-        "scopes": file.scopes(),
-        **{name: None if own[name] == UNKNOWN else own[name] for name in NAMES},
-        "notes": file.notes(),
-    }
 
 
 def table(
@@ -252,48 +206,33 @@ def table(
     run   all          2     0.500    0.500  0.3750  0.500  0.500
     """
     style, files, at = checks.choice("style", style, STYLES), as_files(files), _radii(files, radii)
-    if style == "csv":
-        every, out = lines(files, None, at, classes=classes), io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows(every)
-        return out.getvalue().rstrip("\n")
-    names, footnotes = marked(files)
-    text = (_markdown if style == "markdown" else _aligned)(
-        lines(files, names, at, classes=classes)
-    )
-    return "\n\n".join([text, *(["\n".join(footnotes)] if footnotes else [])])
-
-
-def lines(
-    files: Sequence[Results],
-    names: Sequence[str] | None,
-    radii: Sequence[float],
-    *,
-    classes: bool = False,
-) -> list[list[str]]:
-    """The cells of a table, its header first; without names in full, and with what files state."""
-    stated = ("scope", *NAMES) if names is None else ()
-    head = ["file", "rows of", "count", *stated, "accuracy", "abstain", "ACR"]
+    full = style == "csv"
+    names, footnotes = ([file.name for file in files], []) if full else marked(files)
+    stated = ("scope", *NAMES) if full else ()
     body: list[tuple[float, list[str]]] = []  # all files of a group of rows, then the next
-    for i, file in enumerate(files):
+    for file, name in zip(files, names, strict=True):
         own = {**terms(file), "scope": shown("; ".join(file.scopes()))}
-        first = [own[name] for name in stated]
-        groups = [(-math.inf, "all", len(file.rows), measures(file, radii))]
+        groups = [(-math.inf, "all", len(file.rows), _measures(file, at))]
         parts = file.by_class() if classes else {}
         for label, part in parts.items():
-            groups.append((label, f"class {label}", len(part.rows), measures(part, radii)))
+            groups.append((label, f"class {label}", len(part.rows), _measures(part, at)))
         if parts:
             each = [values for *_, values in groups[1:]]
             # an infinite average radius has no spread, and one of 1e300 an infinite variance
             with np.errstate(invalid="ignore", over="ignore"):
                 groups.append((math.inf, "class spread", len(parts), np.ptp(each, axis=0)))
                 groups.append((math.inf, "class std", len(parts), np.std(each, axis=0)))
-        name = file.name if names is None else names[i]
         for place, group, count, values in groups:
-            numbers = list(map(str, values.tolist())) if names is None else as_cells(values)
-            body.append((place, [name, group, str(count), *first, *numbers]))
-    body.sort(key=lambda placed: placed[0])
-    head += map(heading, radii)
-    return [head, *(line for _, line in body)]
+            cells = list(map(str, values.tolist())) if full else _as_cells(values)
+            body.append((place, [name, group, str(count), *(own[k] for k in stated), *cells]))
+    head = ["file", "rows of", "count", *stated, "accuracy", "abstain", "ACR", *map(heading, at)]
+    lines = [head, *(line for _, line in sorted(body, key=lambda placed: placed[0]))]
+    if full:
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows(lines)
+        return out.getvalue().rstrip("\n")
+    text = (_markdown if style == "markdown" else _aligned)(lines)
+    return "\n\n".join([text, *(["\n".join(footnotes)] if footnotes else [])])
 
 
 def heading(radius: float) -> str:
@@ -301,12 +240,12 @@ def heading(radius: float) -> str:
     return f"r={radius:.12g}"
 
 
-def measures(file: Results, radii: Sequence[float]) -> Array:
+def _measures(file: Results, radii: Sequence[float]) -> Array:
     shares = [file.clean_accuracy(), file.abstention(), file.average_radius()]
     return np.concatenate([shares, file.certified_accuracy(radii)])
 
 
-def as_cells(values: Array) -> list[str]:
+def _as_cells(values: Array) -> list[str]:
     """Measures as text: shares to three decimals, the average radius cut off to four."""
     texts = ["-" if math.isnan(v) else f"{v:.3f}" for v in values]
     texts[2] = truncated(float(values[2]), 4)
