@@ -1,11 +1,12 @@
 """Top-k: levels by enumeration, classifiers that try to beat a certificate, k = 1, order in k."""
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.stats import multinomial
+from test_composite_counts import tables
 
 from rsbounds.answers import top_k_radius
 from rsbounds.answers._topk import compared, radius_of
@@ -15,17 +16,6 @@ from rsbounds.schemes import METHODS, gaussian, laplace
 
 RNG = np.random.default_rng(1)
 SCHEME = gaussian(0.5)
-
-
-def compositions(n, classes):
-    for cuts in itertools.combinations(range(n + classes - 1), classes - 1):
-        edges = (-1, *cuts, n + classes - 1)
-        yield tuple(b - a - 1 for a, b in itertools.pairwise(edges))
-
-
-def chance(counts, p):
-    logs = math.lgamma(sum(counts) + 1) - sum(math.lgamma(c + 1) for c in counts)
-    return math.exp(logs + sum(c * math.log(q) for c, q in zip(counts, p, strict=True) if c))
 
 
 def exact_radius(p, label, k, sigma=0.5):
@@ -62,11 +52,11 @@ def test_levels_by_enumeration(p, k):
     for alpha in (0.1, 0.4):
         for select in ([5, 4, 3, 0], [0, 1, 5, 6]):
             wrong = 0.0
-            for counts in compositions(n, len(p)):
+            for counts in tables(n, len(p)):
                 options = {"n0": 12, "n": n, "alpha": alpha, "scheme": SCHEME}
                 radius = top_k_radius(select[: len(p)], counts, 0, k, **options)
                 if radius > truth * (1 + 1e-9):
-                    wrong += chance(counts, p)
+                    wrong += multinomial.pmf(counts, n, p)
             assert wrong <= alpha, (select, alpha)
 
 

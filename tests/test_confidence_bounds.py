@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import binom, multinomial
+from test_composite_counts import tables
 
 from rsbounds.confidence import (
     BOUNDS,
@@ -74,16 +75,12 @@ def test_two_classes_are_capped_at_the_complement(name):
         assert pair.p_b == pytest.approx(1 - pair.p_a, rel=1e-12)
 
 
-def tables(n):
-    return np.array([(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)])
-
-
 @pytest.mark.parametrize(
     ("name", "n", "grid"), [("clopper-pearson", 20, 1), ("anytime", 8, 1), ("randomized", 5, 8)]
 )
 def test_level_of_the_pair_by_enumeration(name, n, grid):
     """P(z_a - z_b exceeds the truth), over the counts and, if it is random, over u."""
-    rows = tables(n)
+    rows = tables(n, 3)
     largest = np.maximum(rows[:, 1], rows[:, 2])
     # the midpoint rule over u is off by at most 1/(2 grid) of the mass of one count
     uniforms = (np.arange(grid) + 0.5) / grid

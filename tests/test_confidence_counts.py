@@ -13,41 +13,8 @@ from rsbounds.confidence.counts import clopper_pearson, randomized_end
 pytestmark = pytest.mark.usefixtures("balls")
 
 
-def at_least(count, n, p, q):
-    """P(Bin(n, p) >= count) as a sum of positive terms, with a rigorous remainder."""
-    choose = arb(n + 1).lgamma() - arb(count + 1).lgamma() - arb(n - count + 1).lgamma()
-    term = total = arb(1)
-    for i in range(count, n):
-        ratio = (p / q) * (n - i) / (i + 1)
-        if ratio < 1 and (rest := term * ratio / (1 - ratio)) < total * arb(2) ** -90:
-            total += rest.union(0)
-            break
-        term *= ratio
-        total += term
-    return (choose + count * p.log() + (n - count) * q.log()).exp() * total
-
-
 def normal(z):
     return (-arb(z) / arb(2).sqrt()).erfc() / 2
-
-
-def random_case(rng, log_n):
-    n = int(10 ** rng.uniform(0.31, log_n))
-    near = 1 + int(min(n - 2, 10 ** rng.uniform(0, 4)))
-    count = int(rng.choice([near, n - near, rng.integers(1, n)]))
-    alphas = [1e-3, 0.5, 10 ** rng.uniform(-60, 0), rng.uniform(), 1 - 10 ** rng.uniform(-9, 0)]
-    return count, n, float(np.clip(rng.choice(alphas), 1e-60, 1 - 1e-9))
-
-
-def test_scores_are_below_the_exact_score_and_close():
-    rng = np.random.default_rng(1)
-    for _ in range(100):
-        count, n, alpha = random_case(rng, 6)
-        z = lower_bound(count, n, alpha, scores=True)
-        assert at_least(count, n, normal(z), normal(-z)) <= alpha
-        # dz = dq/phi(z) and q/phi(z) < 1.26 for the smaller of p and q.
-        inside = z + 3e-11 + 1e-14 * abs(z)
-        assert at_least(count, n, normal(inside), normal(-inside)) > alpha
 
 
 @pytest.mark.parametrize("alpha", [1e-300, 1e-3, 0.5, 0.999])
@@ -173,9 +140,9 @@ def test_tails_below_the_range_of_doubles(count, n, alpha):
         float(lower_bound([count], n, alpha)[0]),
         float(randomized_end(*map(np.atleast_1d, (count, n, alpha, 1.0))).p[0]),
     ):
-        assert 0 < at_least(count, n, arb(p), 1 - arb(p)) <= alpha
+        assert 0 < integral(count, n, arb(p)) <= alpha
         inside = arb(p) * (1 + 1e-11)
-        assert at_least(count, n, inside, 1 - inside) > alpha
+        assert integral(count, n, inside) > alpha
 
 
 def integral(count, n, p):
@@ -216,28 +183,25 @@ def integral(count, n, p):
 
 @pytest.mark.parametrize("cases", [60, pytest.param(600, marks=pytest.mark.slow)])
 def test_every_magnitude_of_count_n_and_alpha(cases):
-    """The point returned proves the level, and one 1e-11 further in does not: n to 1e15."""
+    """The point or score returned proves the level, and one further in does not: n to 1e15."""
     rng = np.random.default_rng(7)
-    for _ in range(cases):
+    for case in range(cases):
         n = int(10 ** rng.uniform(0.31, 15))
-        near, share = (
-            1 + int(min(n - 2, 10 ** rng.uniform(0, 4))),
-            int(n * 10 ** -rng.uniform(0, 15)),
-        )
+        near = 1 + int(min(n - 2, 10 ** rng.uniform(0, 4)))
+        share = int(n * 10 ** -rng.uniform(0, 15))
         count = min(max(int(rng.choice([near, n - near, rng.integers(1, n), share])), 1), n - 1)
-        levels = [
-            1e-3,
-            0.5,
-            10 ** -rng.uniform(0, 300),
-            rng.uniform(),
-            1 - 10 ** -rng.uniform(0, 9),
-        ]
-        alpha = float(rng.choice(levels))
+        extreme = 10 ** -rng.uniform(0, 300), rng.uniform(), 1 - 10 ** -rng.uniform(0, 9)
+        alpha = float(rng.choice([1e-3, 0.5, *extreme]))
         p, q = (float(v) for v in clopper_pearson(*map(np.asarray, (count, n, alpha))))
-        for step in (0.0, 1e-11):
-            at = arb(p) * (1 + step) if p < q else 1 - arb(q) * (1 - step)
+        z = float(lower_bound(count, n, alpha, scores=True))
+        for inside in (False, True):
+            if case % 2:
+                # dz = dq/phi(z) and q/phi(z) < 1.26 for the smaller of p and q.
+                at = normal(z + inside * (3e-11 + 1e-14 * abs(z)))
+            else:
+                at = arb(p) * (1 + inside * 1e-11) if p < q else 1 - arb(q) * (1 - inside * 1e-11)
             tail = integral(count, n, at)
-            assert tail > alpha if step else tail <= alpha, (count, n, alpha)
+            assert tail > alpha if inside else tail <= alpha, (count, n, alpha)
 
 
 def test_a_bound_smaller_than_any_double_raises_no_underflow():

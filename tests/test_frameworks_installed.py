@@ -59,16 +59,6 @@ def test_an_estimators_certificate_is_of_what_it_predicts():
     assert (votes[0] != votes[1]).any()
 
 
-def test_a_pipeline_on_pictures():
-    pipeline = package("sklearn.pipeline").make_pipeline(
-        package("sklearn.preprocessing").StandardScaler(),
-        package("sklearn.ensemble").RandomForestClassifier(5, random_state=0),
-    )
-    pipeline.fit(TABLE, LABELS[Y])
-    flat = certified(pipeline, X[0])
-    assert certified(pipeline, X[0].reshape(1, 2, 3)).counts == flat.counts
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

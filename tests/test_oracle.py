@@ -94,19 +94,6 @@ def test_dim_1_is_a_difference_of_normal_cdfs(method):
             assert close(density, mp.log((mp.npdf(near) + mp.npdf(far)) / (2 * rho)))
 
 
-def test_dim_3_from_dim_1_by_the_recurrence():
-    """F_3 = F_1 - 2 f_3 with f_3 = (phi(u) - phi(2s + u))/(2s)."""
-    for u, s in ((0.5, 1.0), (-3.0, 5.0), (12.0, 5.0), (1e4, 1e6)):
-        tails = oracle.ball_tails(u, 3, s, dps=40)
-        near, far = mp.mpf(u), 2 * mp.mpf(s) + u
-        with mp.workdps(90):
-            density = (mp.npdf(near) - mp.npdf(far)) / (2 * mp.mpf(s))
-            upper = normal_tail(near, far) + 2 * density
-            assert close(tails.log_density, mp.log(density))
-            assert close(tails.log_upper, mp.log(upper))
-            assert close(tails.log_lower, mp.log1p(-upper))
-
-
 def test_density_is_the_bessel_form():
     for x, df, nc in [(3.0, 7.5, 2.0), (900.0, 784.0, 100.0), (1.0, 1.5, 40.0)]:
         mu, s = mp.mpf(df) / 2, mp.sqrt(nc)

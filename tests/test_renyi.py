@@ -145,13 +145,6 @@ def test_levels_too_far_apart_certify_nothing(power):
         assert renyi.radius([0.9, 1 - 2.0**-53], sigma0, sigma1, [1, 784]).tolist() == [0.0, 0.0]
 
 
-def test_one_number_is_an_array_of_one():
-    for p_b in (None, 0.0, 0.02):
-        for sigma1 in (0.499, 0.5, 0.501):
-            (expected,) = renyi.radius([0.97], 0.5, sigma1, 784, p_b)
-            assert renyi.radius(0.97, 0.5, sigma1, 784, p_b) == expected > 0
-
-
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here")
 def test_levels_that_float64_lacks_are_refused_and_dimensions_rounded_up():
     more = np.longdouble(2) ** -60

@@ -73,16 +73,12 @@ def test_the_density_of_the_table():
 # --- closed forms and last bits -----------------------------------------------------------------
 
 
-def test_two_dimensions_are_exponential():
+def test_two_dimensions_are_exponential_and_one_is_normal():
     with mp.workdps(40):
         for x in np.concatenate([np.geomspace(1e-6, 1, 100), np.linspace(1, 1380, 700)]):
             truth = mp.exp(-mp.mpf(float(x)) / 2)
             assert relative(ncx2_sf(x, 2, 0), truth) <= TAIL
             assert relative(ncx2_cdf(x, 2, 0), 1 - truth) <= TAIL
-
-
-def test_one_dimension_is_normal():
-    with mp.workdps(40):
         for x in np.geomspace(1e-3, 1370, 300):
             assert relative(ncx2_sf(x, 1, 0), mp.erfc(mp.sqrt(mp.mpf(float(x)) / 2))) <= TAIL
 
