@@ -14,7 +14,21 @@ from typing import NamedTuple
 from flint import arb
 
 from .balls import HEADERS, numbers
-from .contour import PI, SIXTEEN, TWELVE, above_mean, hull, mix, over, rising, step, tail
+from .contour import (
+    PI,
+    SIXTEEN,
+    TWELVE,
+    above_mean,
+    beyond,
+    guess,
+    hull,
+    line,
+    mix,
+    over,
+    rising,
+    step,
+    tail,
+)
 from .rounding import Rounded, U, constant, half_ulp, horner, pieces
 
 # Relative: the exponent's terms in mu and in beta, T but for the arctangent, E beyond its exponent,
@@ -240,8 +254,12 @@ def rows_of(c2: int) -> Iterator[tuple[arb, arb, arb | None]]:
 
 @cache
 def bounds(c2: int) -> list[tuple[arb, arb, arb]]:
-    """From rows_of: the degrees in the box, the errors of a score and of a tail."""
-    return [(degrees(e, share), *worst(scores(e, share, k))) for e, share, k in rows_of(c2)]
+    """From rows_of: the degrees in the box, the errors of a score and of a tail or a density."""
+    out = []
+    for e, share, k in rows_of(c2):
+        score_off, off = worst(scores(e, share, k))
+        out.append((degrees(e, share), score_off, max(off, density(e, share, k), key=float)))
+    return out
 
 
 def degrees(e: arb, share: arb) -> arb:
@@ -253,6 +271,34 @@ def degrees(e: arb, share: arb) -> arb:
 
 def bound(which: int, c2: int, df: float = 0) -> Iterator[arb]:
     return (row[which] for row in bounds(c2) if row[0] >= df)
+
+
+def at_saddle(e: arb, share: arb) -> arb:
+    """A lower bound of the density there, times sqrt(c2)."""
+    total = arb(0, 1e-9)
+    for x, _, cosine, sine, width in cells(e, share):
+        total += (cosine - e * x * sine) * width
+    return (2 / PI * total).lower()
+
+
+def density(e: arb, share: arb, k: arb | None) -> arb:
+    """The error of the density, relative: quadrature and rounding."""
+    table = k is not None
+    wrong_by = sum((line(guess(e, share, k, s), e, share, k, s)[2] for s in (1, -1)), arb(0))
+    size, _, _, reach = beyond(e, share, k)
+    wrong_by += size * (1 + reach)
+    step_of = over(step, e) if k is None else k
+    rounded = arb(0)
+    for first in (arb(1) / 2, arb(1)) if table else (arb(1) / 2,):
+        total = arb(0)
+        for p in nodes(e, share, step_of, first, table):
+            (cosine, sine), turn, q = wrong(p), p.angle.min(1), e * p.x
+            total += cosine + q * sine + (1 + p.more) * p.size * (1 + q * turn)
+        rounded = max(rounded, (2 / PI * step_of * total).upper(), key=float)
+    error = (wrong_by + U * rounded) / at_saddle(e, share) + 3 * U + (ORDERS if table else 0)
+    if not error.is_finite():
+        raise ArithmeticError(f"nodes: no density at {e}, {share}")
+    return error.upper()
 
 
 def worst(errors: Iterator[tuple[arb, arb]]) -> tuple[arb, arb]:
