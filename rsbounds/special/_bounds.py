@@ -9,7 +9,7 @@ from rsbounds.special._call import DOMAIN
 
 Parts = tuple[float, float]  # absolute, relative to |value|; at the exact double arguments
 
-# Theorems (docs/theory/proofs.md): from four degrees of freedom on, and for all
+# Theorems but for _INVERSE (docs/theory/proofs.md): from four degrees of freedom on, and for all
 _TAIL, _LOW_TAIL = (0.0, 1.2e-14), (0.0, 8e-14)
 _LOG, _LOW_LOG = (1.2e-14, 6e-16), (8e-14, 6e-16)
 _SCORE, _INVERSE = (1.7e-14, 1.7e-14), (6e-14, 3e-14)
@@ -60,8 +60,9 @@ def error_bound(
 ) -> Floats:
     """A-priori bound on the absolute error of a special function that returned `value`.
 
-    A theorem, by default: every rounding counts in full. Searches find errors far below it, and
-    `measured` returns the largest of them, with room, on which no certificate rests.
+    A theorem, by default, in which every rounding counts in full (for an inverse from one degree
+    of freedom on it has more room, but its last step is not proved). Searches find errors far
+    below it, and `measured` returns the largest of them, with room. No certificate rests on that.
 
     For the logarithms of both tails the bound holds for the smaller tail; the larger one,
     log(1 - small), is better than that. For the inverses it bounds the error of the score of

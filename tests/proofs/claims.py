@@ -10,7 +10,8 @@ from flint import arb, arb_series
 from .balls import Claim, Series, Sweep, numbers, polynomial
 from .contour import errors, left_out, orders
 from .few import tails as few
-from .nodes import bound, densities, entries, functions, ratio
+from .nodes import bound, entries, functions
+from .ratio import ratio
 from .rounding import centre, log_ndtr, tails
 from .saddle import lugannani_rice, majorant, median_series
 
@@ -200,12 +201,9 @@ CLAIMS: list[Claim | Sweep] = [
     Sweep("tables", "the entries of nodes.hpp, relative, at nodes", entries, 0.5, 16, 1.2e-16),
     Sweep("score", "a score over 1 + |z|, in c2,", partial(bound, SCORE, 30), 30, INF, 4e-15),
     Sweep("score (small)", "the same", partial(bound, SCORE, 0), 0.5, 30, 1.7e-14),
-    Sweep("tail", "a tail with its rounding, relative,", partial(bound, TAIL, 30), 30, INF, 8e-15),
+    Sweep("tail", "a tail or density with its rounding,", partial(bound, TAIL, 30), 30, INF, 8e-15),
     Sweep("tail (small)", "the same", partial(bound, TAIL, 0), 0.5, 30, 8e-14),
     Sweep("tail (df 4)", "the same from 4 degrees on", partial(bound, TAIL, 0, 4), 2, 30, TAIL_4),
-    Sweep("density", "a density with its rounding,", partial(densities, 30), 30, INF, 5e-15),
-    Sweep("density (small)", "the same", partial(densities, 0), 0.5, 30, 4e-14),
-    Sweep("density (df 4)", "the same", partial(densities, 0, 4), 2, 30, 1e-14),
     Sweep("ratio", "R_d with its rounding, relative, in d,", ratio, 1, INF, 2e-13),
     Sweep("few", "tails below one degree, with rounding, in df,", few, 0, 1, 3.2e-14),
 ]

@@ -12,7 +12,7 @@ from .balls import numbers, polynomial
 from .contour import hull
 from .rounding import U, constant, horner, pieces
 
-# y^mu; e^-(h + y), in two parts where it underflows; an exponential of the C library
+# y^mu; e^-(h + y), in two parts where it underflows; a function of the C library
 POWER, OUTER, LIBRARY = 9, 27, 4
 
 
@@ -49,7 +49,7 @@ def near(mu: arb, g: arb, y: arb) -> arb:
     off = horner(c, constant(mu)).error / U
     both = g + rgamma * t
     wrong = off + abs(rgamma) * wrong + abs(rgamma * t) * (mu * off + 3) + abs(both) * (2 + POWER)
-    return (8.5 + most * wrong) / (1 - most * both) + 2 + LIBRARY
+    return (9.5 + most * wrong) / (1 - most * both) + 2 + LIBRARY
 
 
 def fraction(mu: arb, y: arb) -> arb:
@@ -101,6 +101,6 @@ def tails() -> Iterator[arb]:
     mean, adds = index(lambda k: (6 + arb(16) / (k + 1)) / (k + 1), 0)
     yield U * (8 * mean + 3 + adds + POWER + 8 + OUTER)
     mean, adds = index(lambda k: (7 + arb(16) / k) / (k + 1), 1)
-    yield U * (8 * mean + 3 + adds + base + 5 + OUTER)
+    yield U * (8 * mean + 3 + adds + base + 7 + OUTER)
     mean, adds = index(lambda k: arb(16) / (k * (k + 1)), 1)
-    yield U * (4 * mean + 3 + adds + POWER + 8 + OUTER)
+    yield U * (5 * mean + 3 + adds + POWER + 8 + OUTER)

@@ -29,7 +29,7 @@ from .contour import (
     step,
     tail,
 )
-from .rounding import Rounded, U, constant, half_ulp, horner, mills, pieces
+from .rounding import Rounded, U, constant, half_ulp, horner, pieces
 
 # Relative: the exponent's terms in mu and in beta, T but for the arctangent, E beyond its exponent,
 # a far quotient, a near one; absolute: the cosine at 0, and the sine over min(1, T).
@@ -254,8 +254,12 @@ def rows_of(c2: int) -> Iterator[tuple[arb, arb, arb | None]]:
 
 @cache
 def bounds(c2: int) -> list[tuple[arb, arb, arb]]:
-    """From rows_of: the degrees in the box, the errors of a score and of a tail."""
-    return [(degrees(e, share), *worst(scores(e, share, k))) for e, share, k in rows_of(c2)]
+    """From rows_of: the degrees in the box, the errors of a score and of a tail or a density."""
+    out = []
+    for e, share, k in rows_of(c2):
+        score_off, off = worst(scores(e, share, k))
+        out.append((degrees(e, share), score_off, max(off, density(e, share, k), key=float)))
+    return out
 
 
 def degrees(e: arb, share: arb) -> arb:
@@ -297,38 +301,11 @@ def density(e: arb, share: arb, k: arb | None) -> arb:
     return error.upper()
 
 
-def densities(c2: int, df: float = 0) -> Iterator[arb]:
-    return (density(*row) for row in rows_of(c2) if degrees(*row[:2]) >= df)
-
-
 def worst(errors: Iterator[tuple[arb, arb]]) -> tuple[arb, arb]:
     first, second = zip(*errors, strict=True)
     if not all(v.is_finite() for v in first + second):
         raise ArithmeticError("nodes: no bound at a box")
     return max(first, key=float), max(second, key=float)
-
-
-def ratio() -> Iterator[arb]:
-    """Of R_d, relative: a change of the score counts up to 4.8 (1 + |z|) times."""
-    text = (HEADERS / "lipschitz.hpp").read_text(encoding="utf-8")
-    solve = arb(re.search(r"solve_error = ([-\d.e]+)", text)[1])  # the check's, over 1 + |z|
-    hazard, one = max(ratio_of_mills(), key=float), arb(1)
-    for c2, at_point in (
-        (0, arb("1.7e-14")),
-        (30, arb("4e-15")),
-    ):  # the score's own: score (small), score
-        for e, share, k in rows_of(c2):
-            if share.upper() > 0.99:  # no noncentrality
-                if not at_saddle(e, one) > 0.25:
-                    raise ArithmeticError(f"nodes: the density at {e}")
-                _, off = worst(scores(e, one, k))
-                yield 4.8 * (solve + at_point) + off + density(e, one, k) + hazard + 40 * U
-
-
-def ratio_of_mills() -> Iterator[arb]:
-    for i in range(240):
-        m = mills(hull(1.06**i, 1.06 ** (i + 1)))
-        yield (m.error / (m.value - m.error)).upper()
 
 
 def functions() -> Iterator[arb]:
