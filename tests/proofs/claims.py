@@ -8,8 +8,8 @@ from flint import arb, arb_series
 
 from .balls import Claim, Estimate, Series, Sweep, numbers, polynomial
 from .contour import errors, left_out, orders
-from .nodes import entries, functions, large, small
-from .rounding import centre, log_ndtr, tails
+from .nodes import densities, entries, functions, large, small
+from .rounding import centre, log_gamma, log_ndtr, tails
 from .saddle import lugannani_rice, majorant, median_series
 
 
@@ -219,11 +219,13 @@ CLAIMS: list[Claim | Estimate | Sweep] = [
         6.8e-16,
     ),
     Sweep("ndtri (tails)", "the score with its rounding, relative, in r", tails, 2.27, 39, 2.2e-16),
+    Sweep("log_gamma", "log Gamma over 9 more than its size,", log_gamma, 1.5, 5.1e7, 6e-15),
     Sweep("log_ndtr", "log Phi with its rounding, relative, in |z|,", log_ndtr, 0, 40, 3.8e-15),
     Sweep(
         "simd", "rounding of simd.hpp over its counts, in their arguments,", functions, 0, 700, 1
     ),
     Sweep("tables", "the entries of nodes.hpp, relative, at nodes", entries, 0.5, 16, 1.2e-16),
+    Sweep("densities", "sums for densities, relative, in c2,", densities, 0.5, math.inf, 8e-14),
     Sweep("score", "a score over 1 + |z|, in c2,", lambda: of(large, 0), 30, math.inf, 4e-15),
     Sweep("score (small)", "the same", lambda: of(small, 0), 0.5, 30, 1.7e-14),
     Sweep("tail", "a tail with its rounding, relative,", lambda: of(large, 1), 30, math.inf, 8e-15),
