@@ -13,13 +13,7 @@ _EXTRAS = {  # what each brings
 
 
 def need(module: str, what: str) -> ModuleType:
-    """Import a module that ``what`` needs.
-
-    Raises
-    ------
-    ImportError
-        If it can't be imported: says what needs it, and the command that installs its extra.
-    """
+    """Import a module that ``what`` needs; the ImportError of a missing one says how to install it."""
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)

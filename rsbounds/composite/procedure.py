@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
-from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate
-from rsbounds.composite.planning import plan
+from rsbounds.composite.estimate import CompositeCertificate, checked_stage, estimate, plan
 from rsbounds.composite.rule import Rule, checked_rule
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
@@ -43,11 +42,6 @@ def certify(
     -------
     CompositeCertificate
         That of :func:`certify_counts` for the same counts, whether or not it stopped early.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, not K samplers, or numbers of classes that differ.
 
     Examples
     --------

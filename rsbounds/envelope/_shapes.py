@@ -168,11 +168,6 @@ class TableEnvelope:
     low, high : array_like
         Smallest sigma (non-increasing, > 0) and largest sigma (non-decreasing) there.
 
-    Raises
-    ------
-    ValueError
-        Arrays of different length, distances that do not increase, an envelope that narrows.
-
     Examples
     --------
     >>> table = TableEnvelope([0.5, 1.0], [0.24, 0.23], [0.26, 0.27])
