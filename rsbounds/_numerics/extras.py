@@ -13,7 +13,7 @@ _EXTRAS = {  # what each brings
 
 
 def need(module: str, what: str) -> ModuleType:
-    """Import a module that ``what`` needs; the ImportError of a missing one says how to install it."""
+    """Import a module that ``what`` needs; an ImportError says how to install a missing one."""
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)

@@ -14,18 +14,6 @@ from rsbounds.composite.procedure import certify
 from rsbounds.composite.rule import Cond, Rule
 
 __all__ = [
-    "CompositeCertificate",
-    "Cond",
-    "Fit",
-    "Plan",
-    "Rule",
-    "WorstRatio",
-    "certify",
-    "certify_counts",
-    "classify",
-    "fit",
-    "plan",
-    "radius",
-    "route_radius",
-    "worst_ratio",
-]
+    "CompositeCertificate", "Cond", "Fit", "Plan", "Rule", "WorstRatio", "certify",
+    "certify_counts", "classify", "fit", "plan", "radius", "route_radius", "worst_ratio",
+]  # fmt: skip

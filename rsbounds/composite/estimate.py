@@ -52,7 +52,11 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
     >>> chosen.cls, chosen.items
     (0, (1,))
     """
-    counts, n = checked_counts("select", rule, select), count("n", n, 1)
+    levels, least = len(checked_rule(rule).sigmas), rule.least_classes
+    counts, n = as_integers("select", select), count("n", n, 1)
+    if counts.ndim != 2 or counts.shape[0] != levels or counts.shape[1] < least:
+        shape = f"({levels} levels, {least} classes or more)"
+        raise ValueError(f"select must have shape {shape}; got {counts.shape}")
     alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
     drawn = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     z = sc.ndtri((counts + 0.5) / (drawn + 1.0))
@@ -147,7 +151,7 @@ def certify_counts(
     >>> c.predict, c.item, c.samples, c.binding
     (2, 0, 5200, 'item 0 fires: score, stage 0')
     """
-    chosen, selected = plan(rule, select, n, alpha), checked_counts("select", rule, select)
+    chosen, selected = plan(rule, select, n, alpha), as_integers("select", select)
     n, classes, levels = count("n", n, 1), selected.shape[-1], len(rule.sigmas)
     counts = list(counts) if isinstance(counts, np.ndarray) and counts.ndim else counts
     if not isinstance(counts, Sequence) or len(counts) != levels:
@@ -208,17 +212,6 @@ def estimate(
             tuple(stages.used[k].tolist()) if k in used else None for k in range(len(rule.sigmas))
         ),
     )
-
-
-def checked_counts(name: str, rule: Rule, counts: Any) -> NDArray[np.int64]:
-    """Class counts of all stages, or ValueError."""
-    stages, least = len(checked_rule(rule).sigmas), rule.least_classes
-    result = as_integers(name, counts)
-    if result.ndim != 2 or result.shape[0] != stages or result.shape[1] < least:
-        raise ValueError(
-            f"{name} must have shape ({stages} levels, {least} classes or more); got {result.shape}"
-        )
-    return result
 
 
 def checked_stage(name: str, counts: Any, classes: int, n: int) -> NDArray[np.int64]:
