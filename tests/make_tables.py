@@ -4,12 +4,11 @@
 
 A table has inputs, exact doubles, and values v = NAME_hi + NAME_lo, two doubles each. Every value
 is computed at two precisions that must agree to 25 digits; where the Poisson series is feasible the
-two runs of the ball and ncx2 tables use different methods (the series against the contour
-integral). The inputs were drawn once: dimensions from 1 to 1e7, distances from 0 to 1e8 and inf,
-scores in both tails to 1e8 in size, points beside every border between formulas, at mean and
-median, balls down to 1e-150. Of each decade of dimension and distance and each part of either tail
-the point stayed that came nearest to its error bound. For the radii: every envelope with and
-without a z_b of its own, and the settings that the theory pages print.
+two runs use different methods (the series against the contour integral). The inputs were drawn
+once: dimensions from 1 to 1e7, distances from 0 to 1e8 and inf, scores in both tails to 1e8 in
+size, points beside every border between formulas, at mean and median, balls down to 1e-150. Of each
+decade of dimension and distance and each part of either tail the point stayed that came nearest to
+its error bound.
 """
 
 import argparse
@@ -53,52 +52,10 @@ def ncx2(row: Row, high: bool) -> Values:
     return [*oracle.ncx2_tails(*row, dps=HIGH if high else LOW, method=how)]
 
 
-def offset(row: Row, high: bool) -> Values:
-    return [oracle.ball_offset(*row, dps=LOW if high else 30)]
-
-
-def quantile(row: Row, high: bool) -> Values:
-    dps = LOW if high else 30
-    return [oracle.ncx2_ppf_exp(*row, dps=dps), oracle.ncx2_isf_exp(*row, dps=dps)]
-
-
-def normal(row: Row, high: bool) -> Values:
-    z, log_p = row
-    dps = HIGH if high else LOW
-    return [oracle.log_ndtr(z, dps=dps), oracle.ndtri_exp(log_p, dps=dps)]
-
-
-def radius(row: Row, high: bool) -> Values:
-    kind, z_a, z_b, sigma, first, second, mean_lip, dim = row
-    envelope = (
-        lambda: oracle.semi_elastic(sigma, first),
-        lambda: oracle.lipschitz_sigma(sigma, first, second),
-        lambda: oracle.sigma_range(first, second),
-    )[int(kind)]()
-    dps = 36 if high else 29
-    other = None if z_b == -z_a else z_b
-    return [*oracle.envelope_branches(z_a, sigma, envelope, dim, other, mean_lip=mean_lip, dps=dps)]
-
-
-def xi(row: Row, high: bool) -> Values:
-    return [oracle.worst_score(*row, dps=LOW if high else 30)]
-
-
-def ratio(row: Row, high: bool) -> Values:
-    return [*oracle.lipschitz_ratio(*row, dps=LOW if high else 30)]
-
-
 Maker = Callable[[Row, bool], Values]
-RADIUS = ["kind", "z_a", "z_b", "sigma", "first", "second", "mean_lip", "dim"]
 MAKERS: dict[str, tuple[Maker, list[str], list[str]]] = {
     "ball": (ball, ["u", "dim", "s"], ["score"]),
     "ncx2": (ncx2, ["x", "df", "nc"], ["logcdf", "logsf", "logpdf"]),
-    "offset": (offset, ["z", "dim", "s"], ["u"]),
-    "quantile": (quantile, ["log_p", "df", "nc"], ["ppf", "isf"]),
-    "normal": (normal, ["z", "log_p"], ["log_ndtr", "ndtri_exp"]),
-    "radius": (radius, RADIUS, ["low", "high"]),
-    "xi": (xi, ["distance", "z", "sigma0", "sigma1", "dim"], ["score"]),
-    "ratio": (ratio, ["z", "dim"], ["ratio", "slope"]),
 }
 
 

@@ -56,13 +56,6 @@ def test_a_true_file_has_no_findings(path):
     assert verify(path).stated == ("rate", "dim", "sigma")
 
 
-def test_a_file_without_rows_that_says_it_has_none(path):
-    manifest = read(path).manifest
-    assert manifest
-    write(path, replace(manifest, data={**manifest.data, "inputs": 0}), [])
-    assert [found.text for found in verify(path).findings] == ["has no rows"]
-
-
 FORGED = {
     "a radius": ({"radius": 0.5}, Kind.RADIUS),
     "a bound": ({"p_a": 0.9999999}, Kind.BOUND),

@@ -112,17 +112,4 @@ def test_memory_keeps_balls_of_different_classes_apart():
     assert len({found.radius for _, found in kept}) > 50  # it did cut
 
 
-def test_memory_holds_where_the_level_moves():
-    # of two inputs with overlapping balls the later one gives way, whatever its own noise says
-    memory = Memory()
-    first = memory.correct([0.0, 0.0], CERTIFIED)
-    again = memory.correct([0.9, 0.0], replace(CERTIFIED, predict=1, radius=5.0))
-    assert (first.predict, first.radius) == (0, 1.0)
-    assert again.predict == 0
-    assert again.radius == pytest.approx(0.1)
-    abstained = memory.correct([3.0, 0.0], replace(CERTIFIED, predict=-1, radius=0.0))
-    assert (abstained.predict, abstained.radius) == (-1, 0.0)
-    assert memory.correct([3.0, 0.0], CERTIFIED).radius == 1.0
-
-
 CERTIFIED = Certificate(0, 1.0, 2.0, 0.97, 990, 1000, 0.5, "gaussian", "")

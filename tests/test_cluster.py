@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import time
-from dataclasses import replace
 from functools import partial
 
 import cluster_runs as runs
@@ -24,20 +23,6 @@ def build(sigma=0.5):
     weights = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
     x = np.random.default_rng(1).standard_normal((9, 20)).astype(np.float32)
     return (lambda batch: batch @ weights), (x, (x @ weights).argmax(1)), schemes.gaussian(sigma)
-
-
-@pytest.mark.slow
-def test_from_python_rows_are_those_of_one_process(tmp_path):
-    model, data, scheme = build()
-    alone = certify_dataset(model, data, scheme, n=1000)
-    with Processes(build, 2) as workers:
-        for _ in range(2):
-            dealt = certify_dataset(workers, data, scheme, n=1000, out=tmp_path / "a.tsv")
-            rows = sorted(dealt.rows, key=lambda row: row.idx)
-            assert [replace(row, time="") for row in rows] == [
-                replace(row, time="") for row in alone.rows
-            ]
-            assert dealt.manifest.probe == alone.manifest.probe
 
 
 @pytest.mark.slow
@@ -248,13 +233,6 @@ def test_corrupt_inputs_are_left_out_and_recorded(work):
     a, b = (json.loads((work / f"{n}.tsv.manifest.json").read_text()) for n in "ab")
     assert a["history"] == b["history"]
     assert [entry["input"] for entry in b["history"][0]["corrupt"]] == [4, 17]
-
-
-@pytest.mark.slow
-def test_shares_and_processes_go_together(work, whole):
-    shares = [runs.done(f"--shard={i}/2", "--processes=2", folder=work, out=f"{i}.tsv")
-              for i in range(2)]  # fmt: skip
-    assert sorted(shares[0][1:] + shares[1][1:]) == sorted(runs.without_time(whole)[1:])
 
 
 @pytest.mark.slow

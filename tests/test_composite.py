@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
-from rsbounds import gaussian, oracle
+from rsbounds import oracle
 from rsbounds.composite import Cond, Rule, classify, radius, route_radius
 
 CASCADE = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.3)], [Cond("margin", 1)]])
@@ -131,18 +131,6 @@ def test_attained_by_slabs():
     assert result == pytest.approx([1.0, 0.4, 0.08], rel=1e-14)
     assert np.all(classify(rule, scores(x + result * (1 + 1e-9))) != 0)
     assert np.all(classify(rule, scores(x + result * (1 - 1e-9))) == 0)
-
-
-def test_one_level_is_the_constant():
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet([2.0, 1.0, 1.0, 0.5], 500)
-    p = -np.sort(-p, axis=-1)
-    z = ndtri(p)[:, None, :]
-    zero = np.zeros(len(p), dtype=int)
-    pair = gaussian.radius(z[:, 0, 0], 0.7, z[:, 0, 1], scores=True)
-    assert radius(RULES["constant"], z, zero) == pytest.approx(pair, rel=1e-11, abs=1e-15)
-    cohen = gaussian.radius(z[:, 0, 0], 0.7, scores=True)
-    assert radius(RULES["cohen"], z, zero) == pytest.approx(cohen, rel=1e-13)
 
 
 @settings(deadline=None, max_examples=60)

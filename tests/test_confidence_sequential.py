@@ -157,14 +157,6 @@ def test_interval(case, alpha):
         assert z == -np.inf
 
 
-def test_shapes():
-    test = SequentialTest(1.0, 1.0, 0.1)
-    assert isinstance(test.proves(5, 10), np.bool_)
-    assert test.log_wealth([[5], [10]], [10, 20, 30]).shape == (2, 3)
-    assert isinstance(anytime_lower_bound(5, 10, 0.1), np.float64)
-    assert anytime_upper_bound([[5], [10]], [10, 20, 30], 0.1).shape == (2, 3)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

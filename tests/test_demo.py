@@ -83,11 +83,6 @@ def test_demo_refuses_bad_arguments_in_one_line(tmp_path, capsys, argument, expe
     )
 
 
-def test_demo_without_its_extra_says_what_to_install(tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "mlxtend", None)
-    assert 'pip install "rsbounds[demo]"' in says(capsys, ["demo", "--out", str(tmp_path)], 2)
-
-
 def test_training_is_seeded_and_leaves_the_global_generator_alone():
     x = np.random.default_rng(0).random((200, 1, 28, 28), np.float32)
     y = np.arange(200) % 10

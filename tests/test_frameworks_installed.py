@@ -14,7 +14,6 @@ import rsbounds as rs
 from rsbounds.certify import certify
 from rsbounds.cli import main
 from rsbounds.frameworks import FromLabels
-from rsbounds.sampling import as_sampler
 from rsbounds.schemes import gaussian
 
 pytestmark = pytest.mark.slow  # needs the packages of the extra frameworks
@@ -69,12 +68,6 @@ def test_a_pipeline_on_pictures():
     pipeline.fit(TABLE, LABELS[Y])
     flat = certified(pipeline, X[0])
     assert certified(pipeline, X[0].reshape(1, 2, 3)).counts == flat.counts
-
-
-def test_what_is_not_fitted_is_refused():
-    model = package("sklearn.linear_model").LogisticRegression()
-    with pytest.raises(ValueError, match="fitted classifier; got a LogisticRegression"):
-        as_sampler(model)
 
 
 @pytest.fixture
@@ -187,28 +180,3 @@ def test_keras_on_its_backends(backend):
     env = {**os.environ, "KERAS_BACKEND": backend}
     done = subprocess.run([sys.executable, "-c", KERAS], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("length", ["count", 7])
-def test_an_onnx_file_is_its_matrix(tmp_path, length):
-    onnx = package("onnx")
-    package("onnxruntime")
-    h, kind = onnx.helper, onnx.TensorProto.FLOAT
-    ends = [h.make_tensor_value_info(n, kind, [length, k]) for n, k in (("x", 6), ("y", 3))]
-    weights = [onnx.numpy_helper.from_array(W, "w")]
-    graph = h.make_graph([h.make_node("MatMul", ["x", "w"], ["y"])], "g", *zip(ends), weights)
-    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
-    onnx.save(model, tmp_path / "model.onnx")
-    loaded = rs.loading.load_model(f"onnx:{tmp_path / 'model.onnx'}")
-    same(loaded.model, lambda batch: batch @ W)
-
-
-def test_a_framework_that_is_missing_is_named(folder, monkeypatch, capsys):
-    with open("model.skops", "wb") as file:
-        file.write(b"PK")
-    for name in ("skops", "skops.io"):
-        monkeypatch.setitem(sys.modules, name, None)
-    assert run("sklearn:model.skops") == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
-    assert 'needs skops: pip install "rsbounds[sklearn]"' in err

@@ -105,12 +105,6 @@ def test_upper_bounds_that_overflow_are_infinite_and_say_nothing():
     assert gaussian.local_lipschitz(0.5, 5e-324) == np.inf
 
 
-def test_broadcasts():
-    value = gaussian.radius(np.full((3, 1), 0.9), [0.25, 0.5], norm=np.inf, dim=784)
-    assert value.shape == (3, 2)
-    assert value[0, 1] == gaussian.radius(0.9, 0.5, norm=np.inf, dim=784)
-
-
 @given(probability, positive)
 def test_local_lipschitz(p, sigma):
     truth = mp.npdf(ndtri(p, dps=40)) / mp.mpf(sigma)

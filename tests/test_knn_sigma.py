@@ -95,11 +95,6 @@ def test_shift_from_data_leaves_each_anchor_out(statistic):
     assert (level.sigma_base, level.rate, level.k) == (0.5, 0.1, 3)
 
 
-def test_rate_zero_is_constant_noise():
-    level = KNNSigma(np.eye(3), 0.5, 0.0, 2, "mean")
-    assert (level.sigma(np.random.default_rng(0).random((9, 3))) == 0.5).all()
-
-
 def test_shapes_and_nan():
     level = KNNSigma(np.eye(3), 0.5, 0.1, 2, 0.0)
     x = np.zeros((2, 4, 3))

@@ -79,15 +79,6 @@ def test_whole_numbers_are_scaled_where_that_is_said(tmp_path):
             open_data(path, scale=bad)
 
 
-def test_arrays_from_python():
-    data = as_data((X, Y))
-    np.testing.assert_array_equal(data.input(2), X[2])
-    assert data.label(2) == 2
-    assert as_data(data) is data
-    with pytest.raises(ValueError, match="one length; got 7 and 6"):
-        as_data((X, Y[:-1]))
-
-
 def test_a_torch_dataset_by_name(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     (tmp_path / "sets.py").write_text(

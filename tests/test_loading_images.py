@@ -4,14 +4,12 @@ import os
 import re
 import struct
 import zlib
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cli_models import package
 
-from rsbounds._numerics import extras
-from rsbounds.loading import CorruptInput, Preprocess, as_data, images, open_data, prefetched
+from rsbounds.loading import CorruptInput, Preprocess, as_data, open_data, prefetched
 from rsbounds.loading.images import number_classes
 
 Image = pytest.importorskip("PIL.Image")
@@ -173,15 +171,6 @@ def test_a_sequence_of_pillow_images():
     assert 0.5 < item.x.max() <= 1
     with pytest.raises(CorruptInput, match="8 bits a channel"):
         as_data([(Image.new("I;16", (5, 4)), 1)]).item(0)
-
-
-def test_pillow_is_asked_for_by_its_extra(monkeypatch):
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(extras, "importlib", SimpleNamespace(import_module=missing))
-    with pytest.raises(ImportError, match=r'an image needs PIL: pip install "rsbounds\[images\]"'):
-        images.decode(b"", None)
 
 
 @pytest.fixture

@@ -175,34 +175,3 @@ def test_a_cached_kernel_finds_its_symbols_without_the_entry_point(cached):
     code = textwrap.dedent(code).format(EXPECTED)
     assert run(cached, code) == ["True", "1"]
     assert run(cached, WITHOUT_ENTRY_POINTS + code) == ["True", "1"]
-
-
-@pytest.mark.slow
-def test_a_cache_of_a_retired_interface_is_compiled_anew(cached):
-    """A symbol that no longer exists would be called at address 0. So a retired interface
-    leaves a module that raises OSError, which numba takes for a missing cache file."""
-    code = """
-    import sys
-    from importlib.util import find_spec, module_from_spec
-
-    class Retired:
-        def find_spec(self, name, path=None, target=None):
-            if name == "rsbounds._numba":
-                raise OSError("retired")
-
-    spec = find_spec("rsbounds._numba")
-    spec.name = spec.loader.name = "rsbounds._numba_2"
-    new = module_from_spec(spec)
-    sys.modules["rsbounds._numba_2"] = new
-    sys.meta_path.insert(0, Retired())
-    import llvmlite.binding as binding
-    add = binding.add_symbol
-    binding.add_symbol = lambda name, at: add(name.replace("_1_", "_2_"), at)
-    source = open(spec.origin).read().replace("INTERFACE = 1", "INTERFACE = 2")
-    exec(compile(source, spec.origin, "exec"), new.__dict__)
-    import numba.core.entrypoints as e
-    e._already_initialized = True
-    new.register()
-    import numpy as np, kernel
-    """
-    assert run(cached, textwrap.dedent(code) + REPORT) == [EXPECTED, EXPECTED, "0", "0"]

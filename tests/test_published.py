@@ -55,16 +55,6 @@ def test_a_radius_above_every_count_is_found(tmp_path, monkeypatch, capsys):
     assert "alpha" in text
 
 
-def test_four_decimals_are_taken_for_what_they_are(tmp_path, monkeypatch):
-    pytest.importorskip("flint")
-    monkeypatch.chdir(tmp_path)
-    exact = [radius(count) for count in range(950, N + 1)]
-    texts = [f"{r:.4f}" for r in exact]
-    assert inputs(published(texts)) == [
-        i for i, (text, r) in enumerate(zip(texts, exact, strict=True)) if float(text) > r
-    ]
-
-
 def test_verify_needs_the_stated_numbers(finished, capsys):
     one_line(capsys, ["verify", "out.tsv", *STATED], "for a file without a manifest")
     published(["0.5"])

@@ -6,6 +6,8 @@ import json
 import math
 import sys
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsbounds.cli import main
+from rsbounds.loading import load_model
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, default_radii, html, plot, read, summary, table
 
@@ -310,13 +313,19 @@ def test_plot_names_what_files_share_and_shows_curves_that_coincide(tmp_path, dr
 
 
 @pytest.mark.parametrize(
-    ("draw", "module", "extra"),
-    [(plot, "matplotlib.figure", "plot"), (html, "plotly.io", "html")],
+    ("use", "module", "extra"),
+    [
+        (partial(plot, [under("run")], "unused"), "matplotlib.figure", "plot"),
+        (partial(html, [under("run")], "unused"), "plotly.io", "html"),
+        (partial(load_model, "sklearn:model.skops"), "skops.io", "sklearn"),
+    ],
 )
-def test_an_extra_that_is_missing_is_named(monkeypatch, draw, module, extra):
+def test_an_extra_that_is_missing_is_named(tmp_path, monkeypatch, use, module, extra):
+    monkeypatch.chdir(tmp_path)
+    Path("model.skops").write_bytes(b"PK")
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=rf'pip install "rsbounds\[{extra}\]"'):
-        draw([under("run")], "unused")
+        use()
 
 
 def test_json_is_json_without_rows_and_at_infinity(write, capsys):

@@ -121,18 +121,6 @@ def test_slack_bounds_the_error_of_a_level_under_a_climbing_search(case):
         assert abs(mp.log(mp.mpf(float(single))) - ideal_log(knn, anchors, best)) > allowed
 
 
-def test_slack_grows_with_rate_and_distance_only():
-    anchors = np.zeros((2, 784))
-    slack = KNNSigma(anchors, 0.5, 0.01, 1, 0.0).slack()
-    assert slack < 2e-14
-    assert KNNSigma(anchors, 50.0, 0.01, 1, 0.0).slack() == slack
-    far = KNNSigma(anchors - 10.0, 0.5, 0.01, 1, 0.0).slack()
-    assert slack < far < 1e-12
-    # one anchor that is far away does not count where k nearer ones lie
-    slack = KNNSigma(anchors, 0.5, 0.01, 2, 0.0).slack()
-    assert KNNSigma(np.vstack([anchors, anchors[:1] + 1e6]), 0.5, 0.01, 2, 0.0).slack() == slack
-
-
 def knn_scheme(sound=True):
     anchors = np.random.default_rng(0).random((8, 36))
     return schemes.semielastic(KNNSigma(anchors, 0.25, 0.05, 3), 36, sound=sound)

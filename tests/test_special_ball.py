@@ -46,18 +46,6 @@ def test_the_order_of_the_points_leaves_no_trace():
     np.testing.assert_array_equal(forwards[::997], single)
 
 
-def test_offsets_of_the_table():
-    """Within 2 ulp (seen 1.4) of the truth, or at a score within the bound of z."""
-    t = table("offset")
-    z, dim, s = t["z"], t["dim"], t["s"]
-    value = ball_offset(z, dim, s)
-    x = (s + value) ** 2
-    slope = np.exp(-0.5 * z * z - special.ncx2_logpdf(x, dim, s * s)) / np.sqrt(2 * np.pi)
-    limit = 2 * np.spacing(np.abs(value))
-    limit += slope / (2 * np.sqrt(x) + 1e-300) * error_bound("ball_offset", z)
-    assert_below(table_error(value, t, "u"), limit, t, "z", "dim", "s")
-
-
 def quadrature_step(c2):
     if c2 >= 350:
         return 0.3 / math.sqrt(c2)

@@ -101,18 +101,6 @@ def test_any_real_dtype_any_layout(name):
     assert function(name)(*(np.empty(0) for _ in args)).shape == (0,)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if len(INSIDE[name]) == 3])
-def test_broadcasting(name):
-    first, dim, last = INSIDE[name]
-    a = np.array([first, first * 1.25])[:, None, None]
-    b = np.array([dim, 3.0, 1e5])[:, None]
-    c = np.array([last, 0.0, 1e3, 7.0])
-    value = function(name)(a, b, c)
-    assert value.shape == (2, 3, 4)
-    for i, j, k in np.ndindex(value.shape):
-        assert value[i, j, k] == function(name)(a[i, 0, 0], b[j, 0], c[k])
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_out_and_where(name):
     args = [np.array([a, a, a]) for a in INSIDE[name]]

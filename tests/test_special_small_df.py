@@ -160,17 +160,6 @@ def test_quantiles_far_from_zero_keep_their_digits(nc):
             assert b == pytest.approx(math.sqrt(nc) + z, rel=3e-16)
 
 
-@settings(deadline=None, max_examples=200)
-@given(x=st.floats(1e-3, 300), df=DF, nc=st.floats(0, 200))
-def test_monotone_in_every_argument(x, df, nc):
-    p = special.ncx2_cdf(x, df, nc)
-    slack = 1e-13 * p
-    assert special.ncx2_cdf(x * 1.01, df, nc) >= p - slack
-    assert special.ncx2_cdf(x, df * 1.01, nc) <= p + slack
-    assert special.ncx2_cdf(x, df, nc * 1.01) <= p + slack
-    assert p + special.ncx2_sf(x, df, nc) == pytest.approx(1, abs=1e-14)
-
-
 # where the promise of 4e-16 was broken by attacks: few degrees of freedom, nc near 0
 LOW_DF = [
     ("ncx2_sf", (1.3174856832872281, 1.2361773778788159, 0.0)),
