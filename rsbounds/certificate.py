@@ -32,10 +32,7 @@ PROVEN = (PROVEN_ENVELOPE, PROVEN_MAPS)
 
 #: Every scope a certificate of this package can state, as result files spell it.
 SCOPES: Mapping[str, Scope] = {
-    FIXED_NOISE: Scope(True, ""),
-    PROVEN_ENVELOPE: Scope(True, ""),
-    PROVEN_MAPS: Scope(True, ""),
-    COMPOSITE: Scope(True, ""),
+    **dict.fromkeys((FIXED_NOISE, *PROVEN, COMPOSITE), Scope(True, "")),
     ASSERTED_ENVELOPE: Scope(
         False,
         "sigma(x) with an asserted envelope: holds if the bounds of sigma(x) do, which were "

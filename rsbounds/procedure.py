@@ -10,7 +10,7 @@ from rsbounds.confidence import BOUNDS
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """The numbers that certify an input, checked once, when they are put together.
+    """The numbers that certify an input; ValueError at once for one that is out of its domain.
 
     Parameters
     ----------
@@ -28,11 +28,6 @@ class Procedure:
     target_radius : float, optional
         Certify this radius (> 0) or nothing, and stop sampling when that is decided. The bound is
         then "anytime", which holds at whatever number of samples the sampling stops.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of its domain.
 
     Examples
     --------

@@ -42,24 +42,15 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
     Returns
     -------
     Array
-        What SciPy's method of the same name returns, NaN outside the domain included.
-
-    Raises
-    ------
-    ValueError
-        From ``rvs``: `df` or `nc` outside its domain, or scale < 0.
-    TypeError
-        A shape parameter is missing.
+        What SciPy's method of the same name returns, NaN outside the domain included. ``rvs``
+        raises ValueError there, and all raise TypeError where a shape parameter is missing.
 
     Notes
     -----
     The tails have the a-priori bounds of :func:`rsbounds.special.error_bound` at
     (x - loc)/scale, which is exact at the default `loc` and `scale`. Moments are sums of positive
-    terms, to 1e-15 times their order; central moments have the error of SciPy's formulas.
-
-    References
-    ----------
-    Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2 (1995), chapter 29.
+    terms, to 1e-15 times their order; central moments have the error of SciPy's formulas (Johnson,
+    Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29).
 
     Examples
     --------

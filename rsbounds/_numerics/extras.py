@@ -13,13 +13,7 @@ _EXTRAS = {  # what each brings
 
 
 def need(module: str, what: str) -> ModuleType:
-    """Import a module that ``what`` needs.
-
-    Raises
-    ------
-    ImportError
-        If it can't be imported: says what needs it, and the command that installs its extra.
-    """
+    """Import a module that ``what`` needs; an ImportError says how to install a missing one."""
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)

@@ -10,11 +10,6 @@ from rsbounds._numerics.checks import Array
 Accepted = Callable[[Array], NDArray[np.bool_]]
 
 
-def mean(a: Array, b: Array) -> Array:
-    """Half way between the two."""
-    return np.asarray(0.5 * (a + b))
-
-
 def mean_power(a: Array, b: Array) -> Array:
     """Half way between two positive numbers, between their exponents where they are far apart."""
     far = np.maximum(a, b) / 4 > np.minimum(a, b)
@@ -28,15 +23,15 @@ def bisect(
     steps: int = 60,
     *,
     within: float = 0.0,
-    middle: Callable[[Array, Array], Array] = mean,
+    middle: Callable[[Array, Array], Array] | None = None,
 ) -> Array:
-    """The last accepted point on the way from ``safe`` to ``other``.
+    """The last accepted point on the way from ``safe`` to ``other``, halved or cut at ``middle``.
 
     It ends after ``steps`` halvings, or as soon as every bracket is no wider than ``within``
     of its safe end or no longer shrinks, as no number lies between its ends.
     """
     for _ in range(steps):
-        between = middle(safe, other)
+        between = np.asarray(0.5 * (safe + other)) if middle is None else middle(safe, other)
         good = accepted(between)
         bracket = safe, other
         safe = np.where(good, between, safe)

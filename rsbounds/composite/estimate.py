@@ -1,8 +1,8 @@
-"""The certificate of a decision list from counts, without a union over classes or stages.
+"""The certificate of a decision list from counts, or from samples drawn stage by stage.
 
 Intersection-union: where a radius is the least of several components, fixed before the
 samples that estimate them are seen, and each has a lower bound of level alpha, the least of
-these bounds has level alpha. Only the choice among items needs a union.
+these bounds has level alpha. Only the choice among items needs a union, not classes or stages.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,18 +11,80 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, as_integers, count
+from rsbounds._numerics.checks import Array, as_integers, count, number
 from rsbounds._numerics.rounding import EPS, product
 from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
-from rsbounds.composite.geometry import less
-from rsbounds.composite.planning import Plan, checked_counts, plan
-from rsbounds.composite.rule import Cond, Rule
+from rsbounds.composite.geometry import coordinate, item_terms, less, through_items
+from rsbounds.composite.rule import Cond, Rule, checked_rule
 from rsbounds.confidence.bounds import half
-from rsbounds.confidence.counts import End, arguments, end
+from rsbounds.confidence.counts import End, arguments, clopper_pearson, end, lower_bound, score
+from rsbounds.procedure import Procedure
+from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
 
+OPTIMISM = 0.05  # error probability of the bounds that choose the items, for each class
 #: Counts of one stage's classes, drawn where they are asked for.
 CountsOf = Callable[[int], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is chosen from the selection samples."""
+
+    cls: int  # to be certified
+    items: tuple[int, ...]  # that may decide; each component has level alpha over their number
+    references: tuple[tuple[int, ...], ...]  # by level: the class whose margin over b blocks b
+    blocking: tuple[tuple[int, ...], ...]  # by item: which condition is to keep b from firing
+
+
+def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Plan:
+    """Choose class, items, references and blocking conditions from the selection counts.
+
+    Parameters and errors as in :func:`certify_counts`. The plan has the class and the item of
+    largest plug-in radius, and every item that would be better were its probabilities at the
+    favourable ends of 95 % bounds, no score beyond that of n successes in n samples: an item
+    that needs a larger one would only take its part of alpha.
+
+    Examples
+    --------
+    >>> from rsbounds.composite import Cond, Rule, plan
+    >>> rule = Rule([1.0, 0.5], [[Cond("score", 0)], [Cond("margin", 1)]])
+    >>> chosen = plan(rule, [[20, 40, 40], [90, 5, 5]])
+    >>> chosen.cls, chosen.items
+    (0, (1,))
+    """
+    levels, least = len(checked_rule(rule).sigmas), rule.least_classes
+    counts, n = as_integers("select", select), count("n", n, 1)
+    if counts.ndim != 2 or counts.shape[0] != levels or counts.shape[1] < least:
+        shape = f"({levels} levels, {least} classes or more)"
+        raise ValueError(f"select must have shape {shape}; got {counts.shape}")
+    alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
+    drawn = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    z = sc.ndtri((counts + 0.5) / (drawn + 1.0))
+    # a class fires only where it leads a stage, so the leaders are the candidates
+    candidates = np.unique(z.argmax(axis=-1))
+    same = np.broadcast_to(z, (len(candidates), *z.shape))
+    through = through_items(*item_terms(rule, same, candidates))
+    winner = int(through.max(axis=-1).argmax())
+    cls, through = int(candidates[winner]), through[winner]
+    total = np.broadcast_to(drawn, counts.shape)
+    level = np.full(counts.shape, OPTIMISM)
+    reach = float(lower_bound(n, n, alpha, scores=True))
+    low = np.maximum(score(*clopper_pearson(counts, total, level)), -reach)[None]
+    high = np.minimum(-score(*clopper_pearson(total - counts, total, level)), reach)[None]
+    hopeful = through_items(
+        item_terms(rule, high, np.array([cls]), low)[0][0],
+        item_terms(rule, low, np.array([cls]), high)[1][0],
+    )
+    best = int(through.argmax())
+    able = [j for j, r in enumerate(hopeful) if j == best or r > max(through[best], 0.0)]
+    # the other class that leads, and the condition that each class misses by most
+    order = np.argsort(-z, axis=-1, kind="stable")
+    lead = np.where(np.arange(z.shape[-1]) == order[:, :1], order[:, 1:2], order[:, :1])
+    short = [[q.threshold - coordinate(rule, q, z, z)[0] for q in item] for item in rule.items]
+    blocking = [np.argmax(item, axis=0).tolist() for item in short]
+    return Plan(cls, tuple(able), tuple(map(tuple, lead.tolist())), tuple(map(tuple, blocking)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +138,6 @@ def certify_counts(
     CompositeCertificate
         Stages that the radius cannot depend on are not used, and count for no samples.
 
-    Raises
-    ------
-    ValueError
-        If the counts do not fit the rule or each other, or a stage is needed that is None.
-
     References
     ----------
     R. L. Berger, Technometrics 24 (1982): intersection-union tests; "Several levels at once".
@@ -96,7 +153,7 @@ def certify_counts(
     >>> c.predict, c.item, c.samples, c.binding
     (2, 0, 5200, 'item 0 fires: score, stage 0')
     """
-    chosen, selected = plan(rule, select, n, alpha), checked_counts("select", rule, select)
+    chosen, selected = plan(rule, select, n, alpha), as_integers("select", select)
     n, classes, levels = count("n", n, 1), selected.shape[-1], len(rule.sigmas)
     counts = list(counts) if isinstance(counts, np.ndarray) and counts.ndim else counts
     if not isinstance(counts, Sequence) or len(counts) != levels:
@@ -157,6 +214,72 @@ def estimate(
             tuple(stages.used[k].tolist()) if k in used else None for k in range(len(rule.sigmas))
         ),
     )
+
+
+def certify(
+    samplers: Sampler | Sequence[Sampler],
+    x: Any,
+    rule: Rule,
+    *,
+    n0: int = 100,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    seed: int = 0,
+    index: int = 0,
+) -> CompositeCertificate:
+    """Certify one input of a decision list over several noise levels.
+
+    n0 samples at each level choose the class and what is to be estimated; then n samples
+    are drawn at each level that the radius can still depend on, in the order of the items.
+
+    Parameters
+    ----------
+    samplers : Sampler or sequence of K samplers
+        The classifier under noise: one for all K levels of the rule, or an expert for each.
+    x, n0, n, alpha, seed, index
+        As in :func:`rsbounds.certify.certify`: samples of one level, and alpha in total.
+    rule : Rule
+        The decision list.
+
+    Returns
+    -------
+    CompositeCertificate
+        That of :func:`certify_counts` for the same counts, whether or not it stopped early.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.composite import Cond, Rule, certify
+    >>> from rsbounds.sampling import ArraySampler
+    >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
+    >>> rule = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
+    >>> c = certify(ArraySampler(lambda b: b @ w.T), [0.75, 0.0], rule, n=10_000)
+    >>> c.predict, c.item, 0.7 < c.radius < 0.75  # the truth is 0.75
+    (0, 1, True)
+    """
+    procedure, index = Procedure(n0, n, alpha, seed), count("index", index)
+    sigmas = checked_rule(rule).sigmas
+    models = samplers if isinstance(samplers, Sequence) else [samplers] * len(sigmas)
+    experts = [as_sampler(model) for model in models]
+    if len(experts) != len(sigmas):
+        raise ValueError(f"samplers must be one or {len(sigmas)}; got {len(experts)}")
+    for sampler in experts:
+        require_law(sampler, "")
+
+    def drawn(stage: int, samples: int, phase: Phase) -> NDArray[Any]:
+        generator = stream(procedure.seed, index, phase, stage)
+        return np.asarray(experts[stage](x, sigmas[stage], samples, generator))
+
+    first = [drawn(k, procedure.n0, Phase.SELECT) for k in range(len(experts))]
+    classes = first[0].size
+    checked = [checked_stage(f"stage {k}", c, classes, procedure.n0) for k, c in enumerate(first)]
+    select, n = np.stack(checked), procedure.n
+
+    def counts_of(stage: int) -> NDArray[np.int64]:
+        return checked_stage(f"stage {stage}", drawn(stage, n, Phase.ESTIMATE), classes, n)
+
+    chosen = plan(rule, select, n, procedure.alpha)
+    return estimate(rule, select, chosen, counts_of, n, procedure.alpha)
 
 
 def checked_stage(name: str, counts: Any, classes: int, n: int) -> NDArray[np.int64]:

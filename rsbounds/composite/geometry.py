@@ -41,11 +41,6 @@ def radius(rule: Rule, scores: Any, cls: Any) -> Any:
         probability). 0.0 where the rule does not return ``cls``, inf where no distance
         changes its answer.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit the rule, or ``cls`` is not a class.
-
     Examples
     --------
     >>> from rsbounds.composite import Cond, Rule, radius
@@ -98,12 +93,6 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> 
     -------
     float or ndarray, shape (...)
         A lower bound, within 1e-14 of the largest coordinate; at least 0.0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its domain, the scores decrease, or there is not one
-        route more than scores.
 
     Examples
     --------

@@ -31,11 +31,6 @@ class Cond:
         In the input's unit (sigma times a score), finite.
     classes : tuple of int, optional
         The set, for "set" alone: at least one class, without repetition.
-
-    Raises
-    ------
-    ValueError
-        If an attribute is out of its domain.
     """
 
     kind: str
@@ -77,11 +72,6 @@ class Rule:
     items : sequence of sequences of Cond
         Each with a "score" or a "margin" condition of threshold >= 0, so that at most one
         class fires.
-
-    Raises
-    ------
-    ValueError
-        If there are no levels or items, a stage doesn't exist, or an item isn't exclusive.
 
     Examples
     --------

@@ -16,18 +16,7 @@ from rsbounds.confidence.soft import (
 )
 
 __all__ = [
-    "BOUNDS",
-    "Bound",
-    "CDFCertificate",
-    "Pair",
-    "ScoreHistogram",
-    "SequentialTest",
-    "anytime_lower_bound",
-    "anytime_upper_bound",
-    "lower_bound",
-    "pair_bounds",
-    "randomized_lower_bound",
-    "soft_lower_bound",
-    "soft_upper_bound",
-    "upper_bound",
-]
+    "BOUNDS", "Bound", "CDFCertificate", "Pair", "ScoreHistogram", "SequentialTest",
+    "anytime_lower_bound", "anytime_upper_bound", "lower_bound", "pair_bounds",
+    "randomized_lower_bound", "soft_lower_bound", "soft_upper_bound", "upper_bound",
+]  # fmt: skip

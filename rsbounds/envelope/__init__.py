@@ -5,6 +5,8 @@ certified for every sigma function that satisfies the envelope. An envelope says
 distance R from x0 with sigma(x0) = sigma0, how small and how large sigma can be there. By [S]
 Theorem 6 and Lemma 20 the certified set is R < R*, R* the unique zero of the worse of the two
 extreme cases, and the certificate is tight over all classifiers with the given probabilities.
+Functions and classes raise ValueError for an argument outside its domain, a sigma outside its
+envelope, an envelope that narrows with the distance, and shapes that do not fit.
 
 References
 ----------

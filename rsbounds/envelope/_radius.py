@@ -69,12 +69,6 @@ def radius(
         0 where p_a <= p_b; inf where p_a = 1 and p_b = 0. NaN in, NaN out with the
         invalid flag.
 
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, sigma outside the envelope, an envelope that is not
-        monotone, shapes that do not broadcast.
-
     Examples
     --------
     >>> print(f"{radius(0.99, 0.25, LipschitzSigma(0.1, 0.2), 784):.9f}")

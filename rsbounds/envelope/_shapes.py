@@ -35,9 +35,6 @@ class Compiled(ABC):
         self._parameters()
 
     @abstractmethod
-    def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]: ...
-
-    @abstractmethod
     def _parameters(self) -> tuple[Floats, ...]:
         """Checked, rounded to their safe sides."""
 
@@ -168,11 +165,6 @@ class TableEnvelope:
     low, high : array_like
         Smallest sigma (non-increasing, > 0) and largest sigma (non-decreasing) there.
 
-    Raises
-    ------
-    ValueError
-        Arrays of different length, distances that do not increase, an envelope that narrows.
-
     Examples
     --------
     >>> table = TableEnvelope([0.5, 1.0], [0.24, 0.23], [0.26, 0.27])
@@ -186,25 +178,21 @@ class TableEnvelope:
     high: ArrayLike
 
     def __post_init__(self) -> None:
-        arrays = {
-            name: np.atleast_1d(as_floats(name, getattr(self, name), 0.0, nan=False, towards=side))
-            for name, side in (("distance", -np.inf), ("low", -np.inf), ("high", np.inf))
-        }
+        sides = {"distance": -np.inf, "low": -np.inf, "high": np.inf}
+        for name, side in sides.items():
+            value = as_floats(name, getattr(self, name), 0.0, nan=False, towards=side)
+            object.__setattr__(self, name, np.atleast_1d(value))
+        arrays = {name: np.asarray(getattr(self, name)) for name in sides}
         if len({a.shape for a in arrays.values()}) != 1 or arrays["low"].ndim != 1:
             shapes = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())
             raise ValueError(f"distance, low and high must be 1-d of one length; got {shapes}")
         distance, low, high = arrays.values()
-        if not (
-            np.all(np.diff(distance) > 0)
-            and np.all(np.diff(low) <= 0)
-            and np.all(np.diff(high) >= 0)
-        ):
+        falls, rises = np.all(np.diff(low) <= 0), np.all(np.diff(high) >= 0)
+        if not (np.all(np.diff(distance) > 0) and falls and rises):
             raise ValueError(
                 "distance must increase, low must not increase and high must not decrease: "
                 "the envelope is not monotone"
             )
-        for name, array in arrays.items():
-            object.__setattr__(self, name, array)
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance`; (0, inf) beyond the table."""

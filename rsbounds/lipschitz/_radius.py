@@ -48,7 +48,8 @@ def radius(
         "integrated": the same bound on dz along a path, with the local sigma and score; needs no
         p_min. "exact": the two-point certificate.
     p_min : array_like, optional
-        For method "paper" only, which needs it: the score bound, in (0, 1/2).
+        For method "paper" only, which needs it: the score bound, in (0, 1/2). ValueError where it
+        is missing or given needlessly.
 
     Returns
     -------
@@ -56,12 +57,6 @@ def radius(
         The radius: never above the true value of its formula, within 1e-11 of it (relative; with
         the exceptions of :func:`rsbounds.envelope.radius`, whose radius caps the other methods).
         paper <= integrated <= exact <= sigma (z_a - z_b)/2.
-
-    Raises
-    ------
-    ValueError
-        An argument outside its domain, sigma < sigma_min, p_min missing or given needlessly,
-        shapes that do not broadcast.
 
     Examples
     --------

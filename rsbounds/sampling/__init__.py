@@ -24,15 +24,6 @@ from rsbounds.sampling.blocks import (
 )
 
 __all__ = [
-    "ArraySampler",
-    "Phase",
-    "Sampler",
-    "SoftSampler",
-    "as_sampler",
-    "block_seeds",
-    "block_size",
-    "noise_level",
-    "noisy",
-    "require_law",
-    "stream",
-]
+    "ArraySampler", "Phase", "Sampler", "SoftSampler", "as_sampler", "block_seeds", "block_size",
+    "noise_level", "noisy", "require_law", "stream",
+]  # fmt: skip

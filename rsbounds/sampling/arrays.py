@@ -94,6 +94,9 @@ def require_same_row(alone: NDArray[Any], among: NDArray[Any], rows: int, tolera
 class ArraySampler(Scored):
     """Sampler over a classifier of NumPy batches: onnxruntime, scikit-learn, plain functions.
 
+    A call raises ValueError if the input isn't in floating point and finite, if the classifier
+    returns something else, or (looked at once) if scores depend on other rows or on chance.
+
     Parameters
     ----------
     classifier : callable
@@ -103,13 +106,6 @@ class ArraySampler(Scored):
         1/255: the certificate then holds for the program that runs, which rounds its input to the
         grid, and not only for its idealisation in real numbers. An ambiguous draw counts for no
         class. See :mod:`rsbounds.sampling.grid_noise`.
-
-    Raises
-    ------
-    ValueError
-        When called, if the input isn't in floating point and finite, if the classifier returns
-        something else, or if a row's scores depend on the other rows of its batch or on chance,
-        which is looked at once.
 
     Examples
     --------

@@ -95,14 +95,9 @@ class TorchSampler:
         model's scores have the wrong shape, a part of the model is in training mode when called,
         or rows depend on each other or on chance.
     MemoryError
-        When one sample, or the noise of one block, doesn't fit on the device.
-
-    Warns
-    -----
-    RuntimeWarning
-        Out of memory: the number of samples held at once is halved, at last the forward pass
-        itself, after which near-ties may fall otherwise than in a run with enough memory. Also for
-        float16 on a CPU, which is slower there than float32.
+        When one sample, or the noise of one block, doesn't fit on the device. Before that, with a
+        RuntimeWarning, the number of samples held at once is halved, at last the forward pass
+        itself, after which near-ties may fall otherwise than in a run with enough memory.
 
     Examples
     --------
