@@ -46,9 +46,9 @@ def as_function(model: Any, *, outputs: bool = False) -> Any:
     if isinstance(model, type) or (torch is not None and isinstance(model, torch.nn.Module)):
         return model
     if keras is not None and isinstance(model, keras.Model):
-        return OneShape(model.predict_on_batch)
+        return one_shape(model.predict_on_batch)
     if jax is not None and isinstance(model, jax.stages.Wrapped):
-        return OneShape(model)
+        return one_shape(model)
     return model if callable(model) else _estimator(model, outputs)
 
 
@@ -125,19 +125,17 @@ class FromLabels:
         return scores.astype(np.uint8)
 
 
-class OneShape:
-    """A function that is compiled for each shape of its batch, and sees one for each input.
+def one_shape(function: Function) -> Function:
+    """A function that is compiled for each shape of its batch, given one shape for each input.
 
     Batches are cut in pieces of as many rows as about 2^18 numbers make, 16 to 512.
     """
 
-    def __init__(self, function: Function) -> None:
-        self.function = function
-
-    def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
-        """What the function returns for a batch, as a NumPy array."""
+    def in_one_shape(batch: NDArray[np.float32]) -> NDArray[Any]:
         rows = min(max(CELLS // max(batch[:1].size, 1), 16), ROWS)
-        return in_pieces(lambda piece: _numbers(self.function(piece)), batch, rows)
+        return in_pieces(lambda piece: _numbers(function(piece)), batch, rows)
+
+    return in_one_shape
 
 
 def in_pieces(function: Function, batch: NDArray[Any], rows: int) -> NDArray[Any]:
