@@ -97,13 +97,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         return [procedure.certify(sampler, row, self._scheme, **terms, **self._draw()) for row in x]
 
     def predict(
-        self,
-        x: NDArray[Any],
-        batch_size: int = 128,
-        verbose: bool = False,
-        *,
-        is_abstain: bool = True,
-        **_: Any,
+        self, x: NDArray[Any], batch_size: int = 128, verbose: bool = False, **options: Any
     ) -> NDArray[np.float64]:
         """Votes, shape (count, classes): 1 for the class that leads, zeros for an abstention.
 
@@ -116,7 +110,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         n, alpha, scheme = self.sample_size, self.alpha, self._scheme
         for vote, row in zip(votes, x, strict=True):
             draw = self._draw()
-            if is_abstain:
+            if options.get("is_abstain", True):
                 label = procedure.predict(sampler, row, scheme, n=n, alpha=alpha, **draw)
             else:
                 generator = stream(**draw, phase=Phase.PREDICT)

@@ -36,20 +36,18 @@ def as_function(model: Any, *, outputs: bool = False) -> Any:
     --------
     >>> import numpy as np
     >>> from rsbounds.frameworks import as_function
-    >>> class Nearest:  # what scikit-learn calls a classifier
-    ...     classes_ = np.array(["cat", "dog"])
-    ...     def predict(self, x):
-    ...         return self.classes_[(x[:, 0] > 0).astype(int)]
-    >>> as_function(Nearest())(np.array([[1.0], [-1.0]], np.float32)).tolist()
-    [[0, 1], [1, 0]]
+    >>> class Always:  # what scikit-learn calls a classifier
+    ...     classes_, predict = np.array(["cat", "dog"]), lambda self, x: ["dog"] * len(x)
+    >>> as_function(Always())(np.zeros((2, 3), np.float32)).tolist()
+    [[0, 1], [0, 1]]
     """
     torch, keras, jax = (sys.modules.get(name) for name in ("torch", "keras", "jax"))
     if isinstance(model, type) or (torch is not None and isinstance(model, torch.nn.Module)):
         return model
     if keras is not None and isinstance(model, keras.Model):
-        return OneShape(model.predict_on_batch)
+        return one_shape(model.predict_on_batch)
     if jax is not None and isinstance(model, jax.stages.Wrapped):
-        return OneShape(model)
+        return one_shape(model)
     return model if callable(model) else _estimator(model, outputs)
 
 
@@ -131,20 +129,18 @@ class FromLabels:
         return scores
 
 
-class OneShape:
-    """A function that is compiled for each shape of its batch, and sees one for each input.
+def one_shape(function: Function) -> Function:
+    """A function that is compiled for each shape of its batch, given one shape for each input.
 
     Batches are cut in pieces of as many rows as about 2^18 numbers make, 16 to 512; the last one is
     filled up with zeros.
     """
 
-    def __init__(self, function: Function) -> None:
-        self.function = function
-
-    def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
-        """What the function returns for a batch, as a NumPy array."""
+    def in_one_shape(batch: NDArray[np.float32]) -> NDArray[Any]:
         rows = min(max(CELLS // max(batch[:1].size, 1), 16), ROWS)
-        return in_pieces(lambda piece: _numbers(self.function(piece)), batch, rows)
+        return in_pieces(lambda piece: _numbers(function(piece)), batch, rows)
+
+    return in_one_shape
 
 
 def in_pieces(function: Function, batch: NDArray[Any], rows: int) -> NDArray[Any]:

@@ -5,7 +5,7 @@ import pytest
 
 import rsbounds as rs
 from rsbounds.certify import certify
-from rsbounds.frameworks import FromLabels, OneShape, as_function, in_pieces, labels_of
+from rsbounds.frameworks import FromLabels, as_function, in_pieces, labels_of, one_shape
 from rsbounds.loading import as_data, open_data
 from rsbounds.sampling import as_sampler
 from rsbounds.schemes import gaussian
@@ -150,7 +150,7 @@ def test_a_compiled_function_sees_one_shape_for_each_shape_of_input():
         shapes.add(batch.shape)
         return batch[:, :2]
 
-    model = OneShape(function)
+    model = one_shape(function)
     for rows in (1, 100, 334, 512, 700):
         batch = np.random.default_rng(rows).random((rows, 784), dtype=np.float32)
         np.testing.assert_array_equal(model(batch), batch[:, :2])

@@ -6,10 +6,9 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rsbounds import loading
 from rsbounds.answers import TopK
@@ -81,13 +80,8 @@ def add_workers(parser: Any) -> None:
 
 def _size(text: str) -> int | tuple[int, int]:
     """A number of pixels, or height and width."""
-    try:
-        sides = tuple(int(side) for side in text.split(","))
-    except ValueError:
-        sides = (0,)
-    if len(sides) > 2 or min(sides) < 1:
-        raise argparse.ArgumentTypeError(f"expected N or H,W, at least 1; got {text!r}")
-    return sides if len(sides) == 2 else sides[0]
+    sides = _methods.numbers(text, int, 1, 2)
+    return (sides[0], sides[1]) if len(sides) == 2 else sides[0]
 
 
 def _devices(text: str) -> str:
@@ -134,10 +128,7 @@ def load(args: argparse.Namespace) -> Loaded:
 def stages(
     args: argparse.Namespace, loaded: Loaded, scheme: Scheme | Rule
 ) -> tuple[list[Loaded], dict[str, Any]]:
-    """What is smoothed at each noise level, and what the manifest says of it.
-
-    That is the model, behind the denoiser of the command line if it has one.
-    """
+    """What is smoothed at each noise level, denoiser included, and what the manifest says of it."""
     sigmas = scheme.sigmas if isinstance(scheme, Rule) else [scheme.parameters.get("sigma", 1.0)]
     if args.denoiser is None:
         return [loaded] * len(sigmas), dict(loaded.describe)
@@ -201,13 +192,8 @@ def _device(name: str) -> str:
     return f"cuda:{int(local) % max(torch.cuda.device_count(), 1)}"
 
 
-@dataclass
-class Parts:
-    """What ``rsbounds certify`` certifies with; ``asked``: a class, or whether it is among the K.
-
-    ``stages`` are the classifiers that are smoothed at each noise level, ``describe`` is what the
-    manifest says of them.
-    """
+class Parts(NamedTuple):
+    """What ``rsbounds certify`` certifies with; ``asked`` may be a question about the scheme."""
 
     data: Data
     scheme: Scheme | Rule

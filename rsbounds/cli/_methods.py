@@ -80,6 +80,19 @@ def procedure(**numbers: Any) -> Procedure:
         raise ValueError(flag(str(error))) from None
 
 
+def numbers(text: str, kind: Any = float, low: int = 0, most: int = 99) -> tuple[Any, ...]:
+    """Numbers that are at least ``low``, separated by commas."""
+    try:
+        values = tuple(map(kind, text.split(",")))
+    except ValueError:
+        values = ()
+    if not 0 < len(values) <= most or not all(value >= low for value in values):
+        raise argparse.ArgumentTypeError(
+            f"expected numbers >= {low} separated by commas, {most} at most; got {text!r}"
+        )
+    return values
+
+
 def whole(low: int, text: str) -> int:
     """A whole number, also as 1e5, that is at least ``low``."""
     try:

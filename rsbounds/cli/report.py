@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from rsbounds import answers, audit, results
+from rsbounds.cli._methods import numbers
 
 
 def add_options(parser: Any) -> None:
     """Add the options."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE.tsv")
-    add("--radii", type=_radii, metavar="R,R,...", help="where to show certified accuracy")
+    add("--radii", type=numbers, metavar="R,R,...", help="where to show certified accuracy")
     add("--style", choices=results.STYLES, default="text")
     add("--classes", action="store_true", help="rows for every class too, and for their spread")
     add("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
@@ -92,13 +93,3 @@ def _cards(args: argparse.Namespace) -> int:
     if args.html is not None:
         results.board(cards, args.html)
     return 0
-
-
-def _radii(text: str) -> list[float]:
-    try:
-        radii = [float(r) for r in text.split(",")]
-    except ValueError:
-        radii = []
-    if not radii or not all(r >= 0 for r in radii):
-        raise argparse.ArgumentTypeError(f"expected numbers >= 0 separated by commas; got {text!r}")
-    return radii

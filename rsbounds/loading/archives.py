@@ -60,9 +60,7 @@ def inputs(path: Path) -> NDArray[np.float32]:
 class ArrayData(Data):
     """Rows of an array x with labels y: ``FILE.npz``, or ``FILE.npy`` with ``FILE.labels.npy``."""
 
-    def __init__(
-        self, path: Path, scale: float | None, classes: Sequence[Any] | None = None
-    ) -> None:
+    def __init__(self, path: Path, scale: float | None, classes: Sequence[Any] | None) -> None:
         name = shown(path)
         with ExitStack() as files:  # closed again unless all is well
             self._x, y = _arrays(path, files, "x", "y")
