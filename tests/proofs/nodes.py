@@ -304,12 +304,7 @@ def density(e: arb, share: arb, k: arb | None) -> arb:
 def densities() -> Iterator[arb]:
     """What rounding makes the sums for the densities of N and of N + 2 degrees be off by,
     relative where they are at least 0.3/sqrt(c2)."""
-    tables = [(0.0534, 2**0.5, 40, 14, None), (0.007, 0.0535, 12, 2, SIXTEEN)]
-    rows: list[tuple[arb, arb, arb | None]] = []
-    for *box, k in tables:
-        rows += [(e, share, k) for e, share in boxes(*box)]
-    rows += [(hull(0, 0.0071), hull(arb(j) / 4, arb(j + 1) / 4), TWELVE) for j in range(4)]
-    for e, share, k in rows:
+    for e, share, k in (*rows_of(0), *rows_of(30)):
         size = over(step, e) if k is None else k
         for offset in (arb(1) / 2, arb(1))[: 1 if k is None else 2]:
             first = second = arb(0)
