@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.extras import need
-from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.certificate import ABSTAIN
 from rsbounds.sampling import ArraySampler, Phase, noisy, stream
 from rsbounds.sampling.blocks import single
 from rsbounds.schemes import gaussian
@@ -21,7 +21,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
     """ART's classifier of that name, whose predictions and radii are those of rsbounds.
 
     It fits, and gives gradients to attacks, as ART's own does. Certificates are rounded to the safe
-    side, bound the runner-up's probability too, and are the same in every run.
+    side, and are the same in every run.
 
     Parameters
     ----------
@@ -31,17 +31,9 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         Samples of a prediction, of the choice of a class, and of a mean gradient, >= 1.
     scale : float
         Standard deviation of the noise, > 0.
-    alpha : float
-        Probability of error of each prediction and certificate, in (0, 1).
-    seed : int
-        Seed, >= 0: the i-th input since the object was made draws the same samples in every run.
-    runner_up : bool
-        Bound the runner-up's probability too, at alpha/2 each, instead of as 1 - p_a.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain.
+    alpha, seed, runner_up
+        As in :class:`rsbounds.certify.Procedure`, errors too; the i-th input since the object was
+        made draws the same samples in every run.
 
     Examples
     --------
@@ -77,24 +69,13 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Classes and radii of a batch; -1 and 0 where the smoothed classifier abstains.
 
-        Parameters
-        ----------
-        x : array, shape (count, ...)
-            Inputs, in floating point.
-        n : int
-            Samples that bound a class's probability, >= 1.
-        batch_size : int
-            Rows of a forward pass.
+        ``n`` samples bound a class's probability; ``batch_size`` is the rows of a forward pass.
         """
-        found = self.certificates(x, n, batch_size)
-        return np.array([c.predict for c in found]), np.array([c.radius for c in found])
-
-    def certificates(self, x: NDArray[Any], n: int, batch_size: int = 32) -> list[Certificate]:
-        """The same as :meth:`certify` with all evidence: counts, bounds, level and scope."""
-        sampler = self._sampler(batch_size)
+        sampler, scheme = self._sampler(batch_size), self._scheme
         terms: dict[str, Any] = {"n0": self.sample_size, "n": n, "alpha": self.alpha}
         terms["runner_up"] = self._runner_up
-        return [procedure.certify(sampler, row, self._scheme, **terms, **self._draw()) for row in x]
+        each = [procedure.certify(sampler, row, scheme, **terms, **self._draw()) for row in x]
+        return np.array([c.predict for c in each]), np.array([c.radius for c in each])
 
     def predict(
         self, x: NDArray[Any], batch_size: int = 128, verbose: bool = False, **options: Any
@@ -102,10 +83,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         """Votes, shape (count, classes): 1 for the class that leads, zeros for an abstention.
 
         With ``is_abstain=False`` the most frequent class, whether it leads at level 1 - alpha or
-        not. ``verbose`` is taken for ART's sake.
+        not. ``verbose`` does nothing.
         """
-        if not isinstance(is_abstain, bool):
-            raise ValueError(f"is_abstain must be True or False; got {is_abstain!r}")
         sampler, votes = self._sampler(batch_size), np.zeros((len(x), self.nb_classes))
         n, alpha, scheme = self.sample_size, self.alpha, self._scheme
         for vote, row in zip(votes, x, strict=True):
@@ -124,8 +103,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
     ) -> NDArray[Any]:
         """The loss's gradient at x; with ``sampling`` its mean over ``sample_size`` noisy copies.
 
-        That mean, up to a factor where the loss is itself a mean over rows, is what an attack on
-        the smoothed classifier follows (expectation over transformations).
+        An attack on the smoothed classifier follows that mean (expectation over transformations).
         """
         gradient: Any = super().loss_gradient
         if not sampling:
