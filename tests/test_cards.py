@@ -14,7 +14,7 @@ from test_report_html import BROWSER, OWNED, dom, run
 
 from rsbounds import audit
 from rsbounds.cli import main
-from rsbounds.results import Results, board, read, read_card, summary, write_card
+from rsbounds.results import Results, board, card, read, read_card, write_card
 from rsbounds.results._card import _schema
 from rsbounds.results._text import conform
 
@@ -77,7 +77,7 @@ def test_a_file_without_manifest_or_audit_is_not_verified(finished, capsys, monk
 
 def test_a_commitment_is_on_the_card(work):
     assert main([*arguments(), "--commit"]) == 0
-    made = summary(read("out.tsv"))
+    made = card(read("out.tsv"))
     assert made["hashes"]["commitment"] == read("out.tsv").manifest.run["commitment"]
     assert not any("How many runs" in text for text in made["unknown"])
 
@@ -103,7 +103,7 @@ def test_a_commitment_is_on_the_card(work):
     ],
 )
 def test_a_card_that_is_none_is_refused_in_one_line(finished, capsys, change, part):
-    write_card(summary(read("out.tsv")), "card.json")
+    write_card(card(read("out.tsv")), "card.json")
     Path("card.json").write_text(json.dumps(json.loads(Path("card.json").read_text()) | change))
     one_line(capsys, ["report", "card.json"], "card.json", part)
 
@@ -117,12 +117,12 @@ def test_a_broken_card_is_refused_in_one_line(work, capsys, text):
 def test_refusals_of_the_command(finished, capsys):
     one_line(capsys, ["report", "out.tsv", "out.tsv", "--card", "c.json"], "one result file")
     one_line(capsys, ["report", "out.tsv", "--card", "card.md"], "must end in .json")
-    write_card(summary(read("out.tsv")), "card.json")
+    write_card(card(read("out.tsv")), "card.json")
     one_line(capsys, ["report", "card.json", "out.tsv"], "out.tsv is no card")
     one_line(capsys, ["report", "card.json", "--radii", "1"], "--radii takes result files")
     one_line(capsys, ["report", "card.json"], "give --html FILE.html")
     with pytest.raises(ValueError, match=r"inputs must be in \[1, inf\]; got 0"):
-        write_card(summary(Results("out.tsv", ())), "card.json")
+        write_card(card(Results("out.tsv", ())), "card.json")
 
 
 def test_the_schema_is_one_and_the_own_check_follows_it(made):
@@ -146,7 +146,7 @@ def several(tmp_path):
     for i, count in enumerate((30, 40, 50)):
         (tmp_path / f"{i}.tsv").write_text("")  # hashed alone
         name = str(tmp_path / f"{i}.tsv")
-        cards.append(summary(run(name, count, 0.5, seed=i), [0, 0.25]))
+        cards.append(card(run(name, count, 0.5, seed=i), [0, 0.25]))
     return cards
 
 

@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, html, read, summary, table, write
+from rsbounds.results import Manifest, Results, Row, card, html, read, table, write
 from rsbounds.results._html import charts
 
 OWNED = '</script><script>document.title="owned"</script><img src=x onerror=document.title="owned">'
@@ -175,7 +175,7 @@ def test_interval_is_that_of_clopper_and_pearson():
     for count, n in ((0, 20), (7, 20), (20, 20), (431, 500)):
         own = binomtest(count, n).proportion_ci(0.95, "exact")
         rows = tuple(Row(i, 1, int(i < count), 0.5, i < count) for i in range(n))
-        (found,) = summary(Results("run", rows), [0.0])["accuracy"]
+        (found,) = card(Results("run", rows), [0.0])["accuracy"]
         np.testing.assert_allclose([found["low"], found["high"]], own, rtol=1e-9, atol=1e-12)
 
 

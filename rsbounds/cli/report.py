@@ -74,7 +74,7 @@ def _card(args: argparse.Namespace, files: Sequence[results.Results]) -> None:
             first = [finding.at(args.files[0]) for finding in own.findings[:20]]
             verified = {"rows": own.rows, "proved": own.proved, "stated": own.stated}
             verified |= {"findings": len(own.findings), "first": first}
-    text = results.write_card(results.summary(files[0], args.radii, verified=verified), args.card)
+    text = results.write_card(results.card(files[0], args.radii, verified=verified), args.card)
     print(f"{args.card}, {text}: the card" + ("" if verified else f", not verified: {why}"))
 
 

@@ -5,7 +5,7 @@ A file is a TSV whose header starts with the columns the field has written since
 """
 
 # "X as X": for other rooms of the package; what users call is listed below
-from rsbounds.results._card import read_card, summary, write_card
+from rsbounds.results._card import card, read_card, write_card
 from rsbounds.results._file import Writer, merge, write
 from rsbounds.results._file import commit as commit
 from rsbounds.results._file import commitment_path as commitment_path
@@ -14,7 +14,7 @@ from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
 from rsbounds.results._plot import plot
 from rsbounds.results._results import Results, read, read_rows
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._table import STYLES, table
+from rsbounds.results._table import STYLES, summary, table
 from rsbounds.results._text import dense_counts, sparse_counts
 from rsbounds.results._text import naming as naming
 from rsbounds.results._text import plain as plain
@@ -31,6 +31,7 @@ __all__ = [
     "Row",
     "Writer",
     "board",
+    "card",
     "dense_counts",
     "html",
     "manifest_path",

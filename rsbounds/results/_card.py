@@ -36,7 +36,7 @@ _COUNTS = "Whether the model drew the counts: rsbounds verify --rerun draws rows
 _SEEN = "Whether the model was trained or chosen on these inputs."
 
 
-def summary(
+def card(
     file: Results,
     radii: Sequence[float] | None = None,
     *,
@@ -66,9 +66,9 @@ def summary(
 
     Examples
     --------
-    >>> from rsbounds.results import Results, Row, summary
+    >>> from rsbounds.results import Results, Row, card
     >>> run = Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),))
-    >>> summary(run, [0.5])["accuracy"][0]["accuracy"]
+    >>> card(run, [0.5])["accuracy"][0]["accuracy"]
     1.0
     """
     if not isinstance(file, Results):
@@ -136,7 +136,7 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     made, path : mapping, path-like
-        What :func:`summary` returns, and the JSON file.
+        What :func:`card` returns, and the JSON file.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
 
     Examples
     --------
-    >>> write_card(summary(read("run.tsv")), "card.json")  # doctest: +SKIP
+    >>> write_card(card(read("run.tsv")), "card.json")  # doctest: +SKIP
     PosixPath('card.md')
     """
     place = as_path("path", path)

@@ -19,7 +19,8 @@ import numpy as np
 import rsbounds
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import shown
-from rsbounds.results._card import QUANTILES, accuracy_of, proof, summary
+from rsbounds.results._card import QUANTILES, accuracy_of, proof
+from rsbounds.results._card import card as card_of
 from rsbounds.results._plot import Curve, curves, steps
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, comparable, default_radii, heading, marked, numbered
@@ -78,7 +79,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         own = {"div_id": name, "include_plotlyjs": not drawn, "default_height": "450px"}
         drawn.append(plotly.to_html(figure, **options, **own))
     radii, best = default_radii(files), comparable(files)
-    cards = [summary(file, radii) for file in files]
+    cards = [card_of(file, radii) for file in files]
     runs = [line[:-1] for line in _side_by_side(cards, names)]  # but for "verified"
     for label, group in best:
         shares = np.max([file.certified_accuracy(radii) for file in group], axis=0)
@@ -101,7 +102,7 @@ def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     cards : sequence of mapping
-        As :func:`summary` and :func:`read_card` return them.
+        As :func:`card` and :func:`read_card` return them.
     path : path-like
         The page.
 

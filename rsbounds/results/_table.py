@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import SCOPES
 from rsbounds.results._results import Results
-from rsbounds.results._text import quoted, truncated
+from rsbounds.results._text import plain, quoted, truncated
 
 STYLES = ("text", "markdown", "csv")
 NAMES = ("norm", "alpha", "n", "bound")
@@ -167,6 +168,51 @@ def default_radii(files: Iterable[Results]) -> list[float]:
     step = next(s for s in steps if largest < 8 * s)
     radii = [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
     return list(dict.fromkeys(radii))  # the smallest of all are no multiples
+
+
+def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, Any]:
+    """What a report says of one file, as JSON can hold it.
+
+    Parameters
+    ----------
+    file, radii
+        As for one file of `table`.
+
+    Returns
+    -------
+    dict
+        file, count, missing (indices), rate (rows a second of one worker), clean, abstain, acr,
+        certified (radius as text -> accuracy), scopes, norm, alpha, n, bound (as text), notes.
+        Without rows the shares are None; an infinite ACR is "inf".
+
+    Raises
+    ------
+    ValueError
+        As `table`.
+
+    Examples
+    --------
+    >>> from rsbounds.results import Results, Row, summary
+    >>> summary(Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),)), [0.5])["certified"]
+    {'0.5': 1.0}
+    """
+    if not isinstance(file, Results):
+        raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
+    at, own = _radii([file], radii), terms(file)
+    clean, abstain, acr, *held = plain(_measures(file, at).tolist())
+    return {
+        "file": file.name,
+        "count": len(file.rows),
+        "missing": file.missing(),
+        "rate": plain(file.rate()),
+        "clean": clean,
+        "abstain": abstain,
+        "acr": acr,
+        "certified": dict(zip(map(str, at), held, strict=True)),
+        "scopes": file.scopes(),
+        **{name: None if own[name] == UNKNOWN else own[name] for name in NAMES},
+        "notes": file.notes(),
+    }
 
 
 def table(

@@ -88,8 +88,8 @@ def conform(name: str, value: Any, schema: Mapping[str, Any]) -> None:
     if kind not in kinds and not (kind == "integer" and "number" in kinds):
         raise ValueError(f"{at} must be a JSON {' or '.join(kinds)}; got {quoted(value)}")
     low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    limited = "minimum" in schema or "maximum" in schema  # of others' numbers NaN is one too
-    if limited and kind in ("integer", "number") and not low <= value <= high:
+    bounded = low > -math.inf or high < math.inf  # else NaN may stand there
+    if bounded and kind in ("integer", "number") and not low <= value <= high:
         raise ValueError(f"{at} must be in [{low}, {high}]; got {value!r:.40}")
     if kind == "array":
         for i, each in enumerate(value):
