@@ -24,8 +24,8 @@
 
 namespace rsb {
 
-// Bounds of errors (docs/theory/proofs.md): of a distance; of a level; of a subtraction; of an end carried over,
-// and in two doubles; of half-spaces; of tiny balls; of both means
+// Bounds of errors (docs/theory/proofs.md): of a distance; of a level; of a subtraction; of an end carried
+// over, and in two doubles; of half-spaces; of tiny balls; of both means
 constexpr double distance_error = 2e-15, ratio_error = 5e-16, sum_error = 3e-16, end_error = 1.4e-15,
                  deep_error = 2e-30, half_space_error = 2e-15, tiny_error = 6e-15, hazard_mean_error = 1e-13,
                  slope_mean_error = 5e-13;

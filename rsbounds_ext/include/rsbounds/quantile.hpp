@@ -148,13 +148,14 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}, doub
         out.last = out.at, out.growth = 0, out.r = r, out.step = step, out.blur = blur;
         out.raised = known ? off + left : there ? 3 * off : inf;
         const double ratio = out.at.root * out.at.root;
-        if (known || (outward == 0 && (near_by || there))) {
-            const double pull = zk.hi - lean, delta = step * inverse * (1 - 0.5 * step * pull);
+        if (known || (outward == 0 && g < 0.01 && (near_by || there))) {
+            const double pull = near_by ? zk.hi - lean : 0;  // cancels where the score is huge
+            const double delta = step * inverse * (1 - 0.5 * step * pull);
             out.growth = 2 * delta / (c2 + std::sqrt(c2 * c2 + 4 * beta * delta));
             out.r = r + step * (spread * inverse);
             out.at = {tau + ratio * out.growth, out.at.root * std::sqrt(1 + out.growth)};
             out.slope = far * p + step * (far * p * pull + 2);
-        } else if (there) {
+        } else if (outward != 0 && there) {
             out.slope = far * p;
         } else {
             move(step * (spread * inverse), ratio / (spread * c2)), out.last = out.at;
