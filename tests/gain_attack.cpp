@@ -6,6 +6,7 @@
 //   gain_attack median seed evaluations        the same for median_gain
 //   gain_attack rough seed evaluations         the same for rough_gain
 //   gain_attack upper seed evaluations         above 1 where rough_score is below X
+//   gain_attack ball seed evaluations          above 1 where a budget's ball is not on its side of it
 #include <quadmath.h>
 
 #include <cstdio>
@@ -185,6 +186,19 @@ static double upper_ratio(const Case& c) {
     return std::exp(-double(error_of<Long>(c, r, Quad(x) - c.b)) * c2 * std::sqrt(c2) / (1 + std::fabs(c.b)));
 }
 
+// The ball of a budget: its score less the budget, from the middle of 0 and twice `raised`
+static double ball_ratio(const Case& c) {
+    const double s = c.alpha, sign = c.up ? -1 : 1, h = 0.5 * s * s;
+    if (!(s < 1e15)) return 0;
+    const rsb::Quantile by = rsb::quantile(c.b + c.log_k, 0.5 * c.dim, h);  // begins beside it
+    const rsb::Quantile q = rsb::quantile({c.b, 0}, 0.5 * c.dim, {h, 0}, {by.r, by.at.tau}, sign);
+    const Quad root = q.last.root, tau = q.last.tau, nc = 2 * Quad(h);
+    const Quad ratio = (q.deep() ? root * root : 1 + tau) * (1 + Quad(q.growth));
+    if (!(ratio > 1e-300Q)) return 0;
+    const Point p = tail<Long>(c.dim, sqrtq(nc), logq(ratio * (c.dim + nc * ratio)) / 2);
+    return double(fabsq(score_excess<Long>(p, c.b + sign * Quad(q.raised))) / q.raised);
+}
+
 int main(int argc, char** argv) {
     if (argc > 6) {
         const double k = std::atof(argv[4]);
@@ -198,6 +212,7 @@ int main(int argc, char** argv) {
     const bool rough = argv[1][0] == 'r', median = rough || argv[1][0] == 'm';
     const auto ratio_of = rough ? median_ratio<true> : median ? median_ratio<false>
                           : argv[1][0] == 'u' ? upper_ratio
+                          : argv[1][0] == 'b' ? ball_ratio
                           : argv[1][0] == 'p' ? gain_ratio<true> : gain_ratio<false>;
     std::mt19937_64 random(std::atoi(argv[2]));
     const long budget = std::atol(argv[3]);

@@ -72,9 +72,9 @@ def test_the_truth_of_the_search_is_the_oracle(attack, b, alpha, k, dim):
 @pytest.mark.parametrize(
     ("what", "seed", "low", "high"),
     [
-        # 20,000 evaluations each; searches of 100,000 and more reached .29, .44 and .14
         ("search", 101, 0.05, 1),
         ("search", 102, 0.05, 1),
+        ("ball", 1, 0.02, 0.3),  # a budget's ball, from a start beside it
         ("panels", 1, 0.01, 0.3),  # small gains, by Gauss-Legendre nodes
         ("median", 1, 0.02, 1),
         ("median", 2, 0.02, 1),

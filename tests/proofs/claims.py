@@ -10,9 +10,9 @@ from flint import arb, arb_series
 from .balls import Claim, Series, Sweep, numbers, polynomial
 from .contour import errors, left_out, orders
 from .few import tails as few
-from .nodes import bound, entries, functions
+from .nodes import bound, densities, entries, functions
 from .ratio import ratio
-from .rounding import centre, log_ndtr, tails
+from .rounding import centre, log_gamma, log_ndtr, tails
 from .saddle import lugannani_rice, majorant, median_series
 
 
@@ -196,9 +196,11 @@ CLAIMS: list[Claim | Sweep] = [
     Sweep("orders", "what the tables' polynomials lack, likewise,", orders, 350, INF, 5e-16),
     Sweep("ndtri (centre)", "the score with its rounding, in p", centre, 0.075, 0.925, 6.8e-16),
     Sweep("ndtri (tails)", "the score with its rounding, relative, in r", tails, 2.27, 39, 2.2e-16),
+    Sweep("log_gamma", "log Gamma over 9 more than its size,", log_gamma, 1.5, 5.1e7, 6e-15),
     Sweep("log_ndtr", "log Phi with its rounding, relative, in |z|,", log_ndtr, 0, 40, 3.8e-15),
     Sweep("simd", "rounding of simd.hpp over its counts, in arguments,", functions, 0, 700, 1),
     Sweep("tables", "the entries of nodes.hpp, relative, at nodes", entries, 0.5, 16, 1.2e-16),
+    Sweep("densities", "sums for densities, relative, in c2,", densities, 0.5, INF, 8e-14),
     Sweep("score", "a score over 1 + |z|, in c2,", partial(bound, SCORE, 30), 30, INF, 4e-15),
     Sweep("score (small)", "the same", partial(bound, SCORE, 0), 0.5, 30, 1.7e-14),
     Sweep("tail", "a tail or density with its rounding,", partial(bound, TAIL, 30), 30, INF, 8e-15),

@@ -301,6 +301,27 @@ def density(e: arb, share: arb, k: arb | None) -> arb:
     return error.upper()
 
 
+def densities() -> Iterator[arb]:
+    """What rounding makes the sums for the densities of N and of N + 2 degrees be off by,
+    relative where they are at least 0.3/sqrt(c2)."""
+    tables = [(0.0534, 2**0.5, 40, 14, None), (0.007, 0.0535, 12, 2, SIXTEEN)]
+    rows: list[tuple[arb, arb, arb | None]] = []
+    for *box, k in tables:
+        rows += [(e, share, k) for e, share in boxes(*box)]
+    rows += [(hull(0, 0.0071), hull(arb(j) / 4, arb(j + 1) / 4), TWELVE) for j in range(4)]
+    for e, share, k in rows:
+        size = over(step, e) if k is None else k
+        for offset in (arb(1) / 2, arb(1))[: 1 if k is None else 2]:
+            first = second = arb(0)
+            for p in nodes(e, share, size, offset, k is not None):
+                (cosine, sine), q, each = wrong(p), e * p.x, p.more + 4
+                sine = q * (sine + each * p.size * p.angle.min(1))
+                first += cosine + each * p.size + sine
+                # with ((2 + v) E q sin T - v E cos T)/(1 + v) added
+                second += 2 * sine + p.v / (1 + p.v) * (cosine + each * p.size)
+            yield 2 / PI * size * U * (first + second + 1) / arb("0.3")
+
+
 def worst(errors: Iterator[tuple[arb, arb]]) -> tuple[arb, arb]:
     first, second = zip(*errors, strict=True)
     if not all(v.is_finite() for v in first + second):

@@ -86,7 +86,7 @@ inline double worst_score(double distance, double score, double sigma0, double s
     if (std::fabs(score) == inf) return score;
     const double log_ratio = std::log(sigma1) - std::log(sigma0);
     if (sigma0 / sigma1 < 1e-150) return remote_score(distance / sigma1, score, log_ratio, dim);
-    Ratio r = SigmaRange{sigma1, sigma1}.at(0, sigma0, up);
+    Ratio r = ratio_of(sigma1 / sigma0, std::fabs(sigma1 - sigma0) / sigma0, up);
     if (r.k < 1e-300) r.log_k = log_ratio;
     return score + gain(score, distance / sigma0, r, up, dim).value;
 }

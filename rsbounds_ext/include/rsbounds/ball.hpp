@@ -41,6 +41,12 @@ inline double log1p_defect(double t) {
     return s * (t - 2 * s2 * p);
 }
 
+// Bounds of a score's error per 1 + |z|, N >= 1 (docs/theory/proofs.md): from c2 = 30 on, and below
+constexpr double score_error = 4e-15, small_score_error = 1.7e-14;
+inline double score_bound(double c2, double z) {
+    return (c2 < 30 ? small_score_error : score_error) * (1 + std::fabs(z));
+}
+
 struct Saddle {
     double mu, h, beta, c2;
     double tau, root;  // root = sqrt(1 + tau)
@@ -182,6 +188,12 @@ inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess, bool d
     const Saddle p = saddle_at(dim, nc, x, rho, excess);
     if (!(p.tau < 1e100)) return tail_at(p, {{1 / p.tau, 0}, 1, 0, inf, 1});
     return tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi, !(p.phi0.hi > -0.5), drift));
+}
+
+// e^phi0 over the normal density at the score z; the second form magnifies what z is off by
+inline double over_normal(const Tail& t, double z, double from = 8) {
+    z = std::fabs(z);
+    return z > from ? mills(z) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + t.phi0.hi);
 }
 
 // D = rho^2 - s^2 - N in two doubles, from rho: u = rho - s would round

@@ -37,29 +37,15 @@ struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
     double rate;
     bool valid(double) const { return rate >= 0 && rate < inf; }
     Ratio at(double distance, double, bool up) const {
-        const double t = rate * distance, m = std::expm1(up ? t : -t);
-        if (t < 0.5) return {1 + m, std::fabs(m), std::fabs(m) * (2 + m), t};
-        const double k = std::exp(up ? t : -t);
-        return {k, std::fabs(m), std::fabs(m) * (1 + k), t, up ? t : -t};
+        const double t = rate * distance, way = up ? t : -t;
+        Ratio r = ratio_of(up || t < 0.6 ? 1 : std::exp(way), std::fabs(std::expm1(way)), up);
+        r.rate = t;
+        if (!(t < 0.5)) r.log_k = way;
+        return r;
     }
     double log_slope(double) const { return rate; }
     bool up_first(double) const { return true; }  // whether the upper branch binds as a rule
     SemiElastic scaled(int e) const { return {times_power(rate, -e)}; }
-};
-
-struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
-    double lip, floor;
-    bool valid(double sigma) const { return lip >= 0 && lip < inf && floor >= 0 && floor <= sigma; }
-    Ratio at(double distance, double sigma, bool up) const {
-        const double t = lip * distance / sigma;
-        if (up) return {1 + t, t, t * (2 + t), t / (1 + t)};
-        const double change = std::fmin(t, (sigma - floor) / sigma);
-        const double low = std::fmax(floor, std::fma(-lip, distance, sigma));
-        return {low / sigma, change, change * (2 - change), low > floor ? t * sigma / low : 0};
-    }
-    double log_slope(double sigma) const { return lip / sigma; }
-    bool up_first(double) const { return false; }
-    LipschitzSigma scaled(int e) const { return {lip, scaled_down(floor, e)}; }
 };
 
 struct SigmaRange {  // low <= sigma(y) <= high wherever y is
@@ -67,7 +53,7 @@ struct SigmaRange {  // low <= sigma(y) <= high wherever y is
     bool valid(double sigma) const { return low > 0 && low <= sigma && sigma <= high; }
     Ratio at(double, double sigma, bool up) const {
         const double change = (up ? high - sigma : sigma - low) / sigma;
-        return {(up ? high : low) / sigma, change, change * (up ? 2 + change : 2 - change)};
+        return ratio_of((up ? high : low) / sigma * (1 - ratio_error), change * (1 + ratio_error), up);
     }
     double log_slope(double) const { return 0; }
     bool up_first(double sigma) const {
@@ -75,6 +61,22 @@ struct SigmaRange {  // low <= sigma(y) <= high wherever y is
         return high - sigma > down * (1 + 0.5 * down / sigma);
     }
     SigmaRange scaled(int e) const { return {scaled_down(low, e), times_power(high, e)}; }
+};
+
+struct LipschitzSigma {  // |sigma(x) - sigma(y)| <= lip |x - y|, sigma >= floor
+    double lip, floor;
+    bool valid(double sigma) const { return lip >= 0 && lip < inf && floor >= 0 && floor <= sigma; }
+    Ratio at(double distance, double sigma, bool up) const {
+        const double t = lip * distance / sigma;
+        const double low = up ? inf : std::fma(-lip, distance, sigma);
+        if (low <= floor) return SigmaRange{floor, sigma}.at(distance, sigma, up);
+        Ratio r = ratio_of(low / sigma, t, up);
+        r.rate = up ? t / (1 + t) : t * sigma / low;
+        return r;
+    }
+    double log_slope(double sigma) const { return lip / sigma; }
+    bool up_first(double) const { return false; }
+    LipschitzSigma scaled(int e) const { return {lip, scaled_down(floor, e)}; }
 };
 
 struct Budget {
@@ -109,8 +111,9 @@ enum class Effort { rough, exact, slope };  // rough: without an integral, NaN w
 template <class Envelope>
 Excess excess(const Budget& p, const Envelope& e, double distance, bool up, Effort effort,
               Start (&near)[2]) {
-    const Ratio r = e.at(distance, p.sigma, up);
-    const double alpha = (1 + p.mean_lip) * distance / p.sigma, target = p.target();
+    const double outward = (1 + distance_error) * distance, target = p.target();
+    const Ratio r = e.at(outward, p.sigma, up);
+    const double alpha = (1 + p.mean_lip) * outward / p.sigma;
     if (p.symmetric() && target > 0.01) {
         const MedianBall ball = median_ball(alpha, r, up, p.dim);
         if (ball.valid) {

@@ -6,16 +6,16 @@
 // [S] Theorem 2. G is the score of ball.hpp; the worst set's P1-score is X:
 //   k < 1: s0 = alpha/(1 - k^2), G(s0, u0) =  b, X =  G(k s0, (u0 + alpha)/k)
 //   k > 1: s0 = alpha/(k^2 - 1), G(s0, u0) = -b, X = -G(k s0, (u0 - alpha)/k)
-// and X - b is the gain. Three ways to it, each with its own `error`:
-//   difference   X - b. The end of the ball is carried over in D = rho^2 - s^2 - N,
-//                k^2 D1 = D0 +- (N |k^2 - 1| + alpha s0 (1 + k^2)), or in u, whichever rounds less.
-//                An error e of b's ball reaches X as e dX/db, where dX/db is the quotient of the two
+// and X - b is the gain. Three ways to it, each with its own `error`; value + error bounds the gain:
+//   difference   X - b of a ball that has at least the budget's P0. Its end is carried over in D = rho^2 -
+//                s^2 - N, k^2 D1 = D0 +- (N |k^2 - 1| + alpha s0 (1 + k^2)), or from rho, and rounded outward.
+//                What the ball has too much reaches X times dX/db, which is the quotient of the two
 //                slopes dG/dlog rho, up to hazard(b)/hazard(X) > 1 for a ball that grows.
 //   integral     for small gains, where the difference loses its digits: Gauss-Legendre nodes on the
 //                segment of G_u du + G_s ds, du = +-(u0 |1 - k| + alpha)/k, ds = -+alpha/(1 + k), in
 //                panels so short that G is analytic about each (`analytic`).
 //   tiny balls   radius and probability in logarithms, where they underflow.
-// tests/gain_attack.cpp searches for errors beyond the bound: .29 of it was the largest of 149,000.
+// tests/gain_attack.cpp searches for errors beyond the bound: .30 of it was the largest.
 // Source: [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing,
 // ICML 2022.
 #pragma once
@@ -24,14 +24,14 @@
 
 namespace rsb {
 
-// Bounds of errors (docs/theory/proofs.md): of a score and of b's quantile per 1 + |.|; of a subtraction; of an
-// end carried over, per what rounds; room for the tail's second order; half-spaces; tiny balls; both means
-constexpr double score_error = 4e-15, sum_error = 3e-16, end_error = 8e-16, second_order_room = 1.5,
-                 half_space_error = 2e-15, tiny_error = 2e-15, hazard_mean_error = 1e-13,
-                 radius_error = 1e-15, slope_mean_error = 5e-13;
+// Bounds of errors (docs/theory/proofs.md): of a distance; of a level; of a subtraction; of an end carried
+// over, and in two doubles; of half-spaces; of tiny balls; of both means
+constexpr double distance_error = 2e-15, ratio_error = 5e-16, sum_error = 3e-16, end_error = 1.4e-15,
+                 deep_error = 2e-30, half_space_error = 2e-15, tiny_error = 6e-15, hazard_mean_error = 1e-13,
+                 slope_mean_error = 5e-13;
 
 struct Ratio {
-    double k, change, change2;  // sigma1/sigma0, |k - 1|, |k^2 - 1|, each to a few ulp
+    double k, change, change2;  // sigma1/sigma0, |k - 1|, |k^2 - 1|
     double rate = 0;            // |d log k|/d log alpha as alpha grows: for the slope alone
     double log_k = nan;         // log k, for a k that may underflow
     double log(bool up) const {
@@ -40,17 +40,23 @@ struct Ratio {
     }
 };
 
+// All three are roundings of the same pair's: that of `change`, or of k where that is below 1/2.
+inline Ratio ratio_of(double k, double change, bool up) {
+    if (k < 0.5) return {k, 1 - k, (1 - k) * (1 + k)};
+    if (up) return {1 + change, change, change * (2 + change)};
+    return {1 - change, change, change * (2 - change)};
+}
+
+// k without an error
+inline Sum2 exact_k(const Ratio& r, bool up) {
+    return r.k < 0.5 ? Sum2{r.k, 0} : two_sum(1, up ? r.change : -r.change);
+}
+
 struct Gain {
     double value, error;
     double slope = nan;  // dX/d log alpha, good to a few per cent or better; or NaN
     double score = nan, score_error = nan;  // X itself, from a difference: nearer than b + value
 };
-
-// e^phi0 over the normal density at the score z
-inline double over_normal(const Tail& t, double z) {
-    z = std::fabs(z);
-    return z > 8 ? mills(z) / t.total() : sqrt_2pi * std::exp(0.5 * z * z + t.phi0.hi);
-}
 
 // dG along (drho, -ds) at (s, rho), two terms of one sign; `over` is over_normal there
 inline double slope_along(const Tail& t, double over, double mu, double rho, double s, double drho,
@@ -84,32 +90,50 @@ double mean_of(F f, bool wide) {
     return mean;
 }
 
-// X - b, where the error of the ball may have moved X by `moved`
-inline Gain difference(double x, double b, double moved, double slope = nan) {
-    const double error = moved + score_error * (1 + std::fabs(x));
-    return {x - b, error + sum_error * std::fabs(b), slope, x, error};
+// X - b, where X was rounded outward, by about `moved`, and computed to `bound`
+inline Gain difference(double x, double b, double moved, double bound, double slope = nan) {
+    const double error = moved + bound + sum_error * (1 + std::fabs(x));
+    return {x - moved - b, error + sum_error * std::fabs(b), slope, x - moved, error};
+}
+
+// The score under sigma1 of the ball of radius rho1, D in two doubles or found from rho1
+inline Tail end_tail(double dim, Sum2 nc1, Sum2 rho1, Sum2 d1) {
+    return tail_of(dim, nc1, value(rho1 * rho1), rho1, d1, true);
+}
+inline Sum2 end_excess(double dim, Sum2 nc1, Sum2 rho1) { return (rho1 * rho1 - nc1) + -dim; }
+
+// log Gamma(z), z >= 1.5: Stirling's series from 10 on
+inline double log_gamma(double z) {
+    double product = 1;
+    for (; z < 10; ++z) product *= z;
+    static constexpr double c[] = {0.08333333333333333, -0.002777777777777778, 0.0007936507936507937,
+                                   -0.0005952380952380953, 0.0008417508417508417, -0.0019175269175269176,
+                                   0.00641025641025641};
+    const double series = horner(c, 1 / (z * z)) / z;
+    return ((z - 0.5) * std::log(z) - z) + (log_sqrt_2pi + series - std::log(product));
 }
 
 // A ball under sigma0 so small that P0 = (volume)(density at the centre): its radius follows from log P0. If
 // it is small under sigma1 as well, log P changes by -N log k +- (s0^2 - s1^2)/2, and the score by that over
 // the mean hazard on the way.
 inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double dim, double s0) {
-    const double score = up ? -b : b, half = 0.5 * s0 * alpha, log_k = r.log(up);
-    const double log_p = log_ndtr(score), volume = std::lgamma(0.5 * dim + 1);
-    const double log_rho1 = (log_p + 0.5 * s0 * s0 + volume) / dim + 0.5 * ln2 - log_k;
+    const double sign = up ? -1 : 1, score = sign * b, half = 0.5 * s0 * alpha, log_k = r.log(up);
+    const double log_p = log_ndtr(score), volume = log_gamma(0.5 * dim + 1), square = s0 * s0;
+    const double log_rho1 = (log_p + 0.5 * square + volume) / dim + 0.5 * ln2 - log_k;
     const double lost = tiny_error * (-log_p + half + dim * std::fabs(log_k));  // of log P1
     if (!(log_rho1 < -230)) {
-        const double rho1 = std::exp(log_rho1), s1 = r.k * s0, mu = 0.5 * dim;
-        const Tail end = ball_tail(rho1 - s1, rho1, dim, s1);
-        const double x = end.score();
-        const double slope = 2 * (mu + end.beta) * end.density * over_normal(end, x);
-        const double moved = (lost + tiny_error * (volume + s0 * s0)) / dim + radius_error;
-        return difference(up ? -x : x, b, second_order_room * slope * moved);
+        const double wide = (lost + tiny_error * (volume + 9 + square)) / dim;
+        const Sum2 k = exact_k(r, up), rho1 = {std::exp(log_rho1 + sign * wide), 0};
+        const Sum2 nc1 = two_prod(s0, s0) * (k * k);
+        const Tail end = end_tail(dim, nc1, rho1, end_excess(dim, nc1, rho1));
+        const double x = end.score(), steepness = (dim + 2 * end.beta) * end.density * over_normal(end, x);
+        return difference(sign * x, b, steepness * wide, score_bound(0.5 * dim, x));
     }
-    const double change = (up ? -half : half) - dim * log_k;
+    const double change = sign * half - dim * log_k;
     if (std::fabs(change) > -0.01 * log_p) {
-        const double x = ndtri_exp(log_p + change);
-        return {std::fabs(x - score), score_error * (std::fabs(x) - score) - lost / x};
+        const double x = ndtri_exp(log_p + change), widest = ndtri_exp(log_p + change + sign * lost);
+        const double rounding = score_error * (std::fabs(x) + std::fabs(score));
+        return {std::fabs(x - score), std::fabs(widest - x) + rounding};
     }
     double g = 0;
     for (int i = 0; i < 8; ++i)
@@ -121,7 +145,7 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
 // and the density at its centre, `offset` in units of sigma1, give its probability.
 inline double remote_score(double offset, double score, double log_ratio, double dim) {
     if (offset >= half_space) return offset;
-    const double volume = std::lgamma(0.5 * dim + 1), rho = ball_offset(-score, dim, 0);
+    const double volume = log_gamma(0.5 * dim + 1), rho = ball_offset(-score, dim, 0);
     const double log_rho = rho > 1e-140 ? std::log(rho) - 0.5 * ln2 : (log_ndtr(-score) + volume) / dim;
     return -ndtri_exp(dim * (log_rho - log_ratio) - volume - 0.5 * offset * offset);
 }
@@ -130,69 +154,85 @@ inline double remote_score(double offset, double score, double log_ratio, double
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim, Start& near) {
     if (!(r.change > 0)) return {alpha, sum_error * alpha, alpha};
     if (!((r.k > 0 || r.log_k == r.log_k) && r.change2 < inf)) return {inf, 0};
-    const double s0 = alpha / r.change2;
+    const double s0 = alpha / r.change2, sign = up ? -1 : 1;
     if (s0 >= half_space) {
-        const double all = (alpha + (up ? -b : b) * r.change) / r.k;
+        const double all = (alpha + sign * b * r.change) / r.k;
         return {all, half_space_error * (alpha + std::fabs(b) * r.change) / r.k, alpha / r.k};
     }
-    const Quantile q = quantile(up ? -b : b, 0.5 * dim, 0.5 * s0 * s0, near);
+    // the ball's score is on the side of `sign`, so that its X is not below the worst set's
+    const Sum2 nc0 = two_prod(s0, s0), half = {0.5 * nc0.hi, 0.5 * nc0.lo};
+    const Quantile q = quantile({sign * b, 0}, 0.5 * dim, half, near, sign);
     near = {q.r, q.at.tau};
-    const double rho0 = q.rho(), c2 = q.mu + 2 * q.beta();
+    const double rho0 = q.rho(), s1 = r.k * s0, k2 = r.k * r.k, lost = q.raised;
     if (rho0 < 1e-140) return tiny_gain(b, alpha, r, up, dim, s0);
-    const double sign = up ? -1 : 1, s1 = r.k * s0, rho1 = rho0 / r.k, k2 = r.k * r.k;
-    const double lost = score_error * (1 + std::fabs(b));
-    // the end of the ball in D where saddle_at goes by D and D rounds less than rho ...
-    const double d0 = q.excess(), moved = dim * r.change2 + alpha * s0 * (1 + k2);
-    const Sum2 d1 = two_sum(d0, sign * moved);
-    const double by_d = (std::fabs(d0) + moved) / (2 * rho0 * rho0);
-    const bool in_d = by_d < 1 && r.k > 0.1 && d1.hi > -0.2 * k2 * (dim + s1 * s1);
-    // ... else in u = rho - s; `rounding` of rho1 in 8e-16
-    const Ball ball = in_d ? Ball{nan, rho0} : ball_of(q, s0);
-    const double u1 = rho0 < 0.5 * s0 ? rho1 - s1 : (ball.u + sign * alpha) / r.k;
-    const double by_u = std::fmin((std::fabs(ball.u) / r.k + std::fabs(u1)) / rho1, 1);
-    const double rounding = end_error * (in_d ? by_d : by_u);
-    double amplified = 0;  // |dX/db - 1|
+    if (!(lost < inf)) return {nan, nan};
+    const Sum2 k = exact_k(r, up), nc1 = nc0 * (k * k);
+    // the end of the ball, rounded outward: in D where saddle_at goes by D, or from rho
+    const Sum2 d0 = q.deep() ? end_excess(dim, nc0, q.rho_deep()) : q.excess_two();
+    const double moved = dim * r.change2 + alpha * s0 * (1 + k2), sizes = std::fabs(d0.hi) + moved;
+    Sum2 rho1 = {rho0 / r.k, 0}, d1 = (d0 + sign * (moved + end_error * sizes)) / k2;
+    double rounding = end_error * sizes / (2 * rho0 * rho0);  // of log rho1
+    if (!(r.k > 0.1 && d1.hi > -0.2 * (dim + nc1.hi) && rounding < end_error)) {
+        rho1 = q.rho_two() / k;
+        rho1.lo += sign * deep_error * rho1.hi;
+        d1 = end_excess(dim, nc1, rho1), rounding = 0;
+        d1.lo += sign * deep_error * (rho1.hi * rho1.hi + nc1.hi + dim);
+    }
+    const double u1 = rho1.hi - s1;
     Gain out;
-    if (in_d || u1 < half_space) {
-        const Tail end = in_d ? tail_of(dim, two_prod(s1, s1), rho1 * rho1, {rho1, 0}, d1 / k2, true)
-                              : ball_tail(u1, rho1, dim, s1, true);
-        const double x = end.score(), over = over_normal(end, x);
-        const double growth = 2 * (q.mu + end.beta) * end.density * over;
+    double amplified = 0;  // |dX/db - 1|
+    if (u1 < half_space) {
+        const Tail end = end_tail(dim, nc1, rho1, d1);
+        const double x = end.score(), over = over_normal(end, x), far = dim + 2 * end.beta;
+        const double steepness = far * end.density * over, growth = steepness / q.slope;  // dX/db
         // to first order the worst set stays the worst when alpha grows: the ball stands still
         const double slope =
-            slope_along(end, over, q.mu, rho1, s1, r.rate * rho1, alpha / r.k - r.rate * s1);
-        amplified = second_order_room * std::fabs(growth / q.slope - 1);
-        out = difference(up ? -x : x, b, second_order_room * growth * (lost / q.slope + rounding), slope);
+            slope_along(end, over, q.mu, rho1.hi, s1, r.rate * rho1.hi, alpha / r.k - r.rate * s1);
+        const double steep = 1 + std::fabs(b) + growth * (1 + std::fabs(x));
+        amplified = std::fabs(growth - 1) + growth * (q.blur + step_error + 3 * lost * steep);
+        out = difference(sign * x, b, growth * lost + steepness * rounding, score_bound(far - q.mu, x), slope);
     } else {  // a half-space
-        out = difference(up ? -u1 : u1, b, second_order_room * u1 * (lost / q.slope + rounding), alpha / r.k);
+        out = difference(sign * u1, b, rho1.hi * lost / q.slope, score_error * u1, alpha / r.k);
     }
-    const double ds = alpha / (1 + r.k), drho = rho0 * (r.change / r.k);
-    const double size = out.value + out.error, change = r.change / r.k;
+    const double c2 = q.mu + 2 * q.beta(), change = r.change / r.k;
+    const double ds = alpha / (1 + r.k), drho = rho0 * change, size = out.value + out.error;
     const double span = std::fmax((drho + 2 * ds) / std::sqrt(c2), change);
     if (!(out.error > 2.5e-12 * out.value && span <= 0.1)) return out;
     // panels by what `analytic` asks for; the radii of the ellipses leave 4e-14 and 2e-13 of the gain
     const double least = std::fmax((c2 < 5 ? 30 : 8) * size * (1 + std::fabs(b)), 6 * change);
     const bool wide = 200 * least > 1;
-    const double reach = wide ? 3.6 : 200.1, panels = wide ? std::ceil(3.6 * least) : 1;
+    const double panels = wide ? std::ceil(3.6 * least) : 1;
     if (!(panels <= 256)) return out;
-    const double u0 = ball_of(q, s0).u, du = (u0 * r.change + alpha) / r.k, part = 1 / panels;
+    // from the ball itself, for a slope without a step's error
+    if (std::fabs(q.step) > 1e-9 * (1 + std::fabs(b))) return gain(b, alpha, r, up, dim, near);
+    const double part = 1 / panels, across = 2 * (rho0 * drho + s0 * ds);
     bool sound = true;
-    double total = 0;
+    double total = 0, steady = inf;
     for (double i = 0; i < panels; ++i)
         total += part * mean_of(
             [&](double t) {
                 const double v = sign * part * (i + t), rho = rho0 + v * drho, s = s0 - v * ds;
-                const Tail at = ball_tail(u0 + v * du, rho, dim, s, true);
+                const Sum2 d = d0 + (v * across + v * v * ((drho - ds) * (drho + ds)));
+                const Tail at = tail_of(dim, two_prod(s, s), rho * rho, {rho, 0}, d, true);
                 const double score = at.score();
-                const double slope = slope_along(at, over_normal(at, score), q.mu, rho, s, drho, ds);
-                if (t == 0.5)
-                    sound &= analytic(at, score, part * slope, q.mu, rho, s, part * drho, part * ds, reach);
+                const double slope = slope_along(at, over_normal(at, score, 2), q.mu, rho, s, drho, ds);
+                if (t != 0.5) return slope;
+                // as far as it may be analytic, which bounds how dG/dlog rho changes beyond first order
+                const double most = std::fmax((c2 < 5 ? 30 : 8) * slope * (1 + std::fabs(score)), 6 * change);
+                const double reach = wide ? 3.6 : 1 / most;
+                sound &= (wide || reach >= 200) &&
+                         analytic(at, score, part * slope, q.mu, rho, s, part * drho, part * ds, reach);
+                const double grown = rho * rho - dim - 2 * at.beta, ratio = rho * rho / (dim + 2 * at.beta);
+                const double turn = ratio * (1 + at.drift / at.density) - 1;
+                const double first = grown * (drho / rho) + s * turn * ds - score * slope;
+                steady = 1.3 * (std::fabs(first) + 0.5 * drho / rho + 1e-6 * slope + 61 * most * most * most);
                 return slope;
             },
             wide);
     if (!sound) return out;
-    const double moved_by_e = std::fmin(amplified, (c2 < 5 ? 1500 : 110) * total * (1 + std::fabs(b)));
-    return {total, slope_mean_error * total + moved_by_e * lost, total};
+    const double by_gain = wide ? (c2 < 5 ? 1500 : 110) * total * (1 + std::fabs(b)) : steady;
+    const double moved_by_e = std::fmin(amplified, by_gain);
+    return {total, slope_mean_error * total + moved_by_e * 2 * lost, total};
 }
 
 inline Gain gain(double b, double alpha, const Ratio& r, bool up, double dim) {

@@ -17,8 +17,10 @@
 namespace rsb {
 
 constexpr double series_from = 200;  // v
-// Bounds of errors (docs/theory/proofs.md): of the formula of Lugannani and Rice; of carrying an end over for it
-constexpr double saddle_room = 0.6, saddle_error = 1e-12, rough_error = 4e-15, level_error = 2e-16;
+// Bounds of errors (docs/theory/proofs.md): of the formula of Lugannani and Rice; of carrying an end over for
+// it; of the median and of what its series leaves
+constexpr double saddle_room = 0.6, saddle_error = 1e-12, rough_error = 4e-15,
+                 median_error = 1.5e-15, series_room = 4e-17;
 
 // The first `terms` (2, 4 or 7) of the median, w = 1/v
 template <int terms>
@@ -63,43 +65,45 @@ inline Median median_excess(double mu, double h, double dh) {
 
 // The ball whose P1 is one half, seen under sigma0; not `valid` where `gain` has to decide.
 struct MedianBall {
-    double dim, s0, nc, x;  // x = rho^2 = N + s0^2 + D
-    Sum2 d;                 // D
-    double rounding;        // of log rho, a bound
-    double dd, ds;          // the changes of D and log s0 as log alpha grows
+    double dim;
+    Sum2 nc, d;       // s0^2, D rounded outward
+    double x;         // rho^2 = N + s0^2 + D
+    double rounding;  // by at most twice this, in log rho
+    double dd, ds;    // the changes of D and log s0 as log alpha grows
     bool valid = false;
 };
 
 inline MedianBall median_ball(double alpha, const Ratio& r, bool up, double dim) {
     MedianBall ball{dim};
     if (!(r.change > 0 && r.k > 0 && r.change2 < 1e8)) return ball;
-    const double s0 = alpha / r.change2, nc0 = s0 * s0, k2 = r.k * r.k, nc1 = k2 * nc0;
-    const double mu = 0.5 * dim, v1 = mu + nc1, sign = up ? 1 : -1;
+    const double s0 = alpha / r.change2, k2 = r.k * r.k, sign = up ? 1 : -1;
+    const Sum2 nc0 = two_prod(s0, s0);
+    const double mu = 0.5 * dim, nc1 = k2 * nc0.hi, v1 = mu + nc1;
     if (!(s0 < half_space && v1 >= series_from)) return ball;
-    ball.s0 = s0, ball.nc = nc0, ball.ds = 1 - 2 * k2 * r.rate / r.change2;
+    ball.nc = nc0, ball.ds = 1 - 2 * k2 * r.rate / r.change2;
     const Median m = median_excess(mu, 0.5 * nc1, nc1 * (sign * r.rate + ball.ds));
     const double wide = alpha * s0 * (1 + k2), moved = dim * r.change2 + wide;
-    ball.d = two_sum(k2 * m.value, sign * moved);
-    ball.x = (nc0 + dim) + ball.d.hi;
-    ball.rounding = end_error * (moved + k2 * (std::fabs(m.value) + 0.1 * std::sqrt(v1))) / (2 * ball.x);
+    const double off = end_error * moved + k2 * (median_error + series_room * std::sqrt(v1));
+    ball.d = two_sum(k2 * m.value, sign * moved) + sign * off;
+    ball.x = (nc0.hi + dim) + ball.d.hi;
+    ball.rounding = off / (2 * ball.x);
     ball.dd = 2 * r.rate * k2 * (sign * (dim + m.value) + alpha * s0) + sign * wide * (1 + ball.ds) +
               k2 * m.slope;
-    ball.valid = ball.d.hi > -0.2 * (dim + nc0);
+    ball.valid = ball.d.hi > -0.2 * (dim + nc0.hi);
     return ball;
 }
 
 // How far P0's score is beyond the budget, negative where certified: b - G, or G + b.
 inline Gain median_gain(const MedianBall& ball, double b, bool up, bool slope) {
-    const Tail end = tail_of(ball.dim, two_prod(ball.s0, ball.s0), ball.x, {0, 0}, ball.d, slope);
+    const Tail end = tail_of(ball.dim, ball.nc, ball.x, {0, 0}, ball.d, slope);
     const double score = end.score(), over = over_normal(end, score);
-    const double c = ball.dim + 2 * end.beta, growth = c * end.density * over;
-    const double value = up ? score + b : b - score;
-    Gain out{value, score_error * (1 + std::fabs(score)) + second_order_room * growth * ball.rounding +
-                        level_error * std::fabs(value)};
+    const double c = ball.dim + 2 * end.beta, moved = c * end.density * over * ball.rounding;
+    const double value = (up ? score + b : b - score) - moved, sizes = std::fabs(score) + std::fabs(b);
+    Gain out{value, score_bound(0.5 * c + end.beta, score) + moved + sum_error * (1 + sizes)};
     if (slope) {
         const double inverse = c / ball.x;  // of 1 + tau
         const double rise = end.density * inverse * (0.5 * ball.dd) -
-                            ball.nc * ball.ds * (end.density * (1 - inverse) + end.drift);
+                            ball.nc.hi * ball.ds * (end.density * (1 - inverse) + end.drift);
         out.slope = over * (up ? rise : -rise);
     }
     return out;
@@ -120,8 +124,8 @@ inline Gain lugannani_rice(double dim, double nc, double d) {
 
 // median_gain by that formula.
 inline Gain rough_gain(const MedianBall& ball, double b, bool up) {
-    const Gain score = lugannani_rice(ball.dim, ball.nc, ball.d.hi);
-    return {up ? score.value + b : b - score.value, score.error + level_error * std::fabs(b)};
+    const Gain score = lugannani_rice(ball.dim, ball.nc.hi, ball.d.hi);
+    return {up ? score.value + b : b - score.value, score.error + sum_error * std::fabs(b)};
 }
 
 // D at a score, from the first five cumulants.

@@ -5,8 +5,8 @@
 // z = r + log(w/r)/r + O(c2^-3/2), w = tau sqrt(c2) (Lugannani and Rice). So the solve runs in r: first that
 // formula, then Newton's method on the exact score, whose slope comes from the same nodes:
 // dz/dr = sqrt(2 pi) exp((z^2 - r^2)/2) density r/tau. One exact evaluation suffices from c2 of a few hundred
-// on, two or three below. The last step stays beside the exact root of the evaluation, not added to it, so
-// that D = 2 tau (mu + h (2 + tau)) and u (2 s + u) = N + D are solved in two doubles.
+// on, two or three below. The last step, by two terms in z, stays beside the exact root of the evaluation, not
+// added to it, so that D = 2 tau (mu + h (2 + tau)) and u (2 s + u) = N + D are solved in two doubles.
 //
 // Regimes of the root: for tau below about -0.4 in log(1 + tau), as 1 + tau may underflow (deep_root); else in
 // tau. Error: that of the score over dz/du, 1e-15 max(1, |z|), and two roundings of the result.
@@ -56,16 +56,20 @@ inline Root root_of(double mu, double h, double r, double tau) {
     return {tau, std::sqrt(1 + tau)};
 }
 
+constexpr double step_error = 1e-11;  // of the slopes that a step goes by, relative (docs/theory/proofs.md)
+
 struct Quantile {
     double mu, h, h_low;
     Root at;
     double r;
-    double slope;  // dG/dlog rho, from the last exact evaluation
+    double slope = 0;                    // dG/dlog rho
+    double raised = inf;                 // its score is on the side asked for, by at most twice this
+    double step = inf, blur = inf;       // the last step, in the score; what it leaves of the slope, relative
     // `at` in more digits: 1 + tau = (1 + last.tau)(1 + growth), `last` being an exact root
     Root last;
     double growth = 0;
 
-    double beta() const { return h * (at.root * at.root); }
+    double beta() const { return at.tau >= -0.25 ? h + h * at.tau : h * (at.root * at.root); }
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
     bool deep() const { return last.tau < -0.25; }  // then 1 + last.tau is the square of last.root
 
@@ -84,6 +88,9 @@ struct Quantile {
         const Sum2 d = tau * (Sum2{h, h_low} * (tau + 2.0) + mu);
         return {2 * d.hi, 2 * d.lo};
     }
+    Sum2 rho_two() const {
+        return deep() ? rho_deep() : square_root(excess_two() + Sum2{2 * h, 2 * h_low} + 2 * mu);
+    }
     Sum2 rho_deep() const {
         const Sum2 more = two_sum(1, growth), ratio = two_prod(last.root, last.root) * more;
         const Sum2 v = (Sum2{h, h_low} * ratio + mu) * Sum2{2 * more.hi, 2 * more.lo};
@@ -96,8 +103,8 @@ struct Start {
     double r = nan, tau = nan;
 };
 
-// `score` finite, half = s^2/2
-inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
+// `score` finite, half = s^2/2. The ball's score is at least `score` if outward is 1, at most if -1.
+inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}, double outward = 0) {
     const double z = score.hi, h = half.hi;
     // the first r: to second order in z/sqrt(c2), then by the formula of Lugannani and Rice; or from `near`
     const double s2 = mu + 2 * h, sd = std::sqrt(s2), y = z / sd;
@@ -106,15 +113,15 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
     const bool given = near.r == near.r, series = std::fabs(y) < 0.2;
     const double r = given ? near.r : series ? guess : z;
     const double tau = given ? near.tau : r / sd * (1 + 0.5 * b * r / sd);
-    Quantile out{mu, h, half.lo, root_of(mu, h, r, tau), r, 0, {}};
+    Quantile out{mu, h, half.lo, root_of(mu, h, r, tau), r};
     const auto move = [&](double step, double slope) {
         out.r += step;
         out.at = root_of(mu, h, out.r, out.at.tau + slope * step);
     };
-    // the error of the series; if it is `good`, one exact evaluation will do (see the end of the loop)
+    // the error of the series; if that is `ready`, one exact evaluation will do (see the end of the loop)
     const double error = 0.05 * (1 + z * z) / (s2 * sd);
-    const bool good = given || (series && error * error < 1e-16 * s2 * sd);
-    for (int i = 0; i < (good ? 0 : series ? 1 : 6); ++i) {
+    const bool ready = given || (series && error * error < 1e-16 * s2 * sd);
+    for (int i = 0; i < (ready ? 0 : series ? 1 : 6); ++i) {
         const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
         if (std::fabs(out.r) < 1e-3 && series) break;
         const double w = tau * std::sqrt(c2) / out.r;
@@ -123,39 +130,43 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {}) {
         if (!(std::fabs(step) > 1e-5)) break;
     }
     for (int i = 0; i < 50; ++i) {
-        const double c2 = mu + 2 * out.beta(), tau = out.at.tau;
+        const double beta = out.beta(), c2 = mu + 2 * beta, far = mu + c2, tau = out.at.tau;
         const Tail in = out.tail_there();
         const Sum2 zk = in.score_two(), miss = score - zk;
         const double r = std::copysign(std::sqrt(-2 * in.phi0.hi), tau);
         const double spread = std::fabs(r) < 1e-8 ? 1 / std::sqrt(c2) : tau / r;
-        // e^phi0 over the normal density at the score; far out dz/dr is 1
-        const double over = sqrt_2pi * std::exp(0.5 * (zk.hi - r) * (zk.hi + r));
-        const double slope = std::fabs(z) > 1e7 ? 1 : over * in.density / spread;
-        const double step = miss.hi / slope;
-        out.slope = 2 * (mu + out.beta()) * in.density * over, out.last = out.at;
-        // a small step is taken in log(1 + tau), by two terms in r: the third is about step^3/c2
-        const double ratio = out.at.root * out.at.root, g = 1 / (spread * c2);
-        const double bend = std::fabs(r) < 1e-6
-                                ? (2 * mu / (3 * s2) - 1) / s2
-                                : (1 - g * g * ratio * (c2 + 2 * h * tau)) / (tau * c2);
-        const double rise = step * (g + 0.5 * step * bend);
-        const bool small = std::fabs(step * step * step) < 1e-17 * c2 && std::fabs(rise) < 0.01;
-        if (small) {
-            out.growth = rise * (1 + rise * (0.5 + rise * (1 / 6. + rise * (1 / 24. + rise / 120))));
-            out.r = r + step;
+        // with delta = dy/(1 + tau): dz/ddelta = p, dr/ddelta = spread, -dlog f/ddelta = lean, f the density
+        const double p = in.density * over_normal(in, zk.hi), share = beta / c2, inverse = 1 / p;
+        const double lean = (tau + 2 * (1 - share * share) / far) * inverse;
+        const double off = score_bound(c2, zk.hi), most = std::fabs(miss.hi) + 12 * off;
+        // what two terms of the step leave (docs/theory/two-point.md, "The ball of a budget")
+        const double size = most * (std::fabs(zk.hi) + std::fabs(lean) + 1), g = 1.1 * most * inverse / c2;
+        const double blur = step_error + 0.3 * g + 0.6 * c2 * g * g + 2 * size * size, left = most * blur;
+        const bool near_by = size < 0.01 && g < 0.01, known = near_by && left <= 10 * off;
+        const double step = miss.hi + outward * (known ? off + left : 3 * off);
+        const bool there = std::fabs(step) <= 2 * off;
+        out.last = out.at, out.growth = 0, out.r = r, out.step = step, out.blur = blur;
+        out.raised = known ? off + left : there ? 3 * off : inf;
+        const double ratio = out.at.root * out.at.root;
+        if (known || (outward == 0 && g < 0.01 && (near_by || there))) {
+            const double pull = near_by ? zk.hi - lean : 0;  // cancels where the score is huge
+            const double delta = step * inverse * (1 - 0.5 * step * pull);
+            out.growth = 2 * delta / (c2 + std::sqrt(c2 * c2 + 4 * beta * delta));
+            out.r = r + step * (spread * inverse);
             out.at = {tau + ratio * out.growth, out.at.root * std::sqrt(1 + out.growth)};
+            out.slope = far * p + step * (far * p * pull + 2);
+        } else if (outward != 0 && there) {
+            out.slope = far * p;
         } else {
-            out.r = r;
-            move(step, ratio * g), out.last = out.at, out.growth = 0;
+            move(step * (spread * inverse), ratio / (spread * c2)), out.last = out.at;
         }
-        // the error left is about step^2/(10 c2^3/2)
-        if (!(step * step > 1e-15 * (0.3 + c2 * std::sqrt(c2)))) break;
+        const double square = step * step, cube = square * std::fabs(step);
+        const bool good = !(square > 1e-15 * (0.3 + c2 * std::sqrt(c2)) || cube > 1e-17 * c2);
+        if (there || (good && (known || outward == 0))) break;
     }
     return out;
 }
-inline Quantile quantile(double z, double mu, double h, Start near = {}) {
-    return quantile({z, 0}, mu, {h, 0}, near);
-}
+inline Quantile quantile(double z, double mu, double h) { return quantile({z, 0}, mu, {h, 0}); }
 
 struct Ball {
     double u, rho;  // rho = s + u

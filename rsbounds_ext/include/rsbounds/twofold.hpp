@@ -63,6 +63,11 @@ RSB_INLINE Sum2 operator/(Sum2 a, double b) {
     const double q = a.hi / b;
     return fast_two_sum(q, (std::fma(-q, b, a.hi) + a.lo) / b);
 }
+RSB_INLINE Sum2 operator/(Sum2 a, Sum2 b) {
+    const double q = a.hi / b.hi;
+    const Sum2 rest = a - b * q;
+    return fast_two_sum(q, rest.hi / b.hi);
+}
 RSB_INLINE double value(Sum2 a) { return a.hi + a.lo; }
 
 inline Sum2 square_root(double x) {  // x >= 0, subnormal or not
