@@ -89,7 +89,7 @@ def base_radius(
 def _half_reach(z_a: Array, z_b: Array, half: Array, width: Array) -> Array:
     """(T(z_a) - T(z_b))/2, T the map from scores to centres of ramps, in units of sigma."""
     c_a, c_b = _centre(z_a, width), _centre(z_b, width)
-    result = (c_a - c_b) / 2
+    result = np.where(z_b == -z_a, c_a, (c_a - c_b) / 2)
     # of scores of one sign a difference: less what it may be wrong by, or one of the limits
     near, far = np.minimum(np.abs(z_a), np.abs(z_b)), np.maximum(np.abs(z_a), np.abs(z_b))
     squares = near**2 + far**2
