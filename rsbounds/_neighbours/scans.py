@@ -65,6 +65,12 @@ def _length(a, b, norm):
 
 
 @njit(cache=True, nogil=True)
+def squared_distance(a, b):
+    """|a - b|^2 within a relative ERROR."""
+    return _length(a, b, 2.0)
+
+
+@njit(cache=True, nogil=True)
 def _dual(p, q, norm):
     """|p - q|_* within a relative ERROR, the dual of the l_1, l_2 or l_inf norm."""
     length = _length(p, q, norm)
@@ -116,11 +122,11 @@ def _sharp_bisector(x, p, q):
 @njit(cache=True, nogil=True)
 def _margin(x, p, q, norm, sharp):
     """Bounds of r = (|x - q|^2 - |x - p|^2)/(2 |p - q|_*), the lower one not below 0."""
-    square = _length(p, q, 2.0)
+    square = squared_distance(p, q)
     if not square > 1e-280:  # coincident, or too close for squares to keep their digits
         return 0.0, 0.0
     length = np.sqrt(square)
-    reach = np.sqrt(_length(x, p, 2.0)) + np.sqrt(_length(x, q, 2.0))
+    reach = np.sqrt(squared_distance(x, p)) + np.sqrt(squared_distance(x, q))
     if sharp:
         gap, share = _sharp_bisector(x, p, q), 4 * ((x.size + 8) * EPS / 2) ** 2
     else:
@@ -160,7 +166,7 @@ def _nearest(x, dots, points, squares, minima, slack):
         if minima[block] <= limit:
             for j in range(block * BLOCK, min((block + 1) * BLOCK, dots.size)):
                 if squares[j] - 2 * dots[j] <= limit:
-                    square = _length(x, points[j], 2.0)
+                    square = squared_distance(x, points[j])
                     nearer = square < best * (1 - 4 * ERROR)
                     if not nearer and square <= best * (1 + 4 * ERROR):
                         nearer = _sharp_bisector(x, points[index], points[j]) < 0
@@ -315,7 +321,7 @@ def knn_means(x, dots, points, squares, k, skip, minima, slacks, out):
             if minima[row, block] <= limit:
                 for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
                     if squares[j] - 2 * dots[row, j] <= limit and j != left_out:
-                        _keep_least(exact, _length(x[row], points[j], 2.0))
+                        _keep_least(exact, squared_distance(x[row], points[j]))
         total = 0.0
         for square in exact:
             total += np.sqrt(square)
