@@ -233,7 +233,7 @@ def test_two_pairs_are_no_two_arrays():
         ({"data": iter(PAIRS)}, ValueError, "must be a sequence of pairs"),
         ({"data": ((255 * X).astype(np.uint8), Y)}, ValueError, r"as_data\(data, scale=255\)"),
         ({"data": (X, Y + 2)}, ValueError, "input 1: the label must be below .* 3; got 3"),
-        ({"scheme": 0.25}, ValueError, r"scheme must be a Scheme .*gaussian\(0.5\); got float"),
+        ({"scheme": 0.25}, ValueError, r"scheme must be a Scheme, .*gaussian\(0.5\), .*; got 0.25"),
         ({"out": "nowhere/out.tsv"}, FileNotFoundError, "nowhere"),
     ],
 )
