@@ -120,6 +120,7 @@ inline Gain tiny_gain(double b, double alpha, const Ratio& r, bool up, double di
     const double sign = up ? -1 : 1, score = sign * b, half = 0.5 * s0 * alpha, log_k = r.log(up);
     const double log_p = log_ndtr(score), volume = log_gamma(0.5 * dim + 1), square = s0 * s0;
     const double log_rho1 = (log_p + 0.5 * square + volume) / dim + 0.5 * ln2 - log_k;
+    if (!(log_rho1 + log_k < -300)) return {nan, nan};  // it is not tiny
     const double lost = tiny_error * (-log_p + half + dim * std::fabs(log_k));  // of log P1
     if (!(log_rho1 < -230)) {
         const double wide = (lost + tiny_error * (volume + 9 + square)) / dim;

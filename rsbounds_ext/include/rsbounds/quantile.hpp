@@ -82,8 +82,7 @@ struct Quantile {
         const Integral i = contour(mu, beta(), c2, tau, at.root, excess, !(phi0.hi > -0.5), false);
         return tail_from(phi0, i.tail, i, tau >= 0, {}, 0);
     }
-    double excess() const { return value(excess_two()); }  // D = x - N - s^2
-    Sum2 excess_two() const {
+    Sum2 excess_two() const {  // D = x - N - s^2
         const Sum2 tau = two_sum(last.tau, (1 + last.tau) * growth);
         const Sum2 d = tau * (Sum2{h, h_low} * (tau + 2.0) + mu);
         return {2 * d.hi, 2 * d.lo};
