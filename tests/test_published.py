@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli_models import one_line
 from scipy.stats import beta, norm
@@ -71,6 +72,19 @@ def test_lines_of_index_and_radius_are_read(tmp_path, header, capsys):
     ]  # fmt: skip
     assert main(["report", str(path)]) == 0
     assert "an input with a radius counts as right" in capsys.readouterr().out
+
+
+def test_arrays_of_radii_are_read_with_their_norm(tmp_path):
+    np.save(tmp_path / "radius_l1.npy", np.array([0.5, -1.0, 0.25]))
+    np.save(tmp_path / "labels.npy", np.array([1.0, 0.0, 0.0]))
+    np.save(tmp_path / "preds.npy", np.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]))
+    rows = read(tmp_path / "radius_l1.npy").rows
+    assert [(r.label, r.predict, r.radius, r.correct, r.norm) for r in rows] == [
+        (1, 1, 0.5, True, 1.0), (0, -1, 0.0, False, 1.0), (0, 1, 0.25, False, 1.0)
+    ]  # fmt: skip
+    np.save(tmp_path / "labels.npy", np.array([1.0]))
+    with pytest.raises(ValueError, match=r"radius_l1\.npy"):
+        read(tmp_path / "radius_l1.npy")
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def split(folder: Path) -> list[str]:
     one = np.asarray(lower_bound(np.arange(N + 1), N, ALPHA))
     for path in sorted(folder.glob("checkpoints/cifar_split_[0-9]*/radius_l1.npy")):
         width = 2 * math.sqrt(3) * float(path.parent.name.split("_")[2])
-        held = np.maximum(np.load(path).astype(np.float64), 0.0)
+        held = np.array([row.radius for row in read(path).rows])
         exact = width * (bounds - 0.5)
         k = np.clip(np.searchsorted(exact, held), 1, N)
         k = np.where(held - exact[k - 1] < exact[k] - held, k - 1, k)[held > 0]

@@ -20,6 +20,7 @@ from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._row import FIELD, Row, as_radius, holds
 from rsbounds.results._text import as_path, quoted, some, whole_number
 
+_ARRAYS = {"radius_l1.npy": 1.0, "radius_l2.npy": 2.0, "radius_linf.npy": math.inf}
 _MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
 
 
@@ -157,6 +158,8 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     if not content:
         return Results(name, (), "empty file", manifest)
     note = ""
+    if manifest is None and (rows := _arrays(path)):
+        return Results(name, rows)
     if manifest is None and (pairs := _pairs(content)):
         if strict and len({row.idx for row in pairs}) < len(pairs):
             raise ValueError(f"{path}: expected each index once")
@@ -203,6 +206,24 @@ def _pairs(content: bytes) -> tuple[Row, ...]:
     except (ValueError, IndexError):
         return ()
     return tuple(Row(i, 0, 0 if r else ABSTAIN, r, bool(r)) for i, r in pairs)
+
+
+def _arrays(path: Path) -> tuple[Row, ...]:
+    """Rows of ``radius_l1.npy`` (l2, linf) with ``labels.npy`` and ``preds.npy``, likewise."""
+    if path.name not in _ARRAYS:
+        return ()
+    radii, labels, preds = (
+        np.load(place, allow_pickle=False)
+        for place in (path, path.with_name("labels.npy"), path.with_name("preds.npy"))
+    )
+    tops = preds.argmax(axis=1)
+    if not radii.shape == labels.shape == tops.shape or np.isnan(radii).any():
+        raise ValueError(f"{path}: expected a number, a label and a prediction for each radius")
+    each = zip(labels.tolist(), np.where(radii > 0, tops, ABSTAIN).tolist(), radii, strict=True)
+    return tuple(
+        Row(i, int(label), top, max(float(r), 0.0), top == label, norm=_ARRAYS[path.name])
+        for i, (label, top, r) in enumerate(each)
+    )
 
 
 def _require_sense(row: Row, seen: Mapping[int, int], selected: Container[int] | None) -> None:
