@@ -158,8 +158,8 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     if not content:
         return Results(name, (), "empty file", manifest)
     note = ""
-    if manifest is None and (rows := _arrays(path)):
-        return Results(name, rows)
+    if manifest is None and (own := _arrays(path)):
+        return Results(name, own)
     if manifest is None and (pairs := _pairs(content)):
         if strict and len({row.idx for row in pairs}) < len(pairs):
             raise ValueError(f"{path}: expected each index once")
