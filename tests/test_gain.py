@@ -96,6 +96,17 @@ def test_the_series_of_the_median():
         assert [float(c) for c in text.split(",")] == [float(c) for c in exact]
 
 
+@pytest.mark.parametrize("dim", [1, 1.5, 2, 9, 784])
+def test_the_density_falls_as_the_page_says(dim):
+    """f'/f = -theta - c/x, 3/2 <= c <= 2, which bounds what a quantile's last step leaves."""
+    for s, rho in [(0.01, 0.3), (0.5, 4), (3, 1), (30, 31), (40, 20), (1, 60)]:
+        mu, w, x = mp.mpf(dim) / 2, mp.mpf(s) * rho, mp.mpf(rho) ** 2
+        ratio = mp.besseli(mu, w) / mp.besseli(mu - 1, w)
+        slope = w / x * ratio + (2 * mu - 2) / x - 1
+        theta = 1 - (mu + mp.sqrt(mu**2 + w**2)) / x
+        assert 1.5 <= -(slope + theta) * x <= 2
+
+
 # --- where the bound, or the range of numbers, was exceeded ------------------------------------
 
 
