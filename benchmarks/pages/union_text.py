@@ -10,10 +10,11 @@ certificate, that comes within 3 % of it at every radius? The candidate is a
 
 ANSWER
 
-An oracle that sees the labels comes to the union, or within a few per cent of it, with the same
-networks, so neither they nor the geometry of balls forbid it: what is missing is a gate that knows
-where to step aside. The tables below say at which radii and through which item of the list it is
-lost.
+An oracle that sees the labels exceeds the union at every radius with the same networks, so neither
+they nor the geometry of balls forbid it: what is missing is a gate that knows where to step aside.
+Most of the gap is in the bar, though, where each recipe is best somewhere: of the union of Gaussian
+constants alone, lists of Gaussian constants reach about .95 on Fashion-MNIST. The tables below say
+at which radii and through which item of the list it is lost.
 
 ```sh
 python benchmarks/pages/union.py docs/benchmarks/union.md
