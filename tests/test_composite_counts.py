@@ -169,6 +169,17 @@ def test_an_item_out_of_reach_takes_no_alpha():
     assert plan(rule, [[50, 40, 10], [100, 0, 0]]).items == (0, 1)
 
 
+def test_void_votes_of_selection_were_drawn():
+    """The 35 votes of a stage that is mostly void were taken for all: its gate seemed to fire."""
+    rule = Rule([1.5, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]])
+    select, counts = [[16, 11, 8], [0, 0, 100]], [[1700, 1100, 700], [0, 50, 9950]]
+    chosen = plan(rule, select, 10_000)
+    assert (chosen.cls, chosen.items) == (2, (1,))
+    c = certify_counts(rule, select, counts, 10_000, 0.001)
+    assert c.predict == 2
+    assert 0.9 < c.radius < 1.2
+
+
 def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     """The invalid variant: every item at level alpha, then the best of them."""
     n, alpha = 24, 0.1

@@ -13,8 +13,9 @@ from torch_digits import digits, network, noisy_loss
 
 from rsbounds import composite
 from rsbounds.composite import Cond, Rule, worst_ratio
-from rsbounds.torch import TorchSampler, fit, pgd, radius
-from rsbounds.torch.training import cascade, cascade_loss
+from rsbounds.torch import TorchSampler, fit, pgd, radius, soft_vote
+from rsbounds.torch.training import Stage, cascade
+from rsbounds.torch.training.cascades import aside_loss
 
 ROOT = Path(__file__).parent.parent
 RULE = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]])
@@ -84,74 +85,94 @@ def test_a_signed_radius_has_a_slope_where_the_list_is_wrong():
     assert torch.all(slope[signed < 0].abs().sum((1, 2)) > 0)
 
 
-def test_cascade_loss_is_that_of_its_formula():
-    models = [nn.Linear(3, 3), nn.Linear(3, 2)]
+def test_aside_loss_is_that_of_its_formula():
+    model = nn.Linear(3, 3)
     with torch.no_grad():
-        for model in models:
-            model.weight.zero_()  # no noise reaches the scores
-    models[0].bias.data = torch.tensor([0.2, -0.1, 0.4])
-    models[1].bias.data = torch.tensor([1.0, 0.0])
-    x, y = torch.zeros(2, 3), torch.tensor([0, 1])
-    radii, weights = torch.tensor([0.0, 0.5]), torch.tensor([1.0, 2.0])
-    loss = cascade_loss(models, x, y, RULE, weights, radii, classes=2, accuracy=0.0, sharpness=2.0)
-    p = [(2 * m.bias).softmax(0)[:2].detach() for m in models]
-    z = torch.special.ndtri(torch.stack(p) * (1 - 2.5 * 3e-4) + 3e-4)
-    reach = radius.cascade(RULE, z.expand(2, 2, 2), y, scores=True, signed=True)
-    over = reach[:, None] - radii
-    each = 0.8 * torch.sigmoid(over / 0.15) + 0.2 * torch.sigmoid(over / 0.6)
-    assert loss.item() == pytest.approx(-(weights * each.mean(0)).sum().item(), rel=1e-6)
-    with pytest.raises(ValueError, match="models must be 2, one a stage; got 1"):
-        cascade_loss(models[:1], x, y, RULE, weights, radii)
-    with pytest.raises(ValueError, match="width must be"):
-        cascade_loss(models, x, y, RULE, weights, radii, width=0.0)
+        model.weight.zero_()  # neither noise nor an attack reaches the scores
+    model.bias.data = torch.tensor([1.0, 0.2, 0.7])
+    x, y, own = torch.zeros(3, 3), torch.tensor([0, 1, 1]), torch.tensor([True, True, False])
+    loss = aside_loss(model, x, y, own, Stage(1.0, 0.5, 0.5, 0.4), 2)
+    p = model.bias.softmax(0).detach()
+    expected = -(p[0].log() + p[1].log() + 0.4 * (p[1] + p[2]).log()) / 3
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
+    with pytest.raises(ValueError, match="model must have more than 3 outputs; got 3"):
+        aside_loss(model, x, y, own, Stage(1.0, 0.5, 0.5), 3)
+
+
+def test_aside_loss_attacks_a_stages_own_inputs_alone():
+    torch.manual_seed(0)
+    model, x, y = nn.Linear(3, 3), torch.zeros(4, 3), torch.zeros(4, dtype=torch.long)
+    for own, attacked in ((True, True), (False, False)):
+        losses = []
+        for reach in (0.0, 2.0):
+            torch.manual_seed(1)
+            mask = torch.full((4,), own)
+            losses.append(aside_loss(model, x, y, mask, Stage(0.5, 0.5, reach), 2).item())
+        assert (losses[1] > losses[0] + 0.1) == attacked
 
 
 def blobs(n, seed):
-    """Three classes on a line."""
+    """Two classes far apart, and two that lie close to each other."""
     g = torch.Generator().manual_seed(seed)
-    y = torch.randint(3, (n,), generator=g)
-    return torch.tensor([[-3.0], [0.0], [3.0]])[y] + 0.2 * torch.randn(n, 1, generator=g), y
+    y = torch.randint(4, (n,), generator=g)
+    places = torch.tensor([[-6.0, 0.0], [6.0, 0.0], [-0.2, 0.0], [0.2, 0.0]])
+    return places[y] + 0.05 * torch.randn(n, 2, generator=g), y
 
 
-def test_cascade_keeps_the_best_round_and_its_seed():
-    def run(seed):
-        torch.manual_seed(0)
-        models = [nn.Sequential(nn.Linear(1, 16), nn.ReLU(), nn.Linear(16, 3)) for _ in range(2)]
-        for model, sigma in zip(models, RULE.sigmas, strict=True):
-            fit(model, noisy_loss(model, sigma), blobs(300, 0), epochs=20, rate=2e-2)
-        options = {"rounds": 3, "epochs": 1, "votes": 100, "classes": 3, "seed": seed}
-        constants = np.full((1, 100), 0.8)
-        history = cascade(models, RULE, blobs(300, 0), blobs(100, 1), constants, **options)
-        return history, torch.cat([p.detach().ravel() for m in models for p in m.parameters()])
+def staged(train, seed=0, epochs=10):
+    def network():
+        return nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 5))
 
-    history, weights = run(0)
-    assert len(history) == 4
-    assert all(0 <= h.ratio <= 1 for h in history)
-    again, same = run(0)
-    assert (again, torch.equal(weights, same)) == (history, True)
-    assert run(1)[0] != history
+    stages, options = [Stage(1.0, 1.0, 0.1, 1.0)], {"batch_size": 40, "rate": 1e-2, "votes": 50}
+    return cascade(network, stages, train, classes=4, epochs=epochs, seed=seed, **options)[0]
+
+
+def test_a_stage_leaves_close_classes_to_the_next():
+    model, (x, y) = staged(blobs(400, 0)), blobs(200, 1)
+    best, far = soft_vote(model, x, 1.0, 50).argmax(1), y < 2
+    assert (best[far] == y[far]).float().mean() > 0.95
+    assert (best[~far] == 4).float().mean() > 0.95
+
+
+def test_the_seed_of_stages_sets_them_and_no_other_generator():
+    before = torch.get_rng_state()
+    first, same, other = (staged(blobs(100, 0), seed, 1)[0].weight for seed in (0, 0, 1))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(first, same)
+    assert not torch.equal(first, other)
+
+
+def test_stages_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="stages must be"):
+        cascade(lambda: nn.Linear(2, 5), [Stage(-1.0, 1.0, 1.0)], blobs(10, 0), classes=4)
 
 
 @pytest.mark.slow
 def test_no_attack_flips_a_list_inside_its_radius():
     """PGD on the list's own radius, its gradient through the mean of noisy copies."""
-    x, y, held, truth = digits()
-    models = [network(), network()]
-    for model, sigma in zip(models, RULE.sigmas, strict=True):
-        fit(model, noisy_loss(model, sigma), (x, y), epochs=3, rate=1e-2)
-    cascade(
-        models,
-        RULE,
+    x, y, held, _ = digits()
+    last = network()
+    fit(last, noisy_loss(last, 0.5), (x, y), epochs=3, rate=1e-2)
+    [first] = cascade(
+        lambda: network(outputs=11),
+        [Stage(1.0, 0.5, 0.5, 0.2)],
         (x[:1000], y[:1000]),
-        (held, truth),
-        np.full((1, 200), 1.0),
-        rounds=1,
-        votes=100,
+        epochs=3,
+        rate=1e-2,
     )
-    samplers = [TorchSampler(model, 10) for model in models]
+    models = [first, last]
+    samplers = [TorchSampler(first, 11), TorchSampler(last, 10)]
+
+    def votes(k):
+        def draw(point, sigma, n, generator):
+            counts = np.asarray(samplers[k](point, sigma, n, generator))
+            return counts[:10]  # votes for no class are void
+
+        return draw
 
     def certified(points, index, n):
-        return composite.certify(samplers, points, RULE, n0=100, n=n, alpha=0.001, index=index)
+        draws = [votes(0), votes(1)]
+        return composite.certify(draws, points, RULE, n0=100, n=n, alpha=0.001, index=index)
 
     noise = torch.randn(64, *held.shape[1:], generator=torch.Generator().manual_seed(0))
 
@@ -159,20 +180,22 @@ def test_no_attack_flips_a_list_inside_its_radius():
         shares = []
         for model, sigma in zip(models, RULE.sigmas, strict=True):
             copies = (points[:, None] + sigma * noise).flatten(0, 1)
-            shares.append((3 * model(copies)).softmax(1).reshape(len(points), 64, 10).mean(1))
+            p = (3 * model(copies)).softmax(1)[:, :10]
+            shares.append(p.reshape(len(points), 64, 10).mean(1))
         z = torch.special.ndtri(torch.stack(shares, 1) * 0.999 + 3e-4)
         return -radius.cascade(RULE, z, cls, scores=True, signed=True)
 
-    first = [certified(point, i, 2000) for i, point in enumerate(held[:25])]
-    rows = [i for i, c in enumerate(first) if c.radius > 0]
-    cls = torch.tensor([first[i].predict for i in rows])
-    reach = torch.tensor([first[i].radius for i in rows])
+    before = [certified(point, i, 2000) for i, point in enumerate(held[:25])]
+    rows = [i for i, c in enumerate(before) if c.radius > 0]
+    cls = torch.tensor([before[i].predict for i in rows])
+    reach = torch.tensor([before[i].radius for i in rows])
     moved = pgd(lambda p: harm(p, cls), held[rows], reach, steps=20)
     harmed = harm(moved, cls) > harm(held[rows], cls)
     assert harmed.float().mean() > 0.9
     after = [certified(point, 1000 + i, 2000) for i, point in zip(rows, moved, strict=True)]
     assert len(rows) > 12
-    assert all(c.predict in (-1, first[i].predict) for i, c in zip(rows, after, strict=True))
+    assert {before[i].item for i in rows} == {0, 1}  # both stages decide some
+    assert all(c.predict in (-1, before[i].predict) for i, c in zip(rows, after, strict=True))
 
 
 # --- the page's scripts

@@ -19,10 +19,14 @@ def digits():
     return x, y, x_held[:200], y_held[:200]
 
 
-def network(width=64):
+def network(width=64, outputs=10):
     torch.manual_seed(0)
     return nn.Sequential(
-        nn.AvgPool2d(2), nn.Flatten(), nn.Linear(196, width), nn.Softplus(), nn.Linear(width, 10)
+        nn.AvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(196, width),
+        nn.Softplus(),
+        nn.Linear(width, outputs),
     )
 
 

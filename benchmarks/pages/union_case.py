@@ -19,27 +19,31 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from torch import nn
 from union_bound import oracles
-from union_choice import GRID, LEVELS, Key, Scores, chosen_list, envelope, plain_list, radii_of
+from union_choice import GRID, LEAST, LEVELS, Floats, Key, chosen, curve, envelope, terms
 
-from rsbounds import datasets
+from rsbounds import composite, datasets
 from rsbounds import torch as rst
-from rsbounds.composite import Rule
 from rsbounds.torch import training
+from rsbounds.torch.training import Stage
 
-COMPONENTS, HIDDEN, CLASSES = 32, 128, 10
+COMPONENTS, HIDDEN, CLASSES = 32, 256, 10
+N, ALPHA = 10_000, 0.001
 N0, VOTES = 100, 2_500  # samples of an image to choose; of a calibration image
-EPOCHS, BATCH = 5, 256  # of Gaussian noise first, then as many of a recipe
-ROUNDS = 10
+LISTS = "best constant", "list of constants", "trained list"
+EPOCHS, BATCH = 10, 256  # of Gaussian noise first, then as many of a recipe
 KEPT = 3  # largest classes of each count: all that a bound reads
 
 Tensor = torch.Tensor
 Split = tuple[Tensor, Tensor]
+Scores = dict[Key, Floats]
 
-#: The stages of the list, large noise first, and the recipes that they start from.
-STAGES: dict[str, list[Key]] = {
-    "MNIST": [("SmoothAdv x 2", 1.5), ("SmoothAdv x 2", 1.0), ("SmoothAdv x 2", 0.5)],
-    "Fashion-MNIST": [("SmoothAdv x 2", 1.5), ("MACER", 1.0), ("MACER", 0.5), ("Gaussian", 0.25)],
-}
+#: The gated stages of the list: level, margin of the own inputs, attack, weight of the others.
+STAGES = {
+    "MNIST": [Stage(1.5, 2.0, 2.0, 0.3), Stage(1.0, 1.5, 2.0, 0.3), Stage(1.0, 1.0, 1.5, 1.0),
+              Stage(0.5, 1.0, 1.0, 0.2)],
+    "Fashion-MNIST": [Stage(1.5, 1.5, 2.0, 0.3), Stage(1.5, 2.0, 2.0, 0.4),
+                      Stage(1.0, 1.0, 2.0, 0.3), Stage(0.5, 0.5, 1.0, 0.3)],
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,16 +126,6 @@ def constants(train: Split, seed: int) -> dict[Key, nn.Module]:
     return nets
 
 
-def with_reject(net: Any) -> nn.Sequential:
-    """The same network with one more output, for no class, that is rarely the largest yet."""
-    wide, last = network(CLASSES + 1), net[2]
-    wide[0].load_state_dict(net[0].state_dict())
-    with torch.no_grad():
-        wide[2].weight[:CLASSES], wide[2].bias[:CLASSES] = last.weight, last.bias
-        wide[2].weight[CLASSES], wide[2].bias[CLASSES] = 0.0, last.bias.mean() - 1.0
-    return wide
-
-
 @torch.no_grad()
 def votes(net: Any, u: Tensor, sigma: float, n: int, seed: int) -> NDArray[np.int64]:
     """Counts of the classes and of no class; the same noise serves all images."""
@@ -151,50 +145,73 @@ def votes(net: Any, u: Tensor, sigma: float, n: int, seed: int) -> NDArray[np.in
     return counts.numpy()[:, :CLASSES]
 
 
-def scores(net: Any, u: Tensor, sigma: float, seed: int) -> Scores:
+def scores(net: Any, u: Tensor, sigma: float, seed: int) -> Floats:
     """Plug-in normal scores of calibration images."""
-    counts = votes(net, u, sigma, VOTES, seed)
-    return np.asarray(ndtri((counts + 0.5) / (VOTES + 1.0)))
+    return np.asarray(ndtri((votes(net, u, sigma, VOTES, seed) + 0.5) / (VOTES + 1.0)))
+
+
+def lists(known: Scores, y: Any, n: int) -> tuple[dict[str, Any], list[Key]]:
+    """What calibration images choose for n samples, and the constants that matter."""
+    largest = ndtri((ALPHA / 10) ** (1 / n))  # about what n samples can show
+    cut = {key: np.minimum(z, largest) for key, z in known.items()}
+    single = {key: z for key, z in cut.items() if key[0] in RECIPES}
+    alone = {key: np.maximum(terms(key[1] * z, y)[0], 0.0) for key, z in single.items()}
+    union, matter = curve(np.stack(list(alone.values()))).max(0), envelope(alone)
+    owned = {key: z for key, z in cut.items() if key not in single}
+    plain = {key: single[key] for key in matter}
+    result = {
+        "best constant": chosen({}, single, y, union, 0),
+        "list of constants": chosen(plain, single, y, union, 2),
+        "trained list": chosen(plain | owned, cut, y, union, 3),
+    }
+    keys, rule, _ = result["trained list"]
+    own, of_recipe = curve(composite.radius(rule, np.stack([cut[key] for key in keys], 1), y)), {}
+    for name in RECIPES:
+        some = {key: z for key, z in single.items() if key[0] == name}
+        union = curve(np.stack([alone[key] for key in some])).max(0)
+        ratio = (own[union >= LEAST] / union[union >= LEAST]).min()
+        of_recipe[name] = [chosen(some, some, y, union, 2)[2], float(ratio)]
+    return result | {"recipes": of_recipe}, matter
 
 
 def draw(name: str, seed: int, fashion: Path, n: int) -> Case:
     torch.set_num_threads(1)
-    total = N0 + n
-    start = time.process_time()
+    total, start = N0 + n, time.process_time()
     train, calibration, held = splits(name, seed, fashion)
-    u, y = calibration[0], calibration[1].numpy()
-    nets = constants(train, seed)
+    nets: dict[Key, Any] = dict(constants(train, seed))
     spent = {"constants": time.process_time() - start}
-    known = {key: scores(net, u, key[1], seed) for key, net in nets.items()}
-    alone = {key: radii_of(z, y, key[1]) for key, z in known.items()}
-    plain, of_plain = plain_list(known, y, alone)
-    stages = STAGES[name]
-    sigmas = [sigma for _, sigma in stages]
-    models = [copy.deepcopy(nets[key]) if k == len(stages) - 1 else with_reject(nets[key])
-              for k, key in enumerate(stages)]  # fmt: skip
-    first, start = chosen_list(sigmas), time.process_time()
-    half, some = (u[:1000], calibration[1][:1000]), np.stack([r[:1000] for r in alone.values()])
-    history = training.cascade(
-        models, first, train, half, some, rounds=ROUNDS, batch_size=BATCH, seed=seed,
-    )  # fmt: skip
+    start, stages = time.process_time(), STAGES[name]
+    models = training.cascade(
+        lambda: network(CLASSES + 1), stages, train, epochs=EPOCHS, batch_size=BATCH, seed=seed
+    )
+    nets |= {("stage {:g}/{:g}/{:g}/{:g}".format(*stage), stage.sigma): model
+             for stage, model in zip(stages, models, strict=True)}  # fmt: skip
+    known = {key: scores(net, calibration[0], key[1], seed) for key, net in nets.items()}
+    choices, needed = {}, set()
+    for size in {N, n}:
+        result, matter = lists(known, calibration[1].numpy(), size)
+        needed |= {*matter, *(key for of in LISTS for key in result[of][0])}
+        choices[str(size)] = result, matter
     spent["list"] = time.process_time() - start
-    z = np.stack([scores(m, u, s, seed) for m, s in zip(models, sigmas, strict=True)], axis=1)
-    rule: Rule = chosen_list(sigmas, z, y, np.stack(list(alone.values())))
-    kept = sorted({*envelope(alone), *plain, *stages}, key=lambda key: (key[1], key[0]))
+    networks = sorted(needed, key=lambda key: (key[0] not in RECIPES, key[1], key[0]))
     drawn, start = [], time.process_time()
-    for k, net in enumerate([*(nets[key] for key in kept), *models]):
-        sigma = kept[k][1] if k < len(kept) else sigmas[k - len(kept)]
-        drawn.append(votes(net, held[0], sigma, total, 1000 * (seed + 1) + k))
-        print(f"{name}, seed {seed}: network {k + 1} drawn", flush=True)
+    for k, key in enumerate(networks):
+        drawn.append(votes(nets[key], held[0], key[1], total, 1000 * (seed + 1) + k))
+        print(f"{name}, seed {seed}: network {k + 1} of {len(networks)} drawn", flush=True)
     spent["votes"] = time.process_time() - start
-    counts = np.stack(drawn, axis=1)
-    z = ndtri((counts[:, len(kept) :] + 0.5) / (total + 1.0))
-    r = z * np.array(sigmas)[:, None]
-    bound = oracles(r, held[0].double().numpy(), held[1].numpy(), GRID[::5])
+    counts, sigmas = np.stack(drawn, axis=1), np.array([sigma for _, sigma in networks])
+    r = ndtri((counts + 0.5) / (total + 1.0)) * sigmas[:, None]
     top = np.sort(np.argsort(-counts, axis=-1, kind="stable")[..., :KEPT], axis=-1)
-    about = {
-        "drawn": total, "constants": kept, "oracles": bound,
-        "plain": [plain, of_plain.to_dict()], "list": rule.to_dict(),
-        "history": [h.ratio for h in history], "seconds": spent,
+    about: dict[str, Any] = {
+        "drawn": total, "networks": networks, "seconds": spent,
+        "oracles": oracles(r, held[0].double().numpy(), held[1].numpy(), GRID[::5]),
     }  # fmt: skip
+    for size, (result, matter) in choices.items():
+        about[size] = {
+            "recipes": result["recipes"],
+            "constants": [networks.index(k) for k in matter],
+        }
+        for of in LISTS:
+            keys, rule, ratio = result[of]
+            about[size][of] = [[networks.index(key) for key in keys], rule.to_dict(), ratio]
     return Case(held[1].numpy(), top, np.take_along_axis(counts, top, -1), about)

@@ -44,7 +44,8 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
     Parameters and errors as in :func:`certify_counts`. The plan has the class and the item of
     largest plug-in radius, and every item that would be better were its probabilities at the
     favourable ends of 95 % bounds, no score beyond that of n successes in n samples: an item
-    that needs a larger one would only take its part of alpha.
+    that needs a larger one would only take its part of alpha. As many samples are taken to be drawn
+    at each level as counts add up to at most: those missing at another level are void.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
         shape = f"({levels} levels, {least} classes or more)"
         raise ValueError(f"select must have shape {shape}; got {counts.shape}")
     alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
-    drawn = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    drawn = max(int(counts.sum(axis=-1).max()), 1)  # at each level; votes missing there are void
     z = sc.ndtri((counts + 0.5) / (drawn + 1.0))
     # a class fires only where it leads a stage, so the leaders are the candidates
     candidates = np.unique(z.argmax(axis=-1))
@@ -68,7 +69,7 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
     through = through_items(*item_terms(rule, same, candidates))
     winner = int(through.max(axis=-1).argmax())
     cls, through = int(candidates[winner]), through[winner]
-    total = np.broadcast_to(drawn, counts.shape)
+    total = np.full(counts.shape, drawn)
     level = np.full(counts.shape, OPTIMISM)
     reach = float(lower_bound(n, n, alpha, scores=True))
     low = np.maximum(score(*clopper_pearson(counts, total, level)), -reach)[None]

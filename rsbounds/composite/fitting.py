@@ -75,7 +75,8 @@ def fit(
     Parameters
     ----------
     counts : array_like of int, shape (N, K, C)
-        Counts of the calibration inputs' classes at each level.
+        Counts of the calibration inputs' classes at each level, of as many samples: votes that
+        one level lacks are void.
     labels : array_like of int, shape (N,)
         Their true classes.
     sigmas : sequence of K floats
@@ -116,7 +117,8 @@ def fit(
     """
     drawn, y, levels = _arguments(counts, labels, sigmas)
     chosen = drawn if select is None else _arguments(select, labels, sigmas, "select")[0]
-    if (empty := (total := drawn.sum(axis=-1, keepdims=True)) == 0).any():
+    total = drawn.sum(axis=-1).max(axis=-1)[:, None, None]  # at each level; missing votes are void
+    if (empty := total == 0).any():
         raise ValueError(f"counts must be above 0 in all; got {int(empty.sum())} empty")
     z = sc.ndtri((drawn + 0.5) / (total + 1.0))
     n = int(total.max()) if n is None else count("n", n, 1)

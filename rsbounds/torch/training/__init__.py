@@ -3,7 +3,7 @@
 Each is a function of a module and a batch and raises ValueError for an argument out of its domain.
 """
 
-from rsbounds.torch.training.cascades import cascade, cascade_loss
+from rsbounds.torch.training.cascades import Stage, cascade
 from rsbounds.torch.training.recipes import (
     consistency_loss,
     macer_loss,
@@ -14,8 +14,8 @@ from rsbounds.torch.training.recipes import (
 )
 
 __all__ = [
+    "Stage",
     "cascade",
-    "cascade_loss",
     "consistency_loss",
     "macer_loss",
     "passed_on",

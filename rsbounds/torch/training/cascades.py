@@ -1,180 +1,157 @@
-"""Train the networks of a decision list together, for its worst ratio to the union of constants."""
+"""Train the stages of a decision list: each learns which inputs are its own, and leaves others."""
 
-import copy
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from rsbounds import composite
 from rsbounds._numerics.checks import as_floats, count
-from rsbounds.torch import radius
-from rsbounds.torch.training.fitting import augment, evaluating, fit
+from rsbounds.torch.training.fitting import augment, evaluating, fit, pgd
+from rsbounds.torch.training.recipes import smooth_adversarial_loss
 
-__all__ = ["cascade", "cascade_loss"]
+__all__ = ["Stage", "cascade"]
 
-_FLOOR = 3e-4  # so that scores stay within 3.4, about what 10,000 samples can show
-_LEAST = 0.05  # the union is followed as long as it certifies this share
+_SAMPLES, _STEPS = 2, 3  # noisy copies of an input, and steps of an attack
+_FLOOR = 1e-3  # shares of votes are kept this far from 0 and 1
 
 
-def cascade_loss(
-    models: Sequence[nn.Module],
+class Stage(NamedTuple):
+    """A level, the margin that makes an input the stage's own, its attack, the others' weight."""
+
+    sigma: float
+    own: float
+    radius: float
+    weight: float = 0.3
+
+
+def aside_loss(
+    model: nn.Module,
     x: torch.Tensor,
     y: torch.Tensor,
-    rule: Any,
-    weights: torch.Tensor,
-    radii: torch.Tensor,
+    own: torch.Tensor,
+    stage: Stage,
+    classes: int,
+) -> torch.Tensor:
+    """SmoothAdv for own inputs: -log p_y; for others, unmoved, stage.weight * -log(p_y + p_void).
+
+    Votes for the outputs beyond ``classes`` are void.
+    """
+    noise = stage.sigma * torch.randn(
+        len(x), _SAMPLES, *x.shape[1:], dtype=x.dtype, device=x.device
+    )
+    place = y[:, None, None].expand(-1, _SAMPLES, 1)
+
+    def right(points: torch.Tensor) -> torch.Tensor:
+        scores = model((points[:, None] + noise).flatten(0, 1)).log_softmax(1)
+        if scores.shape[1] <= classes:
+            raise ValueError(f"model must have more than {classes} outputs; got {scores.shape[1]}")
+        scores = scores.reshape(len(x), _SAMPLES, -1)
+        of_class = scores.gather(2, place)[..., 0]
+        void = scores[..., classes:].logsumexp(2)
+        return torch.where(own[:, None], of_class, torch.logaddexp(of_class, void))
+
+    reach = stage.radius * own.to(x)
+    with evaluating(model):
+        moved = pgd(lambda points: -right(points).logsumexp(1), x, reach, steps=_STEPS, step=2 / 3)
+    weight = torch.where(own, 1.0, stage.weight).to(x)
+    return -(weight * right(moved).mean(1)).mean()
+
+
+def cascade(
+    network: Callable[[], nn.Module],
+    stages: Sequence[Stage],
+    train: tuple[torch.Tensor, torch.Tensor],
     *,
     classes: int = 10,
-    samples: int = 8,
-    sharpness: float = 3.0,
-    width: float = 0.15,
-    accuracy: float = 0.05,
-) -> torch.Tensor:
-    """Minus a weighted sum of a decision list's certified accuracies, smoothed to have a slope.
+    epochs: int = 10,
+    votes: int = 200,
+    batch_size: int = 250,
+    rate: float = 4e-3,
+    seed: int = 0,
+) -> list[nn.Module]:
+    """Networks for the gated stages of a decision list, trained to step aside where they are weak.
 
-    Probabilities are mean softmax values, of ``sharpness`` times the scores, of noisy copies; R is
-    the signed :func:`rsbounds.torch.radius.cascade`, and what is certified beyond r counts as
-    .8 sigmoid((R - r)/width) + .2 sigmoid((R - r)/(4 width)). Plus ``accuracy`` times the mean
-    cross-entropy of the copies.
+    A stage owns the inputs whose class has a margin above ``stage.own`` under its noise. Margins
+    are those of networks that did not see the input: one is trained on each half, by SmoothAdv.
+    Then the stage's network is trained under noise, and as long for its own inputs, by SmoothAdv,
+    while others add ``stage.weight`` times -log(p_y + p_void): class or void, whichever is easier.
+    The last stage of a list answers what is left: any classifier of its level will do.
 
     Parameters
     ----------
-    models : sequence of K torch.nn.Module
-        One for each stage of the rule. By outputs beyond ``classes`` a stage steps aside: leave
-        their columns out of the counts, so that these votes are void.
-    x, y : Tensor
-        A batch of inputs and its labels.
-    rule : rsbounds.composite.Rule
-        K levels.
-    weights, radii : Tensor, shape (m,)
-        >= 0.
-    classes, samples : int
-        Number of classes, >= 2, and of noisy copies, >= 1.
-    sharpness, width, accuracy : float
-        > 0, > 0 (in the input's unit), >= 0.
+    network : callable
+        Makes an untrained network with outputs for the classes and at least one more: votes for it
+        are void, so leave them out of the counts.
+    stages : sequence of Stage
+        Levels and margins are in the input's unit; ``own``, ``radius`` and ``weight`` are to be
+        chosen on other images: more weight passes more inputs on.
+    train : (Tensor, Tensor)
+        Inputs and labels, in random order.
+    classes, votes : int
+        Number of classes, and noisy copies of an input that tell its margin.
+    epochs, batch_size, rate, seed
+        Epochs under noise, and as many of each loss; the others as in :func:`rsbounds.torch.fit`.
+
+    Returns
+    -------
+    list of torch.nn.Module
+        One for each stage. Choose the thresholds with :func:`rsbounds.composite.fit`.
 
     Examples
     --------
     >>> import torch
-    >>> from rsbounds.composite import Cond, Rule
-    >>> from rsbounds.torch.training import cascade_loss
-    >>> gate = [Cond("margin", 0), Cond("score", 0, -0.3)]
-    >>> rule = Rule([1.0, 0.5], [gate, [Cond("margin", 1)]])
-    >>> models = [torch.nn.Linear(3, 3), torch.nn.Linear(3, 2)]
-    >>> x, y, radii = torch.zeros(4, 3), torch.zeros(4, dtype=torch.long), torch.tensor([0.0, 0.5])
-    >>> cascade_loss(models, x, y, rule, torch.ones(2), radii, classes=2).shape
-    torch.Size([])
+    >>> from rsbounds.torch.training import Stage, cascade
+    >>> x, y = torch.tensor([[-2.0], [2.0]]).repeat(50, 1), torch.tensor([0, 1]).repeat(50)
+    >>> stages = [Stage(1.0, 0.5, 0.5)]
+    >>> [model] = cascade(lambda: torch.nn.Linear(1, 3), stages, (x, y), classes=2, epochs=2)
+    >>> model(x).shape
+    torch.Size([100, 3])
     """
-    count("classes", classes, 2), count("samples", samples, 1)
-    for name, value in (("sharpness", sharpness), ("width", width)):
-        as_floats(name, value, 0, closed="neither", nan=False)
-    if len(models) != len(rule.sigmas):
-        raise ValueError(f"models must be {len(rule.sigmas)}, one a stage; got {len(models)}")
-    scores, penalty = [], torch.zeros(())
-    for model, sigma in zip(models, rule.sigmas, strict=True):
-        outputs = model(augment(x.repeat_interleave(samples, 0), sigma))
-        penalty = penalty + cross_entropy(outputs[:, :classes], y.repeat_interleave(samples))
-        p = (sharpness * outputs).softmax(1)[:, :classes].reshape(len(x), samples, classes).mean(1)
-        scores.append(torch.special.ndtri(p * (1 - 2.5 * _FLOOR) + _FLOOR))
-    z = torch.stack(scores, 1)
-    reach = radius.cascade(rule, z, y, scores=True, signed=True)
-    over = reach[:, None] - radii
-    near, far = torch.sigmoid(over / width), torch.sigmoid(over / (4 * width))
-    certified = (0.8 * near + 0.2 * far).mean(0)  # far: a slope where much is lacking
-    return accuracy * penalty / len(models) - (weights * certified).sum()
+    as_floats("stages", [list(stage) for stage in stages], 0.0, nan=False)
+    options: dict[str, Any] = {"epochs": epochs, "batch_size": batch_size, "rate": rate}
+    options["seed"] = count("seed", seed)
+
+    def noisy(sigma: float, columns: Any) -> nn.Module:
+        torch.manual_seed(seed)
+        model = network()
+        fit(model, lambda x, y: cross_entropy(model(augment(x, sigma))[:, :classes], y), columns,
+            **options)  # fmt: skip
+        return model
+
+    def margins(stage: Stage) -> torch.Tensor:
+        result, odd = torch.zeros(len(train[0])), torch.arange(len(train[0])) % 2 == 1
+        for half in (odd, ~odd):
+            columns = train[0][half], train[1][half]
+            model = noisy(stage.sigma, columns)
+            fit(model, lambda x, y, m=model: smooth_adversarial_loss(
+                m, x, y, stage.sigma, stage.radius, steps=_STEPS), columns, **options)  # fmt: skip
+            result[~half] = _margin(model, train[0][~half], train[1][~half], stage.sigma, votes)
+        return result
+
+    models = []
+    with torch.random.fork_rng():
+        for stage in stages:
+            own = margins(stage) > stage.own
+            model = noisy(stage.sigma, train)
+            fit(model, lambda x, y, own, m=model, s=stage: aside_loss(m, x, y, own, s,
+                classes=classes), (*train, own), **options)  # fmt: skip
+            models.append(model)
+    return models
 
 
-def cascade(
-    models: Sequence[nn.Module],
-    rule: Any,
-    train: tuple[torch.Tensor, torch.Tensor],
-    calibration: tuple[torch.Tensor, torch.Tensor],
-    constants: Any,
-    *,
-    rounds: int = 10,
-    epochs: int = 2,
-    rate: float = 3e-3,
-    focus: float = 40.0,
-    votes: int = 1000,
-    batch_size: int = 250,
-    seed: int = 0,
-    **options: Any,
-) -> list[Any]:
-    """Train the stages of a decision list for its worst ratio to the union of constants.
-
-    After each round the list's radii on calibration inputs give the ratio to the union at each
-    radius. The weights of :func:`cascade_loss` are the softmax of -``focus`` times its running
-    mean: those radii count where the list lags. The networks of the best round are kept.
-
-    Parameters
-    ----------
-    models : sequence of K torch.nn.Module
-        Trained in place, best from networks that are trained under their level's noise already.
-    rule : rsbounds.composite.Rule
-        Refit its thresholds afterwards: :func:`rsbounds.composite.fit`.
-    train, calibration : (Tensor, Tensor)
-        Inputs and labels. Calibration inputs serve for choices: certify others.
-    constants : array_like, shape (constants, calibration inputs)
-        Radii certified by single levels, 0 where the class is wrong, as in
-        :func:`rsbounds.composite.worst_ratio`.
-    rounds, epochs, rate, batch_size, seed
-        Rounds of so many epochs, at a rate that falls; the others as in :func:`rsbounds.torch.fit`.
-    focus, votes : float, int
-        >= 0 (at 0 all radii weigh alike); samples of a calibration input at each level and round.
-    **options
-        Of :func:`cascade_loss`.
-
-    Returns
-    -------
-    list of rsbounds.composite.WorstRatio
-        By plug-in probabilities, before the first round and after each.
-    """
-    classes, parts = options.get("classes", 10), nn.ModuleList(models)
-    as_floats("focus", focus, 0, nan=False)
-    single, y = np.asarray(constants, float), calibration[1].numpy()
-    grid = np.arange(0.0, single.max(initial=0.0), 0.1)
-    union = (single[:, :, None] > grid).mean(1).max(0)
-    grid, union = grid[union >= _LEAST], union[union >= _LEAST]
-
-    def measured() -> tuple[Any, torch.Tensor]:
-        with torch.random.fork_rng(), torch.no_grad(), evaluating(parts):
-            torch.manual_seed(seed)
-            stages = zip(models, rule.sigmas, strict=True)
-            p = np.stack([_shares(m, calibration[0], s, votes, classes) for m, s in stages], 1)
-        z = torch.special.ndtri(torch.from_numpy((p * votes + 0.5) / (votes + 1))).numpy()
-        radii = composite.radius(rule, z, y)
-        ratio = (radii[:, None] > grid).mean(0) / union
-        return composite.worst_ratio(radii, single), torch.from_numpy(ratio).float()
-
-    result, ratio = measured()
-    history, best, state = [result], result, copy.deepcopy(parts.state_dict())
-    mean, radii, common = ratio, torch.from_numpy(grid).float(), torch.from_numpy(1 / union).float()
-    for k in range(count("rounds", rounds, 1)):
-        weights = (0.8 * torch.softmax(-focus * mean, 0) + 0.2 / len(mean)) * common
-
-        def loss(x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor = weights) -> torch.Tensor:
-            return cascade_loss(models, x, y, rule, weights, radii, **options)
-
-        own = rate * (1 - 0.9 * k / rounds)
-        fit(parts, loss, train, epochs=epochs, batch_size=batch_size, rate=own, seed=seed + k)
-        result, ratio = measured()
-        history.append(result)
-        mean = 0.6 * mean + 0.4 * ratio
-        if result.ratio > best.ratio:
-            best, state = result, copy.deepcopy(parts.state_dict())
-    parts.load_state_dict(state)
-    return history
-
-
-def _shares(model: nn.Module, x: torch.Tensor, sigma: float, votes: int, classes: int) -> Any:
-    """The shares of votes for each class, shape (n, classes)."""
-    shares = []
-    for part in torch.split(x, max(20_000 // votes, 1)):
-        best = model(augment(part.repeat_interleave(votes, 0), sigma)).argmax(1)
-        hits = torch.nn.functional.one_hot(best, max(classes, int(best.max()) + 1))
-        shares.append(hits.reshape(len(part), votes, -1)[..., :classes].double().mean(1))
-    return torch.cat(shares).numpy()
+@torch.no_grad()
+def _margin(
+    model: nn.Module, x: torch.Tensor, y: torch.Tensor, sigma: float, votes: int
+) -> torch.Tensor:
+    """sigma/2 times the true class's normal score less the largest other one."""
+    margins = []
+    for points, labels in zip(torch.split(x, 100), torch.split(y, 100), strict=True):
+        scores = model(augment(points.repeat_interleave(votes, 0), sigma))
+        hits = nn.functional.one_hot(scores.argmax(1), scores.shape[1]).to(scores)
+        shares = hits.reshape(len(points), votes, -1).mean(1)
+        z = torch.special.ndtri(shares.clamp(_FLOOR, 1 - _FLOOR))
+        true = nn.functional.one_hot(labels, z.shape[1]).bool()
+        margins.append(sigma * (z[true] - z.masked_fill(true, -torch.inf).amax(1)) / 2)
+    return torch.cat(margins)
