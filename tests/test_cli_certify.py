@@ -42,7 +42,7 @@ def test_the_command_writes_the_fields_columns_and_a_manifest(work):
     said += f"average certified radius {truncated(found.average_radius(), 4)}, "
     assert re.fullmatch(rf"{re.escape(said)}[\d.e+]+ rows a second", summary)
     # no progress bar in a pipe, but what tells of a wrong label order or normalisation
-    said = "rsbounds certify: first 10 inputs: base accuracy 0."
+    said = "rsbounds certify: first 10 inputs: base accuracy 0.600 without noise, 0."
     assert done.stderr.startswith(said)
     assert done.stderr.count("\n") == 1
     lines = Path("out.tsv").read_text().splitlines()

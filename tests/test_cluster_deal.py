@@ -53,7 +53,7 @@ class Clock:
 
 
 def indices(clock, count):
-    found = [o.index for o in Dealt(clock).outcomes(range(count))]
+    found = [o.index for o in Dealt(clock).outcomes(range(count), lambda: False)]
     assert len(found) == count
     assert sorted(found) == list(range(count))
     return found
@@ -82,6 +82,12 @@ def test_inputs_that_are_quick_come_in_handfuls():
     assert set(handed(clock)) == {1}
 
 
+def test_those_whose_counts_are_told_come_one_by_one():
+    clock = Clock([1.0], row=lasting(0.001))
+    assert len(list(Dealt(clock).outcomes(range(300), lambda: True))) == 300
+    assert set(handed(clock)) == {1}
+
+
 def test_what_follows_an_input_that_fails_comes_again():
     """A worker answers with the inputs before it; next it comes first, and its error is said."""
 
@@ -92,7 +98,7 @@ def test_what_follows_an_input_that_fails_comes_again():
 
     clock = Clock([1.0], row=lasting(0.001), kept=kept)
     found = []
-    outcomes = (o.index for o in Dealt(clock).outcomes(range(1000)))
+    outcomes = (o.index for o in Dealt(clock).outcomes(range(1000), lambda: False))
     with pytest.raises(ValueError, match="input 200 failed"):
         found.extend(outcomes)
     assert found[:200] == list(range(200))
@@ -129,7 +135,7 @@ def test_a_worker_that_stops_answering_is_not_waited_for():
     clock = Clock([1.0, 1.0])
     work = Dealt(clock)
     found = []
-    for outcome in work.outcomes(range(30)):
+    for outcome in work.outcomes(range(30), lambda: False):
         found.append(outcome.index)
         if len(found) == 5:
             clock._paces[0] = clock.free[0] = float("inf")

@@ -89,7 +89,7 @@ def certify_dataset(
     skip_corrupt : bool
         Leave out inputs that can't be decoded, and record them.
     notify : callable, optional
-        Called with a line of text: the base accuracy under noise after the first ten inputs.
+        Called with a line of text: the base accuracies after the first ten inputs.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def certify_dataset(
         done = {row.idx for row in before}
         todo = [i for i in indices if i not in done]
         tally = Tally(len(indices), len(indices) - len(todo), before, notify)
-        for outcome in tally.over(work.outcomes(todo)):
+        for outcome in tally.over(work.outcomes(todo, tally.wants_alone)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
@@ -179,7 +179,7 @@ def certify_dataset(
                     f"input {outcome.index}: the label must be below the model's number of "
                     f"classes, {classes}; got {outcome.row.label}"
                 )
-            tally.add(outcome.row)
+            tally.add(outcome.row, outcome.alone)
             yield outcome.row
 
     if path is None:
@@ -328,7 +328,7 @@ class Progress:
 
 
 class Tally(Progress):
-    """Progress with accuracy, void samples, and the first inputs' base accuracy under noise."""
+    """Progress with accuracy, void samples, and the base accuracies of the first inputs."""
 
     FIRST = 10
 
@@ -339,10 +339,14 @@ class Tally(Progress):
         self._correct = sum(row.correct for row in before)
         self._abstained = sum(row.predict == ABSTAIN for row in before)
         self._void = False
-        self._base: list[float] = []  # shares of samples that fell on the label
+        self._base: list[tuple[float, float]] = []  # shares without noise and under noise
 
-    def add(self, row: Row) -> None:
-        """One more row."""
+    def wants_alone(self) -> bool:
+        """Whether counts without noise are asked for: of the first inputs of this call."""
+        return self._notify is not None and len(self._base) < self.FIRST
+
+    def add(self, row: Row, alone: Sequence[int] | None) -> None:
+        """One more row, and the counts of its input without noise."""
         if row.void and not self._void:
             self._void = True
             warnings.warn(
@@ -356,9 +360,15 @@ class Tally(Progress):
         self._abstained += row.predict == ABSTAIN
         share = f"accuracy {self._correct / self._rows:.3f}"
         self.note = f"{share}, {self._abstained / self._rows:.3f} abstain"
-        if self._notify is None or not row.counts or len(self._base) == self.FIRST:
+        if self._notify is None or alone is None or not self.wants_alone():
             return
-        self._base.append((row.counts[row.label] if row.label < len(row.counts) else 0) / row.n)
+        clean, noisy = (
+            counts[row.label] if row.label < len(counts) else 0 for counts in (alone, row.counts)
+        )
+        self._base.append((clean, noisy / row.n))
         if len(self._base) == self.FIRST:
-            share = f"base accuracy {sum(self._base) / self.FIRST:.3f} under noise"
-            self._notify(f"{self._which} {self.FIRST} inputs: {share}")
+            clean, noisy = (sum(shares) / self.FIRST for shares in zip(*self._base, strict=True))
+            self._notify(
+                f"{self._which} {self.FIRST} inputs: base accuracy {clean:.3f} without noise, "
+                f"{noisy:.3f} under noise"
+            )

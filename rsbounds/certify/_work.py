@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from rsbounds import composite
 from rsbounds._numerics.threads import processor
 from rsbounds.certificate import COMPOSITE, Certificate
@@ -54,8 +56,11 @@ class Task:
         """The counts that choose the class, at the first level: they tell models apart."""
         stage = 0 if isinstance(self.scheme, composite.Rule) else None
         generator = stream(self.procedure.seed, index, Phase.SELECT, stage)
-        drawn = self.samplers[0](x, self._level(x), self.procedure.n0, generator)
-        return [int(count) for count in class_counts(drawn)]
+        return self._counts(x, self._level(x), self.procedure.n0, generator)
+
+    def alone(self, x: Any) -> Counts:
+        """Counts of one sample with hardly any noise."""
+        return self._counts(x, self._level(x) / 64, 1, stream(0, 0, Phase.SEARCH))
 
     def certify(self, x: Any, index: int, label: int) -> Certified:
         """The certificate, and the row's further columns; ``label`` is for answers about it."""
@@ -67,6 +72,9 @@ class Task:
 
     def _level(self, x: Any) -> float:
         return level(self.scheme, x) if isinstance(self.scheme, Scheme) else self.scheme.sigmas[0]
+
+    def _counts(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
+        return [int(c) for c in class_counts(self.samplers[0](x, sigma, n, generator))]
 
 
 @runtime_checkable
@@ -108,22 +116,27 @@ def further(certificate: composite.CompositeCertificate) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of the input at ``index``: its row, or the problem because of which it has none."""
+    """What came of the input at ``index``: its row, or the problem because of which it has none.
+
+    ``alone`` has the counts of one sample with hardly any noise, where they were asked for.
+    """
 
     index: int
     row: Row | None
     problem: str | None = None
+    alone: Counts | None = None
 
 
 class Work(Protocol):
     """Certifies inputs by their index.
 
     ``select`` draws the counts that choose the class, which tell one model from another;
-    ``outcomes`` gives one for each index, in any order; ``machines`` are where it is done.
+    ``outcomes`` gives one for each index, in any order, ``alone()`` being whether the next has such
+    counts; ``machines`` are where it is done.
     """
 
     def select(self, index: int) -> Counts: ...
-    def outcomes(self, indices: Iterable[int]) -> Iterator[Outcome]: ...
+    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]: ...
     def machines(self) -> Sequence[Mapping[str, Any]]: ...
 
 
@@ -153,7 +166,7 @@ class Here:
         drawn = partial(self._job.select, self._source.input(index), index)
         return guarded(f"input {index}", drawn)
 
-    def outcomes(self, indices: Iterable[int]) -> Iterator[Outcome]:
+    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
         for item in prefetched(self._source, indices, skip_corrupt=self._skip_corrupt):
             if item.x is None:
                 yield Outcome(item.index, None, item.problem)
@@ -163,13 +176,16 @@ class Here:
             certificate, extra = guarded(name, certify)
             seconds, digest = time.perf_counter() - start, (item.digest or "-")[:16]
             row = Row.of(item.index, item.label, certificate, seconds, input=digest, extra=extra)
-            yield Outcome(item.index, row)
+            counts = None
+            if certificate.n and alone():
+                counts = guarded(name, partial(self._job.alone, item.x))
+            yield Outcome(item.index, row, alone=counts)
 
-    def several(self, indices: Sequence[int]) -> list[Outcome]:
+    def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:
         """What comes of inputs up to the first that fails; if that is the first, its error."""
         outcomes: list[Outcome] = []
         try:
-            for outcome in self.outcomes(indices):
+            for outcome in self.outcomes(indices, lambda: alone):
                 outcomes.append(outcome)
         except ValueError:
             if not outcomes:

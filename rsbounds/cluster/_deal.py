@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -73,24 +73,25 @@ class Dealt:
                     counts: Counts = value
                     return counts
 
-    def outcomes(self, indices: Iterable[int]) -> Iterator[Outcome]:
+    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
         left = deque(indices)
         missing = dict.fromkeys(left)  # a set in order
         repeated: set[int] = set()
         size = 1
         while missing:
             while (worker := self._free()) is not None:
+                wanted = alone()
                 if left:
-                    most = min(size, len(left) // (2 * self._executor.count))
+                    most = 1 if wanted else min(size, len(left) // (2 * self._executor.count))
                     handed = tuple(left.popleft() for _ in range(max(most, 1)))
-                    self._start(worker, "several", handed)
+                    self._start(worker, "several", handed, wanted)
                     continue
                 own = self._held(worker)
                 again = next((i for i in missing if i not in repeated and i not in own), None)
                 if own or again is None:
                     break
                 repeated.add(again)
-                self._start(worker, "several", (again,))
+                self._start(worker, "several", (again,), wanted)
             for call, outcomes in self._ended():
                 if call.name != "several":
                     continue
@@ -126,7 +127,7 @@ class Dealt:
             except LostWorker as error:
                 if call.name == "several" and len(call.args[0]) > 1:  # one after the other
                     for index in call.args[0]:
-                        self._start(call.worker, call.name, (index,))
+                        self._start(call.worker, call.name, (index,), call.args[1])
                     continue
                 self._lost[call.name, call.args] += 1
                 if self._lost[call.name, call.args] >= TRIES:
