@@ -87,6 +87,8 @@ def test_a_commitment_is_on_the_card(work):
     [
         ({"card": 2}, "version is 2, this rsbounds reads version 1: make it again"),
         ({"card": None}, "version is None"),
+        ({"acr": "abc"}, "acr must be a number or inf; got 'abc'"),
+        ({"p_a": {"0.5": 2}}, "p_a.0.5 must be in [0, 1]; got 2"),
         ({"inputs": "many"}, "inputs must be a JSON integer"),
         ({"inputs": True}, "inputs must be a JSON integer"),
         ({"abstain": 1.5}, "abstain must be in [0, 1]"),
@@ -95,7 +97,7 @@ def test_a_commitment_is_on_the_card(work):
         ({"verified": {}}, "verified lacks rows"),
         ({"about": {"n": 5}}, "about.n must be a JSON string"),
         ({"unknown": [3]}, "unknown[0] must be a JSON string"),
-        ({"acr": math.nan}, "acr must be in [0, inf]"),
+        ({"acr": math.nan}, "NaN is no number of JSON"),
         (
             {"procedure": {"bound": []}},
             "procedure.bound must be a JSON number or string or boolean",

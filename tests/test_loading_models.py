@@ -126,6 +126,7 @@ def test_leaving_is_an_error_with_its_reason(own):
 REFUSED = {
     "plain": "the model must be hf:NAME, onnx:NAME",
     "own:nope": "own:nope failed: AttributeError",
+    "tim:resnet18": "did you mean timm:?",
     "nope.py:f": "No such file",
     "own:": "MODULE:CALLABLE",
     "own:classifier": "is called with no argument, and returns what --model needs; missing a "
@@ -139,6 +140,11 @@ REFUSED = {
 def test_refusals(own, spec):
     with pytest.raises(ValueError, match=re.escape(REFUSED[spec])):
         load_model(spec)
+
+
+def test_a_number_of_classes_is_at_least_two():
+    with pytest.raises(ValueError, match="num_classes must be >= 2; got 0"):
+        load_model("torchvision:squeezenet1_1", args={"num_classes": 0})
 
 
 @pytest.mark.parametrize("bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, "ab", (1, 2, 3)])

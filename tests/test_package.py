@@ -70,7 +70,7 @@ ALLOWED = {
 HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "mpmath", "flint"}
 HEAVY |= {"ray", "art", "jax", "keras", "sklearn", "skops"}
 AT_HOME = {
-    "loading": {"torch"},  # classifier.py and denoiser.py, imported for a torch module
+    "loading": {"torch"},  # denoiser.py, imported for a torch module
     "sampling": {"torch"},  # torch_*.py, imported for a torch module
     "torch": {"torch"},
     "demo": {"torch"},

@@ -85,6 +85,10 @@ def test_arrays_of_radii_are_read_with_their_norm(tmp_path):
     np.save(tmp_path / "labels.npy", np.array([1.0]))
     with pytest.raises(ValueError, match=r"radius_l1\.npy"):
         read(tmp_path / "radius_l1.npy")
+    for bad in (np.array(["a", "b", "c"]), np.array([1j, 0, 0]), np.array([np.nan, 0, 0])):
+        np.save(tmp_path / "radius_l1.npy", bad)
+        with pytest.raises(ValueError, match=r"radius_l1\.npy: expected numbers"):
+            read(tmp_path / "radius_l1.npy")
 
 
 @pytest.mark.parametrize(

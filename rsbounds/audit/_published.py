@@ -9,6 +9,7 @@ import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
+from rsbounds._numerics.extras import need
 from rsbounds.audit import _bounds
 from rsbounds.audit._balls import arb, ctx, event
 from rsbounds.audit._finding import Audit, Finding, Kind
@@ -41,6 +42,7 @@ def verify_printed(path: str | os.PathLike[str], *, sigma: float, n: int, alpha:
     --------
     >>> verify_printed("sigma_0.50", sigma=0.5, n=100000, alpha=0.001)  # doctest: +SKIP
     """
+    need("flint", "an audit")
     own, rows = Procedure(n=n, alpha=alpha), read_rows(Path(path))
     level = checks.number("sigma", sigma, 0, closed="neither")
     radii, style, findings = level * earned(own.n, own.alpha), style_of(rows), list[Finding]()

@@ -80,15 +80,16 @@ def procedure(**numbers: Any) -> Procedure:
         raise ValueError(flag(str(error))) from None
 
 
-def numbers(text: str, kind: Any = float, low: int = 0, most: int = 99) -> tuple[Any, ...]:
+def numbers(text: str, kind: Any = float, low: int = 0, most: float = math.inf) -> tuple[Any, ...]:
     """Numbers that are at least ``low``, separated by commas."""
     try:
         values = tuple(map(kind, text.split(",")))
     except ValueError:
         values = ()
     if not 0 < len(values) <= most or not all(value >= low for value in values):
+        several = "numbers" if most == math.inf else f"at most {most} numbers"
         raise argparse.ArgumentTypeError(
-            f"expected numbers >= {low} separated by commas, {most} at most; got {text!r}"
+            f"expected {several} >= {low} separated by commas; got {text!r}"
         )
     return values
 

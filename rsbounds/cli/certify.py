@@ -41,7 +41,7 @@ def add_options(parser: Any) -> None:
     add, index, count = group.add_argument, partial(whole, 0), partial(whole, 1)
     add("--start", type=index, default=0, metavar="I", help="certify inputs from this index (0)")
     text = "certify inputs below this index (-1: all)"
-    add("--max", type=partial(whole, -1), default=-1, metavar="I", help=text)
+    add("--max", type=_end, default=-1, metavar="I", help=text)
     add("--skip", type=count, default=1, metavar="K", help="certify every K-th input (1)")
     add = parser.add_argument_group("how sure").add_argument
     add("--n", type=count, default=100_000, help="samples to bound a class's probability (1e5)")
@@ -103,6 +103,10 @@ def _prepare(parser: Any, noise: Any, words: list[str]) -> list[str]:
         if other in flags:
             raise ValueError(f"{other} has no meaning for --method {method or 'gaussian'}")
     return [*_config.words(own.config, options, parser._option_string_actions), *words]
+
+
+def _end(text: str) -> int:
+    return -1 if text == "-1" else whole(1, text)
 
 
 def levels(text: str) -> tuple[float, ...]:

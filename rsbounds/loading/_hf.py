@@ -42,13 +42,15 @@ def hf(request: Request) -> Loaded:
 
     def model() -> Any:
         if request.checkpoint is None:
-            return auto.from_pretrained(name, **settings, **request.args)
+            args = {k: v for k, v in request.args.items() if k != "num_classes"}
+            return auto.from_pretrained(name, **settings, **args)
         config = transformers.AutoConfig.from_pretrained(name, **settings)
         return auto.from_config(config, trust_remote_code=trusted)
 
     built = guarded(where, model)
     names = built.config.id2label
     labels = guarded(where, lambda: [str(names[i]) for i in range(len(names))])
+    request.require_classes(len(labels))
     mean, std, preprocess = _processor(where, name, settings)
     return Loaded(
         built,

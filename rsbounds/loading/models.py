@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, broadcast, on_host
+from rsbounds._numerics.checks import as_floats, broadcast, count, on_host
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import call, fingerprint
 from rsbounds.loading.checkpoints import load_weights
@@ -142,6 +142,8 @@ def load_model(
     norm, load = {}, _own_code
     if prefix in _MODULES:
         norm = {key: options.pop(key) for key in ("mean", "std") if key in options}
+        if "num_classes" in options:
+            options["num_classes"] = count("num_classes", options["num_classes"], 2)
         load = getattr(import_module(f"rsbounds.loading.{_MODULES[prefix]}"), prefix)
     elif not all(spec.rpartition(":")):
         raise ValueError(
@@ -149,7 +151,13 @@ def load_model(
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
         )
     request = Request(spec, name, options, checkpoint, download)
-    loaded = load(request)
+    try:
+        loaded = load(request)
+    except ValueError as error:
+        missing, near = error.__cause__, difflib.get_close_matches(prefix, _MODULES, 1)
+        if isinstance(missing, ModuleNotFoundError) and missing.name == prefix and near:
+            raise ValueError(f"{shown(error)}; did you mean {near[0]}:?") from error
+        raise
     if checkpoint is not None:
         if not is_torch(loaded.model):
             raise ValueError(f"a checkpoint needs a torch module; {request.where} is none")

@@ -74,6 +74,8 @@ def card(
     if not isinstance(file, Results):
         raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
     manifest, path, at = file.manifest, Path(file.name), _radii([file], radii)
+    if manifest and manifest.parameters.get("answer", "top-k") != "top-k":
+        raise ValueError(f"{file.name}: a card needs rows of classes")
     entries = manifest.entries() if manifest else {}
     own = manifest.procedure.to_dict() if manifest else {}
     count, scopes = len(file.rows), file.scopes()
@@ -119,8 +121,14 @@ def _share(file: Results, radius: float) -> dict[str, float]:
     """A certified accuracy with its Clopper-Pearson interval, for inputs drawn from many."""
     n = len(file.rows)
     held = round(float(file.certified_accuracy(radius)) * n)
+    share, low, high = share_of(held, n)
+    return {"radius": radius, "accuracy": share, "low": low, "high": high}
+
+
+def share_of(held: int, n: int) -> tuple[float, float, float]:
+    """A share with its Clopper-Pearson interval of 95 %."""
     low, high = lower_bound(held, n, _TAIL), upper_bound(held, n, _TAIL)
-    return {"radius": radius, "accuracy": held / n, "low": float(low), "high": float(high)}
+    return held / n, float(low), float(high)
 
 
 def _p_a(file: Results) -> list[float]:
@@ -177,16 +185,22 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     place = as_path("path", path)
     try:
-        made: dict[str, Any] = json.loads(place.read_bytes())
+        made: dict[str, Any] = json.loads(place.read_bytes(), parse_constant=_refuse)
         if isinstance(made, dict) and made.get("card", 1) != 1:
             raise ValueError(
                 f"its version is {quoted(made['card'])}, this rsbounds reads version 1: make it "
                 "again with rsbounds report --card"
             )
         conform("", made, _schema())
+        if isinstance(made["acr"], str) and made["acr"] != "inf":
+            raise ValueError(f"acr must be a number or inf; got {quoted(made['acr'])}")
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{place} can't be read as a card: {error}") from None
     return made
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def accuracy_of(own: Mapping[str, float]) -> tuple[str, str]:

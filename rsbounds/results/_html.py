@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ import numpy as np
 import rsbounds
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import shown
-from rsbounds.results._card import QUANTILES, accuracy_of, proof
+from rsbounds.certificate import ABSTAIN
+from rsbounds.results._card import QUANTILES, accuracy_of, proof, share_of
 from rsbounds.results._card import card as card_of
-from rsbounds.results._plot import Curve, curves, steps
+from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
+from rsbounds.results._row import Row
 from rsbounds.results._table import as_files, comparable, default_radii, heading, marked, numbered
 from rsbounds.results._text import as_path, naming, truncated
 
@@ -89,7 +91,9 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         _sortable(runs),
         *_noted([*footnotes, *([_BEST] if best else []), *_NOTES]),
         *drawn,
-        f"<h2>Rows</h2>{_sortable(_rows(files, names))}<h2>Manifests</h2>",
+        # shut, because a browser lays out the cells of an open table of many rows for minutes
+        f"<h2>Rows</h2><details><summary>all rows</summary>{_sortable(_rows(files, names))}",
+        "</details><h2>Manifests</h2>",
         *map(_manifest, files, names),
     ]
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", "".join(drawn), re.DOTALL)
@@ -217,7 +221,28 @@ def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str
     return {
         "curves": _figure(curves(files, names), "certified accuracy over the radius", "radius"),
         "p_a": _figure(steps(bounds, 1.0), shares, "p_A"),
+        "accuracy": _by_class(files, names, "accuracy", lambda row: row.correct),
+        "abstention": _by_class(files, names, "abstention", lambda row: row.predict == ABSTAIN),
     }
+
+
+def _by_class(
+    files: Sequence[Results], names: Sequence[str], what: str, hit: Callable[[Row], bool]
+) -> dict[str, Any]:
+    """A share of each class for each file, with its interval."""
+    traces = []
+    for i, (name, file) in enumerate(zip(names, files, strict=True)):
+        parts = file.by_class()
+        each = [share_of(sum(map(hit, part.rows)), len(part.rows)) for part in parts.values()]
+        shares, lows, highs = np.transpose(each)
+        error = {"type": "data", "symmetric": False, "array": (highs - shares).tolist()}
+        error["arrayminus"] = (shares - lows).tolist()
+        trace = {"type": "bar", "name": escape(name), "x": list(parts), "y": shares.tolist()}
+        marker = {"color": COLOURS[i % len(COLOURS)]}
+        traces.append({**trace, "error_y": error, "marker": marker})
+    figure = _figure([], f"{what} by class", "class")
+    figure["layout"]["xaxis"]["type"] = "category"
+    return {"data": traces, "layout": {**figure["layout"], "barmode": "group"}}
 
 
 def _figure(drawn: Sequence[Curve], title: str, x: str) -> dict[str, Any]:

@@ -212,13 +212,17 @@ def _arrays(path: Path) -> tuple[Row, ...]:
     """Rows of ``radius_l1.npy`` (l2, linf) with ``labels.npy`` and ``preds.npy``, likewise."""
     if path.name not in _ARRAYS:
         return ()
-    radii, labels, preds = (
-        np.load(place, allow_pickle=False)
-        for place in (path, path.with_name("labels.npy"), path.with_name("preds.npy"))
-    )
-    tops = preds.argmax(axis=1)
-    if not radii.shape == labels.shape == tops.shape or np.isnan(radii).any():
-        raise ValueError(f"{path}: expected a number, a label and a prediction for each radius")
+    try:
+        radii, labels, preds = (
+            checks.as_floats(name, np.load(path.with_name(name), allow_pickle=False), nan=False)
+            for name in (path.name, "labels.npy", "preds.npy")
+        )
+        tops = preds.argmax(axis=1)
+        if not radii.shape == labels.shape == tops.shape:
+            raise ValueError("as many labels and rows of predictions as radii")
+    except (ValueError, TypeError, IndexError) as error:
+        text = "expected numbers, with labels.npy and preds.npy beside them"
+        raise ValueError(f"{path}: {text}: {error}") from None
     each = zip(labels.tolist(), np.where(radii > 0, tops, ABSTAIN).tolist(), radii, strict=True)
     return tuple(
         Row(i, int(label), top, max(float(r), 0.0), top == label, norm=_ARRAYS[path.name])
