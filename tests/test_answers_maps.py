@@ -47,6 +47,16 @@ def test_holm_is_that_of_its_definition(seed):
     np.testing.assert_array_equal(holm(hits, n, tau, alpha), plain_holm(p_values, alpha))
 
 
+@pytest.mark.slow  # needs statsmodels
+def test_holm_is_that_of_statsmodels():
+    multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
+    rng = np.random.default_rng(0)
+    for size in (1, 5, 200, 4096):
+        hits = rng.binomial(100, rng.choice([0.7, 0.8, 0.9, 1.0], size))
+        expected = multipletests(binom.sf(hits - 1, 100, 0.75), 0.01, "holm")[0]
+        np.testing.assert_array_equal(holm(hits, 100, 0.75, 0.01), expected)
+
+
 @pytest.mark.parametrize("together", [False, True])
 def test_family_wise_level_by_enumeration(together):
     """Three positions at the limit, independent or the same: any wrong one at level alpha."""
