@@ -100,12 +100,7 @@ def boundary_radius(
 
 
 def neighbour_radius(
-    x: ArrayLike,
-    anchors: ArrayLike,
-    labels: ArrayLike,
-    *,
-    norm: float = 2,
-    method: str = "tight",
+    x: ArrayLike, anchors: ArrayLike, labels: ArrayLike, *, norm: float = 2, method: str = "tight"
 ) -> Floats:
     """Distance within which the nearest anchor keeps its label.
 

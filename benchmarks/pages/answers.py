@@ -21,12 +21,7 @@ import numpy as np
 from machine import machine
 from scipy.stats import beta, binomtest, norm
 
-from rsbounds.answers import (
-    conformalize,
-    predict_set,
-    set_rule,
-    top_k_radius,
-)
+from rsbounds.answers import conformalize, predict_set, set_rule, top_k_radius
 from rsbounds.answers._maps import holm
 from rsbounds.answers._values import order_ranks
 from rsbounds.schemes import gaussian

@@ -35,19 +35,7 @@ from learned_case import (
     under,
 )
 from learned_levels import NEIGHBOURS, P_MIN, SIGMA, nearest, sigma_networks
-from learned_rows import (
-    ALPHA,
-    N0,
-    RADII,
-    SHARE,
-    Bench,
-    Floats,
-    Row,
-    Stage,
-    against,
-    listed,
-    table,
-)
+from learned_rows import ALPHA, N0, RADII, SHARE, Bench, Floats, Row, Stage, against, listed, table
 from learned_text import HEAD, LISTS, PRICES, TAIL
 from machine import machine
 from torch import nn

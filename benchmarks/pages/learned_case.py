@@ -90,8 +90,7 @@ def load(name: str, count: int, epochs: int = EPOCHS) -> Data:
 def network(numbers: int = COMPONENTS, classes: int = CLASSES) -> nn.Sequential:
     torch.manual_seed(0)
     return nn.Sequential(
-        *(nn.Linear(numbers, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU()),
-        nn.Linear(64, classes),
+        *(nn.Linear(numbers, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU()), nn.Linear(64, classes)
     )
 
 

@@ -302,7 +302,7 @@ def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
             lines += table(["nc", *(f"{n} {p:.0e}" for n in names for p in TAILS)], rows)
     lines += [
         f"**0** is a returned zero, **NaN** a NaN, other bold numbers are wrong by more than "
-        f"{WRONG:g}.",
+        f"{WRONG:g}."
     ]
     return "\n".join(lines) + "\n"
 

@@ -126,12 +126,7 @@ def count(name: str, value: ArrayLike, low: int = 0) -> int:
 
 
 def number(
-    name: str,
-    value: ArrayLike,
-    low: float = -np.inf,
-    high: float = np.inf,
-    *,
-    closed: str = "both",
+    name: str, value: ArrayLike, low: float = -np.inf, high: float = np.inf, *, closed: str = "both"
 ) -> float:
     """``value`` as one finite number in the interval, or ValueError."""
     array = as_floats(name, value, low, high, closed=closed, nan=high - low == np.inf)

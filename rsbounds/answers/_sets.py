@@ -64,8 +64,7 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
 def _error(alpha: float, radius: float, scheme: Scheme) -> float:
     """1 less that coverage, rounded down: it keeps its digits where the coverage is near 1."""
     missed = number(
-        "alpha",
-        as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False, towards=-np.inf),
+        "alpha", as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False, towards=-np.inf)
     )
     z = round_down(ndtri(np.asarray(missed)), NDTRI_ERROR)
     number("radius", radius)

@@ -6,13 +6,7 @@ at each radius. All raise ValueError for an argument outside its domain, and for
 stages, classes or samplers that do not fit the rule or each other.
 """
 
-from rsbounds.composite.estimate import (
-    CompositeCertificate,
-    Plan,
-    certify,
-    certify_counts,
-    plan,
-)
+from rsbounds.composite.estimate import CompositeCertificate, Plan, certify, certify_counts, plan
 from rsbounds.composite.fitting import Fit, fit
 from rsbounds.composite.geometry import classify, radius, route_radius
 from rsbounds.composite.measure import WorstRatio, worst_ratio

@@ -20,13 +20,7 @@ from typing import Any
 
 from mpmath import mp
 
-from rsbounds.oracle._confidence import (
-    BOUNDS,
-    bound_excess,
-    lower_score,
-    pair_scores,
-    upper_score,
-)
+from rsbounds.oracle._confidence import BOUNDS, bound_excess, lower_score, pair_scores, upper_score
 from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
 from rsbounds.oracle._radii import gaussian_radius
@@ -122,11 +116,7 @@ def _generator(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, En
 
 
 def list_radius(
-    rule: Mapping[str, Any],
-    scores: Sequence[Sequence[Real]],
-    cls: int,
-    *,
-    dps: int = 30,
+    rule: Mapping[str, Any], scores: Sequence[Sequence[Real]], cls: int, *, dps: int = 30
 ) -> Mpf:
     """The radius of a class from exact class probabilities, their scores in rows by level."""
     with mp.workdps(dps + GUARD):

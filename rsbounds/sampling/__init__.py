@@ -14,14 +14,7 @@ without one is in :mod:`rsbounds.sampling.grid_noise`.
 
 from rsbounds.sampling.adapters import Sampler, as_sampler, require_law
 from rsbounds.sampling.arrays import ArraySampler, SoftSampler
-from rsbounds.sampling.blocks import (
-    Phase,
-    block_seeds,
-    block_size,
-    noise_level,
-    noisy,
-    stream,
-)
+from rsbounds.sampling.blocks import Phase, block_seeds, block_size, noise_level, noisy, stream
 
 __all__ = [
     "ArraySampler", "Phase", "Sampler", "SoftSampler", "as_sampler", "block_seeds", "block_size",

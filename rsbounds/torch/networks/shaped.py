@@ -26,12 +26,7 @@ from rsbounds import anisotropic
 from rsbounds._numerics.checks import as_floats
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
 from rsbounds.sampling import grid_noise
-from rsbounds.sampling.torch_modules import (
-    GridSampler,
-    ShapedSampler,
-    TorchSampler,
-    check_shape,
-)
+from rsbounds.sampling.torch_modules import GridSampler, ShapedSampler, TorchSampler, check_shape
 from rsbounds.schemes import Anisotropic, Generator, Scheme
 from rsbounds.torch.networks._rounding import rounding_slacks
 from rsbounds.torch.networks._trust import frozen, settle
