@@ -89,7 +89,6 @@ them G has .756. There F counts radii up to 2.8, and C stopped after 8 of 48 epo
 - **The choice among lists is partly chance**: the best list of B on one half of the digits' images
   had .738 there and .586 on the other half, at a far radius of few images.
 
-
 The page's own search, for n = 10,000, on the same images:
 
 | what | MNIST | Fashion-MNIST |
@@ -100,7 +99,7 @@ The page's own search, for n = 10,000, on the same images:
 | J. I with 1,024 hidden units, as many weights as four stages | 0.800 | 0.868 |
 | K. instead of stages, constants with a gate of its own: own or wrong | 0.762 | 0.823 |
 
-- **Distillation** (H) teaches nothing: where both levels can be right, the stage already is.
+- **Distillation** (H) hardly changes what a stage is sure of, or passes.
 - **Sharing** (I, J) costs nothing. More units help the digits; the constants keep their 256.
 - **Convolutions** on the pixels (16 and 32 channels; three of the recipes, 6 epochs of noise and as
   many of the recipe, 500 images): the best list of constants has .777 and .861 of their union, that
