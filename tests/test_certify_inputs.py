@@ -119,8 +119,9 @@ THINGS = (
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_wrong_kind_of_argument_is_one_line(name):
+def test_the_wrong_kind_of_argument_is_one_line(name, tmp_path, monkeypatch):
     """A model for a scheme, a number for a sampler: what Python itself said came through."""
+    monkeypatch.chdir(tmp_path)  # "x" is a file's name too
     call, args = CALLS[name]
     call(*args)
     for place in range(len(args)):
