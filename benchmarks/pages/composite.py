@@ -72,10 +72,10 @@ TAIL = """
 
 These were tried while the theory was made, on other runs; there are no figures for them here.
 Routers (an argmax over routing votes, "dual smoothing") have valid certificates and added
-nothing to lists. Learned potentials and classes for rejection gained nothing. Lists of more than
-three items gained nothing; neither did lumping rare classes together, Holm's procedure, or
-choosing between Cohen's bound and the pair by the selection samples. More in [several levels at
-once](../theory/several-levels.md).
+nothing to lists. Learned potentials gained nothing, nor did lists of more than three items, lumping
+rare classes together, Holm's procedure, or choosing between Cohen's bound and the pair by the
+selection samples. More in [several levels at once](../theory/several-levels.md). Classes for
+rejection are on two other pages: [learned smoothing](learned.md), [the union](union.md).
 """
 
 
