@@ -33,7 +33,7 @@ bool radii(int n, double dim, Envelope e) {
 }
 int main(int, char** v) {
     const double dim = atof(v[1]), nc = atof(v[2]), s = std::sqrt(nc);
-    const double x = ncx2_quantile(2., dim, nc);
+    const double x = ncx2_quantile({2, 0}, dim, nc);
     const int n = atoi(v[3]);
     switch (v[4][0]) {
         case 't':
