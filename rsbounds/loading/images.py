@@ -134,10 +134,9 @@ def _resized(size: tuple[int, int], resize: int | tuple[int, int]) -> tuple[int,
     if isinstance(resize, tuple):
         return resize[1], resize[0]
     width, height = size
-    short = min(width, height)
-    return (
-        (resize, resize * height // short) if width == short else (resize * width // short, resize)
-    )
+    if width <= height:
+        return resize, resize * height // width
+    return resize * width // height, resize
 
 
 class FolderData(Data):

@@ -9,10 +9,7 @@ from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, 
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
 
-_BOUNDS = (
-    Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"),
-    Option("--sigma-min", "lower bound of sigma(x)"),
-)
+_BOUNDS = (Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"), Shared.FLOOR)
 
 
 class Lipschitz(EnvelopeScheme):
