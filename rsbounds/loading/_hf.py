@@ -118,7 +118,6 @@ def _processor(
 
 
 def _preprocess(where: str, options: dict[str, Any]) -> Preprocess:
-    """A processor's resizing and cropping."""
     resize = _side(where, options["size"]) if options.get("do_resize") else None
     crop = _side(where, options["crop_size"]) if options.get("do_center_crop") else None
     crop = (crop, crop) if isinstance(crop, int) else crop

@@ -119,11 +119,10 @@ def decode(raw: bytes, preprocess: Preprocess | None) -> NDArray[np.uint8]:
     Pillow thinks safe (179 million) is refused before it is decoded.
     """
     image_module = need("PIL.Image", "an image")
-    unidentified = need("PIL", "an image").UnidentifiedImageError
     try:
         with image_module.open(io.BytesIO(raw)) as image:
             return (preprocess or Preprocess())(image)
-    except unidentified as error:  # its text names an object in memory
+    except image_module.UnidentifiedImageError as error:  # its text names an object in memory
         raise ValueError("the image can't be decoded: it has no format of Pillow's") from error
     except (Exception, image_module.DecompressionBombWarning) as error:  # as many as formats
         raise ValueError(f"the image can't be decoded: {reason(error)}") from error

@@ -64,8 +64,7 @@ def ncx2_tails(x: Real, df: Real, nc: Real, *, dps: int = 30, method: str | None
 
 
 def _rounded(tails: Tails, dps: int) -> Tails:
-    with mp.workdps(dps):
-        return Tails(*(+value for value in tails))
+    return Tails(*(rounded(value, dps) for value in tails))
 
 
 def _tails(x: Mpf, dim: Mpf, nc: Mpf, method: str | None) -> Tails:
