@@ -49,9 +49,8 @@ class Lipschitz(EnvelopeScheme):
                 )
             if not proves and options[bound.name] is None:
                 raise ValueError(f"--method lipschitz needs {bound.flag}")
-        scheme: Scheme
         if proves:
-            scheme = function.scheme(given.dim, sound=given.sound)
+            scheme: Scheme = function.scheme(given.dim, sound=given.sound)
         else:
             scheme = lipschitz(function, options["lip"], options["sigma_min"], given.dim)
         scheme.parameters["sigma_function"] = description
