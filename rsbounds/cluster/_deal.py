@@ -86,7 +86,8 @@ class Dealt:
                     handed = tuple(left.popleft() for _ in range(max(most, 1)))
                     self._start(worker, "several", handed, wanted)
                     continue
-                own = self._held(worker)
+                calls = (call for call in self._running.values() if call.worker == worker)
+                own = [i for call in calls if call.name == "several" for i in call.args[0]]
                 again = next((i for i in missing if i not in repeated and i not in own), None)
                 if own or again is None:
                     break
@@ -106,11 +107,6 @@ class Dealt:
     def _start(self, worker: int, name: str, *args: Any) -> None:
         ticket = self._executor.call(worker, name, *args)
         self._running[ticket] = _Call(worker, name, args)
-
-    def _held(self, worker: int) -> list[int]:
-        """Inputs that a worker has."""
-        calls = [c for c in self._running.values() if c.worker == worker and c.name == "several"]
-        return [index for call in calls for index in call.args[0]]
 
     def _free(self) -> int | None:
         """The worker with the least to do, unless that is enough."""

@@ -125,17 +125,16 @@ def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
     several = isinstance(devices, Sequence) and not isinstance(devices, str)
     if not several or not all(isinstance(d, str) and d and "," not in d for d in devices):
         raise ValueError(f'devices must be names of GPUs such as ["0", "1"]; got {devices!r}')
-    names = list(devices)
-    places = visible.split(",") if visible else None
-    for i, name in enumerate(names):
-        if places is not None and name.isdecimal():
-            if int(name) >= len(places):
-                raise ValueError(
-                    f"devices must be below the number of GPUs in CUDA_VISIBLE_DEVICES, "
-                    f"{len(places)}; got {name}"
-                )
-            names[i] = places[int(name)]
-    return names
+    if not visible:
+        return list(devices)
+    places = visible.split(",")
+    for name in devices:
+        if name.isdecimal() and int(name) >= len(places):
+            raise ValueError(
+                f"devices must be below the number of GPUs in CUDA_VISIBLE_DEVICES, {len(places)}; "
+                f"got {name}"
+            )
+    return [places[int(name)] if name.isdecimal() else name for name in devices]
 
 
 @contextmanager

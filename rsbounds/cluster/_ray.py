@@ -74,9 +74,8 @@ class Ray(Workers):
                 if self._count is None or self._address == "local":
                     raise ValueError(f"{lacking}; on a cluster, --processes N waits until there is")
                 warnings.warn(f"{lacking}: the run waits until there is", stacklevel=2)
-            count = self._count or room
             options = {"num_cpus": self._threads, "num_gpus": self._gpus}
-            return Actors(ray, count, options, member)
+            return Actors(ray, self._count or room, options, member)
         except BaseException:
             ray.shutdown()
             raise
@@ -141,7 +140,7 @@ def _connected(address: str, cpus: int) -> Any:
     if address == "local":
         cpus = max(cpus, os.cpu_count() or 1)
         quiet |= {"num_cpus": cpus, "object_store_memory": STORE, "include_dashboard": False}
-    else:
+    elif address != "auto":
         _answers(address)
     on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
@@ -160,8 +159,6 @@ def _connected(address: str, cpus: int) -> Any:
 
 def _answers(address: str) -> None:
     """ValueError unless something listens there."""
-    if address == "auto":
-        return
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 2**16:
         raise ValueError(

@@ -51,18 +51,9 @@ def hf(request: Request) -> Loaded:
     names = built.config.id2label
     labels = guarded(where, lambda: [str(names[i]) for i in range(len(names))])
     request.require_classes(len(labels))
-    mean, std, preprocess = _processor(where, name, settings)
-    return Loaded(
-        built,
-        mean,
-        std,
-        preprocess,
-        labels,
-        describe={
-            "architecture": type(built).__name__,
-            "transformers": importlib.metadata.version("transformers"),
-        },
-    )
+    version = importlib.metadata.version("transformers")
+    describe = {"architecture": type(built).__name__, "transformers": version}
+    return Loaded(built, *_processor(where, name, settings), labels, describe)
 
 
 def located(where: str, name: str, *files: str, download: bool) -> Path:
@@ -127,7 +118,6 @@ def _processor(
 
 
 def _preprocess(where: str, options: dict[str, Any]) -> Preprocess:
-    """A processor's resizing and cropping."""
     resize = _side(where, options["size"]) if options.get("do_resize") else None
     crop = _side(where, options["crop_size"]) if options.get("do_center_crop") else None
     crop = (crop, crop) if isinstance(crop, int) else crop
@@ -190,11 +180,9 @@ class HfData(Data):
             table = np.array([order[name] for name in names], dtype=np.int64)
             numbers = guarded(f"{name}: {y}", lambda: table[numbers])
         self._rows, self._x, self._preprocess = rows, x, preprocess
-        caches = (
-            datasets.config.HF_DATASETS_CACHE,
-            need("huggingface_hub.constants", name).HF_HUB_CACHE,
-        )
-        self._folders = [Path(folder).resolve() for folder in (place, *caches)]
+        hub = need("huggingface_hub.constants", name).HF_HUB_CACHE
+        folders = (place, datasets.config.HF_DATASETS_CACHE, hub)
+        self._folders = [Path(folder).resolve() for folder in folders]
         scale = 255.0 if self._image and scale is None else scale
         stated: dict[str, Any] = {"kind": "hf", "split": split, "column": x, "numbered_by": rule}
         stated["preprocessing"] = preprocess and preprocess.description

@@ -38,18 +38,11 @@ def timm(request: Request) -> Loaded:
     labels = config.label_names
     if not labels and model.num_classes == 1000 == config.num_classes:
         labels = library.data.ImageNetInfo("imagenet-1k").label_names()  # folders are named so
+    labels = labels if len(labels or ()) == model.num_classes else None
     origin = "checkpoint" if request.checkpoint is not None else "random"
-    return Loaded(
-        model,
-        used["mean"],
-        used["std"],
-        _preprocess(where, used),
-        labels if len(labels or ()) == model.num_classes else None,
-        {
-            "timm": library.__version__,
-            "weights": f"{config.architecture}.{config.tag}" if pretrained else origin,
-        },
-    )
+    origin = f"{config.architecture}.{config.tag}" if pretrained else origin
+    describe = {"timm": library.__version__, "weights": origin}
+    return Loaded(model, used["mean"], used["std"], _preprocess(where, used), labels, describe)
 
 
 def _preprocess(where: str, config: dict[str, Any]) -> Preprocess:
@@ -99,15 +92,11 @@ def torchvision(request: Request) -> Loaded:
     if state is not None:
         guarded(where, lambda: model.load_state_dict(state))
     classes = args.get("num_classes", len(labels))
-    side = images.crop_size[0]
-    return Loaded(
-        model,
-        images.mean,
-        images.std,
-        Preprocess(images.resize_size[0], (side, side), images.interpolation.value),
-        labels if classes == len(labels) and request.checkpoint is None else None,
-        {"torchvision": need("torchvision", where).__version__, "weights": origin},
-    )
+    labels = labels if classes == len(labels) and request.checkpoint is None else None
+    crop = (images.crop_size[0], images.crop_size[0])
+    preprocess = Preprocess(images.resize_size[0], crop, images.interpolation.value)
+    describe = {"torchvision": need("torchvision", where).__version__, "weights": origin}
+    return Loaded(model, images.mean, images.std, preprocess, labels, describe)
 
 
 def _published(where: str, url: str, *, download: bool) -> Any:

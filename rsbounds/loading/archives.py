@@ -38,7 +38,6 @@ class _Stored(NamedTuple):
     dtype: np.dtype[Any]
 
     def rows(self, start: int, count: int) -> NDArray[Any]:
-        """Some rows, read now."""
         numbers = math.prod(self.shape[1:])
         self.file.seek(self.offset + start * numbers * self.dtype.itemsize)
         x = np.fromfile(self.file, self.dtype, count * numbers)

@@ -91,7 +91,6 @@ def reason(error: BaseException) -> str:
 
 
 def _module(name: str) -> ModuleType:
-    """The module of that name, or of that file."""
     importlib.import_module("rsbounds_ext")  # the installed one, even in a clone of this project
     if not name.endswith(".py"):
         _search(os.getcwd())

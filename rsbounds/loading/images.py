@@ -119,11 +119,10 @@ def decode(raw: bytes, preprocess: Preprocess | None) -> NDArray[np.uint8]:
     Pillow thinks safe (179 million) is refused before it is decoded.
     """
     image_module = need("PIL.Image", "an image")
-    unidentified = need("PIL", "an image").UnidentifiedImageError
     try:
         with image_module.open(io.BytesIO(raw)) as image:
             return (preprocess or Preprocess())(image)
-    except unidentified as error:  # its text names an object in memory
+    except image_module.UnidentifiedImageError as error:  # its text names an object in memory
         raise ValueError("the image can't be decoded: it has no format of Pillow's") from error
     except (Exception, image_module.DecompressionBombWarning) as error:  # as many as formats
         raise ValueError(f"the image can't be decoded: {reason(error)}") from error
@@ -134,10 +133,9 @@ def _resized(size: tuple[int, int], resize: int | tuple[int, int]) -> tuple[int,
     if isinstance(resize, tuple):
         return resize[1], resize[0]
     width, height = size
-    short = min(width, height)
-    return (
-        (resize, resize * height // short) if width == short else (resize * width // short, resize)
-    )
+    if width <= height:
+        return resize, resize * height // width
+    return resize * width // height, resize
 
 
 class FolderData(Data):

@@ -64,8 +64,7 @@ def ncx2_tails(x: Real, df: Real, nc: Real, *, dps: int = 30, method: str | None
 
 
 def _rounded(tails: Tails, dps: int) -> Tails:
-    with mp.workdps(dps):
-        return Tails(*(+value for value in tails))
+    return Tails(*(rounded(value, dps) for value in tails))
 
 
 def _tails(x: Mpf, dim: Mpf, nc: Mpf, method: str | None) -> Tails:
@@ -162,22 +161,19 @@ def _trapezoid(node: Callable[[Mpf], tuple[Mpf, Mpf]], step: Mpf, digits: int) -
     """
     cut = mp.mpf(10) ** (-digits - 12)
     enough = mp.mpf(10) ** (-0.65 * (digits + 3))
-    first, second = node(mp.zero)
-    sums = (first / 2, second / 2)
+    total, other = (value / 2 for value in node(mp.zero))
     offset, spacing = step, step
     previous = (mp.zero, mp.zero)
     for _ in range(14):
-        added_first, added_second = sums
         v = offset
         while True:
             first, second = node(v)
-            added_first += first
-            added_second += second
-            if abs(first) < cut * abs(added_first) and abs(second) < cut * abs(added_second):
+            total += first
+            other += second
+            if abs(first) < cut * abs(total) and abs(second) < cut * abs(other):
                 break
             v += spacing
-        sums = (added_first, added_second)
-        current = (sums[0] * step, sums[1] * step)
+        current = (total * step, other * step)
         pairs = zip(current, previous, strict=True)
         if all(abs(new - old) <= enough * abs(new) for new, old in pairs):
             return current
@@ -276,8 +272,9 @@ def log_radius(z: Mpf, dim: Mpf, s: Mpf, dps: int) -> Mpf:
     y = _saddle_radius(z, dim, s)
     digits = 12
     for _ in range(100):
-        log_density, value = _score_and_log_density(y, dim, s, digits)
-        slope = mp.exp(log_density + value**2 / 2 + 2 * y) * 2 * mp.sqrt(2 * mp.pi)
+        tails = ncx2_tails(mp.exp(2 * y), dim, s**2, dps=digits + 10)
+        value = score(tails.log_lower, tails.log_upper, dps=digits + 5)
+        slope = mp.exp(tails.log_density + value**2 / 2 + 2 * y) * 2 * mp.sqrt(2 * mp.pi)
         step = (z - value) / slope
         y += max(min(step, mp.mpf(2)), mp.mpf(-2))
         error = abs(z - value) / max(1, abs(z))
@@ -287,11 +284,6 @@ def log_radius(z: Mpf, dim: Mpf, s: Mpf, dps: int) -> Mpf:
         if error < 1e-7:
             digits = dps + 15
     raise ArithmeticError(f"ball_offset did not converge at {z}, {dim}, {s}")
-
-
-def _score_and_log_density(y: Mpf, dim: Mpf, s: Mpf, digits: int) -> tuple[Mpf, Mpf]:
-    tails = ncx2_tails(mp.exp(2 * y), dim, s**2, dps=digits + 10)
-    return tails.log_density, score(tails.log_lower, tails.log_upper, dps=digits + 5)
 
 
 def _saddle_radius(z: Mpf, dim: Mpf, s: Mpf) -> Mpf:
@@ -310,8 +302,5 @@ def _saddle_radius(z: Mpf, dim: Mpf, s: Mpf) -> Mpf:
     low = high - width
     for _ in range(60):
         middle = (low + high) / 2
-        if leading(middle) < z:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if leading(middle) < z else (low, middle)
     return high

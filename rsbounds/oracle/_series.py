@@ -21,12 +21,10 @@ def mixture(x: Mpf, mu: Mpf, nc: Mpf) -> tuple[Mpf, Mpf, Mpf]:
     The tail beyond the mean is summed first; where it is small, the other is its complement.
     """
     at = x / 2, mu, nc / 2
-    if x < nc:
-        lower = _total(_lower(*at))
-        upper = 1 - lower if lower < 0.1 else _total(_upper(*at))
-    else:
-        upper = _total(_upper(*at))
-        lower = 1 - upper if upper < 0.1 else _total(_lower(*at))
+    first, second = (_lower, _upper) if x < nc else (_upper, _lower)
+    beyond = _total(first(*at))
+    rest = 1 - beyond if beyond < 0.1 else _total(second(*at))
+    lower, upper = (beyond, rest) if x < nc else (rest, beyond)
     return lower, upper, _total(_density(*at)) / 2
 
 

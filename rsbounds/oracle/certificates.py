@@ -28,7 +28,6 @@ from rsbounds.oracle._radii import gaussian_radius
 __all__ = ["BOUNDS", "METHODS", "bound_excess", "excess"]
 
 Parameters = Mapping[str, Any]
-Condition = Mapping[str, Any]
 Scores = tuple[Mpf, Mpf | None]
 Ends = tuple[Mpf, Mpf]
 
@@ -122,7 +121,7 @@ def list_radius(
     with mp.workdps(dps + GUARD):
         z = [[exact(v) for v in row] for row in scores]
 
-        def value(q: Condition, c: int) -> Mpf:
+        def value(q: Parameters, c: int) -> Mpf:
             sigma, row = exact(rule["sigmas"][q["stage"]]), z[q["stage"]]
             if q["kind"] == "score":
                 return sigma * row[c]
@@ -159,7 +158,7 @@ def composite_radius(
     with mp.workdps(dps + GUARD):
         cls, level = plan["cls"], exact(alpha) / len(plan["items"])
 
-        def beyond(q: Condition, c: int, side: int) -> Mpf:
+        def beyond(q: Parameters, c: int, side: int) -> Mpf:
             """A lower (side 1) or upper (-1) bound of the coordinate of c, less the threshold."""
             k = counts[q["stage"]]
             if k is None:

@@ -75,12 +75,10 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     accepted = ("batch",) if ready else ("batch", "sound_noise")
     for name, value in options.items():
         if name not in accepted and value not in (None, False, "cpu"):
-            flag = f"--{name.replace('_', '-')}"
+            needed = "a torch module; the model is none"
             if name == "sound_noise":
-                raise ValueError(
-                    f"{flag} needs a model; this one is a sampler, which draws its own noise"
-                )
-            raise ValueError(f"{flag} needs a torch module; the model is none")
+                needed = "a model; this one is a sampler, which draws its own noise"
+            raise ValueError(f"--{name.replace('_', '-')} needs {needed}")
     return model if ready else ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
 
 

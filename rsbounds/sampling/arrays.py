@@ -19,9 +19,8 @@ _SUM = 1 - 2.0**-48  # scores of more classes than 2^20 aside, their sum is at m
 class Scored:
     """A classifier of NumPy batches, whose scores are checked.
 
-    Their shape and type at every batch; once, at the first of two rows or more, that a row's
-    scores are the same in a batch that holds nothing else. They may differ by the square root of
-    the machine epsilon of their type, relative to the largest of the row.
+    Their shape and type at every batch; once, that a row's depend on no other row and not on
+    chance, as by :class:`rsbounds.torch.TorchSampler`.
     """
 
     def __init__(self, classifier: Callable[[NDArray[np.float32]], Any]) -> None:

@@ -51,14 +51,10 @@ def noisy(
     """``size`` copies of x + sigma Z, the level exact, each number rounded to float32 at last."""
     level = noise_level(sigma)
     batch = generator.standard_normal((size, *x.shape), dtype=np.float32)
-    if not is_single(level):
-        exact = batch.astype(np.float64)
-        exact *= level
-        exact += x
-        return exact.astype(np.float32)
-    batch *= np.float32(level)
-    batch += x
-    return batch
+    exact: NDArray[Any] = batch if is_single(level) else batch.astype(np.float64)
+    exact *= exact.dtype.type(level)
+    exact += x
+    return exact.astype(np.float32, copy=False)
 
 
 def block_size(n: int, dim: int, cells: int = 2**18) -> int:

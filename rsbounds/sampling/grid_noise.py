@@ -78,8 +78,7 @@ def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
         above = [_normal(min((k + Decimal("0.5")) / scale, Decimal(15))) for k in range(reach)]
         probabilities = [1 - p for p in reversed(above)] + above
         thresholds = np.array([int(2**BITS * p) for p in probabilities], dtype=np.int64)
-    cells = _cells(thresholds)
-    return thresholds, cells, reach
+    return thresholds, _cells(thresholds), reach
 
 
 def _cells(thresholds: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -20,27 +20,10 @@ from rsbounds.schemes._scheme import Scheme, level_slack
 from rsbounds.schemes._semielastic import SemiElastic, semielastic
 
 __all__ = [
-    "METHODS",
-    "Anisotropic",
-    "Composite",
-    "Domain",
-    "Gaussian",
-    "Generator",
-    "Given",
-    "Laplace",
-    "Lipschitz",
-    "Option",
-    "Range",
-    "Scheme",
-    "SemiElastic",
-    "gaussian",
-    "laplace",
-    "level_slack",
-    "lipschitz",
-    "semielastic",
-    "sigma_range",
-    "this_input",
-]
+    "METHODS", "Anisotropic", "Composite", "Domain", "Gaussian", "Generator", "Given", "Laplace",
+    "Lipschitz", "Option", "Range", "Scheme", "SemiElastic", "gaussian", "laplace", "level_slack",
+    "lipschitz", "semielastic", "sigma_range", "this_input",
+]  # fmt: skip
 
 #: Every method that writes result rows, by its name in them.
 METHODS: Mapping[str, type[Scheme]] = {

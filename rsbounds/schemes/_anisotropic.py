@@ -62,8 +62,7 @@ class Anisotropic(Scheme):
         return self._stretched(gaussian.radius(z_a, sigma, z_b, scores=True))
 
     def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
-        own = getattr(self.noise, "level", None) if sigma is None else sigma
-        level = self.fixed_level(own)
+        level = self.fixed_level(getattr(self.noise, "level", None) if sigma is None else sigma)
         distance = as_floats("radius", radius, 0.0, towards=np.inf) / self.parameters["inner"]
         return gaussian.transport(z, round_up(distance, EPS), level)
 

@@ -27,6 +27,7 @@ POSITIVE = Domain(0.0, math.inf, "neither")
 NOT_NEGATIVE = Domain(0.0, math.inf, "left")
 SLACK = Domain(0.0, math.inf, "left", required=False)
 DIMENSION = Domain(1.0, 1e8)
+OPTIONAL_DIMENSION = DIMENSION._replace(required=False)
 NORM = Domain(1.0, math.inf, required=False)
 RADIUS = Domain(0.0, math.inf)
 Domains: TypeAlias = Mapping[str, Domain]

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from rsbounds import gaussian as theory
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
-from rsbounds.schemes._domains import DIMENSION, NORM, POSITIVE, Domains
+from rsbounds.schemes._domains import DIMENSION, NORM, OPTIONAL_DIMENSION, POSITIVE, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import Scheme
 
@@ -16,11 +16,7 @@ class Gaussian(Scheme):
     name = "gaussian"
     scope = FIXED_NOISE
     sound = True  # the level is the same number at every input
-    domains: ClassVar[Domains] = {
-        "sigma": POSITIVE,
-        "norm": NORM,
-        "dim": DIMENSION._replace(required=False),
-    }
+    domains: ClassVar[Domains] = {"sigma": POSITIVE, "norm": NORM, "dim": OPTIONAL_DIMENSION}
     help = "one fixed noise level"
     options = (
         Option("--sigma", "noise level; several, such as 0.25,0.5, give a file each"),

@@ -8,7 +8,8 @@ from rsbounds import envelope
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds.certificate import PROVEN_MAPS
 from rsbounds.schemes._anisotropic import Anisotropic
-from rsbounds.schemes._domains import DIMENSION, NORM, NOT_NEGATIVE, POSITIVE, SLACK, Domains
+from rsbounds.schemes._domains import NOT_NEGATIVE, SLACK, Domains
+from rsbounds.schemes._lipschitz import Lipschitz
 from rsbounds.schemes._scheme import Scheme
 
 
@@ -19,13 +20,9 @@ class Generator(Anisotropic):
     scope = PROVEN_MAPS
     sound = False
     domains: ClassVar[Domains] = {
-        "norm": NORM,
-        "inner": POSITIVE,
-        "lip": NOT_NEGATIVE,
+        **Anisotropic.domains,
+        **Lipschitz.domains,
         "mean_lip": NOT_NEGATIVE,
-        "sigma_min": POSITIVE,
-        "dim": DIMENSION,
-        "slack": SLACK,
         "shift": SLACK,
     }
     help = "mean and level on every axis by maps with proven bounds"

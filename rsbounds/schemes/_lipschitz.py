@@ -9,10 +9,7 @@ from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, 
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
 
-_BOUNDS = (
-    Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"),
-    Option("--sigma-min", "lower bound of sigma(x)"),
-)
+_BOUNDS = (Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"), Shared.FLOOR)
 
 
 class Lipschitz(EnvelopeScheme):
@@ -52,9 +49,8 @@ class Lipschitz(EnvelopeScheme):
                 )
             if not proves and options[bound.name] is None:
                 raise ValueError(f"--method lipschitz needs {bound.flag}")
-        scheme: Scheme
         if proves:
-            scheme = function.scheme(given.dim, sound=given.sound)
+            scheme: Scheme = function.scheme(given.dim, sound=given.sound)
         else:
             scheme = lipschitz(function, options["lip"], options["sigma_min"], given.dim)
         scheme.parameters["sigma_function"] = description

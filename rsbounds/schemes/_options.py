@@ -46,6 +46,7 @@ class Shared:
     LEVEL = Option("--sigma", "noise level at the input")
     NORM = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
     DIM = Option("--dim", "dimension of the input")
+    FLOOR = Option("--sigma-min", "lower bound of sigma(x)")
     FUNCTION = Option(
         "--sigma-function", "CALLABLE() maps a batch to sigma(x)", str, metavar="MODULE:CALLABLE"
     )

@@ -8,10 +8,7 @@ from rsbounds.schemes._domains import DIMENSION, POSITIVE, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
 
-_ENDS = (
-    Option("--sigma-min", "lower bound of sigma(x)"),
-    Option("--sigma-max", "upper bound of sigma(x)"),
-)
+_ENDS = (Shared.FLOOR, Option("--sigma-max", "upper bound of sigma(x)"))
 
 
 class Range(EnvelopeScheme):
