@@ -40,7 +40,6 @@ _AS_ITSELF = {"anisotropic": "noise itself", "generator": "noise itself", "compo
 
 
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
-    """Add one option."""
     settings = {name: getattr(option, name) for name in ("type", "help", "metavar", "nargs")}
     default = None if option.default is ... else option.default
     settings |= {"default": default, "required": required} | changes
@@ -63,7 +62,6 @@ def of_all() -> list[Option]:
 
 
 def flag(name: str) -> str:
-    """The option of an argument's name."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -138,7 +136,6 @@ def _require_fixed(args: argparse.Namespace, name: str) -> None:
 
 
 def read_rule(path: Path) -> Rule:
-    """The decision list of a JSON file."""
     try:
         return Rule.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, RecursionError) as error:

@@ -29,7 +29,6 @@ from rsbounds.schemes._domains import DIMENSION
 
 
 def add_options(parser: Any) -> None:
-    """Add the options."""
     add = parser.add_argument
     add("files", metavar="RUN.tsv", type=Path, nargs="+")
     add("--out", required=True, metavar="NEW.tsv", type=Path)
@@ -44,7 +43,6 @@ def add_options(parser: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the new file."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
     if args.method_args is not None and not _methods.is_code(args.method):
