@@ -54,9 +54,8 @@ def _number(certain: float, text: str) -> float:
     except ValueError:
         raise argparse.ArgumentTypeError(f"invalid float value: {text!r}") from None
     if rounded:
-        raise argparse.ArgumentTypeError(
-            f"{text} would be rounded to {certain:g}, which is certainty"
-        )
+        certainty = f"{certain:g}, which is certainty"
+        raise argparse.ArgumentTypeError(f"{text} would be rounded to {certainty}")
     return value
 
 

@@ -158,9 +158,8 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]
             raise ValueError(f"scope is {manifest.scope!r} in {args.file}: {flag} proves no bounds")
     options = {option.name: stated.get(option.name, option.default) for option in method.options}
     if lacking := [name for name, value in options.items() if value is ...]:
-        raise ValueError(
-            f"{flag} can't be compared: {args.file} doesn't say its {', '.join(lacking)}"
-        )
+        unsaid = f"{args.file} doesn't say its {', '.join(lacking)}"
+        raise ValueError(f"{flag} can't be compared: {unsaid}")
     return method.from_options(options, given)
 
 
