@@ -185,8 +185,8 @@ def certify_input(
         return certify_evidence(scheme, sigma, *counts, procedure, index)
     # the classes are ranked by their mean scores
     top, n = int(np.argmax([each.counts @ each.edges for each in select])), procedure.n
-    own = {"runner_up": procedure.runner_up}
-    pair = BOUNDS[procedure.bound].pair(estimate, top, n, procedure.alpha, **own)
+    bound, alpha = BOUNDS[procedure.bound], procedure.alpha
+    pair = bound.pair(estimate, top, n, alpha, runner_up=procedure.runner_up)
     radius, none = terms.radius(pair.z_a, pair.z_b), np.zeros(0, dtype=np.int64)
     return terms.certificate(top, pair, radius, n, none, none)
 
