@@ -13,12 +13,11 @@ from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.answers import _maps, _questions, _topk, _values
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import Arb, arb, ctx, event
-from rsbounds.audit._finding import Kind
+from rsbounds.audit._finding import Kind, Said
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS, Scheme
 
-Said = tuple[Kind, str]
 _LOST = 1e-6  # a radius this much below what was computed is a finding
 
 
@@ -87,10 +86,8 @@ def _stays(manifest: Manifest, row: Row, t: int) -> bool:
     """Whether the label's probability is above 1/t of the sum at the radius."""
     with ctx.workprec(_bounds.PRECISION):
         step = _step(manifest, row.sigma, row.radius)
-        low, high = event(arb(row.z_a) - step), event(arb(row.z_b) + step)
-        if t == 1:
-            return bool(arb(row.z_a) - step >= arb(row.z_b) + step)
-        return bool(t * low.p > high.p)
+        low, high = arb(row.z_a) - step, arb(row.z_b) + step
+        return bool(low >= high if t == 1 else t * event(low).p > event(high).p)
 
 
 def _step(manifest: Manifest, sigma: float, radius: float) -> Arb:
@@ -147,9 +144,8 @@ def _map_row(row: Row, manifest: Manifest, asked: Any, prove: bool) -> Iterator[
     if len(chosen) != len(hits) or hits.max() > own.n:
         raise ValueError(f"{len(chosen)} positions, {len(hits)} counts, at most {hits.max()}")
     held = _maps.holm(hits, own.n, asked.tau, own.alpha)
-    if row.extra["certified"] != str(held.sum()):
-        text = f"certified is {row.extra['certified']}, {held.sum()} by its counts"
-        yield Kind.CONTRADICTION, text
+    if (stated := row.extra["certified"]) != str(held.sum()):
+        yield Kind.CONTRADICTION, f"certified is {stated}, {held.sum()} by its counts"
     right = row.extra["right"]
     if right and not 0 <= int(right) <= held.sum():
         yield Kind.CONTRADICTION, f"right is {right} of {held.sum()} certified"

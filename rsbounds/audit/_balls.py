@@ -122,4 +122,4 @@ def _mixture(y: Arb, half: Arb, mu: Arb, lower: bool) -> Arb:
         weight, density = weight * half / j, density * y / (mu + j)
         step, term = (y / (mu + j + 1), density) if lower else (half / (j + 1), weight)
         if step < 0.5 and term < total * math.exp(-_DIGITS):
-            return total + arb(0, 1) * (2 * term).upper()
+            return total + _about(2 * term)

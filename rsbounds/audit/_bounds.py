@@ -50,10 +50,9 @@ def proved(
     bound: str, form: str, v: float, count: int, n: int, alpha: float, parts: int, u: float
 ) -> bool:
     """Whether p = Phi(v) ("z") or p = v ("p") is a lower bound at one of the parts of alpha."""
-    if v == (-inf if form == "z" else 0.0):
-        return True
-    if not abs(v) < inf:
-        return False
+    trivial = v == (-inf if form == "z" else 0.0)
+    if trivial or not abs(v) < inf:
+        return trivial
     with ctx.workprec(PRECISION):
         at = event(arb(v)) if form == "z" else Event(arb(v), 1 - arb(v))
         return _shows(bound, count, n, at, arb(alpha) / parts, arb(u))

@@ -19,6 +19,9 @@ class Kind(StrEnum):
     COUNTS = "counts"  # the model doesn't draw them again
 
 
+Said = tuple[Kind, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong with a result file.

@@ -66,11 +66,10 @@ def check_noise(given: Scheme, manifest: Manifest, path: Path) -> None:
     own = METHODS[manifest.method].domains.keys()
     for name in sorted((given.parameters.keys() & manifest.parameters.keys() | own) - {"dim"}):
         had, has = manifest.parameters.get(name), given.parameters.get(name)
-        if had == has or (name in own and had and has and abs(had - has) <= _SAME * abs(has)):
-            continue
-        raise ValueError(
-            f"the noise given is not what {path} was made with: {name} was {had} and is {has}"
-        )
+        same = had == has or (name in own and had and has and abs(had - has) <= _SAME * abs(has))
+        if not same:
+            text = f"the noise given is not what {path} was made with"
+            raise ValueError(f"{text}: {name} was {had} and is {has}")
 
 
 def unshown(

@@ -9,7 +9,7 @@ import numpy as np
 
 from rsbounds import composite
 from rsbounds.audit import _answers, _bounds, _radii
-from rsbounds.audit._finding import Finding, Kind
+from rsbounds.audit._finding import Finding, Kind, Said
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import certify_evidence
 from rsbounds.results import Manifest, Row, dense_counts
@@ -20,8 +20,6 @@ from rsbounds.schemes import METHODS
 _LOST = 1e-6  # of a number and its unit: a value this much below what was computed is a finding
 _SAME = 1e-9  # what numbers that another machine computed may differ by
 _COPIED = ("bound", "norm", "n", "sigma", "count", "select", "counts", "void")
-
-Said = tuple[Kind, str]
 
 
 def judged(manifest: Manifest, numbered: tuple[int, Row], *, prove: bool = True) -> list[Finding]:
@@ -74,18 +72,15 @@ def _scheme(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
     again = certify_evidence(scheme, row.sigma, row.select, row.counts, drawn, row.idx)
     top = int(np.argmax(row.select or (0,)))
     yield from _copied(row, again, top, row.z_a > row.z_b)
-    if not prove:
-        return
-    wrong = list(_scores(row, manifest, again, top))
+    wrong = list(_scores(row, manifest, again, top)) if prove else []
     yield from wrong
-    if not wrong:
+    if prove and not wrong:
         scores = row.z_a, None if row.z_b == -row.z_a else row.z_b
         known = manifest.method, manifest.parameters, row.sigma, row.radius, *scores
         yield from _radius(row, manifest, again, lambda: _radii.proved(*known))
 
 
 def _list(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
-    """A row of a decision list."""
     own = manifest.procedure
     select, counts = _stages(row)
     _bounds.require_drawn(select, own.n0, counts, own.n)
@@ -137,10 +132,8 @@ def _scores(row: Row, manifest: Manifest, again: Certificate, top: int) -> Itera
     if procedure.bound == "randomized":
         u = 1.0 - stream(procedure.seed, row.idx, Phase.BOUND).random()
         opposite = 1.0 - u + 2.0**-53  # for the second end
-    ends = [
-        ("z_a", "z", row.z_a, again.z_a, again.count, u),
-        ("p_a", "p", row.p_a, again.p_a, again.count, u),
-    ]
+    ends = [("z_a", "z", row.z_a, again.z_a, again.count, u)]
+    ends.append(("p_a", "p", row.p_a, again.p_a, again.count, u))
     if procedure.runner_up and row.z_b != -row.z_a:
         rest = row.n - max((c for k, c in enumerate(row.counts) if k != top), default=0)
         ends.append(("z_b", "z", -row.z_b, -again.z_b, rest, opposite))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -67,10 +68,6 @@ def verify(
         Chooses the rows of ``rerun`` and ``sample``; by default the operating system does, so that
         nobody who writes a file knows them.
 
-    Returns
-    -------
-    Audit
-
     Raises
     ------
     ValueError
@@ -98,10 +95,8 @@ def verify(
     manifest = Manifest.read(path)
     _check(manifest, path)
     if manifest.method not in (*COVERED, "composite"):
-        raise ValueError(
-            f"{path} is of method {manifest.method!r}, which nothing here can prove: it "
-            "can't be verified"
-        )
+        text = f"is of method {manifest.method!r}, which nothing here can prove"
+        raise ValueError(f"{path} {text}: it can't be verified")
     rows = list(enumerate(read_rows(path) if path.stat().st_size else [], start=2))
     seed = secrets.randbits(63) if seed is None else count("seed", seed)
     random, chosen = Random(seed), rows
@@ -149,8 +144,7 @@ def verify(
 def _check(manifest: Manifest, path: Path) -> None:
     """ValueError unless the manifest has what rows are judged by."""
     try:
-        if manifest.method in METHODS:
-            method = METHODS[manifest.method]
+        if method := METHODS.get(manifest.method):
             method.check(manifest.parameters)
             lacks = (method.domains.keys() & {"slack", "shift"}) - manifest.parameters.keys()
             for name in ("n", "n0"):
@@ -183,9 +177,8 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
         whole.append(f"scope is {scope!r}, which no scheme of method {method.name} has")
     stated, own = manifest.run.get("commitment"), manifest.commitment().encode()
     if stated is not None and stated != (now := hashlib.sha256(own).hexdigest()):
-        whole.append(
-            f"is not the run that was committed as {stated!r:.80}: its manifest gives {now}"
-        )
+        text = f"is not the run that was committed as {stated!r:.80}: its manifest gives {now}"
+        whole.append(text)
     if manifest.fitted_on_itself():
         whole.append("the rule was fitted to the rows that it certifies: its level does not hold")
     yield from (Finding(Kind.CONTRADICTION, None, text) for text in whole)
@@ -201,16 +194,13 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
         if manifest.parameters.get("answer") in ("values", "map"):  # their rows hold no such counts
             continue
         select = row.extra.get("stage_select", sparse_counts(row.select)).split(";")[0]
-        if probe is not None and probe != select and not accepted:
+        if probe not in (None, select) and not accepted:
             text = f"select is {select}, and {probe!r:.60} in the manifest's probe"
             yield Finding(Kind.CONTRADICTION, row.idx, text, line)
 
 
 def _judged(rows: Sequence[Numbered], manifest: Manifest, jobs: int) -> Iterator[Finding]:
-    """Each row computed again and proved."""
-    progress, judge = Progress(len(rows), "row"), partial(_rows.judged, manifest)
-    workers = min(jobs, cores(), len(rows))
+    judge, workers = partial(_rows.judged, manifest), min(jobs, cores(), len(rows))
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
         judged = map(judge, rows) if pool is None else pool.map(judge, rows, chunksize=8)
-        for findings in progress.over(judged):
-            yield from findings
+        yield from chain.from_iterable(Progress(len(rows), "row").over(judged))

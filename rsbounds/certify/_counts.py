@@ -151,10 +151,8 @@ def class_counts(sampled: Any) -> Counts:
     """What a sampler returned, as counts of at least two classes."""
     counts = as_integers("what the sampler returns", np.asarray(sampled))
     if counts.ndim != 1 or len(counts) < 2:
-        raise ValueError(
-            "the sampler must return counts of at least two classes, shape (classes,); "
-            f"got shape {counts.shape}"
-        )
+        expected = "counts of at least two classes, shape (classes,)"
+        raise ValueError(f"the sampler must return {expected}; got shape {counts.shape}")
     return counts
 
 

@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from rsbounds import results
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certificate import ABSTAIN
@@ -174,11 +176,9 @@ def certify_dataset(
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
-            if not outcome.row.label < classes:
-                raise ValueError(
-                    f"input {outcome.index}: the label must be below the model's number of "
-                    f"classes, {classes}; got {outcome.row.label}"
-                )
+            if not (label := outcome.row.label) < classes:
+                text = f"the label must be below the model's number of classes, {classes}"
+                raise ValueError(f"input {outcome.index}: {text}; got {label}")
             tally.add(outcome.row, outcome.alone)
             yield outcome.row
 
@@ -214,7 +214,6 @@ def require_place(out: str | os.PathLike[str]) -> Path:
 
 
 def _versions() -> dict[str, str]:
-    """Versions of the packages that rows may depend on."""
     versions = {}
     for name in ("rsbounds", "numpy", "scipy", "torch"):
         with suppress(PackageNotFoundError):
@@ -272,12 +271,7 @@ def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> Non
     drawn = [row for row in rows if row.select and row.idx < inputs and not row.extra]
     if not drawn:
         return
-
-    def lead(row: Row) -> int:
-        first, second = sorted((*row.select, 0, 0))[-1:-3:-1]
-        return first - second
-
-    row = min(drawn, key=lead)
+    row = min(drawn, key=lambda row: np.diff(sorted((0, *row.select))[-2:])[0])
     before, again = sparse_counts(row.select), sparse_counts(work.select(row.idx))
     if again != before:
         raise ValueError(
@@ -349,12 +343,8 @@ class Tally(Progress):
         """One more row, and the counts of its input without noise."""
         if row.void and not self._void:
             self._void = True
-            warnings.warn(
-                f"input {row.idx}: {row.void} samples are void (their scores hold NaN) and "
-                "count for no class",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            text = f"{row.void} samples are void (their scores hold NaN) and count for no class"
+            warnings.warn(f"input {row.idx}: {text}", RuntimeWarning, stacklevel=2)
         self._rows += 1
         self._correct += row.correct
         self._abstained += row.predict == ABSTAIN
@@ -368,7 +358,5 @@ class Tally(Progress):
         self._base.append((clean, noisy / row.n))
         if len(self._base) == self.FIRST:
             clean, noisy = (sum(shares) / self.FIRST for shares in zip(*self._base, strict=True))
-            self._notify(
-                f"{self._which} {self.FIRST} inputs: base accuracy {clean:.3f} without noise, "
-                f"{noisy:.3f} under noise"
-            )
+            text = f"base accuracy {clean:.3f} without noise, {noisy:.3f} under noise"
+            self._notify(f"{self._which} {self.FIRST} inputs: {text}")

@@ -168,10 +168,8 @@ def certify_input(
     check_noise(sampler, scheme)
     evidence = getattr(sampler, "evidence", "counts")
     if (needed := BOUNDS[procedure.bound].evidence) != evidence:
-        raise ValueError(
-            f"bound {procedure.bound!r} is on {needed}: the sampler gives {evidence} "
-            "(rsbounds.sampling.SoftSampler: scores)"
-        )
+        text = f"the sampler gives {evidence} (rsbounds.sampling.SoftSampler: scores)"
+        raise ValueError(f"bound {procedure.bound!r} is on {needed}: {text}")
     sigma = level(scheme, x)
     terms = Terms(scheme, sigma, procedure)
     # n0 samples guess the class, fresh ones bound its probability: among the samples that chose
@@ -187,9 +185,8 @@ def certify_input(
         return certify_evidence(scheme, sigma, *counts, procedure, index)
     # the classes are ranked by their mean scores
     top, n = int(np.argmax([each.counts @ each.edges for each in select])), procedure.n
-    pair = BOUNDS[procedure.bound].pair(
-        estimate, top, n, procedure.alpha, runner_up=procedure.runner_up
-    )
+    bound, alpha = BOUNDS[procedure.bound], procedure.alpha
+    pair = bound.pair(estimate, top, n, alpha, runner_up=procedure.runner_up)
     radius, none = terms.radius(pair.z_a, pair.z_b), np.zeros(0, dtype=np.int64)
     return terms.certificate(top, pair, radius, n, none, none)
 

@@ -90,9 +90,8 @@ def task(model: Any, scheme: Scheme | composite.Rule | Question, procedure: Proc
         return scheme.task(model, procedure)
     if isinstance(scheme, composite.Rule):
         if procedure != Procedure(procedure.n0, procedure.n, procedure.alpha, procedure.seed):
-            raise ValueError(
-                "a rule has its own bounds: target_radius, bound and runner_up are not for it"
-            )
+            text = "target_radius, bound and runner_up are not for it"
+            raise ValueError(f"a rule has its own bounds: {text}")
         experts = model if isinstance(model, Sequence) else [model]
         samplers = [as_sampler(expert) for expert in experts]
         samplers *= 1 if isinstance(model, Sequence) else len(scheme.sigmas)
@@ -150,7 +149,6 @@ class Here:
     def built(
         cls, build: Build, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool
     ) -> Here:
-        """A worker's own."""
         model, data, scheme = build()
         source = as_data(data)
         job = task(model, scheme, procedure)
@@ -176,9 +174,8 @@ class Here:
             certificate, extra = guarded(name, certify)
             seconds, digest = time.perf_counter() - start, (item.digest or "-")[:16]
             row = Row.of(item.index, item.label, certificate, seconds, input=digest, extra=extra)
-            counts = None
-            if certificate.n and alone():
-                counts = guarded(name, partial(self._job.alone, item.x))
+            wanted = certificate.n and alone()
+            counts = guarded(name, partial(self._job.alone, item.x)) if wanted else None
             yield Outcome(item.index, row, alone=counts)
 
     def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:

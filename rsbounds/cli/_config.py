@@ -19,7 +19,8 @@ def entries(path: Path) -> dict[str, Any]:
     """
     content = path.read_bytes()
     try:
-        mapping = (_toml if path.suffix == ".toml" else _yaml)(path, content.decode())
+        text = content.decode()
+        mapping: Any = tomllib.loads(text).items() if path.suffix == ".toml" else _yaml(path, text)
     except ImportError:
         raise
     except Exception as error:  # YAML's errors, tomllib's, and those of text
@@ -44,8 +45,7 @@ def words(
             raise ValueError(f"{path}: {name!r} is not an option of certify{hint}")
         if isinstance(value, dict) and name.endswith("args"):
             value = [f"{key}={_text(path, name, each)}" for key, each in value.items()]
-        each = value if isinstance(value, list) else [value]
-        texts = [_text(path, name, one) for one in each]
+        texts = [_text(path, name, one) for one in (value if isinstance(value, list) else [value])]
         switch = texts in (["true"], ["false"])
         if action.nargs == 0 and not switch:
             raise ValueError(f"{path}: {name} must be true or false; got {', '.join(texts)!r}")
@@ -67,10 +67,6 @@ def _require_distinct(place: str, names: list[str]) -> None:
     name, times = Counter(names or [""]).most_common(1)[0]
     if times > 1:
         raise ValueError(f"{place}{name} is given twice")
-
-
-def _toml(path: Path, text: str) -> Any:
-    return tomllib.loads(text).items()
 
 
 def _yaml(path: Path, text: str) -> Any:

@@ -25,7 +25,6 @@ _PRECISION = ("autocast", "compile", "sound_noise")
 
 
 def add_model(parser: Any, *, required: bool) -> None:
-    """Add the model's options."""
     add = parser.add_argument
     text = "timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, sklearn:FILE, "
     text += "MODULE:CALLABLE or path/to/file.py:CALLABLE"
@@ -39,7 +38,6 @@ def add_model(parser: Any, *, required: bool) -> None:
 
 
 def add_data(parser: Any, *, required: bool, help: str = "") -> None:
-    """Add the data's options."""
     add = parser.add_argument
     text = f"{help}FILE.npz (x, y), FILE.npy with FILE.labels.npy, imagefolder:DIR, "
     text += "hf:ID_OR_DIRECTORY[:SPLIT], MODULE:CALLABLE or path/to/file.py:CALLABLE"
@@ -79,7 +77,6 @@ def add_workers(parser: Any) -> None:
 
 
 def _size(text: str) -> int | tuple[int, int]:
-    """A number of pixels, or height and width."""
     sides = _methods.numbers(text, int, 1, 2)
     return (sides[0], sides[1]) if len(sides) == 2 else sides[0]
 
@@ -114,7 +111,6 @@ def workers(args: argparse.Namespace, build: Build) -> Workers | None:
 
 
 def load(args: argparse.Namespace) -> Loaded:
-    """The model of the command line."""
     own = loading.parse_arguments(args.model_args)
     options = {"input_range": own.pop("input_range", None), "preprocess": _preprocess(args)}
     options |= {"args": own, "checkpoint": args.checkpoint, "download": args.download}
@@ -203,7 +199,6 @@ class Parts(NamedTuple):
 
 
 def parts(args: argparse.Namespace) -> Parts:
-    """What the command line names, loaded."""
     loaded = load(args)
     data = open_data(args, loaded)
     try:

@@ -40,7 +40,6 @@ _AS_ITSELF = {"anisotropic": "noise itself", "generator": "noise itself", "compo
 
 
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
-    """Add one option."""
     settings = {name: getattr(option, name) for name in ("type", "help", "metavar", "nargs")}
     default = None if option.default is ... else option.default
     settings |= {"default": default, "required": required} | changes
@@ -63,7 +62,6 @@ def of_all() -> list[Option]:
 
 
 def flag(name: str) -> str:
-    """The option of an argument's name."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -88,9 +86,8 @@ def numbers(text: str, kind: Any = float, low: int = 0, most: float = math.inf) 
         values = ()
     if not 0 < len(values) <= most or not all(value >= low for value in values):
         several = "numbers" if most == math.inf else f"at most {most} numbers"
-        raise argparse.ArgumentTypeError(
-            f"expected {several} >= {low} separated by commas; got {text!r}"
-        )
+        several += f" >= {low} separated by commas"
+        raise argparse.ArgumentTypeError(f"expected {several}; got {text!r}")
     return values
 
 
@@ -101,9 +98,8 @@ def whole(low: int, text: str) -> int:
     except ValueError:
         value = math.nan
     if not (low <= value <= MAX_N and value == int(value)):
-        raise argparse.ArgumentTypeError(
-            f"expected a whole number from {low} to {MAX_N}; got {text!r}"
-        )
+        expected = f"a whole number from {low} to {MAX_N}"
+        raise argparse.ArgumentTypeError(f"expected {expected}; got {text!r}")
     return int(value)
 
 
@@ -138,7 +134,6 @@ def _require_fixed(args: argparse.Namespace, name: str) -> None:
 
 
 def read_rule(path: Path) -> Rule:
-    """The decision list of a JSON file."""
     try:
         return Rule.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, RecursionError) as error:
@@ -235,10 +230,8 @@ class Given:
         anchors = loading.inputs(path).astype(np.float64)
         anchors = anchors.reshape(len(anchors), -1)
         if anchors.shape[1] != self.dim:
-            raise ValueError(
-                f"{path}: x must have {self.dim} numbers an input, as --data; "
-                f"got {anchors.shape[1]}"
-            )
+            expected = f"{self.dim} numbers an input, as --data"
+            raise ValueError(f"{path}: x must have {expected}; got {anchors.shape[1]}")
         return anchors, loading.file_hash(path)
 
     def function(self, option: str, spec: str) -> tuple[Any, Any]:
@@ -264,8 +257,6 @@ class Given:
     def noise(self, option: str, spec: str) -> tuple[Any, Any]:
         made = loading.call(option, spec)
         if (shaped := _noise(made)) is None:
-            raise ValueError(
-                f"{option} {spec} must return NoiseMaps, FixedNoise or a CertifiedGenerator; "
-                f"got {type(made).__name__}"
-            )
+            expected = "NoiseMaps, FixedNoise or a CertifiedGenerator"
+            raise ValueError(f"{option} {spec} must return {expected}; got {type(made).__name__}")
         return shaped, loading.fingerprint(spec, made)

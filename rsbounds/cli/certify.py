@@ -30,7 +30,6 @@ _AS_GIVEN = ("start", "skip", "max", "commit", "accept_change", "skip_corrupt")
 
 
 def add_options(parser: Any) -> None:
-    """Add the options."""
     width = min(shutil.get_terminal_size().columns, 110)
     parser.formatter_class = partial(argparse.HelpFormatter, max_help_position=26, width=width)
     parser.usage = "%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]"
@@ -195,15 +194,14 @@ def say(message: str) -> None:
 
 def _hints(procedure: Procedure, scheme: Scheme, data: Data) -> None:
     """Warn before sampling where nothing good can come out."""
-    n, alpha = procedure.n, procedure.alpha
-    x, target = _engine.first(data), procedure.target_radius
+    n, x, target = procedure.n, _engine.first(data), procedure.target_radius
 
     def best() -> float:  # all samples fall on one class
         return certify_evidence(scheme, scheme.sigma(x), [1], [n], procedure, 0).radius
 
     largest = loading.guarded("the first input", best)  # the scheme may be of others' code
     if largest <= 0:
-        say(f"warning: with n = {n} and alpha = {alpha} nothing can be certified")
+        say(f"warning: with n = {n} and alpha = {procedure.alpha} nothing can be certified")
     elif largest < (target or 0.0):
         say(
             f"warning: the target radius {target} is above the largest that n = {n} samples can "

@@ -20,7 +20,6 @@ from rsbounds.results import naming
 
 
 def add_options(parser: Any) -> None:
-    """Add the options."""
     add = parser.add_argument
     add("files", metavar="RUN.tsv", type=Path, nargs="+", help="one run for each noise level")
     add("--out", required=True, metavar="RULE.json", type=Path)
@@ -52,9 +51,6 @@ def run(args: argparse.Namespace) -> int:
             draft.replace(args.out)
     finally:
         draft.unlink(missing_ok=True)
-    print(fit)
-    print(
-        f"{args.out}: {len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify "
-        "others"
-    )
+    text = f"{len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify others"
+    print(f"{fit}\n{args.out}: {text}")
     return 0

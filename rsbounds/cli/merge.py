@@ -14,17 +14,13 @@ from rsbounds.results import merge, some
 
 
 def add_options(parser: Any) -> None:
-    """Add the options."""
     parser.add_argument("out", metavar="OUT.tsv", type=Path)
     parser.add_argument("files", metavar="IN.tsv", type=Path, nargs="+")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Join the files."""
     rows, missing = merge(args.out, args.files)
     print(f"{args.out}: {rows} rows from {len(args.files)} files")
     if missing:
-        print(
-            f"rsbounds merge: {rows} of {rows + len(missing)} rows: {some(missing)} missing",
-            file=sys.stderr,
-        )
+        text = f"{rows} of {rows + len(missing)} rows: {some(missing)} missing"
+        print(f"rsbounds merge: {text}", file=sys.stderr)

@@ -19,7 +19,6 @@ from rsbounds.schemes import METHODS
 
 
 def add_options(parser: Any) -> None:
-    """Add the options."""
     methods = parser.add_subparsers(dest="method", required=True, metavar="METHOD")
     for scheme in METHODS.values():
         if scheme.inputs:
@@ -55,14 +54,12 @@ def _number(certain: float, text: str) -> float:
     except ValueError:
         raise argparse.ArgumentTypeError(f"invalid float value: {text!r}") from None
     if rounded:
-        raise argparse.ArgumentTypeError(
-            f"{text} would be rounded to {certain:g}, which is certainty"
-        )
+        certainty = f"{certain:g}, which is certainty"
+        raise argparse.ArgumentTypeError(f"{text} would be rounded to {certainty}")
     return value
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the radius and its inputs."""
     hidden = {"command", "func", "method", "json"}
     stated = {k: v for k, v in vars(args).items() if k not in hidden and v is not None}
     for name, value in stated.items():

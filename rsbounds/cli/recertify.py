@@ -29,7 +29,6 @@ from rsbounds.schemes._domains import DIMENSION
 
 
 def add_options(parser: Any) -> None:
-    """Add the options."""
     add = parser.add_argument
     add("files", metavar="RUN.tsv", type=Path, nargs="+")
     add("--out", required=True, metavar="NEW.tsv", type=Path)
@@ -44,7 +43,6 @@ def add_options(parser: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the new file."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
     if args.method_args is not None and not _methods.is_code(args.method):
@@ -110,10 +108,8 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
     own = {k: v for k, v in scheme.parameters.items() if k != "code" or "code" in stated}
     scope = scheme.scope if scheme.name in METHODS else manifest.scope
     again = replace(manifest, method=scheme.name, scope=scope, parameters=own)
-    if differences := manifest.differences(again):
-        raise ValueError(
-            f"{what} is not what {path} was made with: {'; '.join(differences.values())}"
-        )
+    if differences := "; ".join(manifest.differences(again).values()):
+        raise ValueError(f"{what} is not what {path} was made with: {differences}")
     return scheme
 
 
@@ -172,9 +168,8 @@ def _read(path: Path) -> Run:
     """
     manifest = Manifest.read(path)
     if manifest.method == "composite":
-        raise ValueError(
-            f"{path} is of a composite: certify the runs of its levels again, with --rule"
-        )
+        text = "certify the runs of its levels again, with --rule"
+        raise ValueError(f"{path} is of a composite: {text}")
     if (answer := manifest.parameters.get("answer")) is not None:
         raise ValueError(f"{path} answers {shown(str(answer))}: run it again with other numbers")
     if manifest.procedure.target_radius is not None:
@@ -208,10 +203,9 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
         runs[level] = run
         first = next(iter(runs.values()))
         own = {name: getattr(first.manifest, name) for name in ("parameters", "probe", "model")}
-        if differences := first.manifest.differences(replace(run.manifest, **own)):
-            raise ValueError(
-                f"{path} is not of the run of {first.path}: {'; '.join(differences.values())}"
-            )
+        again = replace(run.manifest, **own)
+        if differences := "; ".join(first.manifest.differences(again).values()):
+            raise ValueError(f"{path} is not of the run of {first.path}: {differences}")
     return runs
 
 

@@ -17,7 +17,6 @@ from rsbounds.cli._methods import numbers
 
 
 def add_options(parser: Any) -> None:
-    """Add the options."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE.tsv")
     add("--radii", type=numbers, metavar="R,R,...", help="where to show certified accuracy")
@@ -48,9 +47,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(results.table(files, args.radii, style=args.style, classes=args.classes))
     if args.style == "csv" or args.json:
-        for file in files:
-            for note in file.notes():
-                print(f"{file.name}: {note}", file=sys.stderr)
+        for name, note in ((file.name, note) for file in files for note in file.notes()):
+            print(f"{name}: {note}", file=sys.stderr)
     if args.plot is not None:
         results.plot(files, args.plot)
     if args.html is not None:
@@ -79,7 +77,6 @@ def _card(args: argparse.Namespace, files: Sequence[results.Results]) -> None:
 
 
 def _cards(args: argparse.Namespace) -> int:
-    """Show cards side by side."""
     for name in ("radii", "classes", "plot", "card"):
         if getattr(args, name):
             raise ValueError(f"--{name} takes result files; got {args.files[0]}, a card")

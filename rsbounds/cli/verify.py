@@ -28,7 +28,6 @@ _NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
 
 
 def add_options(parser: Any) -> None:
-    """Add the options."""
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)
     add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
@@ -55,7 +54,6 @@ def add_options(parser: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what is wrong."""
     noise = [name for name in _NOISE if getattr(args, name) is not None]
     if args.rerun is not None and (args.model is None or args.data is None):
         raise ValueError("--rerun needs --model and --data")
@@ -65,7 +63,11 @@ def run(args: argparse.Namespace) -> int:
     if noise and args.data is None:
         raise ValueError(f"{_methods.flag(noise[0])} needs --data")
     if not manifest_path(args.file).exists() and args.file.is_file():
-        return _show(args, _printed(args), Manifest())
+        numbers = {name: getattr(args, name) for name in ("sigma", "n", "alpha")}
+        if None in numbers.values():
+            needed = "give --sigma, --n and --alpha as its paper states them"
+            raise ValueError(f"{args.file} has no manifest: {needed}")
+        return _show(args, audit.verify_printed(args.file, **numbers), Manifest())
     manifest = Manifest.read(args.file)
     if args.sigma or args.n or args.alpha:
         raise ValueError("--sigma, --n and --alpha are for a file without a manifest")
@@ -85,18 +87,7 @@ def run(args: argparse.Namespace) -> int:
     return _show(args, result, manifest)
 
 
-def _printed(args: argparse.Namespace) -> audit.Audit:
-    """The audit of radii alone."""
-    numbers = {name: getattr(args, name) for name in ("sigma", "n", "alpha")}
-    if None in numbers.values():
-        raise ValueError(
-            f"{args.file} has no manifest: give --sigma, --n and --alpha as its paper states them"
-        )
-    return audit.verify_printed(args.file, **numbers)
-
-
 def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> int:
-    """Print the answer, for people or as JSON."""
     if args.json:
         names = {"line": "line", "input": "index", "kind": "kind", "finding": "text"}
         each = [{k: getattr(f, v) for k, v in names.items()} for f in result.findings]
@@ -140,8 +131,7 @@ def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest)
     own = [option.name for option in method.options if option.name in _NOISE]
     own = [name for name in ("data", *own) if getattr(args, name) is None]
     could = {"dim", "sigma"}
-    if manifest.scope != ASSERTED_ENVELOPE:
-        could |= method.domains.keys()
+    could |= set() if manifest.scope == ASSERTED_ENVELOPE else method.domains.keys()
     words = {name: "each row's sigma" if name == "sigma" else name for name in names}
     text = f"taken as stated, not verified: {', '.join(words.values())}"
     compared = [word for name, word in words.items() if name in could]
@@ -168,9 +158,8 @@ def _scheme(args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]
             raise ValueError(f"scope is {manifest.scope!r} in {args.file}: {flag} proves no bounds")
     options = {option.name: stated.get(option.name, option.default) for option in method.options}
     if lacking := [name for name, value in options.items() if value is ...]:
-        raise ValueError(
-            f"{flag} can't be compared: {args.file} doesn't say its {', '.join(lacking)}"
-        )
+        unsaid = f"{args.file} doesn't say its {', '.join(lacking)}"
+        raise ValueError(f"{flag} can't be compared: {unsaid}")
     return method.from_options(options, given)
 
 
