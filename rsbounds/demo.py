@@ -156,8 +156,7 @@ def _cohen(file: Path, results: Results) -> Path:
     scheme = schemes.gaussian(SIGMA)
     rows = []
     for row in results.rows:
-        evidence = row.select, row.counts
-        again = certify_evidence(scheme, row.sigma, *evidence, procedure, row.idx)
+        again = certify_evidence(scheme, row.sigma, row.select, row.counts, procedure, row.idx)
         rows.append(Row.of(row.idx, row.label, again, 0.0, input=row.input))
     write(file, manifest, rows)
     return file

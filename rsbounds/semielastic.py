@@ -180,20 +180,15 @@ def ratio_threshold(
         The smallest or the largest sigma1/sigma0 not ruled out.
     bound : {"chernoff", "simple", "exact"}
         "chernoff" is [S] Theorem 4; "simple" is Corollary 5, its closed form, which needs
-        dim >= 4 log(1/(1 - p_a)) on the side "below"; "exact" is the true threshold, where xi at
-        distance 0 is 1/2.
+        dim >= 4 log(1/(1 - p_a)) on the side "below" (above: Laurent, Massart, Adaptive estimation
+        of a quadratic functional by model selection, Annals of Statistics 28, 2000); "exact" is the
+        true threshold, where xi at distance 0 is 1/2.
 
     Returns
     -------
     Array
         The ratio sigma1/sigma0, relative error at most 1e-12. Below 1 for side "below", above 1
         for "above". The exact threshold is the nearest to 1.
-
-    References
-    ----------
-    [S] Theorem 4 and Corollary 5; "simple" above is the closed form of Laurent, Massart,
-    Adaptive estimation of a quadratic functional by model selection, Annals of Statistics 28,
-    2000.
 
     Examples
     --------
@@ -217,10 +212,9 @@ def ratio_threshold(
     depth = -np.log1p(-p_a) / dim  # log(1/(1 - p_a)) / dim
     if bound == "simple":
         if below and np.any(depth > 0.25):
-            worst = float(np.max(depth))
             raise ValueError(
                 "dim must be at least 4 log(1/(1 - p_a)) for bound 'simple'; "
-                f"got log(1/(1 - p_a)) = {worst:.3g} dim"
+                f"got log(1/(1 - p_a)) = {float(np.max(depth)):.3g} dim"
             )
         t = 1 - 2 * np.sqrt(depth) if below else 1 + 2 * np.sqrt(depth) + 2 * depth
     else:  # t e^{1 - t} = (1 - p_a)^{2/dim}

@@ -124,8 +124,7 @@ class LabelledAnchors(Anchors):
     def dual(self, vectors: Array) -> Array:
         """The dual norm along the last axis."""
         # contiguous, so that numpy adds pairwise
-        vectors = np.ascontiguousarray(vectors)
-        result: Array = np.linalg.norm(vectors, ord=_DUAL[self._norm], axis=-1)
+        result: Array = np.linalg.norm(np.ascontiguousarray(vectors), _DUAL[self._norm], axis=-1)
         return result
 
     def radius(self, x: ArrayLike, method: str) -> tuple[Array, Labels]:
@@ -135,19 +134,15 @@ class LabelledAnchors(Anchors):
         rows = self.queries(x)
         tight = choice("method", method, ("tight", "paper")) == "tight"
         low, high, spreads, codes = self._geometry
-        points, squares, labels = self.points, self.squares, self.labels
-        slacks = self.slacks(rows)
-        nearest, guard = np.zeros((2, len(rows)), np.int64)
-        best, floor, limit = np.zeros((3, len(rows)))
-        starts = Starts(nearest, guard, best, floor, limit)
+        memory, slacks = (self.points, self.squares, self.labels), self.slacks(rows)
+        starts = Starts(*np.zeros((2, len(rows)), np.int64), *np.zeros((3, len(rows))))
 
         def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
             slack, part = slacks[a:b], Starts._make(field[a:b] for field in starts)
-            memory = (points, squares, labels)
             scans.begin(x, dots, *memory, low, high, self._norm, tight, minima, slack, part)
             room = dots.size  # what is not written to takes no memory
             rivals = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-            kept = sieve.sift(dots, squares, labels, spreads, codes, minima, part, *rivals)
+            kept = sieve.sift(dots, *memory[1:], spreads, codes, minima, part, *rivals)
             row, rival, ratio = (values[:kept] for values in rivals)
             order = np.lexsort((ratio, row))
             scans.refine(
@@ -156,7 +151,7 @@ class LabelledAnchors(Anchors):
             )  # fmt: skip
 
         self.scan(rows, kernel)
-        return flag_nan(best).reshape(np.shape(x)[:-1])[()], labels[nearest]
+        return flag_nan(starts.best).reshape(np.shape(x)[:-1])[()], self.labels[starts.nearest]
 
     @cached_property
     def _geometry(self) -> tuple[Array, Array, Array, Codes]:

@@ -86,13 +86,13 @@ def average_pool(module: Any) -> float:
         raise ValueError("average pooling needs ceil_mode=False and count_include_pad=True")
     if getattr(module, "divisor_override", None) is not None:
         raise ValueError("average pooling with divisor_override has no proven bound")
-    shared, cells = _windows(module)
+    shared, cells = windows(module)
     return math.sqrt(shared / cells) * _UP
 
 
 def max_pool(module: Any) -> float:
     """sqrt(windows that share an input)."""
-    return math.sqrt(_windows(module)[0]) * _UP
+    return math.sqrt(windows(module)[0]) * _UP
 
 
 def adaptive_average_pool(module: Any) -> float:
@@ -125,7 +125,7 @@ def padding(mode: str, sides: Sequence[int]) -> float:
     return math.sqrt(copies) * _UP
 
 
-def _windows(module: Any) -> tuple[int, int]:
+def windows(module: Any) -> tuple[int, int]:
     """How many windows share one input at most, and how many inputs a window has."""
     axes = _axes(module, AVERAGE) or _axes(module, MAXIMUM)
     kernel, stride, dilation = (

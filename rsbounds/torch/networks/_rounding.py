@@ -76,8 +76,7 @@ def rounding_slacks(generator: Any) -> dict[str, float]:
     return {"slack": slack, "shift": 2 * math.sqrt(generator.shape.numel()) * moved * _UP}
 
 
-def _computed(module: nn.Module, given: Range) -> Range:
-    part: Any = module
+def _computed(part: Any, given: Range) -> Range:
     size, error = given
     if is_plain(part, nn.Sequential):
         for child in part:
@@ -128,9 +127,7 @@ def _affine(part: Any, given: Range) -> Range:
         kernels = kernels.reshape(part.groups, inputs, kernels.shape[1], -1)
         sums, terms = kernels.sum((1, 3)).max(), inputs * kernels.shape[-1]
     elif is_plain(part, _layers.AVERAGE):
-        axes = next(n for n, kind in enumerate(_layers.AVERAGE, 1) if is_plain(part, kind))
-        cells = part.kernel_size
-        sums, terms = 1.0, cells**axes if isinstance(cells, int) else math.prod(cells)
+        sums, terms = 1.0, _layers.windows(part)[1]
     else:
         raise ValueError(
             f"no bound of the rounding of {name(part)} is known, which sound noise needs; use "

@@ -67,7 +67,7 @@ def locally_biased(
     norm: float = 2,
     method: str = "tight",
 ) -> LocallyBiased:
-    """The :class:`rsbounds.lbrs.LocallyBiased` classifier of a torch model.
+    """The :class:`rsbounds.lbrs.LocallyBiased` of a torch model, for inputs flattened to (n, d).
 
     Parameters
     ----------
@@ -80,11 +80,6 @@ def locally_biased(
     lip_grad : optional
         As there; by default :func:`gradient_lipschitz_upper_bound` (times sqrt(2) for differences
         of K functions, times the dimension for norm inf), which refuses ReLU.
-
-    Returns
-    -------
-    LocallyBiased
-        Of inputs flattened to (n, d).
 
     Examples
     --------

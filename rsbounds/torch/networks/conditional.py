@@ -64,8 +64,7 @@ class NoiseConditional(nn.Module):
             raise ValueError("module must have at least two linear or convolutional layers")
         for name, layer in layers:
             parent, _, last = name.rpartition(".")
-            owner: Any = module.get_submodule(parent)
-            setattr(owner, last, _Film(layer, width))
+            setattr(module.get_submodule(parent), last, _Film(layer, width))
         self.module = module
 
     def forward(self, x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:

@@ -237,14 +237,10 @@ class _TwoPoint(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        each = zip(
-            _derivatives(ctx.theory, ctx.dim, ctx.exact, *ctx.arrays),
-            ctx.needs_input_grad[2:],
-            strict=True,
-        )
+        found = _derivatives(ctx.theory, ctx.dim, ctx.exact, *ctx.arrays)
         grads = (
             grad * torch.as_tensor(slope, device=grad.device) if needed else None
-            for slope, needed in each
+            for slope, needed in zip(found, ctx.needs_input_grad[2:], strict=True)
         )
         return None, None, *grads
 

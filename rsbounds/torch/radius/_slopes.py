@@ -61,8 +61,7 @@ def lipschitz_move(r: Array, sigma: Array, up: Mask, lip: Array, floor: Array) -
     t = np.where(held, (sigma - floor) / sigma, t)
     ratio = np.where(held, floor / sigma, 1 + side * t)
     free = np.where(held, 0.0, 1.0)
-    by = (side * r * free, 1 - free)
-    return Move(ratio, t * (2 + side * t), side * lip * free, free, by)
+    return Move(ratio, t * (2 + side * t), side * lip * free, free, (side * r * free, 1 - free))
 
 
 def slopes(
@@ -145,7 +144,7 @@ def bessel_defect(order: Array, t: Array) -> Array:
     return defect
 
 
-def _debye(terms: int) -> tuple[list[Polynomial], list[Polynomial]]:
+def _debye(terms: int) -> list[list[Polynomial]]:
     """U_k(p)/p^k and (V_k - U_k)(p)/(p^k (1 - p^2)), DLMF 10.41.9 and 10.41.11."""
     p = Polynomial([0.0, 1.0])
     u = [Polynomial([1.0])]
@@ -155,8 +154,7 @@ def _debye(terms: int) -> tuple[list[Polynomial], list[Polynomial]]:
         u.append(p**2 * (1 - p**2) * last.deriv() / 2 + ((1 - 5 * p**2) * last).integ() / 8)
         v.append(u[-1] + p * (p**2 - 1) * (last / 2 + p * last.deriv()))
     v = [(one - other) // (1 - p**2) for one, other in zip(v, u[1:], strict=True)]
-    lowered = [[Polynomial(f.coef[k:]) for k, f in enumerate(fs, 1)] for fs in (u[1:], v)]
-    return lowered[0], lowered[1]
+    return [[Polynomial(f.coef[k:]) for k, f in enumerate(fs, 1)] for fs in (u[1:], v)]
 
 
 _DEBYE = _debye(9)

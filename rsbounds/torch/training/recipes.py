@@ -166,10 +166,8 @@ def smooth_adversarial(
 
     Returns
     -------
-    moved : Tensor
-        Like x.
-    noise : Tensor, shape (n, samples, ...)
-        Already scaled by sigma.
+    moved, noise : Tensor
+        Like x; and of shape (n, samples, ...), already scaled by sigma.
 
     References
     ----------
@@ -193,9 +191,8 @@ def smooth_adversarial(
         return -(right + 1e-20).log()
 
     count("steps", steps, 1)
-    step = min(1.0, 2 / steps)
     with evaluating(model):
-        moved = pgd(harm, x, radius, norm=norm, steps=steps, step=step, box=box)
+        moved = pgd(harm, x, radius, norm=norm, steps=steps, step=min(1.0, 2 / steps), box=box)
     return moved, noise
 
 
