@@ -237,10 +237,10 @@ class _TwoPoint(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        found = _derivatives(ctx.theory, ctx.dim, ctx.exact, *ctx.arrays)
+        slopes = _derivatives(ctx.theory, ctx.dim, ctx.exact, *ctx.arrays)
         grads = (
             grad * torch.as_tensor(slope, device=grad.device) if needed else None
-            for slope, needed in zip(found, ctx.needs_input_grad[2:], strict=True)
+            for slope, needed in zip(slopes, ctx.needs_input_grad[2:], strict=True)
         )
         return None, None, *grads
 
