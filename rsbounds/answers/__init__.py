@@ -14,17 +14,7 @@ from rsbounds.answers._topk import top_k_radius
 from rsbounds.answers._values import value_interval
 
 __all__ = [
-    "SetRule",
-    "TopK",
-    "certify_map",
-    "certify_maps",
-    "certify_values",
-    "conformal_level",
-    "conformalize",
-    "intervals",
-    "map_summary",
-    "predict_set",
-    "set_rule",
-    "top_k_radius",
+    "SetRule", "TopK", "certify_map", "certify_maps", "certify_values", "conformal_level",
+    "conformalize", "intervals", "map_summary", "predict_set", "set_rule", "top_k_radius",
     "value_interval",
-]
+]  # fmt: skip

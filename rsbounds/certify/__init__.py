@@ -25,17 +25,6 @@ from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Sampler, stream
 
 __all__ = [
-    "ArraySampler",
-    "Counts",
-    "Memory",
-    "Procedure",
-    "Progress",
-    "Sampler",
-    "certify",
-    "certify_counts",
-    "certify_dataset",
-    "certify_radius",
-    "instance_sigma",
-    "predict",
-    "stream",
-]
+    "ArraySampler", "Counts", "Memory", "Procedure", "Progress", "Sampler", "certify",
+    "certify_counts", "certify_dataset", "certify_radius", "instance_sigma", "predict", "stream",
+]  # fmt: skip

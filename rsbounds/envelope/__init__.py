@@ -26,12 +26,6 @@ from rsbounds.envelope._shapes import (
 )
 
 __all__ = [
-    "Envelope",
-    "LipschitzSigma",
-    "SemiElastic",
-    "SigmaRange",
-    "TableEnvelope",
-    "Widened",
-    "branch_radii",
-    "radius",
-]
+    "Envelope", "LipschitzSigma", "SemiElastic", "SigmaRange", "TableEnvelope", "Widened",
+    "branch_radii", "radius",
+]  # fmt: skip

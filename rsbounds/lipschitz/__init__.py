@@ -22,11 +22,6 @@ from rsbounds.lipschitz._ratio import (
 )
 
 __all__ = [
-    "base_radius",
-    "constant",
-    "normalize_scores",
-    "p_min_search",
-    "radius",
-    "ratio",
+    "base_radius", "constant", "normalize_scores", "p_min_search", "radius", "ratio",
     "ratio_derivative",
-]
+]  # fmt: skip

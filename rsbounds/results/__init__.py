@@ -23,26 +23,7 @@ from rsbounds.results._text import truncated as truncated
 from rsbounds.results._text import whole_number as whole_number
 
 __all__ = [
-    "COLUMNS",
-    "FORMAT",
-    "STYLES",
-    "Manifest",
-    "Results",
-    "Row",
-    "Writer",
-    "board",
-    "card",
-    "dense_counts",
-    "html",
-    "manifest_path",
-    "merge",
-    "plot",
-    "read",
-    "read_card",
-    "read_rows",
-    "sparse_counts",
-    "summary",
-    "table",
-    "write",
-    "write_card",
-]
+    "COLUMNS", "FORMAT", "STYLES", "Manifest", "Results", "Row", "Writer", "board", "card",
+    "dense_counts", "html", "manifest_path", "merge", "plot", "read", "read_card", "read_rows",
+    "sparse_counts", "summary", "table", "write", "write_card",
+]  # fmt: skip

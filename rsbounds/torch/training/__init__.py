@@ -14,12 +14,6 @@ from rsbounds.torch.training.recipes import (
 )
 
 __all__ = [
-    "Stage",
-    "cascade",
-    "consistency_loss",
-    "macer_loss",
-    "passed_on",
-    "smooth_adversarial",
-    "smooth_adversarial_loss",
-    "soft_labels",
-]
+    "Stage", "cascade", "consistency_loss", "macer_loss", "passed_on", "smooth_adversarial",
+    "smooth_adversarial_loss", "soft_labels",
+]  # fmt: skip

@@ -16,13 +16,9 @@ from rsbounds.torch import radius
 from rsbounds.torch.training.fitting import augment, evaluating, levels, pgd
 
 __all__ = [
-    "consistency_loss",
-    "macer_loss",
-    "passed_on",
-    "smooth_adversarial",
-    "smooth_adversarial_loss",
+    "consistency_loss", "macer_loss", "passed_on", "smooth_adversarial", "smooth_adversarial_loss",
     "soft_labels",
-]
+]  # fmt: skip
 
 Model = Callable[[torch.Tensor], torch.Tensor]
 Level = float | torch.Tensor
