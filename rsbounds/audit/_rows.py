@@ -72,9 +72,11 @@ def _scheme(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
     again = certify_evidence(scheme, row.sigma, row.select, row.counts, drawn, row.idx)
     top = int(np.argmax(row.select or (0,)))
     yield from _copied(row, again, top, row.z_a > row.z_b)
-    wrong = list(_scores(row, manifest, again, top)) if prove else []
+    if not prove:
+        return
+    wrong = list(_scores(row, manifest, again, top))
     yield from wrong
-    if prove and not wrong:
+    if not wrong:
         scores = row.z_a, None if row.z_b == -row.z_a else row.z_b
         known = manifest.method, manifest.parameters, row.sigma, row.radius, *scores
         yield from _radius(row, manifest, again, lambda: _radii.proved(*known))
@@ -132,8 +134,10 @@ def _scores(row: Row, manifest: Manifest, again: Certificate, top: int) -> Itera
     if procedure.bound == "randomized":
         u = 1.0 - stream(procedure.seed, row.idx, Phase.BOUND).random()
         opposite = 1.0 - u + 2.0**-53  # for the second end
-    ends = [("z_a", "z", row.z_a, again.z_a, again.count, u)]
-    ends.append(("p_a", "p", row.p_a, again.p_a, again.count, u))
+    ends = [
+        ("z_a", "z", row.z_a, again.z_a, again.count, u),
+        ("p_a", "p", row.p_a, again.p_a, again.count, u),
+    ]
     if procedure.runner_up and row.z_b != -row.z_a:
         rest = row.n - max((c for k, c in enumerate(row.counts) if k != top), default=0)
         ends.append(("z_b", "z", -row.z_b, -again.z_b, rest, opposite))

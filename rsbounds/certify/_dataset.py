@@ -13,8 +13,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from rsbounds import results
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds.certificate import ABSTAIN
@@ -271,7 +269,12 @@ def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> Non
     drawn = [row for row in rows if row.select and row.idx < inputs and not row.extra]
     if not drawn:
         return
-    row = min(drawn, key=lambda row: np.diff(sorted((0, *row.select))[-2:])[0])
+
+    def lead(row: Row) -> int:
+        *_, second, first = sorted((0, *row.select))
+        return first - second
+
+    row = min(drawn, key=lead)
     before, again = sparse_counts(row.select), sparse_counts(work.select(row.idx))
     if again != before:
         raise ValueError(

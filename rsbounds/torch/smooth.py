@@ -158,9 +158,10 @@ class Smooth(torch.nn.Module):
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
     ) -> Certificate:
         """The same as :meth:`certify` with all its evidence: counts, bounds, level and scope."""
-        host, sampler = _host(x), self._sampler(batch_size, x)
-        terms: dict[str, Any] = {"n0": n0, "n": n, "alpha": alpha, "runner_up": self.runner_up}
-        return procedure.certify(sampler, host, self.scheme, **terms, **self._draw())
+        host, sampler, draw = _host(x), self._sampler(batch_size, x), self._draw()
+        return procedure.certify(
+            sampler, host, self.scheme, n0=n0, n=n, alpha=alpha, runner_up=self.runner_up, **draw
+        )
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
         kind = autocast_type(self._autocast)
