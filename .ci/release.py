@@ -37,14 +37,19 @@ def main(words: list[str]) -> None:
         raise SystemExit("there are changes that are not committed: commit them first")
     if git("tag", "--list", f"v{version}"):
         raise SystemExit(f"the tag v{version} exists already")
-    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in (*PLACES, "CHANGELOG.md")}
+    texts = {
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in (*PLACES, "CHANGELOG.md")
+    }
     for name, pattern in PLACES.items():
         (before,) = re.findall(pattern, texts[name], re.M)
         if number(version) < number(before):
             raise SystemExit(f"{version} is below {before}, the version of {name}")
         texts[name] = re.sub(pattern, version, texts[name], count=1, flags=re.M)
     heading = f"## [{version}] - {date.today().isoformat()}"
-    texts["CHANGELOG.md"], found = re.subn(HEADING, heading, texts["CHANGELOG.md"], flags=re.M)
+    texts["CHANGELOG.md"], found = re.subn(
+        HEADING, heading, texts["CHANGELOG.md"], flags=re.M
+    )
     if found != 1:
         raise SystemExit("CHANGELOG.md must have one section that is unreleased")
     for name, text in texts.items():

@@ -12,7 +12,12 @@ from pathlib import Path
 PAGE = Path(__file__).with_suffix(".md")
 ROW = re.compile(r"^\| `(\w+)` \| (.*) \| ?(.*?) ?\|$", re.M)
 UNDRAWN = {"__init__", "__main__"}
-SHARED = {"_numerics", "special", "confidence", "_neighbours"}  # what the theories share
+SHARED = {
+    "_numerics",
+    "special",
+    "confidence",
+    "_neighbours",
+}  # what the theories share
 KINDS = {  # rooms of one colour; the rest is the last
     "#dbe9f6": "rsbounds_ext _numerics special stats oracle",
     "#e3f1e0": "THEORIES",
@@ -25,7 +30,10 @@ WIDTH, BOX, GAP, HEIGHT, ACROSS = 780, 116, 10, 30, 6
 
 def rooms(text: str) -> dict[str, tuple[str, list[str]]]:
     """Room -> what it holds, and the rooms it may import, "theories" as they stand."""
-    return {name: (holds, may.replace("`", "").split()) for name, holds, may in ROW.findall(text)}
+    return {
+        name: (holds, may.replace("`", "").split())
+        for name, holds, may in ROW.findall(text)
+    }
 
 
 def theories(text: str) -> list[str]:
@@ -45,7 +53,9 @@ def allowed(text: str) -> dict[str, list[str]]:
 
 def layers(text: str) -> list[list[str]]:
     """The rooms from the lowest layer up, in the table's order."""
-    below = {name: set(may) for name, may in allowed(text).items() if name not in UNDRAWN}
+    below = {
+        name: set(may) for name, may in allowed(text).items() if name not in UNDRAWN
+    }
     below["_numerics"] = {"rsbounds_ext"}
     level = {"rsbounds_ext": 0, "oracle": 0}
 
@@ -62,7 +72,9 @@ def layers(text: str) -> list[list[str]]:
 
 def colour(name: str, theories: list[str]) -> str:
     for fill, names in KINDS.items():
-        if name in names.split() or (names == "THEORIES" and name in (*theories, "theories")):
+        if name in names.split() or (
+            names == "THEORIES" and name in (*theories, "theories")
+        ):
             return fill
     return fill
 

@@ -15,7 +15,12 @@ copyright = "the rsbounds developers"
 release = rsbounds.__version__
 html_title = f"rsbounds {release}"
 html_theme = "furo"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx-mathjax-offline"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx-mathjax-offline",
+]
 exclude_patterns = ["_build", "reproductions/**/*.py"]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
@@ -53,7 +58,9 @@ class CommandHelp(Directive):
 PLAIN = re.compile(r"(?<!\\)\||(?<!\*)\*(?=\w)|(?<=\w)_(?=\W|$)")
 
 
-def as_markup(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+def as_markup(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
     """Plain-text conventions of the docstrings in reST: |x| is a norm, [C] names a paper."""
     doctest = False
     for i, line in enumerate(lines):
@@ -70,15 +77,27 @@ ALIAS = re.compile(r"~?(?:\w+\.)*\w*ForwardRef\('(\w+)'[^)]*\)")
 
 
 def by_name(
-    app: Any, what: str, name: str, obj: Any, options: Any, signature: Any, returned: Any
+    app: Any,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    signature: Any,
+    returned: Any,
 ) -> tuple[Any, ...]:
     """The aliases of a signature by their names alone."""
     return tuple(text and ALIAS.sub(r"\1", text) for text in (signature, returned))
 
 
-def fields(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+def fields(
+    app: Any, what: str, name: str, obj: Any, skip: bool, options: Any
+) -> bool | None:
     """The fields of a NamedTuple are told in its docstring."""
-    return True if (getattr(obj, "__doc__", "") or "").startswith("Alias for field") else None
+    return (
+        True
+        if (getattr(obj, "__doc__", "") or "").startswith("Alias for field")
+        else None
+    )
 
 
 def setup(app: Any) -> None:

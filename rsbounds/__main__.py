@@ -6,7 +6,9 @@ import sys
 import time
 from types import FrameType
 
-PATIENCE = 2.0  # seconds in which further signals are taken for a repetition of the first
+PATIENCE = (
+    2.0  # seconds in which further signals are taken for a repetition of the first
+)
 
 
 def main() -> int:
@@ -18,10 +20,14 @@ def main() -> int:
         if first is None:
             first = number, time.monotonic()
             raise KeyboardInterrupt
-        if time.monotonic() - first[1] > PATIENCE:  # files and workers take long to close
+        if (
+            time.monotonic() - first[1] > PATIENCE
+        ):  # files and workers take long to close
             os._exit(128 + number)
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:  # as by nohup
             signal.signal(number, end)
@@ -32,7 +38,10 @@ def main() -> int:
     except KeyboardInterrupt:
         sys.stderr.write("rsbounds: interrupted before anything was done\n")
         status = 130
-    for number, handler in before.items():  # nothing interrupts an interrupted one's last steps
+    for (
+        number,
+        handler,
+    ) in before.items():  # nothing interrupts an interrupted one's last steps
         signal.signal(number, signal.SIG_IGN if first else handler)
     return 128 + first[0] if first else status
 

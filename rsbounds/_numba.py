@@ -1,13 +1,13 @@
 """The special functions inside numba: ``rsbounds.special`` names work in ``@njit`` code.
 
-Each compiled scalar is registered under a named symbol, so that functions that call it can be
-cached. numba calls :func:`register` through its entry point before it compiles anything, and
-cached code imports this module when it is loaded.
+Each compiled scalar is registered under a named symbol, so that functions that call it
+can be cached. numba calls :func:`register` through its entry point before it compiles
+anything, and cached code imports this module when it is loaded.
 
-The names carry the version of the compiled interface, because cached code that calls a symbol
-which is gone, or has another signature, would crash. When a signature changes or a function goes:
-raise INTERFACE, move this module to a new name, and leave in its place one that raises OSError,
-which numba takes for a missing cache file.
+The names carry the version of the compiled interface, because cached code that calls a
+symbol which is gone, or has another signature, would crash. When a signature changes or
+a function goes: raise INTERFACE, move this module to a new name, and leave in its place
+one that raises OSError, which numba takes for a missing cache file.
 """
 
 from collections.abc import Callable

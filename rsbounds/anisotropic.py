@@ -1,16 +1,15 @@
 """Radii for noise with its own level on every axis, scope "fixed noise".
 
 The noise is one distribution, the same at every input. A mean that is the same at every
-input only shifts the base classifier: it changes no radius, so it is not an argument here. Where a
-generator chooses levels or means for each input, as [H] does, these radii hold for the noise
-of that input and not for the classifier that is run at x + delta: their scope is then
-"fixed noise at this input only". With means and levels of proven variation use
-:mod:`rsbounds.envelope`. Every function raises ValueError for an argument outside
-its domain and for shapes that do not broadcast.
+input only shifts the base classifier: it changes no radius, so it is not an argument
+here. Where a generator chooses levels or means for each input, as [H] does, these radii
+hold for the noise of that input and not for the classifier that is run at x + delta:
+their scope is then "fixed noise at this input only". With means and levels of proven
+variation use :mod:`rsbounds.envelope`. Every function raises ValueError for an argument
+outside its domain and for shapes that do not broadcast.
 
-References
-----------
-.. [H] Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothing.
+References ---------- .. [H] Hong, Hong, Certified adversarial robustness via
+anisotropic randomized smoothing.
 """
 
 import numpy as np
@@ -23,7 +22,8 @@ from rsbounds.special import log_ndtr, ndtri_exp
 
 __all__ = ["contains", "laplace_radius", "laplace_transport", "log_volume", "radius"]
 
-# a sum over the last axis: pairwise in blocks of 128, so at most 16 + log2(dim/128) roundings
+# a sum over the last axis: pairwise in blocks of 128, so at most 16 + log2(dim/128)
+# roundings
 _SUM = 40 * EPS
 
 
@@ -37,10 +37,10 @@ def radius(
 ) -> Floats:
     """Largest l_p ball inside the certified ellipsoid of Gaussian noise N(0, diag(sigma^2)).
 
-    The ellipsoid is |delta/sigma|_2 < K = (z_a - z_b)/2. By Hoelder's inequality the ball has
-    radius K / (sum sigma_i^(-1/u))^u with u = max(1/2 - 1/norm, 0): K min(sigma) up to norm = 2,
-    K / sqrt(sum sigma_i^-2) for norm = inf. Source: [H], which calls sigma_i a variance; it is the
-    standard deviation.
+    The ellipsoid is |delta/sigma|_2 < K = (z_a - z_b)/2. By Hoelder's inequality the
+    ball has radius K / (sum sigma_i^(-1/u))^u with u = max(1/2 - 1/norm, 0): K
+    min(sigma) up to norm = 2, K / sqrt(sum sigma_i^-2) for norm = inf. Source: [H],
+    which calls sigma_i a variance; it is the standard deviation.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def radius(
     Returns
     -------
     Array
-        Shape of `p_a`, `p_b`, `norm` and sigma[..., 0] broadcast. Never above the true value
-        and within 1e-11 of it (relative); 0 where p_a <= p_b; inf where p_a = 1. NaN in, NaN
-        out with the invalid flag.
+        Shape of `p_a`, `p_b`, `norm` and sigma[..., 0] broadcast. Never above the true
+        value and within 1e-11 of it (relative); 0 where p_a <= p_b; inf where p_a = 1.
+        NaN in, NaN out with the invalid flag.
 
     Examples
     --------
@@ -92,8 +92,8 @@ def contains(
     Returns
     -------
     array of bool
-        True only where the inequality is certain: within 1e-11 of the border it is False. A
-        NaN anywhere gives False, with the invalid flag.
+        True only where the inequality is certain: within 1e-11 of the border it is
+        False. A NaN anywhere gives False, with the invalid flag.
 
     Examples
     --------
@@ -116,7 +116,11 @@ def contains(
 
 
 def log_volume(
-    p_a: ArrayLike, sigma: ArrayLike, p_b: ArrayLike | None = None, *, scores: bool = False
+    p_a: ArrayLike,
+    sigma: ArrayLike,
+    p_b: ArrayLike | None = None,
+    *,
+    scores: bool = False,
 ) -> Floats:
     """Logarithm of the volume of the certified ellipsoid.
 
@@ -130,8 +134,9 @@ def log_volume(
     Returns
     -------
     Array
-        Lower bound of the value, within 1e-11 d + 1e-14 of the sum of the sizes of its terms;
-        -inf where p_a <= p_b. The generator of [H] is trained to enlarge this volume.
+        Lower bound of the value, within 1e-11 d + 1e-14 of the sum of the sizes of its
+        terms; -inf where p_a <= p_b. The generator of [H] is trained to enlarge this
+        volume.
 
     Examples
     --------
@@ -147,7 +152,9 @@ def log_volume(
     with np.errstate(divide="ignore"):
         per_axis = dim * np.log(half)
     logs = np.log(sigma)
-    per_axis, product, sizes = broadcast(p_a=per_axis, sigma=_sum(logs), sizes=_sum(np.abs(logs)))
+    per_axis, product, sizes = broadcast(
+        p_a=per_axis, sigma=_sum(logs), sizes=_sum(np.abs(logs))
+    )
     # log Gamma(dim/2 + 1): the logarithms of dim/2, dim/2 - 1, ..., and of Gamma(1/2)
     gamma = _sum(np.log(np.arange(dim, 0, -2) / 2)) + dim % 2 * np.log(np.pi) / 2
     ball = dim / 2 * np.log(np.pi) - gamma
@@ -166,26 +173,27 @@ def laplace_radius(
 ) -> Floats:
     """Certified radius under independent Laplace noise of the given scales.
 
-    The certified set is sum |delta_i|/scale_i < K; the radius is that of the largest l_p ball
-    inside, K min(scale) in l_1. Method "tight": K = (Q(p_a) - Q(p_b))/2 with Q the quantile of the
-    standard Laplace distribution; half-spaces across the axes attain it. Method "paper":
-    K = max(log(p_a/p_b)/2, -log(1 - p_a + p_b)), never larger. Source: [H] Theorem 7.1 for "paper".
+    The certified set is sum |delta_i|/scale_i < K; the radius is that of the largest
+    l_p ball inside, K min(scale) in l_1. Method "tight": K = (Q(p_a) - Q(p_b))/2 with Q
+    the quantile of the standard Laplace distribution; half-spaces across the axes
+    attain it. Method "paper": K = max(log(p_a/p_b)/2, -log(1 - p_a + p_b)), never
+    larger. Source: [H] Theorem 7.1 for "paper".
 
     Parameters
     ----------
     p_a, p_b, norm
         As in :func:`radius`.
     scale : array_like, shape (..., d), or a number
-        Scale of the noise on each axis (its variance is 2 scale^2); positive. A number stands
-        for the same scale on every axis; it is enough in l_1 only.
+        Scale of the noise on each axis (its variance is 2 scale^2); positive. A number
+        stands for the same scale on every axis; it is enough in l_1 only.
     method : {"tight", "paper"}
         Which bound.
 
     Returns
     -------
     Array
-        Never above the true value and within 1e-11 of it (relative); 0 where p_a <= p_b; inf
-        where p_a = 1 or p_b = 0. NaN in, NaN out with the invalid flag.
+        Never above the true value and within 1e-11 of it (relative); 0 where p_a <=
+        p_b; inf where p_a = 1 or p_b = 0. NaN in, NaN out with the invalid flag.
 
     Examples
     --------
@@ -199,7 +207,9 @@ def laplace_radius(
     p_b = 1.0 - p_a if p_b is None else as_floats("p_b", p_b, 0.0, 1.0, towards=np.inf)
     norm = as_floats("norm", norm, 1.0, nan=False)
     scale = as_floats("scale", scale, 0.0, closed="neither", towards=-np.inf)
-    scale = scale[None] if scale.ndim == 0 and np.all(norm == 1) else _axes("scale", scale)
+    scale = (
+        scale[None] if scale.ndim == 0 and np.all(norm == 1) else _axes("scale", scale)
+    )
     p_a, p_b = broadcast(p_a=p_a, p_b=p_b)
     methods = {"tight": _laplace_tight, "paper": _laplace_paper}
     bound = methods[choice("method", method, tuple(methods))]
@@ -209,13 +219,15 @@ def laplace_radius(
     return round_down(product(half, reach), 2 * _SUM)
 
 
-def laplace_transport(z: ArrayLike, radius: ArrayLike, scale: ArrayLike) -> tuple[Floats, Floats]:
+def laplace_transport(
+    z: ArrayLike, radius: ArrayLike, scale: ArrayLike
+) -> tuple[Floats, Floats]:
     """How far the probability of an event can move in l_1 under Laplace noise, in normal scores.
 
-    With Q the quantile and F the distribution function of the standard Laplace law, an event of
-    probability p has, wherever the input moves by at most R in l_1, a
-    probability in [F(Q(p) - R/scale), F(Q(p) + R/scale)]; half-spaces across an axis attain both
-    ends. Source: the theory page on fixed noise, Laplace.
+    With Q the quantile and F the distribution function of the standard Laplace law, an
+    event of probability p has, wherever the input moves by at most R in l_1, a
+    probability in [F(Q(p) - R/scale), F(Q(p) + R/scale)]; half-spaces across an axis
+    attain both ends. Source: the theory page on fixed noise, Laplace.
 
     Parameters
     ----------
@@ -227,7 +239,8 @@ def laplace_transport(z: ArrayLike, radius: ArrayLike, scale: ArrayLike) -> tupl
     Returns
     -------
     low, high : Array
-        The two scores, rounded outward by 4e-14 (1 + z^2 + R/scale) at most. NaN in, NaN out.
+        The two scores, rounded outward by 4e-14 (1 + z^2 + R/scale) at most. NaN in,
+        NaN out.
 
     Examples
     --------
@@ -253,7 +266,11 @@ def laplace_score_radius(z_a: float, scale: float, z_b: float | None = None) -> 
         return 0.0
     first, second = laplace_quantile(np.asarray(z_a)), laplace_quantile(np.asarray(z_b))
     slack = 8e-15 * (2.0 + abs(first) + abs(second))
-    half = np.maximum(first / 2 - second / 2 - slack, 0.0) if first - second < np.inf else np.inf
+    half = (
+        np.maximum(first / 2 - second / 2 - slack, 0.0)
+        if first - second < np.inf
+        else np.inf
+    )
     return float(round_down(product(half, scale), 2 * EPS))
 
 
@@ -283,14 +300,18 @@ def _laplace_tight(p_a: Array, p_b: Array) -> Array:
 
 def _laplace_paper(p_a: Array, p_b: Array) -> Array:
     difference = p_a - p_b
-    shift = -np.where(difference < 0.5, np.log1p(-difference), np.log((1.0 - p_a) + p_b))
+    shift = -np.where(
+        difference < 0.5, np.log1p(-difference), np.log((1.0 - p_a) + p_b)
+    )
     return np.maximum(_log_ratio(p_a, p_b, difference) / 2, shift)
 
 
 def _log_ratio(larger: Array, smaller: Array, difference: Array) -> Array:
     """log(larger/smaller) from their difference; from both logs where the ratio may overflow."""
     far = difference > 1e10 * smaller
-    return np.where(far, np.log(larger) - np.log(smaller), np.log1p(difference / smaller))
+    return np.where(
+        far, np.log(larger) - np.log(smaller), np.log1p(difference / smaller)
+    )
 
 
 def _reach(scale: Array, power: Floats) -> Array:
@@ -314,5 +335,7 @@ def _levels(name: str, value: ArrayLike) -> Array:
 
 def _axes(name: str, value: Array) -> Array:
     if value.ndim == 0 or value.shape[-1] == 0:
-        raise ValueError(f"{name} must have shape (..., d) with d >= 1; got shape {value.shape}")
+        raise ValueError(
+            f"{name} must have shape (..., d) with d >= 1; got shape {value.shape}"
+        )
     return value

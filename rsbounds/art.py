@@ -14,14 +14,16 @@ from rsbounds.sampling import ArraySampler, Phase, noisy, stream
 from rsbounds.sampling.blocks import single
 from rsbounds.schemes import gaussian
 
-_art: Any = need("art.estimators.certification.randomized_smoothing.numpy", "rsbounds.art")
+_art: Any = need(
+    "art.estimators.certification.randomized_smoothing.numpy", "rsbounds.art"
+)
 
 
 class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
     """ART's classifier of that name, whose predictions and radii are those of rsbounds.
 
-    It fits, and gives gradients to attacks, as ART's own does. Certificates are rounded to the safe
-    side, and are the same in every run.
+    It fits, and gives gradients to attacks, as ART's own does. Certificates are rounded
+    to the safe side, and are the same in every run.
 
     Parameters
     ----------
@@ -32,8 +34,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
     scale : float
         Standard deviation of the noise, > 0.
     alpha, seed, runner_up
-        As in :class:`rsbounds.certify.Procedure`, errors too; the i-th input since the object was
-        made draws the same samples in every run.
+        As in :class:`rsbounds.certify.Procedure`, errors too; the i-th input since the
+        object was made draws the same samples in every run.
 
     Examples
     --------
@@ -69,28 +71,38 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Classes and radii of a batch; -1 and 0 where the smoothed classifier abstains.
 
-        ``n`` samples bound a class's probability; ``batch_size`` is the rows of a forward pass.
+        ``n`` samples bound a class's probability; ``batch_size`` is the rows of a
+        forward pass.
         """
         sampler, scheme = self._sampler(batch_size), self._scheme
         terms: dict[str, Any] = {"n0": self.sample_size, "n": n, "alpha": self.alpha}
         terms["runner_up"] = self._runner_up
-        each = [procedure.certify(sampler, row, scheme, **terms, **self._draw()) for row in x]
+        each = [
+            procedure.certify(sampler, row, scheme, **terms, **self._draw())
+            for row in x
+        ]
         return np.array([c.predict for c in each]), np.array([c.radius for c in each])
 
     def predict(
-        self, x: NDArray[Any], batch_size: int = 128, verbose: bool = False, **options: Any
+        self,
+        x: NDArray[Any],
+        batch_size: int = 128,
+        verbose: bool = False,
+        **options: Any,
     ) -> NDArray[np.float64]:
         """Votes, shape (count, classes): 1 for the class that leads, zeros for an abstention.
 
-        With ``is_abstain=False`` the most frequent class, whether it leads at level 1 - alpha or
-        not. ``verbose`` does nothing.
+        With ``is_abstain=False`` the most frequent class, whether it leads at level 1 -
+        alpha or not. ``verbose`` does nothing.
         """
         sampler, votes = self._sampler(batch_size), np.zeros((len(x), self.nb_classes))
         n, alpha, scheme = self.sample_size, self.alpha, self._scheme
         for vote, row in zip(votes, x, strict=True):
             draw = self._draw()
             if options.get("is_abstain", True):
-                label = procedure.predict(sampler, row, scheme, n=n, alpha=alpha, **draw)
+                label = procedure.predict(
+                    sampler, row, scheme, n=n, alpha=alpha, **draw
+                )
             else:
                 generator = stream(**draw, phase=Phase.PREDICT)
                 label = int(np.argmax(sampler(row, self.scale, n, generator)))
@@ -99,11 +111,17 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         return votes
 
     def loss_gradient(
-        self, x: NDArray[Any], y: NDArray[Any], *args: Any, sampling: bool = False, **options: Any
+        self,
+        x: NDArray[Any],
+        y: NDArray[Any],
+        *args: Any,
+        sampling: bool = False,
+        **options: Any,
     ) -> NDArray[Any]:
         """The loss's gradient at x; with ``sampling`` its mean over ``sample_size`` noisy copies.
 
-        An attack on the smoothed classifier follows that mean (expectation over transformations).
+        An attack on the smoothed classifier follows that mean (expectation over
+        transformations).
         """
         gradient: Any = super().loss_gradient
         if not sampling:
@@ -118,7 +136,9 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
 
     def _sampler(self, batch_size: int) -> ArraySampler:
         size = count("batch_size", batch_size, 1)
-        return ArraySampler(lambda batch: self.classifier.predict(batch, batch_size=size))
+        return ArraySampler(
+            lambda batch: self.classifier.predict(batch, batch_size=size)
+        )
 
     def _draw(self) -> dict[str, Any]:
         return {"seed": self._seed, "index": next(self._calls)}

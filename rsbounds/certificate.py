@@ -27,7 +27,8 @@ class Scope(NamedTuple):
     footnote: str
 
 
-#: Scopes of bounds of sigma(x) that somebody proved: nothing has one without being told so.
+#: Scopes of bounds of sigma(x) that somebody proved: nothing has one without being told
+#: so.
 PROVEN = (PROVEN_ENVELOPE, PROVEN_MAPS)
 
 #: Every scope a certificate of this package can state, as result files spell it.
@@ -38,7 +39,9 @@ SCOPES: Mapping[str, Scope] = {
         "sigma(x) with an asserted envelope: holds if the bounds of sigma(x) do, which were "
         "given and not proven",
     ),
-    MEMORY: Scope(True, "memory-based: holds for the classifier together with what it has stored"),
+    MEMORY: Scope(
+        True, "memory-based: holds for the classifier together with what it has stored"
+    ),
     THIS_INPUT: Scope(
         False,
         "fixed noise at this input only: no certificate of the classifier that chooses its noise "
@@ -56,8 +59,8 @@ SCOPES: Mapping[str, Scope] = {
 class Certificate:
     """One input's certificate.
 
-    Abstention is a result like any other: ``predict`` is ``ABSTAIN``, ``radius`` 0.0, and
-    the counts say why.
+    Abstention is a result like any other: ``predict`` is ``ABSTAIN``, ``radius`` 0.0,
+    and the counts say why.
 
     Parameters
     ----------
@@ -83,10 +86,11 @@ class Certificate:
     bound : str
         The confidence bound, a key of ``rsbounds.confidence.BOUNDS``.
     z_b : float
-        Normal score of the upper confidence bound of every other class's probability; left out,
-        -z_a, which stands for 1 - p_a.
+        Normal score of the upper confidence bound of every other class's probability;
+        left out, -z_a, which stands for 1 - p_a.
     select, counts : tuple of int
-        Full class counts of the samples that chose the class and of those that bound it.
+        Full class counts of the samples that chose the class and of those that bound
+        it.
     void : int
         Samples of both kinds that count for no class: their scores held a NaN.
 

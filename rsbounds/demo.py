@@ -23,7 +23,9 @@ from rsbounds.torch.networks._layers import one_thread
 
 SIGMA = 1.0  # noise level
 LEVELS = (SIGMA, 0.5)  # those of training, and of the decision list
-GATE = -0.25  # the list passes an image on where no class's score, in the input's unit, is above
+GATE = (
+    -0.25
+)  # the list passes an image on where no class's score, in the input's unit, is above
 NEIGHBOURS = 20
 DISTANCE = 6.0  # about the mean distance of a digit to its nearest 20 others
 RATE = 0.01  # semi-elastic: |d log sigma| <= RATE |dx|
@@ -69,7 +71,11 @@ def train(
         )
 
     def loss(images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        drawn = levels if len(levels) == 1 else levels[torch.randint(len(levels), labels.shape)]
+        drawn = (
+            levels
+            if len(levels) == 1
+            else levels[torch.randint(len(levels), labels.shape)]
+        )
         return nn.functional.cross_entropy(network(augment(images, drawn)), labels)
 
     columns = torch.from_numpy(x), torch.from_numpy(y)
@@ -117,7 +123,8 @@ def run(
     count : int
         Digits to certify, 1 to 1000.
     seed, n0, n, alpha
-        As in :func:`rsbounds.certify.certify`; the seed is that of order and training too.
+        As in :func:`rsbounds.certify.certify`; the seed is that of order and training
+        too.
     say : callable
         Takes a line about each step.
     """
@@ -131,18 +138,28 @@ def run(
     sampler = TorchSampler(train(x_train, y_train, LEVELS, seed=seed), 10)
     took, levels = time.perf_counter() - start, " and ".join(map(str, LEVELS))
     say(f"trained on {len(x_train)} digits under noise {levels}: {took:.0f} s")
-    settings: dict[str, Any] = {**procedure.to_dict(), "describe": {"spec": "rsbounds.demo:model"}}
+    settings: dict[str, Any] = {
+        **procedure.to_dict(),
+        "describe": {"spec": "rsbounds.demo:model"},
+    }
     files = []
     for name, scheme in schemes_of(x_train).items():
         start = time.perf_counter()
         file = out / f"{name}.tsv"
         file.unlink(missing_ok=True)
         results = certify_dataset(sampler, (x, y), scheme, out=file, **settings)
-        drawn, took = np.mean([_samples(row, n0) for row in results.rows]), time.perf_counter()
-        say(f"certified {count} digits, {name}: {drawn:.0f} samples each, {took - start:.0f} s")
+        drawn, took = (
+            np.mean([_samples(row, n0) for row in results.rows]),
+            time.perf_counter(),
+        )
+        say(
+            f"certified {count} digits, {name}: {drawn:.0f} samples each, {took - start:.0f} s"
+        )
         if name == "runner-up":
             files.append(_cohen(out / "cohen.tsv", results))
-            say("certified the same samples with Cohen's bound, cohen: no samples of its own")
+            say(
+                "certified the same samples with Cohen's bound, cohen: no samples of its own"
+            )
         files.append(file)
     say(WHY)
     return files
@@ -156,7 +173,9 @@ def _cohen(file: Path, results: Results) -> Path:
     scheme = schemes.gaussian(SIGMA)
     rows = []
     for row in results.rows:
-        again = certify_evidence(scheme, row.sigma, row.select, row.counts, procedure, row.idx)
+        again = certify_evidence(
+            scheme, row.sigma, row.select, row.counts, procedure, row.idx
+        )
         rows.append(Row.of(row.idx, row.label, again, 0.0, input=row.input))
     write(file, manifest, rows)
     return file

@@ -20,12 +20,13 @@ def as_function(model: Any, *, outputs: bool = False) -> Any:
     Parameters
     ----------
     model : object
-        An estimator votes with what its ``predict`` says (:class:`FromLabels`); one without, with
-        the largest of ``predict_proba`` or ``decision_function``. Keras models (of another backend
-        than torch) and functions of ``jax.jit`` see batches of one shape. Anything else, torch
-        modules too, is returned as it is.
+        An estimator votes with what its ``predict`` says (:class:`FromLabels`); one
+        without, with the largest of ``predict_proba`` or ``decision_function``. Keras
+        models (of another backend than torch) and functions of ``jax.jit`` see batches
+        of one shape. Anything else, torch modules too, is returned as it is.
     outputs : bool
-        The model's outputs are wanted as they are, not a vote: ``predict`` of a regressor.
+        The model's outputs are wanted as they are, not a vote: ``predict`` of a
+        regressor.
 
     Raises
     ------
@@ -42,7 +43,9 @@ def as_function(model: Any, *, outputs: bool = False) -> Any:
     [[0, 1], [0, 1]]
     """
     torch, keras, jax = (sys.modules.get(name) for name in ("torch", "keras", "jax"))
-    if isinstance(model, type) or (torch is not None and isinstance(model, torch.nn.Module)):
+    if isinstance(model, type) or (
+        torch is not None and isinstance(model, torch.nn.Module)
+    ):
         return model
     if keras is not None and isinstance(model, keras.Model):
         return one_shape(model.predict_on_batch)
@@ -77,14 +80,14 @@ class FromLabels:
     function : callable
         Takes a float32 array (count, *shape of x), returns a label for each row.
     classes : int or sequence
-        How many, where the labels are 0 ... classes - 1; or the labels, numbers or text: the
-        place of a label among them is its class.
+        How many, where the labels are 0 ... classes - 1; or the labels, numbers or
+        text: the place of a label among them is its class.
 
     Raises
     ------
     ValueError
-        If there are fewer than two classes, or one twice; when called, if what is returned isn't
-        a label for each row, or is none of these.
+        If there are fewer than two classes, or one twice; when called, if what is
+        returned isn't a label for each row, or is none of these.
 
     Examples
     --------
@@ -103,7 +106,11 @@ class FromLabels:
             classes = range(count("classes", classes, 2))
         labels = np.asarray(classes)
         self.function, self.labels = function, labels.tolist()
-        self._place = {label: i for i, label in enumerate(self.labels)} if labels.ndim == 1 else {}
+        self._place = (
+            {label: i for i, label in enumerate(self.labels)}
+            if labels.ndim == 1
+            else {}
+        )
         if len(self._place) < 2 or len(self._place) != len(self.labels):
             raise ValueError(
                 "classes must be at least two labels, each once, or how many they are; got "
@@ -122,7 +129,9 @@ class FromLabels:
         for value in values.tolist():
             if value not in self._place:
                 known = shown(", ".join(map(repr, self.labels[:9])))
-                raise ValueError(f"the model must return labels of {known}; got {value!r:.40}")
+                raise ValueError(
+                    f"the model must return labels of {known}; got {value!r:.40}"
+                )
         places = np.array([self._place[value] for value in values.tolist()])
         scores = np.zeros((len(batch), len(self.labels)), np.uint8)
         scores[np.arange(len(batch)), places[inverse.ravel()]] = 1
@@ -132,8 +141,8 @@ class FromLabels:
 def one_shape(function: Function) -> Function:
     """A function that is compiled for each shape of its batch, given one shape for each input.
 
-    Batches are cut in pieces of as many rows as about 2^18 numbers make, 16 to 512; the last one is
-    filled up with zeros.
+    Batches are cut in pieces of as many rows as about 2^18 numbers make, 16 to 512; the
+    last one is filled up with zeros.
     """
 
     def in_one_shape(batch: NDArray[np.float32]) -> NDArray[Any]:
@@ -150,7 +159,9 @@ def in_pieces(function: Function, batch: NDArray[Any], rows: int) -> NDArray[Any
     returned = [function(part) for part in np.split(filled, len(filled) // rows)]
     for part in returned:
         if np.shape(part)[:1] != (rows,):
-            raise ValueError(f"the model must return {rows} rows for {rows}; got {np.shape(part)}")
+            raise ValueError(
+                f"the model must return {rows} rows for {rows}; got {np.shape(part)}"
+            )
     return np.concatenate(returned)[: len(batch)]
 
 
@@ -167,7 +178,9 @@ def _estimator(model: Any, outputs: bool) -> Any:
         return _flat(model.predict)
     if hasattr(model, "predict") and classes is not None:
         if isinstance(classes, list) or np.ndim(classes) != 1:
-            raise ValueError(f"the model must have one output; got a {name} with several")
+            raise ValueError(
+                f"the model must have one output; got a {name} with several"
+            )
         return FromLabels(_flat(model.predict), classes)
     if hasattr(model, "predict"):
         raise ValueError(

@@ -1,16 +1,18 @@
 """Radii for Gaussian noise of one fixed level, scope "fixed noise".
 
 The smoothed classifier returns the class that is most likely under N(x, sigma^2 I).
-Every function raises ValueError for an argument outside its domain and for shapes that do not
-broadcast.
+Every function raises ValueError for an argument outside its domain and for shapes that
+do not broadcast.
 
-References
-----------
-.. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing,
+References ---------- .. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness
+via randomized smoothing,
    2019.
-.. [Z] Zhai, Dan, He, Zhang, Gong, Ravikumar, Hsieh, Wang, MACER: attack-free and scalable robust
-   training via maximizing certified radius, 2020: the same radius from expected scores in [0, 1].
-.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
+.. [Z] Zhai, Dan, He, Zhang, Gong, Ravikumar, Hsieh, Wang, MACER: attack-free and
+scalable robust
+   training via maximizing certified radius, 2020: the same radius from expected scores
+   in [0, 1].
+.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent
+randomized
    smoothing, 2022.
 .. [L] Sadeghzadeh, Certifiable robustness, lecture, 2023.
 """
@@ -20,8 +22,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Floats, as_floats, as_integers, broadcast, every, operand
-from rsbounds._numerics.rounding import EPS, SMALLEST, TINY, capped, product, round_down, round_up
+from rsbounds._numerics.checks import (
+    Floats,
+    as_floats,
+    as_integers,
+    broadcast,
+    every,
+    operand,
+)
+from rsbounds._numerics.rounding import (
+    EPS,
+    SMALLEST,
+    TINY,
+    capped,
+    product,
+    round_down,
+    round_up,
+)
 from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri, score_of
 
 __all__ = ["lipschitz_radius", "local_lipschitz", "max_radius", "radius", "transport"]
@@ -38,16 +55,17 @@ def radius(
 ) -> Floats:
     """Certified radius of the Gaussian-smoothed classifier in an l_p norm.
 
-    sigma (z_a - z_b)/2 in l_2, with z the normal score of a probability: no perturbation shorter
-    than this changes the top class. Where norm > 2 it is divided by dim^(1/2 - 1/norm); below 2 the
-    l_2 radius stands, because |x|_2 <= |x|_norm. Source: [C] Theorem 1 and its one-sided form; [Z]
-    for expected scores; [L] for l_p, where r_p is printed without the condition norm >= 2 that it
-    needs.
+    sigma (z_a - z_b)/2 in l_2, with z the normal score of a probability: no
+    perturbation shorter than this changes the top class. Where norm > 2 it is divided
+    by dim^(1/2 - 1/norm); below 2 the l_2 radius stands, because |x|_2 <= |x|_norm.
+    Source: [C] Theorem 1 and its one-sided form; [Z] for expected scores; [L] for l_p,
+    where r_p is printed without the condition norm >= 2 that it needs.
 
     Parameters
     ----------
     p_a : array_like
-        Lower bound on the probability (or expected score, [Z]) of the top class, in [0, 1].
+        Lower bound on the probability (or expected score, [Z]) of the top class, in [0,
+        1].
     sigma : array_like
         Noise level (standard deviation), in the units of the input; positive.
     p_b : array_like, optional
@@ -84,7 +102,9 @@ def radius(
     if not every((abs(value) < np.inf) | (half == np.inf)):
         # an overflow, only for sigma > 1, so sigma / spread is not subnormal
         over = np.isinf(value) & (half < np.inf)
-        value = np.where(over, product(sigma / spread, np.where(over, half, 0.0)), value)
+        value = np.where(
+            over, product(sigma / spread, np.where(over, half, 0.0)), value
+        )
     return round_down(value, error)
 
 
@@ -102,7 +122,8 @@ def _spread(norm: Any, dim: Any) -> tuple[Any, Any]:
     """dim^(1/2 - 1/norm) where norm > 2, 1 elsewhere; and the radius's relative error."""
     if every(norm <= 2):
         return 1.0, 16.0 * EPS
-    # the rounded exponent costs log(dim) 2^-54, the power, product and quotient an ulp each
+    # the rounded exponent costs log(dim) 2^-54, the power, product and quotient an ulp
+    # each
     power = np.maximum(0.5 - 1.0 / norm, 0.0)
     return dim**power, EPS * np.maximum(16.0, 4.0 + (power > 0) * np.log(dim) / 2)
 
@@ -117,9 +138,9 @@ def transport(
 ) -> tuple[Floats, Floats]:
     """How far the probability of an event can move within a radius, in normal scores.
 
-    An event of probability Phi(z) at the input has, wherever the input moves by at most the radius,
-    a probability in [Phi(z - R/sigma), Phi(z + R/sigma)]; half-spaces attain both ends. Source: [C]
-    Lemma 4; the Neyman-Pearson lemma.
+    An event of probability Phi(z) at the input has, wherever the input moves by at most
+    the radius, a probability in [Phi(z - R/sigma), Phi(z + R/sigma)]; half-spaces
+    attain both ends. Source: [C] Lemma 4; the Neyman-Pearson lemma.
 
     Parameters
     ----------
@@ -151,8 +172,12 @@ def transport(
         z=z, radius=distance, sigma=sigma, norm=spread, dim=error
     )
     with np.errstate(over="ignore", under="ignore"):
-        # at least the smallest normal number: below it products lose their relative precision
-        step = np.where(distance > 0, np.maximum(distance / sigma, TINY), distance) * spread
+        # at least the smallest normal number: below it products lose their relative
+        # precision
+        step = (
+            np.where(distance > 0, np.maximum(distance / sigma, TINY), distance)
+            * spread
+        )
         step = round_up(step, error)
         with np.errstate(invalid="ignore"):  # of infinite scores
             low = np.where(np.isinf(z), z, round_down(z - step, EPS))
@@ -164,10 +189,10 @@ def transport(
 def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:
     """Largest gradient norm that a smoothed probability can have where it equals p.
 
-    phi(Phi^-1(p))/sigma, in l_2. It bounds the gradient at the point; it is not a Lipschitz
-    constant of the neighbourhood, and a radius made from it and Theorem 0 of [L] is void
-    (p_a = .99: 18.4 sigma against the true 2.33 sigma). Source: [L], local Lipschitz constant; it
-    follows from the Neyman-Pearson lemma as in [C].
+    phi(Phi^-1(p))/sigma, in l_2. It bounds the gradient at the point; it is not a
+    Lipschitz constant of the neighbourhood, and a radius made from it and Theorem 0 of
+    [L] is void (p_a = .99: 18.4 sigma against the true 2.33 sigma). Source: [L], local
+    Lipschitz constant; it follows from the Neyman-Pearson lemma as in [C].
 
     Parameters
     ----------
@@ -207,14 +232,14 @@ def lipschitz_radius(p_a: ArrayLike, p_b: ArrayLike | None, lip: ArrayLike) -> F
         Lower bound on the top score, upper bound on every other one, in [0, 1];
         p_b = None stands for 1 - p_a.
     lip : array_like
-        A Lipschitz constant that holds for every score, on the whole region to be certified,
-        with respect to the norm that measures the perturbation; at least 0.
+        A Lipschitz constant that holds for every score, on the whole region to be
+        certified, with respect to the norm that measures the perturbation; at least 0.
 
     Returns
     -------
     Array
-        The radius in that norm, never above the true value; 0 where p_a <= p_b; inf where
-        lip = 0 and p_a > p_b.
+        The radius in that norm, never above the true value; 0 where p_a <= p_b; inf
+        where lip = 0 and p_a > p_b.
 
     Examples
     --------
@@ -229,7 +254,10 @@ def lipschitz_radius(p_a: ArrayLike, p_b: ArrayLike | None, lip: ArrayLike) -> F
     difference = p_a - p_b
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         value = np.divide(
-            difference / 2, lip, where=~(difference <= 0), out=np.zeros(difference.shape)
+            difference / 2,
+            lip,
+            where=~(difference <= 0),
+            out=np.zeros(difference.shape),
         )
     return round_down(capped(value, lip > 0), 2 * EPS)
 
@@ -237,9 +265,9 @@ def lipschitz_radius(p_a: ArrayLike, p_b: ArrayLike | None, lip: ArrayLike) -> F
 def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
     """Largest l_2 radius that n samples can certify: all of them fall into the top class.
 
-    The Clopper-Pearson lower bound of n successes in n trials is alpha^(1/n), so no input, however
-    easy, is certified beyond sigma Phi^-1(alpha^(1/n)). Source: [S] A.2, which prints .48 for
-    sigma = .12, n = 1e5, alpha = .001; it is .4574.
+    The Clopper-Pearson lower bound of n successes in n trials is alpha^(1/n), so no
+    input, however easy, is certified beyond sigma Phi^-1(alpha^(1/n)). Source: [S] A.2,
+    which prints .48 for sigma = .12, n = 1e5, alpha = .001; it is .4574.
 
     Parameters
     ----------
@@ -254,7 +282,8 @@ def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
     -------
     Array
         The radius, never above the true value and within 1e-11 of it (relative; where
-        alpha^(1/n) is within 1e-4 of 1/2: within 1e-15 sigma). 0 where alpha^(1/n) <= 1/2.
+        alpha^(1/n) is within 1e-4 of 1/2: within 1e-15 sigma). 0 where alpha^(1/n) <=
+        1/2.
 
     Examples
     --------

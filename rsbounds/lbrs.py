@@ -2,23 +2,24 @@
 
 A function g is biased towards the label of the nearest anchor, a labelled point held in
 memory: f(x) = sign(g(x) + alpha y |grad g(x)|_*), y in {-1, 1} the label of the anchor
-nearest to x in Euclidean distance, |.|_* the dual of the norm that measures perturbations.
-The prediction cannot change while neither the bias (neighbour radius) nor the sign of the
-biased function (boundary radius) can. No sampling is involved; both radii are deterministic.
+nearest to x in Euclidean distance, |.|_* the dual of the norm that measures
+perturbations. The prediction cannot change while neither the bias (neighbour radius)
+nor the sign of the biased function (boundary radius) can. No sampling is involved; both
+radii are deterministic.
 
-With rho_i = |x - x_i|_2, the anchor i stays nearer than j while the perturbation is below
-r_ij = (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*). "paper" keeps i the nearest anchor: min over j of
-another label of r_ij. "tight" asks only that each such j stays farther than *some* anchor of the
-label: min_j max_i r_ij. "tight" also takes the boundary radius with |g| - alpha |grad g|_* in place
-of the biased value where that is larger: there no anchor can turn the sign of g. The theory page on
-locally biased smoothing has the proofs.
+With rho_i = |x - x_i|_2, the anchor i stays nearer than j while the perturbation is
+below r_ij = (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*). "paper" keeps i the nearest anchor:
+min over j of another label of r_ij. "tight" asks only that each such j stays farther
+than *some* anchor of the label: min_j max_i r_ij. "tight" also takes the boundary
+radius with |g| - alpha |grad g|_* in place of the biased value where that is larger:
+there no anchor can turn the sign of g. The theory page on locally biased smoothing has
+the proofs.
 
-Everything here raises ValueError for an argument outside its domain and for shapes that do not
-fit, those of values and gradients included.
+Everything here raises ValueError for an argument outside its domain and for shapes that
+do not fit, those of values and gradients included.
 
-References
-----------
-.. [A] Anderson, Sojoudi, Certified robustness via locally biased randomized smoothing, 2022.
+References ---------- .. [A] Anderson, Sojoudi, Certified robustness via locally biased
+randomized smoothing, 2022.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import LabelledAnchors, Labels
-from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice, number, on_host
+from rsbounds._numerics.checks import (
+    Array,
+    Floats,
+    as_floats,
+    broadcast,
+    choice,
+    number,
+    on_host,
+)
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, round_down, round_up
 
 __all__ = ["LocallyBiased", "boundary_radius", "neighbour_radius"]
@@ -47,8 +56,9 @@ def boundary_radius(
 ) -> Floats:
     """Distance within which the biased function keeps its sign while the bias is fixed.
 
-    2 |v| / (b + sqrt(b^2 + 2 L |v|)), b = alpha L + |grad g|_*; "paper" has 4 L for 2 L. Source:
-    [A] Theorems 6 and 8; the descent lemma halves the quadratic term of the latter.
+    2 |v| / (b + sqrt(b^2 + 2 L |v|)), b = alpha L + |grad g|_*; "paper" has 4 L for 2
+    L. Source: [A] Theorems 6 and 8; the descent lemma halves the quadratic term of the
+    latter.
 
     Parameters
     ----------
@@ -67,10 +77,10 @@ def boundary_radius(
     Returns
     -------
     Array
-        The radius in the perturbation's norm: never above the true value of the formula at
-        the given numbers and within 1e-14 of it (relative; where grad_norm and alpha lip_grad
-        are below 1e-300, lower by more). 0 where v = 0; inf where v is not
-        0 and b = L = 0. NaN in, NaN out with the invalid flag.
+        The radius in the perturbation's norm: never above the true value of the formula
+        at the given numbers and within 1e-14 of it (relative; where grad_norm and alpha
+        lip_grad are below 1e-300, lower by more). 0 where v = 0; inf where v is not 0
+        and b = L = 0. NaN in, NaN out with the invalid flag.
 
     Examples
     --------
@@ -87,7 +97,9 @@ def boundary_radius(
     value, grad_norm, alpha, lip_grad = broadcast(
         value=value, grad_norm=grad_norm, alpha=alpha, lip_grad=lip_grad
     )
-    curvature = {"tight": 2.0, "paper": 4.0}[choice("method", method, ("tight", "paper"))]
+    curvature = {"tight": 2.0, "paper": 4.0}[
+        choice("method", method, ("tight", "paper"))
+    ]
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         slope = alpha * lip_grad + grad_norm
         # the square root by parts: neither the square nor the product overflows
@@ -96,11 +108,18 @@ def boundary_radius(
         # among subnormal numbers each operation may lose half of the smallest
         total = slope / 2 + root / 2 + np.where(bounded, _LOST, 0.0)
         radius = np.divide(value, total, where=~(value == 0), out=np.zeros(value.shape))
-    return round_down(np.where(np.isnan(total), np.nan, capped(radius, bounded)), 16 * EPS)
+    return round_down(
+        np.where(np.isnan(total), np.nan, capped(radius, bounded)), 16 * EPS
+    )
 
 
 def neighbour_radius(
-    x: ArrayLike, anchors: ArrayLike, labels: ArrayLike, *, norm: float = 2, method: str = "tight"
+    x: ArrayLike,
+    anchors: ArrayLike,
+    labels: ArrayLike,
+    *,
+    norm: float = 2,
+    method: str = "tight",
 ) -> Floats:
     """Distance within which the nearest anchor keeps its label.
 
@@ -111,26 +130,27 @@ def neighbour_radius(
     x : array_like or Tensor, shape (..., d)
         Points; |coordinate| <= 1e100.
     anchors : array_like or Tensor, shape (N, d)
-        Labelled points in memory, in the same range; closer than 1e-140 they count as one.
+        Labelled points in memory, in the same range; closer than 1e-140 they count as
+        one.
     labels : array_like of int, shape (N,)
         Their labels, any whole numbers.
     norm : {1, 2, inf}
-        The norm that measures the perturbation. The nearest anchor is the Euclidean one in
-        every case; see the module's derivation. inf keeps at most a byte more for each
-        coordinate of the anchors.
+        The norm that measures the perturbation. The nearest anchor is the Euclidean one
+        in every case; see the module's derivation. inf keeps at most a byte more for
+        each coordinate of the anchors.
     method : {"tight", "paper"}
-        min_j max_i r_ij or min_j r_ij with i the nearest; "paper" is never larger and costs
-        one matrix product. "tight" costs that and, for the rivals that count, their distances
-        to the anchors of the same label nearer to x.
+        min_j max_i r_ij or min_j r_ij with i the nearest; "paper" is never larger and
+        costs one matrix product. "tight" costs that and, for the rivals that count,
+        their distances to the anchors of the same label nearer to x.
 
     Returns
     -------
     Array
-        Shape (...): never above the true value and within 1e-11 of it (relative; nearer to a
-        tie than 1e-20 d of the distances it is 0). 0 at a tie between labels and where anchors
-        of two labels coincide nearest to x; inf where all anchors have one label. Which of
-        several anchors of one label nearest to x "paper" takes is open. NaN in, NaN out with
-        the invalid flag.
+        Shape (...): never above the true value and within 1e-11 of it (relative; nearer
+        to a tie than 1e-20 d of the distances it is 0). 0 at a tie between labels and
+        where anchors of two labels coincide nearest to x; inf where all anchors have
+        one label. Which of several anchors of one label nearest to x "paper" takes is
+        open. NaN in, NaN out with the invalid flag.
 
     Examples
     --------
@@ -146,27 +166,28 @@ def neighbour_radius(
 class LocallyBiased:
     """The locally biased classifier of g, with its certificate.
 
-    Binary: labels in {-1, 1}, f(x) = sign(g(x) + alpha y |grad g(x)|_*), y the label of the nearest
-    anchor. Multiclass, with K functions and labels 0 ... K - 1: f(x) is the argmax of
-    g_i(x) + alpha [i is the label of the nearest anchor]. Source: [A] for the binary case, its
-    future work for the other: within the neighbour radius the additive bias is a constant, so each
-    g_i - g_j has the boundary radius of alpha = 0.
+    Binary: labels in {-1, 1}, f(x) = sign(g(x) + alpha y |grad g(x)|_*), y the label of
+    the nearest anchor. Multiclass, with K functions and labels 0 ... K - 1: f(x) is the
+    argmax of g_i(x) + alpha [i is the label of the nearest anchor]. Source: [A] for the
+    binary case, its future work for the other: within the neighbour radius the additive
+    bias is a constant, so each g_i - g_j has the boundary radius of alpha = 0.
 
     Parameters
     ----------
     value_and_grad : callable
-        Takes x of shape (n, d). Binary: returns g, shape (n,), and its gradients, (n, d).
-        Multiclass: returns the functions, shape (n, K), and their gradients, (n, K, d).
+        Takes x of shape (n, d). Binary: returns g, shape (n,), and its gradients, (n,
+        d). Multiclass: returns the functions, shape (n, K), and their gradients, (n, K,
+        d).
     anchors, labels, norm
         As in :func:`neighbour_radius`.
     alpha : float
         Strength of the bias; at least 0.
     lip_grad : float or array_like, shape (K, K)
-        As in :func:`boundary_radius`; multiclass: of grad (g_i - g_j), one number for all pairs
-        or one for each.
+        As in :func:`boundary_radius`; multiclass: of grad (g_i - g_j), one number for
+        all pairs or one for each.
     method : {"tight", "paper"}
-        Which neighbour and boundary radii :meth:`certify` uses; "tight" has the anchor-free
-        radius too.
+        Which neighbour and boundary radii :meth:`certify` uses; "tight" has the
+        anchor-free radius too.
 
     Examples
     --------
@@ -207,8 +228,9 @@ class LocallyBiased:
     def certify(self, x: ArrayLike) -> tuple[Labels, Floats]:
         """The class of each x of shape (..., d) and the radius within which it is constant.
 
-        Without NaN in x; both results are of shape (...). The radius is in the chosen norm, never
-        above the true value for the values and gradients that `value_and_grad` returned.
+        Without NaN in x; both results are of shape (...). The radius is in the chosen
+        norm, never above the true value for the values and gradients that
+        `value_and_grad` returned.
         """
         rows = self._rows(x)
         neighbour, label = self._memory.radius(rows, self._method)
@@ -222,7 +244,9 @@ class LocallyBiased:
 
     def _classify(self, rows: Array, label: Labels) -> tuple[Labels, Array, Array]:
         """Classes, boundary radii and anchor-free radii."""
-        value, grad = (np.asarray(a, dtype=np.float64) for a in self._value_and_grad(rows))
+        value, grad = (
+            np.asarray(a, dtype=np.float64) for a in self._value_and_grad(rows)
+        )
         count = value.shape[1:]
         if value.ndim not in (1, 2) or len(value) != len(rows) or 0 in count:
             raise ValueError(
@@ -240,7 +264,9 @@ class LocallyBiased:
             raise ValueError(f"labels must be {expected} for these values")
         return (self._multiclass if count else self._binary)(value, grad, label)
 
-    def _binary(self, value: Array, grad: Array, label: Labels) -> tuple[Labels, Array, Array]:
+    def _binary(
+        self, value: Array, grad: Array, label: Labels
+    ) -> tuple[Labels, Array, Array]:
         norm = self._memory.dual(grad)
         bias = self._alpha * norm
         biased = value + label * bias
@@ -262,25 +288,35 @@ class LocallyBiased:
         boundary = np.where(value * label > 0, own, boundary)
         return classes, boundary, radius(np.abs(value) - bias - error)
 
-    def _multiclass(self, value: Array, grad: Array, label: Labels) -> tuple[Labels, Array, Array]:
+    def _multiclass(
+        self, value: Array, grad: Array, label: Labels
+    ) -> tuple[Labels, Array, Array]:
         rows = np.arange(len(value))
         biased = value.copy()
         biased[rows, label] += self._alpha
         classes = biased.argmax(axis=1)
         own = value[rows, classes][:, None]
         error = 2 * EPS * (np.abs(value) + np.abs(own) + self._alpha)
-        slope = round_up(self._memory.dual(grad[rows, classes][:, None] - grad), _NORM_ERROR)
+        slope = round_up(
+            self._memory.dual(grad[rows, classes][:, None] - grad), _NORM_ERROR
+        )
         lip_grad = self._lip_grad
         if lip_grad.ndim:
             lip_grad = np.broadcast_to(lip_grad, (value.shape[1],) * 2)[classes]
 
         def radius(gap: Array) -> Array:
             size = np.maximum(gap - error, 0.0)
-            each = np.asarray(boundary_radius(size, slope, 0.0, lip_grad, method=self._method))
+            each = np.asarray(
+                boundary_radius(size, slope, 0.0, lip_grad, method=self._method)
+            )
             each[rows, classes] = np.inf
             least: Array = each.min(axis=1)
             return least
 
         boundary = radius(biased[rows, classes][:, None] - biased)
         free = radius(own - value - self._alpha)  # the bias is a rival's
-        return classes, boundary, free if self._method == "tight" else np.zeros_like(free)
+        return (
+            classes,
+            boundary,
+            free if self._method == "tight" else np.zeros_like(free),
+        )

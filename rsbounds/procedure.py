@@ -17,17 +17,19 @@ class Procedure:
     n0, n : int
         Numbers of samples that choose the class and that bound its probability, >= 1.
     alpha : float
-        Probability that the certificate is wrong, in (0, 1); at most 1/2 with the bound "anytime".
+        Probability that the certificate is wrong, in (0, 1); at most 1/2 with the bound
+        "anytime".
     seed : int
         Names the random samples, >= 0.
     bound : str
         The confidence bound, a key of :data:`rsbounds.confidence.BOUNDS`.
     runner_up : bool
-        Bound the runner-up's probability too, at alpha/2 each; otherwise it counts as all of the
-        rest, 1 - p_a, as in Cohen's procedure.
+        Bound the runner-up's probability too, at alpha/2 each; otherwise it counts as
+        all of the rest, 1 - p_a, as in Cohen's procedure.
     target_radius : float, optional
-        Certify this radius (> 0) or nothing, and stop sampling when that is decided. The bound is
-        then "anytime", which holds at whatever number of samples the sampling stops.
+        Certify this radius (> 0) or nothing, and stop sampling when that is decided.
+        The bound is then "anytime", which holds at whatever number of samples the
+        sampling stops.
 
     Examples
     --------
@@ -46,7 +48,9 @@ class Procedure:
 
     def __post_init__(self) -> None:
         if self.target_radius is not None:
-            target = as_floats("target_radius", self.target_radius, 0, closed="neither", nan=False)
+            target = as_floats(
+                "target_radius", self.target_radius, 0, closed="neither", nan=False
+            )
             self._settle("target_radius", number("target_radius", target))
             self._settle("bound", "anytime")
         for name, low in (("n0", 1), ("n", 1), ("seed", 0)):
@@ -69,7 +73,9 @@ class Procedure:
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
         """The procedure of :meth:`to_dict`'s entries; ValueError if one is missing or wrong."""
         if not isinstance(entries, Mapping):
-            raise ValueError(f"the procedure must be a mapping by name; got {entries!r}")
+            raise ValueError(
+                f"the procedure must be a mapping by name; got {entries!r}"
+            )
         names = [field.name for field in fields(cls)]
         if missing := [name for name in names if name not in entries]:
             raise ValueError(f"{', '.join(missing)} must be given")

@@ -1,14 +1,14 @@
 """Semi-elastic smoothing ([S]): sigma(x) whose logarithm is rate-Lipschitz.
 
-Every function raises ValueError for an argument outside its domain and for shapes that do not
-broadcast.
+Every function raises ValueError for an argument outside its domain and for shapes that
+do not broadcast.
 
-References
-----------
-.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
-   smoothing, 2022. Theorem 2's coefficient and Theorem 3's case sigma0 < sigma1 are used in
-   their corrected form; see the errata in the documentation.
-.. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing,
+References ---------- .. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of
+input-dependent randomized
+   smoothing, 2022. Theorem 2's coefficient and Theorem 3's case sigma0 < sigma1 are
+   used in their corrected form; see the errata in the documentation.
+.. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized
+smoothing,
    2019.
 """
 
@@ -46,21 +46,23 @@ def radius(
     p_a, sigma, dim, p_b, scores
         As in :func:`rsbounds.envelope.radius`.
     rate : array_like
-        Semi-elasticity: \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\|; in [0, inf). A
-        long double is rounded up.
+        Semi-elasticity: \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\|; in [0,
+        inf). A long double is rounded up.
 
     Returns
     -------
     Array
-        The radius, as :func:`rsbounds.envelope.radius` of ``SemiElastic(rate)``, with its error:
-        never above the true value. `rate` 0 gives [C]'s radius.
+        The radius, as :func:`rsbounds.envelope.radius` of ``SemiElastic(rate)``, with
+        its error: never above the true value. `rate` 0 gives [C]'s radius.
 
     Examples
     --------
     >>> print(f"{radius([0.9, 0.99, 0.99993], 0.25, 0.01, 784)}")
     [0.31882811 0.57875069 0.94738778]
     """
-    return _envelope.radius(p_a, sigma, _envelope.SemiElastic(rate), dim, p_b, scores=scores)
+    return _envelope.radius(
+        p_a, sigma, _envelope.SemiElastic(rate), dim, p_b, scores=scores
+    )
 
 
 def xi(
@@ -74,9 +76,9 @@ def xi(
 ) -> Floats:
     """Worst-case probability of the other classes at a point with another sigma.
 
-    Over all classifiers whose top class has probability `p_a` under N(x0, sigma0^2 I), the largest
-    probability of the rest under N(x1, sigma1^2 I), \\|x1 - x0\\| = `distance`. Source: [S] Theorem
-    3 (xi_> and xi_<), corrected for sigma0 < sigma1.
+    Over all classifiers whose top class has probability `p_a` under N(x0, sigma0^2 I),
+    the largest probability of the rest under N(x1, sigma1^2 I), \\|x1 - x0\\| =
+    `distance`. Source: [S] Theorem 3 (xi_> and xi_<), corrected for sigma0 < sigma1.
 
     Parameters
     ----------
@@ -92,8 +94,8 @@ def xi(
     Returns
     -------
     Array
-        xi in [0, 1]; error of its score at most 1e-13 max(1, \\|score\\|) while \\|offset\\| <= 100
-        (a few ulp of the ball's offset otherwise).
+        xi in [0, 1]; error of its score at most 1e-13 max(1, \\|score\\|) while
+        \\|offset\\| <= 100 (a few ulp of the ball's offset otherwise).
 
     Examples
     --------
@@ -112,11 +114,16 @@ def xi(
 
 @np.errstate(under="ignore")
 def worst_case_ball(
-    distance: ArrayLike, p_a: ArrayLike, sigma0: ArrayLike, sigma1: ArrayLike, dim: ArrayLike
+    distance: ArrayLike,
+    p_a: ArrayLike,
+    sigma0: ArrayLike,
+    sigma1: ArrayLike,
+    dim: ArrayLike,
 ) -> tuple[Floats, Floats, NDArray[np.bool_] | np.bool_]:
     """The set that attains :func:`xi`: a ball or the complement of one.
 
-    Source: [S] Theorem 2, with the coefficient sigma0^2 sigma1^2 in the radius for sigma1 > sigma0.
+    Source: [S] Theorem 2, with the coefficient sigma0^2 sigma1^2 in the radius for
+    sigma1 > sigma0.
 
     Parameters
     ----------
@@ -126,11 +133,11 @@ def worst_case_ball(
     Returns
     -------
     tuple of Array
-        (centre, radius, complement). The centre lies on the line through x0 and x1, at the
-        signed distance `centre` from x0 towards x1; the worst set is the ball of that radius,
-        or its complement where `complement` is True (sigma1 > sigma0). sigma1 = sigma0 gives a
-        half-space: centre and radius inf. Relative error of both at most 1e-14 plus that of
-        sigma0^2 - sigma1^2.
+        (centre, radius, complement). The centre lies on the line through x0 and x1, at
+        the signed distance `centre` from x0 towards x1; the worst set is the ball of
+        that radius, or its complement where `complement` is True (sigma1 > sigma0).
+        sigma1 = sigma0 gives a half-space: centre and radius inf. Relative error of
+        both at most 1e-14 plus that of sigma0^2 - sigma1^2.
 
     Examples
     --------
@@ -155,7 +162,9 @@ def worst_case_ball(
     u = ball_offset(z, dim, s)
     inner = (u < -s / 2) & np.isfinite(z)  # the radius by itself, not as a difference
     rho = np.where(
-        inner, np.sqrt(ncx2_ppf_exp(log_ndtr(z), dim, np.where(inner, s, 0.0) ** 2)), s + u
+        inner,
+        np.sqrt(ncx2_ppf_exp(log_ndtr(z), dim, np.where(inner, s, 0.0) ** 2)),
+        s + u,
     )
     unknown = np.isnan([z_a, sigma0, sigma1, distance, dim]).any(0)
     return (
@@ -175,20 +184,22 @@ def ratio_threshold(
     p_a : array_like
         Probability of the top class, in (1/2, 1).
     dim : array_like
-        Dimension, a real number in [1, 1e8]; above 1 for side "above" (but for "exact").
+        Dimension, a real number in [1, 1e8]; above 1 for side "above" (but for
+        "exact").
     side : {"below", "above"}
         The smallest or the largest sigma1/sigma0 not ruled out.
     bound : {"chernoff", "simple", "exact"}
-        "chernoff" is [S] Theorem 4; "simple" is Corollary 5, its closed form, which needs
-        dim >= 4 log(1/(1 - p_a)) on the side "below" (above: Laurent, Massart, Adaptive estimation
-        of a quadratic functional by model selection, Annals of Statistics 28, 2000); "exact" is the
-        true threshold, where xi at distance 0 is 1/2.
+        "chernoff" is [S] Theorem 4; "simple" is Corollary 5, its closed form, which
+        needs dim >= 4 log(1/(1 - p_a)) on the side "below" (above: Laurent, Massart,
+        Adaptive estimation of a quadratic functional by model selection, Annals of
+        Statistics 28, 2000); "exact" is the true threshold, where xi at distance 0 is
+        1/2.
 
     Returns
     -------
     Array
-        The ratio sigma1/sigma0, relative error at most 1e-12. Below 1 for side "below", above 1
-        for "above". The exact threshold is the nearest to 1.
+        The ratio sigma1/sigma0, relative error at most 1e-12. Below 1 for side "below",
+        above 1 for "above". The exact threshold is the nearest to 1.
 
     Examples
     --------
@@ -208,7 +219,9 @@ def ratio_threshold(
         edge = ncx2_isf(p_a, dim, 0.0) if below else ncx2_ppf(p_a, dim, 0.0)
         return _value(np.sqrt(edge / ncx2_ppf(0.5, dim, 0.0)))
     if not below and np.any(dim <= 1):
-        raise ValueError(f"dim must be above 1 for side 'above'; got {dim[dim <= 1].flat[0]}")
+        raise ValueError(
+            f"dim must be above 1 for side 'above'; got {dim[dim <= 1].flat[0]}"
+        )
     depth = -np.log1p(-p_a) / dim  # log(1/(1 - p_a)) / dim
     if bound == "simple":
         if below and np.any(depth > 0.25):

@@ -14,7 +14,9 @@ from rsbounds.special._call import DOMAIN
 
 __all__ = ["ncx2"]
 
-_Ncx2: Any = type(stats.ncx2)  # its random variates and moments up to the fourth stay SciPy's
+_Ncx2: Any = type(
+    stats.ncx2
+)  # its random variates and moments up to the fourth stay SciPy's
 
 
 def _method(function: Any) -> Any:
@@ -24,9 +26,9 @@ def _method(function: Any) -> Any:
 class ncx2_gen(_Ncx2):  # type: ignore[misc]
     """A noncentral chi-square random variable: :data:`scipy.stats.ncx2` with accurate tails.
 
-    It takes the place of SciPy's object: the same shape parameters, methods, frozen form,
-    ``loc`` and ``scale``. Distribution functions, density and quantiles are those of
-    :mod:`rsbounds.special`; random variates and ``fit`` are inherited.
+    It takes the place of SciPy's object: the same shape parameters, methods, frozen
+    form, ``loc`` and ``scale``. Distribution functions, density and quantiles are those
+    of :mod:`rsbounds.special`; random variates and ``fit`` are inherited.
 
     Parameters
     ----------
@@ -42,15 +44,15 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
     Returns
     -------
     Array
-        What SciPy's method of the same name returns, NaN outside the domain included. ``rvs``
-        raises ValueError there, and all raise TypeError where a shape parameter is missing.
+        What SciPy's method of the same name returns, NaN outside the domain included.
+        ``rvs`` raises ValueError there, and all raise TypeError where a shape parameter
+        is missing.
 
-    Notes
-    -----
-    The tails have the a-priori bounds of :func:`rsbounds.special.error_bound` at
-    (x - loc)/scale, which is exact at the default `loc` and `scale`. Moments are sums of positive
-    terms, to 1e-15 times their order; central moments have the error of SciPy's formulas (Johnson,
-    Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29).
+    Notes ----- The tails have the a-priori bounds of
+    :func:`rsbounds.special.error_bound` at (x - loc)/scale, which is exact at the
+    default `loc` and `scale`. Moments are sums of positive terms, to 1e-15 times their
+    order; central moments have the error of SciPy's formulas (Johnson, Kotz and
+    Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29).
 
     Examples
     --------
@@ -77,7 +79,8 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
         moments: list[Any] = [np.ones(np.broadcast_shapes(np.shape(df), np.shape(nc)))]
         for k in range(int(n)):
             terms = (
-                perm(k, j) * 2.0**j * (df + (j + 1) * nc) * moments[k - j] for j in range(k + 1)
+                perm(k, j) * 2.0**j * (df + (j + 1) * nc) * moments[k - j]
+                for j in range(k + 1)
             )
             moments.append(sum(terms))
         return moments[-1]

@@ -73,7 +73,9 @@ def fails():
 """
 ROOT = Path(__file__).parent.parent
 ENVIRONMENT = os.environ | {
-    "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    "PYTHONPATH": os.pathsep.join(
+        filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
+    )
 }
 
 
@@ -99,7 +101,11 @@ def arguments(**changes):
         "n": 1000,
     }
     options |= changes
-    pairs = ((f"--{k.replace('_', '-')}", str(v)) for k, v in options.items() if v is not None)
+    pairs = (
+        (f"--{k.replace('_', '-')}", str(v))
+        for k, v in options.items()
+        if v is not None
+    )
     return ["certify", *(word for pair in pairs for word in pair if word)]
 
 
@@ -116,7 +122,9 @@ def python(*words, **options):
     """Runs Python, which finds the package as it lies here."""
     env = ENVIRONMENT | options.pop("env", {})
     words = [sys.executable, *words]
-    return subprocess.run(words, capture_output=True, text=True, env=env, timeout=600, **options)
+    return subprocess.run(
+        words, capture_output=True, text=True, env=env, timeout=600, **options
+    )
 
 
 def models(text):

@@ -80,7 +80,9 @@ def prepare(folder):
 
 
 def words(*more, out="out.tsv", model="linear", method="--sigma 0.5"):
-    given = f"--model model:{model} --data data.npz {method} --n0 20 --n 2000 --out {out}"
+    given = (
+        f"--model model:{model} --data data.npz {method} --n0 20 --n 2000 --out {out}"
+    )
     return [sys.executable, "-m", "rsbounds", "certify", *given.split(), *more]
 
 
@@ -114,7 +116,9 @@ def begun(*more, folder, out="out.tsv"):
     known = {"cwd": folder, "env": environment(), "start_new_session": True}
     with (
         open(folder / "err", "wb") as err,
-        subprocess.Popen(words(*more, out=out, model="held"), stderr=err, **known) as process,
+        subprocess.Popen(
+            words(*more, out=out, model="held"), stderr=err, **known
+        ) as process,
     ):
         try:
             yield process
@@ -152,7 +156,9 @@ def workers(process, folder):
 
 
 def children(pid):
-    return [int(c) for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [
+        int(c) for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    ]
 
 
 def importing(pid):
@@ -164,7 +170,9 @@ def importing(pid):
 
 def ended(pid):
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        )
     except (ProcessLookupError, FileNotFoundError):
         return True
 
@@ -180,7 +188,9 @@ def gone(pid):
 def complaint(stderr):
     """The one line of the command; Ray and the interpreter may add some of their own."""
     assert "Traceback" not in stderr
-    lines = [line for line in stderr.splitlines() if line.startswith("rsbounds certify: ")]
+    lines = [
+        line for line in stderr.splitlines() if line.startswith("rsbounds certify: ")
+    ]
     (line,) = [line for line in lines if "first 10 inputs" not in line]
     return line
 

@@ -55,7 +55,8 @@ def real(m, x):
         return convolved(m, x) + values(m.bias)[:, None, None]
     if isinstance(m, nn.BatchNorm2d):
         mean, variance, scale, bias = (
-            values(t)[:, None, None] for t in (m.running_mean, m.running_var, m.weight, m.bias)
+            values(t)[:, None, None]
+            for t in (m.running_mean, m.running_var, m.weight, m.bias)
         )
         return (x - mean) / numbers(mp.sqrt)(variance + mp.mpf(m.eps)) * scale + bias
     if isinstance(m, GroupSort):
@@ -74,7 +75,9 @@ def convolved(m, x):
     kernels = values(m.weight)
     k = kernels.shape[-1]
     if isinstance(m, nn.ConvTranspose2d):
-        out = np.full((kernels.shape[1], *(n + k - 1 for n in x.shape[1:])), mp.zero, dtype=object)
+        out = np.full(
+            (kernels.shape[1], *(n + k - 1 for n in x.shape[1:])), mp.zero, dtype=object
+        )
         for i in range(x.shape[1]):
             for j in range(x.shape[2]):
                 part = (kernels * x[:, i, j][:, None, None, None]).sum(0)
@@ -86,7 +89,9 @@ def convolved(m, x):
     out = np.empty((len(kernels), *size), dtype=object)
     for i in range(size[0]):
         for j in range(size[1]):
-            out[:, i, j] = (kernels * wide[None, :, i : i + k, j : j + k]).sum((1, 2, 3))
+            out[:, i, j] = (kernels * wide[None, :, i : i + k, j : j + k]).sum(
+                (1, 2, 3)
+            )
     return out
 
 

@@ -2,13 +2,14 @@
 
     python tests/make_tables.py [--jobs N] [--stride N] [NAME ...]
 
-A table has inputs, exact doubles, and values v = NAME_hi + NAME_lo, two doubles each. Every value
-is computed at two precisions that must agree to 25 digits; where the Poisson series is feasible the
-two runs use different methods (the series against the contour integral). The inputs were drawn
-once: dimensions from 1 to 1e7, distances from 0 to 1e8 and inf, scores in both tails to 1e8 in
-size, points beside every border between formulas, at mean and median, balls down to 1e-150. Of each
-decade of dimension and distance and each part of either tail the point stayed that came nearest to
-its error bound.
+A table has inputs, exact doubles, and values v = NAME_hi + NAME_lo, two doubles each.
+Every value is computed at two precisions that must agree to 25 digits; where the
+Poisson series is feasible the two runs use different methods (the series against the
+contour integral). The inputs were drawn once: dimensions from 1 to 1e7, distances from
+0 to 1e8 and inf, scores in both tails to 1e8 in size, points beside every border
+between formulas, at mean and median, balls down to 1e-150. Of each decade of dimension
+and distance and each part of either tail the point stayed that came nearest to its
+error bound.
 """
 
 import argparse
@@ -79,7 +80,9 @@ def entry(maker: Maker, row: Row) -> list[tuple[float, float]]:
     except Exception as error:
         raise ArithmeticError(f"{maker.__name__} at {row}: {error}") from error
     if not all(map(agree, *pair)):
-        raise ArithmeticError(f"{maker.__name__}: two precisions disagree at {row}: {pair}")
+        raise ArithmeticError(
+            f"{maker.__name__}: two precisions disagree at {row}: {pair}"
+        )
     return [split(value) for value in pair[1]]
 
 
@@ -107,9 +110,13 @@ def checksums() -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(MAKERS)}; all by default")
+    parser.add_argument(
+        "names", nargs="*", help=f"of {', '.join(MAKERS)}; all by default"
+    )
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--stride", type=int, default=1, help="every n-th row alone, for a trial")
+    parser.add_argument(
+        "--stride", type=int, default=1, help="every n-th row alone, for a trial"
+    )
     args = parser.parse_args()
     for name in args.names or MAKERS:
         write(name, args.jobs, args.stride)

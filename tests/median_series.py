@@ -1,13 +1,14 @@
 """Coefficients of the median's series in median.hpp, in rational arithmetic.
 
-The standardised law with cumulants (n - 1)! (1 + (n - 2) t) v^(1 - n/2), e = v^(-1/2), has the
-distribution function Phi(x) - phi(x) sum c_n He_(n-1)(x), sum c_n s^n the exponential of
-sum_(n>2) e^(n-2) (1 + (n - 2) t)/n s^n. So its median m solves
+The standardised law with cumulants (n - 1)! (1 + (n - 2) t) v^(1 - n/2), e = v^(-1/2),
+has the distribution function Phi(x) - phi(x) sum c_n He_(n-1)(x), sum c_n s^n the
+exponential of sum_(n>2) e^(n-2) (1 + (n - 2) t)/n s^n. So its median m solves
 
-    (Phi(m) - 1/2)/phi(m) = sum c_n He_(n-1)(m),    (Phi - 1/2)/phi = m + m^3/3 + m^5/15 + ...,
+    (Phi(m) - 1/2)/phi(m) = sum c_n He_(n-1)(m),    (Phi - 1/2)/phi = m + m^3/3 + m^5/15
+    + ...,
 
-as a power series in e, of odd powers; the coefficient of e^(2j+1) is a polynomial of degree 2j + 1
-in t.
+as a power series in e, of odd powers; the coefficient of e^(2j+1) is a polynomial of
+degree 2j + 1 in t.
 """
 
 from fractions import Fraction
@@ -31,7 +32,9 @@ def edgeworth(t, order):
         terms = {}
         for k in range(1, j + 1):
             for n, c in out[j - k].items():
-                terms[n + k + 2] = terms.get(n + k + 2, Fraction(0)) + c * log[k] * k / j
+                terms[n + k + 2] = (
+                    terms.get(n + k + 2, Fraction(0)) + c * log[k] * k / j
+                )
         out.append(terms)
     return out
 
@@ -45,7 +48,9 @@ def median(t, order):
         hermite = [[Fraction(1), *zero[1:]], m]
         for n in range(1, 3 * order):
             above = product(m, hermite[n])
-            hermite.append([x - n * y for x, y in zip(above, hermite[n - 1], strict=True)])
+            hermite.append(
+                [x - n * y for x, y in zip(above, hermite[n - 1], strict=True)]
+            )
         m_next = list(zero)
         for j in range(1, order + 1):
             for n, c in terms[j].items():
@@ -67,7 +72,10 @@ def interpolated(x, y):
             slopes[i] = (slopes[i] - slopes[i - 1]) / (x[i] - x[i - k])
     out = [Fraction(0)]
     for xi, slope in zip(reversed(x), reversed(slopes), strict=True):
-        out = [a - xi * b for a, b in zip([Fraction(0), *out], [*out, Fraction(0)], strict=True)]
+        out = [
+            a - xi * b
+            for a, b in zip([Fraction(0), *out], [*out, Fraction(0)], strict=True)
+        ]
         out[0] += slope
     while out[-1] == 0:
         out.pop()

@@ -21,7 +21,9 @@ RULE = {
 
 
 def table():
-    header, *lines = (line.split("\t") for line in Path("out.tsv").read_text().splitlines())
+    header, *lines = (
+        line.split("\t") for line in Path("out.tsv").read_text().splitlines()
+    )
     return [dict(zip(header, line, strict=True)) for line in lines]
 
 
@@ -40,7 +42,9 @@ def manifest(name="out.tsv"):
 
 def outcomes(name):
     """The rows but for their times."""
-    return [(r.idx, r.predict, r.radius, r.sigma, r.counts) for r in read_rows(Path(name))]
+    return [
+        (r.idx, r.predict, r.radius, r.sigma, r.counts) for r in read_rows(Path(name))
+    ]
 
 
 def state(name="out.tsv", /, **changes):

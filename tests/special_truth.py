@@ -25,7 +25,11 @@ def difference(value, truth):
 
 def relative(value, truth):
     with mp.workdps(40):
-        return abs(float((mp.mpf(float(value)) - truth) / truth)) if truth else float(value)
+        return (
+            abs(float((mp.mpf(float(value)) - truth) / truth))
+            if truth
+            else float(value)
+        )
 
 
 def ratio(name, args, truth=None):

@@ -13,7 +13,9 @@ from rsbounds.oracle import ndtri
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
 levels = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=8).map(np.array)
-norms = st.one_of(st.floats(1, 30), st.sampled_from([1.0, 2.0, np.nextafter(2, 3), np.inf]))
+norms = st.one_of(
+    st.floats(1, 30), st.sampled_from([1.0, 2.0, np.nextafter(2, 3), np.inf])
+)
 seeds = st.integers(0, 2**32 - 1)
 probability = st.one_of(
     st.floats(1e-300, 1 - 2.0**-53), st.floats(-17, -0.31).map(lambda e: 10.0**e)
@@ -34,32 +36,45 @@ def dual(norm):
 
 @given(st.floats(0.5, 1 - 1e-15), levels, norms)
 def test_radius(p, sigma, norm):
-    power = max(mp.mpf(1) / 2 - (0 if norm == np.inf else 1 / mp.mpf(float(norm))), mp.mpf(0))
+    power = max(
+        mp.mpf(1) / 2 - (0 if norm == np.inf else 1 / mp.mpf(float(norm))), mp.mpf(0)
+    )
     truth = ndtri(p, dps=40) * true_reach(sigma, power)
     assert holds(anisotropic.radius(p, sigma, norm=norm), truth)
 
 
 @given(st.floats(0.55, 0.999), levels, norms, seeds)
-@example(0.75, np.array([1.0]), 1 + 2**-52, 0)  # a dual norm of 4.5e15: no overflow in the test
+@example(
+    0.75, np.array([1.0]), 1 + 2**-52, 0
+)  # a dual norm of 4.5e15: no overflow in the test
 def test_attack_by_half_spaces(p, sigma, norm, seed):
     """1[w.x < c] under the noise falls from z_a at the rate w.delta/|sigma w|: none flips."""
     w = np.random.default_rng(seed).standard_normal((50, sigma.size))
     w /= np.abs(w).max(axis=1, keepdims=True)
     reach = anisotropic.radius(p, sigma, norm=norm)
-    fall = reach * np.linalg.norm(w, ord=dual(norm), axis=1) / np.linalg.norm(sigma * w, axis=1)
+    fall = (
+        reach
+        * np.linalg.norm(w, ord=dual(norm), axis=1)
+        / np.linalg.norm(sigma * w, axis=1)
+    )
     assert fall.max() <= float(ndtri(p)) * (1 + 1e-13)  # rounding of the test's norms
 
 
 @given(st.floats(0.55, 0.999), levels, seeds)
 def test_contains_agrees_with_the_ellipsoid(p, sigma, seed):
     direction = np.random.default_rng(seed).standard_normal((20, sigma.size))
-    edge = direction * sigma / np.linalg.norm(direction, axis=1)[:, None] * float(ndtri(p))
+    edge = (
+        direction * sigma / np.linalg.norm(direction, axis=1)[:, None] * float(ndtri(p))
+    )
     assert anisotropic.contains(edge * (1 - 1e-11), p, sigma).all()
     assert not anisotropic.contains(edge * (1 + 1e-15), p, sigma).any()
     inside = edge * (1 - 1e-11)
     for norm in (1, 2, 3, np.inf):
         short = np.linalg.norm(inside, ord=norm, axis=1)
-        ball = inside * (anisotropic.radius(p, sigma, norm=norm) * (1 - 1e-12) / short)[:, None]
+        ball = (
+            inside
+            * (anisotropic.radius(p, sigma, norm=norm) * (1 - 1e-12) / short)[:, None]
+        )
         assert anisotropic.contains(ball, p, sigma).all()
 
 
@@ -77,7 +92,9 @@ def test_contains_extremes():
 
 def assert_log_volume(p, sigma):
     d = mp.mpf(sigma.size)
-    truth = d / 2 * mp.log(mp.pi) - mp.loggamma(d / 2 + 1) + d * mp.log(ndtri(p, dps=40))
+    truth = (
+        d / 2 * mp.log(mp.pi) - mp.loggamma(d / 2 + 1) + d * mp.log(ndtri(p, dps=40))
+    )
     truth += mp.fsum(mp.log(mp.mpf(float(s))) for s in sigma)
     value = mp.mpf(float(anisotropic.log_volume(p, sigma)))
     assert truth - mp.mpf("1e-11") * d <= value <= truth
@@ -130,7 +147,10 @@ def test_laplace_paper(p_a, p_b):
 
 @given(st.floats(0.5, 1 - 1e-15), st.floats(1e-3, 1e3))
 def test_laplace_one_probability(p, scale):
-    assert holds(anisotropic.laplace_radius(p, scale), -mp.mpf(scale) * mp.log(2 * (1 - mp.mpf(p))))
+    assert holds(
+        anisotropic.laplace_radius(p, scale),
+        -mp.mpf(scale) * mp.log(2 * (1 - mp.mpf(p))),
+    )
 
 
 def test_laplace_special_values():
@@ -159,12 +179,21 @@ def test_shapes_and_nan():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: anisotropic.radius(0.9, 0.5), r"sigma must have shape \(..., d\) .* got shape"),
+        (
+            lambda: anisotropic.radius(0.9, 0.5),
+            r"sigma must have shape \(..., d\) .* got shape",
+        ),
         (lambda: anisotropic.radius(0.9, []), r"got shape \(0,\)"),
-        (lambda: anisotropic.contains([1.0, 2, 3], 0.9, [0.5, 0.5]), "shapes must broadcast"),
+        (
+            lambda: anisotropic.contains([1.0, 2, 3], 0.9, [0.5, 0.5]),
+            "shapes must broadcast",
+        ),
         (lambda: anisotropic.contains(1.0, 0.9, [0.5, 0.5]), r"delta must have shape"),
         (lambda: anisotropic.laplace_radius(0.9, 1.0, norm=2), "scale must have shape"),
-        (lambda: anisotropic.laplace_radius(0.9, 1.0, method="best"), "method must be one of"),
+        (
+            lambda: anisotropic.laplace_radius(0.9, 1.0, method="best"),
+            "method must be one of",
+        ),
     ],
 )
 def test_bad_input(call, message):

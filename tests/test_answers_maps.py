@@ -23,11 +23,16 @@ def plain_holm(p_values, alpha):
 
 def test_a_position_is_rejected_exactly_where_its_p_value_is_at_most_the_level():
     for n, tau in [(12, 0.5), (100, 0.75), (1000, 0.9)]:
-        hits = np.unique(np.random.default_rng(n).binomial(n, [tau, tau + (1 - tau) / 2], (8, 2)))
+        hits = np.unique(
+            np.random.default_rng(n).binomial(n, [tau, tau + (1 - tau) / 2], (8, 2))
+        )
         for k in [*hits[hits > 0], n]:
             with mp.workdps(40):
                 q = mp.mpf(tau)
-                chances = (mp.binomial(n, i) * q**i * (1 - q) ** (n - i) for i in range(k, n + 1))
+                chances = (
+                    mp.binomial(n, i) * q**i * (1 - q) ** (n - i)
+                    for i in range(k, n + 1)
+                )
                 exact = mp.fsum(chances)
             for level, rejected in (
                 (exact * (1 - mp.mpf(1e-9)), False),
@@ -44,7 +49,9 @@ def test_holm_is_that_of_its_definition(seed):
     n, tau, alpha = 50, 0.6, 0.05
     hits = rng.binomial(n, rng.choice([0.55, 0.7, 0.8, 0.95], 60))
     p_values = binom.sf(hits - 1, n, tau)
-    np.testing.assert_array_equal(holm(hits, n, tau, alpha), plain_holm(p_values, alpha))
+    np.testing.assert_array_equal(
+        holm(hits, n, tau, alpha), plain_holm(p_values, alpha)
+    )
 
 
 @pytest.mark.slow  # needs statsmodels
@@ -73,7 +80,9 @@ def test_family_wise_level_by_enumeration(together):
 def test_a_map_holds_together():
     select = [[10, 0, 0], [1, 9, 0], [4, 3, 3], [0, 0, 10], [0, 0, 0]]
     counts = [[100, 0, 0], [0, 99, 1], [60, 20, 20], [0, 0, 20], [100, 0, 0]]
-    labels, radius = certify_map(select, counts, 0.75, n=100, alpha=0.001, scheme=SCHEME)
+    labels, radius = certify_map(
+        select, counts, 0.75, n=100, alpha=0.001, scheme=SCHEME
+    )
     assert labels.tolist() == [0, 1, -1, -1, 0]
     assert 0 <= 0.5 * 0.6744897501960817 - radius < 1e-12
     assert certify_map(select, counts, 0.5, n=100, alpha=0.001, scheme=SCHEME)[1] == 0.0
@@ -97,7 +106,9 @@ def test_no_classifier_of_two_positions_beats_a_map():
         drawn = 0.5 * rng.normal(size=n)
         ones = (drawn[:, None] > edges).sum(axis=0)
         counts = np.stack([n - ones, ones], axis=1)
-        labels, radius = certify_map(counts, counts, tau, n=n, alpha=1e-6, scheme=SCHEME)
+        labels, radius = certify_map(
+            counts, counts, tau, n=n, alpha=1e-6, scheme=SCHEME
+        )
         for shift in (-radius, radius):
             truth = shift > edges  # the more likely class at the moved point
             kept = labels >= 0
@@ -116,7 +127,13 @@ def test_no_classifier_of_two_positions_beats_a_map():
     ],
 )
 def test_bad_input_is_one_line(changes, message):
-    given = {"select": [[3, 1]], "counts": [[90, 10]], "tau": 0.75, "n": 100, "alpha": 0.01}
+    given = {
+        "select": [[3, 1]],
+        "counts": [[90, 10]],
+        "tau": 0.75,
+        "n": 100,
+        "alpha": 0.01,
+    }
     with pytest.raises(ValueError, match=message) as caught:
         certify_map(**given | changes, scheme=SCHEME)
     assert "\n" not in str(caught.value)

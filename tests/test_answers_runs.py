@@ -38,7 +38,9 @@ def best(batch):
 
 
 def outputs(batch):
-    return np.stack([batch.sum(axis=1), np.where(batch[:, 0] > 9, np.nan, batch[:, 1])], axis=1)
+    return np.stack(
+        [batch.sum(axis=1), np.where(batch[:, 0] > 9, np.nan, batch[:, 1])], axis=1
+    )
 
 
 def two_classes(batch):
@@ -56,14 +58,18 @@ def values(out=None, **changes):
 
 
 def maps(out=None, **changes):
-    return certify_maps(two_classes, (POINTS, TRUTH), SCHEME, out=out, **{"n": 200} | changes)
+    return certify_maps(
+        two_classes, (POINTS, TRUTH), SCHEME, out=out, **{"n": 200} | changes
+    )
 
 
 ANSWERS = {"top-k": top_k, "values": values, "map": maps}
 
 
 def own(rows):
-    return [(row.idx, row.predict, row.radius, row.counts, dict(row.extra)) for row in rows]
+    return [
+        (row.idx, row.predict, row.radius, row.counts, dict(row.extra)) for row in rows
+    ]
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -99,7 +105,12 @@ def test_k_1_writes_the_rows_of_one_class(tmp_path):
     other = certify_dataset(best, (X, labels), TopK(SCHEME, 1), n=800)
     for a, b in zip(plain.rows, other.rows, strict=True):
         if a.predict == a.label:
-            assert (a.predict, a.radius, a.z_a, a.z_b) == (b.predict, b.radius, b.z_a, b.z_b)
+            assert (a.predict, a.radius, a.z_a, a.z_b) == (
+                b.predict,
+                b.radius,
+                b.z_a,
+                b.z_b,
+            )
 
 
 def forged(path, column, change, line=1):
@@ -126,7 +137,12 @@ def grown(text):
         ("top-k", "predict", lambda t: "0,4" if t != "0,4" else "1,2", "contradiction"),
         ("top-k", "correct", lambda t: "0" if t == "1" else "1", "contradiction"),
         ("top-k", "label", lambda t: str((int(t) + 1) % 5), "contradiction"),
-        ("values", "ranks", lambda t: t.replace(t.split(",")[0], "300", 1), "contradiction"),
+        (
+            "values",
+            "ranks",
+            lambda t: t.replace(t.split(",")[0], "300", 1),
+            "contradiction",
+        ),
         ("values", "low", lambda t: "9e9" + t[t.index(",") :], "contradiction"),
         ("values", "high", lambda t: "-9e9" + t[t.index(",") :], "contradiction"),
         ("values", "low", lambda t: t + ";0,0", "contradiction"),
@@ -205,13 +221,24 @@ def test_rows_are_drawn_again(tmp_path):
 def test_other_commands_refuse_such_counts(tmp_path, capsys):
     values(tmp_path / "run.tsv")
     assert "answers values" in says(
-        capsys, ["recertify", str(tmp_path / "run.tsv"), "--out", str(tmp_path / "new.tsv")], 2
+        capsys,
+        ["recertify", str(tmp_path / "run.tsv"), "--out", str(tmp_path / "new.tsv")],
+        2,
     )
 
 
 def test_reports_of_values_and_maps(tmp_path, capsys):
-    values(tmp_path / "values.tsv"), maps(tmp_path / "maps.tsv"), top_k(tmp_path / "top.tsv")
-    assert main(["report", *(str(tmp_path / f"{n}.tsv") for n in ("values", "maps", "top"))]) == 0
+    (
+        values(tmp_path / "values.tsv"),
+        maps(tmp_path / "maps.tsv"),
+        top_k(tmp_path / "top.tsv"),
+    )
+    assert (
+        main(
+            ["report", *(str(tmp_path / f"{n}.tsv") for n in ("values", "maps", "top"))]
+        )
+        == 0
+    )
     text = capsys.readouterr().out
     assert re.search(r"0\.1 +1\.0000 +0\.\d+", text)
     assert "certified at radius 0.1686" in text
@@ -223,7 +250,9 @@ def test_values_are_those_of_one_input(tmp_path):
     results = values()
     low, high = intervals(results)
     assert low.shape == high.shape == (6, 3, 2)
-    drawn = ArrayOutputs(outputs, "values")(X[2], 0.25, 500, stream(0, 2, Phase.ESTIMATE))
+    drawn = ArrayOutputs(outputs, "values")(
+        X[2], 0.25, 500, stream(0, 2, Phase.ESTIMATE)
+    )
     for i, radius in enumerate((0.0, 0.1, 0.3)):
         ends = value_interval(drawn, radius, alpha=0.01, scheme=SCHEME)
         np.testing.assert_array_equal(ends, (low[2, i], high[2, i]))
@@ -247,7 +276,9 @@ def test_nan_outputs_count_against_the_interval(tmp_path):
     assert void.rows[0].void > 0
     assert np.isinf(intervals(void)[1]).all()
     with pytest.warns(RuntimeWarning, match="samples are void"):
-        none = certify_values(lambda b: b[:, 0] * np.nan, X[:1], SCHEME, radii=[0.1], n=500)
+        none = certify_values(
+            lambda b: b[:, 0] * np.nan, X[:1], SCHEME, radii=[0.1], n=500
+        )
     assert none.rows[0].extra["quantile"] == "nan"
 
 
@@ -265,7 +296,9 @@ def test_map_summary_is_that_of_the_maps():
     assert summary["accuracy"] == right / 80
     assert summary["abstain"] == 1 - certified / 80
     assert 0 < summary["miou"] <= summary["accuracy"] + 0.2
-    assert np.isnan(map_summary(certify_maps(two_classes, POINTS, SCHEME, n=200))["miou"])
+    assert np.isnan(
+        map_summary(certify_maps(two_classes, POINTS, SCHEME, n=200))["miou"]
+    )
 
 
 def test_runs_of_numbers_come_back():
@@ -317,7 +350,9 @@ def test_nan_of_a_torch_map_counts_for_no_class_there():
 
 def test_samplers_of_ones_own_and_other_noise():
     def sampler(x, sigma, n, generator):
-        return (x + generator.laplace(0, sigma, (n, *x.shape))).sum(axis=1, keepdims=True)
+        return (x + generator.laplace(0, sigma, (n, *x.shape))).sum(
+            axis=1, keepdims=True
+        )
 
     sampler.law = "laplace"
     results = certify_values(sampler, X, schemes.laplace(0.25), radii=[0.1], n=500)
@@ -327,7 +362,9 @@ def test_samplers_of_ones_own_and_other_noise():
     with pytest.raises(ValueError, match="need a sampler of your own"):
         certify_values(outputs, X, schemes.laplace(0.25), radii=[0.1], n=500)
     with pytest.raises(ValueError, match="the sampler must draw the noise"):
-        certify_dataset(ArraySampler(best), (X, Y), TopK(schemes.laplace(0.25), 2), n=500)
+        certify_dataset(
+            ArraySampler(best), (X, Y), TopK(schemes.laplace(0.25), 2), n=500
+        )
 
 
 def changing():
@@ -341,20 +378,47 @@ MOVING = schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 5)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: certify_values(lambda b: np.zeros((len(b), 2, 2)), X, SCHEME), "outputs of shape"),
+        (
+            lambda: certify_values(lambda b: np.zeros((len(b), 2, 2)), X, SCHEME),
+            "outputs of shape",
+        ),
         (lambda: certify_values(lambda b: np.zeros(3), X, SCHEME), "outputs of shape"),
-        (lambda: certify_values(lambda b: np.array(["a"] * len(b)), X, SCHEME), "real numbers"),
+        (
+            lambda: certify_values(lambda b: np.array(["a"] * len(b)), X, SCHEME),
+            "real numbers",
+        ),
         (lambda: certify_values(changing(), X, SCHEME, n=9000), "outputs of one shape"),
-        (lambda: certify_values(outputs, X, SCHEME, radii=[]), "radii must hold at least one"),
+        (
+            lambda: certify_values(outputs, X, SCHEME, radii=[]),
+            "radii must hold at least one",
+        ),
         (lambda: certify_values(outputs, X, MOVING), "must"),
         (lambda: certify_values(3, X, SCHEME), "model must be"),
-        (lambda: certify_values(lambda b: b + RNG.normal(size=b.shape), X, SCHEME), "itself"),
-        (lambda: certify_maps(lambda b: b.sum((1, 2)), POINTS, SCHEME), "outputs of shape"),
-        (lambda: certify_maps(two_classes, (POINTS, TRUTH[:2]), SCHEME), "one length; got 5 and 2"),
-        (lambda: certify_maps(two_classes, (POINTS, TRUTH[:, :2]), SCHEME), "16 positions; got 8"),
+        (
+            lambda: certify_values(lambda b: b + RNG.normal(size=b.shape), X, SCHEME),
+            "itself",
+        ),
+        (
+            lambda: certify_maps(lambda b: b.sum((1, 2)), POINTS, SCHEME),
+            "outputs of shape",
+        ),
+        (
+            lambda: certify_maps(two_classes, (POINTS, TRUTH[:2]), SCHEME),
+            "one length; got 5 and 2",
+        ),
+        (
+            lambda: certify_maps(two_classes, (POINTS, TRUTH[:, :2]), SCHEME),
+            "16 positions; got 8",
+        ),
         (lambda: top_k(bound="anytime"), "has its own bounds"),
-        (lambda: certify_dataset(best, (X, Y), TopK(SCHEME, 5)), "less than the classes; got 5"),
-        (lambda: certify_dataset(best, (X, Y), TopK(MOVING, 2)), "the same at every input"),
+        (
+            lambda: certify_dataset(best, (X, Y), TopK(SCHEME, 5)),
+            "less than the classes; got 5",
+        ),
+        (
+            lambda: certify_dataset(best, (X, Y), TopK(MOVING, 2)),
+            "the same at every input",
+        ),
         (lambda: TopK(SCHEME, 0), "k must be"),
         (lambda: intervals(maps()), "must hold the answer 'values'"),
     ],
@@ -378,7 +442,15 @@ def test_top_k_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(MODEL)
     np.savez("data.npz", x=X, y=Y)
-    words = ["certify", "--model", "model.py:load", "--data", "data.npz", "--sigma", "0.25"]
+    words = [
+        "certify",
+        "--model",
+        "model.py:load",
+        "--data",
+        "data.npz",
+        "--sigma",
+        "0.25",
+    ]
     words += ["--n", "800", "--n0", "50", "--alpha", "0.01", "--top-k", "2", "--out"]
     assert main([*words, "run.tsv"]) == 0
     rows = read("run.tsv").rows
@@ -387,7 +459,16 @@ def test_top_k_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert main(["report", "run.tsv"]) == 0
     assert main([*words, "two.tsv", "--processes", "2"]) == 0
     assert own(read("two.tsv").rows) == own(rows)
-    rerun = ["verify", "run.tsv", "--data", "data.npz", "--model", "model.py:load", "--rerun", "2"]
+    rerun = [
+        "verify",
+        "run.tsv",
+        "--data",
+        "data.npz",
+        "--model",
+        "model.py:load",
+        "--rerun",
+        "2",
+    ]
     assert main(rerun) == 0
     assert "less than the classes; got 7" in says(
         capsys, [*words[:-2], "7", "--out", "seven.tsv"], 2

@@ -27,7 +27,9 @@ def exact_radius(p, label, k, sigma=0.5):
         low, high = 0.0, 20.0
         for _ in range(60):
             r = (low + high) / 2
-            stays = log_ndtr(ndtri(p[label]) - r) > log_ndtr(ndtri(rest) + r) - math.log(t)
+            stays = log_ndtr(ndtri(p[label]) - r) > log_ndtr(
+                ndtri(rest) + r
+            ) - math.log(t)
             low, high = (r, high) if stays else (low, r)
         best = max(best, sigma * low)
     return best
@@ -64,12 +66,17 @@ def test_k_1_is_the_certificate_bit_for_bit():
     for _ in range(200):
         p = RNG.dirichlet(np.ones(5) * 0.5)
         select, counts = RNG.multinomial(100, p), RNG.multinomial(10_000, p)
-        label, options = int(np.argmax(select)), {"n0": 100, "n": 10_000, "alpha": 0.001}
+        label, options = (
+            int(np.argmax(select)),
+            {"n0": 100, "n": 10_000, "alpha": 0.001},
+        )
         own = top_k_radius(select, counts, label, 1, scheme=SCHEME, **options)
         assert own == certify_counts(SCHEME, 0.5, select, counts, **options).radius
 
 
-@pytest.mark.parametrize("scheme", [SCHEME, laplace(0.5), gaussian(0.5, norm=np.inf, dim=9)])
+@pytest.mark.parametrize(
+    "scheme", [SCHEME, laplace(0.5), gaussian(0.5, norm=np.inf, dim=9)]
+)
 def test_radii_do_not_decrease_with_k(scheme):
     for _ in range(40):
         classes = int(RNG.integers(3, 8))
@@ -78,7 +85,9 @@ def test_radii_do_not_decrease_with_k(scheme):
         select, counts = RNG.multinomial(20, p), RNG.multinomial(n, p)
         options = {"n0": 20, "n": n, "alpha": 0.05, "scheme": scheme}
         label = int(RNG.integers(classes))
-        radii = [top_k_radius(select, counts, label, k, **options) for k in range(1, classes)]
+        radii = [
+            top_k_radius(select, counts, label, k, **options) for k in range(1, classes)
+        ]
         assert radii == sorted(radii), (select, counts, label)
 
 
@@ -96,8 +105,12 @@ def certified(p, label, k):
     """The best radius of the code under test, from exact probabilities, sigma = 1."""
     best = 0.0
     for t in range(1, k + 1):
-        apart = sorted((i for i in range(len(p)) if i != label), key=lambda i: -p[i])[: k - t]
-        rest = sum(sorted(q for i, q in enumerate(p) if i != label and i not in apart)[-t:])
+        apart = sorted((i for i in range(len(p)) if i != label), key=lambda i: -p[i])[
+            : k - t
+        ]
+        rest = sum(
+            sorted(q for i, q in enumerate(p) if i != label and i not in apart)[-t:]
+        )
         pair = Pair(float(ndtri(p[label])), float(ndtri(min(rest, 1.0))), 0.0, 1.0)
         best = max(best, radius_of(pair, t, gaussian(1.0), 1.0))
     return best
@@ -120,7 +133,9 @@ def test_no_classifier_beats_a_certificate(dim):
     """Classifiers on a grid of cells climb towards a loss inside the certified radius."""
     rng = np.random.default_rng(dim)
     turn = np.linspace(0, 2 * np.pi, 9)[:-1]
-    ways = [[1.0], [-1.0]] if dim == 1 else list(np.stack([np.cos(turn), np.sin(turn)], 1))
+    ways = (
+        [[1.0], [-1.0]] if dim == 1 else list(np.stack([np.cos(turn), np.sin(turn)], 1))
+    )
     closest = np.inf
     for _ in range(12):
         labels, k = int(rng.integers(3, 6)), int(rng.integers(1, 3))
@@ -133,7 +148,10 @@ def test_no_classifier_beats_a_certificate(dim):
             if (p == 0).any() or (radius := certified(p, 0, k)) < 0.05:
                 cells = tried if best == np.inf else cells
                 continue
-            ratio = first_loss(tried, edges, 0, k, labels, [np.asarray(w) for w in ways]) / radius
+            ratio = (
+                first_loss(tried, edges, 0, k, labels, [np.asarray(w) for w in ways])
+                / radius
+            )
             assert ratio >= 1, (tried, edges, k)
             if ratio < best:
                 cells, best = tried, ratio
@@ -163,10 +181,16 @@ def test_samples_that_choose_do_not_bound():
         ({"k": 3}, "k must be from 1 to 2, less than the classes; got 3"),
         ({"label": 3}, "label must be one of 3 classes; got 3"),
         ({"select": []}, "select must be"),
-        ({"counts": [9000, 3000, 0]}, "counts must be counts of two classes or more, at most 1000"),
+        (
+            {"counts": [9000, 3000, 0]},
+            "counts must be counts of two classes or more, at most 1000",
+        ),
         ({"counts": [1.5, 2, 3]}, "counts must be whole"),
         ({"alpha": 0.0}, "alpha must be"),
-        ({"scheme": METHODS["range"]({"sigma_min": 1, "sigma_max": 2, "dim": 2})}, "sigma must be"),
+        (
+            {"scheme": METHODS["range"]({"sigma_min": 1, "sigma_max": 2, "dim": 2})},
+            "sigma must be",
+        ),
     ],
 )
 def test_bad_input_is_one_line(changes, message):

@@ -21,16 +21,26 @@ def exact_laplace(z, step):
     quantile = mp.log(2 * mp.ncdf(z)) if z < 0 else -mp.log(2 * mp.ncdf(-z))
     place = quantile + step
     tail = mp.e ** -abs(place) / 2
-    size = mp.findroot(lambda u: mp.log(mp.ncdf(u)) - mp.log(tail), -mp.sqrt(2 * abs(place)) - 0.1)
+    size = mp.findroot(
+        lambda u: mp.log(mp.ncdf(u)) - mp.log(tail), -mp.sqrt(2 * abs(place)) - 0.1
+    )
     return size if place < 0 else -size
 
 
-@pytest.mark.parametrize(("norm", "dim"), [(2.0, None), (1.0, None), (3.0, 10.0), (np.inf, 784.0)])
+@pytest.mark.parametrize(
+    ("norm", "dim"), [(2.0, None), (1.0, None), (3.0, 10.0), (np.inf, 784.0)]
+)
 def test_gaussian_transport_is_rounded_outward_and_tight(norm, dim):
-    z, radius, sigma = scores(200), 10.0 ** RNG.uniform(-12, 2, 200), 10.0 ** RNG.uniform(-3, 2)
+    z, radius, sigma = (
+        scores(200),
+        10.0 ** RNG.uniform(-12, 2, 200),
+        10.0 ** RNG.uniform(-3, 2),
+    )
     low, high = of_level(sigma, norm=norm, dim=dim).transport(z, radius)
     with mp.workdps(60):
-        power = max(mp.mpf(1) / 2 - 1 / mp.mpf(norm), 0) if norm < np.inf else mp.mpf(1) / 2
+        power = (
+            max(mp.mpf(1) / 2 - 1 / mp.mpf(norm), 0) if norm < np.inf else mp.mpf(1) / 2
+        )
         for a, r, bottom, top in zip(z, radius, low, high, strict=True):
             step = mp.mpf(r) * mp.mpf(dim or 1) ** power / mp.mpf(sigma)
             assert 0 <= (a - step) - bottom <= 1e-11 * (abs(a) + step)
@@ -60,7 +70,9 @@ def test_no_set_in_two_dimensions_leaves_the_laplace_interval():
 
         here, there = inside(edges), inside(edges - shift)
         z = float(mp.sqrt(2) * mp.erfinv(2 * here - 1))
-        low, high = (float(mp.ncdf(v)) for v in anisotropic.laplace_transport(z, radius, 1.0))
+        low, high = (
+            float(mp.ncdf(v)) for v in anisotropic.laplace_transport(z, radius, 1.0)
+        )
         assert low - 1e-12 <= there <= high + 1e-12
 
 
@@ -108,7 +120,9 @@ def test_the_inverse_of_transport_is_the_radius(scheme):
 def test_laplace_radius_of_scores_is_that_of_probabilities():
     for p_a, p_b in [(0.9, 0.05), (0.99, 0.01), (0.4, 0.2), (0.7, 0.6)]:
         own = float(anisotropic.laplace_radius(p_a, 0.5, p_b))
-        z_a, z_b = (float(mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1)) for p in (p_a, p_b))
+        z_a, z_b = (
+            float(mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1)) for p in (p_a, p_b)
+        )
         assert abs(schemes.laplace(0.5).radius(z_a, 0.5, z_b) - own) < 1e-12
     assert schemes.laplace(0.5).radius(0.0, 0.5) == 0.0
     assert schemes.laplace(0.5).radius(np.inf, 0.5) == np.inf
@@ -139,7 +153,11 @@ def test_noise_that_follows_the_input_is_refused_in_one_line():
 
 @pytest.mark.parametrize(
     ("z", "radius", "message"),
-    [("a", 1.0, "z must be"), (1.0, -1.0, "radius must be"), ([1, 2], [1, 2, 3], "shapes")],
+    [
+        ("a", 1.0, "z must be"),
+        (1.0, -1.0, "radius must be"),
+        ([1, 2], [1, 2, 3], "shapes"),
+    ],
 )
 def test_bad_arguments_of_transport(z, radius, message):
     for scheme in (of_level(0.5), schemes.laplace(0.5)):

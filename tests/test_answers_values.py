@@ -10,7 +10,13 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
-from rsbounds.answers import conformal_level, conformalize, predict_set, set_rule, value_interval
+from rsbounds.answers import (
+    conformal_level,
+    conformalize,
+    predict_set,
+    set_rule,
+    value_interval,
+)
 from rsbounds.answers._sets import _at_least, _hull
 from rsbounds.answers._values import order_ranks
 from rsbounds.schemes import gaussian
@@ -21,7 +27,9 @@ SCHEME = gaussian(0.5)
 def interval(samples, radius, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return value_interval(samples, radius, **{"alpha": 0.1} | options, scheme=SCHEME)
+        return value_interval(
+            samples, radius, **{"alpha": 0.1} | options, scheme=SCHEME
+        )
 
 
 def test_ranks_are_the_exact_ones():
@@ -32,8 +40,13 @@ def test_ranks_are_the_exact_ones():
         below, above = order_ranks(n, radius, p, alpha, SCHEME)
         with mp.workdps(40):
             z = mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1)
-            for k, q in ((below, mp.ncdf(z - 2 * radius)), (above, mp.ncdf(-(z + 2 * radius)))):
-                terms = [mp.binomial(n, i) * q**i * (1 - q) ** (n - i) for i in range(k + 1)]
+            for k, q in (
+                (below, mp.ncdf(z - 2 * radius)),
+                (above, mp.ncdf(-(z + 2 * radius))),
+            ):
+                terms = [
+                    mp.binomial(n, i) * q**i * (1 - q) ** (n - i) for i in range(k + 1)
+                ]
                 assert sum(terms[:k]) <= alpha / 2
                 assert k == n or sum(terms) > alpha / 2
 
@@ -45,7 +58,8 @@ def test_levels_by_enumeration_with_ties_and_infinities(law, radius):
     values, n, p = np.array([-np.inf, 1.0, np.inf]), 12, 0.5
     ends = ndtr(ndtri(p) - 2 * radius), ndtr(ndtri(p) + 2 * radius)
     below, above = np.cumsum(law), np.cumsum(law[::-1])
-    # what the p-quantile can reach: down to inf{y: F(y) >= low}, up to sup{y: P(Y >= y) >= 1 - up}
+    # what the p-quantile can reach: down to inf{y: F(y) >= low}, up to sup{y: P(Y >= y)
+    # >= 1 - up}
     lowest = values[np.argmax(below >= ends[0] - 1e-12)]
     highest = values[::-1][np.argmax(above >= 1 - ends[1] - 1e-12)]
     for alpha in (0.05, 0.3):
@@ -56,7 +70,9 @@ def test_levels_by_enumeration_with_ties_and_infinities(law, radius):
                 low, high = interval(np.repeat(values, counts), radius, alpha=alpha)
                 if low > lowest or high < highest:
                     ways = math.factorial(n) / math.prod(map(math.factorial, counts))
-                    wrong += ways * math.prod(q**c for q, c in zip(law, counts, strict=True))
+                    wrong += ways * math.prod(
+                        q**c for q, c in zip(law, counts, strict=True)
+                    )
         assert wrong <= alpha
 
 
@@ -64,8 +80,15 @@ def test_no_function_on_a_line_leaves_its_interval():
     """Step functions with exact quantiles: the quantile anywhere within the radius lies between."""
     rng = np.random.default_rng(0)
     for _ in range(30):
-        edges, values = np.sort(rng.normal(size=6)), rng.choice([-1.0, 0.0, 2.0, 7.0], 7)
-        ends, radius, p = np.concatenate([[-np.inf], edges, [np.inf]]), 0.3, rng.uniform(0.1, 0.9)
+        edges, values = (
+            np.sort(rng.normal(size=6)),
+            rng.choice([-1.0, 0.0, 2.0, 7.0], 7),
+        )
+        ends, radius, p = (
+            np.concatenate([[-np.inf], edges, [np.inf]]),
+            0.3,
+            rng.uniform(0.1, 0.9),
+        )
 
         def quantile(q, shift, ends=ends, values=values):
             order = np.argsort(values, kind="stable")
@@ -105,22 +128,33 @@ def test_intervals_grow_with_the_radius_and_are_infinite_where_n_does_not_reach(
     samples = np.random.default_rng(3).normal(size=200)
     at = [interval(samples, r, alpha=0.01) for r in (0.0, 0.1, 0.3, 0.6)]
     assert all(a[0] >= b[0] and a[1] <= b[1] for a, b in itertools.pairwise(at))
-    with pytest.warns(RuntimeWarning, match="200 samples can't show both ends at radius 5") as said:
-        assert value_interval(samples, 5.0, alpha=0.01, scheme=SCHEME) == (-np.inf, np.inf)
+    with pytest.warns(
+        RuntimeWarning, match="200 samples can't show both ends at radius 5"
+    ) as said:
+        assert value_interval(samples, 5.0, alpha=0.01, scheme=SCHEME) == (
+            -np.inf,
+            np.inf,
+        )
     assert len(said) == 1
 
 
-@pytest.mark.parametrize("scheme", [schemes.laplace(0.5), gaussian(0.5, norm=np.inf, dim=4)])
+@pytest.mark.parametrize(
+    "scheme", [schemes.laplace(0.5), gaussian(0.5, norm=np.inf, dim=4)]
+)
 def test_other_noise_has_intervals_too(scheme):
     samples = np.random.default_rng(4).normal(size=2000)
-    near, far = (value_interval(samples, r, alpha=0.01, scheme=scheme) for r in (0.05, 0.2))
+    near, far = (
+        value_interval(samples, r, alpha=0.01, scheme=scheme) for r in (0.05, 0.2)
+    )
     assert far[0] < near[0] < near[1] < far[1]
 
 
 def test_the_level_of_the_check_value():
     assert round(conformal_level(0.1, 0.125, gaussian(0.25)), 4) == 0.9626
     with mp.workdps(30):
-        exact = mp.ncdf(mp.sqrt(2) * mp.erfinv(mp.mpf(2) * (1 - mp.mpf(0.1)) - 1) + mp.mpf(0.5))
+        exact = mp.ncdf(
+            mp.sqrt(2) * mp.erfinv(mp.mpf(2) * (1 - mp.mpf(0.1)) - 1) + mp.mpf(0.5)
+        )
         assert 0 <= conformal_level(0.1, 0.125, gaussian(0.25)) - exact < 1e-11
     assert conformal_level(0.1, 100.0, gaussian(0.25)) == 1.0
 
@@ -134,7 +168,10 @@ def robust_coverage(alpha, radius, sigma, runs, n, m=1, calibrated_at=None):
         base = rng.choice([0.0, 0.02], n + 50)
         scores = base[:, None] + sigma * rng.normal(size=(n + 50, m))
         threshold = conformalize(
-            scores[:n] if m > 1 else scores[:n, 0], alpha, calibrated_at or radius, scheme
+            scores[:n] if m > 1 else scores[:n, 0],
+            alpha,
+            calibrated_at or radius,
+            scheme,
         )
         attacked = scores[n:, :, None] + radius
         sets = predict_set(attacked, threshold, include=rule.include)
@@ -189,7 +226,9 @@ def test_too_few_calibration_inputs_say_how_many():
         if finite:
             assert conformalize(scores, 0.1, 0.125, gaussian(0.25)) == n - 1
             continue
-        with pytest.warns(RuntimeWarning, match="25 calibration inputs are too few .* takes 26"):
+        with pytest.warns(
+            RuntimeWarning, match="25 calibration inputs are too few .* takes 26"
+        ):
             assert conformalize(scores, 0.1, 0.125, gaussian(0.25)) == np.inf
     with pytest.warns(RuntimeWarning, match="infinite"):
         conformalize(scores, 0.1, 30.0, gaussian(0.25))
@@ -245,10 +284,16 @@ def test_void_scores_count_against_the_set():
         (lambda: interval([1.0, 2.0], -0.1), "radius must be"),
         (lambda: interval([1.0, 2.0], 0.1, p=0.0), "p must be"),
         (lambda: interval([1.0, 2.0], 0.1, alpha=1.0), "alpha must be"),
-        (lambda: conformalize([], 0.1, 0.1, SCHEME), "scores must have shape .* at least one"),
+        (
+            lambda: conformalize([], 0.1, 0.1, SCHEME),
+            "scores must have shape .* at least one",
+        ),
         (lambda: conformalize([1.0], 1.0, 0.1, SCHEME), "alpha must be"),
         (lambda: conformalize([1.0], 0.1, -0.1, SCHEME), "radius must be"),
-        (lambda: conformal_level([0.1, 0.2], 0.1, SCHEME), "alpha must be one finite number"),
+        (
+            lambda: conformal_level([0.1, 0.2], 0.1, SCHEME),
+            "alpha must be one finite number",
+        ),
         (lambda: set_rule(0, 0.1, 0.1, SCHEME), "m must be"),
         (lambda: predict_set([1.0], 0.5), "scores must have shape"),
         (lambda: predict_set([[1.0]], np.nan), "threshold must be"),

@@ -41,7 +41,9 @@ def path(tmp_path):
 
 def edited(path, index, **changes):
     results = read(path)
-    rows = [replace(row, **changes) if row.idx == index else row for row in results.rows]
+    rows = [
+        replace(row, **changes) if row.idx == index else row for row in results.rows
+    ]
     write(path, results.manifest, rows)
 
 
@@ -85,7 +87,9 @@ def test_another_noise(path):
     known = {"data": (X, Y)}
     with pytest.raises(ValueError, match=r"made with: rate was 0\.01 and is 0\.02"):
         verify(path, scheme=anchored(rate=0.02), **known)
-    with pytest.raises(ValueError, match="of method semi-elastic; the noise given of gaussian"):
+    with pytest.raises(
+        ValueError, match="of method semi-elastic; the noise given of gaussian"
+    ):
         verify(path, scheme=schemes.gaussian(0.25), **known)
     with_others = verify(path, scheme=anchored(2 * X), **known)
     assert {finding.kind for finding in with_others.findings} == {Kind.LEVEL}
@@ -94,7 +98,12 @@ def test_another_noise(path):
 @pytest.mark.parametrize(
     "options",
     [
-        *({"rerun": 3}, {"model": _Model()}, {"rerun": 3, "model": _Model()}, {"rerun": -1}),
+        *(
+            {"rerun": 3},
+            {"model": _Model()},
+            {"rerun": 3, "model": _Model()},
+            {"rerun": -1},
+        ),
         *({"jobs": 0}, {"jobs": -5}, {"sample": 0}, {"seed": -1}),
         {"scheme": schemes.gaussian(0.25)},
     ],
@@ -127,7 +136,9 @@ def test_methods_of_others_are_refused(path, capsys):
     results = read(path)
     assert isinstance(results.manifest, Manifest)
     write(path, replace(results.manifest, method="ours\x1b[2J"), results.rows)
-    one_line(capsys, ["verify", str(path)], "is of method 'ours", "nothing here can prove")
+    one_line(
+        capsys, ["verify", str(path)], "is of method 'ours", "nothing here can prove"
+    )
 
 
 def test_without_flint_one_line_says_what_to_install(path, monkeypatch, capsys):

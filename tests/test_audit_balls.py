@@ -16,7 +16,9 @@ from rsbounds.confidence import BOUNDS
 from rsbounds.oracle import certificates
 from rsbounds.special import ball_offset
 
-DIMENSIONS = st.sampled_from([1, 2, 3, 10, 100, 158, 162, 784, 3072, 150528]) | st.floats(1, 1e6)
+DIMENSIONS = st.sampled_from(
+    [1, 2, 3, 10, 100, 158, 162, 784, 3072, 150528]
+) | st.floats(1, 1e6)
 
 
 def around(truth):
@@ -28,7 +30,9 @@ def around(truth):
 @example(dim=1, s=0.1, z=-7.1)  # a ball of probability 1e-12
 @example(dim=2, s=0.0, z=2.0)
 @example(dim=150528, s=1e12, z=0.0)
-@example(dim=159.9, s=0.01, z=-3.0)  # the last of Poisson's mixture, the first of the midpoint rule
+@example(
+    dim=159.9, s=0.01, z=-3.0
+)  # the last of Poisson's mixture, the first of the midpoint rule
 @example(dim=160.1, s=0.01, z=-3.0)
 @given(
     dim=DIMENSIONS,
@@ -43,7 +47,10 @@ def test_balls_hold_the_truth_and_are_narrow(dim, s, z):
     with flint.ctx.workprec(bits(flint.arb(s))):
         found = ball(*map(flint.arb, (u, dim, s)))
         with mp.workdps(60):
-            lower, upper = around(mp.exp(truth.log_lower)), around(mp.exp(truth.log_upper))
+            lower, upper = (
+                around(mp.exp(truth.log_lower)),
+                around(mp.exp(truth.log_upper)),
+            )
         assert found.p.overlaps(lower)
         assert found.q.overlaps(upper)
         assert min(found).rad() <= 1e-16 * min(found)
@@ -75,12 +82,16 @@ def test_incomplete_beta_functions(n, share, below, half):
     hits = round(share * n)
     mean = (hits + 0.5) / (n + 1)
     z = float(ndtri(mean)) - below * math.sqrt(2 * mean * (1 - mean) / n)
-    a, b = (2 * hits + 1, 2 * (n - hits) + 1) if half else (2 * hits, 2 * (n - hits) + 2)
+    a, b = (
+        (2 * hits + 1, 2 * (n - hits) + 1) if half else (2 * hits, 2 * (n - hits) + 2)
+    )
     with flint.ctx.workprec(PRECISION), mp.workdps(60):
         p, q = event(flint.arb(z))
         found = beta(a, b, p, q) if half else tail(hits, n, p, q)
         truth = (
-            mp.betainc(mp.mpf(a) / 2, mp.mpf(b) / 2, 0, mp.ncdf(z), regularized=True) if a else 1
+            mp.betainc(mp.mpf(a) / 2, mp.mpf(b) / 2, 0, mp.ncdf(z), regularized=True)
+            if a
+            else 1
         )
         assert found.overlaps(around(truth))
         assert found.rad() < 1e-18
@@ -89,13 +100,19 @@ def test_incomplete_beta_functions(n, share, below, half):
 def test_tails_of_many_samples():
     """Whatever the numbers, time is bounded; a bound of 1e12 samples takes a second or two."""
     with flint.ctx.workprec(PRECISION):
-        for n, hits, z in ((10**12, 10**12, 8.0), (10**9, 5 * 10**8, -1e-4), (100, 99, 1e5)):
+        for n, hits, z in (
+            (10**12, 10**12, 8.0),
+            (10**9, 5 * 10**8, -1e-4),
+            (100, 99, 1e5),
+        ):
             p, q = event(flint.arb(z))
             assert tail(hits, n, p, q).rad() < 1e-16
 
 
 @pytest.mark.parametrize("bound", certificates.BOUNDS)
-@pytest.mark.parametrize(("count", "n"), [(0, 9), (1, 9), (9, 9), (60, 100), (180, 200)])
+@pytest.mark.parametrize(
+    ("count", "n"), [(0, 9), (1, 9), (9, 9), (60, 100), (180, 200)]
+)
 def test_bounds_are_proved_where_the_oracle_says_so(bound, count, n):
     u, alpha = 0.3, 0.01
     numbers = count, n, alpha, 1, u

@@ -15,14 +15,29 @@ RERUN = (*DATA, "--model", "models:linear", "--rerun", "12")
 
 PLACES = {
     "the model's code": ({"model": {"source": "0" * 64}}, "model.source is '000"),
-    "its name": ({"model": {"spec": "models:wiser"}}, "model.spec is 'models:wiser' in the"),
+    "its name": (
+        {"model": {"spec": "models:wiser"}},
+        "model.spec is 'models:wiser' in the",
+    ),
     "its parameters": ({"model": {"parameters": "0" * 64}}, "None of the model given"),
-    "its arguments": ({"model": {"args": {"depth": 50}}}, "model.args is {'depth': 50}"),
-    "an argument called max": ({"model": {"args": {"max": 50}}}, "model.args is {'max': 50}"),
+    "its arguments": (
+        {"model": {"args": {"depth": 50}}},
+        "model.args is {'depth': 50}",
+    ),
+    "an argument called max": (
+        {"model": {"args": {"max": 50}}},
+        "model.args is {'max': 50}",
+    ),
     "its weights": ({"model": {"weights": {"a": "0"}}}, "nothing of the model given"),
     "labels": ({"data": {"labels": "0" * 64}}, "data.labels is '000"),
-    "a scale": ({"data": {"scale": 255}}, "data.scale is 255 in the manifest, None of the data"),
-    "the kind of data": ({"data": {"kind": "imagefolder"}}, "data.kind is 'imagefolder'"),
+    "a scale": (
+        {"data": {"scale": 255}},
+        "data.scale is 255 in the manifest, None of the data",
+    ),
+    "the kind of data": (
+        {"data": {"kind": "imagefolder"}},
+        "data.kind is 'imagefolder'",
+    ),
     "another data set": ({"data": {"rows": 10_000}}, "data.rows is 10000"),
     "a probe": ({"probe": {"0": "0:50"}}, "select is "),
 }
@@ -50,8 +65,14 @@ def test_files_may_lie_elsewhere(finished):
 
 
 AGAIN = {
-    "a level": ({"sigma": "5.0"}, "out.tsv:2: input 0: sigma is 5.0, 0.25 in the manifest"),
-    "a scope": ({"scope": THIS_INPUT}, "scope is 'fixed noise at this input only', 'fixed noise'"),
+    "a level": (
+        {"sigma": "5.0"},
+        "out.tsv:2: input 0: sigma is 5.0, 0.25 in the manifest",
+    ),
+    "a scope": (
+        {"scope": THIS_INPUT},
+        "scope is 'fixed noise at this input only', 'fixed noise'",
+    ),
     "a norm": ({"norm": "inf"}, "norm is inf, 2.0 by its counts"),
     "more samples": ({"n": "1000000"}, "n is 1000000, 1000 in the manifest"),
     "a class": ({"counts": "0:1000", "count": "1000"}, "count is 1000, 0 by its"),
@@ -63,7 +84,9 @@ AGAIN = {
 
 @pytest.mark.parametrize("case", AGAIN)
 @pytest.mark.parametrize("command", ["recertify", "fit-rule", "recertify --rule"])
-def test_rows_that_contradict_their_manifest_are_not_used_again(finished, capsys, case, command):
+def test_rows_that_contradict_their_manifest_are_not_used_again(
+    finished, capsys, case, command
+):
     """A level of 5.0 gave radii twenty times as large, and 'this input only' was forgotten."""
     change, said = AGAIN[case]
     rows = table()
@@ -142,17 +165,36 @@ def test_an_entry_of_the_manifest_stands_once(finished, capsys):
 def test_text_of_strangers_is_escaped_in_every_answer(finished, capsys):
     """One place prints errors, and answers are escaped: a file cannot write to a terminal."""
     codes = "\x1b[2J\x07\u202e"
-    again = ("recertify", "out.tsv", "--out", "new"), ("fit-rule", "out.tsv", "--out", "new")
-    certify = ("certify", "--model", "models:linear", "--sigma", "1", "--out", "out.tsv", *DATA)
+    again = (
+        ("recertify", "out.tsv", "--out", "new"),
+        ("fit-rule", "out.tsv", "--out", "new"),
+    )
+    certify = (
+        "certify",
+        "--model",
+        "models:linear",
+        "--sigma",
+        "1",
+        "--out",
+        "out.tsv",
+        *DATA,
+    )
     rows = table()
     for column in ("scope", "bound", "method", "input", "time"):
         save([row | {column: row[column] + codes} for row in rows])
-        for argv in (("verify", "out.tsv"), ("verify", "out.tsv", *DATA), *again, certify):
+        for argv in (
+            ("verify", "out.tsv"),
+            ("verify", "out.tsv", *DATA),
+            *again,
+            certify,
+        ):
             main([*argv])
         main(["report", "out.tsv"])
         Path("new").unlink(missing_ok=True)
     save(rows)
-    state(**{key: manifest()[key] | {codes: codes} for key in ("model", "data", "engine")})
+    state(
+        **{key: manifest()[key] | {codes: codes} for key in ("model", "data", "engine")}
+    )
     for argv in (certify, ("verify", "out.tsv", *RERUN), ("verify", codes)):
         main([*argv])
     printed = "".join(capsys.readouterr())

@@ -10,7 +10,12 @@ from result_table import DATA, best, grown, manifest, save, state, table
 
 from rsbounds import semielastic
 from rsbounds.audit import Kind, _given
-from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE, PROVEN_MAPS, THIS_INPUT
+from rsbounds.certificate import (
+    ASSERTED_ENVELOPE,
+    PROVEN_ENVELOPE,
+    PROVEN_MAPS,
+    THIS_INPUT,
+)
 from rsbounds.cli import main
 from rsbounds.results import Manifest, Row
 
@@ -58,7 +63,9 @@ def answer(capsys, status, *options):
 def stated(capsys, *options):
     """What ``--json`` calls stated, and the line that says so, "" without one."""
     names = json.loads(answer(capsys, 0, *options, "--json"))["stated"]
-    lines = [line for line in answer(capsys, 0, *options).splitlines() if "stated" in line]
+    lines = [
+        line for line in answer(capsys, 0, *options).splitlines() if "stated" in line
+    ]
     assert len(lines) == bool(names)
     return names, lines[0].removeprefix("out.tsv: ") if lines else ""
 
@@ -68,12 +75,19 @@ def test_levels_and_radii_scaled_alike(work, capsys):
     assert main(arguments(**ANCHORED)) == 0
     names, line = stated(capsys)
     assert names == ["rate", "dim", "sigma"]
-    assert line == f"{SAID}rate, dim, each row's sigma (--data with --anchors compares them)"
+    assert (
+        line
+        == f"{SAID}rate, dim, each row's sigma (--data with --anchors compares them)"
+    )
     assert stated(capsys, *DATA)[1].endswith("sigma (--anchors compares them)")
     assert stated(capsys, *ANCHORS) == ([], "")
     rows = table()
     for row in rows:
-        sigma, z_a, z_b = 1.5 * float(row["sigma"]), float(row["z_a"]), float(row["z_b"])
+        sigma, z_a, z_b = (
+            1.5 * float(row["sigma"]),
+            float(row["z_a"]),
+            float(row["z_b"]),
+        )
         radius = semielastic.radius(z_a, sigma, 0.01, 36, z_b, scores=True)
         row |= {"sigma": repr(sigma), "radius": repr(float(radius))}
     save(rows)
@@ -82,9 +96,15 @@ def test_levels_and_radii_scaled_alike(work, capsys):
     with np.load("data.npz") as data:
         np.savez("other.npz", x=data["x"][:5], y=data["y"][:5])
     for options, said in (
-        ((*DATA, "--anchors", "other.npz"), "not what out.tsv was made with: anchors was"),
+        (
+            (*DATA, "--anchors", "other.npz"),
+            "not what out.tsv was made with: anchors was",
+        ),
         (("--anchors", "data.npz"), "--anchors needs --data"),
-        ((*DATA, "--sigma-function", "models:half"), "has no meaning for a file of method semi"),
+        (
+            (*DATA, "--sigma-function", "models:half"),
+            "has no meaning for a file of method semi",
+        ),
     ):
         one_line(capsys, ["verify", "out.tsv", *options], said)
 
@@ -117,7 +137,9 @@ def test_bounds_that_a_network_does_not_prove(work, capsys):
     assert "more than lip = 0.01 allows" in answer(capsys, 1, *DATA)
     one_line(capsys, ["verify", "out.tsv", *levels], "made with: lip was 0.01 and is")
     grown(lip=proven["lip"], dim=1)
-    assert answer(capsys, 1, *DATA).count("has 36 numbers, dim is 1 in the manifest") == 12
+    assert (
+        answer(capsys, 1, *DATA).count("has 36 numbers, dim is 1 in the manifest") == 12
+    )
 
 
 @pytest.mark.parametrize("own", [{"lip": 0.01}, {"sigma_max": 0.6}])
@@ -128,7 +150,12 @@ def test_asserted_bounds_passed_off_as_proven(work, capsys, own):
     answer(capsys, 0, *levels)
     state(scope=PROVEN_ENVELOPE)
     save([row | {"scope": PROVEN_ENVELOPE} for row in table()])
-    one_line(capsys, ["verify", "out.tsv", *levels], f"scope is '{PROVEN_ENVELOPE}'", "no bounds")
+    one_line(
+        capsys,
+        ["verify", "out.tsv", *levels],
+        f"scope is '{PROVEN_ENVELOPE}'",
+        "no bounds",
+    )
 
 
 def test_a_fixed_level_leaves_nothing_but_the_dimension(work, capsys):
@@ -140,14 +167,22 @@ def test_a_fixed_level_leaves_nothing_but_the_dimension(work, capsys):
 def test_noise_of_a_shape_without_the_model(work, capsys):
     """An inner radius and radii that were grown alike are consistent; the noise tells."""
     package("torch")
-    known = {"method": "anisotropic", "noise": "models:shaped", "model": "models:torch_linear"}
+    known = {
+        "method": "anisotropic",
+        "noise": "models:shaped",
+        "model": "models:torch_linear",
+    }
     assert main(arguments(**known, sigma=None)) == 0
     noise = (*DATA, "--noise", "models:shaped")
     names, line = stated(capsys)
     assert names == ["inner", "sigma"]
     assert line == f"{SAID}inner, each row's sigma (--data with --noise compares them)"
     assert stated(capsys, *noise) == ([], "")
-    one_line(capsys, ["verify", "out.tsv", *DATA, "--noise", "models:other_shape"], "made with")
+    one_line(
+        capsys,
+        ["verify", "out.tsv", *DATA, "--noise", "models:other_shape"],
+        "made with",
+    )
     before = manifest()["parameters"]
     rows = table()
     save([row | {"sigma": repr(2 * float(row["sigma"]))} for row in rows])
@@ -191,7 +226,9 @@ def bounded(method, scope=ASSERTED_ENVELOPE, **known):
 
 
 def found(points, levels, manifest):
-    rows = [(i + 2, Row(i, 0, 0, 0.1, True, sigma=float(s))) for i, s in enumerate(levels)]
+    rows = [
+        (i + 2, Row(i, 0, 0, 0.1, True, sigma=float(s))) for i, s in enumerate(levels)
+    ]
     findings = [*_given.refuted(rows, manifest)]
     findings += _given.refuted(rows, manifest, lambda index: points[index])
     assert all(f.kind == Kind.LEVEL and f.line == f.index + 2 for f in findings)
@@ -215,7 +252,9 @@ def test_the_steepest_honest_levels_are_not_found(dim, scale, kind):
     rate = 1 / scale
     levels = np.exp(kind(rate) * at)
     assert not found(points, levels, bounded("semi-elastic", rate=rate))
-    assert found(points, np.exp(kind(1.01 * rate) * at), bounded("semi-elastic", rate=rate))
+    assert found(
+        points, np.exp(kind(1.01 * rate) * at), bounded("semi-elastic", rate=rate)
+    )
 
 
 @pytest.mark.parametrize("dim", [1, 3072])
@@ -230,12 +269,19 @@ def test_what_is_allowed():
     points, known = np.zeros((2, 3)), {"lip": 0.1, "sigma_min": 0.25}
     assert found(points, [0.5, 0.51], bounded("lipschitz", **known)) == {1}
     assert not found(points, [0.5, 0.51], bounded("lipschitz", **known, slack=0.03))
-    for scope, wrong in ((THIS_INPUT, set()), (PROVEN_ENVELOPE, {1}), (ASSERTED_ENVELOPE, {1})):
+    for scope, wrong in (
+        (THIS_INPUT, set()),
+        (PROVEN_ENVELOPE, {1}),
+        (ASSERTED_ENVELOPE, {1}),
+    ):
         for lip in (0.0, 1.0):  # a scope that states no bound is not asked for one
             manifest = bounded("lipschitz", scope, lip=lip, sigma_min=0.25)
             assert found(points, [0.5, 0.6], manifest) == wrong
     points = np.array([[0.0, 0.0], [0.0, 1.0]])
-    for inner, wrong in ((1.0, {1}), (0.5, set())):  # in the shape's coordinates .1/inner
+    for inner, wrong in (
+        (1.0, {1}),
+        (0.5, set()),
+    ):  # in the shape's coordinates .1/inner
         manifest = bounded("generator", PROVEN_MAPS, **known, mean_lip=0.0, inner=inner)
         assert found(points, [0.5, 0.65], manifest) == wrong
 

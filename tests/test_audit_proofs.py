@@ -63,7 +63,10 @@ def kinds(row, manifest):
     return [kind for kind, _ in findings(row, manifest)]
 
 
-CASES = [*((name, "clopper-pearson") for name in SCHEMES), *(("semi-elastic", b) for b in BOUNDS)]
+CASES = [
+    *((name, "clopper-pearson") for name in SCHEMES),
+    *(("semi-elastic", b) for b in BOUNDS),
+]
 
 
 @pytest.mark.parametrize(("name", "bound"), CASES)
@@ -74,7 +77,9 @@ def test_rows_are_proved_and_raised_ones_are_not(name, bound):
     for row in rows:
         assert kinds(row, manifest) == []
     for row in certified:
-        assert kinds(replace(row, radius=row.radius * (1 + 1e-9)), manifest) == [Kind.RADIUS]
+        assert kinds(replace(row, radius=row.radius * (1 + 1e-9)), manifest) == [
+            Kind.RADIUS
+        ]
         assert kinds(replace(row, radius=math.inf), manifest) == [Kind.RADIUS]
         assert kinds(replace(row, radius=0.9 * row.radius), manifest) == [Kind.WEAK]
 
@@ -82,10 +87,17 @@ def test_rows_are_proved_and_raised_ones_are_not(name, bound):
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_raised_bounds_are_not_proved(bound):
     manifest, (row, *_) = run("gaussian", BOUNDS[bound])
-    # a row's own contradictions come with them: its scores and its radius are of one another
-    for name, sign in (("z_a", 1), ("p_a", 1), *([("z_b", -1)] if bound != "cohen" else [])):
+    # a row's own contradictions come with them: its scores and its radius are of one
+    # another
+    for name, sign in (
+        ("z_a", 1),
+        ("p_a", 1),
+        *([("z_b", -1)] if bound != "cohen" else []),
+    ):
         value = getattr(row, name)
-        assert Kind.BOUND in kinds(replace(row, **{name: value + sign * 1e-8}), manifest)
+        assert Kind.BOUND in kinds(
+            replace(row, **{name: value + sign * 1e-8}), manifest
+        )
         assert Kind.WEAK in kinds(replace(row, **{name: value - sign * 1e-4}), manifest)
         assert Kind.BOUND in kinds(replace(row, **{name: math.nan}), manifest)
     surer = replace(manifest, procedure=replace(manifest.procedure, alpha=0.0001))
@@ -94,7 +106,9 @@ def test_raised_bounds_are_not_proved(bound):
 
 def test_one_target_radius():
     procedure = Procedure(n=20_000, target_radius=0.4)
-    manifest, _ = run("semi-elastic", replace(procedure, target_radius=None, bound="anytime"))
+    manifest, _ = run(
+        "semi-elastic", replace(procedure, target_radius=None, bound="anytime")
+    )
     manifest = replace(manifest, procedure=procedure)
     scheme = METHODS["semi-elastic"].from_parameters(manifest.parameters)
     known = {"n0": 100, "n": 1000, "alpha": 0.001, "bound": "anytime"}
@@ -115,7 +129,9 @@ POSITIVE = powers(-3, 1)
 DIM = st.sampled_from([1, 2, 3, 36, 784, 150528]) | st.floats(1, 1e8)
 CLOSE = st.just(0.0) | st.floats(-9, -1).map(lambda e: 10**e)
 RATE = (
-    st.just(0.0) | st.floats(-300, -8).map(lambda e: 10**e) | st.floats(-8, 1).map(lambda e: 10**e)
+    st.just(0.0)
+    | st.floats(-300, -8).map(lambda e: 10**e)
+    | st.floats(-8, 1).map(lambda e: 10**e)
 )
 
 
@@ -124,7 +140,11 @@ def rows_of(draw, method):
     """Parameters of a method, a level and scores."""
     sigma, z_a = draw(POSITIVE), draw(st.floats(-1, 6))
     z_b = draw(st.none() | st.floats(0.001, 6).map(lambda gap: min(z_a - gap, -z_a)))
-    floor = {"lip": draw(RATE), "sigma_min": sigma * (1 - draw(CLOSE)), "dim": draw(DIM)}
+    floor = {
+        "lip": draw(RATE),
+        "sigma_min": sigma * (1 - draw(CLOSE)),
+        "dim": draw(DIM),
+    }
     parameters = {
         "gaussian": {"sigma": sigma, "norm": draw(st.floats(1, 9)), "dim": draw(DIM)},
         "anisotropic": {"inner": draw(POSITIVE)},
@@ -135,7 +155,8 @@ def rows_of(draw, method):
             "sigma_max": sigma * (1 + draw(CLOSE)),
             "dim": draw(DIM),
         },
-        "generator": floor | {"inner": draw(POSITIVE), "mean_lip": draw(st.just(0.0) | POSITIVE)},
+        "generator": floor
+        | {"inner": draw(POSITIVE), "mean_lip": draw(st.just(0.0) | POSITIVE)},
     }
     return parameters[method], sigma, z_a, z_b
 
@@ -171,9 +192,13 @@ def lists(count):
     rng = np.random.default_rng(5)
     while count:
         rule, n = RULES[rng.integers(len(RULES))], int(rng.choice([50, 1000, 100_000]))
-        p = 0.95 * rng.dirichlet(np.full(3, rng.choice([0.3, 1.0, 5.0])), len(rule.sigmas))
+        p = 0.95 * rng.dirichlet(
+            np.full(3, rng.choice([0.3, 1.0, 5.0])), len(rule.sigmas)
+        )
         p = np.column_stack([p, 1 - p.sum(axis=1)])
-        select, counts = (np.stack([rng.multinomial(m, q)[:-1] for q in p]) for m in (60, n))
+        select, counts = (
+            np.stack([rng.multinomial(m, q)[:-1] for q in p]) for m in (60, n)
+        )
         found = composite.certify_counts(rule, select, counts, n, 0.01)
         if found.radius > 1e-6:
             count -= 1
@@ -189,7 +214,9 @@ def test_decision_lists_are_proved_component_by_component():
         higher = found.radius * (1 + 1e-9) + 1e-8
         for item in range(len(rule.items)):
             assert not _radii.list_proved(rule, plan, item, *evidence, higher)
-        assert not _radii.list_proved(rule, plan, found.item, [None] * 3, n, 0.01, found.radius)
+        assert not _radii.list_proved(
+            rule, plan, found.item, [None] * 3, n, 0.01, found.radius
+        )
         decided.add((len(rule.items), found.item))
     assert {(1, 0), (2, 0), (3, 0), (3, 1)} <= decided
 

@@ -62,7 +62,9 @@ def test_splits_share_no_image(script, monkeypatch):
     "name", ["samples", "clusters", pytest.param("stops", marks=pytest.mark.slow)]
 )
 def test_tables_of_scale_are_the_script_s(script, name):
-    part = re.search(f"<!-- {name} -->\n\n(.*?)\n\n<!-- end of {name} -->", SCALE, re.S)[1]
+    part = re.search(
+        f"<!-- {name} -->\n\n(.*?)\n\n<!-- end of {name} -->", SCALE, re.S
+    )[1]
     assert part == getattr(script("scale"), name)()
 
 
@@ -71,7 +73,10 @@ def tables(page, name):
     text = (DOCS / page).read_text().split(f"\n## {name}\n")[1].split("\n## ")[0]
     found = []
     for block in re.findall(r"(?:^\|.*\n)+", text, re.M):
-        lines = [[c.strip() for c in line.strip("|").split("|")] for line in block.splitlines()]
+        lines = [
+            [c.strip() for c in line.strip("|").split("|")]
+            for line in block.splitlines()
+        ]
         found.append([dict(zip(lines[0], row, strict=True)) for row in lines[2:]])
     return found
 
@@ -136,7 +141,9 @@ def test_clamped_radius_is_the_zero_of_the_oracle(bench):
                 t = mpf(constant) + log10(oracle.ndtr(-z)) / 1000
                 turn = mp.exp(mpf(rate) * mpf(r))
                 sides = [mpf(0.12) * min(t, 1 / turn), mpf(0.12) * max(1 / t, turn)]
-                worst = [oracle.worst_score(mpf(r), -z, 0.12, s, DIM, dps=20) for s in sides]
+                worst = [
+                    oracle.worst_score(mpf(r), -z, 0.12, s, DIM, dps=20) for s in sides
+                ]
             # xi is right to 1e-11, the slope in r of a score is about 1/sigma
             assert float(max(worst)) == pytest.approx(0, abs=1e-9)
 
@@ -144,12 +151,20 @@ def test_clamped_radius_is_the_zero_of_the_oracle(bench):
 def test_sigma_network_is_a_mean_with_its_constant(bench):
     network = bench.sigma_network()
     true = bench.SLOPE / np.sqrt(DIM)
-    assert true <= network.lip < 1.001 * true  # float32 weights: 1e-7; the bound's own slack less
+    assert (
+        true <= network.lip < 1.001 * true
+    )  # float32 weights: 1e-7; the bound's own slack less
     parameters = Manifest.read(path("lipschitz")).parameters
-    # the constant is a product rounded outward: versions differ in how they round it, by 1e-13
+    # the constant is a product rounded outward: versions differ in how they round it,
+    # by 1e-13
     lip = pytest.approx(network.lip, rel=1e-12)
     slack = pytest.approx(network.scheme(DIM, sound=True).parameters["slack"], rel=1e-6)
-    assert parameters == {"lip": lip, "sigma_min": bench.FLOOR, "dim": DIM, "slack": slack}
+    assert parameters == {
+        "lip": lip,
+        "sigma_min": bench.FLOOR,
+        "dim": DIM,
+        "slack": slack,
+    }
 
 
 def test_tables_are_those_of_the_results(bench, found):
@@ -177,4 +192,6 @@ def test_levels_are_those_of_the_pictures(bench, found):
         assert manifest.model["preprocessing"] == case.PREPROCESS.description
         assert manifest.parameters == pytest.approx(plan.parameters, rel=1e-6)
         # another version of Pillow may move some pixels by 1/255
-        assert [plan.sigma(one) for one in x] == pytest.approx(found[method].sigma, rel=1e-4)
+        assert [plan.sigma(one) for one in x] == pytest.approx(
+            found[method].sigma, rel=1e-4
+        )

@@ -30,7 +30,10 @@ def made(finished):
 
 def test_a_card_says_what_its_file_shows(made):
     file = read("out.tsv")
-    assert made["hashes"]["rows"] == hashlib.sha256(Path("out.tsv").read_bytes()).hexdigest()
+    assert (
+        made["hashes"]["rows"]
+        == hashlib.sha256(Path("out.tsv").read_bytes()).hexdigest()
+    )
     assert made["procedure"]["n"] == 1000
     assert made["about"]["model"] == "models:linear"
     assert made["verified"] == {
@@ -44,7 +47,12 @@ def test_a_card_says_what_its_file_shows(made):
     assert made["acr"] <= file.average_radius() < made["acr"] + 1e-6
     assert any("How many runs" in text for text in made["unknown"])
     text = Path("card.md").read_text()
-    for part in (made["hashes"]["rows"], "| 0 | 0.583 |", "How many runs", "12 of 12 rows"):
+    for part in (
+        made["hashes"]["rows"],
+        "| 0 | 0.583 |",
+        "How many runs",
+        "12 of 12 rows",
+    ):
         assert part in text
 
 
@@ -60,7 +68,9 @@ def test_a_card_tells_what_verify_found(finished):
     assert "9.5" in Path("card.md").read_text()
 
 
-def test_a_file_without_manifest_or_audit_is_not_verified(finished, capsys, monkeypatch):
+def test_a_file_without_manifest_or_audit_is_not_verified(
+    finished, capsys, monkeypatch
+):
     assert audit  # which keeps flint as it is at its first import
     monkeypatch.setitem(sys.modules, "flint", None)
     assert main(CARD) == 0
@@ -106,7 +116,9 @@ def test_a_commitment_is_on_the_card(work):
 )
 def test_a_card_that_is_none_is_refused_in_one_line(finished, capsys, change, part):
     write_card(card(read("out.tsv")), "card.json")
-    Path("card.json").write_text(json.dumps(json.loads(Path("card.json").read_text()) | change))
+    Path("card.json").write_text(
+        json.dumps(json.loads(Path("card.json").read_text()) | change)
+    )
     one_line(capsys, ["report", "card.json"], "card.json", part)
 
 
@@ -117,11 +129,15 @@ def test_a_broken_card_is_refused_in_one_line(work, capsys, text):
 
 
 def test_refusals_of_the_command(finished, capsys):
-    one_line(capsys, ["report", "out.tsv", "out.tsv", "--card", "c.json"], "one result file")
+    one_line(
+        capsys, ["report", "out.tsv", "out.tsv", "--card", "c.json"], "one result file"
+    )
     one_line(capsys, ["report", "out.tsv", "--card", "card.md"], "must end in .json")
     write_card(card(read("out.tsv")), "card.json")
     one_line(capsys, ["report", "card.json", "out.tsv"], "out.tsv is no card")
-    one_line(capsys, ["report", "card.json", "--radii", "1"], "--radii takes result files")
+    one_line(
+        capsys, ["report", "card.json", "--radii", "1"], "--radii takes result files"
+    )
     one_line(capsys, ["report", "card.json"], "give --html FILE.html")
     with pytest.raises(ValueError, match=r"inputs must be in \[1, inf\]; got 0"):
         write_card(card(Results("out.tsv", ())), "card.json")
@@ -139,7 +155,10 @@ def test_the_schema_is_one_and_the_own_check_follows_it(made):
             except ValueError:
                 assert not valid, (name, wrong)
             else:
-                assert valid or name == "card", (name, wrong)  # its version is compared elsewhere
+                assert valid or name == "card", (
+                    name,
+                    wrong,
+                )  # its version is compared elsewhere
 
 
 @pytest.fixture
@@ -183,7 +202,9 @@ def test_a_column_sorts_in_a_browser(several, tmp_path, width):
     text = (tmp_path / "board.html").read_text()
     click = "<script>document.querySelectorAll('th')[1].click()</script></body>"
     start = text.index('<meta http-equiv="Content-Security-Policy"')
-    open_ = text[:start] + text[text.index(">", start) + 1 :]  # as its policy runs no other script
+    open_ = (
+        text[:start] + text[text.index(">", start) + 1 :]
+    )  # as its policy runs no other script
     (tmp_path / "clicked.html").write_text(open_.replace("</body>", click))
     shown = dom(tmp_path / "clicked.html", tmp_path, f"--window-size={width},700")
     rows = shown.split("<tbody>")[1].split("</tr>")[:3]

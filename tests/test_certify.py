@@ -82,7 +82,9 @@ def test_selection_and_estimation_use_different_samples():
 
 def test_same_names_give_the_same_certificate():
     sampler, x = half_space(0.3)
-    one, two = (certify(sampler, x, gaussian(0.5), n=500, seed=7, index=9) for _ in range(2))
+    one, two = (
+        certify(sampler, x, gaussian(0.5), n=500, seed=7, index=9) for _ in range(2)
+    )
     assert one == two
     assert one != certify(sampler, x, gaussian(0.5), n=500, seed=8, index=9)
 
@@ -122,7 +124,9 @@ def test_noise_that_float32_cannot_hold_is_refused(sigma):
 
 def test_whole_floats_count_and_empty_inputs_are_refused():
     sampler, x = half_space(0.3)
-    assert certify(sampler, x, gaussian(0.5), n=1e3) == certify(sampler, x, gaussian(0.5), n=1000)
+    assert certify(sampler, x, gaussian(0.5), n=1e3) == certify(
+        sampler, x, gaussian(0.5), n=1000
+    )
     with pytest.raises(ValueError, match="x must have at least one number"):
         certify(sampler, np.zeros(0), gaussian(0.5), n=10)
 
@@ -131,16 +135,28 @@ def test_nan_scores_count_for_no_class():
     def scores(batch):
         return np.where(batch[:, :1] > 0.5, np.nan, batch)
 
-    # 4097 samples: two blocks of 2049, the last row of which is beyond the samples wanted
-    draws = [(lambda b: b, 1.0), (scores, 0.6915), (lambda b: np.full((len(b), 3), np.nan), 0.0)]
+    # 4097 samples: two blocks of 2049, the last row of which is beyond the samples
+    # wanted
+    draws = [
+        (lambda b: b, 1.0),
+        (scores, 0.6915),
+        (lambda b: np.full((len(b), 3), np.nan), 0.0),
+    ]
     for classifier, share in draws:
-        counts = ArraySampler(classifier)(np.zeros(2), 1.0, 4097, np.random.default_rng(0))
-        assert counts.sum() == pytest.approx(4097 * share, abs=0 if share in (0.0, 1.0) else 100)
+        counts = ArraySampler(classifier)(
+            np.zeros(2), 1.0, 4097, np.random.default_rng(0)
+        )
+        assert counts.sum() == pytest.approx(
+            4097 * share, abs=0 if share in (0.0, 1.0) else 100
+        )
     always_nan = ArraySampler(draws[2][0])
     assert certify(always_nan, np.zeros(2), gaussian(1.0), n=100).abstained
 
 
-BAD = [*(("n", v) for v in (0, 2.5, [10, 20])), *(("alpha", v) for v in ([0.1, 0.2], 0.0, 1.0))]
+BAD = [
+    *(("n", v) for v in (0, 2.5, [10, 20])),
+    *(("alpha", v) for v in ([0.1, 0.2], 0.0, 1.0)),
+]
 
 
 @pytest.mark.parametrize(("name", "value"), [*BAD, ("n0", 0), ("alpha", np.nan)])
@@ -186,7 +202,10 @@ def test_bounds_on_scores_certify_the_classifier_that_votes_with_them(bound):
 
 
 SCHEME = schemes.gaussian(0.25)
-X, Y = np.random.default_rng(0).random((6, 3), dtype=np.float32), np.array([0, 1, 2, 0, 1, 2])
+X, Y = (
+    np.random.default_rng(0).random((6, 3), dtype=np.float32),
+    np.array([0, 1, 2, 0, 1, 2]),
+)
 
 
 def model(batch):
@@ -211,11 +230,20 @@ PAIRS = list(zip(X, Y, strict=True))
 
 @pytest.mark.parametrize(
     "data",
-    [(X.tolist(), Y.tolist()), (X, tuple(Y)), PAIRS, Dataset(PAIRS), as_data((X, Y)), tuple(PAIRS)],
+    [
+        (X.tolist(), Y.tolist()),
+        (X, tuple(Y)),
+        PAIRS,
+        Dataset(PAIRS),
+        as_data((X, Y)),
+        tuple(PAIRS),
+    ],
 )
 def test_data_in_any_form_gives_the_same_rows(data):
     expected, found = run().rows, run(data).rows
-    assert [(r.label, r.counts) for r in found] == [(r.label, r.counts) for r in expected]
+    assert [(r.label, r.counts) for r in found] == [
+        (r.label, r.counts) for r in expected
+    ]
 
 
 def test_two_pairs_are_no_two_arrays():
@@ -225,15 +253,43 @@ def test_two_pairs_are_no_two_arrays():
 @pytest.mark.parametrize(
     ("known", "error", "said"),
     [
-        ({"data": Loader(PAIRS)}, ValueError, "got Loader, which loads batches: give its dataset"),
-        ({"data": [X, Y]}, ValueError, r"input 0 must be a pair \(x, y\); got ndarray of length 6"),
-        ({"data": [{"x": X[0], "y": 1}]}, ValueError, r"a pair \(x, y\); got dict of length 2"),
-        ({"data": (X, np.eye(3)[Y])}, ValueError, r"a label for each input; got shape \(6, 3\)"),
+        (
+            {"data": Loader(PAIRS)},
+            ValueError,
+            "got Loader, which loads batches: give its dataset",
+        ),
+        (
+            {"data": [X, Y]},
+            ValueError,
+            r"input 0 must be a pair \(x, y\); got ndarray of length 6",
+        ),
+        (
+            {"data": [{"x": X[0], "y": 1}]},
+            ValueError,
+            r"a pair \(x, y\); got dict of length 2",
+        ),
+        (
+            {"data": (X, np.eye(3)[Y])},
+            ValueError,
+            r"a label for each input; got shape \(6, 3\)",
+        ),
         ({"data": (X[:0], Y[:0])}, ValueError, "at least one; got .* without any"),
         ({"data": iter(PAIRS)}, ValueError, "must be a sequence of pairs"),
-        ({"data": ((255 * X).astype(np.uint8), Y)}, ValueError, r"as_data\(data, scale=255\)"),
-        ({"data": (X, Y + 2)}, ValueError, "input 1: the label must be below .* 3; got 3"),
-        ({"scheme": 0.25}, ValueError, r"scheme must be a Scheme, .*gaussian\(0.5\), .*; got 0.25"),
+        (
+            {"data": ((255 * X).astype(np.uint8), Y)},
+            ValueError,
+            r"as_data\(data, scale=255\)",
+        ),
+        (
+            {"data": (X, Y + 2)},
+            ValueError,
+            "input 1: the label must be below .* 3; got 3",
+        ),
+        (
+            {"scheme": 0.25},
+            ValueError,
+            r"scheme must be a Scheme, .*gaussian\(0.5\), .*; got 0.25",
+        ),
         ({"out": "nowhere/out.tsv"}, FileNotFoundError, "nowhere"),
     ],
 )
@@ -250,12 +306,16 @@ def test_what_is_smoothed_already_is_no_model():
         def certify(self, x, n0, n, alpha, batch_size):
             raise AssertionError
 
-    with pytest.raises(ValueError, match="got Smooth, which is smoothed already: give its base_"):
+    with pytest.raises(
+        ValueError, match="got Smooth, which is smoothed already: give its base_"
+    ):
         run(model=Smooth())
 
 
 def test_a_sampler_of_fewer_classes_than_labels_is_refused_at_that_row(tmp_path):
     out = tmp_path / "out.tsv"
-    with pytest.raises(ValueError, match=r"input 2: the label must be below .* 2; got 2"):
+    with pytest.raises(
+        ValueError, match=r"input 2: the label must be below .* 2; got 2"
+    ):
         run(model=ArraySampler(lambda batch: batch[:, :2]), out=out)
     assert len(out.read_text().splitlines()) == 3  # the rows before it are kept

@@ -50,19 +50,32 @@ def soft_torch(batch):
 RULE = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
 WAYS = {
     "certify": lambda x: certify(ARRAYS, x, gaussian(0.5), n=100),
-    "scores": lambda x: certify(SoftSampler(soft), x, gaussian(0.5), n=100, bound="betting"),
+    "scores": lambda x: certify(
+        SoftSampler(soft), x, gaussian(0.5), n=100, bound="betting"
+    ),
     "certify_radius": lambda x: certify_radius(ARRAYS, x, gaussian(0.5), 0.1),
     "predict": lambda x: predict(ARRAYS, x, gaussian(0.5), n=100),
     "torch": lambda x: certify(TorchSampler(module()), x, gaussian(0.5), n=100),
-    "Smooth": lambda x: Smooth(module(), 2, 0.5).certify(torch.as_tensor(x), 10, 100, 0.01, 10),
+    "Smooth": lambda x: Smooth(module(), 2, 0.5).certify(
+        torch.as_tensor(x), 10, 100, 0.01, 10
+    ),
     "composite": lambda x: certify_list(ARRAYS, x, RULE, n=100),
 }
 BAD = {
-    "infinite": (np.array([np.inf, 0.0]), "x must be in .*; got 1 of 2 values outside.* inf"),
-    "NaN": (np.array([0.0, np.nan], np.float32), "x must be in .*; got 1 of 2 values outside"),
+    "infinite": (
+        np.array([np.inf, 0.0]),
+        "x must be in .*; got 1 of 2 values outside.* inf",
+    ),
+    "NaN": (
+        np.array([0.0, np.nan], np.float32),
+        "x must be in .*; got 1 of 2 values outside",
+    ),
     "beyond float32": (np.array([1e300, 0.0]), r"x must be in .*first 1e\+300"),
     "pixels": (np.array([200, 0], np.uint8), r"x must be floating point .*; got uint8"),
-    "whole": (np.array([1, 0]), r"x must be floating point .*; got int64 of shape \(2,\)"),
+    "whole": (
+        np.array([1, 0]),
+        r"x must be floating point .*; got int64 of shape \(2,\)",
+    ),
 }
 
 
@@ -81,7 +94,9 @@ def test_floats_of_any_width_are_certified(way):
 
 
 def test_an_input_in_bfloat16_is_certified():
-    found = certify(TorchSampler(module()), torch.tensor([0.5, 0.0]).bfloat16(), gaussian(0.5))
+    found = certify(
+        TorchSampler(module()), torch.tensor([0.5, 0.0]).bfloat16(), gaussian(0.5)
+    )
     assert found.predict == 0
 
 
@@ -92,7 +107,10 @@ CALLS = {
     "certify": (partial(certify, n=100), [ARRAYS, X, gaussian(0.5)]),
     "certify_radius": (partial(certify_radius, n=100), [ARRAYS, X, gaussian(0.5), 0.1]),
     "predict": (partial(predict, n=100), [ARRAYS, X, gaussian(0.5)]),
-    "certify_dataset": (partial(certify_dataset, n=100), [ARRAYS, PLANE, gaussian(0.5)]),
+    "certify_dataset": (
+        partial(certify_dataset, n=100),
+        [ARRAYS, PLANE, gaussian(0.5)],
+    ),
     "certify_counts": (
         partial(certify_counts, n0=10, n=100, alpha=0.01),
         [gaussian(0.5), 0.5, [10, 0], [90, 10]],
@@ -100,20 +118,45 @@ CALLS = {
     "instance_sigma": (partial(instance_sigma, n=100), [ARRAYS, X, [0.5, 1.0]]),
     "memory": (lambda *args: Memory().correct(*args), [X, CERTIFICATE]),
     "procedure": (Procedure.from_dict, [Procedure().to_dict()]),
-    "out": (lambda out: certify_dataset(ARRAYS, PLANE, gaussian(0.5), n=9, out=out), [None]),
-    "gaussian": (lambda sigma, norm, dim: gaussian(sigma, norm=norm, dim=dim), [0.5, 1.0, 2]),
+    "out": (
+        lambda out: certify_dataset(ARRAYS, PLANE, gaussian(0.5), n=9, out=out),
+        [None],
+    ),
+    "gaussian": (
+        lambda sigma, norm, dim: gaussian(sigma, norm=norm, dim=dim),
+        [0.5, 1.0, 2],
+    ),
     "lipschitz": (schemes.lipschitz, [lambda x: 0.5, 0.1, 0.25, 2]),
-    "rounding": (lambda r: schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 2, rounding=r), [0.01]),
+    "rounding": (
+        lambda r: schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 2, rounding=r),
+        [0.01],
+    ),
     "sigma_range": (schemes.sigma_range, [lambda x: 0.5, 0.25, 0.6, 2]),
     "semielastic": (schemes.semielastic, [KNN, 2]),
     "Scheme": (schemes.Gaussian, [{"sigma": 0.5}]),
-    "Processes": (lambda *args: Processes(args[0], args[1], devices=args[2]), [print, 1, ["0"]]),
+    "Processes": (
+        lambda *args: Processes(args[0], args[1], devices=args[2]),
+        [print, 1, ["0"]],
+    ),
     "Ray": (lambda *args: Ray(args[0], args[1], gpus=args[2]), [print, "auto", 1]),
     "Smooth": (Smooth, [module(), 2, 0.5]),
-    "Smooth.certify": (Smooth(soft_torch, 2, 0.5).certify, [torch.zeros(2), 10, 10, 0.01, 10]),
+    "Smooth.certify": (
+        Smooth(soft_torch, 2, 0.5).certify,
+        [torch.zeros(2), 10, 10, 0.01, 10],
+    ),
 }
 THINGS = (
-    *(module(), nn.Linear, ARRAYS, gaussian(0.5), gaussian, 0.5, Path("nowhere/x.npz"), "x", None),
+    *(
+        module(),
+        nn.Linear,
+        ARRAYS,
+        gaussian(0.5),
+        gaussian,
+        0.5,
+        Path("nowhere/x.npz"),
+        "x",
+        None,
+    ),
     *([1, 2], PLANE, object(), np.array(["a"])),
 )
 
@@ -125,7 +168,9 @@ def test_the_wrong_kind_of_argument_is_one_line(name, tmp_path, monkeypatch):
     call, args = CALLS[name]
     call(*args)
     for place in range(len(args)):
-        for thing in THINGS:  # some of them do: two numbers are an input, a function a model
+        for (
+            thing
+        ) in THINGS:  # some of them do: two numbers are an input, a function a model
             with contextlib.suppress(ValueError, OSError):
                 call(*args[:place], thing, *args[place + 1 :])
 
@@ -169,7 +214,7 @@ def test_a_radius_of_zero_or_of_one_element_is_one():
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, [0.5, 0.5]])
 def test_a_level_that_is_none_is_refused(sigma):
-    sampler = lambda x, sigma, n, generator: np.array([n, 0])  # noqa: E731
+    sampler = lambda x, sigma, n, generator: np.array([n, 0])
     said = r"sigma\(x\) of the scheme 'mine' must be"
     for way in (certify, predict):
         with pytest.raises(ValueError, match=said):
@@ -189,7 +234,11 @@ def test_the_level_of_smooth_is_what_is_drawn_and_certified():
     fresh.certify(x, 10, 100, 0.01, 10)
     again = fresh.certificate(x, 100, 1000, 0.01, 100)
     assert found == again
-    assert (smooth.sigma, found.sigma, smooth.scheme.parameters) == (0.25, 0.25, {"sigma": 0.25})
+    assert (smooth.sigma, found.sigma, smooth.scheme.parameters) == (
+        0.25,
+        0.25,
+        {"sigma": 0.25},
+    )
     with pytest.raises(ValueError, match="sigma must be"):
         smooth.sigma = -1.0
     assert smooth.sigma == 0.25
@@ -202,7 +251,11 @@ def test_the_noise_of_smooth_can_be_exchanged():
 
     x, smooth = torch.tensor([0.5, 0.0]), Smooth(module(), 2, 0.5)
     noise = FixedNoise(torch.zeros(2), torch.tensor([0.5, 2.0]))
-    for sigma, method in ((noise, "anisotropic"), (0.25, "gaussian"), (noise, "anisotropic")):
+    for sigma, method in (
+        (noise, "anisotropic"),
+        (0.25, "gaussian"),
+        (noise, "anisotropic"),
+    ):
         smooth.sigma = sigma
         found = smooth.certificate(x, 10, 100, 0.01, 10)
         assert (found.method, smooth.sigma) == (method, sigma)

@@ -19,7 +19,9 @@ def test_levels_for_each_input_certify_at_that_input_alone():
     _, _, x, _ = digits()
     sampler, certified = TorchSampler(net, 10), 0
     for index in range(6):
-        grown = data_dependent_sigma(net, x[index], 0.25, steps=40, samples=16, rate=2e-2)
+        grown = data_dependent_sigma(
+            net, x[index], 0.25, steps=40, samples=16, rate=2e-2
+        )
         chosen = instance_sigma(sampler, x[index], (0.25, 0.5, 1.0), n=200, index=index)
         assert chosen in (0.25, 0.5, 1.0)
         for sigma in (grown, chosen):
@@ -28,7 +30,9 @@ def test_levels_for_each_input_certify_at_that_input_alone():
             if result.radius > 0:  # the fixed noise of this input does hold
                 certified += 1
                 at = torch.tensor(sigma)
-                moved = attack(net, lambda _, at=at: at, x[index], result.predict, result.radius)
+                moved = attack(
+                    net, lambda _, at=at: at, x[index], result.predict, result.radius
+                )
                 again = predict(sampler, moved, this_input(sigma), n=1000)
                 assert again in (result.predict, -1)
     assert certified >= 5
@@ -46,7 +50,9 @@ def test_levels_by_search_spend_no_sample_of_the_certificate():
         known = {"n": 200, "alpha": 0.05, "index": index}
         level = instance_sigma(coin, None, np.geomspace(0.5, 2, 40), **known)
         false += certify(coin, None, this_input(level), **known).radius > 0
-    assert false <= 13  # binomial(100, .05): more once in 10^3; 85 with the same samples
+    assert (
+        false <= 13
+    )  # binomial(100, .05): more once in 10^3; 85 with the same samples
     with pytest.raises(ValueError, match="sigmas must hold at least one level"):
         instance_sigma(coin, None, [])
 
@@ -74,8 +80,14 @@ def test_memory_on_digits_holds_under_attack():
         moved = attack(net, lambda _, at=at: at, x[index], found.predict, found.radius)
         again = classified(moved, 100 + index)
         left = found.radius - float((moved - x[index]).norm())
-        assert (again.predict, again.radius) == (found.predict, pytest.approx(left, abs=1e-5))
-        assert (again.count, again.sigma) == (found.count, found.sigma)  # the ball's evidence
+        assert (again.predict, again.radius) == (
+            found.predict,
+            pytest.approx(left, abs=1e-5),
+        )
+        assert (again.count, again.sigma) == (
+            found.count,
+            found.sigma,
+        )  # the ball's evidence
 
 
 def test_memory_refuses_what_it_cannot_place():
@@ -98,7 +110,9 @@ def test_memory_keeps_balls_of_different_classes_apart():
     memory, kept = Memory(), []
     for _ in range(300):
         x = rng.normal(size=3)
-        own = Certificate(int(rng.integers(3)), 0.4, 1.0, 0.9, 9, 10, 0.5, "gaussian", "")
+        own = Certificate(
+            int(rng.integers(3)), 0.4, 1.0, 0.9, 9, 10, 0.5, "gaussian", ""
+        )
         found = memory.correct(x, own)
         assert found.scope == "memory-based"
         assert found.radius <= 0.4

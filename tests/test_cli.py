@@ -73,9 +73,12 @@ def test_radius_is_a_lower_bound_as_printed(capsys):
 def test_counts_on_the_command_line(capsys):
     argv = "radius gaussian --count 9900 --n 10000 --alpha .001 --sigma .5"
     value = float(run(argv, capsys)[1].split()[0])
-    # Clopper-Pearson: beta.ppf(.001, 9900, 101) = 0.98655..., its normal score times sigma
+    # Clopper-Pearson: beta.ppf(.001, 9900, 101) = 0.98655..., its normal score times
+    # sigma
     assert 0.5 * 2.21 < value < 0.5 * 2.22
-    assert value == pytest.approx(gaussian.radius(lower_bound(9900, 10000, 0.001), 0.5), rel=1e-12)
+    assert value == pytest.approx(
+        gaussian.radius(lower_bound(9900, 10000, 0.001), 0.5), rel=1e-12
+    )
     assert float(json.loads(run(f"{argv} --json", capsys)[1])["radius"]) == value
     argv = "radius gaussian --score inf --sigma 1 --norm inf --dim 9 --json"
     found = json.loads(run(argv, capsys)[1], parse_constant=pytest.fail)
@@ -127,7 +130,11 @@ def test_closed_pipe_is_no_error():
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-c", code],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
     )
     os.close(writer)
     assert done.returncode == 0

@@ -38,7 +38,9 @@ def test_the_command_writes_the_fields_columns_and_a_manifest(work):
     counted, summary = done.stdout.splitlines()
     assert counted == "out.tsv: 12 rows, 12 of them new"
     found = read("out.tsv")
-    said = f"accuracy {found.clean_accuracy():.4f}, abstentions {found.abstention():.4f}, "
+    said = (
+        f"accuracy {found.clean_accuracy():.4f}, abstentions {found.abstention():.4f}, "
+    )
     said += f"average certified radius {truncated(found.average_radius(), 4)}, "
     assert re.fullmatch(rf"{re.escape(said)}[\d.e+]+ rows a second", summary)
     # no progress bar in a pipe, but what tells of a wrong label order or normalisation
@@ -51,7 +53,12 @@ def test_the_command_writes_the_fields_columns_and_a_manifest(work):
     assert all(line.count("\t") == len(COLUMNS) - 1 for line in lines)
     stated = manifest()
     assert stated["parameters"] == {"sigma": 0.25}
-    assert [stated[name] for name in ("n0", "n", "alpha", "seed")] == [50, 1000, 0.001, 0]
+    assert [stated[name] for name in ("n0", "n", "alpha", "seed")] == [
+        50,
+        1000,
+        0.001,
+        0,
+    ]
     assert len(stated["model"]["source"]) == len(stated["data"]["labels"]) == 64
 
 
@@ -66,7 +73,10 @@ def test_kill_and_resume_gives_the_complete_set(work):
     Path("hold").touch()
     words = [sys.executable, "-m", "rsbounds", *arguments(model="models:slow", n=3000)]
     with subprocess.Popen(words, env=ENVIRONMENT) as process:
-        while not Path("out.tsv").exists() or Path("out.tsv").read_bytes().count(b"\n") < 4:
+        while (
+            not Path("out.tsv").exists()
+            or Path("out.tsv").read_bytes().count(b"\n") < 4
+        ):
             time.sleep(0.01)
             assert process.poll() is None
         process.send_signal(signal.SIGKILL)
@@ -92,7 +102,10 @@ def test_file_cut_anywhere_is_completed(work, size):
     [
         ({"sigma": 0.5}, "parameters.sigma was 0.25 and is now 0.5"),
         ({"n": 2000, "seed": 1}, "n was 1000 and is now 2000; seed was 0 and is now 1"),
-        ({"model": "models:other"}, 'spec was "models:linear" and is now "models:other"'),
+        (
+            {"model": "models:other"},
+            'spec was "models:linear" and is now "models:other"',
+        ),
         ({"shard": "0/2"}, 'shard was "0/1" and is now "0/2"'),
     ],
 )
@@ -114,7 +127,9 @@ def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
     monkeypatch.delitem(sys.modules, "models")
     assert main(arguments(max=3)) == 0
     # other code is, and so are other weights
-    (work / "models.py").write_text(MODELS.replace("W /= np.linalg.norm(W)", "W *= -.1"))
+    (work / "models.py").write_text(
+        MODELS.replace("W /= np.linalg.norm(W)", "W *= -.1")
+    )
     monkeypatch.delitem(sys.modules, "models")
     capsys.readouterr()
     assert main(arguments(max=3)) == 2
@@ -124,7 +139,9 @@ def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
     assert main(arguments(max=3, accept_change="")) == 0
     history = manifest()["history"]
     assert history[0]["rows"] == 3
-    assert all(change.startswith(("model.", "probe.")) for change in history[0]["changes"])
+    assert all(
+        change.startswith(("model.", "probe.")) for change in history[0]["changes"]
+    )
     (work / "models.py").write_text(MODELS)
     monkeypatch.delitem(sys.modules, "models")
     savez(y=1 - inputs()[1])
@@ -136,7 +153,9 @@ def test_second_process_on_one_file_is_refused(work, capsys):
     before = Path("out.tsv").read_bytes()
     with open("out.tsv", "ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        assert "out.tsv is being written by another process" in says(capsys, arguments(max=3), 2)
+        assert "out.tsv is being written by another process" in says(
+            capsys, arguments(max=3), 2
+        )
     assert Path("out.tsv").read_bytes() == before
 
 
@@ -169,7 +188,9 @@ def test_semielastic_takes_its_shift_from_the_anchors(work):
         stated = manifest(f"{shift}.tsv")["parameters"]
         assert (stated["rate"], stated["k"], stated["dim"]) == (0.1, 3, 36)
         assert len(stated["anchors"]) == 64
-        expected = {"7.5": 7.5}.get(shift, pytest.approx(6, abs=2))  # of 36 normal numbers
+        expected = {"7.5": 7.5}.get(
+            shift, pytest.approx(6, abs=2)
+        )  # of 36 normal numbers
         assert stated["shift"] == expected
     sigmas = [rows(f"{shift}.tsv")[0]["sigma"] for shift in ("mean", "min", "7.5")]
     assert len(set(sigmas)) == 3
@@ -209,6 +230,8 @@ def test_a_resumed_run_counts_all_rows(work, capsys, monkeypatch):
     assert "certify: first 3 inputs: base accuracy" in says(capsys, arguments(max=5))
     notes = []
     step = Progress.step
-    monkeypatch.setattr(Progress, "step", lambda self: (step(self), notes.append(self.note)))
+    monkeypatch.setattr(
+        Progress, "step", lambda self: (step(self), notes.append(self.note))
+    )
     assert "certify: next 3 inputs: base accuracy" in says(capsys, arguments())
     assert notes[-1].startswith(f"accuracy {read('out.tsv').clean_accuracy():.3f}, ")

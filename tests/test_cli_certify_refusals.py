@@ -40,35 +40,77 @@ BAD_ARGUMENTS = {
         {"target_radius": 0.3, "alpha": 0.7, "model": "models:fails"},
         "--alpha must be in (0, 0.5]; got 0.7",
     ),
-    "n beyond": ({"n": 2 * 10**15}, "--n: expected a whole number from 1 to 1000000000000000; got"),
+    "n beyond": (
+        {"n": 2 * 10**15},
+        "--n: expected a whole number from 1 to 1000000000000000; got",
+    ),
     "n a fraction": ({"n": "1e3.5"}, "argument --n: "),
     "batch 0": ({"batch": 0}, "--batch: expected a whole number from 1 to "),
     "start": ({"start": -1}, "--start: expected a whole number from 0 to "),
-    "start beyond": ({"start": 12}, "start must be below the end of the inputs, 12; got 12"),
+    "start beyond": (
+        {"start": 12},
+        "start must be below the end of the inputs, 12; got 12",
+    ),
     "target": ({"target_radius": 0}, "--target-radius must be in (0, inf)"),
     "shard": ({"shard": "2/2"}, "--shard must be i/N with 0 <= i < N; got '2/2'"),
     "rate": ({"rate": 0.1}, "--rate has no meaning for --method gaussian"),
-    "anchors": ({"method": "semi-elastic"}, "arguments are required: --anchors, --rate"),
-    "sigma function": ({"method": "lipschitz", "sigma": None}, "are required: --sigma-function"),
-    "no directory": ({"out": "no/such/out.tsv"}, "no/such/out.tsv: No such file or directory"),
+    "anchors": (
+        {"method": "semi-elastic"},
+        "arguments are required: --anchors, --rate",
+    ),
+    "sigma function": (
+        {"method": "lipschitz", "sigma": None},
+        "are required: --sigma-function",
+    ),
+    "no directory": (
+        {"out": "no/such/out.tsv"},
+        "no/such/out.tsv: No such file or directory",
+    ),
     "a directory": ({"out": "."}, ". is not a regular file"),
-    "module": ({"model": "nomodels:f"}, "--model nomodels:f failed: ModuleNotFoundError"),
-    "an array": ({"model": "models:W"}, "got the ndarray itself: write def load(): return W"),
-    "a network": ({"model": "models:NETWORK"}, "got the Linear itself: write def load()"),
-    "no method": ({"method": "models:W", "sigma": None}, "--method models:W must name a function"),
+    "module": (
+        {"model": "nomodels:f"},
+        "--model nomodels:f failed: ModuleNotFoundError",
+    ),
+    "an array": (
+        {"model": "models:W"},
+        "got the ndarray itself: write def load(): return W",
+    ),
+    "a network": (
+        {"model": "models:NETWORK"},
+        "got the Linear itself: write def load()",
+    ),
+    "no method": (
+        {"method": "models:W", "sigma": None},
+        "--method models:W must name a function",
+    ),
     "no data": ({"data": "models:W"}, "--data models:W must name a function"),
     "fails": ({"model": "models:fails"}, "models:fails failed: KeyError: 'weights' ("),
-    "shape": ({"model": "models:one_score"}, "scores of shape (50, classes), at least two"),
+    "shape": (
+        {"model": "models:one_score"},
+        "scores of shape (50, classes), at least two",
+    ),
     "nan": ({"model": "models:nan"}, "must return numbers; got NaN for input 0"),
-    "broken": ({"model": "models:broken"}, "input 0 failed: ValueError: cannot reshape"),
+    "broken": (
+        {"model": "models:broken"},
+        "input 0 failed: ValueError: cannot reshape",
+    ),
     "autocast": ({"autocast": "bfloat16"}, "--autocast needs a torch module"),
     "sound noise": (
         {"model": "models:torch_linear", "sound-noise": ""},
         "sound noise needs inputs on the grid of 1/255",
     ),
-    "devices": ({"device": "cuda:0,cpu"}, "one device, or cuda:0,cuda:1,...; got cuda:0,cpu"),
-    "devices and Ray": ({"device": "cuda:0,cuda:1", "ray": ""}, "--ray deals out the GPUs itself"),
-    "input range": ({"model-args": "input_range=(0,x)"}, "input_range must be real numbers"),
+    "devices": (
+        {"device": "cuda:0,cpu"},
+        "one device, or cuda:0,cuda:1,...; got cuda:0,cpu",
+    ),
+    "devices and Ray": (
+        {"device": "cuda:0,cuda:1", "ray": ""},
+        "--ray deals out the GPUs itself",
+    ),
+    "input range": (
+        {"model-args": "input_range=(0,x)"},
+        "input_range must be real numbers",
+    ),
     "channels of arrays": ({"channels": 1}, "--channels is for pictures"),
     "unknown": ({"colour": "red"}, "unrecognized arguments: --colour red"),
     "device": (
@@ -89,4 +131,6 @@ def test_bad_arguments_give_one_line(work, capsys, case):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_unwritable_directory_gives_one_line(work, capsys):
     (work / "locked").mkdir(mode=0o500)
-    refused(capsys, arguments(out="locked/out.tsv"), "locked/out.tsv: Permission denied")
+    refused(
+        capsys, arguments(out="locked/out.tsv"), "locked/out.tsv: Permission denied"
+    )

@@ -41,7 +41,9 @@ def test_help_shows_the_options_of_one_method(capsys, monkeypatch):
 def written(entries, name="run.yaml"):
     text = json.dumps(entries)  # JSON is YAML
     if name.endswith(".toml"):
-        text = "\n".join(f"{key} = {json.dumps(value)}" for key, value in entries.items())
+        text = "\n".join(
+            f"{key} = {json.dumps(value)}" for key, value in entries.items()
+        )
     Path(name).write_text(text)
     return name
 
@@ -88,7 +90,12 @@ def test_every_option_can_stand_in_a_file(work):
 
 
 def test_lists_mappings_and_switches(work):
-    entries = {**ALL, "sigma": [0.25, 0.5], "out": "a.tsv", "model_args": {"a": 1, "b": "x"}}
+    entries = {
+        **ALL,
+        "sigma": [0.25, 0.5],
+        "out": "a.tsv",
+        "model_args": {"a": 1, "b": "x"},
+    }
     entries |= {"compile": False, "ray": True, "runner-up": "off", "shard": None}
     result = parser().parse_args(["certify", "--config", written(entries)])
     assert result.sigma == (0.25, 0.5)
@@ -108,7 +115,10 @@ def test_lists_mappings_and_switches(work):
         ("- 1", "must be a mapping of options to values"),
         ("", "must be a mapping of options to values"),
         ("a: [", "can't be read"),
-        ("!!python/object/apply:os.getcwd []", "must be a mapping of options to values"),
+        (
+            "!!python/object/apply:os.getcwd []",
+            "must be a mapping of options to values",
+        ),
         ("compile: 3", "compile must be true or false; got '3'"),
         ("n: {a: 1}", "n must be text, a number or a list of these"),
         ("n: x", "argument --n: "),
@@ -120,18 +130,25 @@ def test_a_bad_file_is_one_line(work, capsys, content, said):
     refused(capsys, ["certify", "--config", "run.yaml", "--out", "out.tsv"], said)
 
 
-def test_files_that_are_not_there_and_packages_that_are_missing(work, capsys, monkeypatch):
+def test_files_that_are_not_there_and_packages_that_are_missing(
+    work, capsys, monkeypatch
+):
     refused(capsys, ["certify", "--config", "none.yaml"], "none.yaml: No such file")
     monkeypatch.setitem(sys.modules, "yaml", None)
     one_line(
-        capsys, ["certify", "--config", written(ALL)], 'pip install "rsbounds[config]"', "TOML"
+        capsys,
+        ["certify", "--config", written(ALL)],
+        'pip install "rsbounds[config]"',
+        "TOML",
     )
 
 
 def test_several_levels_give_a_file_each(work, capsys):
     assert main(arguments(sigma="0.25,0.5", out="run.tsv")) == 0
     shown = capsys.readouterr().out
-    assert shown.index("run-sigma0.25.tsv: 12 rows") < shown.index("run-sigma0.5.tsv: 12 rows")
+    assert shown.index("run-sigma0.25.tsv: 12 rows") < shown.index(
+        "run-sigma0.5.tsv: 12 rows"
+    )
     assert not Path("run.tsv").exists()
     for level in ("0.25", "0.5"):
         assert main(arguments(sigma=level, out=f"{level}.tsv")) == 0

@@ -85,8 +85,9 @@ def test_a_denoiser_raises_what_is_certified_at_the_level_drawn(work):
     assert main(arguments(**WITH)) == 0
     assert main(arguments(**BASE, out="without.tsv")) == 0
     pairs = list(zip(rows(), rows("without.tsv"), strict=True))
-    # one pixel against another: Phi(1/(.5 sqrt 2)) = .921, radius .5 Phi^-1 < .71; all 36 pixels
-    # together tell the halves apart almost surely: 500 of 500 at alpha/2 give .5 * 2.16 = 1.08
+    # one pixel against another: Phi(1/(.5 sqrt 2)) = .921, radius .5 Phi^-1 < .71; all
+    # 36 pixels together tell the halves apart almost surely: 500 of 500 at alpha/2 give
+    # .5 * 2.16 = 1.08
     assert all(a.radius > b.radius + 0.1 for a, b in pairs)
     assert {a.sigma for a, _ in pairs} == {0.5}
     said = manifest()["model"]["denoiser"]
@@ -110,9 +111,19 @@ def test_the_rows_are_those_of_the_composition_in_python(work):
 
 def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
     assert main(arguments(**WITH, max=4)) == 0
-    one_line(capsys, arguments(**BASE), 'model.denoiser.spec was "own:denoiser" and is now null')
-    one_line(capsys, arguments(**{**WITH, "denoiser": "own:untrained"}), "model.denoiser.param")
-    one_line(capsys, arguments(**{**WITH, "denoiser": "own:coarse"}), "model.denoiser.spec")
+    one_line(
+        capsys,
+        arguments(**BASE),
+        'model.denoiser.spec was "own:denoiser" and is now null',
+    )
+    one_line(
+        capsys,
+        arguments(**{**WITH, "denoiser": "own:untrained"}),
+        "model.denoiser.param",
+    )
+    one_line(
+        capsys, arguments(**{**WITH, "denoiser": "own:coarse"}), "model.denoiser.spec"
+    )
     assert main(arguments(**WITH)) == 0
     assert [row.idx for row in rows()] == list(range(8))
     assert main(arguments(**BASE, out="without.tsv", max=4)) == 0
@@ -129,7 +140,16 @@ def test_a_rule_has_a_timestep_for_each_of_its_levels(work):
     assert said[0]["timestep"] > said[1]["timestep"]
     assert main(arguments(**WITH, out="first.tsv")) == 0
     assert manifest("first.tsv")["model"]["denoiser"] == said[0]
-    words = ["verify", "out.tsv", "--data", "squares.npz", "--model", "own:brittle", "--rerun", "3"]
+    words = [
+        "verify",
+        "out.tsv",
+        "--data",
+        "squares.npz",
+        "--model",
+        "own:brittle",
+        "--rerun",
+        "3",
+    ]
     assert main([*words, "--denoiser", "own:denoiser"]) == 0
 
 
@@ -143,11 +163,22 @@ def test_processes_make_it_too(work):
 
 def test_rows_are_drawn_again_with_it(work, capsys):
     assert main(arguments(**WITH)) == 0
-    words = ["verify", "out.tsv", "--data", "squares.npz", "--model", "own:brittle", "--rerun", "3"]
+    words = [
+        "verify",
+        "out.tsv",
+        "--data",
+        "squares.npz",
+        "--model",
+        "own:brittle",
+        "--rerun",
+        "3",
+    ]
     assert main([*words, "--denoiser", "own:denoiser"]) == 0
     one_line(capsys, words, "--rerun needs --denoiser, as out.tsv had")
     assert main([*words, "--denoiser", "own:untrained"]) == 1
-    one_line(capsys, ["verify", "out.tsv", "--denoiser", "own:denoiser"], "goes with --rerun")
+    one_line(
+        capsys, ["verify", "out.tsv", "--denoiser", "own:denoiser"], "goes with --rerun"
+    )
 
 
 METHODS = {
@@ -187,7 +218,10 @@ def test_a_directory_of_diffusers(work, capsys):
     """A tiny pipeline saved to disk; what is not on disk is not fetched without --download."""
     diffusers = package("diffusers")
     torch.manual_seed(0)
-    kinds = {"down_block_types": ["DownBlock2D"] * 2, "up_block_types": ["UpBlock2D"] * 2}
+    kinds = {
+        "down_block_types": ["DownBlock2D"] * 2,
+        "up_block_types": ["UpBlock2D"] * 2,
+    }
     net = diffusers.UNet2DModel(
         sample_size=8, in_channels=1, out_channels=1, layers_per_block=1,
         block_out_channels=(8, 8), norm_num_groups=4, **kinds,
@@ -200,7 +234,8 @@ def test_a_directory_of_diffusers(work, capsys):
     known = {**BASE, "data": "padded.npz", "n": 40, "n0": 10, "max": 2}
     assert main(arguments(**known, denoiser=f"hf:{work / 'pipeline'}")) == 0
     said = manifest()["model"]["denoiser"]
-    # 2 sigma = 1 on [-1, 1]: that timestep of the schedule where alpha is nearest to 1/2
+    # 2 sigma = 1 on [-1, 1]: that timestep of the schedule where alpha is nearest to
+    # 1/2
     alphas = diffusers.DDPMScheduler().alphas_cumprod.numpy()
     assert said["timestep"] == np.abs(np.log((1 - alphas) / alphas)).argmin()
     assert main(["verify", "out.tsv"]) == 0
@@ -210,6 +245,10 @@ def test_a_directory_of_diffusers(work, capsys):
 
 
 def test_levels_outside_the_schedule_and_numpy_models_are_one_line(work, capsys):
-    one_line(capsys, arguments(**{**WITH, "sigma": 1e4}), "sigma must be a level of the denoiser's")
+    one_line(
+        capsys,
+        arguments(**{**WITH, "sigma": 1e4}),
+        "sigma must be a level of the denoiser's",
+    )
     numpy = {**WITH, "model": "models:linear", "data": "data.npz"}
     one_line(capsys, arguments(**numpy), "a denoiser needs a torch classifier")

@@ -35,7 +35,9 @@ def test_shards_merge_into_the_whole(work, capsys):
     for i in range(3):
         assert main(arguments(skip=2, shard=f"{i}/3", out=f"{i}.tsv")) == 0
         assert len(read_rows(Path(f"{i}.tsv"))) == 2
-    assert "all.tsv: 6 rows from 4 files" in says(capsys, "merge all.tsv 2.tsv 0.tsv 1.tsv 0.tsv")
+    assert "all.tsv: 6 rows from 4 files" in says(
+        capsys, "merge all.tsv 2.tsv 0.tsv 1.tsv 0.tsv"
+    )
     assert outcomes("all.tsv") == outcomes("whole.tsv")
     assert main(["verify", "all.tsv"]) == 0
 
@@ -54,15 +56,26 @@ def test_merge_refuses_conflicts_and_strangers(finished, capsys):
         Path(f"b.tsv{end}").write_bytes(Path(f"out.tsv{end}").read_bytes())
     edit(4, "count", lambda c: int(c) - 1)
     one_line(
-        capsys, ["merge", "all.tsv", "b.tsv", "out.tsv"], "out.tsv and b.tsv disagree on input 4"
+        capsys,
+        ["merge", "all.tsv", "b.tsv", "out.tsv"],
+        "out.tsv and b.tsv disagree on input 4",
     )
     state(seed=1)
     said = "out.tsv is not of the run of b.tsv: seed was 0 and is now 1"
     one_line(capsys, ["merge", "all.tsv", "b.tsv", "out.tsv"], said)
     Path("out.tsv.manifest.json").unlink()
-    one_line(capsys, ["merge", "all.tsv", "b.tsv", "out.tsv"], "out.tsv has no manifest")
-    for command in (["merge", "all.tsv"], ["report"], ["verify"], ["recertify", "--out", "d.tsv"]):
-        one_line(capsys, [*command, "none.tsv"], ": none.tsv: No such file or directory\n")
+    one_line(
+        capsys, ["merge", "all.tsv", "b.tsv", "out.tsv"], "out.tsv has no manifest"
+    )
+    for command in (
+        ["merge", "all.tsv"],
+        ["report"],
+        ["verify"],
+        ["recertify", "--out", "d.tsv"],
+    ):
+        one_line(
+            capsys, [*command, "none.tsv"], ": none.tsv: No such file or directory\n"
+        )
     assert not Path("all.tsv").exists()
     one_line(capsys, ["merge", "b.tsv", "out.tsv"], "b.tsv exists")
 
@@ -85,13 +98,22 @@ EDITS = {
     "sigma": (lambda s: float(s) / 2, "sigma is 0.125, 0.25 in the manifest"),
     "z_a": (lambda z: float(z) + 1e-9, "on the unsafe side of what"),
     "z_b": (lambda z: float(z) - 1e-9, "z_b is"),
-    "bound": (lambda b: "anytime", "bound is 'anytime', 'clopper-pearson' by its counts"),
+    "bound": (
+        lambda b: "anytime",
+        "bound is 'anytime', 'clopper-pearson' by its counts",
+    ),
     "norm": (lambda n: 1.0, "norm is 1.0, 2.0 by its counts"),
     "void": (lambda v: int(v) + 1, "void is 1, 0 by its counts"),
     "select": (lambda c: "0:20,1:20", "void is 0, 10 by its counts"),
     "counts": (lambda c: "0:500,1:500", "count is"),
-    "scope": (lambda s: "memory-based", "scope is 'memory-based', 'fixed noise' in the manifest"),
-    "method": (lambda s: "lipschitz", "method is 'lipschitz', 'gaussian' in the manifest"),
+    "scope": (
+        lambda s: "memory-based",
+        "scope is 'memory-based', 'fixed noise' in the manifest",
+    ),
+    "method": (
+        lambda s: "lipschitz",
+        "method is 'lipschitz', 'gaussian' in the manifest",
+    ),
     "correct": (lambda c: 1 - int(c), "correct is"),
     "predict": (lambda p: -1, "predicts -1 with radius"),
     "radius": (lambda r: float(r) * 0.9, "below what the counts show"),
@@ -110,7 +132,10 @@ def test_verify_finds_what_was_edited(finished, capsys, column):
 DAMAGE = [
     ({"parameters": {}}, "parameters.sigma is missing"),
     ({"parameters": {"sigma": [0.25, 0.25]}}, "parameters.sigma must be one number"),
-    ({"parameters": {"sigma": math.nan}}, "parameters.sigma must be in (0, inf); got nan"),
+    (
+        {"parameters": {"sigma": math.nan}},
+        "parameters.sigma must be in (0, inf); got nan",
+    ),
     ({"method": "lipschitz"}, "parameters.lip is missing"),
 ]
 
@@ -120,7 +145,9 @@ def test_verify_refuses_a_damaged_manifest(finished, capsys):
     whole = manifest()
     for change, said in DAMAGE:
         state(**whole | change)
-        one_line(capsys, ["verify", "out.tsv"], "the manifest of out.tsv is damaged: ", said)
+        one_line(
+            capsys, ["verify", "out.tsv"], "the manifest of out.tsv is damaged: ", said
+        )
 
 
 @pytest.mark.slow
@@ -133,7 +160,9 @@ def test_written_numbers_are_never_above_and_read_back_exactly(value):
 
 @given(st.floats(0, 10), st.integers(0, 1000), st.floats(0, 1e5))
 def test_rows_survive_writing(radius, count, seconds):
-    found = Certificate(1, radius, 0.5, 0.7, count, 1000, 0.25, "gaussian", "fixed noise")
+    found = Certificate(
+        1, radius, 0.5, 0.7, count, 1000, 0.25, "gaussian", "fixed noise"
+    )
     row = Row.of(5, 1, found, seconds)
     assert Row.parse(row.text(COLUMNS), COLUMNS) == row
     assert Row.parse(row.text(COLUMNS), COLUMNS).text(COLUMNS) == row.text(COLUMNS)

@@ -10,7 +10,12 @@ from cli_models import arguments, one_line, prepare, says
 from methods_by_code import METHODS
 from result_table import RULE, manifest, outcomes
 
-from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, FIXED_NOISE, PROVEN_ENVELOPE
+from rsbounds.certificate import (
+    ANOTHERS,
+    ASSERTED_ENVELOPE,
+    FIXED_NOISE,
+    PROVEN_ENVELOPE,
+)
 from rsbounds.cli import main
 from rsbounds.results import read_rows
 
@@ -40,12 +45,15 @@ def test_a_scheme_is_taken_at_its_parameters_and_not_at_its_word(work, method):
 
 
 @pytest.mark.parametrize(
-    ("method", "scope"), [("stated", ASSERTED_ENVELOPE), ("neighbours", PROVEN_ENVELOPE)]
+    ("method", "scope"),
+    [("stated", ASSERTED_ENVELOPE), ("neighbours", PROVEN_ENVELOPE)],
 )
 def test_what_proves_its_bounds_is_a_kind_and_no_statement(work, method, scope):
     assert certify(method) == 0
     assert {row.scope for row in read_rows(Path("out.tsv"))} == {scope}
-    assert (len(manifest()["parameters"].get("anchors", "")) == 64) == (method == "neighbours")
+    assert (len(manifest()["parameters"].get("anchors", "")) == 64) == (
+        method == "neighbours"
+    )
     assert main(["verify", "out.tsv"]) == 0
     for more in ([], ["--method", f"schemes_of_mine:{method}"]):
         assert main(["recertify", "out.tsv", "--out", "b.tsv", *more]) == 0
@@ -55,7 +63,12 @@ def test_what_proves_its_bounds_is_a_kind_and_no_statement(work, method, scope):
 
 def test_a_rule_of_code_is_that_of_its_file(work):
     assert certify("rule") == 0
-    assert main(arguments(sigma=None, method="composite", rule="rule.json", out="named.tsv")) == 0
+    assert (
+        main(
+            arguments(sigma=None, method="composite", rule="rule.json", out="named.tsv")
+        )
+        == 0
+    )
     assert outcomes("out.tsv") == outcomes("named.tsv")
     assert main(["verify", "out.tsv"]) == 0
 
@@ -63,7 +76,11 @@ def test_a_rule_of_code_is_that_of_its_file(work):
 def test_another_code_is_another_run(work, capsys):
     assert certify("fixed", "--method-args", "sigma=0.25") == 0
     assert manifest()["parameters"]["code"]["args"] == {"sigma": 0.25}
-    other = [*arguments(sigma=None, method="schemes_of_mine:fixed"), "--method-args", "sigma=.5"]
+    other = [
+        *arguments(sigma=None, method="schemes_of_mine:fixed"),
+        "--method-args",
+        "sigma=.5",
+    ]
     one_line(capsys, other, "parameters.code.args.sigma was 0.25 and is now 0.5")
     one_line(capsys, arguments(), 'parameters.code.spec was "schemes_of_mine:fixed"')
 
@@ -86,13 +103,17 @@ def test_learned_schemes_by_code_and_by_name(torch_work, capsys, method, named, 
     assert certify(method, model="models:torch_linear") == 0
     name, flag = named
     more = {"method": name, "out": "named.tsv", flag[2:]: f"schemes_of_mine:{method}"}
-    assert main(arguments(**{"model": "models:torch_linear", "sigma": None, **more})) == 0
+    assert (
+        main(arguments(**{"model": "models:torch_linear", "sigma": None, **more})) == 0
+    )
     assert outcomes("out.tsv") == outcomes("named.tsv")
     assert {row.scope for row in read_rows(Path("out.tsv"))} == {scope}
     assert any(row.radius > 0 for row in read_rows(Path("out.tsv")))
     for file in ("out.tsv", "named.tsv"):
         assert main(["verify", file]) == 0
-        assert main(["recertify", file, "--alpha", "0.01", "--out", f"again-{file}"]) == 0
+        assert (
+            main(["recertify", file, "--alpha", "0.01", "--out", f"again-{file}"]) == 0
+        )
         assert main(["verify", f"again-{file}"]) == 0
 
 
@@ -110,7 +131,9 @@ def test_noise_of_a_shape_is_drawn_in_that_shape(torch_work):
         arrays = data["x"], data["y"]
     for model in (noise.sampler(models.torch_linear()), models.torch_linear()):
         found = certify_dataset(model, arrays, noise.scheme(), **known)
-        assert [r.counts for r in found.rows] == [r.counts for r in read_rows(Path("out.tsv"))]
+        assert [r.counts for r in found.rows] == [
+            r.counts for r in read_rows(Path("out.tsv"))
+        ]
 
 
 @pytest.mark.parametrize("method", ["maps", "generator"])
@@ -121,7 +144,11 @@ def test_noise_of_a_shape_is_drawn_again(torch_work, capsys, method):
     assert main([*words, "--noise", f"schemes_of_mine:{method}"]) == 0
     one_line(capsys, words, "--rerun needs --noise")
     other = [*words, "--noise", "schemes_of_mine:other_maps"]
-    said = "is one of --method anisotropic" if method == "generator" else "made with: inner was "
+    said = (
+        "is one of --method anisotropic"
+        if method == "generator"
+        else "made with: inner was "
+    )
     one_line(capsys, other, said)
 
 
@@ -131,7 +158,9 @@ def test_a_rule_is_drawn_again(work, capsys):
     assert main([*words, "models:linear"]) == 0
     said = says(capsys, [*words, "schemes_of_mine:turned"], 1)
     assert "stage_counts is" in said or "stage_select is" in said
-    one_line(capsys, [*words, "models:linear", "--denoiser", "x:y"], "takes no --denoiser")
+    one_line(
+        capsys, [*words, "models:linear", "--denoiser", "x:y"], "takes no --denoiser"
+    )
 
 
 REFUSED = {
@@ -152,7 +181,11 @@ REFUSED = {
 def test_what_is_no_scheme_is_one_line(work, capsys, method):
     if method == "anew":
         pytest.importorskip("torch")
-    one_line(capsys, arguments(sigma=None, method=f"schemes_of_mine:{method}"), REFUSED[method])
+    one_line(
+        capsys,
+        arguments(sigma=None, method=f"schemes_of_mine:{method}"),
+        REFUSED[method],
+    )
     assert not list(work.glob("out*"))
 
 
@@ -177,7 +210,11 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
 
 def test_noise_of_another_method_is_one_line(torch_work, capsys):
     known = {"sigma": None, "method": "generator", "noise": "schemes_of_mine:maps"}
-    one_line(capsys, arguments(**known), "schemes_of_mine:maps is one of --method anisotropic")
+    one_line(
+        capsys,
+        arguments(**known),
+        "schemes_of_mine:maps is one of --method anisotropic",
+    )
     known = {"sigma": None, "method": "schemes_of_mine:maps"}
     one_line(capsys, arguments(**known), "noise of a shape needs a torch module")
 
@@ -200,7 +237,12 @@ def test_a_method_of_others_is_never_verified(work, capsys):
 def test_radii_of_code_are_computed_again_by_that_code(work, capsys):
     assert certify("foreign") == 0
     again = ["recertify", "out.tsv", "--out", "b.tsv"]
-    one_line(capsys, again, "which rsbounds doesn't know", "as --method schemes_of_mine:foreign")
+    one_line(
+        capsys,
+        again,
+        "which rsbounds doesn't know",
+        "as --method schemes_of_mine:foreign",
+    )
     mine = [*again, "--method", "schemes_of_mine:foreign"]
     assert main([*mine, "--alpha", "0.01"]) == 0
     old, new = read_rows(Path("out.tsv")), read_rows(Path("b.tsv"))
@@ -221,9 +263,13 @@ def test_radii_of_code_are_computed_again_by_that_code(work, capsys):
         ("nothing_there", "failed: AttributeError"),
     ):
         one_line(capsys, [*again, "--method", f"schemes_of_mine:{other}"], said)
-    one_line(capsys, [*again, "--method-args", "a=1"], "goes with --method MODULE:CALLABLE")
     one_line(
-        capsys, [*again, "--method", "lipschitz"], "--method lipschitz certifies another classifier"
+        capsys, [*again, "--method-args", "a=1"], "goes with --method MODULE:CALLABLE"
+    )
+    one_line(
+        capsys,
+        [*again, "--method", "lipschitz"],
+        "--method lipschitz certifies another classifier",
     )
     assert not Path("b.tsv").exists()
 
@@ -236,7 +282,18 @@ def test_parameters_that_are_not_numbers_are_resumed(work, capsys):
     assert certify("unsaid") == 0
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
     assert outcomes("all.tsv") == outcomes("out.tsv")
-    again = ["recertify", "out.tsv", "--out", "b.tsv", "--method", "schemes_of_mine:unsaid"]
+    again = [
+        "recertify",
+        "out.tsv",
+        "--out",
+        "b.tsv",
+        "--method",
+        "schemes_of_mine:unsaid",
+    ]
     assert main(again) == 0
-    more = [*arguments(sigma=None, method="schemes_of_mine:unsaid"), "--method-args", "known=0.5"]
+    more = [
+        *arguments(sigma=None, method="schemes_of_mine:unsaid"),
+        "--method-args",
+        "known=0.5",
+    ]
     one_line(capsys, more, "parameters.floor was NaN and is now 0.5")

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line, package, prepare, savez, says
+from cli_models import (
+    MODELS,
+    arguments,
+    models,
+    one_line,
+    package,
+    prepare,
+    savez,
+    says,
+)
 from result_table import DATA, RULE, manifest, outcomes, state
 
 from rsbounds.cli import main
@@ -34,7 +43,8 @@ def verified(*words):
 
 
 @pytest.mark.parametrize(
-    "model", ["models:linear", pytest.param("models:torch_linear", marks=pytest.mark.slow)]
+    "model",
+    ["models:linear", pytest.param("models:torch_linear", marks=pytest.mark.slow)],
 )
 def test_semi_elastic_rows_in_sound_noise(work, model):
     if model.endswith("torch_linear"):
@@ -77,16 +87,28 @@ def test_rows_are_drawn_again_with_the_noise_that_the_manifest_states(work, caps
         engine = manifest()["engine"]
         assert engine["sound_noise"] is sound
         state(engine=engine | {"sound_noise": not sound})
-        one_line(capsys, words, f"--rerun {'takes no' if sound else 'needs'} --sound-noise")
+        one_line(
+            capsys, words, f"--rerun {'takes no' if sound else 'needs'} --sound-noise"
+        )
         Path("out.tsv").unlink()
 
 
 def test_composites_and_ranges_in_sound_noise(work):
-    assert main(arguments(method="composite", rule="rule.json", sigma=None, sound_noise="")) == 0
+    assert (
+        main(
+            arguments(method="composite", rule="rule.json", sigma=None, sound_noise="")
+        )
+        == 0
+    )
     verified("out.tsv")
     models(MODELS + HALF)
     known = {"method": "range", "sigma": None, "sigma_function": "models:half"}
-    known |= {"sigma_min": 0.45, "sigma_max": 0.55, "sound_noise": "", "out": "range.tsv"}
+    known |= {
+        "sigma_min": 0.45,
+        "sigma_max": 0.55,
+        "sound_noise": "",
+        "out": "range.tsv",
+    }
     assert main(arguments(**known)) == 0
     verified("range.tsv")
 
@@ -95,7 +117,11 @@ def test_a_callables_level_has_no_bound_of_its_rounding(work, capsys):
     models(MODELS + HALF)
     known = {"method": "lipschitz", "sigma": None, "sigma_function": "models:half"}
     known |= {"lip": 0.1, "sigma_min": 0.25, "sound_noise": ""}
-    one_line(capsys, arguments(**known), "--sound-noise needs a bound of the rounding of sigma(x)")
+    one_line(
+        capsys,
+        arguments(**known),
+        "--sound-noise needs a bound of the rounding of sigma(x)",
+    )
 
 
 LEVELS = """
@@ -138,7 +164,9 @@ def generator():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "noise"), [("anisotropic", "maps"), ("generator", "generator")])
+@pytest.mark.parametrize(
+    ("method", "noise"), [("anisotropic", "maps"), ("generator", "generator")]
+)
 def test_noise_of_a_shape_in_sound_noise(work, method, noise):
     package("torch")
     models(MODELS + SHAPES)

@@ -26,7 +26,11 @@ def test_a_refused_command_leaves_file_and_manifest_as_they_were(work, capsys):
     Path("flip").touch()
     one_line(capsys, arguments(model="models:flips"), "the model has changed: input")
     assert [path.read_bytes() for path in files] == before
-    one_line(capsys, arguments(model="models:flips", start=1), "data.start was 0 and is now 1")
+    one_line(
+        capsys,
+        arguments(model="models:flips", start=1),
+        "data.start was 0 and is now 1",
+    )
     assert [path.read_bytes() for path in files] == before
 
 
@@ -50,7 +54,9 @@ def moves_when_called():
 
 
 @pytest.mark.parametrize("model", ["moves_when_built", "moves_when_called"])
-def test_a_model_that_changes_the_folder_does_not_move_the_result_file(work, capsys, model):
+def test_a_model_that_changes_the_folder_does_not_move_the_result_file(
+    work, capsys, model
+):
     models(MOVING)
     (work / "elsewhere").mkdir()
     assert (
@@ -65,10 +71,14 @@ def test_a_linked_result_file_stays_a_link(work):
     (work / "disk").mkdir()
     Path("out.tsv").symlink_to("disk/real.tsv")
     assert main(arguments(start=6)) == 0
-    Path("out.tsv").write_text("".join(Path("out.tsv").read_text().splitlines(True)[::-1][-1:]))
+    Path("out.tsv").write_text(
+        "".join(Path("out.tsv").read_text().splitlines(True)[::-1][-1:])
+    )
     assert main(arguments(start=6)) == 0
     lines = Path("out.tsv").read_text().splitlines(True)
-    Path("out.tsv").write_text("".join([lines[0], *lines[:3:-1]]))  # 11, 10, 9: then 6 to 8
+    Path("out.tsv").write_text(
+        "".join([lines[0], *lines[:3:-1]])
+    )  # 11, 10, 9: then 6 to 8
     assert main(arguments(start=6)) == 0
     assert Path("out.tsv").is_symlink()
     assert [row.idx for row in read_rows(work / "disk" / "real.tsv")] == [*range(6, 12)]
@@ -100,8 +110,14 @@ def test_start_and_max_split_one_data_file(work, capsys):
     assert outcomes("calib.tsv") + outcomes("test.tsv") == outcomes("all.tsv")
     assert manifest("test.tsv")["data"]["start"] == 5
     assert main(["verify", "test.tsv", "--data", "data.npz"]) == 0
-    one_line(capsys, ["merge", "m.tsv", "calib.tsv", "test.tsv"], "data.start was 0 and is now 5")
-    one_line(capsys, arguments(start=6, out="test.tsv"), "data.start was 5 and is now 6")
+    one_line(
+        capsys,
+        ["merge", "m.tsv", "calib.tsv", "test.tsv"],
+        "data.start was 0 and is now 5",
+    )
+    one_line(
+        capsys, arguments(start=6, out="test.tsv"), "data.start was 5 and is now 6"
+    )
     for i in (0, 1):
         assert main(arguments(start=5, skip=2, shard=f"{i}/2", out=f"{i}.tsv")) == 0
     assert main(["merge", "odd.tsv", "0.tsv", "1.tsv"]) == 0
@@ -113,7 +129,9 @@ def test_aliases_of_yaml_are_refused_before_they_fill_the_memory(work, capsys):
     bomb = "n: [&a0 [x, x]"
     bomb += "".join(f", &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 40))
     Path("run.yaml").write_text(f"{bomb}]\n")
-    refused(capsys, ["certify", "--config", "run.yaml"], "must be text, a number or a list")
+    refused(
+        capsys, ["certify", "--config", "run.yaml"], "must be text, a number or a list"
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +158,10 @@ def test_an_abbreviated_option_is_an_error(work, capsys):
 def test_a_name_that_the_output_cannot_spell_is_escaped(work):
     """It was written, and then the command failed for its own last line."""
     done = python(
-        "-m", "rsbounds", *arguments(out="größe.tsv", n=100), env={"PYTHONIOENCODING": "ascii"}
+        "-m",
+        "rsbounds",
+        *arguments(out="größe.tsv", n=100),
+        env={"PYTHONIOENCODING": "ascii"},
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("gr\\xf6\\xdfe.tsv: 12 rows")

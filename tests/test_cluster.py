@@ -22,7 +22,11 @@ from rsbounds.cluster._ray import Actor, Actors
 def build(sigma=0.5):
     weights = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
     x = np.random.default_rng(1).standard_normal((9, 20)).astype(np.float32)
-    return (lambda batch: batch @ weights), (x, (x @ weights).argmax(1)), schemes.gaussian(sigma)
+    return (
+        (lambda batch: batch @ weights),
+        (x, (x @ weights).argmax(1)),
+        schemes.gaussian(sigma),
+    )
 
 
 @pytest.mark.slow
@@ -89,17 +93,25 @@ class Torch:
     get_num_threads = staticmethod(lambda: 3)
 
 
-def test_a_gpu_and_its_arithmetic_are_recorded_and_rows_depend_on_tf32(monkeypatch, tmp_path):
+def test_a_gpu_and_its_arithmetic_are_recorded_and_rows_depend_on_tf32(
+    monkeypatch, tmp_path
+):
     monkeypatch.setitem(sys.modules, "torch", Torch)
     found = machine()
     assert (found["gpu"], found["threads"], found["cuda"]) == ("GPU 9000", 3, "13.0")
-    assert found["cudnn"] == {"version": 91000, "benchmark": False, "deterministic": True}
+    assert found["cudnn"] == {
+        "version": 91000,
+        "benchmark": False,
+        "deterministic": True,
+    }
     model, data, scheme = build()
     certify = partial(certify_dataset, ArraySampler(model), data, scheme, n=100)
     first = certify(out=tmp_path / "a.tsv", max=3)
     assert first.manifest.engine["tf32"] == {"matmul": True, "cudnn": True}
     monkeypatch.setattr(Torch.backends.cuda.matmul, "allow_tf32", False)
-    with pytest.raises(ValueError, match=r"engine\.tf32\.matmul was true and is now false"):
+    with pytest.raises(
+        ValueError, match=r"engine\.tf32\.matmul was true and is now false"
+    ):
         certify(out=tmp_path / "a.tsv")
     monkeypatch.setattr(Torch.cuda, "is_initialized", lambda: False)
     assert "gpu" not in machine()
@@ -129,7 +141,7 @@ def test_actors_that_ray_has_given_up_end_the_run_with_the_reason():
         def remote(self, kind):
             return self
 
-        options = lambda self, **_: self  # noqa: E731
+        options = lambda self, **_: self
 
         def get(self, error):
             raise error
@@ -153,13 +165,19 @@ def test_a_killed_process_loses_nothing(work, whole):
     out = work / "out.tsv"
     with runs.held("--processes", "2", folder=work) as process:
         for sign, made in ((signal.SIGTERM, 3), (signal.SIGKILL, 4)):
-            os.kill(next(p for p in runs.workers(process, work) if not runs.ended(p)), sign)
+            os.kill(
+                next(p for p in runs.workers(process, work) if not runs.ended(p)), sign
+            )
             # another takes its place
-            runs.wait_for(process, lambda made=made: len(runs.workers(process, work)) == made)
+            runs.wait_for(
+                process, lambda made=made: len(runs.workers(process, work)) == made
+            )
         runs.go_on(work)
         assert process.wait(timeout=runs.WAIT) == 0
     assert runs.without_time(out) == runs.without_time(whole)
-    machines = json.loads((work / "out.tsv.manifest.json").read_text())["run"]["machines"]
+    machines = json.loads((work / "out.tsv.manifest.json").read_text())["run"][
+        "machines"
+    ]
     assert machines[0]["host"]
     assert machines[0]["cores"] >= 1
 
@@ -174,7 +192,9 @@ def test_a_killed_process_loses_nothing(work, whole):
         ([signal.SIGINT] * 5, 130),  # several in a row showed the end of a thread
     ],
 )
-def test_an_ended_writer_takes_its_workers_along_and_is_resumed(work, whole, signs, status):
+def test_an_ended_writer_takes_its_workers_along_and_is_resumed(
+    work, whole, signs, status
+):
     out = work / "out.tsv"
     with runs.held("--processes", "2", folder=work) as process:
         for sign in signs:
@@ -194,7 +214,9 @@ def test_an_ended_writer_takes_its_workers_along_and_is_resumed(work, whole, sig
 def test_ctrl_c_while_workers_import_is_one_line(work):
     """A terminal sends it to all processes of the group."""
     with runs.begun("--processes", "2", folder=work) as process:
-        runs.wait_for(process, lambda: any(map(runs.importing, runs.children(process.pid))))
+        runs.wait_for(
+            process, lambda: any(map(runs.importing, runs.children(process.pid)))
+        )
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(timeout=runs.WAIT) == 130
     assert (work / "err").read_text().count("\n") == 1
@@ -242,7 +264,9 @@ def test_networks_and_methods_of_others_reach_the_workers(work, model, method):
         pytest.importorskip("torch")
     known = {"folder": work, "model": model, "method": method}
     alone = runs.done("--threads", "1", out="a.tsv", **known)
-    assert runs.done("--threads", "1", "--processes", "2", out="b.tsv", **known) == alone
+    assert (
+        runs.done("--threads", "1", "--processes", "2", out="b.tsv", **known) == alone
+    )
     machines = json.loads((work / "b.tsv.manifest.json").read_text())["run"]["machines"]
     assert {machine.get("threads", 1) for machine in machines} == {1}
 

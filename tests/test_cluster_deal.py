@@ -24,7 +24,10 @@ class Clock:
     ):
         self._row, self._kept = row, kept
         self.count, self._paces, self._lost = len(paces), paces, lost
-        self.now, self.free = 0.0, [float("inf") if w in late else 0.0 for w in range(self.count)]
+        self.now, self.free = (
+            0.0,
+            [float("inf") if w in late else 0.0 for w in range(self.count)],
+        )
         self.calls, self.most = [], 0
 
     def call(self, worker, name, *args):
@@ -124,7 +127,9 @@ def test_each_input_comes_once(workers):
 def test_a_straggler_is_not_waited_for():
     clock = Clock([1.0, 1.0, 1000.0])
     indices(clock, 30)
-    assert clock.now < 1000 + 30  # its first answer joins it; nothing waits for its second
+    assert (
+        clock.now < 1000 + 30
+    )  # its first answer joins it; nothing waits for its second
 
 
 def test_a_worker_that_never_comes_is_not_waited_for():
@@ -140,7 +145,8 @@ def test_a_worker_that_stops_answering_is_not_waited_for():
         if len(found) == 5:
             clock._paces[0] = clock.free[0] = float("inf")
             clock.calls = [
-                (float("inf"), *c[1:]) if c[1] == 0 and c[0] > clock.now else c for c in clock.calls
+                (float("inf"), *c[1:]) if c[1] == 0 and c[0] > clock.now else c
+                for c in clock.calls
             ]
     assert sorted(found) == list(range(30))
 

@@ -53,7 +53,13 @@ def address():
     """Of a cluster of two CPUs for those who have the token."""
     free = free_address()
     words = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"]
-    words += ["--port", free.partition(":")[2], "--num-cpus", "2", "--include-dashboard=false"]
+    words += [
+        "--port",
+        free.partition(":")[2],
+        "--num-cpus",
+        "2",
+        "--include-dashboard=false",
+    ]
     env = runs.environment() | TOKEN
     with subprocess.Popen(words, env=env, stdout=-3, stderr=-3) as head:
         try:
@@ -69,8 +75,12 @@ def test_ended_workers_then_a_killed_writer_lose_nothing(work):
     whole = runs.without_time(work / "whole.tsv")
     with runs.held(*RAY, folder=work, out="a.tsv") as process:
         for sign, made in ((signal.SIGTERM, 3), (signal.SIGKILL, 4)):
-            os.kill(next(p for p in runs.workers(process, work) if not runs.ended(p)), sign)
-            runs.wait_for(process, lambda made=made: len(runs.workers(process, work)) == made)
+            os.kill(
+                next(p for p in runs.workers(process, work) if not runs.ended(p)), sign
+            )
+            runs.wait_for(
+                process, lambda made=made: len(runs.workers(process, work)) == made
+            )
         runs.go_on(work)
         assert process.wait(timeout=runs.WAIT) == 0
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
@@ -103,12 +113,18 @@ def test_waiting_for_room_is_said(monkeypatch):
 
     monkeypatch.setattr(_ray, "_connected", lambda address, cpus: Cluster())
     monkeypatch.setattr(_ray, "Actors", lambda ray, count, options, member: count)
-    with pytest.warns(UserWarning, match=r"1 CPUs and 1 GPUs; got 4 and 0: the run waits"):
+    with pytest.warns(
+        UserWarning, match=r"1 CPUs and 1 GPUs; got 4 and 0: the run waits"
+    ):
         assert _ray.Ray(print, "head:6379", count=3, gpus=1)._begun(None) == 3
     with pytest.raises(ValueError, match="--processes N waits until there is"):
         _ray.Ray(print, "head:6379", gpus=1)._begun(None)
-    with pytest.raises(ValueError, match="has no room for a worker of 1 CPUs and 64 GPUs"):
-        _ray.Ray(print, "local", count=2, gpus=64)._begun(None)  # this machine has all it will have
+    with pytest.raises(
+        ValueError, match="has no room for a worker of 1 CPUs and 64 GPUs"
+    ):
+        _ray.Ray(print, "local", count=2, gpus=64)._begun(
+            None
+        )  # this machine has all it will have
     assert _ray.Ray(print, "head:6379")._begun(None) == 4
 
 
@@ -137,7 +153,9 @@ def test_a_cluster_with_a_token(work, address):
         ("a.tsv", TOKEN, 0),
         ("b.tsv", TOKEN | {"RAY_AUTH_TOKEN": "f" * 32}, 2),
     ):
-        done = runs.run("--ray", address, "--processes", "1", folder=work, env=token, out=out)
+        done = runs.run(
+            "--ray", address, "--processes", "1", folder=work, env=token, out=out
+        )
         assert done.returncode == status, done.stderr
     assert runs.without_time(work / "a.tsv") == runs.without_time(work / "whole.tsv")
     assert "Traceback" not in done.stderr

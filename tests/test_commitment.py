@@ -84,8 +84,15 @@ def test_a_manifest_that_was_changed_since_is_found(committed, change):
 def test_an_accepted_change_is_told_by_verify(committed):
     known = manifest()
     state(versions={**known["versions"], "numpy": "1.0"})
-    PLACE.write_text(PLACE.read_text().replace(f'"{known["versions"]["numpy"]}"', '"1.0"'))
-    state(run={**known["run"], "commitment": hashlib.sha256(PLACE.read_bytes()).hexdigest()})
+    PLACE.write_text(
+        PLACE.read_text().replace(f'"{known["versions"]["numpy"]}"', '"1.0"')
+    )
+    state(
+        run={
+            **known["run"],
+            "commitment": hashlib.sha256(PLACE.read_bytes()).hexdigest(),
+        }
+    )
     assert not findings()
     assert main([*arguments(), "--accept-change"]) == 0
     assert manifest()["history"][0]["changes"]

@@ -11,7 +11,9 @@ from scipy.special import ndtr, ndtri
 from rsbounds import oracle
 from rsbounds.composite import Cond, Rule, classify, radius, route_radius
 
-CASCADE = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.3)], [Cond("margin", 1)]])
+CASCADE = Rule(
+    [1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.3)], [Cond("margin", 1)]]
+)
 RULES = {
     "constant": Rule([0.7], [[Cond("margin", 0)]]),
     "cohen": Rule([0.7], [[Cond("score", 0)]]),
@@ -25,7 +27,8 @@ RULES = {
         ],
     ),
     "set": Rule(
-        [1.0, 0.4], [[Cond("margin", 0), Cond("set", 0, 0.2, (0, 1))], [Cond("margin", 1)]]
+        [1.0, 0.4],
+        [[Cond("margin", 0), Cond("set", 0, 0.2, (0, 1))], [Cond("margin", 1)]],
     ),
 }
 
@@ -35,10 +38,16 @@ class Cells:
 
     def __init__(self, rng, stages, dim, classes, width):
         self.edges = [
-            [np.sort(rng.uniform(-width, width, rng.integers(2, 6))) for _ in range(dim)]
+            [
+                np.sort(rng.uniform(-width, width, rng.integers(2, 6)))
+                for _ in range(dim)
+            ]
             for _ in range(stages)
         ]
-        self.cells = [rng.integers(0, classes, [len(e) + 1 for e in edges]) for edges in self.edges]
+        self.cells = [
+            rng.integers(0, classes, [len(e) + 1 for e in edges])
+            for edges in self.edges
+        ]
         self.classes = classes
 
     def scores(self, x, sigmas):
@@ -47,23 +56,34 @@ class Cells:
         for k, sigma in enumerate(sigmas):
             mass = []
             for axis, edges in enumerate(self.edges[k]):
-                z = (np.concatenate([[-np.inf], edges, [np.inf]]) - x[:, axis, None]) / sigma
+                z = (
+                    np.concatenate([[-np.inf], edges, [np.inf]]) - x[:, axis, None]
+                ) / sigma
                 # the smaller tail on either side, so that no difference cancels
                 below, above = ndtr(z), ndtr(-z)
                 mass.append(np.where(z[:, :-1] > 0, -np.diff(above), np.diff(below)))
-            joint = mass[0][:, :, None] * (mass[1][:, None, :] if len(mass) == 2 else 1.0)
+            joint = mass[0][:, :, None] * (
+                mass[1][:, None, :] if len(mass) == 2 else 1.0
+            )
             cells = self.cells[k].reshape(joint.shape[1:])
             for c in range(self.classes):
                 p[:, k, c] = (joint * (cells == c)).sum(axis=(1, 2))
-        rest = np.stack([np.delete(p, c, axis=-1).sum(axis=-1) for c in range(self.classes)], -1)
-        return np.where(p < 0.5, ndtri(np.minimum(p, 0.5)), -ndtri(np.minimum(rest, 0.5)))
+        rest = np.stack(
+            [np.delete(p, c, axis=-1).sum(axis=-1) for c in range(self.classes)], -1
+        )
+        return np.where(
+            p < 0.5, ndtri(np.minimum(p, 0.5)), -ndtri(np.minimum(rest, 0.5))
+        )
 
 
 def ball(rng, count, dim):
     """Steps of length at most 1, count times: a grid, or as many of length 1 as shorter ones."""
     if dim == 1:
         return np.broadcast_to(np.linspace(-1, 1, 101)[:, None], (count, 101, 1))
-    angle, share = rng.uniform(0, 2 * np.pi, (count, 120)), rng.uniform(0, 1, (count, 120))
+    angle, share = (
+        rng.uniform(0, 2 * np.pi, (count, 120)),
+        rng.uniform(0, 1, (count, 120)),
+    )
     share[:, :60] = 1.0
     return np.sqrt(share)[..., None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
@@ -83,7 +103,9 @@ def test_no_point_within_the_radius_is_of_another_class(name, dim):
         sure = (classes >= 0) & (result > 0)
         certified += (count := int(sure.sum()))
         r = np.minimum(result[sure], 20.0)  # inf where the model is constant
-        near = points[sure][:, None] + (1 - 1e-9) * r[:, None, None] * ball(rng, count, dim)
+        near = points[sure][:, None] + (1 - 1e-9) * r[:, None, None] * ball(
+            rng, count, dim
+        )
         other = classify(rule, model.scores(near.reshape(-1, dim), rule.sigmas))
         assert np.all(other.reshape(count, near.shape[1]) == classes[sure][:, None])
     assert certified > 150
@@ -105,7 +127,9 @@ def test_climbing_attack_in_two_dimensions(name):
         step = 0.5
         for _ in range(25):
             trial = np.stack([angle - step, angle, angle + step]).ravel()
-            near = x + r * (1 - 1e-9) * np.stack([np.cos(trial), np.sin(trial)], axis=-1)
+            near = x + r * (1 - 1e-9) * np.stack(
+                [np.cos(trial), np.sin(trial)], axis=-1
+            )
             z = model.scores(near, rule.sigmas)
             assert np.all(classify(rule, z) == c)
             left = radius(rule, z, np.full(len(z), c)).reshape(3, -1)
@@ -171,7 +195,10 @@ def test_shapes_and_empty():
     assert radius(CASCADE, z, np.zeros((4, 5), int)).shape == (4, 5)
     assert isinstance(radius(CASCADE, z[0, 0], 0), np.float64)
     assert radius(CASCADE, np.zeros((0, 2, 3)), np.zeros(0, int)).shape == (0,)
-    big, cls = np.random.default_rng(0).normal(size=(60_000, 2, 3)), np.zeros(60_000, int)
+    big, cls = (
+        np.random.default_rng(0).normal(size=(60_000, 2, 3)),
+        np.zeros(60_000, int),
+    )
     part = radius(CASCADE, big[50_000:], cls[50_000:])
     assert np.array_equal(radius(CASCADE, big, cls)[50_000:], part)
 
@@ -186,7 +213,10 @@ def test_rule_in_a_file():
         ([], "a rule must be an object"),
         ({**good, "extra": 1}, "a rule must be an object"),
         ({**good, "format": 2}, "format 1"),
-        ({**good, "items": [[{"kind": "score"}]]}, "a rule's items must be lists of conditions"),
+        (
+            {**good, "items": [[{"kind": "score"}]]},
+            "a rule's items must be lists of conditions",
+        ),
         ({**good, "items": 3}, "a rule's items must be lists of conditions"),
         ({**good, "sigmas": [0.0, 1.0]}, "sigmas must be in"),
     ):
@@ -200,28 +230,57 @@ MARGIN = Cond("margin", 0)
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda: Rule([1.0], [[Cond("margin", 0, -0.1)]]), r"items\[0\] must be exclusive"),
-        (lambda: Rule([1.0], [[Cond("margin", 1)]]), r"items\[0\]: stage must be one of 1 levels"),
+        (
+            lambda: Rule([1.0], [[Cond("margin", 0, -0.1)]]),
+            r"items\[0\] must be exclusive",
+        ),
+        (
+            lambda: Rule([1.0], [[Cond("margin", 1)]]),
+            r"items\[0\]: stage must be one of 1 levels",
+        ),
         (lambda: Rule([1.0], []), "items must hold at least one item"),
-        (lambda: Rule([1.0], [["margin"]]), r"items\[0\] must hold conditions; got 'margin'"),
+        (
+            lambda: Rule([1.0], [["margin"]]),
+            r"items\[0\] must hold conditions; got 'margin'",
+        ),
         (lambda: Rule([], [[MARGIN]]), "sigmas must be a list of noise levels"),
-        (lambda: Rule([1.0, -1.0], [[MARGIN]]), "sigmas must be in .*got 1 of 2 values"),
+        (
+            lambda: Rule([1.0, -1.0], [[MARGIN]]),
+            "sigmas must be in .*got 1 of 2 values",
+        ),
         (lambda: Cond("value", 0), "kind must be one of"),
         (lambda: Cond("score", 0, np.inf), "threshold must be one finite number"),
-        (lambda: Cond("score", 0, 0.0, (1,)), "classes must be given for kind 'set' alone"),
+        (
+            lambda: Cond("score", 0, 0.0, (1,)),
+            "classes must be given for kind 'set' alone",
+        ),
         (lambda: Cond("set", 0, 0.0, (1, 1)), "classes must be different"),
-        (lambda: radius(CASCADE, np.zeros((3, 3)), 0), r"shape \(..., 2 levels, 2 classes or more"),
-        (lambda: radius(CASCADE, np.zeros((2, 3)), 3), "cls must be one of 3 classes; got 3"),
+        (
+            lambda: radius(CASCADE, np.zeros((3, 3)), 0),
+            r"shape \(..., 2 levels, 2 classes or more",
+        ),
+        (
+            lambda: radius(CASCADE, np.zeros((2, 3)), 3),
+            "cls must be one of 3 classes; got 3",
+        ),
         (lambda: radius(CASCADE, np.zeros((4, 2, 3)), [0, 1]), "cls must have shape"),
         (lambda: radius(CASCADE, "no", 0), "scores must be real numbers"),
         (
-            lambda: radius(Rule([1.0], [[MARGIN, Cond("set", 0, 0.0, (0, 2))]]), [[0.0, 0.0]], 0),
+            lambda: radius(
+                Rule([1.0], [[MARGIN, Cond("set", 0, 0.0, (0, 2))]]), [[0.0, 0.0]], 0
+            ),
             "3 classes or more",
         ),
         (lambda: route_radius([1.0], 0.5, [1.0]), "radii must be of one route more"),
-        (lambda: radius([[1.0, 0.0]], [[0.1, -0.1]], 0), "rule must be a rsbounds.composite.Rule"),
+        (
+            lambda: radius([[1.0, 0.0]], [[0.1, -0.1]], 0),
+            "rule must be a rsbounds.composite.Rule",
+        ),
         (lambda: Rule([1.0], None), "items must be lists of conditions; got None"),
-        (lambda: route_radius([1.0, 0.0], 0.5, [1.0, 1.0, 1.0]), "scores must be non-decreasing"),
+        (
+            lambda: route_radius([1.0, 0.0], 0.5, [1.0, 1.0, 1.0]),
+            "scores must be non-decreasing",
+        ),
     ],
 )
 def test_bad_input_is_named(call, match):
@@ -235,7 +294,10 @@ def test_routes_against_every_shift():
     for _ in range(200):
         k = int(rng.integers(2, 5))
         p = np.cumsum(rng.dirichlet(np.ones(k)))[:-1]
-        radii, q = rng.uniform(0, 1, k) * rng.integers(0, 2, k), float(rng.uniform(0.2, 0.8))
+        radii, q = (
+            rng.uniform(0, 1, k) * rng.integers(0, 2, k),
+            float(rng.uniform(0.2, 0.8)),
+        )
         z = ndtri(p)
         result = float(route_radius(z, sigma, radii, q))
         for d in np.linspace(-result, result, 41)[1:-1]:

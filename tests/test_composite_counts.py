@@ -24,7 +24,9 @@ def draw(rng, rule, n0, n, classes=3):
     p = rng.dirichlet(np.full(classes, rng.choice([0.3, 1.0, 5.0])), len(rule.sigmas))
     p = 0.95 * p  # some samples are void
     full = np.concatenate([p, 1 - p.sum(axis=-1, keepdims=True)], axis=-1)
-    select, counts = (np.stack([rng.multinomial(m, row)[:-1] for row in full]) for m in (n0, n))
+    select, counts = (
+        np.stack([rng.multinomial(m, row)[:-1] for row in full]) for m in (n0, n)
+    )
     return p, select, counts
 
 
@@ -36,7 +38,9 @@ def test_recomputed_by_the_oracle():
         _, select, counts = draw(rng, rule, 40, n)
         result = certify_counts(rule, select, counts, n, 0.01)
         chosen = asdict(plan(rule, select, n, 0.01))
-        truth = oracle.composite_radius(rule.to_dict(), chosen, counts.tolist(), n, 0.01)
+        truth = oracle.composite_radius(
+            rule.to_dict(), chosen, counts.tolist(), n, 0.01
+        )
         assert result.radius <= truth
         assert result.radius >= truth - 1e-9
         assert (result.predict == ABSTAIN) == (result.radius == 0)
@@ -59,11 +63,15 @@ def test_early_stop_changes_nothing_but_the_samples():
     for case in range(60):
         rule = RULES[case % 4]
         sampler = Recorder({s: rng.dirichlet([0.6] * 4) for s in rule.sigmas})
-        result = certify(sampler, None, rule, n0=30, n=500, alpha=0.01, seed=5, index=case)
+        result = certify(
+            sampler, None, rule, n0=30, n=500, alpha=0.01, seed=5, index=case
+        )
         select = [c for _, n, c in sampler.drawn if n == 30]
         used = {s: c for s, n, c in sampler.drawn if n == 500}
         counts = [
-            used[s] if s in used else sampler(None, s, 500, stream(5, case, Phase.ESTIMATE, k))
+            used[s]
+            if s in used
+            else sampler(None, s, 500, stream(5, case, Phase.ESTIMATE, k))
             for k, s in enumerate(rule.sigmas)
         ]
         assert result == certify_counts(rule, select, counts, 500, 0.01)
@@ -131,13 +139,18 @@ def test_level_of_the_whole_procedure():
             result[one.predict, a, b, i, j] = one.radius
     for p in ([[0.6, 0.4], [0.7, 0.3]], [[0.45, 0.55], [0.75, 0.25]]):
         truth = radius(rule, np.broadcast_to(ndtri(np.array(p)), (2, 2, 2)), [0, 1])
-        weigh = [multinomial.pmf(t, m, q) for t, m in ((first, n0), (rows, n)) for q in p]
+        weigh = [
+            multinomial.pmf(t, m, q) for t, m in ((first, n0), (rows, n)) for q in p
+        ]
         wrong = (result > truth.reshape(2, 1, 1, 1, 1)).any(axis=0)
         assert np.einsum("abij,a,b,i,j->", wrong, *weigh) <= alpha
 
 
 TWO = Rule([1.0, 0.5], [[Cond("score", 0, 0.0)], [Cond("score", 1, 0.0)]])
-NEAR = [[0.7, 0.3], [0.85, 0.15]], [[0.5, 0.5], [0.6, 0.4]]  # the radii through both items
+NEAR = (
+    [[0.7, 0.3], [0.85, 0.15]],
+    [[0.5, 0.5], [0.6, 0.4]],
+)  # the radii through both items
 THREE = [[0.4, 0.3, 0.3], [0.5, 0.3, 0.2]], [[0.6, 0.2, 0.2], [0.4, 0.3, 0.3]]
 
 
@@ -164,14 +177,18 @@ def test_level_by_enumeration(rule, items, n, truths):
 
 def test_an_item_out_of_reach_takes_no_alpha():
     """All of 100 votes bound no probability from above; what n samples certify does."""
-    rule = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]])
+    rule = Rule(
+        [1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]]
+    )
     assert plan(rule, [[100, 0, 0], [100, 0, 0]]).items == (0,)
     assert plan(rule, [[50, 40, 10], [100, 0, 0]]).items == (0, 1)
 
 
 def test_void_votes_of_selection_were_drawn():
     """The 35 votes of a stage that is mostly void were taken for all: its gate seemed to fire."""
-    rule = Rule([1.5, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]])
+    rule = Rule(
+        [1.5, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]]
+    )
     select, counts = [[16, 11, 8], [0, 0, 100]], [[1700, 1100, 700], [0, 50, 9950]]
     chosen = plan(rule, select, 10_000)
     assert (chosen.cls, chosen.items) == (2, (1,))
@@ -183,7 +200,8 @@ def test_void_votes_of_selection_were_drawn():
 def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     """The invalid variant: every item at level alpha, then the best of them."""
     n, alpha = 24, 0.1
-    # just below values that the bounds take: each bound alone errs with probability alpha
+    # just below values that the bounds take: each bound alone errs with probability
+    # alpha
     z = lower_bound([22, 17], n, alpha, scores=True) * (1 - 1e-9)
     p = [[ndtr(v), ndtr(-v)] for v in z]
     # equal radii through both items, and nothing but their own conditions binds
@@ -195,7 +213,9 @@ def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
 
     assert 0.5 * alpha < error(both) <= alpha
     halves = _Bounds.__init__
-    monkeypatch.setattr(_Bounds, "__init__", lambda self, c, m, a: halves(self, c, m, 2 * a))
+    monkeypatch.setattr(
+        _Bounds, "__init__", lambda self, c, m, a: halves(self, c, m, 2 * a)
+    )
     # two independent stages: 1 - (1 - alpha)^2
     assert error(both) == pytest.approx(0.19, rel=1e-3)
 
@@ -204,17 +224,32 @@ def test_bad_counts_are_named():
     select, counts = [[5, 5], [5, 5]], [[50, 50], [50, 50]]
     for args, match in (
         (([[5, 5]], counts, 100, 0.1), r"select must have shape \(2 levels"),
-        (([[5, 5], [5, 5, 1]], counts, 100, 0.1), "select must have rows of one length"),
+        (
+            ([[5, 5], [5, 5, 1]], counts, 100, 0.1),
+            "select must have rows of one length",
+        ),
         ((select, counts[:1], 100, 0.1), "counts must be of 2 stages"),
-        ((select, [[50, 50], [50, 49, 1]], 100, 0.1), r"counts\[1\] must be counts of 2 classes"),
-        ((select, [[50, 50], [50, 51]], 100, 0.1), r"counts\[1\] must sum to at most n = 100"),
-        ((select, [[50, 50], [50.5, 49]], 100, 0.1), r"counts\[1\] must be whole numbers"),
+        (
+            (select, [[50, 50], [50, 49, 1]], 100, 0.1),
+            r"counts\[1\] must be counts of 2 classes",
+        ),
+        (
+            (select, [[50, 50], [50, 51]], 100, 0.1),
+            r"counts\[1\] must sum to at most n = 100",
+        ),
+        (
+            (select, [[50, 50], [50.5, 49]], 100, 0.1),
+            r"counts\[1\] must be whole numbers",
+        ),
         ((select, None, 100, 0.1), "counts must be of 2 stages; got None"),
         ((select, counts, 0, 0.1), "n must be >= 1"),
         ((select, counts, 100, []), "alpha must be one finite number"),
         ((select, counts, 100, 0.0), "alpha must be in"),
         ((select, counts, 100, float("nan")), r"alpha must be in \(0, 1\); got nan"),
-        ((select, [None, counts[1]], 100, 0.1), "counts must hold stage 0, which the rule needs"),
+        (
+            (select, [None, counts[1]], 100, 0.1),
+            "counts must hold stage 0, which the rule needs",
+        ),
     ):
         with pytest.raises(ValueError, match=match):
             certify_counts(CASCADE, *args)

@@ -26,19 +26,29 @@ def random_counts(seed=0, inputs=30, classes=4):
 
 def certified(rule, counts, labels, select=None, n=1000, alpha=0.001):
     select = counts if select is None else select
-    each = [certify_counts(rule, a, b, n, alpha) for a, b in zip(select, counts, strict=True)]
-    return np.array([c.radius * (c.predict == y) for c, y in zip(each, labels, strict=True)])
+    each = [
+        certify_counts(rule, a, b, n, alpha)
+        for a, b in zip(select, counts, strict=True)
+    ]
+    return np.array(
+        [c.radius * (c.predict == y) for c, y in zip(each, labels, strict=True)]
+    )
 
 
 @pytest.mark.parametrize("objective", ["acr", "curve"])
 def test_reports_what_the_samples_certify(objective):
     counts, y = random_counts()
     select = np.stack([np.maximum(counts[i] // 10, 1) for i in range(len(counts))])
-    result = fit(counts, y, [1.5, 1.0, 0.5], objective=objective, select=select, alpha=0.01)
+    result = fit(
+        counts, y, [1.5, 1.0, 0.5], objective=objective, select=select, alpha=0.01
+    )
     assert (result.n, result.alpha) == (1000, 0.01)
     radii = certified(result.rule, counts, y, select, 1000, 0.01)
     assert result.acr == radii.mean()
-    assert result.acr_constant == certified(result.constant, counts, y, select, alpha=0.01).mean()
+    assert (
+        result.acr_constant
+        == certified(result.constant, counts, y, select, alpha=0.01).mean()
+    )
     assert result.accuracy[0] == (radii > 0).mean()
     assert np.all(np.diff(result.accuracy) <= 0)
     assert result.radii[-1] >= radii.max()
@@ -52,7 +62,10 @@ def test_reports_what_the_samples_certify(objective):
 def test_the_list_is_the_best_by_plug_in_probabilities():
     counts, y = random_counts()
     z = ndtri((counts + 0.5) / (counts.sum(axis=-1, keepdims=True) + 1))
-    rules = [fit(counts, y, [1.5, 1.0, 0.5], items=m, gates=[0.2, 0.5]).rule for m in (1, 2, 3)]
+    rules = [
+        fit(counts, y, [1.5, 1.0, 0.5], items=m, gates=[0.2, 0.5]).rule
+        for m in (1, 2, 3)
+    ]
     worth = [radius(rule, z, y).mean() for rule in rules]
     assert sorted(worth) == worth
 

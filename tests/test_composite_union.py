@@ -18,7 +18,9 @@ from rsbounds.torch.training import Stage, cascade
 from rsbounds.torch.training.cascades import aside_loss
 
 ROOT = Path(__file__).parent.parent
-RULE = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]])
+RULE = Rule(
+    [1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]]
+)
 
 
 # --- the measure
@@ -27,7 +29,10 @@ RULE = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("ma
 def test_worst_ratio_is_the_least_on_any_grid():
     rng = np.random.default_rng(0)
     for _ in range(20):
-        own, others = rng.choice([0, *rng.random(9)], 40), rng.choice([0, *rng.random(9)], (3, 40))
+        own, others = (
+            rng.choice([0, *rng.random(9)], 40),
+            rng.choice([0, *rng.random(9)], (3, 40)),
+        )
         result = worst_ratio(own, others, least=0.1)
         grid = np.linspace(0, 1, 5001)
         union = (others[:, :, None] > grid).mean(1).max(0)
@@ -67,7 +72,9 @@ def test_fit_raises_the_worst_ratio():
     result = composite.fit(counts, y, [1.0, 0.5], objective="worst")
     assert len(result.rule.items) == 2
     z = ndtri((np.array(counts) + 0.5) / 1001)
-    alone = [composite.radius(Rule([1.0, 0.5], [[Cond("margin", k)]]), z, y) for k in (0, 1)]
+    alone = [
+        composite.radius(Rule([1.0, 0.5], [[Cond("margin", k)]]), z, y) for k in (0, 1)
+    ]
     of = worst_ratio(composite.radius(result.rule, z, y), alone).ratio
     assert of > max(worst_ratio(r, alone).ratio for r in alone)
 
@@ -76,7 +83,9 @@ def test_fit_raises_the_worst_ratio():
 
 
 def test_a_signed_radius_has_a_slope_where_the_list_is_wrong():
-    z = torch.tensor(np.random.default_rng(2).normal(-0.5, size=(300, 2, 3)), requires_grad=True)
+    z = torch.tensor(
+        np.random.default_rng(2).normal(-0.5, size=(300, 2, 3)), requires_grad=True
+    )
     plain = radius.cascade(RULE, z, 0, scores=True)
     signed = radius.cascade(RULE, z, 0, scores=True, signed=True)
     assert torch.equal(plain, signed.clamp(min=0.0))
@@ -90,7 +99,11 @@ def test_aside_loss_is_that_of_its_formula():
     with torch.no_grad():
         model.weight.zero_()  # neither noise nor an attack reaches the scores
     model.bias.data = torch.tensor([1.0, 0.2, 0.7])
-    x, y, own = torch.zeros(3, 3), torch.tensor([0, 1, 1]), torch.tensor([True, True, False])
+    x, y, own = (
+        torch.zeros(3, 3),
+        torch.tensor([0, 1, 1]),
+        torch.tensor([True, True, False]),
+    )
     loss = aside_loss(model, x, y, own, Stage(1.0, 0.5, 0.5, 0.4), 2)
     p = model.bias.softmax(0).detach()
     expected = -(p[0].log() + p[1].log() + 0.4 * (p[1] + p[2]).log()) / 3
@@ -107,7 +120,9 @@ def test_aside_loss_attacks_a_stages_own_inputs_alone():
         for reach in (0.0, 2.0):
             torch.manual_seed(1)
             mask = torch.full((4,), own)
-            losses.append(aside_loss(model, x, y, mask, Stage(0.5, 0.5, reach), 2).item())
+            losses.append(
+                aside_loss(model, x, y, mask, Stage(0.5, 0.5, reach), 2).item()
+            )
         assert (losses[1] > losses[0] + 0.1) == attacked
 
 
@@ -123,8 +138,13 @@ def staged(train, seed=0, epochs=10):
     def network():
         return nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 5))
 
-    stages, options = [Stage(1.0, 1.0, 0.1, 1.0)], {"batch_size": 40, "rate": 1e-2, "votes": 50}
-    return cascade(network, stages, train, classes=4, epochs=epochs, seed=seed, **options)[0]
+    stages, options = (
+        [Stage(1.0, 1.0, 0.1, 1.0)],
+        {"batch_size": 40, "rate": 1e-2, "votes": 50},
+    )
+    return cascade(
+        network, stages, train, classes=4, epochs=epochs, seed=seed, **options
+    )[0]
 
 
 def test_a_stage_leaves_close_classes_to_the_next():
@@ -136,7 +156,9 @@ def test_a_stage_leaves_close_classes_to_the_next():
 
 def test_the_seed_of_stages_sets_them_and_no_other_generator():
     before = torch.get_rng_state()
-    first, same, other = (staged(blobs(100, 0), seed, 1)[0].weight for seed in (0, 0, 1))
+    first, same, other = (
+        staged(blobs(100, 0), seed, 1)[0].weight for seed in (0, 0, 1)
+    )
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
@@ -144,7 +166,9 @@ def test_the_seed_of_stages_sets_them_and_no_other_generator():
 
 def test_stages_that_are_none_are_refused():
     with pytest.raises(ValueError, match="stages must be"):
-        cascade(lambda: nn.Linear(2, 5), [Stage(-1.0, 1.0, 1.0)], blobs(10, 0), classes=4)
+        cascade(
+            lambda: nn.Linear(2, 5), [Stage(-1.0, 1.0, 1.0)], blobs(10, 0), classes=4
+        )
 
 
 @pytest.mark.slow
@@ -172,7 +196,9 @@ def test_no_attack_flips_a_list_inside_its_radius():
 
     def certified(points, index, n):
         draws = [votes(0), votes(1)]
-        return composite.certify(draws, points, RULE, n0=100, n=n, alpha=0.001, index=index)
+        return composite.certify(
+            draws, points, RULE, n0=100, n=n, alpha=0.001, index=index
+        )
 
     noise = torch.randn(64, *held.shape[1:], generator=torch.Generator().manual_seed(0))
 
@@ -192,10 +218,14 @@ def test_no_attack_flips_a_list_inside_its_radius():
     moved = pgd(lambda p: harm(p, cls), held[rows], reach, steps=20)
     harmed = harm(moved, cls) > harm(held[rows], cls)
     assert harmed.float().mean() > 0.9
-    after = [certified(point, 1000 + i, 2000) for i, point in zip(rows, moved, strict=True)]
+    after = [
+        certified(point, 1000 + i, 2000) for i, point in zip(rows, moved, strict=True)
+    ]
     assert len(rows) > 12
     assert {before[i].item for i in rows} == {0, 1}  # both stages decide some
-    assert all(c.predict in (-1, before[i].predict) for i, c in zip(rows, after, strict=True))
+    assert all(
+        c.predict in (-1, before[i].predict) for i, c in zip(rows, after, strict=True)
+    )
 
 
 # --- the page's scripts
@@ -245,7 +275,10 @@ def test_no_list_exceeds_the_oracle(script):
 
 def test_fewer_samples_are_a_part_of_all(script):
     case, page = script("union_case"), script("union")
-    top, counts = np.array([[[0, 3, 7]]] * 50), np.array([[[60_000, 30_000, 10_000]]] * 50)
+    top, counts = (
+        np.array([[[0, 3, 7]]] * 50),
+        np.array([[[60_000, 30_000, 10_000]]] * 50),
+    )
     drawn = case.Case(np.zeros(50, int), top, counts, {"drawn": 100_100})
     select, fewer = page.thinned(drawn, 10_000)
     assert np.all(select.sum(-1) <= page.N0)
@@ -259,9 +292,17 @@ def test_fewer_samples_are_a_part_of_all(script):
 @pytest.mark.parametrize("name", ["MNIST", "Fashion-MNIST"])
 def test_the_page_follows_from_its_counts(script, name):
     page, folder = script("union"), ROOT / "docs" / "benchmarks" / "union"
-    text = folder.with_suffix(".md").read_text().split(f"\n## {name}\n")[1].split("\n## ")[0]
+    text = (
+        folder.with_suffix(".md")
+        .read_text()
+        .split(f"\n## {name}\n")[1]
+        .split("\n## ")[0]
+    )
     files = sorted(folder.glob(f"{name.lower()}-*.npz"))
-    cases = [script("union_case").load(folder, name, int(f.stem[-1]), folder, 0) for f in files]
+    cases = [
+        script("union_case").load(folder, name, int(f.stem[-1]), folder, 0)
+        for f in files
+    ]
     benches = [page.bench(case, 10_000) for case in cases]
     assert set(page.main_table(benches).splitlines()) <= set(text.splitlines())
     for case, bench in zip(cases, benches, strict=True):

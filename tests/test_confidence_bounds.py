@@ -38,9 +38,13 @@ def test_values_are_those_of_the_functions():
     args = ([40, 300, 55], 1, 400, 0.01)
     for method in ("clopper-pearson", "anytime"):
         pair = BOUNDS[method].pair(*args, runner_up=True)
-        assert (pair.z_a, pair.z_b) == pair_bounds(300, 55, 400, 0.01, scores=True, method=method)
+        assert (pair.z_a, pair.z_b) == pair_bounds(
+            300, 55, 400, 0.01, scores=True, method=method
+        )
         assert (pair.p_a, pair.p_b) == pair_bounds(300, 55, 400, 0.01, method=method)
-    assert upper_bound(55, 400, 0.005) == pair_bounds(300, 55, 400, 0.01)[1] < 1 - pair.p_a
+    assert (
+        upper_bound(55, 400, 0.005) == pair_bounds(300, 55, 400, 0.01)[1] < 1 - pair.p_a
+    )
     pair = BOUNDS["clopper-pearson"].pair(*args, runner_up=False)
     assert pair.z_a == -pair.z_b == lower_bound(300, 400, 0.01, scores=True)
     assert pair.p_a == lower_bound(300, 400, 0.01)
@@ -56,7 +60,11 @@ def test_values_are_those_of_the_functions():
         others = [soft_upper_bound(h, 0.005, method=name) for h in made[1:]]
         assert pair.p_b == max(others) < 1 - pair.p_a
         pair = BOUNDS[name].pair(made, 0, 400, 0.01, runner_up=False)
-        assert pair.z_a == -pair.z_b == soft_lower_bound(made[0], 0.01, method=name, scores=True)
+        assert (
+            pair.z_a
+            == -pair.z_b
+            == soft_lower_bound(made[0], 0.01, method=name, scores=True)
+        )
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -76,7 +84,8 @@ def test_two_classes_are_capped_at_the_complement(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "n", "grid"), [("clopper-pearson", 20, 1), ("anytime", 8, 1), ("randomized", 5, 8)]
+    ("name", "n", "grid"),
+    [("clopper-pearson", 20, 1), ("anytime", 8, 1), ("randomized", 5, 8)],
 )
 def test_level_of_the_pair_by_enumeration(name, n, grid):
     """P(z_a - z_b exceeds the truth), over the counts and, if it is random, over u."""
@@ -86,7 +95,9 @@ def test_level_of_the_pair_by_enumeration(name, n, grid):
     uniforms = (np.arange(grid) + 0.5) / grid
     gap = {}
     for a, b in {*zip(rows[:, 0].tolist(), largest.tolist(), strict=True)}:
-        pairs = [BOUNDS[name].pair([a, b], 0, n, 0.2, runner_up=True, u=u) for u in uniforms]
+        pairs = [
+            BOUNDS[name].pair([a, b], 0, n, 0.2, runner_up=True, u=u) for u in uniforms
+        ]
         gap[a, b] = np.array([pair.z_a - pair.z_b for pair in pairs])
     gaps = np.array([gap[a, b] for a, b in zip(rows[:, 0], largest, strict=True)])
     for p in ([0.4, 0.3, 0.3], [0.6, 0.2, 0.2], [0.5, 0.45, 0.05]):
@@ -103,9 +114,18 @@ BAD = [
     ({"evidence": [400], "top": 0}, "evidence must be .*two classes or more"),
     ({"evidence": [300, 101]}, "evidence must sum to at most n = 400; got 401"),
     ({"evidence": [6.5, 1]}, "evidence must be whole numbers"),
-    ({"name": "chernoff", "evidence": histograms(399)}, "histograms of n = 400 scores; got 399"),
-    ({"name": "chernoff", "evidence": histograms()[:1], "top": 0}, "of two classes or more"),
-    *(({"name": "randomized", "u": u}, "u must be") for u in (None, 0.0, 1.5, float("nan"))),
+    (
+        {"name": "chernoff", "evidence": histograms(399)},
+        "histograms of n = 400 scores; got 399",
+    ),
+    (
+        {"name": "chernoff", "evidence": histograms()[:1], "top": 0},
+        "of two classes or more",
+    ),
+    *(
+        ({"name": "randomized", "u": u}, "u must be")
+        for u in (None, 0.0, 1.5, float("nan"))
+    ),
 ]
 
 
@@ -126,7 +146,9 @@ def test_bad_levels_of_pairs_are_named():
     with pytest.raises(ValueError, match="method must be one of"):
         pair_bounds(6, 4, 10, 0.1, method="bonferroni")
     # half of it is 0, and 0 was never given
-    with pytest.raises(ValueError, match=r"alpha must be in \[9.88131e-324, inf\]; got 5e-324"):
+    with pytest.raises(
+        ValueError, match=r"alpha must be in \[9.88131e-324, inf\]; got 5e-324"
+    ):
         pair_bounds(5, 3, 10, 5e-324)
     assert pair_bounds(5, 3, 10, 1e-323)[0] >= 0.0
 
@@ -137,7 +159,9 @@ def error_probability(n, alpha, p):
     low, high = np.zeros(counts.shape), np.ones(counts.shape)
     for _ in range(34):
         u = 0.5 * (low + high)
-        bound = randomized_end(counts, np.full_like(counts, n), np.full(u.shape, alpha), u).p
+        bound = randomized_end(
+            counts, np.full_like(counts, n), np.full(u.shape, alpha), u
+        ).p
         wrong = bound > p[:, None]
         low, high = np.where(wrong, u, low), np.where(wrong, high, u)
     return np.sum(binom.pmf(counts, n, p[:, None]) * low, axis=1)

@@ -56,7 +56,9 @@ def test_coverage_by_enumeration(n, alpha):
         assert binom.pmf(counts, n, p)[upper < p].sum() <= alpha * (1 + 1e-13)
 
 
-counts_and_n = st.integers(1, 10**9).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+counts_and_n = st.integers(1, 10**9).flatmap(
+    lambda n: st.tuples(st.integers(0, n), st.just(n))
+)
 alphas = st.floats(1e-12, 1 - 1e-12)
 
 
@@ -79,7 +81,9 @@ def test_monotone(case, alpha, more, factor):
     count, n = case
     count, more = min(count, n - 1), min(more, n - min(count, n - 1))
     for bound in (lower_bound, upper_bound):
-        assert bound(count, n, alpha, scores=True) <= bound(count + more, n, alpha, scores=True)
+        assert bound(count, n, alpha, scores=True) <= bound(
+            count + more, n, alpha, scores=True
+        )
     assert lower_bound(count, n, alpha / factor) <= lower_bound(count, n, alpha)
     assert upper_bound(count, n, alpha / factor) >= upper_bound(count, n, alpha)
 
@@ -149,7 +153,8 @@ def integral(count, n, p):
     """P(Bin(n, p) >= count) as an integral of the beta law's density, for any n."""
     q, swap = 1 - p, bool(p * n > count)
     a, b, p, q = (n - count + 1, count - 1, q, p) if swap else (count, n - count, p, q)
-    # with t = p e^-s the density is e^(-a s) (1 + odds (1 - e^-s))^b times its value at p
+    # with t = p e^-s the density is e^(-a s) (1 + odds (1 - e^-s))^b times its value at
+    # p
     odds = p / q
     slope, width = b * odds - a, 1 / (float(b * odds / q) ** 0.5 + 1e-300)
 
@@ -163,9 +168,13 @@ def integral(count, n, p):
     falls = a - b * odds * (-edge).exp() / (1 + odds * (1 - (-edge).exp()))
     assert falls > 0  # the exponent is concave
     radius, near = min(1.0, 0.2 / float(odds)), exponent
-    if end < radius / 20:  # the terms from the square on, for there the intervals cancel
+    if (
+        end < radius / 20
+    ):  # the terms from the square on, for there the intervals cancel
         series = (1 + odds * (1 - (-arb_series([0, 1], 24)).exp())).log()
-        error = float(b * arb(end / radius) ** 24 * 1.1)  # the logarithm is below 1 at `radius`
+        error = float(
+            b * arb(end / radius) ** 24 * 1.1
+        )  # the logarithm is below 1 at `radius`
         rest = acb(arb(0, error), arb(0, error))
 
         def near(s):
@@ -174,7 +183,9 @@ def integral(count, n, p):
                 total = total * s + series[k]
             return slope * s + b * total * s * s + rest
 
-    inner = acb.integral(lambda s, _: near(s).exp(), 0, edge, rel_tol=arb(2) ** -60).real
+    inner = acb.integral(
+        lambda s, _: near(s).exp(), 0, edge, rel_tol=arb(2) ** -60
+    ).real
     inner += (exponent(edge).exp() / falls).union(0)
     beta = arb(a).lgamma() + arb(b + 1).lgamma() - arb(a + b + 1).lgamma()
     value = (a * p.log() + b * q.log() - beta).exp() * inner
@@ -189,8 +200,14 @@ def test_every_magnitude_of_count_n_and_alpha(cases):
         n = int(10 ** rng.uniform(0.31, 15))
         near = 1 + int(min(n - 2, 10 ** rng.uniform(0, 4)))
         share = int(n * 10 ** -rng.uniform(0, 15))
-        count = min(max(int(rng.choice([near, n - near, rng.integers(1, n), share])), 1), n - 1)
-        extreme = 10 ** -rng.uniform(0, 300), rng.uniform(), 1 - 10 ** -rng.uniform(0, 9)
+        count = min(
+            max(int(rng.choice([near, n - near, rng.integers(1, n), share])), 1), n - 1
+        )
+        extreme = (
+            10 ** -rng.uniform(0, 300),
+            rng.uniform(),
+            1 - 10 ** -rng.uniform(0, 9),
+        )
         alpha = float(rng.choice([1e-3, 0.5, *extreme]))
         p, q = (float(v) for v in clopper_pearson(*map(np.asarray, (count, n, alpha))))
         z = float(lower_bound(count, n, alpha, scores=True))
@@ -199,7 +216,11 @@ def test_every_magnitude_of_count_n_and_alpha(cases):
                 # dz = dq/phi(z) and q/phi(z) < 1.26 for the smaller of p and q.
                 at = normal(z + inside * (3e-11 + 1e-14 * abs(z)))
             else:
-                at = arb(p) * (1 + inside * 1e-11) if p < q else 1 - arb(q) * (1 - inside * 1e-11)
+                at = (
+                    arb(p) * (1 + inside * 1e-11)
+                    if p < q
+                    else 1 - arb(q) * (1 - inside * 1e-11)
+                )
             tail = integral(count, n, at)
             assert tail > alpha if inside else tail <= alpha, (count, n, alpha)
 

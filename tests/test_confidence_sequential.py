@@ -79,7 +79,9 @@ def exact_log_wealth(hits, trials, z0):
 
 def exact_log_wealth_at(hits, trials, x):
     """x is p0 or, below 0, p0 - 1."""
-    return exact_wealth(hits, trials, *((arb(x), 1 - arb(x)) if x > 0 else (1 + arb(x), -arb(x))))
+    return exact_wealth(
+        hits, trials, *((arb(x), 1 - arb(x)) if x > 0 else (1 + arb(x), -arb(x)))
+    )
 
 
 def exact_wealth(hits, trials, p0, q0):
@@ -91,8 +93,12 @@ def exact_wealth(hits, trials, p0, q0):
 def test_log_wealth_of_one_trial_and_of_a_tail_that_underflows():
     for hits, z0 in ((1, 0.0), (0, 0.5)):
         exact = float(exact_log_wealth(hits, 1, z0))
-        assert SequentialTest(z0, 1.0, 0.1).log_wealth(hits, 1) == pytest.approx(exact, abs=1e-11)
-    assert SequentialTest(3.0, 1.0, 0.1).log_wealth(10, 10**6) == -np.inf  # the safe side
+        assert SequentialTest(z0, 1.0, 0.1).log_wealth(hits, 1) == pytest.approx(
+            exact, abs=1e-11
+        )
+    assert (
+        SequentialTest(3.0, 1.0, 0.1).log_wealth(10, 10**6) == -np.inf
+    )  # the safe side
 
 
 counts_and_trials = st.integers(1, 10**6).flatmap(
@@ -107,7 +113,9 @@ def test_bound_is_the_edge_of_the_test(case, alpha):
     z = anytime_lower_bound(hits, trials, alpha, scores=True)
     assert z <= lower_bound(hits, trials, alpha, scores=True)
     if z > 0:
-        assert not SequentialTest(z + 1e-8 * (1 + abs(z)), 1.0, alpha).proves(hits, trials)
+        assert not SequentialTest(z + 1e-8 * (1 + abs(z)), 1.0, alpha).proves(
+            hits, trials
+        )
         # 1e-9: the rounding noise of the wealth, over its slope in z
         assert SequentialTest(z * (1 - 1e-9), 1.0, alpha).proves(hits, trials)
 
@@ -124,7 +132,9 @@ def betting_bound(hits, trials, alpha):
     return np.array([soft_lower_bound(h, alpha, method="betting") for h in made])
 
 
-@pytest.mark.parametrize(("bound", "horizon"), [(anytime_lower_bound, 40), (betting_bound, 20)])
+@pytest.mark.parametrize(
+    ("bound", "horizon"), [(anytime_lower_bound, 40), (betting_bound, 20)]
+)
 def test_bound_covers_at_all_times_together(bound, horizon):
     """P(some bound up to the horizon exceeds p) <= alpha, exactly, from the bound itself."""
     alpha, p, error, alive = 0.2, 0.7, 0.0, np.ones(1)
@@ -157,7 +167,10 @@ def test_interval(case, alpha):
     ("call", "message"),
     [
         (lambda: SequentialTest(-1.0, 1.0, 0.1), "radius must be in"),
-        (lambda: SequentialTest([1.0, 2.0], 1.0, 0.1), "radius must be one finite number"),
+        (
+            lambda: SequentialTest([1.0, 2.0], 1.0, 0.1),
+            "radius must be one finite number",
+        ),
         (lambda: SequentialTest(1.0, 0.0, 0.1), "sigma must be in"),
         (lambda: SequentialTest(1.0, 1.0, 0.6), "alpha must be in \\(0, 0.5\\]"),
         (
@@ -227,7 +240,9 @@ def test_pair_holds_at_every_time():
                 new[key] = new.get(key, 0.0) + mass * p
         a, b = np.array(list(new)).T
         # the third class may have more than the second
-        z_a, z_b = pair_bounds(a, np.maximum(b, t - a - b), t, alpha, scores=True, method="anytime")
+        z_a, z_b = pair_bounds(
+            a, np.maximum(b, t - a - b), t, alpha, scores=True, method="anytime"
+        )
         over = z_a - z_b > truth
         wrong += sum(m for m, o in zip(new.values(), over, strict=True) if o)
         alive = {k: m for (k, m), o in zip(new.items(), over, strict=True) if not o}

@@ -71,15 +71,22 @@ def outcomes(n):
 
 
 @pytest.mark.parametrize(
-    ("method", "alpha"), [*((m, 0.3) for m in METHODS), ("chernoff", 0.02), ("betting", 0.02)]
+    ("method", "alpha"),
+    [*((m, 0.3) for m in METHODS), ("chernoff", 0.02), ("betting", 0.02)],
 )
 def test_coverage_by_enumeration(method, alpha):
-    laws = [(0.05, 0.15, 0.8), (0.3, 0.3, 0.4), (0.0, 0.9, 0.1), (0.7, 0.1, 0.2), (0.0, 0.02, 0.98)]
+    laws = [
+        (0.05, 0.15, 0.8),
+        (0.3, 0.3, 0.4),
+        (0.0, 0.9, 0.1),
+        (0.7, 0.1, 0.2),
+        (0.0, 0.02, 0.98),
+    ]
     below, above = np.zeros(len(laws)), np.zeros(len(laws))
     for h, counts, ways in outcomes(12):
         lower = soft_lower_bound(h, alpha, method=method)
-        # The upper edge of the cell of 1/4 is 1: scores there are 1/4 for the lower bound
-        # and 1 for the upper, so each bound is for the mean of its own law.
+        # The upper edge of the cell of 1/4 is 1: scores there are 1/4 for the lower
+        # bound and 1 for the upper, so each bound is for the mean of its own law.
         upper = soft_upper_bound(h, alpha, method=method)
         for i, law in enumerate(laws):
             chance = ways * np.prod(np.power(law, counts))
@@ -93,7 +100,9 @@ def exact_moments(h):
     cells = np.flatnonzero(h.counts)
     x, c = [mp.mpf(float(h.edges[i])) for i in cells], [int(h.counts[i]) for i in cells]
     mean = mp.fsum(a * b for a, b in zip(x, c, strict=True)) / h.n
-    variance = mp.fsum((a - mean) ** 2 * b for a, b in zip(x, c, strict=True)) / max(h.n - 1, 1)
+    variance = mp.fsum((a - mean) ** 2 * b for a, b in zip(x, c, strict=True)) / max(
+        h.n - 1, 1
+    )
     return mean, variance
 
 
@@ -104,7 +113,8 @@ def log_mixture(h, m):
     wealth = mp.mpf(0)
     for c in map(mp.mpf, map(float, grid)):
         wealth += mp.fprod(
-            (1 - c + c * mp.mpf(float(h.edges[i])) / m) ** int(h.counts[i]) for i in cells
+            (1 - c + c * mp.mpf(float(h.edges[i])) / m) ** int(h.counts[i])
+            for i in cells
         )
     return mp.log(wealth / len(grid))
 
@@ -130,7 +140,9 @@ def test_bounds_against_mpmath(name, alpha):
 
         def kl(p):
             heads = mean * mp.log(mean / p)
-            return heads + ((1 - mean) * mp.log((1 - mean) / (1 - p)) if mean < 1 else 0)
+            return heads + (
+                (1 - mean) * mp.log((1 - mean) / (1 - p)) if mean < 1 else 0
+            )
 
         hoeffding = mean - mp.sqrt(level / (2 * h.n))
         two = level + mp.log(2)
@@ -162,18 +174,31 @@ def test_relations_between_methods(scores, alpha):
         assert mean - 1e-15 <= upper <= 1
         z = soft_lower_bound(h, alpha, method=method, scores=True)
         assert ndtr(z) == pytest.approx(lower, abs=1e-12)
-        assert z <= soft_lower_bound(h, min(2 * alpha, 0.99), method=method, scores=True)
-    assert soft_lower_bound(h, alpha) >= soft_lower_bound(h, alpha, method="hoeffding") - 1e-14
+        assert z <= soft_lower_bound(
+            h, min(2 * alpha, 0.99), method=method, scores=True
+        )
+    assert (
+        soft_lower_bound(h, alpha)
+        >= soft_lower_bound(h, alpha, method="hoeffding") - 1e-14
+    )
 
 
 @settings(deadline=None, max_examples=40)
-@example((945450, 945450), 0.890625)  # a bound so near 1 that 50 halvings left 1e-9 of it
-@given(st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), alphas)
+@example(
+    (945450, 945450), 0.890625
+)  # a bound so near 1 that 50 halvings left 1e-9 of it
+@given(
+    st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
+    alphas,
+)
 def test_never_above_clopper_pearson_on_decisions(case, alpha):
     count, n = case
     h = ScoreHistogram([n - count, count], [0.0, 1.0])
     for method in ("chernoff", "hoeffding", "betting"):
-        assert soft_lower_bound(h, alpha, method=method) <= lower_bound(count, n, alpha) + 1e-11
+        assert (
+            soft_lower_bound(h, alpha, method=method)
+            <= lower_bound(count, n, alpha) + 1e-11
+        )
     if count == n and alpha ** (1 / n) > 0.5:  # both are alpha**(1/n)
         z = soft_lower_bound(h, alpha, scores=True)
         assert z == pytest.approx(lower_bound(n, n, alpha, scores=True), abs=1e-9)
@@ -214,11 +239,15 @@ def test_cdf_from_histogram():
     h = histogram(SAMPLES["spread"])
     certificate = CDFCertificate.from_histogram(h, 0.001)
     assert certificate.thresholds.size == 64
-    expected = lower_bound(int(np.sum(SAMPLES["spread"] >= 0.5)), h.n, 0.001 / 64, scores=True)
+    expected = lower_bound(
+        int(np.sum(SAMPLES["spread"] >= 0.5)), h.n, 0.001 / 64, scores=True
+    )
     assert certificate.scores[31] == expected
     assert certificate.lower_mean(0.0, 0.25) < SAMPLES["spread"].mean()
     # Scores that rarely fall below 1/2 certify far more than their mean alone does.
-    assert certificate.radius(0.25) > 1.5 * 0.25 * soft_lower_bound(h, 0.001, scores=True)
+    assert certificate.radius(0.25) > 1.5 * 0.25 * soft_lower_bound(
+        h, 0.001, scores=True
+    )
     distances = np.linspace(0, 1, 11)
     assert np.all(np.diff(certificate.lower_mean(distances, 0.25)) < 0)
     assert certificate.lower_mean(distances[:, None], [0.25, 0.5]).shape == (11, 2)
@@ -232,7 +261,9 @@ def test_cdf_from_histogram():
 
 
 def test_cdf_with_a_hard_decision_is_the_radius_of_the_field():
-    certificate = CDFCertificate.from_histogram(ScoreHistogram([10, 990], [0.0, 1.0]), 0.001, 1.0)
+    certificate = CDFCertificate.from_histogram(
+        ScoreHistogram([10, 990], [0.0, 1.0]), 0.001, 1.0
+    )
     exact = 0.5 * lower_bound(990, 1000, 0.001, scores=True)
     assert exact * (1 - 1e-11) <= certificate.radius(0.5) <= exact
 
@@ -242,26 +273,49 @@ def test_cdf_at_infinite_distance_and_noise():
     assert certificate.lower_mean(np.inf, np.inf) == 0.0
     assert certificate.lower_mean(np.inf, 1.0) == 0.0
     at_zero = certificate.lower_mean(0.0, 1.0)
-    assert np.array_equal(certificate.lower_mean([0.0, 2.0], np.inf), [at_zero, at_zero])
+    assert np.array_equal(
+        certificate.lower_mean([0.0, 2.0], np.inf), [at_zero, at_zero]
+    )
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: histogram([0.5, 1.5]), "scores must be in"),
-        (lambda: ScoreHistogram(edges=[0.0, 0.5, 0.5, 1.0]), "edges must increase from 0 to 1"),
-        (lambda: ScoreHistogram(edges=[0.0, 1e-20, 1.0]), "edges must have 1 - edges exact"),
+        (
+            lambda: ScoreHistogram(edges=[0.0, 0.5, 0.5, 1.0]),
+            "edges must increase from 0 to 1",
+        ),
+        (
+            lambda: ScoreHistogram(edges=[0.0, 1e-20, 1.0]),
+            "edges must have 1 - edges exact",
+        ),
         (lambda: ScoreHistogram().merge(ScoreHistogram(edges=[0, 1])), "must be equal"),
-        (lambda: ScoreHistogram().at_least(1 / 3), "threshold must be one of the edges"),
-        (lambda: soft_lower_bound(ScoreHistogram(), 0.1), "histogram must hold at least 1 score"),
+        (
+            lambda: ScoreHistogram().at_least(1 / 3),
+            "threshold must be one of the edges",
+        ),
+        (
+            lambda: soft_lower_bound(ScoreHistogram(), 0.1),
+            "histogram must hold at least 1 score",
+        ),
         (
             lambda: soft_upper_bound(histogram([0.5]), 0.1, method="maurer-pontil"),
             "histogram must hold at least 2 scores",
         ),
-        (lambda: soft_upper_bound(histogram([0.5]), [0.1, 0.2]), "alpha must be one finite number"),
-        (lambda: CDFCertificate([0.5, 0.25], [0.0, 0.0]), "thresholds must be one-dimensional"),
+        (
+            lambda: soft_upper_bound(histogram([0.5]), [0.1, 0.2]),
+            "alpha must be one finite number",
+        ),
+        (
+            lambda: CDFCertificate([0.5, 0.25], [0.0, 0.0]),
+            "thresholds must be one-dimensional",
+        ),
         (lambda: CDFCertificate([0.5], [1.0]).radius(0.0), "sigma must be in"),
-        (lambda: CDFCertificate.from_histogram(histogram([1]), 0.1, 1 / 3), "one of the edges"),
+        (
+            lambda: CDFCertificate.from_histogram(histogram([1]), 0.1, 1 / 3),
+            "one of the edges",
+        ),
     ],
 )
 def test_bad_input_is_named(make, message):

@@ -52,7 +52,9 @@ def test_same_bits_as_the_ufuncs(tmp_path):
     (tmp_path / "user.pyx").write_text(SOURCE)
     root = str(Path(rsbounds_ext.__file__).parent.parent)
     command = [sys.executable, "-c", BUILD, root]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = (p for p in tmp_path.iterdir() if p.suffix in (".so", ".pyd"))
     spec = importlib.util.spec_from_file_location("user", path)

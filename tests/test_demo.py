@@ -29,7 +29,9 @@ def folder(tmp_path_factory):
 
 @pytest.mark.slow
 def test_demo_writes_what_certify_writes(folder, tmp_path):
-    expected = {f"{name}.tsv{tail}" for name in FILES for tail in ("", ".manifest.json")}
+    expected = {
+        f"{name}.tsv{tail}" for name in FILES for tail in ("", ".manifest.json")
+    }
     assert {path.name for path in folder.iterdir()} == expected | {
         "curves.png",
         "digits.npz",
@@ -44,26 +46,44 @@ def test_demo_writes_what_certify_writes(folder, tmp_path):
         assert manifest.procedure.n == 1000
         assert manifest.scope == rows[0].scope
         assert main(["verify", str(folder / f"{name}.tsv")]) == 0
-    # the same digits, trained network and samples, through the command that a user types
+    # the same digits, trained network and samples, through the command that a user
+    # types
     out = tmp_path / "own.tsv"
     model = ["--model", "rsbounds.demo:model", "--data", str(folder / "digits.npz")]
-    assert main(["certify", *model, "--sigma", "1.0", "--n", "1000", "--out", str(out)]) == 0
+    assert (
+        main(["certify", *model, "--sigma", "1.0", "--n", "1000", "--out", str(out)])
+        == 0
+    )
     rows = [(r.idx, r.count, r.radius) for r in read_rows(out)]
-    assert rows == [(r.idx, r.count, r.radius) for r in read_rows(folder / "runner-up.tsv")]
+    assert rows == [
+        (r.idx, r.count, r.radius) for r in read_rows(folder / "runner-up.tsv")
+    ]
 
 
-def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(tmp_path, monkeypatch, capsys):
+def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(
+    tmp_path, monkeypatch, capsys
+):
     untrained = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))
     monkeypatch.setattr(demo, "train", lambda *args, **options: untrained)
     for n in (20, 10):
-        args = ["demo", "--out", str(tmp_path / "new" / "demo"), "--count", "3", "--n", str(n)]
+        args = [
+            "demo",
+            "--out",
+            str(tmp_path / "new" / "demo"),
+            "--count",
+            "3",
+            "--n",
+            str(n),
+        ]
         assert main(args) == 0
     printed = capsys.readouterr().out
     assert "abstain" in printed
     assert demo.WHY in printed
     assert "| runner-up" in (tmp_path / "new" / "demo" / "table.md").read_text()
     assert f"{tmp_path / 'new' / 'demo'}" in printed
-    assert [row.n for row in read_rows(tmp_path / "new" / "demo" / "runner-up.tsv")] == [10] * 3
+    assert [
+        row.n for row in read_rows(tmp_path / "new" / "demo" / "runner-up.tsv")
+    ] == [10] * 3
 
 
 @pytest.mark.parametrize(
@@ -152,7 +172,9 @@ def test_fashion_mnist_is_read_and_other_files_are_refused(tmp_path):
         write(tmp_path, wrong, idx(np.array([9, 0])))
         with pytest.raises(ValueError, match="must be an IDX file of bytes"):
             datasets.fashion_mnist("test", tmp_path)
-    with pytest.raises(FileNotFoundError, match="apt-get install dataset-fashion-mnist"):
+    with pytest.raises(
+        FileNotFoundError, match="apt-get install dataset-fashion-mnist"
+    ):
         datasets.fashion_mnist("train", tmp_path)
     with pytest.raises(ValueError, match="part must be one of"):
         datasets.fashion_mnist("valid", tmp_path)

@@ -50,7 +50,9 @@ def run_bash(body):
 
 
 def run_python(page, body, names):
-    assert ">>>" in body, f"{name(page)}: a python block is a session, or a file with a caption"
+    assert ">>>" in body, (
+        f"{name(page)}: a python block is a session, or a file with a caption"
+    )
     test = doctest.DocTestParser().get_doctest(body, names, name(page), str(page), 0)
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     runner = doctest.DocTestRunner(verbose=False, optionflags=options)
@@ -89,11 +91,17 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
 def test_every_fence_is_closed_and_known():
     """A block with a language that is not known here would not be run."""
     kinds = {"python", "bash", "sh", "text", "{toctree}", "{csv-table}", "{include}"}
-    kinds |= {f"{{code-block}} {kind}" for kind in ("python", "yaml", "toml", "cython", "cpp")}
+    kinds |= {
+        f"{{code-block}} {kind}" for kind in ("python", "yaml", "toml", "cython", "cpp")
+    }
     for page, text in TEXTS.items():
         assert text.count("```") % 2 == 0, page
         infos = {info for info, _ in BLOCK.findall(text)}
-        infos = {i for i in infos if not re.match(r"\{(figure|include|command-help|eval-rst)\}", i)}
+        infos = {
+            i
+            for i in infos
+            if not re.match(r"\{(figure|include|command-help|eval-rst)\}", i)
+        }
         assert infos <= kinds, f"{page}: {infos - kinds}"
 
 
@@ -102,7 +110,9 @@ def test_table_of_largest_radii():
     rows = re.findall(r"^\| ([\d,]+) \|" + r" ([\d.]+) \|" * 4 + "$", page, re.M)
     assert len(rows) == 5
     for n, *values in rows:
-        found = gaussian.max_radius(int(n.replace(",", "")), [0.05, 0.01, 0.001, 0.0001], 1.0)
+        found = gaussian.max_radius(
+            int(n.replace(",", "")), [0.05, 0.01, 0.001, 0.0001], 1.0
+        )
         np.testing.assert_allclose(found, np.array(values, float), atol=5.001e-4)
 
 
@@ -131,8 +141,12 @@ def test_every_file_and_test_named_exists():
         assert (ROOT / script).is_file(), script
     for file, test in re.findall(r"`(tests/\w+\.py)(?:::(\w+))?`", text):
         source = (ROOT / file).read_text()
-        assert not test or re.search(rf"^\s*def {test}\(", source, re.M), f"{file}::{test}"
-    lines = re.findall(r"^\| (?!What |---).*", TEXTS[DOCS / "howto" / "what-can-go-wrong.md"], re.M)
+        assert not test or re.search(rf"^\s*def {test}\(", source, re.M), (
+            f"{file}::{test}"
+        )
+    lines = re.findall(
+        r"^\| (?!What |---).*", TEXTS[DOCS / "howto" / "what-can-go-wrong.md"], re.M
+    )
     assert len(lines) > 40
     for line in lines:  # a claim without a test would be a promise
         assert "::test_" in line.rsplit("|", 2)[1], line
@@ -142,7 +156,9 @@ def test_every_public_module_and_command_has_a_reference():
     reference = "\n".join(p.read_text() for p in (DOCS / "reference").glob("*.md"))
     documented = set(re.findall(r"automodule:: rsbounds\.(\w+)$", reference, re.M))
     names = {name for name in rsbounds.__all__ if not name.startswith("_")}
-    assert {name for name in names if importlib.util.find_spec(f"rsbounds.{name}")} <= documented
+    assert {
+        name for name in names if importlib.util.find_spec(f"rsbounds.{name}")
+    } <= documented
     assert set(re.findall(r"```\{command-help\} ([\w-]+)", reference)) == set(_COMMANDS)
 
 
@@ -150,7 +166,17 @@ def test_every_public_module_and_command_has_a_reference():
 def test_site_builds_without_warnings(tmp_path):
     for module in ("sphinx", "furo", "myst_parser"):
         pytest.importorskip(module)
-    words = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-E", "-q", "-b", "html"]
+    words = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-E",
+        "-q",
+        "-b",
+        "html",
+    ]
     words += ["-d", str(tmp_path / "doctrees"), str(DOCS), str(tmp_path / "html")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr

@@ -34,7 +34,9 @@ def test_a_constant_sigma_has_cohens_radius(shape):
     assert np.all(result <= cohen * (1 + 1e-14))
 
 
-@pytest.mark.parametrize("shape", [*SHAPES, Own(SHAPES[0])], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "shape", [*SHAPES, Own(SHAPES[0])], ids=lambda s: type(s).__name__
+)
 def test_nan_passes_from_every_argument(shape):
     options = {"p_a": 0.9, "sigma": 0.25, "dim": 784, "p_b": 0.05, "mean_lip": 0.1}
     for name in options:  # mean_lip = nan was 0: no certificate, but no answer either
@@ -47,13 +49,17 @@ def test_nan_passes_from_every_argument(shape):
 
 def test_sigma_outside_its_envelope_is_refused():
     for shape in (LipschitzSigma(0.1, 0.3), SigmaRange(0.1, 0.2), SigmaRange(0.3, 0.4)):
-        with pytest.raises(ValueError, match=r"sigma must be inside the envelope \w+\("):
+        with pytest.raises(
+            ValueError, match=r"sigma must be inside the envelope \w+\("
+        ):
             envelope.radius(0.9, 0.25, shape, 784)
     with pytest.raises(ValueError, match="rate must be in"):
         SemiElastic(-1.0)
     with pytest.raises(ValueError, match="envelope must have a method bounds"):
         envelope.radius(0.9, 0.25, object(), 784)
-    with pytest.raises(ValueError, match="envelope must be SemiElastic, LipschitzSigma or"):
+    with pytest.raises(
+        ValueError, match="envelope must be SemiElastic, LipschitzSigma or"
+    ):
         envelope.branch_radii(0.9, 0.25, Own(SHAPES[0]), 784)
 
 
@@ -85,7 +91,9 @@ def test_a_table_between_its_rows_uses_the_wider_one():
 def test_probabilities_that_float64_would_round_up_are_rounded_down():
     if np.finfo(np.longdouble).nmant <= 52:
         pytest.skip("long double is float64 here")
-    p_a = np.longdouble(1) - np.longdouble(2) ** -60  # to the nearest it is 1, and the radius inf
+    p_a = (
+        np.longdouble(1) - np.longdouble(2) ** -60
+    )  # to the nearest it is 1, and the radius inf
     with mp.workdps(40):
         below = 0.25 * float(-mp.sqrt(2) * mp.erfinv(mp.mpf(2) ** -59 - 1))
     for result in (
@@ -100,17 +108,23 @@ def test_bounds_name_the_argument_that_is_no_number():
     table = TableEnvelope([1.0], [0.2], [0.3])
     for shape in (SemiElastic(0.1), LipschitzSigma(0.1), SigmaRange(0.2, 0.3), table):
         for argument in ("sigma0", "distance"):
-            with pytest.raises(ValueError, match=rf"^{argument} must be real numbers; got str 'x'"):
+            with pytest.raises(
+                ValueError, match=rf"^{argument} must be real numbers; got str 'x'"
+            ):
                 shape.bounds(**{"sigma0": 0.25, "distance": 1.0, argument: "x"})
 
 
 def test_accuracy_at_the_ends_of_the_range_is_what_the_docstring_says():
     """5.8e-11 below the truth at p_b = 7e-297; 0 for a truth of 1.7e-161."""
     shape = LipschitzSigma(4.1918448523087308, 0.48061149673994186)
-    result = envelope.radius(0.58232665388059413, 1.0, shape, 1.0, 7.4869780455754559e-297)
+    result = envelope.radius(
+        0.58232665388059413, 1.0, shape, 1.0, 7.4869780455754559e-297
+    )
     truth = 3.863994493536090  # by oracle.envelope_branches
     assert truth * (1 - 1e-10) <= result <= truth
-    assert 0 <= envelope.radius(0.99, 1.0, LipschitzSigma(1e160, 0.99999), 100) <= 1.7e-161
+    assert (
+        0 <= envelope.radius(0.99, 1.0, LipschitzSigma(1e160, 0.99999), 100) <= 1.7e-161
+    )
     assert envelope.radius(0.99, 1.0, LipschitzSigma(1e153, 0.99999), 100) > 1.69e-154
 
 
@@ -122,7 +136,9 @@ TENTH = np.longdouble(1) / 10  # below the float64 0.1
 def test_parameters_that_float64_does_not_hold_are_rounded_outward():
     up, down = 0.1, np.nextafter(0.1, 0)
     radius = envelope.radius
-    assert radius(0.99, TENTH, SemiElastic(TENTH), 784) == radius(0.99, down, SemiElastic(up), 784)
+    assert radius(0.99, TENTH, SemiElastic(TENTH), 784) == radius(
+        0.99, down, SemiElastic(up), 784
+    )
     assert radius(0.99, 0.25, LipschitzSigma(TENTH, TENTH), 784) == radius(
         0.99, 0.25, LipschitzSigma(up, down), 784
     )
@@ -148,7 +164,9 @@ def rounded_down(value):
 def test_a_sigma_with_no_safe_side_is_refused(shape):
     """The radius grows with sigma0, but falls with its distance from the smallest sigma."""
     assert envelope.radius(0.99, np.longdouble(0.25), shape, 784) > 0
-    with pytest.raises(ValueError, match="sigma must be float64 numbers, as no rounding is safe"):
+    with pytest.raises(
+        ValueError, match="sigma must be float64 numbers, as no rounding is safe"
+    ):
         envelope.radius(0.99, TENTH, shape, 784)
     with pytest.raises(ValueError, match="dim must be float64 numbers"):
         envelope.radius(0.99, 0.25, shape, 784 + TENTH)

@@ -10,12 +10,16 @@ from rsbounds import envelope, gaussian, lipschitz, semielastic, special
 def test_b_theorem_2_gradient():
     """A disc whose probability grows faster than the printed bound as sigma falls."""
     dim, p, lip = 2, 0.9, 0.3
-    centre = 1 / (2 * lip)  # of the set z_1 - lip |z|^2 >= t, the worst for grad sigma = -lip
+    centre = 1 / (
+        2 * lip
+    )  # of the set z_1 - lip |z|^2 >= t, the worst for grad sigma = -lip
     rho = np.sqrt(special.ncx2_ppf(p, dim, centre**2))
 
     def probability(t):
         sigma = 1 - lip * t
-        return float(special.ncx2_cdf((rho / sigma) ** 2, dim, ((centre - t) / sigma) ** 2))
+        return float(
+            special.ncx2_cdf((rho / sigma) ** 2, dim, ((centre - t) / sigma) ** 2)
+        )
 
     step = 1e-5  # error of the difference: step^2 and 1e-15/step
     slope = (probability(step) - probability(-step)) / (2 * step)
@@ -36,7 +40,13 @@ def test_b_any_p_min_will_do(dim):
 
 
 def test_b_figure_1_exceeds_theorem_3():
-    setting = {"lip": 0.5, "sigma_min": 0.65, "dim": 784, "method": "paper", "p_min": 1e-7}
+    setting = {
+        "lip": 0.5,
+        "sigma_min": 0.65,
+        "dim": 784,
+        "method": "paper",
+        "p_min": 1e-7,
+    }
     best = lipschitz.normalize_scores(np.eye(10)[0], 1e-7)
     radius = lipschitz.radius(best[0], 1.0, p_b=best[1], **setting)
     assert radius == pytest.approx(0.143676488238246653, rel=1e-9)
@@ -58,8 +68,13 @@ def test_s_theorem_2_coefficient():
     from_centre = ((x + distance * sigma0**2 / gap * np.eye(dim)[0]) ** 2).sum(1)
 
     def wrong(coefficient):
-        square = coefficient * distance**2 / gap**2 + 2 * sigma0**2 * sigma1**2 / gap * (
-            dim * np.log(sigma1 / sigma0) + log_r
+        square = (
+            coefficient * distance** 2 / gap** 2
+            + 2
+            * sigma0** 2
+            * sigma1** 2
+            / gap
+            * (dim * np.log(sigma1 / sigma0) + log_r)
         )
         return int(np.sum((from_centre >= square) != (log_ratio >= log_r)))
 

@@ -24,17 +24,24 @@ def wrong_rows_dropped(rows):
 
 def labels_set_to_predictions(rows):
     return [
-        row | {"label": row["predict"], "correct": "1"} for row in rows if row["predict"] != "-1"
+        row | {"label": row["predict"], "correct": "1"}
+        for row in rows
+        if row["predict"] != "-1"
     ]
 
 
 def everyone_the_best(rows):
     top = {key: best(rows)[key] for key in EVIDENCE}
-    return [row | top | {"correct": str(int(row["label"] == top["predict"]))} for row in rows]
+    return [
+        row | top | {"correct": str(int(row["label"] == top["predict"]))}
+        for row in rows
+    ]
 
 
 def renumbered(rows):
-    return [row | {"idx": other["idx"]} for row, other in zip(rows, rows[::-1], strict=True)][::-1]
+    return [
+        row | {"idx": other["idx"]} for row, other in zip(rows, rows[::-1], strict=True)
+    ][::-1]
 
 
 def wider(rows):
@@ -47,7 +54,9 @@ def surer(rows):
         counts = dict(part.split(":") for part in row["counts"].split(","))
         first = next(iter(counts))
         counts[first] = str(int(counts[first]) + 1)
-        changed.append(row | {"counts": ",".join(f"{k}:{c}" for k, c in counts.items())})
+        changed.append(
+            row | {"counts": ",".join(f"{k}:{c}" for k, c in counts.items())}
+        )
     return changed
 
 
@@ -71,7 +80,8 @@ FORGERIES = {
     ),
     "abstentions that count": (
         lambda rows: [
-            row | {"predict": "-1", "label": "-1", "radius": "0.0", "correct": "1"} for row in rows
+            row | {"predict": "-1", "label": "-1", "radius": "0.0", "correct": "1"}
+            for row in rows
         ],
         (),
         "correct is 1, but predict -1 and label -1",
@@ -108,11 +118,20 @@ def test_a_forged_file_is_found_by_name(finished, capsys, forgery):
         ({"runner_up": False}, "too far from what"),
         ({"bound": "anytime"}, "bound is 'clopper-pearson', 'anytime' by its counts"),
         ({"n": 999}, "n is 1000, 999 in the manifest"),
-        ({"data": {"skip": 1, "max": -1, "inputs": 13}}, "12 of 13 rows: inputs 12 missing"),
+        (
+            {"data": {"skip": 1, "max": -1, "inputs": 13}},
+            "12 of 13 rows: inputs 12 missing",
+        ),
         ({"parameters": {"sigma": 5.0}}, "sigma is 0.25, 5.0 in the manifest"),
-        ({"parameters": {"sigma": 0.25, "norm": 1.0}}, "norm is 2.0, 1.0 by its counts"),
+        (
+            {"parameters": {"sigma": 0.25, "norm": 1.0}},
+            "norm is 2.0, 1.0 by its counts",
+        ),
         # any number was once near enough to an infinite one
-        ({"parameters": {"sigma": 0.25, "norm": math.inf, "dim": 1.0}}, "norm is 2.0, inf by its"),
+        (
+            {"parameters": {"sigma": 0.25, "norm": math.inf, "dim": 1.0}},
+            "norm is 2.0, inf by its",
+        ),
     ],
 )
 def test_a_forged_manifest_is_found_by_name(finished, capsys, changes, said):
@@ -145,7 +164,9 @@ def test_json_has_every_finding(finished, capsys):
     assert answer["rows"] == 12
     positive = sum(float(row["radius"]) > 0 for row in table())
     assert [entry["kind"] for entry in answer["findings"]] == ["radius"] * positive
-    assert {entry["line"] - 2 == entry["input"] for entry in answer["findings"]} == {True}
+    assert {entry["line"] - 2 == entry["input"] for entry in answer["findings"]} == {
+        True
+    }
 
 
 def test_wrong_rows_cannot_be_passed_off_as_corrupt(finished, capsys):
@@ -165,7 +186,14 @@ def test_no_row_certifies_without_a_sample(finished, capsys):
     Path("out.tsv").unlink()
     assert main(arguments(target_radius=0.1, max=2)) == 0
     assert main(["verify", "out.tsv"]) == 0
-    none = {"radius": "0.1", "count": "0", "n": "0", "p_a": "1", "z_a": "9", "z_b": "-9"}
+    none = {
+        "radius": "0.1",
+        "count": "0",
+        "n": "0",
+        "p_a": "1",
+        "z_a": "9",
+        "z_b": "-9",
+    }
     rows = table()
     for row in rows:
         row |= none | {
@@ -190,12 +218,17 @@ def test_the_norm_of_a_method_that_has_one(finished, capsys):
     said = manifest()
     state(parameters=said["parameters"] | {"norm": math.inf})
     save([row | {"norm": "inf"} for row in table()])
-    assert says(capsys, "verify out.tsv", 1).count("norm is inf, 2.0 by its counts") == 12
+    assert (
+        says(capsys, "verify out.tsv", 1).count("norm is inf, 2.0 by its counts") == 12
+    )
 
 
 @pytest.mark.parametrize(
     "scope",
-    ["sigma(x) with a proven envelope", "composite of fixed noises; holds for the rule stated"],
+    [
+        "sigma(x) with a proven envelope",
+        "composite of fixed noises; holds for the rule stated",
+    ],
 )
 def test_scopes_of_other_methods(finished, capsys, scope):
     state(scope=scope)
@@ -224,7 +257,15 @@ def test_a_rule_does_not_widen_the_scope_of_its_runs(finished, capsys):
         assert main(arguments(sigma=level, out=f"{level}.tsv")) == 0
         for place in (Path(f"{level}.tsv"), Path(f"{level}.tsv.manifest.json")):
             place.write_text(place.read_text().replace(FIXED_NOISE, THIS_INPUT))
-    again = ["recertify", "0.5.tsv", "0.25.tsv", "--rule", "rule.json", "--out", "list.tsv"]
+    again = [
+        "recertify",
+        "0.5.tsv",
+        "0.25.tsv",
+        "--rule",
+        "rule.json",
+        "--out",
+        "list.tsv",
+    ]
     one_line(capsys, again, f"is of scope '{THIS_INPUT}': a rule needs 'fixed noise'")
     assert not Path("list.tsv").exists()
 
@@ -265,13 +306,21 @@ def test_forged_rows_are_drawn_whatever_the_forger_knows(finished, capsys, monke
         out = capsys.readouterr().out
         chosen.add(re.search(r"2 of 12 rows drawn again \(--draw-seed (\d+)\)", out)[1])
     assert len(chosen) == 8
-    assert "a file with 1 % forged rows passes with probability 0.83, with 10 % 0.68" in out
+    assert (
+        "a file with 1 % forged rows passes with probability 0.83, with 10 % 0.68"
+        in out
+    )
     rows = table()  # of the third nothing is in the probe
     save([*rows[:2], everyone_the_best(rows)[2], *rows[3:]])
-    found = {s: main(["verify", "out.tsv", *RERUN[:-1], "6", "--draw-seed", s]) for s in "12345678"}
+    found = {
+        s: main(["verify", "out.tsv", *RERUN[:-1], "6", "--draw-seed", s])
+        for s in "12345678"
+    }
     assert set(found.values()) == {0, 1}
     for seed, status in found.items():  # and can be chosen again
-        assert main(["verify", "out.tsv", *RERUN[:-1], "6", "--draw-seed", seed]) == status
+        assert (
+            main(["verify", "out.tsv", *RERUN[:-1], "6", "--draw-seed", seed]) == status
+        )
 
 
 NUMBERS = {

@@ -35,10 +35,14 @@ def linear(batch):
     return np.stack([-batch[:, 0], batch[:, 0]], axis=1)
 
 
-@pytest.mark.parametrize("classes", [(0, 1), (3, 9), (-1, 1), ("down", "up"), (False, True)])
+@pytest.mark.parametrize(
+    "classes", [(0, 1), (3, 9), (-1, 1), ("down", "up"), (False, True)]
+)
 def test_an_estimator_votes_with_what_it_predicts(classes):
     draw = {"n": 2000, "index": 3}
-    want = certify(lambda b: linear(b.reshape(len(b), -1)), X[:1], gaussian(0.5), **draw)
+    want = certify(
+        lambda b: linear(b.reshape(len(b), -1)), X[:1], gaussian(0.5), **draw
+    )
     found = certify(named(*classes), X[:1], gaussian(0.5), **draw)
     assert found.counts == want.counts
     assert found.radius == want.radius
@@ -54,12 +58,16 @@ def test_an_estimator_votes_with_what_it_predicts(classes):
 )
 def test_an_estimator_without_predict_votes_with_its_largest_score(methods):
     want = certify(linear, X[0], gaussian(0.5), n=2000).counts
-    assert certify(Estimator(None, **methods), X[0], gaussian(0.5), n=2000).counts == want
+    assert (
+        certify(Estimator(None, **methods), X[0], gaussian(0.5), n=2000).counts == want
+    )
 
 
 def test_a_regressor_gives_values_and_no_class():
     regressor = Estimator(None, predict=lambda table: table[:, 0])
-    with pytest.raises(ValueError, match=r"fitted classifier; got a Estimator.*FromLabels"):
+    with pytest.raises(
+        ValueError, match=r"fitted classifier; got a Estimator.*FromLabels"
+    ):
         certify(regressor, X[0], gaussian(0.5))
     run = rs.answers.certify_values(regressor, X, gaussian(0.25), radii=[0.1], n=1000)
     low, high = rs.answers.intervals(run)
@@ -74,7 +82,9 @@ def test_several_outputs_are_refused():
 
 
 def test_classes_without_their_estimator_are_refused():
-    with pytest.raises(ValueError, match=r"an estimator, a callable.*the class Estimator"):
+    with pytest.raises(
+        ValueError, match=r"an estimator, a callable.*the class Estimator"
+    ):
         as_sampler(Estimator)
 
 
@@ -115,14 +125,22 @@ def test_the_labels_of_data_are_the_estimators_and_recorded(tmp_path, classes):
     run = rs.certify_dataset(
         named(*classes), (X, labels), gaussian(0.25), out=tmp_path / "out.tsv", n=1000
     )
-    assert [row.label for row in run.rows] == [row.predict for row in run.rows] == [1, 0]
+    assert (
+        [row.label for row in run.rows] == [row.predict for row in run.rows] == [1, 0]
+    )
     assert run.manifest.model["labels"] == list(classes)
     assert not rs.audit.verify(tmp_path / "out.tsv", data=(X, labels)).findings
     np.savez(tmp_path / "data.npz", x=X, y=labels)
     with open_data(tmp_path / "data.npz", labels=list(classes)) as data:
         assert data.labels.tolist() == [1, 0]
-    other = np.array(["sideways", "up"]) if isinstance(classes[0], str) else np.array([3, 1])
-    with pytest.raises(ValueError, match=r"label must be of the model's classes .* got"):
+    other = (
+        np.array(["sideways", "up"])
+        if isinstance(classes[0], str)
+        else np.array([3, 1])
+    )
+    with pytest.raises(
+        ValueError, match=r"label must be of the model's classes .* got"
+    ):
         rs.certify_dataset(named(*classes), (X, other), gaussian(0.25), n=100)
 
 

@@ -54,8 +54,15 @@ def test_an_estimators_certificate_is_of_what_it_predicts():
     selection = package("sklearn.model_selection")
     linear = package("sklearn.linear_model").LogisticRegression()
     two = selection.FixedThresholdClassifier(linear, threshold=0.9).fit(TABLE, Y > 0)
-    same(two, lambda batch: np.stack([two.predict(batch) == v for v in (False, True)], axis=1))
-    votes = [np.array(certified(model, X[0]).counts) for model in (two, two.predict_proba)]
+    same(
+        two,
+        lambda batch: np.stack(
+            [two.predict(batch) == v for v in (False, True)], axis=1
+        ),
+    )
+    votes = [
+        np.array(certified(model, X[0]).counts) for model in (two, two.predict_proba)
+    ]
     assert (votes[0] != votes[1]).any()
 
 
@@ -67,7 +74,17 @@ def folder(tmp_path, monkeypatch):
 
 
 def words(model, *more):
-    known = ["certify", "--model", model, "--data", "data.npz", "--sigma", "0.5", "--n", "1000"]
+    known = [
+        "certify",
+        "--model",
+        model,
+        "--data",
+        "data.npz",
+        "--sigma",
+        "0.5",
+        "--n",
+        "1000",
+    ]
     return [*known, "--out", "out.tsv", *more]
 
 
@@ -79,7 +96,9 @@ def test_a_file_of_skops_on_the_command_line(folder, capsys):
     true = (X @ W).argmax(1)
     want = rs.certify_dataset(model, (X, LABELS[true]), gaussian(0.5), n=1000)
     assert [r.counts for r in found.rows] == [r.counts for r in want.rows]
-    assert [r.label for r in found.rows] == [r.label for r in want.rows] == true.tolist()
+    assert (
+        [r.label for r in found.rows] == [r.label for r in want.rows] == true.tolist()
+    )
     assert found.manifest.model["labels"] == [3, 5, 9]
     again = ["--data", "data.npz", "--model", "sklearn:model.skops", "--rerun", "2"]
     assert main(["verify", "out.tsv", *again]) == 0
@@ -97,7 +116,10 @@ def test_files_that_could_run_code_are_refused(folder, capsys):
         pickle.dump(model, file)
     model.harmless = subprocess.Popen
     package("skops.io").dump(model, "model.skops")
-    for name, said in (("pkl", "pickle and joblib files are never"), ("skops", "Popen")):
+    for name, said in (
+        ("pkl", "pickle and joblib files are never"),
+        ("skops", "Popen"),
+    ):
         one_line(capsys, words(f"sklearn:model.{name}"), said)
     assert not list(folder.glob("out*"))
 
@@ -161,5 +183,7 @@ def test_keras_on_its_backends(backend):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs {name}")
     env = {**os.environ, "KERAS_BACKEND": backend}
-    done = subprocess.run([sys.executable, "-c", KERAS], env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", KERAS], env=env, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr

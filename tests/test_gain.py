@@ -1,7 +1,7 @@
 """The two-point gain of the compiled certificate: its error bound attacked, its corners.
 
-The bound is derived in docs/theory/two-point.md. The climbing search is tests/gain_attack.cpp,
-whose truth is first compared with the oracle.
+The bound is derived in docs/theory/two-point.md. The climbing search is
+tests/gain_attack.cpp, whose truth is first compared with the oracle.
 """
 
 import math
@@ -38,7 +38,10 @@ def attack(tmp_path_factory):
     assert done.returncode == 0, done.stderr
 
     def run(*arguments):
-        words = [str(program), *(repr(a) if isinstance(a, float) else str(a) for a in arguments)]
+        words = [
+            str(program),
+            *(repr(a) if isinstance(a, float) else str(a) for a in arguments),
+        ]
         text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         assert "NaN" not in text
         return text.splitlines()[-1].split()
@@ -107,11 +110,15 @@ def test_the_density_falls_as_the_page_says(dim):
         assert 1.5 <= -(slope + theta) * x <= 2
 
 
-# --- where the bound, or the range of numbers, was exceeded ------------------------------------
+# --- where the bound, or the range of numbers, was exceeded
+# ------------------------------------
 
 
 def test_nothing_is_certified_where_the_quantiles_error_is_amplified():
-    for z, low, dim in ((30.26, 5.272600345789732e-101, 2), (30.68, 2.851934511680166e-10, 22)):
+    for z, low, dim in (
+        (30.26, 5.272600345789732e-101, 2),
+        (30.68, 2.851934511680166e-10, 22),
+    ):
         assert oracle.worst_score(0, -z, 1, low, dim) > 0  # so the radius is 0
         assert envelope.radius(z, 1.0, SigmaRange(low, 1.0), dim, scores=True) == 0
         table = TableEnvelope([1e-9, 1.0], [low, low], [1.0, 1.0])
@@ -123,7 +130,9 @@ def assert_sound_and_tight(radius, z, sigma, dim, ends):
     assert radius > 0
 
     def worst(distance):
-        return max(oracle.worst_score(distance, -z, sigma, end(distance), dim) for end in ends)
+        return max(
+            oracle.worst_score(distance, -z, sigma, end(distance), dim) for end in ends
+        )
 
     assert worst(radius) <= 0
     assert worst(radius * (1 + mp.mpf("1e-11"))) > 0
@@ -158,7 +167,11 @@ def test_rate_times_sigma_beside_the_largest_number():
         (968249.0, 1, LipschitzSigma(0.5)),
         (71959.68173719072, 1, LipschitzSigma(0.2646360127653517, 0.01778108223709007)),
         (116262.11785321413, 1, SemiElastic(1.1782665252989761)),
-        (887136.4824455566, 784, LipschitzSigma(0.11844850548471186, 0.00018866535574318615)),
+        (
+            887136.4824455566,
+            784,
+            LipschitzSigma(0.11844850548471186, 0.00018866535574318615),
+        ),
     ],
 )
 def test_large_scores_lose_no_digits(z, dim, scheme):

@@ -13,7 +13,9 @@ from rsbounds.oracle import ndtri
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
-WITHIN = mp.mpf("1e-11")  # the width of the promise: at most the truth, and within this of it
+WITHIN = mp.mpf(
+    "1e-11"
+)  # the width of the promise: at most the truth, and within this of it
 probability = st.one_of(
     st.floats(1e-300, 1 - 2.0**-53),
     st.floats(-17, -0.31).map(lambda e: 10.0**e),
@@ -60,7 +62,11 @@ def test_radius_of_scores(z_a, z_b, sigma):
     assert holds(gaussian.radius(z_a, sigma, z_b, scores=True), truth)
 
 
-@given(st.floats(0.51, 1 - 1e-12), st.one_of(st.floats(1, 50), st.just(np.inf)), st.floats(1, 1e7))
+@given(
+    st.floats(0.51, 1 - 1e-12),
+    st.one_of(st.floats(1, 50), st.just(np.inf)),
+    st.floats(1, 1e7),
+)
 def test_radius_in_lp(p, norm, dim):
     power = max(mp.mpf(1) / 2 - (0 if norm == np.inf else 1 / mp.mpf(norm)), 0)
     truth = ndtri(p, dps=40) / mp.mpf(dim) ** power
@@ -72,10 +78,14 @@ def test_lp_ball_lies_in_the_l2_ball(norm, dim, seed):
     """Every direction, and the two extreme ones (an axis, a diagonal), stays inside."""
     rng = np.random.default_rng(seed)
     reach = gaussian.radius(0.9, 1.0, norm=norm, dim=dim)
-    directions = np.vstack([rng.standard_normal((20, dim)), np.eye(dim)[0], np.ones(dim)])
+    directions = np.vstack(
+        [rng.standard_normal((20, dim)), np.eye(dim)[0], np.ones(dim)]
+    )
     directions /= np.linalg.norm(directions, ord=norm, axis=1)[:, None]
     longest = np.linalg.norm(reach * directions, axis=1).max()
-    assert longest <= gaussian.radius(0.9, 1.0) * (1 + 1e-13)  # rounding of the test's norms
+    assert longest <= gaussian.radius(0.9, 1.0) * (
+        1 + 1e-13
+    )  # rounding of the test's norms
 
 
 def test_special_values():
@@ -93,7 +103,9 @@ def test_special_values():
 
 
 def test_certainty_is_infinite_at_any_sigma():
-    result = gaussian.radius([1.0, 1.0, 0.99], [5e-324, 1e308, 1.7e308], norm=784, dim=1e8)
+    result = gaussian.radius(
+        [1.0, 1.0, 0.99], [5e-324, 1e308, 1.7e308], norm=784, dim=1e8
+    )
     assert result[:2].tolist() == [np.inf, np.inf]
     assert 0 < result[2] < np.inf
     assert gaussian.radius(1.0, 5e-324, norm=784, dim=1e8) == np.inf
@@ -109,7 +121,8 @@ def test_upper_bounds_that_overflow_are_infinite_and_say_nothing():
 def test_local_lipschitz(p, sigma):
     truth = mp.npdf(ndtri(p, dps=40)) / mp.mpf(sigma)
     value = mp.mpf(float(gaussian.local_lipschitz(p, sigma)))
-    # below 1e-290 the density leaves the normal range of float64 and only the side is promised
+    # below 1e-290 the density leaves the normal range of float64 and only the side is
+    # promised
     assert truth <= value
     assert truth < 1e-290 or value <= truth * (1 + WITHIN)
 
@@ -137,12 +150,16 @@ def test_lipschitz_radius(p_a, p_b, lip):
 def test_lipschitz_radius_special():
     assert gaussian.lipschitz_radius(0.9, 0.1, 0.0) == np.inf
     assert gaussian.lipschitz_radius(0.1, 0.1, 0.0) == 0
-    assert gaussian.lipschitz_radius(0.9, None, 1.0) == gaussian.lipschitz_radius(0.9, 1 - 0.9, 1.0)
+    assert gaussian.lipschitz_radius(0.9, None, 1.0) == gaussian.lipschitz_radius(
+        0.9, 1 - 0.9, 1.0
+    )
 
 
 def test_max_radius_of_the_paper():
     """Erratum 9."""
-    assert gaussian.max_radius(100_000, 0.001, 1.0) == pytest.approx(3.81145656338995189, rel=1e-11)
+    assert gaussian.max_radius(100_000, 0.001, 1.0) == pytest.approx(
+        3.81145656338995189, rel=1e-11
+    )
 
 
 @given(st.integers(1, 10**9), st.floats(1e-12, 0.999), positive)
@@ -190,9 +207,18 @@ def test_radius_in_lp_at_the_largest_dimensions(norm):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: gaussian.radius([0.5, -1, 2], 1.0), "2 of 3 values outside, the first -1"),
-        (lambda: gaussian.radius(0.9, 1.0, norm=np.inf), "dim must be given where norm > 2"),
-        (lambda: gaussian.max_radius(10, 1.0, 1.0), r"alpha must be in \(0, 1\); got 1"),
+        (
+            lambda: gaussian.radius([0.5, -1, 2], 1.0),
+            "2 of 3 values outside, the first -1",
+        ),
+        (
+            lambda: gaussian.radius(0.9, 1.0, norm=np.inf),
+            "dim must be given where norm > 2",
+        ),
+        (
+            lambda: gaussian.max_radius(10, 1.0, 1.0),
+            r"alpha must be in \(0, 1\); got 1",
+        ),
     ],
 )
 def test_bad_input(call, message):

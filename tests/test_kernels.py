@@ -14,7 +14,9 @@ FOLDER = Path(rsbounds_ext.__file__).parent
 
 def test_the_list_for_cython_is_the_table():
     declared = re.findall(
-        r"^cdef double (\w+)\((.*)\) noexcept nogil$", (FOLDER / "kernels.pxd").read_text(), re.M
+        r"^cdef double (\w+)\((.*)\) noexcept nogil$",
+        (FOLDER / "kernels.pxd").read_text(),
+        re.M,
     )
     arities = {name: arity for name, (_, arity) in kernels.symbols.items()}
     assert {name: args.count("double ") for name, args in declared} == arities
@@ -36,11 +38,25 @@ ENVELOPES = {
     "semielastic": ((0.01,), [(np.nan,), (-0.01,), (np.inf,)]),
     "lipschitz": (
         (0.1, 0.2),
-        [(np.nan, 0.2), (-0.1, 0.2), (np.inf, 0.2), (0.1, np.nan), (0.1, -0.1), (0.1, 0.3)],
+        [
+            (np.nan, 0.2),
+            (-0.1, 0.2),
+            (np.inf, 0.2),
+            (0.1, np.nan),
+            (0.1, -0.1),
+            (0.1, 0.3),
+        ],
     ),
     "range": (
         (0.2, 0.3),
-        [(np.nan, 0.3), (0.0, 0.3), (0.26, 0.3), (0.2, np.nan), (0.2, 0.24), (-1.0, 0.3)],
+        [
+            (np.nan, 0.3),
+            (0.0, 0.3),
+            (0.26, 0.3),
+            (0.2, np.nan),
+            (0.2, 0.24),
+            (-1.0, 0.3),
+        ],
     ),
 }
 
@@ -81,6 +97,16 @@ def test_pairs_and_scores_outside_the_domain_are_nan_and_flagged():
         assert refused(pair, 0.1, a, b, g, s, 0.26, d, m)
     inside = (0.1, -2.0, 0.25, 0.26, 784.0)
     assert score(*inside) > -2
-    outside = [(0, -1.0), (0, np.inf), (2, 0.0), (2, np.inf), (3, 0.0), (4, 0.5), (4, 2e8)]
+    outside = [
+        (0, -1.0),
+        (0, np.inf),
+        (2, 0.0),
+        (2, np.inf),
+        (3, 0.0),
+        (4, 0.5),
+        (4, 2e8),
+    ]
     for i, bad in (*outside, *((i, np.nan) for i in range(5))):
-        assert refused(score, *(bad if i == j else good for j, good in enumerate(inside)))
+        assert refused(
+            score, *(bad if i == j else good for j, good in enumerate(inside))
+        )

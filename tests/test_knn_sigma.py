@@ -16,7 +16,8 @@ def brute(x, anchors, k):
         rows = [[mp.mpf(float(v)) for v in row] for row in anchors]
         point = [mp.mpf(float(v)) for v in x]
         distances = sorted(
-            mp.sqrt(mp.fsum((a - b) ** 2 for a, b in zip(row, point, strict=True))) for row in rows
+            mp.sqrt(mp.fsum((a - b) ** 2 for a, b in zip(row, point, strict=True)))
+            for row in rows
         )
         return mp.fsum(distances[:k]) / k
 
@@ -33,7 +34,9 @@ def test_distance_against_mpmath(seed, dim, count, scale):
     assert abs(mp.mpf(float(value)) - truth) <= mp.mpf("1e-13") * truth
 
 
-@pytest.mark.parametrize(("count", "dim", "k"), [(1000, 20, 5), (777, 784, 20), (500, 3, 500)])
+@pytest.mark.parametrize(
+    ("count", "dim", "k"), [(1000, 20, 5), (777, 784, 20), (500, 3, 500)]
+)
 def test_batches_against_brute_force(count, dim, k):
     rng = np.random.default_rng(count)
     anchors, x = rng.random((count, dim)), rng.random((33, dim))
@@ -41,7 +44,9 @@ def test_batches_against_brute_force(count, dim, k):
     expected = np.sort(distance, axis=1)[:, :k].mean(axis=1)
     level = KNNSigma(anchors, 0.5, 0.3, k, 1.0)
     np.testing.assert_allclose(level.distance(x), expected, rtol=1e-13)
-    np.testing.assert_allclose(level.sigma(x), 0.5 * np.exp(0.3 * (expected - 1)), rtol=1e-12)
+    np.testing.assert_allclose(
+        level.sigma(x), 0.5 * np.exp(0.3 * (expected - 1)), rtol=1e-12
+    )
     assert level.sigma(x[0]) == level.sigma(x)[0]
 
 
@@ -55,7 +60,9 @@ def test_rounding_of_dot_products_hides_no_neighbour():
     expected = np.sort(distance, axis=1)[:, :7].mean(axis=1)
     rough = (x**2).sum(axis=1)[:, None] + (anchors**2).sum(axis=1) - 2 * x @ anchors.T
     chosen = np.argsort(rough, axis=1)[:, :7]
-    assert (np.take_along_axis(distance, chosen, axis=1).mean(axis=1) > expected * 1.01).any()
+    assert (
+        np.take_along_axis(distance, chosen, axis=1).mean(axis=1) > expected * 1.01
+    ).any()
     value = KNNSigma(anchors, 1.0, 0.1, 7, 0.0).distance(x)
     np.testing.assert_allclose(value, expected, rtol=1e-13)
 
@@ -112,16 +119,34 @@ def test_shapes_and_nan():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: KNNSigma([1.0], 1.0, 0.1, 1, 0.0), r"anchors must have shape \(N, d\)"),
+        (
+            lambda: KNNSigma([1.0], 1.0, 0.1, 1, 0.0),
+            r"anchors must have shape \(N, d\)",
+        ),
         (lambda: KNNSigma([[np.nan]], 1.0, 0.1, 1, 0.0), "anchors must be in"),
         (lambda: KNNSigma([[1.0]], 0.0, 0.1, 1, 0.0), "sigma_base must be in"),
         (lambda: KNNSigma([[1.0]], 1.0, -0.1, 1, 0.0), "rate must be in"),
         (lambda: KNNSigma([[1.0]], 1.0, 0.1, 0, 0.0), "k must be >= 1"),
-        (lambda: KNNSigma([[1.0]], 1.0, 0.1, 2, 0.0), r"number of anchors \(1\).*got 2"),
-        (lambda: KNNSigma([[1.0], [2.0]], 1.0, 0.1, 2, "mean"), "less than it for shift"),
-        (lambda: KNNSigma([[1.0], [2.0]], 1.0, 0.1, 1, "median"), "shift must be one of"),
-        (lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, np.nan), "shift must be in .*; got nan"),
-        (lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, 0.0).sigma([1.0, 2.0]), "x must have shape"),
+        (
+            lambda: KNNSigma([[1.0]], 1.0, 0.1, 2, 0.0),
+            r"number of anchors \(1\).*got 2",
+        ),
+        (
+            lambda: KNNSigma([[1.0], [2.0]], 1.0, 0.1, 2, "mean"),
+            "less than it for shift",
+        ),
+        (
+            lambda: KNNSigma([[1.0], [2.0]], 1.0, 0.1, 1, "median"),
+            "shift must be one of",
+        ),
+        (
+            lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, np.nan),
+            "shift must be in .*; got nan",
+        ),
+        (
+            lambda: KNNSigma([[1.0]], 1.0, 0.1, 1, 0.0).sigma([1.0, 2.0]),
+            "x must have shape",
+        ),
     ],
 )
 def test_bad_input(call, message):
@@ -136,7 +161,9 @@ def test_a_caller_who_changes_the_anchors_later_changes_no_level():
     before = level.sigma(here)
     given *= 10
     assert level.sigma(here) == before
-    tensor = pytest.importorskip("torch").from_numpy(given.copy())  # shares it, off its device too
+    tensor = pytest.importorskip("torch").from_numpy(
+        given.copy()
+    )  # shares it, off its device too
     level = KNNSigma(tensor, 0.5, 0.1, 2)
     before = level.sigma(here)
     tensor.mul_(10)

@@ -40,8 +40,8 @@ def to_mp(fraction):
 def truth(x, anchors, labels, norm, method):
     """The formula in rational arithmetic: its least and largest reading.
 
-    The paper's formula does not say which of several nearest anchors it means; up to rounding
-    any of those is taken.
+    The paper's formula does not say which of several nearest anchors it means; up to
+    rounding any of those is taken.
     """
     x, anchors = exact(x), [exact(a) for a in anchors]
     squares = [square(x, a) for a in anchors]
@@ -54,12 +54,16 @@ def truth(x, anchors, labels, norm, method):
     def margin(i, j):
         if squares[j] <= squares[i]:
             return mp.mpf(0)
-        return to_mp(squares[j] - squares[i]) / (2 * dual_length(anchors[i], anchors[j], norm))
+        return to_mp(squares[j] - squares[i]) / (
+            2 * dual_length(anchors[i], anchors[j], norm)
+        )
 
     if method == "tight":
         radius = min(max(margin(i, j) for i in own) for j in rivals)
         return radius, radius
-    near = [i for i in own if squares[i] <= squares[nearest] * (1 + Fraction(1, 10**13))]
+    near = [
+        i for i in own if squares[i] <= squares[nearest] * (1 + Fraction(1, 10**13))
+    ]
     radii = [min(margin(i, j) for j in rivals) for i in near]
     return min(radii), max(radii)
 
@@ -80,7 +84,9 @@ def lattice(draw):
 
 @st.composite
 def smooth(draw):
-    return memories(draw, st.floats(-10, 10).map(lambda v: v if abs(v) > 1e-100 else 0.0))
+    return memories(
+        draw, st.floats(-10, 10).map(lambda v: v if abs(v) > 1e-100 else 0.0)
+    )
 
 
 @st.composite
@@ -100,14 +106,19 @@ def far(draw):
 )
 def test_neighbour_radius_against_rationals(memory, norm, method):
     x, anchors, labels = memory
-    value = mp.mpf(float(lbrs.neighbour_radius(x, anchors, labels, norm=norm, method=method)))
+    value = mp.mpf(
+        float(lbrs.neighbour_radius(x, anchors, labels, norm=norm, method=method))
+    )
     least, largest = truth(x, anchors, labels, norm, method)
     assert value <= largest
     rho = max(np.linalg.norm(x - anchors, axis=1))
     apart = np.linalg.norm(anchors[:, None] - anchors, axis=2)
     if np.any((apart > 0) & (apart < 1e-25 * rho)):
         return  # doubled precision ends here: a smaller radius, 0 included, is still sound
-    assert mp.isinf(least) or value >= least * (1 - mp.mpf("1e-11")) - mp.mpf("1e-20") * rho
+    assert (
+        mp.isinf(least)
+        or value >= least * (1 - mp.mpf("1e-11")) - mp.mpf("1e-20") * rho
+    )
 
 
 def random_memory(rng, count, dim, classes=3):
@@ -134,7 +145,9 @@ def test_neighbour_radius_against_brute_force(norm, method, dim):
     """More anchors than one block of the scan, pruning at work."""
     rng = np.random.default_rng(dim)
     anchors, labels = random_memory(rng, 300, dim)
-    x = np.vstack([random_memory(rng, 15, dim)[0], anchors[:5], rng.standard_normal((5, dim)) * 9])
+    x = np.vstack(
+        [random_memory(rng, 15, dim)[0], anchors[:5], rng.standard_normal((5, dim)) * 9]
+    )
     value = lbrs.neighbour_radius(x, anchors, labels, norm=norm, method=method)
     expected = [brute(row, anchors, labels, norm, method) for row in x]
     # the test's own difference of squares costs 1e-15 of the squares
@@ -154,8 +167,12 @@ def test_attack_on_the_nearest_label(seed, norm, method):
         return
     steps = rng.standard_normal((200, dim)) * rng.integers(0, 2, (200, dim))
     corners = rng.choice([-1.0, 1.0], (50, dim))
-    towards = np.vstack([anchors - x, anchors[:, None].repeat(2, 1).reshape(-1, dim) - x])
-    steps = np.vstack([steps, corners, np.eye(dim), -np.eye(dim), towards, np.sign(towards)])
+    towards = np.vstack(
+        [anchors - x, anchors[:, None].repeat(2, 1).reshape(-1, dim) - x]
+    )
+    steps = np.vstack(
+        [steps, corners, np.eye(dim), -np.eye(dim), towards, np.sign(towards)]
+    )
     size = np.linalg.norm(steps, ord=norm, axis=1)
     steps = steps[size > 0] / size[size > 0][:, None]
     moved = x + steps * radius * (1 - 1e-12)

@@ -22,7 +22,9 @@ def test_boundary_radius(value, grad_norm, alpha, lip_grad):
     v, n, a, lip = (mp.mpf(t) for t in (value, grad_norm, alpha, lip_grad))
     b = a * lip + n
     for method, factor in (("tight", 2), ("paper", 4)):
-        got = float(lbrs.boundary_radius(-value, grad_norm, alpha, lip_grad, method=method))
+        got = float(
+            lbrs.boundary_radius(-value, grad_norm, alpha, lip_grad, method=method)
+        )
         total = b + mp.sqrt(b * b + factor * lip * v)
         if total < mp.mpf("1e-290"):
             assert got == np.inf or got * total <= 2 * v
@@ -31,7 +33,9 @@ def test_boundary_radius(value, grad_norm, alpha, lip_grad):
 
 
 def test_boundary_radius_special():
-    assert lbrs.boundary_radius(3.0, 2.0, 0.7, 0.0) == pytest.approx(1.5, rel=1e-14)  # linear
+    assert lbrs.boundary_radius(3.0, 2.0, 0.7, 0.0) == pytest.approx(
+        1.5, rel=1e-14
+    )  # linear
     assert lbrs.boundary_radius(0.0, 0.0, 1.0, 0.0) == 0
     assert lbrs.boundary_radius(1.0, 0.0, 1.0, 0.0) == np.inf
     assert lbrs.boundary_radius(1.0, 1e200, 0.0, 1e200) > 0  # the square overflows
@@ -72,7 +76,9 @@ class Quadratic:
 
 def perturbations(rng, dim, radius, norm):
     corners = rng.choice([-1.0, 0, 1.0], (100, dim))
-    steps = np.vstack([rng.standard_normal((300, dim)), corners, np.eye(dim), -np.eye(dim)])
+    steps = np.vstack(
+        [rng.standard_normal((300, dim)), corners, np.eye(dim), -np.eye(dim)]
+    )
     size = np.linalg.norm(steps, ord=norm, axis=1)
     steps = steps[size > 0] / size[size > 0][:, None]
     return steps * radius * rng.choice([1.0, 0.999, 0.5], (len(steps), 1)) * (1 - 1e-12)
@@ -89,7 +95,9 @@ def attack(seed, norm, method, alpha, count):
         lip, labels = g.lip(g.q[0], norm), 2 * labels - 1
     else:
         lip = np.array([[g.lip(p - q, norm) for q in g.q] for p in g.q])
-    f = lbrs.LocallyBiased(g.binary if count == 1 else g, anchors, labels, alpha, lip, **options)
+    f = lbrs.LocallyBiased(
+        g.binary if count == 1 else g, anchors, labels, alpha, lip, **options
+    )
     x = random_memory(rng, 4, dim)[0]
     classes, radii = f.certify(x)
     assert (classes == f.predict(x)).all()
@@ -101,7 +109,12 @@ def attack(seed, norm, method, alpha, count):
         assert (f.predict(row + perturbations(rng, dim, reach, norm)) == label).all()
 
 
-ATTACKS = (seeds, st.sampled_from(NORMS), st.sampled_from(["tight", "paper"]), st.floats(0, 2))
+ATTACKS = (
+    seeds,
+    st.sampled_from(NORMS),
+    st.sampled_from(["tight", "paper"]),
+    st.floats(0, 2),
+)
 
 
 @settings(max_examples=40, deadline=None)
@@ -135,10 +148,14 @@ def test_linear_classifier_has_the_radius_of_the_paper(norm):
     f = lbrs.LocallyBiased(linear, anchors, labels, 0.5, 0.0, norm=norm)
     classes, radii = f.certify(x)
     boundary = np.abs(biased) / size
-    expected = np.minimum(boundary, lbrs.neighbour_radius(x, anchors, labels, norm=norm))
+    expected = np.minimum(
+        boundary, lbrs.neighbour_radius(x, anchors, labels, norm=norm)
+    )
     expected = np.maximum(expected, np.abs(x @ a + 0.2) / size - 0.5)
     assert (classes == np.sign(biased)).all()
-    np.testing.assert_allclose(radii, expected, rtol=1e-12, atol=1e-13)  # cancellation in g^mu
+    np.testing.assert_allclose(
+        radii, expected, rtol=1e-12, atol=1e-13
+    )  # cancellation in g^mu
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -148,7 +165,11 @@ def test_without_bias_the_anchors_do_not_matter(count):
     g = Quadratic(rng, 3, count)
     anchors, labels = random_memory(rng, 40, 3, classes=max(count, 2))
     x = random_memory(rng, 50, 3, classes=2)[0]
-    lip = g.lip(g.q[0], 2) if count == 1 else [[g.lip(p - q, 2) for q in g.q] for p in g.q]
+    lip = (
+        g.lip(g.q[0], 2)
+        if count == 1
+        else [[g.lip(p - q, 2) for q in g.q] for p in g.q]
+    )
 
     values = g.binary if count == 1 else g
     labels = 2 * labels - 1 if count == 1 else labels
@@ -158,7 +179,9 @@ def test_without_bias_the_anchors_do_not_matter(count):
         for memory in (anchors, far)
     ]
     assert (radii[0] > lbrs.neighbour_radius(x, anchors, labels)).any()
-    np.testing.assert_allclose(*radii, rtol=1e-13)  # 64 ulp of slack where a bias is subtracted
+    np.testing.assert_allclose(
+        *radii, rtol=1e-13
+    )  # 64 ulp of slack where a bias is subtracted
 
 
 def test_certify_shapes_and_zero():
@@ -200,7 +223,10 @@ def biased(alpha=1, label=1, x=(0.0,), values=lambda x: (x[:, 0], np.ones_like(x
         (lambda: biased(x=[np.nan]), "x must"),
         (lambda: biased(values=lambda x: (x, x)), "gradients of shape"),
         (lambda: biased(values=lambda x: (0.0, x)), "values of shape"),
-        (lambda: biased(values=lambda x: (x, x[:, :, None])), r"labels must be in 0 ... 0"),
+        (
+            lambda: biased(values=lambda x: (x, x[:, :, None])),
+            r"labels must be in 0 ... 0",
+        ),
     ],
 )
 def test_bad_input(call, message):
@@ -225,7 +251,10 @@ def codes_of(points):
 
 
 def true_reach(p, q):
-    return sum(abs(Fraction(a) - Fraction(b)) for a, b in zip(p.tolist(), q.tolist(), strict=True))
+    return sum(
+        abs(Fraction(a) - Fraction(b))
+        for a, b in zip(p.tolist(), q.tolist(), strict=True)
+    )
 
 
 @st.composite
@@ -233,7 +262,9 @@ def clouds(draw):
     """Any scale and offset, constant coordinates, one coordinate far out."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     count, dim = draw(st.integers(2, 6)), draw(st.integers(1, 70))
-    points = rng.standard_normal((count, dim)) * draw(st.sampled_from([1.0, 1e-300, 1e-310, 1e99]))
+    points = rng.standard_normal((count, dim)) * draw(
+        st.sampled_from([1.0, 1e-300, 1e-310, 1e99])
+    )
     points[:, rng.random(dim) < 0.2] = 0.25
     points[0, 0] *= draw(st.sampled_from([1.0, -10.0, 5.0]))
     return points + draw(st.sampled_from([0.0, 1.0, -1e8]))
@@ -261,7 +292,10 @@ def test_sums_of_codes_fit_into_32_bits():
     "kind",
     [
         "pictures",
-        *(pytest.param(k, marks=pytest.mark.slow) for k in ("normal", "far out", "uneven")),
+        *(
+            pytest.param(k, marks=pytest.mark.slow)
+            for k in ("normal", "far out", "uneven")
+        ),
     ],
 )
 def test_all_tiles_are_sifted(method, kind):
@@ -269,14 +303,18 @@ def test_all_tiles_are_sifted(method, kind):
     rng = np.random.default_rng(1)
     count, dim = 3000, 40
     labels = rng.integers(0, 3, count)
-    anchors = rng.standard_normal((count, dim)) + 0.8 * rng.standard_normal((3, dim))[labels]
+    anchors = (
+        rng.standard_normal((count, dim)) + 0.8 * rng.standard_normal((3, dim))[labels]
+    )
     if kind == "pictures":
         anchors = (anchors * 40 + 128).clip(0, 255).round() / 255
     if kind == "far out":
         anchors[7, 3] = 1e6
     if kind == "uneven":
         anchors = np.hstack([anchors, 0.05 * rng.standard_normal((count, 60))])
-    x = anchors[rng.integers(0, count, 20)] + 0.01 * rng.standard_normal((20, anchors.shape[1]))
+    x = anchors[rng.integers(0, count, 20)] + 0.01 * rng.standard_normal(
+        (20, anchors.shape[1])
+    )
     value = lbrs.neighbour_radius(x, anchors, labels, norm=np.inf, method=method)
     assert (value > 0).mean() > 0.5
     for row, radius in zip(x, value, strict=True):

@@ -20,7 +20,9 @@ SETTING = {"lip": 0.3, "sigma_min": 0.2, "dim": 784}
 def radii(p, **changes):
     options = {**SETTING, **changes}
     paper = lipschitz.radius(p, 0.25, method="paper", p_min=1e-7, **options)
-    return paper, *(lipschitz.radius(p, 0.25, method=m, **options) for m in ("integrated", "exact"))
+    return paper, *(
+        lipschitz.radius(p, 0.25, method=m, **options) for m in ("integrated", "exact")
+    )
 
 
 @pytest.mark.parametrize("dim", [1, 10, 784, 150528])
@@ -51,7 +53,9 @@ def test_paper_is_the_clipped_gap_over_twice_the_constant():
     constant = lipschitz.constant(784, 0.3, 0.2, 1e-7)
     top = -scipy_ndtri(1e-7)
     z = np.minimum(scipy_ndtri(1 - np.array([0.1, 1e-9])), top)
-    value = lipschitz.radius([0.9, 1 - 1e-9], 0.25, method="paper", p_min=1e-7, **SETTING)
+    value = lipschitz.radius(
+        [0.9, 1 - 1e-9], 0.25, method="paper", p_min=1e-7, **SETTING
+    )
     np.testing.assert_allclose(value, z / constant, rtol=2e-11)
 
 
@@ -60,11 +64,14 @@ def test_ratio_is_its_definition(dim):
     p = np.array([1e-6, 0.1, 0.5, 0.9])
     x = chi2.isf(p, dim)
     truth = x * chi2.pdf(x, dim) / norm.pdf(scipy_ndtri(p))
-    np.testing.assert_allclose(lipschitz.ratio(p, dim), truth, rtol=1e-9)  # SciPy's own error
+    np.testing.assert_allclose(
+        lipschitz.ratio(p, dim), truth, rtol=1e-9
+    )  # SciPy's own error
     h = 1e-6 * p
-    slope = (np.asarray(lipschitz.ratio(p + h, dim)) - np.asarray(lipschitz.ratio(p - h, dim))) / (
-        2 * h
-    )
+    slope = (
+        np.asarray(lipschitz.ratio(p + h, dim))
+        - np.asarray(lipschitz.ratio(p - h, dim))
+    ) / (2 * h)
     np.testing.assert_allclose(lipschitz.ratio_derivative(p, dim), slope, rtol=1e-5)
     assert np.all(np.diff(lipschitz.ratio(p, dim)) < 0)
     assert lipschitz.ratio(0.0, dim) == np.inf
@@ -82,10 +89,19 @@ def test_normalized_scores_sum_to_one_and_keep_their_order():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sigma": 0.1}, r"sigma must be inside the envelope .*sigma_min=0.2\); got 0.1"),
-        ({"sigma": 0.1, "method": "integrated"}, "sigma must be at least sigma_min = 0.2"),
+        (
+            {"sigma": 0.1},
+            r"sigma must be inside the envelope .*sigma_min=0.2\); got 0.1",
+        ),
+        (
+            {"sigma": 0.1, "method": "integrated"},
+            "sigma must be at least sigma_min = 0.2",
+        ),
         ({"method": "papr"}, "method must be one of 'exact', 'integrated', 'paper'"),
-        ({"method": "paper"}, "p_min is for method 'paper' alone, which needs it; got None"),
+        (
+            {"method": "paper"},
+            "p_min is for method 'paper' alone, which needs it; got None",
+        ),
         ({"p_min": 0.1}, "p_min is for method 'paper' alone, which needs it; got 0.1"),
         ({"method": "paper", "p_min": 0.7}, r"p_min must be in \(0, 0.5\)"),
     ],
@@ -98,7 +114,11 @@ def test_refusals_name_the_argument(change, message):
 @pytest.mark.parametrize("method", ["exact", "integrated", "paper"])
 def test_a_radius_has_the_shape_of_sigma(method):
     """Method "paper", whose value has no sigma in it, ignored it."""
-    options = {**SETTING, "method": method, **({"p_min": 1e-7} if method == "paper" else {})}
+    options = {
+        **SETTING,
+        "method": method,
+        **({"p_min": 1e-7} if method == "paper" else {}),
+    }
     assert lipschitz.radius(0.9, np.full((2, 1), 0.25), **options).shape == (2, 1)
 
 
@@ -140,7 +160,8 @@ def test_with_a_runner_up(z_a, z_b):
 
 
 @pytest.mark.parametrize(
-    ("p_a", "p_b", "lip"), [(1e-5, 9e-6, 1e-5), (2e-10, 1e-10, 1e-10), (1e-6, 9e-7, 1e-6)]
+    ("p_a", "p_b", "lip"),
+    [(1e-5, 9e-6, 1e-5), (2e-10, 1e-10, 1e-10), (1e-6, 9e-7, 1e-6)],
 )
 def test_of_one_side_with_a_ramp_as_wide_as_they_are_rare(p_a, p_b, lip):
     """The centres of both ramps agree in all digits that count: a radius was above the truth."""
@@ -154,7 +175,9 @@ def test_the_base_radius_of_probabilities():
         truth = oracle.base_radius(oracle.ndtri(p), 0.5, 1.3)
         assert -1e-11 < float((base_radius(p, 0.5, 1.3) - truth) / truth) <= 0
     truth = oracle.base_radius(oracle.ndtri(0.6), 0.5, 1.3, oracle.ndtri(0.6 - 1e-9))
-    assert -3e-3 < float((base_radius(0.6, 0.5, 1.3, p_b=0.6 - 1e-9) - truth) / truth) <= 0
+    assert (
+        -3e-3 < float((base_radius(0.6, 0.5, 1.3, p_b=0.6 - 1e-9) - truth) / truth) <= 0
+    )
 
 
 @pytest.mark.parametrize("z", [2e3, 81470.4, 1e6])
@@ -173,7 +196,9 @@ def test_edges_of_the_base_radius():
     # extreme units: nothing overflows on the way
     flat = base_radius(0.3, 1e-300, 1e-10, p_b=0.3 - 1e-9)
     assert 10 * (1 - 1e-6) <= flat / 0.5 <= 10 * (1 + 1e-6)
-    assert base_radius(0.9, 1e300, 1e300) == pytest.approx(1e300 * 1.2815515655446004, rel=1e-11)
+    assert base_radius(0.9, 1e300, 1e300) == pytest.approx(
+        1e300 * 1.2815515655446004, rel=1e-11
+    )
     one = base_radius(0.9, 1.0, 1.0)
     assert base_radius(0.9, 1e300, 1e-300) == pytest.approx(1e300 * one, rel=1e-11)
     assert base_radius([[0.9], [0.8]], [0.5, 1.0, 2.0], 1.0).shape == (2, 3)
@@ -192,7 +217,9 @@ def test_no_lipschitz_score_flips_inside_and_a_ramp_does_just_outside():
             heights = rng.uniform(-0.3, 1.3, len(knots))
             for i in range(1, len(knots)):  # slope at most L
                 step = lip * (knots[i] - knots[i - 1])
-                heights[i] = heights[i - 1] + np.clip(heights[i] - heights[i - 1], -step, step)
+                heights[i] = heights[i - 1] + np.clip(
+                    heights[i] - heights[i - 1], -step, step
+                )
         else:  # a ramp, the worst case
             knots = np.array([0, 1 / lip]) + sigma * rng.normal()
             heights = np.array([1.0, 0.0])
@@ -206,12 +233,16 @@ def test_no_lipschitz_score_flips_inside_and_a_ramp_does_just_outside():
 
     means = np.array([mean(0.0, *setting) for setting in settings])
     sigmas, lips = (np.array([setting[i] for setting in settings]) for i in (0, 1))
-    for r, setting in zip(base_radius(np.minimum(means, 1), sigmas, lips), settings, strict=True):
+    for r, setting in zip(
+        base_radius(np.minimum(means, 1), sigmas, lips), settings, strict=True
+    ):
         if not 0 < r < 3 * setting[0]:
             continue
         certified += 1
         for shift in np.linspace(-r, r, 9):  # 1e-5: the sum in place of the integral
             assert mean(shift, *setting) > 0.5 - 1e-5
-        largest = max(largest, *(0.5 - mean(side * 1.01 * r, *setting) for side in (-1, 1)))
+        largest = max(
+            largest, *(0.5 - mean(side * 1.01 * r, *setting) for side in (-1, 1))
+        )
     assert certified > 50
     assert largest > 1e-3

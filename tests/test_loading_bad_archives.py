@@ -33,7 +33,9 @@ def header(shape, descr="<f4"):
 
 
 def flipped(folder):
-    path = compressed(folder, x=np.random.default_rng(0).random((50, 100)), y=np.zeros(50, int))
+    path = compressed(
+        folder, x=np.random.default_rng(0).random((50, 100)), y=np.zeros(50, int)
+    )
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 2] ^= 0xFF
     path.write_bytes(raw)
@@ -41,20 +43,52 @@ def flipped(folder):
 
 BAD = {
     "missing": (lambda p: None, FileNotFoundError, "No such file"),
-    "empty": (lambda p: p.write_bytes(b""), ValueError, "must be an npz file with x and y"),
-    "text": (lambda p: p.write_text("x, y"), ValueError, "must be an npz file with x and y"),
-    "array": (lambda p: p.write_bytes(array_bytes(X)), ValueError, "got a single array"),
+    "empty": (
+        lambda p: p.write_bytes(b""),
+        ValueError,
+        "must be an npz file with x and y",
+    ),
+    "text": (
+        lambda p: p.write_text("x, y"),
+        ValueError,
+        "must be an npz file with x and y",
+    ),
+    "array": (
+        lambda p: p.write_bytes(array_bytes(X)),
+        ValueError,
+        "got a single array",
+    ),
     "no y": (lambda p: np.savez(p, x=X), ValueError, "got only the arrays x"),
     "pickle": (
         lambda p: np.savez(p, x=np.array([{}, 1], dtype=object), y=[0, 1]),
         ValueError,
         "pickled objects, which are never read",
     ),
-    "real labels": (lambda p: np.savez(p, x=X, y=Y + 0.5), ValueError, "y must be whole numbers"),
-    "negative labels": (lambda p: np.savez(p, x=X, y=Y - 1), ValueError, "y must be >= 0"),
-    "few labels": (lambda p: np.savez(p, x=X, y=Y[:3]), ValueError, "one label for each of the 7"),
-    "no axis": (lambda p: np.savez(p, x=Y * 1.0, y=Y), ValueError, "of shape (count, ...)"),
-    "no row": (lambda p: np.savez(p, x=X[:0], y=Y[:0]), ValueError, "of shape (count, ...)"),
+    "real labels": (
+        lambda p: np.savez(p, x=X, y=Y + 0.5),
+        ValueError,
+        "y must be whole numbers",
+    ),
+    "negative labels": (
+        lambda p: np.savez(p, x=X, y=Y - 1),
+        ValueError,
+        "y must be >= 0",
+    ),
+    "few labels": (
+        lambda p: np.savez(p, x=X, y=Y[:3]),
+        ValueError,
+        "one label for each of the 7",
+    ),
+    "no axis": (
+        lambda p: np.savez(p, x=Y * 1.0, y=Y),
+        ValueError,
+        "of shape (count, ...)",
+    ),
+    "no row": (
+        lambda p: np.savez(p, x=X[:0], y=Y[:0]),
+        ValueError,
+        "of shape (count, ...)",
+    ),
     "strings": (lambda p: np.savez(p, x=[["a"]], y=[0]), ValueError, "floating point"),
     "fortran": (
         lambda p: np.savez(p, x=np.asfortranarray(X), y=Y),
@@ -62,14 +96,19 @@ BAD = {
         "Fortran order; save it as np.ascontiguousarray",
     ),
     "claims more than it holds": (
-        lambda p: raw_npz(p, {"x.npy": header((10**12, 10)) + b"1234", "y.npy": array_bytes(Y)}),
+        lambda p: raw_npz(
+            p, {"x.npy": header((10**12, 10)) + b"1234", "y.npy": array_bytes(Y)}
+        ),
         ValueError,
         "where its header says",
     ),
     "huge compressed labels": (
         lambda p: raw_npz(
             p,
-            {"x.npy": array_bytes(X), "y.npy": header((10**7,), "<i8") + bytes(8 * 10**7)},
+            {
+                "x.npy": array_bytes(X),
+                "y.npy": header((10**7,), "<i8") + bytes(8 * 10**7),
+            },
             zipfile.ZIP_DEFLATED,
         ),
         ValueError,
@@ -81,7 +120,9 @@ BAD = {
         "must be an npz file",
     ),
     "header is code": (
-        lambda p: raw_npz(p, {"x.npy": header("__import__('os')"), "y.npy": array_bytes(Y)}),
+        lambda p: raw_npz(
+            p, {"x.npy": header("__import__('os')"), "y.npy": array_bytes(Y)}
+        ),
         ValueError,
         "must be an npz file",
     ),
@@ -139,7 +180,9 @@ def test_a_file_that_shrinks_is_a_corrupt_row(tmp_path):
     with open_data(path) as data:
         data.item(0)
         path.write_bytes(path.read_bytes()[:200_000])
-        with pytest.raises(CorruptInput, match="input 6 can't be read: OSError: the file ends"):
+        with pytest.raises(
+            CorruptInput, match="input 6 can't be read: OSError: the file ends"
+        ):
             data.item(6)
 
 
@@ -152,8 +195,12 @@ def test_labels_beside_an_npy_file_are_missed_by_name(tmp_path):
 def test_an_input_of_two_gibibytes_is_refused_before_it_is_read(tmp_path):
     path = npy(tmp_path, y=np.zeros(1, int))
     path.write_bytes(header((1, 2**29)))
-    os.truncate(path, path.stat().st_size + 2**31)  # a hole: it takes no room on the disk
-    with pytest.raises(ValueError, match=r"shape \(1, 536870912\); at most .* numbers are read"):
+    os.truncate(
+        path, path.stat().st_size + 2**31
+    )  # a hole: it takes no room on the disk
+    with pytest.raises(
+        ValueError, match=r"shape \(1, 536870912\); at most .* numbers are read"
+    ):
         open_data(path)
     with pytest.raises(CorruptInput, match="input 0 has 268435457 numbers; at most"):
         as_data([(np.broadcast_to(np.float32(0), 2**28 + 1), 0)]).item(0)
@@ -164,7 +211,9 @@ def test_pipes_and_devices_are_refused_and_never_waited_for(tmp_path):
     os.mkfifo(tmp_path / "d.npz")
     (tmp_path / "zero.npy").symlink_to("/dev/zero")
     for name in ("d.npz", "zero.npy"):
-        with pytest.raises(ValueError, match="must be a regular file, not a device or a pipe"):
+        with pytest.raises(
+            ValueError, match="must be a regular file, not a device or a pipe"
+        ):
             open_data(tmp_path / name)
     os.mkfifo(tmp_path / "w.pt")
     with pytest.raises(ValueError, match="must be a regular file"):

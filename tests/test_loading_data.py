@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from small_data import X, Y, compressed, npy, npz
 
-from rsbounds.loading import CorruptInput, Data, as_data, check_labels, open_data, prefetched
+from rsbounds.loading import (
+    CorruptInput,
+    Data,
+    as_data,
+    check_labels,
+    open_data,
+    prefetched,
+)
 
 
 def pairs(folder, x=X, y=Y):
@@ -52,7 +59,12 @@ def test_hash_sees_number_label_and_type(tmp_path):
 
     changed = X.copy()
     changed[0, 0, 0] = np.nextafter(changed[0, 0, 0], 2)
-    other = [digest(x=changed), digest(y=Y + 1), digest(x=X.astype(float)), digest(x=X[:, None])]
+    other = [
+        digest(x=changed),
+        digest(y=Y + 1),
+        digest(x=X.astype(float)),
+        digest(x=X[:, None]),
+    ]
     assert len({digest(), *other}) == 5
     assert digest() == digest(y=np.array([0, 1, 1, 1, 1, 1, 1]))  # the other rows
 
@@ -61,13 +73,17 @@ def test_hash_sees_number_label_and_type(tmp_path):
 @pytest.mark.parametrize("place", [npz, compressed, npy])
 def test_floating_point_of_any_kind(tmp_path, place, dtype):
     with open_data(place(tmp_path, x=X.astype(dtype))) as data:
-        np.testing.assert_array_equal(data.input(4), X[4].astype(dtype).astype(np.float32))
+        np.testing.assert_array_equal(
+            data.input(4), X[4].astype(dtype).astype(np.float32)
+        )
 
 
 def test_whole_numbers_are_scaled_where_that_is_said(tmp_path):
     pixels = np.arange(7 * 4, dtype=np.uint8).reshape(7, 4)
     path = npz(tmp_path, x=pixels)
-    with pytest.raises(ValueError, match=r"x must be floating point, or come with a scale"):
+    with pytest.raises(
+        ValueError, match=r"x must be floating point, or come with a scale"
+    ):
         open_data(path)
     with open_data(path, scale=255) as data:
         want = pixels[6].astype(np.float32) / np.float32(255)
@@ -124,7 +140,9 @@ def test_prefetched_raises_where_the_row_would_have_come():
         return X[i], Y[i]
 
     data = as_data(
-        type("Set", (), {"__len__": lambda s: 7, "__getitem__": lambda s, i: fails(i)})()
+        type(
+            "Set", (), {"__len__": lambda s: 7, "__getitem__": lambda s, i: fails(i)}
+        )()
     )
     got = []
     with pytest.raises(ValueError, match=r"data: input 3 failed: OSError: disk gone"):
@@ -152,7 +170,9 @@ def test_labels_outside_the_classes(tmp_path):
     with open_data(npz(tmp_path)) as data:
         check_labels(data, 3)
         check_labels(data, 2, [0, 1, 3])
-        with pytest.raises(ValueError, match=r"number of classes, 2; 3 of 7 are not, the first 2"):
+        with pytest.raises(
+            ValueError, match=r"number of classes, 2; 3 of 7 are not, the first 2"
+        ):
             check_labels(data, 2)
 
 

@@ -5,9 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rsbounds.loading import load_model  # noqa: E402
-from rsbounds.loading.denoiser import Denoised, denoised, load_denoiser, timestep  # noqa: E402
-from rsbounds.torch import TorchSampler  # noqa: E402
+from rsbounds.loading import load_model
+from rsbounds.loading.denoiser import Denoised, denoised, load_denoiser, timestep
+from rsbounds.torch import TorchSampler
 
 ALPHAS = np.cumprod(1 - np.linspace(1e-4, 0.02, 1000))  # the linear schedule of DDPM
 
@@ -37,11 +37,14 @@ def test_the_noise_the_network_sees_is_that_of_its_timestep(sigma):
         ((y, t),) = net.calls
         assert t.tolist() == [model.timestep] * 64
         alpha = ALPHAS[model.timestep]
-        # 160000 samples: their mean is within .0125 b, their deviation within .9 % (5 sd); the
-        # schedule's steps are up to 7 % apart where sigma is small, .3 % elsewhere
+        # 160000 samples: their mean is within .0125 b, their deviation within .9 % (5
+        # sd); the schedule's steps are up to 7 % apart where sigma is small, .3 %
+        # elsewhere
         b = np.sqrt(1 - alpha)
         assert abs(float(y.mean()) - centre * np.sqrt(alpha)) < 0.0125 * b * 1.04
-        assert abs(float(y.std()) / b - 1) < 0.009 + abs(sigma / model.timestep_sigma - 1)
+        assert abs(float(y.std()) / b - 1) < 0.009 + abs(
+            sigma / model.timestep_sigma - 1
+        )
     assert abs(model.timestep_sigma / sigma - 1) < 0.04
 
 
@@ -51,7 +54,10 @@ def test_the_range_doubles_the_level():
     wide = Denoised(Recorder(), len, ALPHAS, 0.25 * 255, input_range=(0, 255))
     assert wide.timestep == timestep(ALPHAS, 0.5)
     assert wide.timestep_sigma == pytest.approx(255 / 2 * level[wide.timestep])
-    assert Denoised(Recorder(), len, ALPHAS, 0.5, input_range=(-1, 1)).timestep == wide.timestep
+    assert (
+        Denoised(Recorder(), len, ALPHAS, 0.5, input_range=(-1, 1)).timestep
+        == wide.timestep
+    )
 
 
 @pytest.mark.parametrize("t", [0, 10, 500, 999])
@@ -73,8 +79,12 @@ def test_a_network_that_knows_the_noise_gives_the_image_back(prediction):
     a, b = a2**0.5, (1 - a2) ** 0.5
     sigma = b / a / 2  # a level of the schedule
     image = 2 * x - 1
-    says = {"epsilon": noise, "sample": image, "v_prediction": a * noise - b * image}[prediction]
-    model = Denoised(lambda y, t: says, lambda clean: clean, ALPHAS, sigma, prediction=prediction)
+    says = {"epsilon": noise, "sample": image, "v_prediction": a * noise - b * image}[
+        prediction
+    ]
+    model = Denoised(
+        lambda y, t: says, lambda clean: clean, ALPHAS, sigma, prediction=prediction
+    )
     torch.testing.assert_close(model(x + sigma * noise), x, atol=1e-5, rtol=0)
 
 
@@ -83,11 +93,18 @@ def test_the_sampler_draws_the_certified_level():
     net, sigma, coarse = Recorder(), 0.6, ALPHAS[::200]
     classifier = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))
     model = Denoised(net, classifier, coarse, sigma)
-    np.asarray(TorchSampler(model)(np.full((1, 4, 4), 0.5), sigma, 4000, np.random.default_rng(0)))
-    y = net.calls[1][0].double()  # the first call checks that rows don't depend on each other
+    np.asarray(
+        TorchSampler(model)(
+            np.full((1, 4, 4), 0.5), sigma, 4000, np.random.default_rng(0)
+        )
+    )
+    y = net.calls[1][
+        0
+    ].double()  # the first call checks that rows don't depend on each other
     assert len(y) == 4000
     noise = y / np.sqrt(coarse[model.timestep]) / 2  # x = .5 is 0 there
-    # 64000 samples: five standard deviations of their own; the timestep's level is far away
+    # 64000 samples: five standard deviations of their own; the timestep's level is far
+    # away
     assert abs(float(noise.std()) - sigma) < 5 * sigma / np.sqrt(128_000)
     assert abs(model.timestep_sigma - sigma) > 0.1
 
@@ -125,11 +142,15 @@ def test_a_denoiser_by_name(own):
     assert (said["prediction"], said["timestep"]) == ("v_prediction", 20)
     assert said["timestep_sigma"] == pytest.approx(0.251, abs=1e-3)
     assert said["parameters"] != loaded.describe["parameters"]
-    with pytest.raises(ValueError, match=r"must return \(torch module, alphas_cumprod\)"):
+    with pytest.raises(
+        ValueError, match=r"must return \(torch module, alphas_cumprod\)"
+    ):
         denoised(loaded, load_denoiser("own_denoiser.py:net"), 0.25)
     with pytest.raises(ValueError, match="needs a torch classifier"):
         denoised(
-            load_model("own_denoiser.py:function"), load_denoiser("own_denoiser.py:denoiser"), 0.25
+            load_model("own_denoiser.py:function"),
+            load_denoiser("own_denoiser.py:denoiser"),
+            0.25,
         )
 
 

@@ -29,12 +29,16 @@ def work(tmp_path, monkeypatch):
 def run(**changes):
     for name in [name for name in sys.modules if name.startswith("_rsbounds_file_")]:
         del sys.modules[name]  # as in a new process
-    return arguments(**{"model": "own.py:load", "max": 3, "n0": 20, "n": 100, **changes})
+    return arguments(
+        **{"model": "own.py:load", "max": 3, "n0": 20, "n": 100, **changes}
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("changed", ["m.onnx", "any name"])
-def test_other_onnx_weights_are_refused_where_the_probes_are_the_same(work, capsys, changed):
+def test_other_onnx_weights_are_refused_where_the_probes_are_the_same(
+    work, capsys, changed
+):
     """They may lie in a file of any name, of which the model's own file is no function."""
     onnx, numpy_helper = package("onnx"), package("onnx.numpy_helper")
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
@@ -47,7 +51,9 @@ def test_other_onnx_weights_are_refused_where_the_probes_are_the_same(work, caps
         sides = [helper.make_tensor_value_info("x", kind, ["n", 1, 6, 6])]
         scores = [helper.make_tensor_value_info("y", kind, ["n", 2])]
         graph = helper.make_graph(nodes, "linear", sides, scores, tensors)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9
+        )
         onnx.external_data_helper.set_external_data(tensors[0], "any name")
         model.graph.initializer[0].CopyFrom(tensors[0])
         onnx.save(model, "m.onnx")
@@ -63,11 +69,19 @@ def test_other_onnx_weights_are_refused_where_the_probes_are_the_same(work, caps
 def test_the_identity_of_data_is_about_their_contents_and_not_their_place(tmp_path):
     x, y = np.random.default_rng(0).random((50, 2, 2)), np.arange(50) % 3
     identities = []
-    for folder, changed in (("a", 0), ("b", 0), ("c", 1)):  # the first number of the data
+    for folder, changed in (
+        ("a", 0),
+        ("b", 0),
+        ("c", 1),
+    ):  # the first number of the data
         x[0, 0, 0] = changed
         (tmp_path / folder).mkdir()
         identities.append([])
-        for place in (npz(tmp_path / folder, x=x, y=y), npy(tmp_path / folder, x, y), (x, y)):
+        for place in (
+            npz(tmp_path / folder, x=x, y=y),
+            npy(tmp_path / folder, x, y),
+            (x, y),
+        ):
             with as_data(place) as data:
                 identities[-1].append(data.identity)
     for first, again, other in zip(*identities, strict=True):
@@ -88,7 +102,9 @@ def test_quantized_and_meta_models_are_refused_in_one_line(work, capsys):
         "        kinds, dtype = {torch.nn.Linear}, torch.qint8\n"
         "        return torch.ao.quantization.quantize_dynamic(net(), kinds, dtype=dtype)\n"
     )
-    one_line(capsys, run(model="own.py:meta"), "must be a tensor that holds numbers", "meta")
+    one_line(
+        capsys, run(model="own.py:meta"), "must be a tensor that holds numbers", "meta"
+    )
     if torch.backends.quantized.supported_engines != ["none"]:
         one_line(capsys, run(model="own.py:small"), "quantized modules")
     with pytest.raises(ValueError, match="must not be on the device meta"):
@@ -100,7 +116,10 @@ def test_a_loaded_model_may_be_built_on(work):
         "from rsbounds.loading import load_model\n"
         "def load():\n    return load_model('own.py:load', input_range=(0, 255))\n"
     )
-    inner, outer = load_model("own.py:load", input_range=(0, 255)), load_model("outer.py:load")
+    inner, outer = (
+        load_model("own.py:load", input_range=(0, 255)),
+        load_model("outer.py:load"),
+    )
     x = np.random.default_rng(0).random((2, 1, 6, 6), dtype=np.float32)
     np.testing.assert_array_equal(inner.model(x), outer.model(x))
     assert outer.describe["spec"] == "outer.py:load"
@@ -118,4 +137,6 @@ def test_a_loaded_model_may_be_built_on(work):
     ],
 )
 def test_control_characters_of_names_reach_no_terminal(work, capsys, changes):
-    one_line(capsys, run(**{k: v.format("\x1b[2J") for k, v in changes.items()}), "\\x1b[2J")
+    one_line(
+        capsys, run(**{k: v.format("\x1b[2J") for k, v in changes.items()}), "\\x1b[2J"
+    )

@@ -16,7 +16,9 @@ Image = pytest.importorskip("PIL.Image")
 
 
 def picture(seed=0, size=(30, 20)):
-    pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+    pixels = np.random.default_rng(seed).integers(
+        0, 256, (size[1], size[0], 3), dtype=np.uint8
+    )
     return Image.fromarray(pixels)
 
 
@@ -35,7 +37,9 @@ def test_a_folder_of_images(folder):
     data = open_data(f"imagefolder:{folder}")
     assert len(data) == 4
     assert [data.label(i) for i in range(4)] == [0, 0, 1, 2]
-    want = np.asarray(picture(0)).transpose(2, 0, 1).astype(np.float32) / np.float32(255)
+    want = np.asarray(picture(0)).transpose(2, 0, 1).astype(np.float32) / np.float32(
+        255
+    )
     np.testing.assert_array_equal(data.input(0), want)
     assert len({item.digest for item in prefetched(data, range(4))}) == 4
     assert data.identity["numbered_by"] == "order"
@@ -46,7 +50,9 @@ def test_preprocessing_comes_first_and_is_recorded(folder):
     data = open_data(f"imagefolder:{folder}", preprocess=prep)
     x = data.input(0)
     assert x.shape == (1, 8, 12)
-    assert np.array_equal(np.rint(255 * x), np.round(255.0 * x, 3))  # on the grid of 1/255
+    assert np.array_equal(
+        np.rint(255 * x), np.round(255.0 * x, 3)
+    )  # on the grid of 1/255
     assert data.identity["preprocessing"] == prep.description
     assert data.identity != open_data(f"imagefolder:{folder}").identity
 
@@ -61,7 +67,9 @@ def test_classes_are_numbered_by_number_name_or_order(folder):
     names = ("fox", "bird", "dog", "cat")
     data = open_data(f"imagefolder:{folder}", labels=names)
     assert [data.label(i) for i in range(4)] == [3, 3, 2, 0]
-    with pytest.raises(ValueError, match="has 3 classes and the model 2: name each folder"):
+    with pytest.raises(
+        ValueError, match="has 3 classes and the model 2: name each folder"
+    ):
         open_data(f"imagefolder:{folder}", labels=("a", "b"))
     data = open_data(f"imagefolder:{folder}", labels=("a", "b", "c"))
     assert data.identity["numbered_by"] == "order"
@@ -83,7 +91,10 @@ def test_folders_without_images(tmp_path):
 def bomb():
     def chunk(kind, body):
         return (
-            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+            struct.pack(">I", len(body))
+            + kind
+            + body
+            + struct.pack(">I", zlib.crc32(kind + body))
         )
 
     head = struct.pack(">IIBBBBB", 30_000, 30_000, 8, 2, 0, 0, 0)
@@ -116,7 +127,9 @@ def test_corrupt_images(folder, name):
     path = folder / "dog" / "2.PNG"
     path.write_bytes(CORRUPT[name](path.read_bytes()))
     data = open_data(f"imagefolder:{folder}")
-    with pytest.raises(CorruptInput, match=r"dog/2\.PNG: the image can't be decoded: ") as caught:
+    with pytest.raises(
+        CorruptInput, match=r"dog/2\.PNG: the image can't be decoded: "
+    ) as caught:
         data.item(2)
     assert "\n" not in str(caught.value)
     with pytest.raises(CorruptInput):
@@ -185,7 +198,9 @@ def stored(datasets, tmp_path):
     )
     rows = {"image": [picture(i) for i in range(3)], "label": [1, 0, 1]}
     data = datasets.Dataset.from_dict(rows, features=features)
-    datasets.DatasetDict({"train": data, "test": data.select([2, 1])}).save_to_disk(tmp_path / "d")
+    datasets.DatasetDict({"train": data, "test": data.select([2, 1])}).save_to_disk(
+        tmp_path / "d"
+    )
     return tmp_path / "d"
 
 
@@ -193,7 +208,9 @@ def stored(datasets, tmp_path):
 def test_hf_splits(stored):
     data = open_data(f"hf:{stored}:test")
     assert (len(data), data.label(0), data.label(1)) == (2, 1, 0)
-    want = np.asarray(picture(2)).transpose(2, 0, 1).astype(np.float32) / np.float32(255)
+    want = np.asarray(picture(2)).transpose(2, 0, 1).astype(np.float32) / np.float32(
+        255
+    )
     np.testing.assert_array_equal(data.input(0), want)
     assert len(open_data(f"hf:{stored}:train")) == 3
     with pytest.raises(ValueError, match="has the splits train, test"):
@@ -211,14 +228,18 @@ def test_hf_names_are_the_models(stored):
 
 @pytest.mark.slow
 def test_hf_arrays_and_corrupt_images(datasets, tmp_path):
-    datasets.Dataset.from_dict({"x": [[0.5, 1.0], [2.0, 3.0]], "y": [0, 1]}).save_to_disk(
-        tmp_path / "a"
-    )
+    datasets.Dataset.from_dict(
+        {"x": [[0.5, 1.0], [2.0, 3.0]], "y": [0, 1]}
+    ).save_to_disk(tmp_path / "a")
     assert open_data(f"hf:{tmp_path / 'a'}").input(1).tolist() == [2, 3]
-    features = datasets.Features({"img": datasets.Image(), "label": datasets.Value("int64")})
+    features = datasets.Features(
+        {"img": datasets.Image(), "label": datasets.Value("int64")}
+    )
     rows = {"img": [{"bytes": b"none", "path": None}], "label": [0]}
     datasets.Dataset.from_dict(rows, features=features).save_to_disk(tmp_path / "b")
-    with pytest.raises(CorruptInput, match="input 0: ValueError: the image can't be decoded"):
+    with pytest.raises(
+        CorruptInput, match="input 0: ValueError: the image can't be decoded"
+    ):
         open_data(f"hf:{tmp_path / 'b'}").item(0)
     datasets.Dataset.from_dict({"x": [[1.0]], "z": [0]}).save_to_disk(tmp_path / "c")
     message = re.escape("must have a column label, labels, fine_label or y; got x, z")
@@ -246,13 +267,17 @@ def test_rows_that_name_files_elsewhere_are_corrupt(datasets, tmp_path, monkeypa
     with pytest.raises(CorruptInput, match="must be a regular file"):
         data.item(1)
     for i in (2, 3, 4):
-        with pytest.raises(CorruptInput, match="a file outside of the data's folder and cache"):
+        with pytest.raises(
+            CorruptInput, match="a file outside of the data's folder and cache"
+        ):
             data.item(i)
 
 
 @pytest.mark.slow
 def test_names_of_columns_reach_no_terminal_raw(datasets, tmp_path):
-    datasets.Dataset.from_dict({"x": [[1.0]], "\x1b[2J": [0]}).save_to_disk(tmp_path / "d")
+    datasets.Dataset.from_dict({"x": [[1.0]], "\x1b[2J": [0]}).save_to_disk(
+        tmp_path / "d"
+    )
     with pytest.raises(ValueError, match="got x") as caught:
         open_data(f"hf:{tmp_path / 'd'}")
     assert "\\x1b[2J" in str(caught.value)

@@ -115,11 +115,15 @@ def test_the_hash_of_the_parameters_is_that_of_the_network(own):
 
 def test_input_range_moves_the_data_into_the_models_range(own):
     got = load_model("own:plain", input_range=(-1, 3)).model(4 * X - 1)
-    np.testing.assert_allclose(got, X.reshape(3, 4), atol=1e-6)  # a few roundings of float32
+    np.testing.assert_allclose(
+        got, X.reshape(3, 4), atol=1e-6
+    )  # a few roundings of float32
 
 
 def test_leaving_is_an_error_with_its_reason(own):
-    with pytest.raises(ValueError, match=r"own:leaves failed: SystemExit: no weights here"):
+    with pytest.raises(
+        ValueError, match=r"own:leaves failed: SystemExit: no weights here"
+    ):
         load_model("own:leaves")
 
 
@@ -147,7 +151,9 @@ def test_a_number_of_classes_is_at_least_two():
         load_model("torchvision:squeezenet1_1", args={"num_classes": 0})
 
 
-@pytest.mark.parametrize("bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, "ab", (1, 2, 3)])
+@pytest.mark.parametrize(
+    "bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, "ab", (1, 2, 3)]
+)
 def test_empty_ranges_are_refused(own, bad):
     with pytest.raises(ValueError, match="input_range must be"):
         load_model("own:plain", input_range=bad)
@@ -170,7 +176,9 @@ def test_arguments_of_the_wrong_kind_are_one_line(own, options, message):
 
 def test_arguments():
     assert parse_arguments("") == {}
-    assert parse_arguments("a=1, b = x,c=[1,(2,3)],d='u,v',e=-1e-3,f=a/b.c,g=lite-0,h=None") == {
+    assert parse_arguments(
+        "a=1, b = x,c=[1,(2,3)],d='u,v',e=-1e-3,f=a/b.c,g=lite-0,h=None"
+    ) == {
         "a": 1,
         "b": "x",
         "c": [1, (2, 3)],
@@ -183,7 +191,19 @@ def test_arguments():
 
 
 @pytest.mark.parametrize(
-    "bad", ["a", "a=1,a=2", "1=2", "=3", ",", "a=(", "**a", "a=1)+f(b=1", "a=\0", "a=" + "(" * 999]
+    "bad",
+    [
+        "a",
+        "a=1,a=2",
+        "1=2",
+        "=3",
+        ",",
+        "a=(",
+        "**a",
+        "a=1)+f(b=1",
+        "a=\0",
+        "a=" + "(" * 999,
+    ],
 )
 def test_arguments_refused(bad):
     with pytest.raises(ValueError, match="key=value"):
@@ -200,7 +220,9 @@ def test_checkpoints_of_both_kinds(own):
     for file in ("w.safetensors", "w.pt"):
         loaded = load_model("own:net", checkpoint=file)
         got = loaded.model(torch.from_numpy(X)).detach().numpy()
-        np.testing.assert_allclose(got, 0.5 * X.reshape(3, 4).sum(1)[:, None] + [0, 1], rtol=1e-6)
+        np.testing.assert_allclose(
+            got, 0.5 * X.reshape(3, 4).sum(1)[:, None] + [0, 1], rtol=1e-6
+        )
         assert re.fullmatch("[0-9a-f]{64}", loaded.describe["checkpoint"])
 
 
@@ -227,7 +249,10 @@ def test_a_checkpoint_runs_nothing(own, wrap):
     assert not (own / "ran").exists()
 
 
-BAD_FILES = {"w.safetensors": "must be a safetensors file", "w.pt": "must be a file of torch.save"}
+BAD_FILES = {
+    "w.safetensors": "must be a safetensors file",
+    "w.pt": "must be a file of torch.save",
+}
 
 
 @pytest.mark.parametrize("name", BAD_FILES)

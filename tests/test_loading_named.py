@@ -34,7 +34,9 @@ def scores(loaded, x):
         return loaded.model(torch.from_numpy(x)).numpy()
 
 
-@pytest.mark.parametrize(("name", "squash"), [("test_resnet", False), ("test_vit", True)])
+@pytest.mark.parametrize(
+    ("name", "squash"), [("test_resnet", False), ("test_vit", True)]
+)
 def test_timm_sees_what_its_own_loader_shows_it(tmp_path, picture, name, squash):
     torch, timm = package("torch"), package("timm")
     safetensors = package("safetensors.torch")
@@ -56,17 +58,31 @@ def test_timm_sees_what_its_own_loader_shows_it(tmp_path, picture, name, squash)
 
 
 REFUSED = [
-    ("timm", "timm:resnet81", r"timm model 'resnet81' is unknown; did you mean .*resnet18"),
+    (
+        "timm",
+        "timm:resnet81",
+        r"timm model 'resnet81' is unknown; did you mean .*resnet18",
+    ),
     ("timm", "timm:resnet18", r"resnet18.* not on disk \(looked in .*hf.*--download"),
-    ("torchvision.models", "torchvision:resnet19", r"'resnet19' is unknown; did you mean resnet1"),
-    ("torchvision.models", "torchvision:resnet18", r"looked for .*hub.*resnet18-f37072fd.pth"),
+    (
+        "torchvision.models",
+        "torchvision:resnet19",
+        r"'resnet19' is unknown; did you mean resnet1",
+    ),
+    (
+        "torchvision.models",
+        "torchvision:resnet18",
+        r"looked for .*hub.*resnet18-f37072fd.pth",
+    ),
     ("transformers", "hf:no/such", r"not on disk \(looked in .*hf download no/such"),
     ("transformers", "hf:.", r"holds no config\.json"),
 ]
 
 
 @pytest.mark.parametrize(("module", "spec", "said"), REFUSED)
-def test_models_that_are_not_there_are_refused(offline, monkeypatch, module, spec, said):
+def test_models_that_are_not_there_are_refused(
+    offline, monkeypatch, module, spec, said
+):
     package(module)
     monkeypatch.chdir(offline)
     with pytest.raises(ValueError, match=said):
@@ -75,8 +91,16 @@ def test_models_that_are_not_there_are_refused(offline, monkeypatch, module, spe
 
 def test_arguments_that_are_none_are_refused(offline):
     for module, args, said in (
-        ("timm:test_resnet", {"pretrained": False, "colour": 1}, "unexpected keyword.*'colour'"),
-        ("torchvision:resnet18", {"weights": "IMAGENET1K_V7"}, "'IMAGENET1K_V7' is unknown; did"),
+        (
+            "timm:test_resnet",
+            {"pretrained": False, "colour": 1},
+            "unexpected keyword.*'colour'",
+        ),
+        (
+            "torchvision:resnet18",
+            {"weights": "IMAGENET1K_V7"},
+            "'IMAGENET1K_V7' is unknown; did",
+        ),
     ):
         package(module.partition(":")[0])
         with pytest.raises(ValueError, match=said):
@@ -92,7 +116,9 @@ def test_timm_finds_weights_in_the_cache(offline, monkeypatch):
     (folder / "refs").mkdir(parents=True)
     (folder / "refs" / "main").write_text("0" * 40)
     (folder / "snapshots" / ("0" * 40)).mkdir(parents=True)
-    safetensors.save_file(net.state_dict(), folder / "snapshots" / ("0" * 40) / "model.safetensors")
+    safetensors.save_file(
+        net.state_dict(), folder / "snapshots" / ("0" * 40) / "model.safetensors"
+    )
     loaded = load_model("timm:test_resnet")
     x = np.random.default_rng(0).random((1, 3, 160, 160), dtype=np.float32)
     with torch.inference_mode():
@@ -109,7 +135,9 @@ def test_torchvision_sees_what_its_own_transform_shows_it(tmp_path, picture):
     net = models.get_model("squeezenet1_1", num_classes=6).eval()
     torch.save(net.state_dict(), tmp_path / "w.pt")
     loaded = load_model(
-        "torchvision:squeezenet1_1", checkpoint=tmp_path / "w.pt", args={"num_classes": 6}
+        "torchvision:squeezenet1_1",
+        checkpoint=tmp_path / "w.pt",
+        args={"num_classes": 6},
     )
     theirs = models.get_model_weights("squeezenet1_1").DEFAULT.transforms()(picture)
     x = loaded.preprocess(picture)[None] / np.float32(255)
@@ -156,9 +184,13 @@ def test_hf_sees_what_its_processor_shows_it(vit, picture):
     theirs = processor(picture, return_tensors="pt")["pixel_values"]
     with torch.inference_mode():
         want = model(theirs).logits.numpy()
-        exact = model(torch.from_numpy((x - np.float32(0.5)) / np.float32(0.5))).logits.numpy()
+        exact = model(
+            torch.from_numpy((x - np.float32(0.5)) / np.float32(0.5))
+        ).logits.numpy()
     np.testing.assert_allclose(scores(loaded, x), exact, atol=1e-6)
-    np.testing.assert_allclose(scores(loaded, x), want, atol=0.01)  # torch and Pillow resize
+    np.testing.assert_allclose(
+        scores(loaded, x), want, atol=0.01
+    )  # torch and Pillow resize
     assert loaded.labels == ("cat", "dog", "fox")
     assert loaded.describe["preprocessing"]["resize"] == [32, 32]
 
@@ -166,7 +198,10 @@ def test_hf_sees_what_its_processor_shows_it(vit, picture):
 PROCESSORS = {
     "ConvNextImageProcessor": ({"size": {"shortest_edge": 32}}, None),
     "CLIPImageProcessor": ({"size": {"shortest_edge": 40}, "crop_size": 32}, None),
-    "MobileViTImageProcessor": ({"size": {"shortest_edge": 40}, "crop_size": 32}, "does more"),
+    "MobileViTImageProcessor": (
+        {"size": {"shortest_edge": 40}, "crop_size": 32},
+        "does more",
+    ),
     "EfficientNetImageProcessor": ({"size": {"height": 32, "width": 32}}, "does more"),
 }
 
@@ -214,13 +249,18 @@ def onnx_file(path, batch):
     pytest.importorskip("onnxruntime")
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
     graph = helper.make_graph(
-        [helper.make_node("Flatten", ["x"], ["f"]), helper.make_node("MatMul", ["f", "w"], ["y"])],
+        [
+            helper.make_node("Flatten", ["x"], ["f"]),
+            helper.make_node("MatMul", ["f", "w"], ["y"]),
+        ],
         "linear",
         [helper.make_tensor_value_info("x", kind, [batch, 1, 2, 2])],
         [helper.make_tensor_value_info("y", kind, [batch, 3])],
         [helper.make_tensor("w", kind, [4, 3], np.arange(12.0))],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9
+    )
     onnx.save(model, path)
 
 
@@ -230,7 +270,9 @@ def test_onnx_runs_batches_of_any_length(tmp_path, batch):
     loaded = load_model(f"onnx:{tmp_path / 'm.onnx'}", args={"mean": 0.5, "threads": 1})
     x = np.random.default_rng(0).random((6, 1, 2, 2), dtype=np.float32)
     want = (x.reshape(6, 4) - 0.5) @ np.arange(12.0).reshape(4, 3)
-    np.testing.assert_allclose(loaded.model(x), want, atol=1e-5)  # sums of four in float32
+    np.testing.assert_allclose(
+        loaded.model(x), want, atol=1e-5
+    )  # sums of four in float32
     assert re.fullmatch("[0-9a-f]{64}", loaded.describe["source"])
 
 
@@ -252,12 +294,20 @@ def test_timm_on_a_folder(tmp_path, monkeypatch, capsys):
     save_file = package("safetensors.torch").save_file
     monkeypatch.chdir(tmp_path)
     for i in range(3):
-        pixels = np.random.default_rng(i).integers(0, 256, (180, 200, 3), dtype=np.uint8)
+        pixels = np.random.default_rng(i).integers(
+            0, 256, (180, 200, 3), dtype=np.uint8
+        )
         (tmp_path / "d" / str(i)).mkdir(parents=True)
         image.fromarray(pixels).save(tmp_path / "d" / str(i) / "a.png")
     torch.manual_seed(0)
-    save_file(timm.create_model("test_resnet", num_classes=3).state_dict(), "w.safetensors")
-    known = {"model": "timm:test_resnet", "checkpoint": "w.safetensors", "sound_noise": ""}
+    save_file(
+        timm.create_model("test_resnet", num_classes=3).state_dict(), "w.safetensors"
+    )
+    known = {
+        "model": "timm:test_resnet",
+        "checkpoint": "w.safetensors",
+        "sound_noise": "",
+    }
     known |= {"model_args": "num_classes=3", "data": "imagefolder:d", "n0": 8, "n": 32}
     assert main(arguments(**known)) == 0
     assert main(["verify", "out.tsv"]) == 0

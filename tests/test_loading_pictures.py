@@ -37,21 +37,34 @@ def test_a_model_of_ones_own_gets_the_pictures_asked_for(work):
     words = {"resize": 8, "crop": 6, "channels": 1}
     assert main(line(**words)) == 0
     want = Preprocess(8, (6, 6), channels=1)
-    for said in (manifest()["data"]["preprocessing"], manifest()["model"]["preprocessing"]):
+    for said in (
+        manifest()["data"]["preprocessing"],
+        manifest()["model"]["preprocessing"],
+    ):
         assert want.description.items() <= said.items()
     assert main(["verify", "out.tsv", "--data", "imagefolder:d"]) == 0
-    loaded = load_model("models:linear", preprocess={"resize": 8, "crop": (6, 6), "channels": 1})
+    loaded = load_model(
+        "models:linear", preprocess={"resize": 8, "crop": (6, 6), "channels": 1}
+    )
     assert loaded.preprocess == Preprocess(8, (6, 6), "bilinear", 1)
     with open_data("imagefolder:d", preprocess=want) as data:
         np.testing.assert_array_equal(data.input(0), want(picture(0)) / np.float32(255))
     again = ["verify", "out.tsv", "--data", "imagefolder:d", "--model", "models:linear"]
-    again += ["--rerun", "2", *(w for k, v in words.items() for w in (f"--{k}", str(v)))]
+    again += [
+        "--rerun",
+        "2",
+        *(w for k, v in words.items() for w in (f"--{k}", str(v))),
+    ]
     assert main(again) == 0
 
 
 def test_other_pictures_are_another_run(work, capsys):
     assert main(line(resize="6,6", channels=1)) == 0
-    one_line(capsys, line(resize=7, crop="6,6", channels=1), "preprocessing.crop was null and is")
+    one_line(
+        capsys,
+        line(resize=7, crop="6,6", channels=1),
+        "preprocessing.crop was null and is",
+    )
 
 
 def test_what_a_model_says_is_otherwise_only_where_asked(work):
@@ -69,13 +82,21 @@ def test_what_a_model_says_is_otherwise_only_where_asked(work):
     ("changes", "said"),
     [
         ({"resize": 0}, "expected at most 2 numbers >= 1 separated by commas; got '0'"),
-        ({"crop": "1,2,3"}, "expected at most 2 numbers >= 1 separated by commas; got '1,2,3'"),
+        (
+            {"crop": "1,2,3"},
+            "expected at most 2 numbers >= 1 separated by commas; got '1,2,3'",
+        ),
         ({"crop": "x"}, "expected at most 2 numbers >= 1 separated by commas; got 'x'"),
-        ({"data": "data.npz", "crop": 6}, "--crop is for pictures; --data data.npz holds arrays"),
+        (
+            {"data": "data.npz", "crop": 6},
+            "--crop is for pictures; --data data.npz holds arrays",
+        ),
     ],
 )
 def test_bad_sizes_are_one_line(work, capsys, changes, said):
-    refused(capsys, line(**changes) if "data" not in changes else arguments(**changes), said)
+    refused(
+        capsys, line(**changes) if "data" not in changes else arguments(**changes), said
+    )
 
 
 @pytest.mark.slow
@@ -92,7 +113,11 @@ def test_parquet_files_in_a_directory(work, monkeypatch, kind):
         picture(i).save(file, "PNG")
         images.append({"bytes": file.getvalue(), "path": f"{i}.png"})
     numbers = [[0.1 * i] * 4 for i in range(3)]
-    rows = {"x": numbers, "y": labels} if kind == "arrays" else {"image": images, "label": labels}
+    rows = (
+        {"x": numbers, "y": labels}
+        if kind == "arrays"
+        else {"image": images, "label": labels}
+    )
     place = work / "p" / "data" / "test-00000-of-00001.parquet"
     if kind == "features":
         names = datasets.ClassLabel(names=["a", "b"])

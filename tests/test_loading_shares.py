@@ -86,9 +86,20 @@ def test_old_slurm_without_least_and_step_counts_from_zero(environment):
 )
 def test_an_array_that_says_no_share_is_one_line(environment, capsys, tmp_path, bad):
     environment(**bad)
-    with pytest.raises(ValueError, match="SLURM_ARRAY_TASK_ID/COUNT/MIN/STEP in the environment"):
+    with pytest.raises(
+        ValueError, match="SLURM_ARRAY_TASK_ID/COUNT/MIN/STEP in the environment"
+    ):
         share(None)
-    words = ["--model", "m:m", "--data", "d.npz", "--sigma", "1", "--out", str(tmp_path / "o.tsv")]
+    words = [
+        "--model",
+        "m:m",
+        "--data",
+        "d.npz",
+        "--sigma",
+        "1",
+        "--out",
+        str(tmp_path / "o.tsv"),
+    ]
     assert main(["certify", *words]) == 2
     said = capsys.readouterr().err
     assert re.fullmatch(r"rsbounds certify: SLURM_ARRAY[^\n]*--shard[^\n]*\n", said)

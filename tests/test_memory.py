@@ -25,7 +25,9 @@ for file in files:
     with open("/proc/self/status") as status:
         print("peak", re.search(r"VmHWM:\\s+(\\d+) kB", status.read())[1])
 """
-OPTIONS = "certify --model model.py:load --scale 255 --sigma 0.25 --max 10 --n0 5 --n 15"
+OPTIONS = (
+    "certify --model model.py:load --scale 255 --sigma 0.25 --max 10 --n0 5 --n 15"
+)
 COUNTS = (27, 1350)  # pictures of 150,528 bytes: 4 and 203 MB
 
 
@@ -34,7 +36,9 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     (folder / "model.py").write_text(MODEL)
     picture = folder / "one.png"
-    pytest.importorskip("PIL.Image").fromarray(np.full((224, 224, 3), 7, np.uint8)).save(picture)
+    pytest.importorskip("PIL.Image").fromarray(
+        np.full((224, 224, 3), 7, np.uint8)
+    ).save(picture)
     for count in COUNTS:
         x, y = np.full((count, 3, 224, 224), 7, np.uint8), np.arange(count) % 10
         np.savez(folder / f"{count}.npz", x=x, y=y)
@@ -63,8 +67,13 @@ def test_the_command_needs_no_more_for_a_larger_file(files, more):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    peaks = [int(kib) / 1024 for kib in re.findall(r"^peak (\d+)$", done.stdout, re.MULTILINE)]
+    peaks = [
+        int(kib) / 1024
+        for kib in re.findall(r"^peak (\d+)$", done.stdout, re.MULTILINE)
+    ]
     assert len(peaks) == len(data)
-    assert peaks[-1] - peaks[2] < 60, peaks  # MiB, where the files differ by 190; found: 22 at most
+    assert peaks[-1] - peaks[2] < 60, (
+        peaks
+    )  # MiB, where the files differ by 190; found: 22 at most
     for file in files.glob("*.tsv*"):
         file.unlink()

@@ -92,7 +92,11 @@ def run(folder, code):
     # a cached file is matched by its modification time
     for name in ("kernel.py", "outer.py"):
         os.utime(folder / name, (1e9, 1e9))
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    env = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(folder / "cache"),
+        "PYTHONPATH": str(folder),
+    }
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(code)],
         capture_output=True,
@@ -128,9 +132,12 @@ def test_the_cache_is_valid_in_a_second_process(cached, imports):
     assert run(cached, imports + REPORT) == [EXPECTED, EXPECTED, "1", "1"]
 
 
-# numba's entry points, which register the symbols, are switched off: what loads them then is
-# the cached code itself, which names the module of the implementations it was built from.
-WITHOUT_ENTRY_POINTS = "import numba.core.entrypoints as e; e._already_initialized = True\n"
+# numba's entry points, which register the symbols, are switched off: what loads them
+# then is the cached code itself, which names the module of the implementations it was
+# built from.
+WITHOUT_ENTRY_POINTS = (
+    "import numba.core.entrypoints as e; e._already_initialized = True\n"
+)
 
 
 @pytest.mark.slow

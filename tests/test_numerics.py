@@ -32,16 +32,25 @@ def test_long_doubles_are_rounded_to_the_side_asked_for():
 @long_double
 @pytest.mark.parametrize("towards", [None, -np.inf, np.inf])
 def test_long_doubles_outside_are_refused_though_their_float64_is_inside(towards):
-    with pytest.raises(ValueError, match=r"p must be in \[0, 1\]; got 1\.0000000000000000009"):
-        as_floats("p", np.longdouble(1) + np.longdouble(2) ** -60, 0.0, 1.0, towards=towards)
+    with pytest.raises(
+        ValueError, match=r"p must be in \[0, 1\]; got 1\.0000000000000000009"
+    ):
+        as_floats(
+            "p", np.longdouble(1) + np.longdouble(2) ** -60, 0.0, 1.0, towards=towards
+        )
     huge = np.longdouble(10) ** 400
     if towards == -np.inf:
-        assert as_floats("s", huge, 0.0, closed="neither", towards=towards) == np.finfo(float).max
+        assert (
+            as_floats("s", huge, 0.0, closed="neither", towards=towards)
+            == np.finfo(float).max
+        )
     else:
         with pytest.raises(ValueError, match="s must be in"):
             as_floats("s", huge, 0.0, closed="neither", towards=towards)
     with pytest.raises(ValueError, match="s must be in"):
-        as_floats("s", np.longdouble(2) ** -1080, 0.0, closed="neither", towards=-np.inf)
+        as_floats(
+            "s", np.longdouble(2) ** -1080, 0.0, closed="neither", towards=-np.inf
+        )
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
@@ -68,13 +77,18 @@ def test_what_lies_outside_is_told_so_though_it_must_be_exact():
     for outside in (0, [2**53 + 1, -1]):
         with pytest.raises(ValueError, match=r"^sigma must be in \(0, 10\]"):
             as_floats("sigma", outside, 0.0, 10.0, closed="right", exact=True)
-    with pytest.raises(ValueError, match=r"^sigma must be float64 numbers.*; got 9007199254740993"):
+    with pytest.raises(
+        ValueError, match=r"^sigma must be float64 numbers.*; got 9007199254740993"
+    ):
         as_floats("sigma", 2**53 + 1, 0.0, exact=True)
 
 
 def test_whole_numbers_of_half_precision():
     assert as_integers("n", np.float16(3)) == 3
-    assert as_integers("n", np.array([2.0, 60000.0], dtype=np.float16)).tolist() == [2, 60000]
+    assert as_integers("n", np.array([2.0, 60000.0], dtype=np.float16)).tolist() == [
+        2,
+        60000,
+    ]
 
 
 @given(st.floats(1e-300, 1 - 2.0**-53), st.floats(1e-300, 1 - 2.0**-53))
@@ -107,12 +121,16 @@ def test_score_pairs_of_one_probability_are_symmetric():
 
 
 def test_limited_pairs_keep_what_is_inside_and_lose_gap_outside():
-    pair = ScorePair.of([2.0, 1e9, -1e9, np.inf], [1.0, -1e9, -2e9, 0.0], scores=True).limited()
+    pair = ScorePair.of(
+        [2.0, 1e9, -1e9, np.inf], [1.0, -1e9, -2e9, 0.0], scores=True
+    ).limited()
     np.testing.assert_array_equal(pair.z_a, [2.0, SCORE_LIMIT, -np.inf, np.inf])
     np.testing.assert_array_equal(pair.z_b, [1.0, -SCORE_LIMIT, -SCORE_LIMIT, 0.0])
     np.testing.assert_allclose(pair.half, [0.5, SCORE_LIMIT, 0.0, np.inf], rtol=1e-15)
     close = ScorePair.of(0.3 + 1e-15, 0.3)
-    assert close.limited().half == close.half  # formed from the probabilities, not from z_a - z_b
+    assert (
+        close.limited().half == close.half
+    )  # formed from the probabilities, not from z_a - z_b
 
 
 def test_bisection_ends_between_two_neighbouring_numbers():
@@ -129,7 +147,9 @@ def test_bisection_ends_between_two_neighbouring_numbers():
 
 def test_bisection_returns_accepted_points_alone():
     goal = np.array([0.3, 1e-200, 0.0])
-    result = bisect(np.full(3, 1e-250), np.ones(3), lambda x: x <= goal, middle=mean_power)
+    result = bisect(
+        np.full(3, 1e-250), np.ones(3), lambda x: x <= goal, middle=mean_power
+    )
     assert result[0] == pytest.approx(0.3, rel=1e-12)
     assert result[1] == pytest.approx(1e-200, rel=1e-12)
     assert np.all(result[:2] <= goal[:2])
@@ -138,7 +158,9 @@ def test_bisection_returns_accepted_points_alone():
     assert 0.27 <= wide[0] <= 0.3
 
 
-@pytest.mark.parametrize("size", [12, 60_000])  # the larger one would be cut into pieces
+@pytest.mark.parametrize(
+    "size", [12, 60_000]
+)  # the larger one would be cut into pieces
 def test_masks_are_kept_at_every_size(size):
     mask = np.arange(size) % 3 == 0
     result = special.ndtri(np.ma.masked_array(np.linspace(0.1, 0.9, size), mask=mask))

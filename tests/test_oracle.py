@@ -24,13 +24,26 @@ def close(value, expected, tolerance=D40):
 
 @pytest.mark.parametrize("z", [-5, -0.3, 0.0, 1.7])
 def test_ndtr_is_the_integral_of_the_density(z):
-    integral = mp.quad(mp.npdf, [-40, -20, -10, -8, -6, *([-4, -2] if z > -2 else []), z])
+    integral = mp.quad(
+        mp.npdf, [-40, -20, -10, -8, -6, *([-4, -2] if z > -2 else []), z]
+    )
     assert close(oracle.ndtr(z, dps=40), integral, 1e-37)
     assert close(oracle.log_ndtr(z, dps=40), mp.log(integral), 1e-37)
 
 
 def test_ndtri_exp_inverts_log_ndtr():
-    for log_p in (-1e-300, -1e-9, -0.1, -math.log(2), -0.7, -3.0, -700.0, -1e4, -1e17, -1e300):
+    for log_p in (
+        -1e-300,
+        -1e-9,
+        -0.1,
+        -math.log(2),
+        -0.7,
+        -3.0,
+        -700.0,
+        -1e4,
+        -1e17,
+        -1e300,
+    ):
         z = oracle.ndtri_exp(log_p, dps=60)
         # Conditioning: d log_p = (phi/Phi) dz, at most |z| |dz| in the lower tail.
         assert close(oracle.log_ndtr(z, dps=60), log_p, 1e-50)
@@ -74,7 +87,9 @@ def test_dim_2_central_is_exponential(method):
         lower, upper, density = oracle.ball_tails(rho, 2, 0, dps=40, method=method)
         half = mp.mpf(rho) ** 2 / 2
         assert close(upper, -half)
-        assert close(lower, mp.log1p(-mp.exp(-half)) if half > 1 else mp.log(-mp.expm1(-half)))
+        assert close(
+            lower, mp.log1p(-mp.exp(-half)) if half > 1 else mp.log(-mp.expm1(-half))
+        )
         assert close(density, -mp.log(2) - half)
 
 
@@ -89,7 +104,10 @@ def test_dim_1_is_a_difference_of_normal_cdfs(method):
         near, far = mp.mpf(u), 2 * mp.mpf(s) + u
         rho = mp.mpf(u) + s
         with mp.workdps(450):
-            assert close(lower, mp.log((mp.erf(near / mp.sqrt(2)) + mp.erf(far / mp.sqrt(2))) / 2))
+            assert close(
+                lower,
+                mp.log((mp.erf(near / mp.sqrt(2)) + mp.erf(far / mp.sqrt(2))) / 2),
+            )
             assert close(upper, mp.log(normal_tail(near, far)))
             assert close(density, mp.log((mp.npdf(near) + mp.npdf(far)) / (2 * rho)))
 
@@ -98,12 +116,19 @@ def test_density_is_the_bessel_form():
     for x, df, nc in [(3.0, 7.5, 2.0), (900.0, 784.0, 100.0), (1.0, 1.5, 40.0)]:
         mu, s = mp.mpf(df) / 2, mp.sqrt(nc)
         bessel = mp.besseli(mu - 1, s * mp.sqrt(x))
-        density = mp.exp(-(mp.mpf(x) + nc) / 2) * (mp.mpf(x) / nc) ** (mu / 2 - 0.5) * bessel / 2
+        density = (
+            mp.exp(-(mp.mpf(x) + nc) / 2)
+            * (mp.mpf(x) / nc) ** (mu / 2 - 0.5)
+            * bessel
+            / 2
+        )
         assert close(oracle.ncx2_pdf(x, df, nc, dps=40), density)
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("df", "x"), [(1.5, 1e-4), (7, 40.0), (784, 700.0), (3072, 3500.0)])
+@pytest.mark.parametrize(
+    ("df", "x"), [(1.5, 1e-4), (7, 40.0), (784, 700.0), (3072, 3500.0)]
+)
 def test_central_tails_are_those_of_arb(df, x, method):
     flint = pytest.importorskip("flint")
     tails = oracle.ncx2_tails(x, df, 0, dps=40, method=method)
@@ -119,7 +144,9 @@ def test_the_two_methods_agree():
     for _ in range(12):
         dim = 10 ** rng.uniform(0, 3)
         s = rng.choice([0.0, 10 ** rng.uniform(-3, 1.8)])
-        rho = math.sqrt(s * s + dim) * (1 + rng.uniform(-0.9, 2) / math.sqrt(dim / 4 + 1))
+        rho = math.sqrt(s * s + dim) * (
+            1 + rng.uniform(-0.9, 2) / math.sqrt(dim / 4 + 1)
+        )
         pair = [
             oracle.ball_tails(rho - s, dim, s, dps=40, method=method)
             for method in ("contour", "series")
@@ -145,7 +172,10 @@ def test_the_edges_of_the_domain():
 def test_the_score_tends_to_u_far_from_the_centre():
     # F = E Phi(u - |Y|^2/(2 s)) + O(s^-2), |Y|^2 chi-square with dim - 1 degrees.
     u, dim, s = mp.mpf("0.75"), 10, mp.mpf(10) ** 12
-    assert abs(oracle.ball_score(u, dim, s, dps=40) - (u - (dim - 1) / (2 * s))) < 100 / s**2
+    assert (
+        abs(oracle.ball_score(u, dim, s, dps=40) - (u - (dim - 1) / (2 * s)))
+        < 100 / s**2
+    )
 
 
 def test_a_centre_beyond_the_working_precision():
@@ -179,7 +209,12 @@ def test_quantiles_invert_both_tails():
 
 
 def test_clopper_pearson_is_exact():
-    for count, n, alpha in [(3, 10, 0.05), (97, 100, 0.001), (1, 1, 0.2), (500, 1000, 1e-9)]:
+    for count, n, alpha in [
+        (3, 10, 0.05),
+        (97, 100, 0.001),
+        (1, 1, 0.2),
+        (500, 1000, 1e-9),
+    ]:
         q = oracle.lower_complement(count, n, alpha, dps=40)
         tail = mp.betainc(count, n - count + 1, 0, 1 - q, regularized=True)
         assert close(tail, alpha, 1e-35)
@@ -208,19 +243,24 @@ def test_rows_of_the_tables_again(name):
     for k in np.random.default_rng(0).integers(table[inputs[0]].size, size=6):
         row = tuple(float(table[key][k]) for key in inputs)
         for key, value in zip(outputs, maker(row, False), strict=True):
-            stored = mp.mpf(float(table[f"{key}_hi"][k])) + mp.mpf(float(table[f"{key}_lo"][k]))
+            stored = mp.mpf(float(table[f"{key}_hi"][k])) + mp.mpf(
+                float(table[f"{key}_lo"][k])
+            )
             # Values below 1e-290 lose their low part to underflow.
             assert make_tables.agree(value, stored) or abs(stored) < 1e-290, (row, key)
 
 
-# --- below one degree of freedom ------------------------------------------------------------
+# --- below one degree of freedom
+# ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("df", ["0.7", "0.01", "1e-10"])
 def test_below_one_degree_the_methods_agree(df):
     """The contour settles slowly where df and nc x are both small; neither is here."""
     for x, nc in (("0.7", "40"), ("40", "30"), ("1e4", "0.5"), ("1e-2", "500")):
-        contour, series = (oracle.ncx2_tails(x, df, nc, dps=25, method=m) for m in METHODS)
+        contour, series = (
+            oracle.ncx2_tails(x, df, nc, dps=25, method=m) for m in METHODS
+        )
         for first, second in zip(contour, series, strict=True):
             assert abs(first - second) <= mp.mpf("1e-24") * max(1, abs(second))
 

@@ -48,7 +48,9 @@ def test_worst_case_by_integration_in_one_dimension():
     centre = a * sigma0**2 / (sigma0**2 - sigma1**2)
 
     def mass(half, mean, sigma):
-        return mp.ncdf((centre + half - mean) / sigma) - mp.ncdf((centre - half - mean) / sigma)
+        return mp.ncdf((centre + half - mean) / sigma) - mp.ncdf(
+            (centre - half - mean) / sigma
+        )
 
     half = mp.findroot(lambda h: mass(h, 0, sigma0) - mp.ncdf(z), 2.0)
     score = oracle.worst_score(a, z, sigma0, sigma1, 1, dps=40)
@@ -92,7 +94,9 @@ def test_lipschitz_ratio_in_two_dimensions_and_its_slope():
         ratio, slope = oracle.lipschitz_ratio(z, 2, dps=40)
         assert close(ratio, -p * mp.log(p) / mp.npdf(z))
         step = mp.mpf(10) ** -15
-        ahead, back = (oracle.lipschitz_ratio(z + e, 2, dps=50)[0] for e in (step, -step))
+        ahead, back = (
+            oracle.lipschitz_ratio(z + e, 2, dps=50)[0] for e in (step, -step)
+        )
         # Central difference: error step^2 times a third derivative of order one.
         assert close(slope, (ahead - back) / (2 * step), 1e-27)
 
@@ -114,7 +118,11 @@ def test_fixed_noise_radii():
     assert close(oracle.gaussian_radius(z, 2, norm=4, dim=16), z, 1e-29)
     assert close(oracle.anisotropic_radius(z, [2, 2, 2, 2], norm=mp.inf), z, 1e-29)
     assert close(oracle.anisotropic_radius(z, [1, 3], norm=2), z, 1e-29)
-    assert close(oracle.anisotropic_radius(z, [1, 1, 1], norm=6), z * mp.cbrt(1 / mp.mpf(3)), 1e-29)
+    assert close(
+        oracle.anisotropic_radius(z, [1, 1, 1], norm=6),
+        z * mp.cbrt(1 / mp.mpf(3)),
+        1e-29,
+    )
     z_a, z_b = oracle.ndtri(".7"), oracle.ndtri(".1")
     assert close(oracle.laplace_radius(z_a, 2, z_b), mp.log(mp.mpf(25) / 3), 1e-28)
     paper = oracle.laplace_radius(z_a, 1, z_b, method="paper")
@@ -123,7 +131,8 @@ def test_fixed_noise_radii():
 
 @pytest.mark.slow
 def test_renyi_radius():
-    # Two equal levels: the spread vanishes and the largest value lies below the exact radius.
+    # Two equal levels: the spread vanishes and the largest value lies below the exact
+    # radius.
     z = oracle.ndtri(".99")
     equal = oracle.renyi_radius(z, 0.5, 0.5, 784)
     assert 0.95 < equal < oracle.gaussian_radius(z, 0.5)
@@ -151,13 +160,24 @@ def test_a_floor_that_is_all_but_zero():
 
 SIGMA = {"lip": 0.05, "sigma_min": 0.1, "dim": 3}
 SHAPED = {"lip": 0.01, "sigma_min": 0.1, "mean_lip": 0.5, "inner": 0.3, "dim": 3}
-# the largest radius at sigma = 1/4 and z_a = 1.5, by the roots of `oracle.envelope_branches`
+# the largest radius at sigma = 1/4 and z_a = 1.5, by the roots of
+# `oracle.envelope_branches`
 TRUTH = [
-    ("gaussian", {"sigma": 0.25, "norm": inf, "dim": 3}, None, "0.21650635094610966169"),
+    (
+        "gaussian",
+        {"sigma": 0.25, "norm": inf, "dim": 3},
+        None,
+        "0.21650635094610966169",
+    ),
     ("anisotropic", {"inner": 0.3}, -2.5, "0.14999999999999999445"),
     ("semi-elastic", {"rate": 0.01, "dim": 3}, None, "0.37499530082813209195"),
     ("lipschitz", SIGMA, -2.5, "0.49742428754431618527"),
-    ("range", {"sigma_min": 0.2499, "sigma_max": 0.2501, "dim": 3}, None, "0.37499994665954709834"),
+    (
+        "range",
+        {"sigma_min": 0.2499, "sigma_max": 0.2501, "dim": 3},
+        None,
+        "0.37499994665954709834",
+    ),
     ("generator", SHAPED, -2.5, "0.099991072068956292702"),
 ]
 
@@ -183,10 +203,14 @@ def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):
     """Each of its rows was a finding of its own."""
     x, y = np.eye(3, dtype=np.float32), np.arange(3)
     scheme = schemes.gaussian(0.25)
-    certify_dataset(lambda batch: batch, (x, y), scheme, n=100, out=tmp_path / "out.tsv")
+    certify_dataset(
+        lambda batch: batch, (x, y), scheme, n=100, out=tmp_path / "out.tsv"
+    )
     assert not audit.verify(tmp_path / "out.tsv").findings
     monkeypatch.setattr("rsbounds.audit._verify.COVERED", ("lipschitz",))
-    with pytest.raises(ValueError, match="is of method 'gaussian', which nothing here can prove"):
+    with pytest.raises(
+        ValueError, match="is of method 'gaussian', which nothing here can prove"
+    ):
         audit.verify(tmp_path / "out.tsv")
 
 

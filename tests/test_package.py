@@ -19,8 +19,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rsbounds"
 EXT = ROOT / "rsbounds_ext"
 
-# The rooms, each with what it may import besides itself: imports only go up this list. A module
-# that isn't listed is a theory, behind those that are.
+# The rooms, each with what it may import besides itself: imports only go up this list.
+# A module that isn't listed is a theory, behind those that are.
 ROOMS = {
     "_numerics": "",
     "oracle": "",
@@ -61,13 +61,31 @@ ROOMS = {
     "__init__": "",
 }
 THEORIES = (
-    *("_numerics", "special", "confidence", "_neighbours", "gaussian", "anisotropic", "renyi"),
+    *(
+        "_numerics",
+        "special",
+        "confidence",
+        "_neighbours",
+        "gaussian",
+        "anisotropic",
+        "renyi",
+    ),
     *("lbrs", "envelope", "semielastic", "lipschitz"),
 )
 ALLOWED = {
-    room: set(may.replace("THEORIES", " ".join(THEORIES)).split()) for room, may in ROOMS.items()
+    room: set(may.replace("THEORIES", " ".join(THEORIES)).split())
+    for room, may in ROOMS.items()
 }
-HEAVY = {"torch", "numba", "llvmlite", "matplotlib", "plotly", "mlxtend", "mpmath", "flint"}
+HEAVY = {
+    "torch",
+    "numba",
+    "llvmlite",
+    "matplotlib",
+    "plotly",
+    "mlxtend",
+    "mpmath",
+    "flint",
+}
 HEAVY |= {"ray", "art", "jax", "keras", "sklearn", "skops"}
 AT_HOME = {
     "loading": {"torch"},  # denoiser.py, imported for a torch module
@@ -96,7 +114,9 @@ def imported(path, *, on_import=False):
     while nodes:
         node = nodes.pop()
         lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        typing = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        typing = isinstance(node, ast.If) and ast.unparse(node.test).endswith(
+            "TYPE_CHECKING"
+        )
         if on_import and (lazy or typing):
             continue
         nodes.extend(ast.iter_child_nodes(node))
@@ -104,7 +124,8 @@ def imported(path, *, on_import=False):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            # "from rsbounds import special" names a module, "from numpy import ndarray" does not
+            # "from rsbounds import special" names a module, "from numpy import ndarray"
+            # does not
             whole = node.module in ("rsbounds", "scipy")
             module = str(node.module)
             names |= {f"{module}.{a.name}" for a in node.names} if whole else {module}
@@ -132,17 +153,25 @@ def test_imports_only_go_up_the_list():
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     named = re.fullmatch(r"rsbounds\.(\w+)", node.value)
-                    assert not named or named[1] in lower | {"models"}, f"{name}: {node.value}"
-    users = {room(p) for p in sources() for n in imported(p) if n.startswith("rsbounds_ext")}
+                    assert not named or named[1] in lower | {"models"}, (
+                        f"{name}: {node.value}"
+                    )
+    users = {
+        room(p) for p in sources() for n in imported(p) if n.startswith("rsbounds_ext")
+    }
     assert users <= {*THEORIES, "_numba"}
-    oracle = {n.split(".")[0] for p in sources() if room(p) == "oracle" for n in imported(p)}
+    oracle = {
+        n.split(".")[0] for p in sources() if room(p) == "oracle" for n in imported(p)
+    }
     assert oracle - set(sys.stdlib_module_names) <= {"mpmath", "rsbounds"}
 
 
 def test_heavy_packages_load_only_when_used():
     for path in sources():
         names = imported(path, on_import=True)
-        heavy = {name.split(".")[0] for name in names} & HEAVY - AT_HOME.get(room(path), set())
+        heavy = {name.split(".")[0] for name in names} & HEAVY - AT_HOME.get(
+            room(path), set()
+        )
         assert not heavy, f"{path.relative_to(ROOT)} imports {heavy}"
         assert "scipy.stats" not in names or room(path) == "stats"
 
@@ -158,7 +187,9 @@ def test_import_is_light():
     loaded = loaded_by("import rsbounds")
     assert not {m for m in loaded if m.split(".")[0] in HEAVY | {"numpy", "scipy"}}
     assert len(loaded) <= 25
-    modules = ", ".join(f"rsbounds.{m}" for m in ("gaussian", "semielastic", "certify", "results"))
+    modules = ", ".join(
+        f"rsbounds.{m}" for m in ("gaussian", "semielastic", "certify", "results")
+    )
     loaded = loaded_by(f"import {modules}")
     assert not {m for m in loaded if m.split(".")[0] in HEAVY or m == "scipy.stats"}
 
@@ -169,7 +200,7 @@ def test_modules_are_attributes_of_the_package():
         assert (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file(), name
     assert rsbounds.results.__name__ == "rsbounds.results"
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
-        rsbounds.nope  # noqa: B018
+        rsbounds.nope
 
 
 def test_the_architecture_page_shows_the_rooms():
@@ -198,13 +229,21 @@ def test_extras_are_those_that_the_guide_and_the_messages_name():
     table = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", page, re.M))
     assert set(table) == set(extras)
     for extra in set(table) - {"docs", "test", "slow"}:
-        own = {re.sub(r"rsbounds\[(\w+)\]", r"`\1`", r).split(">=")[0] for r in extras[extra]}
+        own = {
+            re.sub(r"rsbounds\[(\w+)\]", r"`\1`", r).split(">=")[0]
+            for r in extras[extra]
+        }
         assert set(table[extra].split(", ")) == own, extra
     code = "\n".join(path.read_text() for path in sources())
     named = set(re.findall(r"rsbounds\[(\w+)\]|\(extra: (\w+)\)", code))
     assert {name for pair in named for name in pair if name} <= set(extras)
     # whoever installs the extra slow has them all
-    within = {n for e in ("slow", "test") for r in extras[e] for n in re.findall(r"\[(.*)\]", r)}
+    within = {
+        n
+        for e in ("slow", "test")
+        for r in extras[e]
+        for n in re.findall(r"\[(.*)\]", r)
+    }
     assert set(extras) - set(",".join(within).split(",")) == {"slow", "plot", "torch"}
 
 
@@ -218,7 +257,9 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
 
     source = tmp_path / "source"
     subprocess.run(["git", "clone", "-q", str(ROOT), str(source)], check=True)
-    with DefaultIsolatedEnv() as env:  # one for both, where the command builds one for each
+    with (
+        DefaultIsolatedEnv() as env
+    ):  # one for both, where the command builds one for each
         of_source = ProjectBuilder.from_isolated_env(env, source)
         env.install(of_source.build_system_requires)
         env.install(of_source.get_requires_for_build("sdist"))
@@ -233,23 +274,43 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
     assert sdist.name == f"rsbounds-{rsbounds.__version__}.tar.gz"
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert names >= {"README.md", "LICENSE", "CITATION.cff", "constraints.txt", ".ci/run"}
+    assert names >= {
+        "README.md",
+        "LICENSE",
+        "CITATION.cff",
+        "constraints.txt",
+        ".ci/run",
+    }
     assert names >= {"tests/test_package.py", "rsbounds_ext/CMakeLists.txt"}
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert names >= {"rsbounds/py.typed", "rsbounds/cli/__init__.py", "rsbounds_ext/kernels.pxd"}
+    assert names >= {
+        "rsbounds/py.typed",
+        "rsbounds/cli/__init__.py",
+        "rsbounds_ext/kernels.pxd",
+    }
     assert "rsbounds/results/_page/page.html" in names
-    assert any(re.fullmatch(r"rsbounds_ext/kernels\..*\.(so|pyd)", name) for name in names)
+    assert any(
+        re.fullmatch(r"rsbounds_ext/kernels\..*\.(so|pyd)", name) for name in names
+    )
     assert not any(name.startswith(("tests", "benchmarks", "docs")) for name in names)
-    headers = {f"rsbounds_ext/{p.relative_to(EXT)}" for p in EXT.rglob("include/**/*.hpp")}
+    headers = {
+        f"rsbounds_ext/{p.relative_to(EXT)}" for p in EXT.rglob("include/**/*.hpp")
+    }
     sources = {name for name in names if re.search(r"CMakeLists|\.[ch]pp$", name)}
-    assert sources == headers  # what compiles against them, and not what compiles the package
+    assert (
+        sources == headers
+    )  # what compiles against them, and not what compiles the package
     # the wheel alone, away from the clone and without the hooks of site-packages
     target = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(target)
     code = f"import sys; sys.path += [{str(target)!r}, {sysconfig.get_path('purelib')!r}]\n"
     code += "import rsbounds; print(rsbounds.__file__, rsbounds.special.ball_score(1.0, 784, 5.0))"
     run = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     )
     file, score = run.stdout.split()
     assert Path(file).is_relative_to(target)

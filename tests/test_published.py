@@ -21,15 +21,21 @@ def radius(count: int) -> float:
 
 def published(radii: list[str], name: str = "sigma_0.50") -> str:
     lines = (f"{i}\t3\t3\t{r}\t1\t0:00:01" for i, r in enumerate(radii))
-    Path(name).write_text("\n".join(["idx\tlabel\tpredict\tradius\tcorrect\ttime", *lines]) + "\n")
+    Path(name).write_text(
+        "\n".join(["idx\tlabel\tpredict\tradius\tcorrect\ttime", *lines]) + "\n"
+    )
     return name
 
 
 def inputs(name: str) -> list[int]:
-    return [f.index for f in verify_printed(name, sigma=SIGMA, n=N, alpha=ALPHA).findings]
+    return [
+        f.index for f in verify_printed(name, sigma=SIGMA, n=N, alpha=ALPHA).findings
+    ]
 
 
-def test_a_radius_printed_upwards_is_found_and_one_downwards_is_not(tmp_path, monkeypatch):
+def test_a_radius_printed_upwards_is_found_and_one_downwards_is_not(
+    tmp_path, monkeypatch
+):
     pytest.importorskip("flint")
     monkeypatch.chdir(tmp_path)
     counts = range(930, N + 1)
@@ -46,7 +52,12 @@ def test_a_radius_above_every_count_is_found(tmp_path, monkeypatch, capsys):
     pytest.importorskip("flint")
     monkeypatch.chdir(tmp_path)
     largest = radius(N)
-    texts = [repr(float(largest * (1 - 1e-9))), repr(float(largest * (1 + 1e-9))), "9.0", "0.0"]
+    texts = [
+        repr(float(largest * (1 - 1e-9))),
+        repr(float(largest * (1 + 1e-9))),
+        "9.0",
+        "0.0",
+    ]
     assert inputs(published(texts)) == [1, 2]
     assert main(["verify", "sigma_0.50", *STATED]) == 1
     text = capsys.readouterr().out
@@ -58,7 +69,11 @@ def test_a_radius_above_every_count_is_found(tmp_path, monkeypatch, capsys):
 def test_verify_needs_the_stated_numbers(finished, capsys):
     one_line(capsys, ["verify", "out.tsv", *STATED], "for a file without a manifest")
     published(["0.5"])
-    one_line(capsys, ["verify", "sigma_0.50", *STATED[:4]], "no manifest: give --sigma, --n and")
+    one_line(
+        capsys,
+        ["verify", "sigma_0.50", *STATED[:4]],
+        "no manifest: give --sigma, --n and",
+    )
     one_line(capsys, ["verify", "sigma_0.50", *STATED[2:], "--sigma", "0"], "sigma")
 
 
@@ -85,7 +100,11 @@ def test_arrays_of_radii_are_read_with_their_norm(tmp_path):
     np.save(tmp_path / "labels.npy", np.array([1.0]))
     with pytest.raises(ValueError, match=r"radius_l1\.npy"):
         read(tmp_path / "radius_l1.npy")
-    for bad in (np.array(["a", "b", "c"]), np.array([1j, 0, 0]), np.array([np.nan, 0, 0])):
+    for bad in (
+        np.array(["a", "b", "c"]),
+        np.array([1j, 0, 0]),
+        np.array([np.nan, 0, 0]),
+    ):
         np.save(tmp_path / "radius_l1.npy", bad)
         with pytest.raises(ValueError, match=r"radius_l1\.npy: expected numbers"):
             read(tmp_path / "radius_l1.npy")

@@ -50,9 +50,14 @@ def test_masses_are_those_of_drawn_noise(dsrs, part):
     shift, rng, many = dsrs.Shift(law, r, share), np.random.default_rng(0), 10**6
     t = rng.gamma(D / 2 - K, size=many)
     cosine = rng.normal(size=many) / math.sqrt(D)  # of so many numbers
-    for sign, probability in ((0, shift.mass(cut, part)), (1, shift.shifted(cut, part))):
+    for sign, probability in (
+        (0, shift.mass(cut, part)),
+        (1, shift.shifted(cut, part)),
+    ):
         step = 2 * np.sqrt(t) * shift.rho * cosine
-        x = t + sign * (shift.rho**2 + step)  # of the point, and of the point less the shift
+        x = t + sign * (
+            shift.rho**2 + step
+        )  # of the point, and of the point less the shift
         y = t if sign else t + shift.rho**2 - step
         ratio = K * np.log(x) + x - K * np.log(y) - y
         kept = {"all": True, "in": x <= shift.edge, "out": x > shift.edge}[part]
@@ -62,11 +67,15 @@ def test_masses_are_those_of_drawn_noise(dsrs, part):
 
 def test_the_tables_fit_themselves():
     text = (ROOT / "docs" / "benchmarks" / "published.md").read_text()
-    rows = re.findall(r"^\| \w.*\|$", text.split("\n## Files")[1].split("\n## DSRS")[0], re.M)[1:]
+    rows = re.findall(
+        r"^\| \w.*\|$", text.split("\n## Files")[1].split("\n## DSRS")[0], re.M
+    )[1:]
     assert len(rows) >= 10
     for row in rows:
         cells = [cell.strip() for cell in row.strip("|").split("|")]
-        files, total, certified, rounded, _, none, above = (float(cell) for cell in cells[2:9])
+        files, total, certified, rounded, _, none, above = (
+            float(cell) for cell in cells[2:9]
+        )
         assert files <= certified <= total
         assert rounded + none <= certified
         assert above <= none

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rsbounds import anisotropic, envelope, gaussian, lipschitz, oracle, renyi, semielastic
+from rsbounds import (
+    anisotropic,
+    envelope,
+    gaussian,
+    lipschitz,
+    oracle,
+    renyi,
+    semielastic,
+)
 from rsbounds.confidence import CDFCertificate, lower_bound
 from rsbounds.envelope import LipschitzSigma, SigmaRange
 
@@ -37,7 +45,8 @@ def test_radii_among_subnormal_numbers_are_rounded_down():
     for power in (-1015, -1030, -1074):
         result = lipschitz.radius(0.500000000000001, 2.0**power, **options)
         truth = (
-            mp.mpf(float(lipschitz.radius(0.500000000000001, 1.0, **options))) * mp.mpf(2) ** power
+            mp.mpf(float(lipschitz.radius(0.500000000000001, 1.0, **options)))
+            * mp.mpf(2) ** power
         )
         assert mp.mpf(float(result)) <= truth
 
@@ -78,8 +87,14 @@ def test_radii_that_overflow_stay_below_the_truth():
         gaussian.radius(1 - 1e-7, 1e308),
         anisotropic.radius(1 - 1e-7, [1e308, 1.5e308]),
         *(
-            lipschitz.radius(8.0, 1e308, sigma_min=1e308, lip=0.0, dim=3, scores=True, **method)
-            for method in ({}, {"method": "integrated"}, {"method": "paper", "p_min": 1e-9})
+            lipschitz.radius(
+                8.0, 1e308, sigma_min=1e308, lip=0.0, dim=3, scores=True, **method
+            )
+            for method in (
+                {},
+                {"method": "integrated"},
+                {"method": "paper", "p_min": 1e-9},
+            )
         ),
         anisotropic.laplace_radius(1 - 1e-12, [1e308]),
         gaussian.lipschitz_radius(0.9, 0.1, 1e-310),
@@ -110,7 +125,10 @@ def test_radii_whose_factors_overflow_alone_are_below_the_truth():
 
 def test_worst_case_beyond_every_distance():
     for sigma1 in (0.5, 2.0):
-        scores = [semielastic.xi(10.0**k, 1.3, 1.0, sigma1, 3, scores=True) for k in (59, 61, 100)]
+        scores = [
+            semielastic.xi(10.0**k, 1.3, 1.0, sigma1, 3, scores=True)
+            for k in (59, 61, 100)
+        ]
         for power, score in zip((59, 61, 100), scores, strict=True):
             assert score == pytest.approx(10.0**power / sigma1, rel=1e-12)
 
@@ -137,7 +155,9 @@ def test_arguments_that_numpy_would_bend_are_refused():
         gaussian.max_radius(2**63, 0.001, 1.0)
     with pytest.raises(ValueError, match=r"count must be < 2\^63"):
         lower_bound(np.uint64(2**64 - 5), 1000, 0.001)
-    with pytest.raises(ValueError, match="envelope must have a method bounds; got None"):
+    with pytest.raises(
+        ValueError, match="envelope must have a method bounds; got None"
+    ):
         envelope.radius(0.9, 0.15, None, 3)
     with pytest.raises(ValueError, match="at least two classes; got 0"):
         lipschitz.normalize_scores(np.zeros((2, 0)), 0.1)
@@ -146,7 +166,10 @@ def test_arguments_that_numpy_would_bend_are_refused():
 
 
 def test_ratios_of_levels_beyond_every_range():
-    for p, levels, expected in ((0.9, (1e200, 1e-200), 0.0), (1.0, (1.0, 1e-300), np.inf)):
+    for p, levels, expected in (
+        (0.9, (1e200, 1e-200), 0.0),
+        (1.0, (1.0, 1e-300), np.inf),
+    ):
         assert renyi.radius(p, *levels, 3) == expected
 
 
@@ -171,7 +194,9 @@ def test_scores_and_levels_of_a_distribution_are_finite():
         (3e75, 2.0, 1e-80, 1e75, 3),
     ],
 )
-def test_worst_case_where_the_ratio_of_levels_overflows(distance, z_a, sigma0, sigma1, dim):
+def test_worst_case_where_the_ratio_of_levels_overflows(
+    distance, z_a, sigma0, sigma1, dim
+):
     """It was infinite from sigma1 = 1e154 sigma0 on."""
     result = semielastic.xi(distance, z_a, sigma0, sigma1, dim, scores=True)
     truth = oracle.worst_score(distance, -mp.mpf(z_a), sigma0, sigma1, dim, dps=20)
@@ -191,7 +216,9 @@ UNDERFLOWS = {
         0.99, t, lip=0.1, sigma_min=0, dim=784, method="integrated"
     ),
     "worst ball": lambda t: semielastic.worst_case_ball(t, 0.99, 1.0, 1.1, 784)[1],
-    "anisotropic": lambda t: anisotropic.radius(0.99, np.stack([t, t / t], -1), norm=np.inf),
+    "anisotropic": lambda t: anisotropic.radius(
+        0.99, np.stack([t, t / t], -1), norm=np.inf
+    ),
     "laplace": lambda t: anisotropic.laplace_radius(0.99, t),
     "renyi": lambda t: renyi.radius(0.99, t, t, 784),
     "lower_bound": lambda t: lower_bound(99, 100, t),

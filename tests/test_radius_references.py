@@ -14,18 +14,30 @@ def test_worst_cases_of_the_oracle(count):
     """The error bound is 1e-13 up to 100 standard deviations of offset."""
     rng = np.random.default_rng(count)
     for _ in range(count):
-        z, dim, sigma0 = rng.normal() * 4, 10 ** rng.uniform(0, 7), 10 ** rng.uniform(-2, 1)
+        z, dim, sigma0 = (
+            rng.normal() * 4,
+            10 ** rng.uniform(0, 7),
+            10 ** rng.uniform(-2, 1),
+        )
         sigma1 = sigma0 * (1 + 10 ** rng.uniform(-9, -0.3) * rng.choice([-1, 1]))
         distance = sigma0 * 10 ** rng.uniform(-4, 1)
         score = semielastic.xi(distance, -z, sigma0, sigma1, dim, scores=True)
         truth = float(oracle.worst_score(distance, z, sigma0, sigma1, dim, dps=30))
-        assert abs(score - truth) <= 1e-13 * max(1, abs(truth)), (distance, z, sigma0, sigma1, dim)
+        assert abs(score - truth) <= 1e-13 * max(1, abs(truth)), (
+            distance,
+            z,
+            sigma0,
+            sigma1,
+            dim,
+        )
 
 
 @pytest.mark.parametrize("count", POINTS)
 def test_ratios_of_the_oracle(count):
     rng = np.random.default_rng(count)
-    for z, dim in zip(rng.uniform(-37, 37, count), 10 ** rng.uniform(0, 7, count), strict=True):
+    for z, dim in zip(
+        rng.uniform(-37, 37, count), 10 ** rng.uniform(0, 7, count), strict=True
+    ):
         ratio, slope = map(float, oracle.lipschitz_ratio(z, dim, dps=30))
         assert lipschitz.ratio(z, dim, scores=True) == pytest.approx(ratio, rel=1e-13)
         error = abs(lipschitz.ratio_derivative(z, dim, scores=True) - slope)

@@ -52,7 +52,11 @@ def test_a_cpp_program_finds_the_headers_by_cmake(tmp_path):
     )
     assert done.returncode == 0, done.stdout
     out = subprocess.check_output([str(tmp_path / "build" / "user")], text=True).split()
-    cases = [(x * dim, dim, 0.01 * dim) for dim in (3, 784, 3072, 150528) for x in (0.5, 1.0, 1.5)]
+    cases = [
+        (x * dim, dim, 0.01 * dim)
+        for dim in (3, 784, 3072, 150528)
+        for x in (0.5, 1.0, 1.5)
+    ]
     want = [rsbounds.special.ncx2_logsf(*case) for case in cases]
     # the extension may run its copy for AVX2 and FMA, which differs in the last bits
     assert [float(word) for word in out] == pytest.approx(want, rel=8e-16)
@@ -78,7 +82,11 @@ def clone(tmp_path):
 
 
 def release(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    who = {f"GIT_{w}_{k}": "a@b.c" for w in ("AUTHOR", "COMMITTER") for k in ("NAME", "EMAIL")}
+    who = {
+        f"GIT_{w}_{k}": "a@b.c"
+        for w in ("AUTHOR", "COMMITTER")
+        for k in ("NAME", "EMAIL")
+    }
     argv = [sys.executable, ".ci/release.py", *words]
     env = {**os.environ, **who}
     return subprocess.run(argv, cwd=clone, env=env, capture_output=True, text=True)
@@ -96,7 +104,9 @@ def test_a_release_is_one_command(clone):
         assert line in (clone / name).read_text().splitlines()
     log = (clone / "CHANGELOG.md").read_text()
     assert re.search(r"^## \[99\.1\.2\] - \d{4}-\d\d-\d\d$", log, re.M)
-    assert "unreleased" not in "".join(line for line in log.splitlines() if line[:3] == "## ")
+    assert "unreleased" not in "".join(
+        line for line in log.splitlines() if line[:3] == "## "
+    )
     git = ["git", "-C", str(clone)]
     assert subprocess.check_output([*git, "describe"], text=True) == "v99.1.2\n"
     assert subprocess.check_output([*git, "status", "--porcelain"], text=True) == ""
@@ -120,4 +130,6 @@ def test_a_release_that_can_not_be_is_refused(clone, words, problem):
     assert done.returncode == 1
     assert problem in done.stderr
     assert done.stderr.count("\n") == 1
-    assert not subprocess.check_output(["git", "-C", str(clone), "tag"], text=True).strip()
+    assert not subprocess.check_output(
+        ["git", "-C", str(clone), "tag"], text=True
+    ).strip()

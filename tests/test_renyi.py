@@ -49,7 +49,9 @@ def assert_is_the_supremum(p_a, share, ratio, dim):
 
 @settings(max_examples=3, deadline=None)
 @given(top, shares, ratios, dims)
-@example(1 - 1e-14, 1e-8, 0.196, 784.0)  # between two steps of a search that compares R^2 alone
+@example(
+    1 - 1e-14, 1e-8, 0.196, 784.0
+)  # between two steps of a search that compares R^2 alone
 @example(1 - 1e-9, 1e-12, 0.156, 784.0)
 def test_radius_is_the_supremum(p_a, share, ratio, dim):
     assert_is_the_supremum(p_a, share, ratio, dim)
@@ -79,7 +81,9 @@ def test_a_peak_between_the_steps_of_the_search():
 @pytest.mark.parametrize("sigma0", [1.2926192269387885e-9, 1e-12, 1e-100])
 def test_nothing_is_certified_between_levels_far_apart(sigma0):
     # 1 - alpha had an absolute error, which 1/sigma0^2 multiplied: 6.4e-8 at the first
-    assert renyi.radius(np.nextafter(1.0, 0), sigma0, 1.0, 1, 2.160396829550723e-239) == 0
+    assert (
+        renyi.radius(np.nextafter(1.0, 0), sigma0, 1.0, 1, 2.160396829550723e-239) == 0
+    )
 
 
 def test_products_below_the_normal_numbers_are_rounded_down():
@@ -98,8 +102,15 @@ def test_special_values():
     assert renyi.radius(0.5, 0.5, 0.5, 10) == 0
     assert renyi.radius(0.4, 0.5, 0.5, 10, 0.45) == 0
     assert renyi.radius(0.99, 0.5, 0.6, 784) == 0
-    assert 0 < renyi.radius(0.7, 0.5, 0.5, 784, 0.0) < renyi.radius(0.71, 0.5, 0.5, 784, 0.0) < 9
-    assert renyi.radius(0.7, 0.5, 0.5, 784, 0.6) == renyi.radius(0.7, 0.5, 0.5, 784)  # the cap
+    assert (
+        0
+        < renyi.radius(0.7, 0.5, 0.5, 784, 0.0)
+        < renyi.radius(0.71, 0.5, 0.5, 784, 0.0)
+        < 9
+    )
+    assert renyi.radius(0.7, 0.5, 0.5, 784, 0.6) == renyi.radius(
+        0.7, 0.5, 0.5, 784
+    )  # the cap
     assert renyi.radius([0.9, 0.8], 0.5, np.full((3, 1), 0.5), 784).shape == (3, 2)
     assert isinstance(renyi.radius(0.9, 0.5, 0.5, 784), np.float64)
 
@@ -120,7 +131,9 @@ def test_never_above_the_exact_radius_in_bulk():
     p_b = np.minimum(p_a, 1 - p_a) * rng.uniform(0.01, 1, count)
     p_b = np.where(rng.random(count) < 0.3, np.minimum(p_a, 1 - p_a), p_b)
     dim = rng.choice([1.0, 2, 3, 10, 100, 784, 3072], count)
-    step = rng.choice([-1, 1], count) * 10 ** rng.uniform(-5, -0.3, count) / np.sqrt(dim)
+    step = (
+        rng.choice([-1, 1], count) * 10 ** rng.uniform(-5, -0.3, count) / np.sqrt(dim)
+    )
     reach = renyi.radius(p_a, 1.0, 1 + step, dim, p_b)
     some = reach > 0
     assert some.mean() > 0.5
@@ -141,11 +154,20 @@ def test_large_batches_are_searched_in_pieces():
 @pytest.mark.parametrize("power", [139, 141, 145, 146, 149, 151, 250])
 def test_levels_too_far_apart_certify_nothing(power):
     """From a ratio of 1e146 on a product overflowed, a loss became 0 and the radius infinite."""
-    for sigma0, sigma1 in ((10.0**power, 1.0), (1.0, 10.0**power), (10.0 ** (power - 300), 1e-300)):
-        assert renyi.radius([0.9, 1 - 2.0**-53], sigma0, sigma1, [1, 784]).tolist() == [0.0, 0.0]
+    for sigma0, sigma1 in (
+        (10.0**power, 1.0),
+        (1.0, 10.0**power),
+        (10.0 ** (power - 300), 1e-300),
+    ):
+        assert renyi.radius([0.9, 1 - 2.0**-53], sigma0, sigma1, [1, 784]).tolist() == [
+            0.0,
+            0.0,
+        ]
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here")
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here"
+)
 def test_levels_that_float64_lacks_are_refused_and_dimensions_rounded_up():
     more = np.longdouble(2) ** -60
     for levels, name in (((0.5 + more, 0.5), "sigma0"), ((0.5, 0.5 + more), "sigma1")):

@@ -22,7 +22,9 @@ from rsbounds.results import Manifest, Results, Row, html, plot, read, summary, 
 from rsbounds.results._table import default_radii
 
 FIELD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
-OWN = "idx\tlabel\tpredict\tradius\tcorrect\ttime\tcount\tn\tp_a\tsigma\tmethod\tscope\n"
+OWN = (
+    "idx\tlabel\tpredict\tradius\tcorrect\ttime\tcount\tn\tp_a\tsigma\tmethod\tscope\n"
+)
 INTEGER = "a whole number of at most 18 digits in column"
 LOCAL = "fixed noise at this input only"
 
@@ -45,11 +47,17 @@ def write(tmp_path):
 
 rows = st.lists(
     st.tuples(
-        st.integers(0, 3), st.integers(-1, 3), st.floats(0, 10) | st.sampled_from([0.0, 0.25, 0.5])
+        st.integers(0, 3),
+        st.integers(-1, 3),
+        st.floats(0, 10) | st.sampled_from([0.0, 0.25, 0.5]),
     ),
     min_size=1,
     max_size=40,
-).map(lambda r: tuple(Row(i, a, b, x * (b >= 0), a == b, "") for i, (a, b, x) in enumerate(r)))
+).map(
+    lambda r: tuple(
+        Row(i, a, b, x * (b >= 0), a == b, "") for i, (a, b, x) in enumerate(r)
+    )
+)
 
 
 @given(rows, st.lists(st.floats(0, 10) | st.sampled_from([0.0, 0.25, 0.5]), min_size=1))
@@ -66,7 +74,8 @@ def test_certified_accuracy_is_the_field_definition(rows, radii):
 def test_statistics_agree_with_each_other(rows):
     run = Results("run", rows)
     assert run.certified_accuracy(0.0) == run.clean_accuracy()
-    # the average radius is the area under the curve: exact steps between the sorted radii
+    # the average radius is the area under the curve: exact steps between the sorted
+    # radii
     edges = np.unique([0.0, *(row.radius for row in rows)])
     area = math.fsum(np.diff(edges) * run.certified_accuracy(edges[1:]))
     assert run.average_radius() == pytest.approx(area, rel=1e-12, abs=1e-300)
@@ -81,7 +90,12 @@ def test_files_of_the_field_are_read(write):
     """As Cohen's code writes them: radii of three digits, 0.0 for an abstention."""
     lines = "0\t3\t3\t1.12\t1\t0:00:12.5\n20\t8\t-1\t0.0\t0\t0:00:12.5\n"
     lines += "40\t0\t8\t0.358\t0\t0:00:12.5\n60\t6\t6\t1.2e+02\t1\t1 day, 0:00:01"
-    expected = [(0, 3, 1.12, True), (20, -1, 0.0, False), (40, 8, 0.358, False), (60, 6, 120, True)]
+    expected = [
+        (0, 3, 1.12, True),
+        (20, -1, 0.0, False),
+        (40, 8, 0.358, False),
+        (60, 6, 120, True),
+    ]
     for end, text in (("\n", FIELD), ("", FIELD), ("\r\n\r\n", "\ufeff" + FIELD)):
         text = (text + lines).replace("\n", "\r\n" if "\r" in end else "\n") + end
         found = read(write(text)).rows
@@ -119,11 +133,19 @@ def test_malformed_line_names_file_line_and_expectation(write, line, expected):
 
 @pytest.mark.parametrize(
     "header",
-    ["idx,label,predict,radius,correct\n", "\n", "hello", FIELD[:20], FIELD[:-1] + "\tn\tn"],
+    [
+        "idx,label,predict,radius,correct\n",
+        "\n",
+        "hello",
+        FIELD[:20],
+        FIELD[:-1] + "\tn\tn",
+    ],
 )
 def test_wrong_header(write, header):
     path = write(header)
-    with pytest.raises(ValueError, match=r"run\.tsv:1: expected a header of distinct columns"):
+    with pytest.raises(
+        ValueError, match=r"run\.tsv:1: expected a header of distinct columns"
+    ):
         read(path)
     path.write_bytes(b"\x89PNG\xff\xfe")
     with pytest.raises(ValueError, match="expected tab-separated text"):
@@ -185,7 +207,10 @@ def under(name, alpha=0.001, n=1000, **more):
         ([under("a"), under("b", norm=math.inf)], ["[1] norm 2", "[2] norm inf"]),
         ([under("a"), under("b", alpha=0.01)], ["[1] alpha 0.001", "[2] alpha 0.01"]),
         ([under("a"), under("b", n=500), under("c")], ["[1] n 1000", "[2] n 500"]),
-        ([under("a"), under("b", bound="anytime")], ["[1] bound clopper-pearson", "[2] bound any"]),
+        (
+            [under("a"), under("b", bound="anytime")],
+            ["[1] bound clopper-pearson", "[2] bound any"],
+        ),
         ([under("a"), replace(under("b"), manifest=None)], ["[1] alpha not stated"]),
         ([under("a"), Results("empty", ())], []),
         (
@@ -229,18 +254,30 @@ def test_same_stem_in_two_folders_stays_apart(tmp_path):
 
 
 def test_styles_say_the_same(write):
-    path = write(OWN + own(0, "fixed noise", 0.99999) + own(1, "fixed noise", 0.3, label=2))
+    path = write(
+        OWN + own(0, "fixed noise", 0.99999) + own(1, "fixed noise", 0.3, label=2)
+    )
     results = [read(path)]
     text = table(results, [0.0, 0.25], classes=True)
     markdown = table(results, [0.0, 0.25], classes=True, style="markdown")
-    cells = [[c.strip() for c in line.strip("|").split("|")] for line in markdown.splitlines()]
+    cells = [
+        [c.strip() for c in line.strip("|").split("|")]
+        for line in markdown.splitlines()
+    ]
     assert [" ".join(row) for row in cells if row[0] != "---"] == [
         " ".join(line.split()) for line in text.splitlines()
     ]
     found = list(
-        csv.DictReader(io.StringIO(table(results, [0.0, 0.25], style="csv", classes=True)))
+        csv.DictReader(
+            io.StringIO(table(results, [0.0, 0.25], style="csv", classes=True))
+        )
     )
-    assert {row["rows of"] for row in found} >= {"all", "class 2", "class 7", "class spread"}
+    assert {row["rows of"] for row in found} >= {
+        "all",
+        "class 2",
+        "class 7",
+        "class spread",
+    }
     assert float(found[0]["ACR"]) == 0.99999 / 2
     names = ("scope", "norm", "alpha", "n", "bound", "file")
     said = [found[0][name] for name in names]
@@ -252,7 +289,9 @@ def test_average_radius_is_infinite_or_cut_off():
     results = Results("run", rows)
     assert results.certified_accuracy([0.5, 1.0, math.inf]).tolist() == [1.0, 0.5, 0.5]
     assert "inf" in table([results])
-    assert "  0.9999  " in table([replace(results, rows=rows[1:])])  # cut, not rounded up
+    assert "  0.9999  " in table(
+        [replace(results, rows=rows[1:])]
+    )  # cut, not rounded up
 
 
 def test_class_spread_and_deviation():
@@ -264,7 +303,9 @@ def test_class_spread_and_deviation():
     values = {r["rows of"]: r for r in csv.DictReader(io.StringIO(text))}
     # certified at 0.5: class 0 all, class 1 none, class 2 none; right: 1, 0, 1/2
     assert float(values["class spread"]["r=0.5"]) == 1.0
-    assert float(values["class std"]["r=0.5"]) == pytest.approx(math.sqrt(2) / 3, rel=1e-15)
+    assert float(values["class std"]["r=0.5"]) == pytest.approx(
+        math.sqrt(2) / 3, rel=1e-15
+    )
     assert float(values["class spread"]["accuracy"]) == 1.0
 
 
@@ -275,7 +316,9 @@ def test_default_radii(largest):
     assert radii[0] == 0.0
     assert 2 <= len(radii) <= 8
     assert radii[-1] <= largest
-    assert 2 * radii[-1] - radii[-2] > largest * (1 - 1e-12)  # one more step would pass it
+    assert 2 * radii[-1] - radii[-2] > largest * (
+        1 - 1e-12
+    )  # one more step would pass it
 
 
 @pytest.fixture
@@ -283,14 +326,24 @@ def drawn(monkeypatch):
     figure, figures = pytest.importorskip("matplotlib.figure"), []
     save = figure.Figure.savefig
     monkeypatch.setattr(
-        figure.Figure, "savefig", lambda self, *a, **k: (figures.append(self), save(self, *a, **k))
+        figure.Figure,
+        "savefig",
+        lambda self, *a, **k: (figures.append(self), save(self, *a, **k)),
     )
     return figures
 
 
 def test_plot_draws_the_exact_steps(tmp_path, drawn):
-    rows = (Row(0, 1, 1, 0.5, True, ""), Row(1, 1, 1, 1.0, True, ""), Row(2, 1, 2, 2.0, False, ""))
-    runs = [Results("a.tsv", rows), Results("b.tsv", rows[:1], "x"), Results("empty.tsv", ())]
+    rows = (
+        Row(0, 1, 1, 0.5, True, ""),
+        Row(1, 1, 1, 1.0, True, ""),
+        Row(2, 1, 2, 2.0, False, ""),
+    )
+    runs = [
+        Results("a.tsv", rows),
+        Results("b.tsv", rows[:1], "x"),
+        Results("empty.tsv", ()),
+    ]
     plot(runs, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
     axes = drawn[0].axes[0]
@@ -332,7 +385,9 @@ def test_json_is_json_without_rows_and_at_infinity(write, capsys):
     def found(text):
         assert main(["report", str(write(text)), "--json", "--radii", "1,inf"]) == 0
         said = capsys.readouterr().out
-        return json.loads(said, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))[0]
+        return json.loads(
+            said, parse_constant=lambda name: pytest.fail(f"{name} is no JSON")
+        )[0]
 
     assert found(FIELD)["clean"] is None
     infinite = found(FIELD + "0\t1\t1\tinf\t1\tx\n1\t1\t1\t1.0\t1\tx\n")
@@ -341,10 +396,18 @@ def test_json_is_json_without_rows_and_at_infinity(write, capsys):
 
 @pytest.mark.parametrize("radius", [1e300, 1.7e308, 5e-324, 1e-300, math.inf])
 def test_radii_of_any_size_are_shown_in_few_characters(write, capsys, radius):
-    path = write(FIELD + "".join(f"{i}\t1\t1\t{radius / 3**i!r}\t1\tx\n" for i in range(3)))
+    path = write(
+        FIELD + "".join(f"{i}\t1\t1\t{radius / 3**i!r}\t1\tx\n" for i in range(3))
+    )
     for style in ("text", "markdown"):
         assert (
-            max(map(len, says(capsys, ["report", str(path), "--style", style]).splitlines())) < 200
+            max(
+                map(
+                    len,
+                    says(capsys, ["report", str(path), "--style", style]).splitlines(),
+                )
+            )
+            < 200
         )
     if radius in (1.7e308, 5e-324):
         for module in ("plotly", "matplotlib"):

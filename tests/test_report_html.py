@@ -20,10 +20,22 @@ from rsbounds.results import Manifest, Results, Row, card, html, read, table, wr
 from rsbounds.results._html import charts
 
 OWNED = '</script><script>document.title="owned"</script><img src=x onerror=document.title="owned">'
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None
+)
 OFFLINE = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *(
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+    ),
+    *(
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ),
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000"),
 )
 
@@ -35,8 +47,17 @@ def run(name, count, sigma, seed=0, **more):
         p_a, label = float(rng.beta(6, 1)), int(rng.integers(3))
         predict = -1 if p_a < 0.5 else label if rng.random() < 0.9 else (label + 1) % 3
         radius = sigma * float(rng.random()) * (predict >= 0)
-        own = {"p_a": p_a, "sigma": sigma, "n": 1000, "count": 900, "method": "gaussian", **more}
-        rows.append(Row(i, label, predict, radius, predict == label, "fixed noise", **own))
+        own = {
+            "p_a": p_a,
+            "sigma": sigma,
+            "n": 1000,
+            "count": 900,
+            "method": "gaussian",
+            **more,
+        }
+        rows.append(
+            Row(i, label, predict, radius, predict == label, "fixed noise", **own)
+        )
     return Results(name, tuple(rows))
 
 
@@ -86,12 +107,18 @@ def height(trace, radius):
 def test_curves_are_the_certified_accuracy_and_its_best():
     files = [run("narrow", 300, 0.25), run("wide", 200, 1.0, seed=1)]
     curves = charts(files, ["narrow", "wide"])["curves"]["data"]
-    assert [trace["name"] for trace in curves] == ["narrow", "wide", "best of 2 runs, gaussian"]
+    assert [trace["name"] for trace in curves] == [
+        "narrow",
+        "wide",
+        "best of 2 runs, gaussian",
+    ]
     assert {trace["line"]["shape"] for trace in curves} == {"vh"}
     radii = np.linspace(0, 1, 57)
     expected = np.array([file.certified_accuracy(radii) for file in files])
     shown = np.array([[height(trace, r) for r in radii] for trace in curves])
-    np.testing.assert_allclose(shown[:2], expected, atol=1e-6)  # written to six decimals
+    np.testing.assert_allclose(
+        shown[:2], expected, atol=1e-6
+    )  # written to six decimals
     np.testing.assert_allclose(shown[2], expected.max(axis=0), atol=1e-6)
 
 
@@ -120,15 +147,22 @@ def test_there_is_no_best_of_what_cannot_be_compared(other):
     if isinstance(change := OTHER[other], Manifest):
         second = replace(second, manifest=change)
     else:
-        second = replace(second, rows=tuple(replace(row, **change) for row in second.rows))
+        second = replace(
+            second, rows=tuple(replace(row, **change) for row in second.rows)
+        )
     assert len(charts([first, second], ["a", "b"])["curves"]["data"]) == 2
     assert (other == "method") == ("[" not in table([first, second]))
 
 
-@pytest.mark.parametrize("scope", [THIS_INPUT, ASSERTED_ENVELOPE, ANOTHERS, "utterly proven"])
+@pytest.mark.parametrize(
+    "scope", [THIS_INPUT, ASSERTED_ENVELOPE, ANOTHERS, "utterly proven"]
+)
 def test_there_is_no_best_of_what_is_no_certificate_of_the_classifier(scope):
     files = [run("narrow", 50, 0.5), run("wide", 50, 1.0, seed=1)]
-    files = [replace(f, rows=tuple(replace(row, scope=scope) for row in f.rows)) for f in files]
+    files = [
+        replace(f, rows=tuple(replace(row, scope=scope) for row in f.rows))
+        for f in files
+    ]
     assert len(charts(files, ["narrow", "wide"])["curves"]["data"]) == 2
 
 
@@ -176,7 +210,9 @@ def test_interval_is_that_of_clopper_and_pearson():
         own = binomtest(count, n).proportion_ci(0.95, "exact")
         rows = tuple(Row(i, 1, int(i < count), 0.5, i < count) for i in range(n))
         (found,) = card(Results("run", rows), [0.0])["accuracy"]
-        np.testing.assert_allclose([found["low"], found["high"]], own, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            [found["low"], found["high"]], own, rtol=1e-9, atol=1e-12
+        )
 
 
 def test_table_of_the_runs(page):
@@ -187,7 +223,17 @@ def test_table_of_the_runs(page):
     files = []
     for name, sigma in (("a", 0.5), ("b", 1.0)):
         rows = [
-            Row(i, 0, 1 - right, sigma, bool(right), "fixed noise", p_a=p_a, sigma=sigma, n=9)
+            Row(
+                i,
+                0,
+                1 - right,
+                sigma,
+                bool(right),
+                "fixed noise",
+                p_a=p_a,
+                sigma=sigma,
+                n=9,
+            )
             for i, (p_a, right) in enumerate(known)
         ]
         files.append(Results(name, tuple(rows), manifest=manifest))
@@ -196,7 +242,12 @@ def test_table_of_the_runs(page):
     lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in lines]
     head, first, _, best = lines
     assert head[:6] == ["run", "r=0", "r=0.25", "r=0.5", "r=0.75", "r=1"]
-    assert head[6:] == ["abstain", "ACR", "inputs", *(f"p_A {q}%" for q in (5, 25, 50, 75, 95))]
+    assert head[6:] == [
+        "abstain",
+        "ACR",
+        "inputs",
+        *(f"p_A {q}%" for q in (5, 25, 50, 75, 95)),
+    ]
     assert first[0].startswith(
         "a<br><small>norm 2, sigma 0.5, n 100000, alpha 0.001, model m:net, data digits.npz"
     )
@@ -215,7 +266,17 @@ def hostile(folder):
     own = Results(
         f"{OWNED}.tsv",
         tuple(
-            Row(i, row.label, row.label, 0.1 * i, True, OWNED, n=9, method=OWNED, extra=extra)
+            Row(
+                i,
+                row.label,
+                row.label,
+                0.1 * i,
+                True,
+                OWNED,
+                n=9,
+                method=OWNED,
+                extra=extra,
+            )
             for i in range(3)
         ),
         note=OWNED,
@@ -223,7 +284,9 @@ def hostile(folder):
     )
     path = folder / "<b onclick=alert(1)>.tsv"
     write(
-        path, Manifest(data={"inputs": 3}, scope=OWNED, extra={OWNED: "</pre>" + OWNED}), own.rows
+        path,
+        Manifest(data={"inputs": 3}, scope=OWNED, extra={OWNED: "</pre>" + OWNED}),
+        own.rows,
     )
     return [own, read(path)]
 
@@ -238,7 +301,9 @@ def test_strangers_text_is_never_markup(page, tmp_path):
         assert not [name for name in attributes if name.startswith("on")], tag
         assert not {"src", "href", "action"} & set(attributes), tag
     assert OWNED in parsed.text  # escaped, and so shown
-    for script in parsed.scripts[2:6]:  # a charting library reads a little markup of its own
+    for script in parsed.scripts[
+        2:6
+    ]:  # a charting library reads a little markup of its own
         assert "<" not in script
     comparable = [run("a", 9, 0.5, method=OWNED), run("b", 9, 1.0, method=OWNED)]
     best = charts(comparable, [OWNED, OWNED])
@@ -253,9 +318,13 @@ def test_strangers_text_is_never_markup(page, tmp_path):
 
 def test_policy_knows_the_page_s_own_scripts_alone(page):
     parsed = Parsed(page([run("run", 3, 0.5)]))
-    (policy,) = (a["content"] for tag, a in parsed.tags if tag == "meta" and a.get("http-equiv"))
+    (policy,) = (
+        a["content"] for tag, a in parsed.tags if tag == "meta" and a.get("http-equiv")
+    )
     digests = [hashlib.sha256(script.encode()).digest() for script in parsed.scripts]
-    own = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    own = " ".join(
+        f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests
+    )
     assert policy.endswith(f"script-src {own}")
     assert policy.startswith("default-src 'none'; form-action 'none'; base-uri 'none';")
 
@@ -264,28 +333,40 @@ def dom(path, folder, *more):
     """The page as a browser leaves it, without a network."""
     words = [str(BROWSER), *OFFLINE, *more, f"--user-data-dir={folder}"]
     words += ["--dump-dom", path.as_uri()]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=600, check=True
+    )
     return done.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
 def test_browser_draws_everything_and_runs_nothing_else(page, tmp_path):
-    files = [run("narrow", 130, 0.25), run("wide", 120, 1.0, seed=1), *hostile(tmp_path)]
+    files = [
+        run("narrow", 130, 0.25),
+        run("wide", 120, 1.0, seed=1),
+        *hostile(tmp_path),
+    ]
     path = tmp_path / "hostile.html"
     text = page(files)
     # one more script, past all escaping: the policy must stop it
-    path.write_text(text.replace("</body>", "<script>document.title='owned'</script></body>"))
+    path.write_text(
+        text.replace("</body>", "<script>document.title='owned'</script></body>")
+    )
     found = dom(path, tmp_path / "profile")
     title = re.search(r"<title>(.*?)</title>", found)[1]
     assert title.startswith("Certified accuracy: narrow [1], wide [1], ")
     for place in ("curves", "p_a"):
-        (block,) = re.findall(rf'<div id="{place}" class="plotly-graph-div.*?main-svg', found, re.S)
+        (block,) = re.findall(
+            rf'<div id="{place}" class="plotly-graph-div.*?main-svg', found, re.S
+        )
         assert "js-plotly-plot" in block
     assert "best of 2 runs, gaussian" in found
     buttons = set(re.findall(r'data-title="([^"]*)"', found))
     assert "Zoom in" in buttons
-    assert not [title for title in buttons if re.search("cloud|link|share|edit", title, re.I)]
+    assert not [
+        title for title in buttons if re.search("cloud|link|share|edit", title, re.I)
+    ]
 
 
 @pytest.mark.slow
@@ -296,9 +377,15 @@ def test_rows_sort_in_a_browser(page, tmp_path):
     text = page([file])
     click = "[...document.querySelectorAll('th')].find((h) => h.textContent === 'radius').click()"
     start = text.index('<meta http-equiv="Content-Security-Policy"')
-    open_ = text[:start] + text[text.index(">", start) + 1 :]  # its policy runs no other script
+    open_ = (
+        text[:start] + text[text.index(">", start) + 1 :]
+    )  # its policy runs no other script
     end = f"<script>{click}</script></body>"
     (tmp_path / "clicked.html").write_text(open_.replace("</body>", end))
-    found = dom(tmp_path / "clicked.html", tmp_path / "profile").split("<h2>Rows</h2>")[1]
+    found = dom(tmp_path / "clicked.html", tmp_path / "profile").split("<h2>Rows</h2>")[
+        1
+    ]
     lines = [re.findall("<td>(.*?)</td>", line) for line in found.split("</tr>")[1:41]]
-    assert [float(line[4]) for line in lines] == sorted((r.radius for r in file.rows), reverse=True)
+    assert [float(line[4]) for line in lines] == sorted(
+        (r.radius for r in file.rows), reverse=True
+    )

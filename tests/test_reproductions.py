@@ -44,7 +44,9 @@ def committed(name):
         except ValueError:
             table[key] = np.array(column)
     if "radii" in table:
-        table["radii"] = np.array([cell.split() for cell in table["radii"]], dtype=float)
+        table["radii"] = np.array(
+            [cell.split() for cell in table["radii"]], dtype=float
+        )
     return table
 
 
@@ -56,8 +58,11 @@ def test_committed_numbers_are_those_of_the_script(script):
     assert list(found) == list(table)
     for key, values in found.items():
         if values.dtype.kind == "f":
-            # committed to ten digits; scores near 0 (mean of abstentions) to 1e-12 absolute
-            np.testing.assert_allclose(table[key], values, rtol=1e-9, atol=1e-12, err_msg=key)
+            # committed to ten digits; scores near 0 (mean of abstentions) to 1e-12
+            # absolute
+            np.testing.assert_allclose(
+                table[key], values, rtol=1e-9, atol=1e-12, err_msg=key
+            )
         else:
             assert list(map(str, table[key])) == list(values), key
     if "figure" in names:
@@ -68,7 +73,12 @@ def test_committed_numbers_are_those_of_the_script(script):
 
 def test_s_table_1():
     table = committed("s_table1")
-    exact = [0.9678011129644028, 0.9418172702020886, 0.9229751419090014, 0.9053886677354021]
+    exact = [
+        0.9678011129644028,
+        0.9418172702020886,
+        0.9229751419090014,
+        0.9053886677354021,
+    ]
     np.testing.assert_allclose(table["exact"][:4], exact, rtol=1e-10)
     assert np.all(table["corollary_5"] < table["theorem_4"])
     assert np.all(table["theorem_4"] < table["exact"])

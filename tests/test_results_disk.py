@@ -60,7 +60,9 @@ def test_a_file_ends_with_what_reached_the_disk(path, monkeypatch, number):
         if i == 3:
             monkeypatch.setattr(os, "fsync", failing(number))
 
-    with pytest.raises(OSError, match=rf"run\.tsv: {os.strerror(number)}; the rows in it are kept"):
+    with pytest.raises(
+        OSError, match=rf"run\.tsv: {os.strerror(number)}; the rows in it are kept"
+    ):
         fill(path, change=fail)
     assert [one.idx for one in read(path).rows] == [0, 1, 2]
     monkeypatch.undo()
@@ -68,8 +70,12 @@ def test_a_file_ends_with_what_reached_the_disk(path, monkeypatch, number):
     assert [one.idx for one in read(path).rows] == list(range(100))
 
 
-@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF])
-def test_a_file_system_that_cannot_flush_is_written_all_the_same(path, monkeypatch, number):
+@pytest.mark.parametrize(
+    "number", [errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF]
+)
+def test_a_file_system_that_cannot_flush_is_written_all_the_same(
+    path, monkeypatch, number
+):
     monkeypatch.setattr(os, "fsync", failing(number))
     fill(path, 3)
     assert merge(path.with_name("all.tsv"), [path])[0] == 3
@@ -77,23 +83,31 @@ def test_a_file_system_that_cannot_flush_is_written_all_the_same(path, monkeypat
 
 def test_a_folder_that_is_full_is_named(path, monkeypatch):
     monkeypatch.setattr(os, "fsync", failing(errno.ENOSPC, only_folders=True))
-    with pytest.raises(OSError, match=r"can't write .*run\.tsv\.manifest\.json: No space left"):
+    with pytest.raises(
+        OSError, match=r"can't write .*run\.tsv\.manifest\.json: No space left"
+    ):
         write(path, MANIFEST, [row(0)])
     assert not list(path.parent.glob("*.new"))
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
-def test_a_file_system_without_locks_is_written_with_a_warning(path, monkeypatch, number):
+def test_a_file_system_without_locks_is_written_with_a_warning(
+    path, monkeypatch, number
+):
     def flock(*_):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(_file.fcntl, "flock", flock)
-    with pytest.warns(RuntimeWarning, match=r"can't lock .*: no other process may write it"):
+    with pytest.warns(
+        RuntimeWarning, match=r"can't lock .*: no other process may write it"
+    ):
         fill(path, 3)
     assert len(read(path).rows) == 3
 
 
-def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(path, monkeypatch):
+def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(
+    path, monkeypatch
+):
     """A run ended with status 0 and "150 rows" although nothing, or another file, was there."""
     monkeypatch.chdir(path.parent)
     said = r"^run\.tsv was deleted or replaced while it was written"
@@ -120,7 +134,9 @@ def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(pa
     assert path.read_text() == "another's"
 
 
-def test_a_model_whose_code_changes_the_folder_writes_the_file_that_was_named(path, monkeypatch):
+def test_a_model_whose_code_changes_the_folder_writes_the_file_that_was_named(
+    path, monkeypatch
+):
     monkeypatch.chdir(path.parent)
     folder = path.with_name("elsewhere")
     folder.mkdir()

@@ -54,7 +54,9 @@ def test_rows_of_no_input_and_rows_twice_are_refused(finished, capsys, command, 
 def test_a_last_line_without_its_end_is_no_row_for_anyone(path, capsys, header):
     """A report once counted a row of infinite radius that verify never saw."""
     text = path.read_text()
-    if header == "ixd":  # of a file that looks like one of the field, but for its manifest
+    if (
+        header == "ixd"
+    ):  # of a file that looks like one of the field, but for its manifest
         lines = [line.split("\t")[:5] for line in text.splitlines()]
         text = "".join("\t".join(line) + "\n" for line in lines)
     last = text.splitlines()[-1].split("\t")
@@ -79,19 +81,26 @@ def test_counts_of_classes_that_nobody_has_are_refused(finished, capsys):
     """Twenty thousand characters once took 11.8 GB."""
     save([row | {"counts": "9999999:1"} for row in table()])
     for argv in (["report", "out.tsv"], ["verify", "out.tsv"]):
-        one_line(capsys, argv, "out.tsv:2: expected classes below 100000 in column counts")
+        one_line(
+            capsys, argv, "out.tsv:2: expected classes below 100000 in column counts"
+        )
 
 
 def test_counts_of_all_rows_together_are_bounded(path, monkeypatch):
     write(path, MANIFEST, rows(counts=(*[0] * 99, 1)))
     monkeypatch.setattr(results._results, "_MOST_COUNTS", 250)
-    with pytest.raises(ValueError, match=r"run\.tsv:4: expected at most 250 class counts in all"):
+    with pytest.raises(
+        ValueError, match=r"run\.tsv:4: expected at most 250 class counts in all"
+    ):
         read(path)
 
 
 SCHEMA = [
     ({"n": 10**18}, "n must be in [1, 1000000000000000]; got 1000000000000000000"),
-    ({"data": {"inputs": 10**8}}, "data.inputs must be in [0, 10000000]; got 100000000"),
+    (
+        {"data": {"inputs": 10**8}},
+        "data.inputs must be in [0, 10000000]; got 100000000",
+    ),
     ({"data": {"inputs": 4, "skip": {}}}, "data.skip must be a JSON integer; got {}"),
     (
         {"data": {"inputs": 4, "start": -1}},
@@ -107,17 +116,31 @@ SCHEMA = [
     ({"probe": {"0": {"a": 1}}}, "probe.0 must be a JSON string; got {'a': 1}"),
     ({"versions": {"numpy": 2}}, "versions.numpy must be a JSON string; got 2"),
     ({"history": [{"corrupt": 5}]}, "history[0].corrupt must be a JSON array; got 5"),
-    ({"history": [{"corrupt": [{"input": "x"}]}]}, "history[0].corrupt[0].input must be"),
-    ({"history": [{"changes": [5]}]}, "history[0].changes[0] must be a JSON string; got 5"),
+    (
+        {"history": [{"corrupt": [{"input": "x"}]}]},
+        "history[0].corrupt[0].input must be",
+    ),
+    (
+        {"history": [{"changes": [5]}]},
+        "history[0].changes[0] must be a JSON string; got 5",
+    ),
     ({"history": ["x" * 10**5]}, "history[0] must be a JSON object; got 'xxxx"),
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), SCHEMA, ids=[said[:40] for _, said in SCHEMA])
+@pytest.mark.parametrize(
+    ("change", "said"), SCHEMA, ids=[said[:40] for _, said in SCHEMA]
+)
 def test_a_manifest_s_entries_have_their_types(path, change, said):
     entries(path, **change)
-    for use in (read, Manifest.read, lambda p: results.merge(p.with_name("all.tsv"), [p])):
-        with pytest.raises(ValueError, match=re.escape(f"of {path} is damaged: {said}")) as error:
+    for use in (
+        read,
+        Manifest.read,
+        lambda p: results.merge(p.with_name("all.tsv"), [p]),
+    ):
+        with pytest.raises(
+            ValueError, match=re.escape(f"of {path} is damaged: {said}")
+        ) as error:
             use(path)
         assert len(str(error.value)) < 400
 
@@ -136,7 +159,9 @@ def test_rows_that_cannot_be_sorted_for_want_of_room_are_kept(path, monkeypatch)
             monkeypatch.setattr(results._file, "_replace", room)
 
     there_is = results._file._replace
-    with pytest.warns(RuntimeWarning, match=r"all rows are in .*run\.tsv, but not in order"):
+    with pytest.warns(
+        RuntimeWarning, match=r"all rows are in .*run\.tsv, but not in order"
+    ):
         command(full)
     assert [row.idx for row in read(path).rows] == [3, 2, 1, 0]
     command(there_is)
@@ -146,15 +171,24 @@ def test_rows_that_cannot_be_sorted_for_want_of_room_are_kept(path, monkeypatch)
 def run(name, sigma=0.5, **more):
     parameters = {"sigma": sigma}
     return Results(
-        name, tuple(rows(sigma=sigma)), manifest=replace(MANIFEST, parameters=parameters, **more)
+        name,
+        tuple(rows(sigma=sigma)),
+        manifest=replace(MANIFEST, parameters=parameters, **more),
     )
 
 
 def test_runs_that_differ_in_their_seed_alone_are_marked():
-    one, two, wide = run("one"), run("two", procedure=Procedure(seed=1)), run("wide", 1.0)
+    one, two, wide = (
+        run("one"),
+        run("two", procedure=Procedure(seed=1)),
+        run("wide", 1.0),
+    )
     assert "seed" not in results.table([one, wide])
     text = results.table([one, two, wide])
-    assert "[1] runs that differ in their seed alone: the best of them is chosen by luck" in text
+    assert (
+        "[1] runs that differ in their seed alone: the best of them is chosen by luck"
+        in text
+    )
     assert [line.count("[1]") for line in text.splitlines()[1:4]] == [1, 1, 0]
     ((label, _),) = results._table.comparable([one, two, wide])
     assert label == "best of 3 runs, gaussian"
@@ -163,11 +197,20 @@ def test_runs_that_differ_in_their_seed_alone_are_marked():
 MARKS = [
     ({"shard": "1/3"}, "shard 1/3 alone: a part of its run"),
     (
-        {"history": [{"changes": ["engine.sound_noise was null and is now true"], "rows": 3}]},
+        {
+            "history": [
+                {"changes": ["engine.sound_noise was null and is now true"], "rows": 3}
+            ]
+        },
         "3 rows are from before a change: engine.sound_noise was null and is now true",
     ),
     (
-        {"history": [{"recertified": "a.tsv", "sha256": "f00d"}, {"fitted": ["beef", "f00d"]}]},
+        {
+            "history": [
+                {"recertified": "a.tsv", "sha256": "f00d"},
+                {"fitted": ["beef", "f00d"]},
+            ]
+        },
         "the rule was fitted on the rows that it certifies: its level does not hold",
     ),
     ({"history": [{"changes": ["\x1b[2J"], "rows": 1}]}, "before a change: \\x1b[2J"),
@@ -179,12 +222,18 @@ def test_how_a_file_came_about_is_marked(change, said):
     """Old rows were once passed off as sound, the best of many shards as a run."""
     assert said in results.table([run("run", **change)])
     assert any(said in note for note in results.summary(run("run", **change))["notes"])
-    other = {"history": [{"recertified": "a.tsv", "sha256": "f00d"}, {"fitted": ["beef"]}]}
+    other = {
+        "history": [{"recertified": "a.tsv", "sha256": "f00d"}, {"fitted": ["beef"]}]
+    }
     assert "[" not in results.table([run("run", **other)])
 
 
 def test_text_of_strangers_reaches_no_terminal(path, capsys):
-    write(path, MANIFEST, [replace(row, scope="\x1b[2J", bound="\x1b[31m") for row in rows()])
+    write(
+        path,
+        MANIFEST,
+        [replace(row, scope="\x1b[2J", bound="\x1b[31m") for row in rows()],
+    )
     for style in results.STYLES:
         assert "\x1b" not in says(capsys, ["report", str(path), "--style", style])
     other = path.with_name("other.tsv")
@@ -202,12 +251,21 @@ def test_text_of_strangers_reaches_no_terminal(path, capsys):
         (lambda: results.read(5), "path must be a path; got 5"),
         (lambda: results.table(run("a")), "files must be a list of Results"),
         (lambda: results.table([run("a")], "x"), "radii must be real numbers"),
-        (lambda: results.table([run("a")], [math.nan]), "radii must be in [0, inf]; got"),
+        (
+            lambda: results.table([run("a")], [math.nan]),
+            "radii must be in [0, inf]; got",
+        ),
         (lambda: results.table([run("a")], style="html"), "style must be one of"),
-        (lambda: results.html([Results("run", ())], "a.html"), "files must have at least one row"),
+        (
+            lambda: results.html([Results("run", ())], "a.html"),
+            "files must have at least one row",
+        ),
         (lambda: results.summary(5), "file must be Results, as read returns; got 5"),
         (lambda: results.merge("a.tsv", [5]), "files must be a path; got 5"),
-        (lambda: results.merge("a.tsv", "b.tsv"), "files must be a list of at least one path"),
+        (
+            lambda: results.merge("a.tsv", "b.tsv"),
+            "files must be a list of at least one path",
+        ),
     ],
 )
 def test_arguments_out_of_their_domain_are_one_line(call, said):

@@ -14,20 +14,30 @@ from rsbounds.results import read_rows
 def test_merge_of_some_shards_says_what_is_missing(finished, capsys):
     for i in range(3):
         assert main(arguments(shard=f"{i}/3", out=f"{i}.tsv")) == 0
-    assert "8 of 12 rows: inputs 1, 4, 7, 10 missing" in says(capsys, "merge two.tsv 0.tsv 2.tsv")
+    assert "8 of 12 rows: inputs 1, 4, 7, 10 missing" in says(
+        capsys, "merge two.tsv 0.tsv 2.tsv"
+    )
     assert "8 of 12 rows" in says(capsys, "verify two.tsv", 1)
     assert main(["report", "two.tsv"]) == 0
-    said = capsys.readouterr().out  # the rows' own times are a worker's, however many there were
+    said = (
+        capsys.readouterr().out
+    )  # the rows' own times are a worker's, however many there were
     assert "8 of 12 rows" in said
     assert " a second for one worker, " in said
     assert main(["report", "0.tsv", "1.tsv", "2.tsv", "--json"]) == 0
-    assert [each["missing"] for each in json.loads(capsys.readouterr().out)] == [[], [], []]
+    assert [each["missing"] for each in json.loads(capsys.readouterr().out)] == [
+        [],
+        [],
+        [],
+    ]
 
 
 def test_an_interrupted_merge_can_be_repeated(finished):
     for i in range(2):
         assert main(arguments(shard=f"{i}/2", out=f"{i}.tsv")) == 0
-    Path("all.tsv.manifest.json").write_text("{}")  # what a kill between the two files leaves
+    Path("all.tsv.manifest.json").write_text(
+        "{}"
+    )  # what a kill between the two files leaves
     Path("all.tsv.new").write_text("idx")
     assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
     assert main(["verify", "all.tsv"]) == 0
@@ -37,9 +47,14 @@ def test_a_run_is_extended_where_its_rows_stay_valid(finished, capsys):
     assert main(arguments(max=6, skip=2, out="some.tsv")) == 0
     assert main(arguments(skip=2, out="some.tsv")) == 0
     assert main(arguments(out="some.tsv")) == 0
-    assert Path("some.tsv").read_text().split("\n")[0] == Path("out.tsv").read_text().split("\n")[0]
+    assert (
+        Path("some.tsv").read_text().split("\n")[0]
+        == Path("out.tsv").read_text().split("\n")[0]
+    )
     rows = [line.split("\t") for line in Path("some.tsv").read_text().splitlines()[1:]]
-    assert [row[:5] for row in rows] == [list(row.values())[:5] for row in table()]  # in order
+    assert [row[:5] for row in rows] == [
+        list(row.values())[:5] for row in table()
+    ]  # in order
     assert main(["verify", "some.tsv"]) == 0
     assert "rows of the file are not among the inputs selected now" in says(
         capsys, arguments(skip=5, out="some.tsv"), 2
@@ -60,7 +75,9 @@ def test_void_samples_are_loud_and_counted(finished, capsys):
     err = capsys.readouterr().err
     assert "samples are void (their scores hold NaN)" in err
     assert "samples were void" in err
-    header, *lines = (line.split("\t") for line in Path("half.tsv").read_text().splitlines())
+    header, *lines = (
+        line.split("\t") for line in Path("half.tsv").read_text().splitlines()
+    )
     voids = [int(line[header.index("void")]) for line in lines]
     assert all(200 < v < 900 for v in voids)
     assert main(["verify", "half.tsv"]) == 0
@@ -86,12 +103,22 @@ def test_counts_certify_again_without_the_model(finished, capsys):
 
 def test_an_asserted_envelope_stays_asserted_and_with_its_classifier(work, capsys):
     models(MODELS + "\ndef half():\n    return lambda x: 0.5\n")
-    known = {"method": "lipschitz", "sigma_function": "models:half", "lip": 0.01, "sigma_min": 0.25}
+    known = {
+        "method": "lipschitz",
+        "sigma_function": "models:half",
+        "lip": 0.01,
+        "sigma_min": 0.25,
+    }
     assert main(arguments(**known, sigma=None, out="lip.tsv")) == 0
     again = ["recertify", "lip.tsv", "--out", "other.tsv", "--alpha", "0.01"]
     capsys.readouterr()
-    assert main([*again, "--method", "gaussian"]) == 2  # Cohen's radius is not one of sigma(x)
-    assert "--method gaussian certifies another classifier than lip.tsv" in capsys.readouterr().err
+    assert (
+        main([*again, "--method", "gaussian"]) == 2
+    )  # Cohen's radius is not one of sigma(x)
+    assert (
+        "--method gaussian certifies another classifier than lip.tsv"
+        in capsys.readouterr().err
+    )
     assert main(again) == 0
     assert main(["verify", "other.tsv"]) == 0
     scopes = {row.scope for row in read_rows(Path("other.tsv"))}
@@ -104,7 +131,15 @@ def test_a_rule_is_certified_and_certified_again(finished, capsys):
     assert main(listed) == 0
     assert main(["verify", "list.tsv"]) == 0
     assert main(arguments(sigma=0.5, out="wide.tsv")) == 0
-    command = ["recertify", "out.tsv", "wide.tsv", "--rule", "rule.json", "--out", "again.tsv"]
+    command = [
+        "recertify",
+        "out.tsv",
+        "wide.tsv",
+        "--rule",
+        "rule.json",
+        "--out",
+        "again.tsv",
+    ]
     assert main(command) == 0
     assert main(["verify", "again.tsv"]) == 0
     assert "no file is of noise level 0.5" in says(
@@ -117,7 +152,9 @@ def test_a_rule_belongs_to_its_method(finished, capsys):
     assert "--rule has no meaning for --method gaussian" in says(capsys, words, 2)
 
 
-@pytest.mark.parametrize("command", [["recertify", "--rule", "rule.json"], ["fit-rule"]])
+@pytest.mark.parametrize(
+    "command", [["recertify", "--rule", "rule.json"], ["fit-rule"]]
+)
 def test_two_files_of_one_noise_level(finished, capsys, command):
     Path("rule.json").write_text(json.dumps(RULE))
     assert main(arguments(seed=1, out="more.tsv")) == 0

@@ -11,12 +11,21 @@ from rsbounds.schemes import gaussian
 @pytest.mark.parametrize(
     ("returned", "got"),
     [
-        (lambda batch: (batch[:, 0] > 0).astype(int), r"shape \(20,\) \(labels\? scores have"),
+        (
+            lambda batch: (batch[:, 0] > 0).astype(int),
+            r"shape \(20,\) \(labels\? scores have",
+        ),
         (lambda batch: batch[:5], r"got shape \(5, 3\)"),
-        (lambda batch: batch[:, :1], r"scores of shape \(20, classes\).* got shape \(20, 1\)"),
+        (
+            lambda batch: batch[:, :1],
+            r"scores of shape \(20, classes\).* got shape \(20, 1\)",
+        ),
         (lambda batch: np.full((len(batch), 2), "cat"), "got type <U3"),
         (lambda batch: np.full((len(batch), 2), None), "got type object"),
-        (lambda batch: [[1.0]] + [[1.0, 2.0]] * (len(batch) - 1), r"got list \(.*inhomogeneous"),
+        (
+            lambda batch: [[1.0]] + [[1.0, 2.0]] * (len(batch) - 1),
+            r"got list \(.*inhomogeneous",
+        ),
     ],
 )
 def test_what_is_no_scores_is_said_in_a_line(returned, got):
@@ -28,8 +37,8 @@ def test_what_is_no_scores_is_said_in_a_line(returned, got):
 @pytest.mark.parametrize("make", [ArraySampler, SoftSampler])
 def test_rows_of_arrays_that_depend_on_each_other_are_refused(make):
     rng = np.random.default_rng(0)
-    centred = lambda batch: np.abs(batch[:, :2] - batch[:, :2].mean(axis=0))  # noqa: E731
-    chance = lambda batch: rng.random((len(batch), 2))  # noqa: E731
+    centred = lambda batch: np.abs(batch[:, :2] - batch[:, :2].mean(axis=0))
+    chance = lambda batch: rng.random((len(batch), 2))
     for model in (centred, chance):
         sampler = make(model)
         for _ in range(2):  # not forgotten by a second try
@@ -61,7 +70,9 @@ def test_a_number_of_classes_that_changes_is_refused():
 
 
 @pytest.mark.parametrize("make", [ArraySampler, SoftSampler])
-def test_a_model_that_changes_its_batch_or_reuses_its_scores_is_scored_as_any_other(make):
+def test_a_model_that_changes_its_batch_or_reuses_its_scores_is_scored_as_any_other(
+    make,
+):
     """It was refused: its rows were said to depend on each other."""
     buffer = np.empty((20, 2))
 
@@ -87,13 +98,17 @@ def test_a_model_that_changes_its_batch_or_reuses_its_scores_is_scored_as_any_ot
 def test_block_seeds_of_an_input_are_distinct_in_and_across_phases():
     for seed, index in ((0, 0), (7, 123), (2**40, 3)):
         streams = [stream(seed, index, phase) for phase in Phase]
-        seeds = [s for one in streams for k in (1, 5, 4000) for s in block_seeds(one, k)]
+        seeds = [
+            s for one in streams for k in (1, 5, 4000) for s in block_seeds(one, k)
+        ]
         assert len(set(seeds)) == len(seeds) == len(Phase) * 4006
         assert all(0 <= s < 2**32 for s in seeds)
     again = block_seeds(stream(2**40, 3, Phase.SELECT), 3)
     assert again == block_seeds(stream(2**40, 3, Phase.SELECT), 2) + again[2:]
     assert again != block_seeds(stream(2**40, 4, Phase.SELECT), 3)
-    other = block_seeds(np.random.default_rng(0), 1000)  # of a generator that is no stream
+    other = block_seeds(
+        np.random.default_rng(0), 1000
+    )  # of a generator that is no stream
     assert len(set(other)) == 1000
 
 

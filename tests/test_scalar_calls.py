@@ -31,7 +31,9 @@ def same(a, b):
 def test_every_kernel_gives_the_bits_of_its_ufunc(name):
     ufunc, arity = getattr(kernels, name), kernels.symbols[name][1]
     random = np.random.default_rng(1)
-    usual = random.lognormal(0.0, 3.0, (150, arity)) * random.choice([1.0, 1.0, -1.0], (150, arity))
+    usual = random.lognormal(0.0, 3.0, (150, arity)) * random.choice(
+        [1.0, 1.0, -1.0], (150, arity)
+    )
     usual[::2, arity - 1] = np.abs(usual[::2, arity - 1])
     usual[1::3] = np.abs(usual[1::3])
     usual[2::4, 0] = random.random(len(usual[2::4]))
@@ -51,10 +53,30 @@ def test_every_kernel_gives_the_bits_of_its_ufunc(name):
 def test_plain_numbers_and_nothing_else():
     for n in (0, -5, 784, 2**53, -(2**53)):
         assert scalar(np.multiply, n, 1.0) == float(n)
-    for n in (2**53 + 1, -(2**53) - 1, 2**63, 10**400):  # beyond what float64 holds exactly
+    for n in (
+        2**53 + 1,
+        -(2**53) - 1,
+        2**63,
+        10**400,
+    ):  # beyond what float64 holds exactly
         assert scalar(np.multiply, n, 1.0) is None
-    others = (True, None, "0.5", 0.5j, Half(0.5), Fraction(1, 2), np.float32(0.5), [0.5])
-    for value in (*others, np.longdouble(0.5), np.int64(1), np.array(0.5), np.ma.masked):
+    others = (
+        True,
+        None,
+        "0.5",
+        0.5j,
+        Half(0.5),
+        Fraction(1, 2),
+        np.float32(0.5),
+        [0.5],
+    )
+    for value in (
+        *others,
+        np.longdouble(0.5),
+        np.int64(1),
+        np.array(0.5),
+        np.ma.masked,
+    ):
         assert scalar(kernels.ndtri, value) is None
         assert within(value, -INF, INF, "both") is None
     for value in (True, 1.0, "1", None, np.int32(1), np.uint64(1), np.array(1)):
@@ -81,7 +103,9 @@ def test_a_number_passes_as_its_array_does(closed, bounds):
     for value in (*SPECIAL, 2, -3):
         passed = within(value, *bounds, closed)
         try:
-            (expected,) = checks.as_floats("x", [value], *bounds, closed=closed, nan=False)
+            (expected,) = checks.as_floats(
+                "x", [value], *bounds, closed=closed, nan=False
+            )
         except ValueError:
             assert passed is None
             with pytest.raises(ValueError, match=r"^x must be in"):
@@ -98,13 +122,28 @@ def test_other_checks_of_a_number():
     for value in (3, np.int64(3)):
         assert type(checks.as_integers("n", value)) is np.int64
         assert checks.as_integers("n", value) == 3
-    for value, text in ((-1, ">= 0; got -1"), (np.int64(-1), ">= 0; got -1"), (2**63, "<")):
+    for value, text in (
+        (-1, ">= 0; got -1"),
+        (np.int64(-1), ">= 0; got -1"),
+        (2**63, "<"),
+    ):
         with pytest.raises(ValueError, match=f"^n must be {text}"):
             checks.as_integers("n", value)
-    for answer in (np.True_, np.False_, True, False, np.array([True, False]), np.array(True)):
+    for answer in (
+        np.True_,
+        np.False_,
+        True,
+        False,
+        np.array([True, False]),
+        np.array(True),
+    ):
         assert checks.every(answer) is bool(np.all(answer))
-        np.testing.assert_array_equal(checks.either(answer, 1.0, 2.0), np.where(answer, 1.0, 2.0))
-    assert checks.as_floats("seed", 3, 0, 10**18) == 3.0  # the end of a domain may be any number
+        np.testing.assert_array_equal(
+            checks.either(answer, 1.0, 2.0), np.where(answer, 1.0, 2.0)
+        )
+    assert (
+        checks.as_floats("seed", 3, 0, 10**18) == 3.0
+    )  # the end of a domain may be any number
 
 
 def test_special_warns_and_raises_as_ever():
@@ -121,14 +160,18 @@ RADII = {
     "linf": lambda p, s, q, d: gaussian.radius(p, s, q, norm=np.inf, dim=d),
     "semielastic": lambda p, s, q, d: semielastic.radius(p, s, 0.05, d, q),
     "cohen": lambda p, s, q, d: semielastic.radius(p, s, 0, d, q),
-    "lipschitz": lambda p, s, q, d: lipschitz.radius(p, s, lip=0.3, sigma_min=0.01, dim=d, p_b=q),
+    "lipschitz": lambda p, s, q, d: lipschitz.radius(
+        p, s, lip=0.3, sigma_min=0.01, dim=d, p_b=q
+    ),
     "integrated": lambda p, s, q, d: lipschitz.radius(
         p, s, lip=0.3, sigma_min=0.01, dim=d, p_b=q, method="integrated"
     ),
-    "range": lambda p, s, q, d: envelope.radius(p, s, envelope.SigmaRange(0.01, 50.0), d, q),
-    "branch": lambda p, s, q, d: envelope.branch_radii(p, s, envelope.SemiElastic(0.1), d, p_b=q)[
-        1
-    ],
+    "range": lambda p, s, q, d: envelope.radius(
+        p, s, envelope.SigmaRange(0.01, 50.0), d, q
+    ),
+    "branch": lambda p, s, q, d: envelope.branch_radii(
+        p, s, envelope.SemiElastic(0.1), d, p_b=q
+    )[1],
 }
 
 
@@ -180,6 +223,14 @@ def test_numbers_meet_no_array(call, monkeypatch):
         raise AssertionError("an array")
 
     expected = call()
-    for name in ("array", "where", "all", "any", "broadcast", "broadcast_arrays", "ndim"):
+    for name in (
+        "array",
+        "where",
+        "all",
+        "any",
+        "broadcast",
+        "broadcast_arrays",
+        "ndim",
+    ):
         monkeypatch.setattr(np, name, refused)
     assert call() == expected

@@ -97,7 +97,9 @@ def test_parameters_are_those_of_the_radius():
     assert SCHEMES["semi-elastic"]().parameters == {"rate": 0.1, "dim": 4}
     assert SCHEMES["lipschitz"]().parameters == {"lip": 0.1, "sigma_min": 0.3, "dim": 4}
     for method in ("semi-elastic", "lipschitz"):
-        with pytest.raises(ValueError, match="dim must be at least the size of the input, 9"):
+        with pytest.raises(
+            ValueError, match="dim must be at least the size of the input, 9"
+        ):
             SCHEMES[method]().sigma(np.zeros((3, 3)))
 
 
@@ -117,8 +119,11 @@ def test_a_scheme_with_noise_of_its_own_is_sampled_by_it():
 
     own = Own({"sigma": 0.5})
     data = np.zeros((2, 3), np.float32), np.zeros(2, int)
-    assert [r.count for r in certify_dataset(model, data, own, n=100).rows] == [100, 100]
+    assert [r.count for r in certify_dataset(model, data, own, n=100).rows] == [
+        100,
+        100,
+    ]
     assert asked == [model]
-    ready = lambda x, sigma, n, generator: np.array([0, n])  # noqa: E731
+    ready = lambda x, sigma, n, generator: np.array([0, n])
     assert [r.predict for r in certify_dataset(ready, data, own, n=100).rows] == [1, 1]
     assert len(asked) == 1

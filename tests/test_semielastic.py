@@ -31,7 +31,8 @@ def test_xi_with_one_sigma_is_a_half_space():
 def test_thresholds_are_ordered_and_the_exact_one_is_where_xi_is_one_half():
     for side, sign in (("below", 1), ("above", -1)):
         simple, chernoff, exact = (
-            sign * np.asarray(semielastic.ratio_threshold(P, 784, side=side, bound=bound))
+            sign
+            * np.asarray(semielastic.ratio_threshold(P, 784, side=side, bound=bound))
             for bound in ("simple", "chernoff", "exact")
         )
         assert np.all(simple <= chernoff)
@@ -43,6 +44,10 @@ def test_thresholds_are_ordered_and_the_exact_one_is_where_xi_is_one_half():
 def test_scores_in_scores_out():
     z = np.array([0.3, 2.0])
     score = semielastic.xi(0.2, z, 0.25, 0.24, 784, scores=True)
-    np.testing.assert_allclose(ndtr(score), semielastic.xi(0.2, ndtr(z), 0.25, 0.24, 784))
-    with pytest.raises(ValueError, match=r"p_a must be a score in \[-1e6, 1e6\] or infinite"):
+    np.testing.assert_allclose(
+        ndtr(score), semielastic.xi(0.2, ndtr(z), 0.25, 0.24, 784)
+    )
+    with pytest.raises(
+        ValueError, match=r"p_a must be a score in \[-1e6, 1e6\] or infinite"
+    ):
         semielastic.xi(0.2, 1e7, 0.25, 0.24, 784, scores=True)

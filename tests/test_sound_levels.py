@@ -76,11 +76,15 @@ def test_widened_radii_are_proved_and_no_larger_ones():
 def ideal_log(knn, anchors, whole):
     x = [mp.mpf(int(w)) / 255 for w in whole]
     distances = sorted(
-        mp.sqrt(mp.fsum((a - mp.mpf(float(b))) ** 2 for a, b in zip(x, row, strict=True)))
+        mp.sqrt(
+            mp.fsum((a - mp.mpf(float(b))) ** 2 for a, b in zip(x, row, strict=True))
+        )
         for row in anchors
     )
     mean = mp.fsum(distances[: knn.k]) / knn.k
-    return mp.log(mp.mpf(knn.sigma_base)) + mp.mpf(knn.rate) * (mean - mp.mpf(knn.shift))
+    return mp.log(mp.mpf(knn.sigma_base)) + mp.mpf(knn.rate) * (
+        mean - mp.mpf(knn.shift)
+    )
 
 
 CASES = {
@@ -97,12 +101,17 @@ def test_slack_bounds_the_error_of_a_level_under_a_climbing_search(case):
     dim, count, k, rate = CASES[case]
     rng = np.random.default_rng(len(case))
     anchors = rng.random((count, dim))
-    anchors[0] = rng.integers(0, 256, dim) / 255  # a point of the grid: distances of nearly 0
+    anchors[0] = (
+        rng.integers(0, 256, dim) / 255
+    )  # a point of the grid: distances of nearly 0
     knn = KNNSigma(anchors, 0.25, rate, k, "mean" if k < count else 1.0)
     allowed = knn.slack() / 2
 
     def error(whole):
-        return abs(mp.log(mp.mpf(float(knn.sigma(whole / 255)))) - ideal_log(knn, anchors, whole))
+        return abs(
+            mp.log(mp.mpf(float(knn.sigma(whole / 255))))
+            - ideal_log(knn, anchors, whole)
+        )
 
     with mp.workdps(40):
         best = rng.integers(0, 256, dim)
@@ -117,7 +126,9 @@ def test_slack_bounds_the_error_of_a_level_under_a_climbing_search(case):
         assert 0 < worst <= allowed
         # a bound that a level in single precision breaks
         single = np.float32(knn.sigma((best / 255).astype(np.float32)))
-        assert abs(mp.log(mp.mpf(float(single))) - ideal_log(knn, anchors, best)) > allowed
+        assert (
+            abs(mp.log(mp.mpf(float(single))) - ideal_log(knn, anchors, best)) > allowed
+        )
 
 
 def knn_scheme(sound=True):
@@ -141,7 +152,9 @@ def test_what_is_no_picture_is_refused():
     with pytest.raises(ValueError, match="grid of 1/255"):
         scheme.sigma(np.full(36, 0.5))
     for value in (-1, 256):
-        with pytest.raises(ValueError, match=r"in \[0, 1\].* 1 of 36 numbers lie outside"):
+        with pytest.raises(
+            ValueError, match=r"in \[0, 1\].* 1 of 36 numbers lie outside"
+        ):
             scheme.sigma(np.array([value] + [0] * 35) / 255)
 
 
@@ -158,13 +171,23 @@ def test_a_sound_scheme_loses_little_and_says_its_slack():
 
 @pytest.mark.parametrize("task", [certify, predict, certify_radius])
 def test_sound_noise_refuses_levels_whose_rounding_nobody_bounded(task):
-    sampler = ArraySampler(lambda batch: batch.reshape(len(batch), -1)[:, :2], sound_noise=True)
+    sampler = ArraySampler(
+        lambda batch: batch.reshape(len(batch), -1)[:, :2], sound_noise=True
+    )
     more = {"target": 0.1} if task is certify_radius else {}
-    with pytest.raises(ValueError, match="sound=True; got one of method 'semi-elastic' without"):
+    with pytest.raises(
+        ValueError, match="sound=True; got one of method 'semi-elastic' without"
+    ):
         task(sampler, np.zeros(36), knn_scheme(sound=False), n=10, **more)
     task(sampler, np.zeros(36), knn_scheme(), n=10, **more)
     task(sampler, np.zeros(36), schemes.gaussian(0.5), n=10, **more)
-    task(sampler, np.zeros(36), schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 36), n=10, **more)
+    task(
+        sampler,
+        np.zeros(36),
+        schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 36),
+        n=10,
+        **more,
+    )
 
 
 @pytest.mark.parametrize("rounding", [-1e-12, 0.1, np.nan])
@@ -175,10 +198,14 @@ def test_rounding_near_the_floor_is_refused(rounding):
 
 def test_slack_of_a_lipschitz_level_covers_both_errors_at_any_level():
     rounding, floor, lip = 1e-4, 0.25, 0.1
-    slack = schemes.lipschitz(lambda x: 0.5, lip, floor, 4, rounding=rounding).parameters["slack"]
+    slack = schemes.lipschitz(
+        lambda x: 0.5, lip, floor, 4, rounding=rounding
+    ).parameters["slack"]
     for level in (floor, 0.26, 1.0, 100.0):
         for distance in (0.0, 0.1, 5.0):
-            low, high = Widened(LipschitzSigma(lip, floor), slack).bounds(level, distance)
+            low, high = Widened(LipschitzSigma(lip, floor), slack).bounds(
+                level, distance
+            )
             assert low <= max(floor, level - lip * distance) - 2 * rounding
             assert high >= level + lip * distance + 2 * rounding
 
@@ -186,22 +213,29 @@ def test_slack_of_a_lipschitz_level_covers_both_errors_at_any_level():
 def test_no_point_of_the_grid_within_a_radius_has_another_class():
     """One dimension, by enumeration: the program's own levels, its exact class probabilities.
 
-    The classifier says A on an interval of whole numbers; the probability of A at a point is then a
-    difference of two normal tails at the computed level. The probability itself is certified.
+    The classifier says A on an interval of whole numbers; the probability of A at a
+    point is then a difference of two normal tails at the computed level. The
+    probability itself is certified.
     """
     rng = np.random.default_rng(0)
     whole = np.arange(256)
     nearest, certified = [], 0
     for _ in range(60):
         anchors = rng.random((3, 1))
-        knn = KNNSigma(anchors, 10 ** rng.uniform(-2, 0), 10 ** rng.uniform(-1, 1), 1, 0.1)
+        knn = KNNSigma(
+            anchors, 10 ** rng.uniform(-2, 0), 10 ** rng.uniform(-1, 1), 1, 0.1
+        )
         scheme = schemes.semielastic(knn, 1, sound=True)
         levels = 255 * knn.sigma((whole / 255)[:, None])
         low, high = np.sort(rng.choice(256, 2, replace=False)) - [0.5, -0.5]
         p = ndtr((high - whole) / levels) - ndtr((low - whole) / levels)
         for x in rng.choice(whole[p > 0.5], min(5, np.sum(p > 0.5)), replace=False):
             bound = p[x] - 1e-12  # beyond the error of the two tails
-            reach = scheme.radius(ndtri(bound), scheme.sigma([x / 255])) if bound > 0.5 else 0.0
+            reach = (
+                scheme.radius(ndtri(bound), scheme.sigma([x / 255]))
+                if bound > 0.5
+                else 0.0
+            )
             inside = np.abs(whole - x) < 255 * reach
             assert np.all(p[inside] > 0.5)
             certified += inside.sum() > 1
@@ -221,7 +255,10 @@ def test_numpy_noise_has_the_law_of_the_grid_and_voids_what_it_cannot_decide():
     with mp.workdps(20):
         for k in range(-15, 16):
             p = float(mp.ncdf((k + 0.5) / (255 * 0.02)))
-            assert abs(np.mean(noise <= k) - p) < 5 * (p * (1 - p) / noise.size) ** 0.5 + 1e-9
+            assert (
+                abs(np.mean(noise <= k) - p)
+                < 5 * (p * (1 - p) / noise.size) ** 0.5 + 1e-9
+            )
 
     class Ties:
         def integers(self, low, high, size, dtype):

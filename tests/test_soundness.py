@@ -1,10 +1,10 @@
 """Certified radii against the oracle and by attack: never above the truth, within 1e-11 of it.
 
-A radius is judged by the oracle's certificate at the radius itself and 1e-11 beyond it, which
-needs no root search. Where the certificate hardly depends on the distance (sigma alone nearly
-rules it out) the radius is as ill-conditioned as its arguments; there the certificate must be
-within 2e-12 of its budget of failing: the kernel's bound is at most 8e-13 of each gain, and the
-search ends at most 1.9 times that inside.
+A radius is judged by the oracle's certificate at the radius itself and 1e-11 beyond it,
+which needs no root search. Where the certificate hardly depends on the distance (sigma
+alone nearly rules it out) the radius is as ill-conditioned as its arguments; there the
+certificate must be within 2e-12 of its budget of failing: the kernel's bound is at most
+8e-13 of each gain, and the search ends at most 1.9 times that inside.
 """
 
 import mpmath as mp
@@ -37,7 +37,9 @@ def excess(distance, sigma1, z_a, z_b, sigma, dim, mean_lip, dps=18):
     total = oracle.worst_score(a, -z_a, sigma, sigma1, dim, dps=dps)
     if z_b == -z_a:
         return total / z_a
-    return (total + oracle.worst_score(a, z_b, sigma, sigma1, dim, dps=dps)) / (z_a - z_b)
+    return (total + oracle.worst_score(a, z_b, sigma, sigma1, dim, dps=dps)) / (
+        z_a - z_b
+    )
 
 
 def assert_sound_and_tight(
@@ -76,7 +78,9 @@ pair = st.one_of(
     st.tuples(score, score).map(lambda z: (z[0], z[0] - z[1])),
     st.tuples(score, score).map(lambda z: (z[0] - z[1], -z[1])),
 )
-dimension = st.one_of(power(0, 7), st.sampled_from([1.0, 2.0, 3.0, 784.0, 150528.0, 1e7]))
+dimension = st.one_of(
+    power(0, 7), st.sampled_from([1.0, 2.0, 3.0, 784.0, 150528.0, 1e7])
+)
 size = st.one_of(power(-6, 6), st.just(1.0))
 mean_lip = st.one_of(st.just(0.0), power(-4, 3))
 slope = st.one_of(power(-12, 6), power(-5, 0))
@@ -96,7 +100,9 @@ def radius_of(scheme, z, sigma, dim, m):
 @example((1e3, -1e3), 0.25, 784.0, 0.0, 0.01)
 def test_semi_elastic(z, sigma, dim, m, rate):
     scheme = SemiElastic(rate)
-    assert_sound_and_tight(radius_of(scheme, z, sigma, dim, m), scheme, *z, sigma, dim, m)
+    assert_sound_and_tight(
+        radius_of(scheme, z, sigma, dim, m), scheme, *z, sigma, dim, m
+    )
 
 
 @pytest.mark.slow
@@ -107,7 +113,9 @@ def test_semi_elastic(z, sigma, dim, m, rate):
 @example((626.6082779893221, 626.6081886945352), 0.145, 10.0, 2e-4, 0.08, 0.99)
 def test_lipschitz_sigma(z, sigma, dim, m, lip, floor):
     scheme = LipschitzSigma(lip, sigma * floor)
-    assert_sound_and_tight(radius_of(scheme, z, sigma, dim, m), scheme, *z, sigma, dim, m)
+    assert_sound_and_tight(
+        radius_of(scheme, z, sigma, dim, m), scheme, *z, sigma, dim, m
+    )
 
 
 @pytest.mark.slow
@@ -117,7 +125,9 @@ def test_lipschitz_sigma(z, sigma, dim, m, lip, floor):
 @example((27.49, -7.43), 0.14, 1.0, 0.0, 1 - 1e-6, 0.01)
 def test_sigma_range(z, sigma, dim, m, below, above):
     scheme = SigmaRange(sigma * (1 - below), sigma * (1 + above))
-    assert_sound_and_tight(radius_of(scheme, z, sigma, dim, m), scheme, *z, sigma, dim, m)
+    assert_sound_and_tight(
+        radius_of(scheme, z, sigma, dim, m), scheme, *z, sigma, dim, m
+    )
 
 
 @pytest.mark.slow
@@ -145,7 +155,9 @@ def test_from_probabilities(p_a, ratio, dim, rate):
     scheme = SemiElastic(rate)
     z_a = oracle.ndtri(p_a, dps=50)
     if z_a > 0 and mp.isfinite(z_a):
-        assert_sound_and_tight(semielastic.radius(p_a, 1.0, rate, dim), scheme, z_a, -z_a, 1, dim)
+        assert_sound_and_tight(
+            semielastic.radius(p_a, 1.0, rate, dim), scheme, z_a, -z_a, 1, dim
+        )
     p_b = p_a - ratio * p_a
     if p_b > 0 and p_a < 1:
         radius = semielastic.radius(p_a, 1.0, rate, dim, p_b)
@@ -169,14 +181,19 @@ def test_user_envelope(z, sigma, dim):
     def change(r):
         return mp.mpf(0.3) * sigma * -mp.expm1(-r / sigma)
 
-    # The envelope itself is evaluated in double precision: an ulp of sigma is 2^-52 of it,
-    # which dominates both roundings of the search for large dimensions.
+    # The envelope itself is evaluated in double precision: an ulp of sigma is 2^-52 of
+    # it, which dominates both roundings of the search for large dimensions.
     slack = 4e-16 * np.sqrt(dim) / z
     for sign in (-1, 2):
-        at = excess(mp.mpf(float(radius)), sigma + sign * change(radius), z, -z, sigma, dim, 0)
+        at = excess(
+            mp.mpf(float(radius)), sigma + sign * change(radius), z, -z, sigma, dim, 0
+        )
         assert at <= slack
     beyond = mp.mpf(float(radius)) * (1 + WITHIN)
-    worst = max(excess(beyond, sigma + s * change(beyond), z, -z, sigma, dim, 0) for s in (-1, 2))
+    worst = max(
+        excess(beyond, sigma + s * change(beyond), z, -z, sigma, dim, 0)
+        for s in (-1, 2)
+    )
     assert worst > -FLAT - slack
 
 
@@ -186,7 +203,9 @@ def test_user_envelope(z, sigma, dim):
 def test_table_envelope(z, dim, steps):
     distance = np.cumsum(np.abs(steps)) * z
     low, high = 1 - 0.05 * np.cumsum(steps), 1 + 0.04 * np.cumsum(steps)
-    radius = float(envelope.radius(z, 1.0, TableEnvelope(distance, low, high), dim, scores=True))
+    radius = float(
+        envelope.radius(z, 1.0, TableEnvelope(distance, low, high), dim, scores=True)
+    )
     assert radius <= distance[-1]
 
     def certified(r, i):
@@ -212,7 +231,10 @@ SLOW = pytest.mark.slow
 
 @pytest.mark.parametrize(
     ("dim", "rate"),
-    [(784, 0.01), *(pytest.param(d, r, marks=SLOW) for d in (1, 1e7) for r in (1e-12, 1.0, 1e6))],
+    [
+        (784, 0.01),
+        *(pytest.param(d, r, marks=SLOW) for d in (1, 1e7) for r in (1e-12, 1.0, 1e6)),
+    ],
 )
 def test_tiny_scores(dim, rate):
     """To first order in z the radius is proportional to z; at 1e-28 the rest is below 1e-20."""
@@ -257,8 +279,14 @@ def test_sound_and_within_1e_11(seed):
         (LipschitzSigma(0.5), 4.77, 1.0, 784),
         (SemiElastic(0.5), 1.28, 1.0, 1),
         (LipschitzSigma(0.1, 0.23588), 2.3263, 0.25, 784),
-        # sigma alone nearly rules certification out: the radius ends 6e-4 below Cohen's .0093
-        (SigmaRange(0.0125915155, 0.01275005042), 0.7327935755590098, 0.012750050397882998, 1722),
+        # sigma alone nearly rules certification out: the radius ends 6e-4 below Cohen's
+        # .0093
+        (
+            SigmaRange(0.0125915155, 0.01275005042),
+            0.7327935755590098,
+            0.012750050397882998,
+            1722,
+        ),
         # the seams of the median's series: variances of 200 and 5000
         (SemiElastic(0.9), 1.8, 1.0, 398),
         (LipschitzSigma(0.9), 1.8, 1.0, 399.9),
@@ -284,7 +312,9 @@ def test_a_range_that_rules_certification_out_is_0_on_its_side_alone():
 
 def worst_classifier(distance, z_a, sigma0, sigma1, dim):
     """P(not A) at x0 and at x1, in mpmath, for the set that worst_case_ball gives."""
-    centre, ball, complement = semielastic.worst_case_ball(distance, ndtr(z_a), sigma0, sigma1, dim)
+    centre, ball, complement = semielastic.worst_case_ball(
+        distance, ndtr(z_a), sigma0, sigma1, dim
+    )
     centre, ball = mp.mpf(float(centre)), mp.mpf(float(ball))
 
     def outside_a(x, sigma):
@@ -296,7 +326,9 @@ def worst_classifier(distance, z_a, sigma0, sigma1, dim):
 
 
 @pytest.mark.parametrize("dim", [1, 2, 10, 784, 150528])
-@pytest.mark.parametrize(("z_a", "rate"), [(0.3, 0.1), (2.3263478740408408, 0.01), (3.7, 1.0)])
+@pytest.mark.parametrize(
+    ("z_a", "rate"), [(0.3, 0.1), (2.3263478740408408, 0.01), (3.7, 1.0)]
+)
 def test_attack_flips_just_beyond_and_not_inside(dim, z_a, rate):
     """The worst-case classifier for sigma(x) = sigma0 exp(-+rate |x - x0|)."""
     sigma0 = 0.5
@@ -338,7 +370,8 @@ def test_attack_with_a_runner_up(dim, side):
 @pytest.mark.parametrize(
     ("dim", "z_a", "z_b", "sigma", "scheme"),
     [
-        # an inner ball lost its radius in s + u: certified up to 4e-4 too far, or not at all
+        # an inner ball lost its radius in s + u: certified up to 4e-4 too far, or not
+        # at all
         (3.0, 1.7843140393034493, -15.670080818396265, 1.0, SigmaRange(0.37541653907324923, 1.0)),
         (4.4097695627687035, 3.436117911376052, -38.79683024246061, 1.0,
          SigmaRange(0.6423884805848269, 1.0)),
@@ -365,7 +398,9 @@ def test_regressions(dim, z_a, z_b, sigma, scheme):
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.01, 100.0])
-@pytest.mark.parametrize(("p_a", "p_b"), [(0.3 + 1e-7, 0.3), (0.3 + 1e-12, 0.3), (1e-9, 9.9e-10)])
+@pytest.mark.parametrize(
+    ("p_a", "p_b"), [(0.3 + 1e-7, 0.3), (0.3 + 1e-12, 0.3), (1e-9, 9.9e-10)]
+)
 def test_close_probabilities(p_a, p_b, rate):
     """The difference of their scores has few digits: 3e-9 of the radius was given away."""
     radius = semielastic.radius(p_a, 0.25, rate, 784, p_b)

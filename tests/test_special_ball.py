@@ -1,6 +1,7 @@
 """The score and the offset of a ball: tables, borders of the formulas, inverses, last bits, order.
 
-Truth is the oracle at the exact double arguments; the limit is the documented error bound.
+Truth is the oracle at the exact double arguments; the limit is the documented error
+bound.
 """
 
 import math
@@ -10,16 +11,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
-from special_truth import assert_below, beside, difference, ratio, relative, table, table_error
+from special_truth import (
+    assert_below,
+    beside,
+    difference,
+    ratio,
+    relative,
+    table,
+    table_error,
+)
 
 from rsbounds import oracle, special
 from rsbounds.special import ball_offset, ball_score, error_bound
 
 DIM = st.one_of(
-    st.floats(0, 8).map(lambda e: 10.0**e), st.floats(1, 30), st.integers(1, 10**8).map(float)
+    st.floats(0, 8).map(lambda e: 10.0**e),
+    st.floats(1, 30),
+    st.integers(1, 10**8).map(float),
 )
 S = st.one_of(
-    st.floats(-6, 9).map(lambda e: 10.0**e), st.just(0.0), st.floats(10, 59).map(lambda e: 10.0**e)
+    st.floats(-6, 9).map(lambda e: 10.0**e),
+    st.just(0.0),
+    st.floats(10, 59).map(lambda e: 10.0**e),
 )
 Z = st.one_of(st.floats(-37, 37), st.floats(-1e3, 1e3), st.floats(-1e-3, 1e-3))
 
@@ -40,8 +53,12 @@ def test_the_order_of_the_points_leaves_no_trace():
     t = table("ball")
     u, dim, s = (np.tile(t[k], 170) for k in ("u", "dim", "s"))
     forwards = ball_score(u, dim, s)
-    np.testing.assert_array_equal(forwards, ball_score(u[::-1], dim[::-1], s[::-1])[::-1])
-    single = [ball_score(*row) for row in zip(u[::997], dim[::997], s[::997], strict=True)]
+    np.testing.assert_array_equal(
+        forwards, ball_score(u[::-1], dim[::-1], s[::-1])[::-1]
+    )
+    single = [
+        ball_score(*row) for row in zip(u[::997], dim[::997], s[::997], strict=True)
+    ]
     np.testing.assert_array_equal(forwards[::997], single)
 
 
@@ -82,7 +99,9 @@ def test_polynomial_tiers(dim):
             assert_score(u, near, 0.0)
         # the same c2 = sqrt(mu^2 + s^2 rho^2) reached in another dimension
         s = solve(
-            lambda s, z=z: math.hypot(small / 2, s * (s + ball_offset(z, small, s))) < dim / 2,
+            lambda s, z=z: (
+                math.hypot(small / 2, s * (s + ball_offset(z, small, s))) < dim / 2
+            ),
             1e-9,
             1e9,
         )
@@ -90,17 +109,26 @@ def test_polynomial_tiers(dim):
             assert_score(ball_offset(z, small, near), small, near)
 
 
-@pytest.mark.parametrize(("dim", "s"), [(1.0, 0.0), (7.5, 3.0), (784.0, 20.0), (5410.7, 1e-3)])
+@pytest.mark.parametrize(
+    ("dim", "s"), [(1.0, 0.0), (7.5, 3.0), (784.0, 20.0), (5410.7, 1e-3)]
+)
 def test_saddle_forms(dim, s):
     """1 + tau = x/(mu + sqrt(mu^2 + s^2 x)) at a change of formula."""
     mu = dim / 2
     for border in (1e-3, 0.5, 0.55, 0.75, 1.7, 3.0):
-        u = solve(lambda rho: rho**2 < border * (mu + math.hypot(mu, s * rho)), 1e-9, 1e9) - s  # noqa: B023
+        u = (
+            solve(
+                lambda rho: rho**2 < border * (mu + math.hypot(mu, s * rho)), 1e-9, 1e9
+            )
+            - s
+        )
         for near in beside(u, 3):
             assert_score(near, dim, s)
 
 
-@pytest.mark.parametrize(("dim", "s"), [(1.0, 0.3), (2.0, 0.0), (784.0, 28.0), (1e6, 1e5)])
+@pytest.mark.parametrize(
+    ("dim", "s"), [(1.0, 0.3), (2.0, 0.0), (784.0, 28.0), (1e6, 1e5)]
+)
 def test_the_mean_and_the_poles_gate(dim, s):
     """tau changes sign at x = dim + s^2; the pole is counted while |D| h < 2 pi sqrt(1 + tau)."""
     mean = dim / (math.hypot(s, math.sqrt(dim)) + s)
@@ -112,9 +140,13 @@ def test_the_mean_and_the_poles_gate(dim, s):
             rho = s + mean + side * distance
             excess = (mean + side * distance) * (s + rho) - dim
             c2 = math.hypot(dim / 2, s * rho)
-            return abs(excess) * quadrature_step(c2) < 2 * math.pi * rho / math.sqrt(dim / 2 + c2)
+            return abs(excess) * quadrature_step(c2) < 2 * math.pi * rho / math.sqrt(
+                dim / 2 + c2
+            )
 
-        u = mean + side * solve(inside, 1e-12, (s + mean) * (0.999 if side < 0 else 100.0))
+        u = mean + side * solve(
+            inside, 1e-12, (s + mean) * (0.999 if side < 0 else 100.0)
+        )
         for near in beside(u, 3):
             assert_score(near, dim, s)
 
@@ -129,7 +161,11 @@ def test_where_the_score_leaves_the_central_branch():
 
 @pytest.mark.parametrize(
     "dim",
-    [1.0, math.nextafter(1, 2), *(pytest.param(d, marks=pytest.mark.slow) for d in (123e3, 1e8))],
+    [
+        1.0,
+        math.nextafter(1, 2),
+        *(pytest.param(d, marks=pytest.mark.slow) for d in (123e3, 1e8)),
+    ],
 )
 def test_extreme_arguments(dim):
     for s in (0.0, 5e-324, 1e-160, 1e15, 9.9e59):
@@ -153,8 +189,12 @@ def test_half_spaces():
 def test_far_balls_are_half_spaces(u, dim, s):
     """The score is u - (dim - 1 - u^2 ...)/(2s): between the half-space and that shift."""
     shift = (dim + u * u) / s
-    assert abs(ball_score(u, dim, s) - u) <= shift + error_bound("ball_score", u, measured=True)
-    limit = shift + error_bound("ball_offset", u, measured=True) + 4 * np.spacing(abs(u))
+    assert abs(ball_score(u, dim, s) - u) <= shift + error_bound(
+        "ball_score", u, measured=True
+    )
+    limit = (
+        shift + error_bound("ball_offset", u, measured=True) + 4 * np.spacing(abs(u))
+    )
     assert abs(ball_offset(u, dim, s) - u) <= limit
 
 
@@ -165,7 +205,10 @@ def test_tiny_balls(rho):
         mu = dim / 2
         with mp.workdps(30):
             log_p = 2 * mu * mp.log(mp.mpf(rho)) - mp.loggamma(mu + 1) - mu * mp.log(2)
-        assert relative(ball_score(rho, dim, 0.0), oracle.ndtri_exp(log_p, dps=20)) <= 4e-15
+        assert (
+            relative(ball_score(rho, dim, 0.0), oracle.ndtri_exp(log_p, dps=20))
+            <= 4e-15
+        )
 
 
 def test_every_sign_of_zero_gives_the_same():
@@ -189,7 +232,11 @@ def test_score_of_the_offset(z, dim, s):
     u = float(ball_offset(z, dim, s))
     slack = 2 * error_bound("ball_score", z, measured=True)
     step = 4 * np.spacing(abs(u))
-    assert ball_score(u - step, dim, s) - slack <= z <= ball_score(u + step, dim, s) + slack
+    assert (
+        ball_score(u - step, dim, s) - slack
+        <= z
+        <= ball_score(u + step, dim, s) + slack
+    )
 
 
 @pytest.mark.parametrize("s", [0.0, 0.3, 30.0, 1e4, 1e8, np.inf])
@@ -200,10 +247,13 @@ def test_steps_above_the_bound_are_never_inverted(s):
         u = ball_offset(z, dim, s)
         step = 5e-13 * np.maximum(1, np.abs(z)) + 4 * np.spacing(np.abs(u))
         inside = u > -0.9 * s if s > 0 else u > 1e-3
-        assert np.all(ball_score(u + step, dim, s)[inside] > ball_score(u, dim, s)[inside])
+        assert np.all(
+            ball_score(u + step, dim, s)[inside] > ball_score(u, dim, s)[inside]
+        )
 
 
-# --- last bits --------------------------------------------------------------------------------
+# --- last bits
+# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dim", [1.0, 784.0])
@@ -229,17 +279,20 @@ def test_offsets_to_a_unit():
                 assert error <= 1.1 * unit  # seen 1.02
 
 
-# --- failures that were found once --------------------------------------------------------------
+# --- failures that were found once
+# --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "args",
     [
-        # below x = dim/2 the exponent lost 20 ulp: log p was off by 1.2e-12 at p = 1e-240
+        # below x = dim/2 the exponent lost 20 ulp: log p was off by 1.2e-12 at p =
+        # 1e-240
         (51.49524618866799, 5410.690331736461, 0.0014949217209038934),
         (15.399395788591654, 619.8042488474514, 1.8462968132536581),
         (249.6239181416019, 179815.0, 45.19765483938191),
-        # nc = s^2 was rounded before use; where 1 + tau is small its inverse magnifies that
+        # nc = s^2 was rounded before use; where 1 + tau is small its inverse magnifies
+        # that
         (-32.360995952507366, 1.0287520032807251, 33.417800721440784),
     ],
 )
@@ -249,7 +302,11 @@ def test_scores_in_deep_lower_tails(args):
 
 @pytest.mark.parametrize(
     ("z", "dim"),
-    [(-701.2219891805514, 1.0428072637793144), (-442.16282552064126, 2.0), (-321.5, 3.0)],
+    [
+        (-701.2219891805514, 1.0428072637793144),
+        (-442.16282552064126, 2.0),
+        (-321.5, 3.0),
+    ],
 )
 def test_offset_of_a_ball_that_underflows(z, dim):
     """The radius is below every double: 0, where the offset was NaN."""

@@ -46,7 +46,11 @@ LIMITS = {
         ((-3.5, 5, INF), -3.5),
         ((-INF, 5, INF), -INF),
     ],
-    "ball_offset": [((-INF, 5, 2.0), -2.0), ((INF, 5, 2.0), INF), ((-3.5, 5, INF), -3.5)],
+    "ball_offset": [
+        ((-INF, 5, 2.0), -2.0),
+        ((INF, 5, 2.0), INF),
+        ((-3.5, 5, INF), -3.5),
+    ],
     "ncx2_cdf": [((0.0, 5, 2.0), 0.0), ((INF, 5, 2.0), 1.0), ((1e60, 3, 1e60), 0.5)],
     "ncx2_sf": [((0.0, 5, 2.0), 1.0), ((INF, 5, 2.0), 0.0)],
     "ncx2_logcdf": [((0.0, 5, 2.0), -INF), ((INF, 5, 2.0), 0.0)],
@@ -64,7 +68,11 @@ LIMITS = {
     "ncx2_isf_exp": [((-INF, 5, 2.0), INF), ((0.0, 5, 2.0), 0.0)],
     "marcum_q": [((2.0, 3.0, 0.0), 1.0), ((2.0, 3.0, INF), 0.0)],
     "marcum_p": [((2.0, 3.0, 0.0), 0.0), ((2.0, 3.0, INF), 1.0)],
-    "marcum_logq": [((2.0, 3.0, 0.0), 0.0), ((2.0, 3.0, INF), -INF), ((2.0, 3.0, 1e100), -5e199)],
+    "marcum_logq": [
+        ((2.0, 3.0, 0.0), 0.0),
+        ((2.0, 3.0, INF), -INF),
+        ((2.0, 3.0, 1e100), -5e199),
+    ],
     "marcum_logp": [((2.0, 3.0, 0.0), -INF), ((2.0, 3.0, INF), 0.0)],
     "marcum_q_inv": [((0.0, 2.0, 3.0), INF), ((1.0, 2.0, 3.0), 0.0)],
     "marcum_p_inv": [((0.0, 2.0, 3.0), 0.0), ((1.0, 2.0, 3.0), INF)],
@@ -150,7 +158,9 @@ def test_limits_and_no_flag_without_a_nan(name):
         warnings.simplefilter("error")
         function(name)(*INSIDE[name])
         for args, expected in LIMITS[name]:
-            assert function(name)(*args) == pytest.approx(expected, rel=1e-15, abs=0), args
+            assert function(name)(*args) == pytest.approx(expected, rel=1e-15, abs=0), (
+                args
+            )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -163,13 +173,17 @@ def test_outside_the_domain(name):
             function(name)(*(inside | {key: value}).values())
         args = {k: np.full(5, v) for k, v in inside.items()}
         args[key][0] = value
-        with pytest.raises(ValueError, match=rf"^{key} must be in .*; got 1 of 5 values outside"):
+        with pytest.raises(
+            ValueError, match=rf"^{key} must be in .*; got 1 of 5 values outside"
+        ):
             function(name)(*args.values())
         with pytest.raises(ValueError, match=rf"^{key} must be in"):
             function(name)(*args.values(), out=np.empty(5))
 
 
-@pytest.mark.parametrize("value", ["a", None, 1j, [[1.0], [1.0, 2.0]], object(), True, [True]])
+@pytest.mark.parametrize(
+    "value", ["a", None, 1j, [[1.0], [1.0, 2.0]], object(), True, [True]]
+)
 def test_not_numbers(value):
     for name in NAMES:
         key = parameters(name)[0]
@@ -180,7 +194,9 @@ def test_not_numbers(value):
 @pytest.mark.parametrize("count", [10, 200_000])
 @pytest.mark.parametrize("kind", ["U3", object, complex, "m8[s]"])
 def test_other_types_are_refused_at_any_size(count, kind):
-    wrong = np.full(count, 1 if kind == "m8[s]" else "0.5" if kind == "U3" else 0.5, dtype=kind)
+    wrong = np.full(
+        count, 1 if kind == "m8[s]" else "0.5" if kind == "U3" else 0.5, dtype=kind
+    )
     with pytest.raises(ValueError, match="p must be real numbers"):
         special.ndtri(wrong)
 
@@ -188,12 +204,16 @@ def test_other_types_are_refused_at_any_size(count, kind):
 def test_unusual_numbers():
     assert special.ndtri(np.longdouble(0.25)) == special.ndtri(0.25)
     assert special.ndtri(np.ma.masked) is np.ma.masked
-    with pytest.raises(ValueError, match="nc must be real numbers; got int 1000"):  # over float64
+    with pytest.raises(
+        ValueError, match="nc must be real numbers; got int 1000"
+    ):  # over float64
         special.ncx2_sf(0.5, 1, 10**400)
 
 
 def test_shapes_and_values_behind_a_nan():
-    with pytest.raises(ValueError, match=r"broadcast together; got u \(2,\), dim \(3,\), s \(\)"):
+    with pytest.raises(
+        ValueError, match=r"broadcast together; got u \(2,\), dim \(3,\), s \(\)"
+    ):
         special.ball_score(np.zeros(2), np.ones(3), 1.0)
     for u, dim in (([np.nan, 1.0], [5.0, 0.5]), (np.nan, 0.5)):
         with pytest.raises(ValueError, match=r"^dim must be in"):
@@ -223,7 +243,9 @@ def test_error_bound_of_every_function(name, measured):
     assert (usual < few) == of_df
     by_df = bound_of(value, df=[1e-300, 784.0])
     np.testing.assert_array_equal(by_df, [few, usual])
-    assert special.error_bound(name, value, measured=True) <= special.error_bound(name, value)
+    assert special.error_bound(name, value, measured=True) <= special.error_bound(
+        name, value
+    )
 
 
 def test_error_bound_covers_underflow():
@@ -237,7 +259,11 @@ def test_error_bound_refuses_what_it_does_not_know():
         (("gamma", 1.0), None, r"^name must be one of .*'log_ndtr'.*; got 'gamma'"),
         (("log_ndtr", "a"), None, r"^value must be real numbers"),
         (("ncx2_cdf", 0.5), 0, r"^df must be in \[1e-300, 1e\+08\]; got 0"),
-        (("ncx2_cdf", [0.5, 0.1]), [1, 2, 3], r"^shapes must broadcast together; got value \(2,\)"),
+        (
+            ("ncx2_cdf", [0.5, 0.1]),
+            [1, 2, 3],
+            r"^shapes must broadcast together; got value \(2,\)",
+        ),
     ):
         with pytest.raises(ValueError, match=text):
             special.error_bound(*args, df=df)

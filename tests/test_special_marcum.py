@@ -56,9 +56,13 @@ def test_nothing_is_lost_by_squaring():
 def test_the_convention_is_that_of_lengths():
     """Q_1(1, 2) by the integral of x exp(-(x^2 + a^2)/2) I_0(a x) from b."""
     with mp.workdps(25):
-        q = mp.quad(lambda x: x * mp.exp(-(x * x + 1) / 2) * mp.besseli(0, x), [2, 5, 10, 30])
+        q = mp.quad(
+            lambda x: x * mp.exp(-(x * x + 1) / 2) * mp.besseli(0, x), [2, 5, 10, 30]
+        )
     assert special.marcum_q(1, 1.0, 2.0) == pytest.approx(float(q), rel=1e-15)
-    assert special.marcum_q(3, 0.0, 4.0) == pytest.approx(np.exp(-8) * (1 + 8 + 32), rel=4e-15)
+    assert special.marcum_q(3, 0.0, 4.0) == pytest.approx(
+        np.exp(-8) * (1 + 8 + 32), rel=4e-15
+    )
     assert special.marcum_q(0.5, 2.0, 5.0) == pytest.approx(
         float(oracle.ndtr(-3)) + float(oracle.ndtr(-7)), rel=4e-15
     )
@@ -77,7 +81,9 @@ def test_inverses_return_the_radius(side):
             truth = tails(m, a, back)
             score = oracle.score(truth.log_lower, truth.log_upper, dps=25)
             # few units in the last place, times dz/db: 1 far out, sqrt 2 about a = 0
-            limit = special.error_bound(f"marcum_{side}_inv", float(z), df=2 * m, measured=True)
+            limit = special.error_bound(
+                f"marcum_{side}_inv", float(z), df=2 * m, measured=True
+            )
             with mp.workdps(40):
                 assert abs(float(score - z)) <= limit + 6 * np.spacing(back), (m, a, b)
 
@@ -89,13 +95,18 @@ def test_a_radius_smaller_than_a_double_squared():
     assert special.marcum_q(2, 3.0, 1e-200) == 1
 
 
-@pytest.mark.parametrize("m", [pytest.param(5e-301, marks=pytest.mark.slow), 1e-10, 0.1, 0.4999])
+@pytest.mark.parametrize(
+    "m", [pytest.param(5e-301, marks=pytest.mark.slow), 1e-10, 0.1, 0.4999]
+)
 def test_small_orders(m):
     for a in (0.0, 1e-3, 2.0, 30.0):
         for b in (1e-200, 1e-3, 1.3, 5.1, 33.0):
             with mp.workdps(60):
                 truth = oracle.ncx2_tails(mp.mpf(b) ** 2, 2 * m, mp.mpf(a) ** 2, dps=30)
-            for name, log in (("marcum_logp", truth.log_lower), ("marcum_logq", truth.log_upper)):
+            for name, log in (
+                ("marcum_logp", truth.log_lower),
+                ("marcum_logq", truth.log_upper),
+            ):
                 if log == min(truth.log_lower, truth.log_upper):
                     # where the contour serves, a b >= 8, its smaller bound holds
                     limit = 0.5 if a * b < 8 else 1.0
@@ -112,6 +123,9 @@ def test_small_orders(m):
 
 def test_a_length_whose_square_has_a_large_low_part():
     """The low part of a^2 alone overflowed an exponential."""
-    for m, a, b in ((1e-3, 55753098664067.94, 1.4e-98), (0.036, 5e-76, 2.1716206534446063e42)):
+    for m, a, b in (
+        (1e-3, 55753098664067.94, 1.4e-98),
+        (0.036, 5e-76, 2.1716206534446063e42),
+    ):
         for name in ("marcum_q", "marcum_p", "marcum_logq", "marcum_logp"):
             assert not np.isnan(getattr(special, name)(m, a, b))

@@ -10,14 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
-from special_truth import assert_below, difference, ratio, relative, rows, table, table_error
+from special_truth import (
+    assert_below,
+    difference,
+    ratio,
+    relative,
+    rows,
+    table,
+    table_error,
+)
 
 from rsbounds import oracle, special
 from rsbounds.special import ball_offset, ball_score, error_bound, ncx2_cdf, ncx2_sf
 
 TAIL = 4e-16  # relative error of a tail: 2 ulp
 DIM = st.one_of(
-    st.floats(0, 8).map(lambda e: 10.0**e), st.floats(1, 30), st.integers(1, 10**8).map(float)
+    st.floats(0, 8).map(lambda e: 10.0**e),
+    st.floats(1, 30),
+    st.integers(1, 10**8).map(float),
 )
 S = st.floats(-3, 8).map(lambda e: 10.0**e)
 
@@ -31,9 +41,12 @@ def test_log_tails_of_the_table(tail):
     limit = error_bound(
         f"ncx2_{tail}", small, df=t["df"], measured=True
     )  # of the smaller tail itself
-    # the larger one is log(1 - small), small <= 0.69: its error is that of small over 1 - small
+    # the larger one is log(1 - small), small <= 0.69: its error is that of small over 1
+    # - small
     larger = np.exp(small) * (limit + 4e-16) / 0.31
-    assert_below(error, np.where(truth == small, limit, larger) + 5e-324, t, "x", "df", "nc")
+    assert_below(
+        error, np.where(truth == small, limit, larger) + 5e-324, t, "x", "df", "nc"
+    )
     deep = truth < -700
     assert deep.sum() > 20
     assert_below(error[deep], 1e-14 * -truth[deep], rows(t, deep), "x", "df", "nc")
@@ -49,12 +62,19 @@ def relative_to_log(value, t, log):
 @pytest.mark.parametrize(("name", "log"), [("cdf", "logcdf"), ("sf", "logsf")])
 def test_the_smaller_tail_of_the_table(name, log):
     t = table("ncx2")
-    t = rows(t, (t[f"{log}_hi"] <= -np.log(2)) & (t[f"{log}_hi"] > -690.7))  # p >= 1e-300
+    t = rows(
+        t, (t[f"{log}_hi"] <= -np.log(2)) & (t[f"{log}_hi"] > -690.7)
+    )  # p >= 1e-300
     assert (t[f"{log}_hi"] < -230.2).sum() > 30  # p < 1e-100
     p = getattr(special, f"ncx2_{name}")(t["x"], t["df"], t["nc"])
     error = relative_to_log(p, t, log)
     assert_below(
-        error * p, error_bound(f"ncx2_{name}", p, df=t["df"], measured=True), t, "x", "df", "nc"
+        error * p,
+        error_bound(f"ncx2_{name}", p, df=t["df"], measured=True),
+        t,
+        "x",
+        "df",
+        "nc",
     )
     assert_below(error, np.full_like(p, TAIL), t, "x", "df", "nc")  # seen 2.7e-16
 
@@ -67,20 +87,33 @@ def test_the_density_of_the_table():
     t = rows(t, np.isfinite(log) & (log > -690.7))
     pdf = special.ncx2_pdf(t["x"], t["df"], t["nc"])
     error = relative_to_log(pdf, t, "logpdf") * pdf
-    assert_below(error, error_bound("ncx2_pdf", pdf, df=t["df"], measured=True), t, "x", "df", "nc")
+    assert_below(
+        error,
+        error_bound("ncx2_pdf", pdf, df=t["df"], measured=True),
+        t,
+        "x",
+        "df",
+        "nc",
+    )
 
 
-# --- closed forms and last bits -----------------------------------------------------------------
+# --- closed forms and last bits
+# -----------------------------------------------------------------
 
 
 def test_two_dimensions_are_exponential_and_one_is_normal():
     with mp.workdps(40):
-        for x in np.concatenate([np.geomspace(1e-6, 1, 100), np.linspace(1, 1380, 700)]):
+        for x in np.concatenate(
+            [np.geomspace(1e-6, 1, 100), np.linspace(1, 1380, 700)]
+        ):
             truth = mp.exp(-mp.mpf(float(x)) / 2)
             assert relative(ncx2_sf(x, 2, 0), truth) <= TAIL
             assert relative(ncx2_cdf(x, 2, 0), 1 - truth) <= TAIL
         for x in np.geomspace(1e-3, 1370, 300):
-            assert relative(ncx2_sf(x, 1, 0), mp.erfc(mp.sqrt(mp.mpf(float(x)) / 2))) <= TAIL
+            assert (
+                relative(ncx2_sf(x, 1, 0), mp.erfc(mp.sqrt(mp.mpf(float(x)) / 2)))
+                <= TAIL
+            )
 
 
 @pytest.mark.parametrize(
@@ -172,7 +205,8 @@ def test_local_search_for_the_worst_error(of, seed):
 @settings(deadline=None, max_examples=400)
 @given(
     log_p=st.one_of(
-        st.floats(-300, 2.8).map(lambda e: -(10.0**e)), st.floats(-17, 17).map(lambda e: -(10.0**e))
+        st.floats(-300, 2.8).map(lambda e: -(10.0**e)),
+        st.floats(-17, 17).map(lambda e: -(10.0**e)),
     ),
     df=DIM,
     nc=st.one_of(st.just(0.0), st.floats(-3, 16).map(lambda e: 10.0**e)),
@@ -189,7 +223,11 @@ def test_log_tails_of_the_quantiles(log_p, df, nc):
         # a score's error, in log p: times the hazard, at most |z| + 1
         slack = 2 * error_bound("ncx2_logcdf", log_p, df=df, measured=True)
         slack += (abs(z) + 1) * error_bound("ball_offset", z, measured=True)
-        step = sign * 2 * np.spacing(x) if abs(x - df - nc) < 0.2 * x else sign * 8 * np.spacing(x)
+        step = (
+            sign * 2 * np.spacing(x)
+            if abs(x - df - nc) < 0.2 * x
+            else sign * 8 * np.spacing(x)
+        )
         if log_p > -math.log(2):  # the larger tail: in units of the smaller
             slack *= -math.expm1(log_p) + 1
         assert tail(x - step, df, nc) - slack <= log_p * (1 - 4e-16)
@@ -208,11 +246,15 @@ def test_both_tails_and_their_logarithms(z, dim, s):
     log_density = special.ncx2_logpdf(*args)
     if log_density > -690:
         rounded = 1e-15 + 1.2e-16 * abs(log_density)  # of the logarithm
-        assert special.ncx2_pdf(*args) == pytest.approx(math.exp(log_density), rel=rounded)
+        assert special.ncx2_pdf(*args) == pytest.approx(
+            math.exp(log_density), rel=rounded
+        )
 
 
 @settings(deadline=None, max_examples=200)
-@given(z=st.floats(-8, 8), df=st.floats(1, 1e5), nc=st.floats(-2, 6).map(lambda e: 10.0**e))
+@given(
+    z=st.floats(-8, 8), df=st.floats(1, 1e5), nc=st.floats(-2, 6).map(lambda e: 10.0**e)
+)
 def test_two_more_dimensions(z, df, nc):
     """F_N - F_{N+2} = 2 f_{N+2}: the density ties the distributions together."""
     x = float(special.ncx2_ppf(0.5 * math.erfc(-z / math.sqrt(2)), df, nc))
@@ -222,14 +264,19 @@ def test_two_more_dimensions(z, df, nc):
     assert abs(abs(here - there) - 2 * special.ncx2_pdf(x, df + 2, nc)) <= limit
 
 
-# --- failures that were found once --------------------------------------------------------------
+# --- failures that were found once
+# --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "args"),
     [
-        # below x = dim/2 the exponent lost 20 ulp: log p was off by 1.2e-12 at p = 1e-240
-        ("ncx2_logcdf", (2651.9143449904177, 5410.690331736461, 2.2347909516302582e-06)),
+        # below x = dim/2 the exponent lost 20 ulp: log p was off by 1.2e-12 at p =
+        # 1e-240
+        (
+            "ncx2_logcdf",
+            (2651.9143449904177, 5410.690331736461, 2.2347909516302582e-06),
+        ),
         ("ncx2_logcdf", (297.4139133173422, 619.8042488474514, 3.4088119226306133)),
         ("ncx2_logcdf", (86919.75989498157, 179815.0, 2042.8280029799032)),
         # phi0 and log x nearly cancel there: the density was off by 9e-14
@@ -237,7 +284,8 @@ def test_two_more_dimensions(z, df, nc):
         ("ncx2_logpdf", (1e-300, 2.0006546809384824, 0.3)),
         ("ncx2_logpdf", (1e-305, 1.99, 40.0)),
         ("ncx2_logpdf", (1e-310, 2.5, 0.0)),
-        # 1.13 and 1.07 times the bound: it took (1 + tau)/density at the double, not at the saddle
+        # 1.13 and 1.07 times the bound: it took (1 + tau)/density at the double, not at
+        # the saddle
         ("ncx2_pdf", (561.81052446796127, 26.877240462779582, 2562.9138639464954)),
         ("ncx2_pdf", (23.401405439348565, 1.0004257834191232, 530.36111670049695)),
         ("ncx2_logpdf", (7.540011309735403e-305, 1.1007605615863558, 629.58289226522)),
@@ -261,17 +309,23 @@ def test_quantile_that_is_subnormal():
     log_p = special.log_ndtr(z)
     truth = float(oracle.ncx2_ppf_exp(float(log_p), df, nc, dps=20))
     # two spacings, and the score's own error: d log x = 2/df d log p
-    limit = 1e-323 + truth * 2 / df * error_bound("ncx2_logcdf", log_p, df=df, measured=True)
+    limit = 1e-323 + truth * 2 / df * error_bound(
+        "ncx2_logcdf", log_p, df=df, measured=True
+    )
     assert abs(special.ncx2_ppf_exp(log_p, df, nc) - truth) <= limit
 
 
 @pytest.mark.parametrize("z", [-3.0, 0.5, 35.217414892710124])
-@pytest.mark.parametrize(("df", "nc"), [(1e7, 6.755069434608544e16), (24.0, 2.7224903111824244e16)])
+@pytest.mark.parametrize(
+    ("df", "nc"), [(1e7, 6.755069434608544e16), (24.0, 2.7224903111824244e16)]
+)
 def test_quantile_beside_a_large_nc(z, df, nc):
     """x is the rounding of nc + (df + D), not 6 ulp from it."""
     log_p = float(special.log_ndtr(z))
     x = special.ncx2_ppf_exp(log_p, df, nc)
-    assert difference(x, oracle.ncx2_ppf_exp(log_p, df, nc, dps=30)) <= 1.01 * np.spacing(x)
+    assert difference(
+        x, oracle.ncx2_ppf_exp(log_p, df, nc, dps=30)
+    ) <= 1.01 * np.spacing(x)
 
 
 @pytest.mark.parametrize("df", [1.0, 16.25, 784.0, 1e7])

@@ -17,12 +17,34 @@ def test_random_points_of_every_magnitude():
         z *= 10 ** rng.choice([0, 5, 17]) if z < 0 else 1
         assert relative(special.log_ndtr(z), oracle.log_ndtr(z, dps=30)) <= 1.3e-15, z
         log_p = -(10**power)
-        assert relative(special.ndtri_exp(log_p), oracle.ndtri_exp(log_p, dps=30)) <= 1.4e-15, log_p
+        assert (
+            relative(special.ndtri_exp(log_p), oracle.ndtri_exp(log_p, dps=30))
+            <= 1.4e-15
+        ), log_p
 
 
 def test_log_ndtr_where_its_formulas_change():
-    borders = (-1.0, 1e-300, -1e-300, 1.0, 8.3, 36.0, 37.0, 37.5, -26.0, -37.6, -40.0, -1e4)
-    for z in (0.0, -1e150, -1.0001e150, -1e153, *(z for b in borders for z in beside(b))):
+    borders = (
+        -1.0,
+        1e-300,
+        -1e-300,
+        1.0,
+        8.3,
+        36.0,
+        37.0,
+        37.5,
+        -26.0,
+        -37.6,
+        -40.0,
+        -1e4,
+    )
+    for z in (
+        0.0,
+        -1e150,
+        -1.0001e150,
+        -1e153,
+        *(z for b in borders for z in beside(b)),
+    ):
         assert relative(special.log_ndtr(z), oracle.log_ndtr(z, dps=30)) <= 2e-15, z
     for z in (37.9, 38.3, *beside(38.6), 40.0):  # subnormal
         truth = float(oracle.log_ndtr(z, dps=30))
@@ -30,13 +52,20 @@ def test_log_ndtr_where_its_formulas_change():
 
 
 def test_ndtri_exp_where_its_formulas_change():
-    half, low, high = -math.log(2), -2.5902671654458267, -0.07796154146971186  # 0.5, 0.075, 0.925
+    half, low, high = (
+        -math.log(2),
+        -2.5902671654458267,
+        -0.07796154146971186,
+    )  # 0.5, 0.075, 0.925
     points = [
         *beside(half, 3),
         *(half * (1 + d) for d in (-1e-3, -1e-8, -1e-15, 1e-15, 1e-8, 1e-3)),
         # sqrt(-2 log p) = 4, 8, 17, 39
         *(p for b in (-8.0, -32.0, -144.5, -760.5, low, high) for p in beside(b)),
-        *(-(10.0**k) for k in (-300, -200, -100, -20, -16, -10, -3, 1, 3, 4, 5, 6, 17, 100, 300)),
+        *(
+            -(10.0**k)
+            for k in (-300, -200, -100, -20, -16, -10, -3, 1, 3, 4, 5, 6, 17, 100, 300)
+        ),
         *(-1.7e308, -5e-324),
     ]
     for log_p in points:
@@ -45,7 +74,15 @@ def test_ndtri_exp_where_its_formulas_change():
 
 
 def test_ndtri_where_its_formulas_change():
-    for p in (5e-324, 1e-300, 1e-11, *beside(0.075), *beside(0.5), *beside(0.925), 1 - 2.0**-53):
+    for p in (
+        5e-324,
+        1e-300,
+        1e-11,
+        *beside(0.075),
+        *beside(0.5),
+        *beside(0.925),
+        1 - 2.0**-53,
+    ):
         assert relative(special.ndtri(p), oracle.ndtri(p, dps=30)) <= 2e-15, p
 
 

@@ -19,7 +19,10 @@ from rsbounds import special
 
 COMPILER, CMAKE = shutil.which("c++"), shutil.which("cmake")
 X86 = platform.machine().lower() in ("x86_64", "amd64")
-PORTABLE = os.environ.get("RSBOUNDS_PORTABLE", "") not in ("", "0")  # as the kernels were built
+PORTABLE = os.environ.get("RSBOUNDS_PORTABLE", "") not in (
+    "",
+    "0",
+)  # as the kernels were built
 FUSED = ["-mavx2", "-mfma"]
 LIKE = [["-march=native"], FUSED] if X86 and not PORTABLE else [[]]
 FLAGS = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wno-psabi", "-fPIC"]
@@ -37,7 +40,10 @@ extern "C" void evaluate(long n, const double* u, const double* dim, const doubl
 }
 """
 Points = list[np.ndarray]
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(COMPILER is None, reason="no C++ compiler"),
+]
 
 
 def evaluated(extra, folder):
@@ -46,7 +52,16 @@ def evaluated(extra, folder):
     source, library = folder / "evaluate.cpp", folder / "evaluate.so"
     source.write_text(SOURCE)
     include = f"-I{rsbounds_ext.get_include()}"
-    command = [COMPILER, *FLAGS, "-shared", *extra, include, str(source), "-o", str(library)]
+    command = [
+        COMPILER,
+        *FLAGS,
+        "-shared",
+        *extra,
+        include,
+        str(source),
+        "-o",
+        str(library),
+    ]
     subprocess.run(command, check=True, capture_output=True)
 
     rng = np.random.default_rng(0)
@@ -69,7 +84,9 @@ def test_same_bits_with_the_same_instructions(extra, tmp_path):
 
 
 def test_same_accuracy_with_others(tmp_path):
-    for theirs, ours in zip(*evaluated(FUSED if X86 and PORTABLE else [], tmp_path), strict=True):
+    for theirs, ours in zip(
+        *evaluated(FUSED if X86 and PORTABLE else [], tmp_path), strict=True
+    ):
         np.testing.assert_allclose(theirs, ours, rtol=8e-16, atol=8e-16)
 
 
@@ -78,14 +95,26 @@ def test_the_linker_merges_nothing_of_the_two_copies(tmp_path):
     """What both define must be in the namespace that differs, or a processor without AVX2 may be
     given code of the other copy."""
     assert COMPILER is not None
-    includes = [sysconfig.get_paths()["include"], np.get_include(), rsbounds_ext.get_include()]
+    includes = [
+        sysconfig.get_paths()["include"],
+        np.get_include(),
+        rsbounds_ext.get_include(),
+    ]
     defined = []
     for name, extra in (("avx2", [*FUSED, "-Drsb=rsb_avx2"]), ("baseline", [])):
         out = tmp_path / f"{name}.o"
-        command = [COMPILER, *FLAGS, "-c", *extra, *(f"-I{folder}" for folder in includes)]
+        command = [
+            COMPILER,
+            *FLAGS,
+            "-c",
+            *extra,
+            *(f"-I{folder}" for folder in includes),
+        ]
         command += [str(SOURCES / "kernels.cpp"), "-o", str(out)]
         subprocess.run(command, check=True, capture_output=True)
-        names = subprocess.run(["nm", out], check=True, capture_output=True, text=True).stdout
+        names = subprocess.run(
+            ["nm", out], check=True, capture_output=True, text=True
+        ).stdout
         lines = [line.split() for line in names.splitlines()]
         defined.append({words[-1] for words in lines if words[-2] in "TDBWVuR"})
     assert all(defined)
@@ -94,7 +123,9 @@ def test_the_linker_merges_nothing_of_the_two_copies(tmp_path):
 
 @pytest.mark.skipif(CMAKE is None or not X86, reason="no CMake, or one copy alone")
 @pytest.mark.parametrize(("switch", "copies"), [("1", 1), ("0", 2), ("", 2)])
-def test_the_switch_to_the_baselines_instructions(switch, copies, tmp_path, monkeypatch):
+def test_the_switch_to_the_baselines_instructions(
+    switch, copies, tmp_path, monkeypatch
+):
     """RSBOUNDS_PORTABLE=1 at build time: kernels.cpp is compiled once."""
     assert CMAKE is not None
     monkeypatch.setenv("RSBOUNDS_PORTABLE", switch)

@@ -12,14 +12,18 @@ from special_truth import ratio
 from rsbounds import oracle, special
 
 POWER = st.floats(-10, 0).map(lambda e: 10.0**e)
-DF = st.one_of(POWER, POWER, st.floats(1e-3, 1), st.floats(-300, 0).map(lambda e: 10.0**e))
+DF = st.one_of(
+    POWER, POWER, st.floats(1e-3, 1), st.floats(-300, 0).map(lambda e: 10.0**e)
+)
 DF = DF.filter(lambda df: 1e-300 <= df < 1)
 NC = st.one_of(
     st.just(0.0),
     st.floats(-5, 3).map(lambda e: 10.0**e),
     st.floats(-300, 16).map(lambda e: 10.0**e),
 )
-X = st.one_of(st.floats(-6, 4).map(lambda e: 10.0**e), st.floats(-300, 17).map(lambda e: 10.0**e))
+X = st.one_of(
+    st.floats(-6, 4).map(lambda e: 10.0**e), st.floats(-300, 17).map(lambda e: 10.0**e)
+)
 
 
 def errors_over_bounds(x, df, nc):
@@ -42,7 +46,9 @@ def errors_over_bounds(x, df, nc):
 def limit(name, value, summed):
     """The bound of the sums, a few roundings; the contour has its own elsewhere."""
     contour = not summed and name != "ncx2_pdf"
-    return float(special.error_bound(name, value, df=1.0 if contour else 0.5, measured=True))
+    return float(
+        special.error_bound(name, value, df=1.0 if contour else 0.5, measured=True)
+    )
 
 
 @settings(deadline=None, max_examples=120)
@@ -54,7 +60,12 @@ def test_tails_and_density_stay_within_their_bounds(x, df, nc):
 
 BORDER = [  # nc x = 64, where the sums hand over to the contour; y = 0.75; y = h
     *((x, df, 64 / x) for df in (1e-300, 0.01, 0.999) for x in (1e-9, 0.3, 8.0, 90.0)),
-    *((x, df, nc) for df in (1e-300, 0.01, 0.999) for x in (1.5, 3.0) for nc in (0.0, 1.5, 3.0)),
+    *(
+        (x, df, nc)
+        for df in (1e-300, 0.01, 0.999)
+        for x in (1.5, 3.0)
+        for nc in (0.0, 1.5, 3.0)
+    ),
 ]
 
 
@@ -83,8 +94,12 @@ def test_density_where_a_factor_underflows(x, df, nc):
         truth = mp.exp(-h - y) * y ** (mu - 1) * sum(terms) / 2
         log, log_truth = special.ncx2_logpdf(x, df, nc), mp.log(truth)
         error = abs(special.ncx2_pdf(x, df, nc) - truth)
-        assert error <= special.error_bound("ncx2_pdf", float(truth), df=df, measured=True)
-        assert abs(log - log_truth) <= special.error_bound("ncx2_logpdf", log, df=df, measured=True)
+        assert error <= special.error_bound(
+            "ncx2_pdf", float(truth), df=df, measured=True
+        )
+        assert abs(log - log_truth) <= special.error_bound(
+            "ncx2_logpdf", log, df=df, measured=True
+        )
 
 
 @pytest.mark.parametrize("x", [1e-5, 0.3, 2.0, 40.0])
@@ -92,7 +107,10 @@ def test_density_where_a_factor_underflows(x, df, nc):
 @pytest.mark.parametrize("name", ["cdf", "sf", "logpdf"])
 def test_no_seam_at_one_degree(x, nc, name):
     """Across df = 1, and no farther apart than df's ulp and the two errors allow."""
-    below, at = (getattr(special, f"ncx2_{name}")(x, df, nc) for df in (math.nextafter(1, 0), 1.0))
+    below, at = (
+        getattr(special, f"ncx2_{name}")(x, df, nc)
+        for df in (math.nextafter(1, 0), 1.0)
+    )
     assert below == pytest.approx(at, rel=1e-13, abs=1e-300)
 
 
@@ -104,7 +122,9 @@ def test_almost_an_atom_at_zero():
         5e-301 * float(mp.e1(5e-4)), rel=2e-15
     )
     assert special.ncx2_ppf(0.2, 1e-9, nc) == 0  # e^-1.5 = 0.223
-    assert special.ncx2_ppf(0.223, 1e-6, nc) == 0  # and (0.223 e^1.5)^2e6 is below 1e-323
+    assert (
+        special.ncx2_ppf(0.223, 1e-6, nc) == 0
+    )  # and (0.223 e^1.5)^2e6 is below 1e-323
     assert special.ncx2_ppf(0.3, 1e-9, nc) > 0.1
     assert special.ncx2_ppf(0.5, 1e-9, 0.0) == special.ncx2_isf(0.5, 1e-9, 0.0) == 0
     assert special.ncx2_ppf(0.0, 0.5, nc) == special.ncx2_isf(1.0, 0.5, nc) == 0
@@ -145,7 +165,10 @@ def test_quantiles(log_p, df, nc, lower):
         return
     error, spacing = score_error(x, df, nc, log_p, lower)
     wanted = float(special.ndtri_exp(log_p))
-    assert abs(error) <= special.error_bound(name, wanted, df=df, measured=True) + 2 * spacing
+    assert (
+        abs(error)
+        <= special.error_bound(name, wanted, df=df, measured=True) + 2 * spacing
+    )
 
 
 @pytest.mark.parametrize("nc", [1e20, 1e30, 1e60])

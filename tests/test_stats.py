@@ -40,7 +40,9 @@ def test_moments_in_rational_arithmetic(df, nc):
     """E X^n = 2^n (mu)_n 1F1(-n; mu; -h), a sum of positive terms."""
     mu, h = Fraction(df) / 2, Fraction(nc) / 2
     for n in range(1, 10):
-        rising = (prod((mu + i for i in range(j, n)), start=Fraction(1)) for j in range(n + 1))
+        rising = (
+            prod((mu + i for i in range(j, n)), start=Fraction(1)) for j in range(n + 1)
+        )
         truth = 2**n * sum(comb(n, j) * h**j * r for j, r in enumerate(rising))
         # below the fifth it is put together by SciPy from the central moments
         limit = 4e-16 * n if n > 4 else 4e-15
@@ -50,7 +52,14 @@ def test_moments_in_rational_arithmetic(df, nc):
 def test_outside_the_domain_is_nan_without_a_warning():
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
-        for df, nc in [(0.0, 1.0), (-1.0, 1.0), (2e8, 1.0), (3.0, -1.0), (3.0, 2e60), (np.nan, 1)]:
+        for df, nc in [
+            (0.0, 1.0),
+            (-1.0, 1.0),
+            (2e8, 1.0),
+            (3.0, -1.0),
+            (3.0, 2e60),
+            (np.nan, 1),
+        ]:
             for method in METHODS:
                 assert np.isnan(getattr(ncx2, method)(0.5, df, nc))
         assert np.isnan(ncx2.cdf(np.nan, 3, 4))
@@ -88,7 +97,11 @@ for module in (scipy.stats, scipy.stats.distributions, scipy.stats._continuous_d
 @pytest.mark.slow
 def test_scipys_own_tests_of_its_ncx2(tmp_path):
     """As installed; left out is the test of the -inf above, all of whose other lines hold."""
-    names = ("test_distributions", "test_continuous_basic", "test_continuous_fit_censored")
+    names = (
+        "test_distributions",
+        "test_continuous_basic",
+        "test_continuous_fit_censored",
+    )
     modules = [f"scipy.stats.tests.{name}" for name in names]
     try:
         missing = [m for m in modules if importlib.util.find_spec(m) is None]
@@ -97,8 +110,20 @@ def test_scipys_own_tests_of_its_ncx2(tmp_path):
     if missing:
         pytest.skip("SciPy came without its tests")
     (tmp_path / "replaced.py").write_text(REPLACED)
-    chosen = "(ncx2 or test_infinite_input or test_all_distributions) and not ncx2_tails_pdf"
-    options = ["-q", "-p", "replaced", "-p", "no:cacheprovider", "-o", "addopts=", "-k", chosen]
+    chosen = (
+        "(ncx2 or test_infinite_input or test_all_distributions) and not ncx2_tails_pdf"
+    )
+    options = [
+        "-q",
+        "-p",
+        "replaced",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "addopts=",
+        "-k",
+        chosen,
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "--pyargs", *modules],
         cwd=tmp_path,

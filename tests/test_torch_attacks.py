@@ -38,7 +38,9 @@ from rsbounds.torch import (
 from rsbounds.torch.networks.conditional import NoiseConditional
 
 pytestmark = pytest.mark.slow
-Kind = tuple[nn.Module, Any, Callable[..., Any], Any]  # network, scheme, levels, sampler
+Kind = tuple[
+    nn.Module, Any, Callable[..., Any], Any
+]  # network, scheme, levels, sampler
 
 
 def level(_):
@@ -124,18 +126,33 @@ def certified_generator():
 def levels_of_a_network():
     net, levels = network(), sigma_network()
     fit(net, noisy_loss(net, 0.4), digits()[:2], epochs=6, rate=1e-2)
-    objective = partial(average_radius_loss, net, levels, dim=DIM, samples=4, penalty=1e-3)
+    objective = partial(
+        average_radius_loss, net, levels, dim=DIM, samples=4, penalty=1e-3
+    )
     lip, rows = levels.lip, [column[:600] for column in digits()[:2]]
-    fit(nn.ModuleList([net, levels]), lambda x, y: objective(x, y, lip=lip), rows, epochs=2)
+    fit(
+        nn.ModuleList([net, levels]),
+        lambda x, y: objective(x, y, lip=lip),
+        rows,
+        epochs=2,
+    )
     return net, levels.scheme(DIM), levels, None
 
 
 def levels_of_neighbours():
     x, y, _, _ = digits()
     flat, net = x.flatten(1).double().numpy(), network()
-    wide = KNNSigma(flat, SIGMA, 0.02, 10, "mean")  # trained under a larger rate than certified
+    wide = KNNSigma(
+        flat, SIGMA, 0.02, 10, "mean"
+    )  # trained under a larger rate than certified
     columns = x, y, torch.from_numpy(wide.sigma(flat)).float()
-    fit(net, lambda x, y, s: cross_entropy(net(augment(x, s)), y), columns, epochs=6, rate=1e-2)
+    fit(
+        net,
+        lambda x, y, s: cross_entropy(net(augment(x, s)), y),
+        columns,
+        epochs=6,
+        rate=1e-2,
+    )
     knn = KNNSigma(flat, SIGMA, 0.01, 10, wide.shift)
 
     def levels(point):

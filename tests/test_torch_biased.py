@@ -32,7 +32,9 @@ def test_locally_biased_model_certifies_and_holds():
     flat, points = queries.flatten(1).double().numpy(), x.flatten(1).double().numpy()
     ends = {
         0.0: np.sign(value_and_grad(net, (1, 28, 28))(flat)[0]),  # g itself
-        1e6: sign.numpy()[((flat[:, None] - points) ** 2).sum(2).argmin(1)],  # the nearest anchor
+        1e6: sign.numpy()[
+            ((flat[:, None] - points) ** 2).sum(2).argmin(1)
+        ],  # the nearest anchor
     }
     for alpha in (0.0, 0.5, 1e6):
         f = locally_biased(net, x, sign.numpy(), alpha)
@@ -41,14 +43,19 @@ def test_locally_biased_model_certifies_and_holds():
         side = torch.from_numpy(label).float()
         for part in (0.5, 0.999):
             reach = torch.from_numpy(radius * part).float()
-            moved = pgd(lambda p, side=side: -side * net(p)[:, 0], queries, reach, steps=20)
+            moved = pgd(
+                lambda p, side=side: -side * net(p)[:, 0], queries, reach, steps=20
+            )
             assert f.predict(moved.flatten(1).numpy()).tolist() == label.tolist()
         assert attacked_towards_anchors(f, x, sign, queries, 2.0) > 5
 
 
 def attacked_towards_anchors(f, anchors, labels, queries, norm):
     """Steps of the radius towards anchors of other labels, where the bias turns; how many."""
-    flat, points = queries.flatten(1).double().numpy(), anchors.flatten(1).double().numpy()
+    flat, points = (
+        queries.flatten(1).double().numpy(),
+        anchors.flatten(1).double().numpy(),
+    )
     label, radius = f.certify(flat)
     count = 0
     for row, own, reach in zip(flat, label, radius, strict=True):
@@ -58,7 +65,9 @@ def attacked_towards_anchors(f, anchors, labels, queries, norm):
         steps = np.sign(steps) if norm == np.inf else steps
         length = np.linalg.norm(steps, ord=norm, axis=1, keepdims=True)
         if reach > 0:
-            assert set(f.predict(row + 0.9999 * reach * steps / length).tolist()) == {own}
+            assert set(f.predict(row + 0.9999 * reach * steps / length).tolist()) == {
+                own
+            }
             count += 1
     return count
 
@@ -82,7 +91,9 @@ def test_multiclass_model_and_its_bound():
     assert attacked_towards_anchors(two, anchors, labels, x[:10], 2.0) > 5
     assert attacked_towards_anchors(sup, anchors, labels, x[:10], np.inf) > 5
     top, reach = net(x[:5]).argmax(1), torch.from_numpy(two.certify(rows)[1]).float()
-    moved = pgd(lambda p: cross_entropy(net(p), top, reduction="none"), x[:5], reach, steps=20)
+    moved = pgd(
+        lambda p: cross_entropy(net(p), top, reduction="none"), x[:5], reach, steps=20
+    )
     assert two.predict(moved.flatten(1).numpy()).tolist() == two.predict(rows).tolist()
     known = np.sqrt(2) * gradient_lipschitz_upper_bound(net) * (1 + 1e-9)
     by_hand = locally_biased(net, anchors, labels.numpy(), 0.5, lip_grad=known)

@@ -20,8 +20,8 @@ from rsbounds.torch import (
 from rsbounds.torch.networks import _convolutions
 
 CIRCULAR, REFLECT = {"padding_mode": "circular"}, {"padding_mode": "reflect"}
-# an input's shape, and how far the bound may exceed the norm there: the operator on a finite image
-# is a compression of the lattice's, some per cent below
+# an input's shape, and how far the bound may exceed the norm there: the operator on a
+# finite image is a compression of the lattice's, some per cent below
 LINEAR = {
     "dense": (lambda: nn.Linear(30, 20), (30,), 1e-9),
     "conv": (lambda: nn.Conv2d(2, 3, 3, padding=1), (2, 14, 14), 0.05),
@@ -98,7 +98,8 @@ def test_padding_of_the_worst_signal(mode):
 
 
 def test_power_iteration_under_estimates_and_the_bound_does_not():
-    # few steps of power iteration on a flat spectrum: the scaled layer's norm is above 1
+    # few steps of power iteration on a flat spectrum: the scaled layer's norm is above
+    # 1
     torch.manual_seed(0)
     layer = nn.utils.parametrizations.spectral_norm(nn.Conv2d(8, 8, 3, padding=1))
     for _ in range(5):
@@ -109,7 +110,14 @@ def test_power_iteration_under_estimates_and_the_bound_does_not():
 
 
 ACTIVATIONS = [
-    *(nn.ReLU(), nn.ReLU6(), nn.LeakyReLU(0.2), nn.LeakyReLU(-3.0), nn.ELU(1.7), nn.Tanh()),
+    *(
+        nn.ReLU(),
+        nn.ReLU6(),
+        nn.LeakyReLU(0.2),
+        nn.LeakyReLU(-3.0),
+        nn.ELU(1.7),
+        nn.Tanh(),
+    ),
     *(nn.Sigmoid(), nn.SiLU(), nn.GELU(), nn.Softplus(2.0), nn.Softplus(0.5)),
     *(nn.Hardtanh(-2, 0.5), nn.PReLU()),
 ]
@@ -139,7 +147,9 @@ def test_max_pooling_batch_norm_and_slopes_of_channels():
     pool = nn.MaxPool2d(3, 1).eval()
     assert float((pool(x) - pool(y)).norm()) == pytest.approx(3.0)
     assert lipschitz_upper_bound(pool) == pytest.approx(3.0, rel=1e-12)
-    assert lipschitz_upper_bound(nn.MaxPool2d(2).eval()) == pytest.approx(1.0, rel=1e-12)
+    assert lipschitz_upper_bound(nn.MaxPool2d(2).eval()) == pytest.approx(
+        1.0, rel=1e-12
+    )
     norm = nn.BatchNorm2d(3)
     norm(torch.randn(50, 3, 4, 4) * torch.tensor([1.0, 5.0, 0.1])[:, None, None])
     truth = exact(norm, (3, 2, 2))
@@ -165,17 +175,25 @@ def test_branches_that_work_in_place_get_a_copy_and_sums_do_not_broadcast():
     assert x.item() == -1.0
     both = Concatenation(nn.LeakyReLU(-3.0, inplace=True), nn.Identity()).eval()
     assert both(torch.tensor([[-1.0]])).tolist() == [[3.0, -1.0]]
-    with pytest.raises(ValueError, match=r"shape of the shortcut, \(2, 3\); got \(2, 1\)"):
+    with pytest.raises(
+        ValueError, match=r"shape of the shortcut, \(2, 3\); got \(2, 1\)"
+    ):
         Residual(nn.Linear(3, 1)).eval()(torch.zeros(2, 3))
     with pytest.raises(ValueError, match="branches must hold at least one"):
         Concatenation()
 
 
 def images():
-    block = nn.Sequential(nn.Conv2d(4, 4, 3, padding=1), nn.LeakyReLU(-2.0, inplace=True))
+    block = nn.Sequential(
+        nn.Conv2d(4, 4, 3, padding=1), nn.LeakyReLU(-2.0, inplace=True)
+    )
     return nn.Sequential(
         *(nn.Conv2d(1, 4, 3, padding=1, **REFLECT), GroupSort(), Residual(block)),
-        *(Concatenation(nn.PReLU(), nn.Sequential(nn.Hardtanh(inplace=True), Scale(0.5))),),
+        *(
+            Concatenation(
+                nn.PReLU(), nn.Sequential(nn.Hardtanh(inplace=True), Scale(0.5))
+            ),
+        ),
         *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 1)),
     )
 
@@ -205,7 +223,9 @@ def test_compositions_are_above_every_observed_slope(make):
 def test_small_products_are_rounded_up():
     third = Fraction(1 / 3)
     for parts in (1, 2, 3, 10):
-        bound = Fraction(lipschitz_upper_bound(nn.Sequential(*[Scale(1 / 3)] * parts).eval()))
+        bound = Fraction(
+            lipschitz_upper_bound(nn.Sequential(*[Scale(1 / 3)] * parts).eval())
+        )
         assert third**parts <= bound <= third**parts * (1 + Fraction(1, 2**51))
     assert lipschitz_upper_bound(nn.Sequential(Scale(1e-20), Scale(0.0)).eval()) == 0.0
     nested = Scale(1e-28)
@@ -221,7 +241,9 @@ def smooth_networks():
         *(Concatenation(nn.Sigmoid(), nn.Linear(6, 2)), nn.Softplus(), nn.Linear(8, 1)),
     )
     return [branches] + [
-        nn.Sequential(nn.Linear(6, 12), f, nn.Identity(), nn.Linear(12, 5), f, nn.Linear(5, 1))
+        nn.Sequential(
+            nn.Linear(6, 12), f, nn.Identity(), nn.Linear(12, 5), f, nn.Linear(5, 1)
+        )
         for f in (nn.Softplus(3.0), nn.Tanh(), nn.Sigmoid(), nn.SiLU())
     ]
 
@@ -239,14 +261,20 @@ def test_bound_of_the_derivative_is_above_every_observed_change():
 
 def test_bound_of_the_derivative_where_it_is_attained():
     # sup|phi''| |W1|^2 max|w2|: attained here, where one unit works alone
-    net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Softplus(), nn.Linear(2, 1, bias=False))
+    net = nn.Sequential(
+        nn.Linear(2, 2, bias=False), nn.Softplus(), nn.Linear(2, 1, bias=False)
+    )
     net[0].weight.data = 2 * torch.eye(2)
     net[2].weight.data = torch.tensor([[3.0, 1.0]])
     assert gradient_lipschitz_upper_bound(net.eval()) == pytest.approx(3.0, rel=1e-9)
-    net = nn.Sequential(Scale(-3.0), nn.Sigmoid(), Scale(2.0), nn.Identity(), nn.Linear(1, 1))
+    net = nn.Sequential(
+        Scale(-3.0), nn.Sigmoid(), Scale(2.0), nn.Identity(), nn.Linear(1, 1)
+    )
     net[-1].weight.data.fill_(1.0)
     assert lipschitz_upper_bound(net.eval()) == pytest.approx(1.5)
-    assert gradient_lipschitz_upper_bound(net) == pytest.approx(18 / (6 * 3**0.5), rel=1e-6)
+    assert gradient_lipschitz_upper_bound(net) == pytest.approx(
+        18 / (6 * 3**0.5), rel=1e-6
+    )
 
 
 def test_kept_bounds_follow_the_weights(monkeypatch):

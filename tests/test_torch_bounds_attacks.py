@@ -42,7 +42,9 @@ MAKE = {
 }
 
 
-@pytest.mark.parametrize("method", ["forward", "__call__", "_call_impl", "_wrapped_call_impl"])
+@pytest.mark.parametrize(
+    "method", ["forward", "__call__", "_call_impl", "_wrapped_call_impl"]
+)
 @pytest.mark.parametrize("name", MAKE)
 def test_subclasses_that_compute_something_else_are_refused(name, method):
     module = MAKE[name](lambda kind: louder(kind, method)).eval()
@@ -104,7 +106,9 @@ def test_hooks_are_refused_wherever_they_sit(kind):
     elif kind == "before":
         module[1].register_forward_pre_hook(lambda m, i: (1000 * i[0],))
     elif kind == "global":
-        handle = nn.modules.module.register_module_forward_hook(lambda m, i, o: 1000 * o)
+        handle = nn.modules.module.register_module_forward_hook(
+            lambda m, i, o: 1000 * o
+        )
     elif kind == "instance":
         module[1].forward = lambda x: 1000 * x
     else:
@@ -149,8 +153,14 @@ def test_layers_without_a_bound_are_refused():
         (nn.AvgPool2d(3, ceil_mode=True).eval(), "ceil_mode"),
         (nn.AvgPool2d(3, divisor_override=1).eval(), "divisor_override"),
         (nn.BatchNorm1d(2, track_running_stats=False).eval(), "running statistics"),
-        (nn.Conv2d(1, 1, 1, padding=1, padding_mode="circular").eval(), "repeats outputs"),
-        (nn.LeakyReLU(float("nan")).eval(), "negative_slope of the module LeakyReLU must be"),
+        (
+            nn.Conv2d(1, 1, 1, padding=1, padding_mode="circular").eval(),
+            "repeats outputs",
+        ),
+        (
+            nn.LeakyReLU(float("nan")).eval(),
+            "negative_slope of the module LeakyReLU must be",
+        ),
         (nn.Linear(2, 2, dtype=torch.complex64).eval(), "must be real; got torch"),
     ]:
         refused(module, message, BOTH[:1])
@@ -171,23 +181,37 @@ def test_batch_norm_keeps_its_weight_whatever_affine_says():
     refused(norm, "eps of the module BatchNorm1d must be > 0", BOTH[:1])
 
 
-@pytest.mark.parametrize("factors", [(1e-162, 1e-162, 1e300, 1e24), (1e300, 1e300, 1e-300, 1e-300)])
+@pytest.mark.parametrize(
+    "factors", [(1e-162, 1e-162, 1e300, 1e24), (1e300, 1e300, 1e-300, 1e-300)]
+)
 def test_products_that_under_or_overflow_are_refused(factors):
     """Their true constant is 1; it was bounded by 0, or by infinity."""
-    refused(nn.Sequential(*map(Scale, factors)).eval(), r"multiply to 2\^-?\d+: floating-point")
+    refused(
+        nn.Sequential(*map(Scale, factors)).eval(),
+        r"multiply to 2\^-?\d+: floating-point",
+    )
 
 
 def test_jump_of_a_softplus_is_refused_and_exact_in_what_is_certified():
     """At beta = 2e-9 torch's linear part begins with a jump of 1; scaled, its slope was 5e-4."""
     jump = nn.Softplus(threshold=0)(torch.tensor([-1e-6, 1e-6]))
     assert jump[0] > jump[1] + 0.6
-    refused(nn.Softplus(threshold=0).eval(), "threshold of Softplus must be >= 20; got 0")
-    net = nn.Sequential(line(1.0, 1e10), nn.Softplus(2e-9), line(5e-4, -5e6)).double().eval()
+    refused(
+        nn.Softplus(threshold=0).eval(), "threshold of Softplus must be >= 20; got 0"
+    )
+    net = (
+        nn.Sequential(line(1.0, 1e10), nn.Softplus(2e-9), line(5e-4, -5e6))
+        .double()
+        .eval()
+    )
     x = torch.tensor([[-0.1], [0.1]], dtype=torch.float64)
     with torch.no_grad():
-        assert (net(x)[0] - net(x)[1]).abs() > 3e-4  # 5e-4 of slope and .2 of distance: 1e-4
+        assert (
+            net(x)[0] - net(x)[1]
+        ).abs() > 3e-4  # 5e-4 of slope and .2 of distance: 1e-4
     refused(net, "jumps by 1")
-    # the jump of the default, enlarged: 2 over an input distance of 1e-3, at a bound of 1
+    # the jump of the default, enlarged: 2 over an input distance of 1e-3, at a bound of
+    # 1
     net = nn.Sequential(line(1e-9, 20.0), nn.Softplus(), line(1e9, -20e9)).double()
     network = SigmaNetwork(net, 0.5)
     step = torch.tensor([[-1e-3], [1e-3]], dtype=torch.float64)

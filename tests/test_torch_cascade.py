@@ -14,7 +14,11 @@ from rsbounds.torch import radius
 
 GATED = Rule(
     (1.5, 1.0, 0.5),
-    [[Cond("margin", 0), Cond("score", 0, -0.5)], [Cond("score", 1)], [Cond("margin", 2)]],
+    [
+        [Cond("margin", 0), Cond("score", 0, -0.5)],
+        [Cond("score", 1)],
+        [Cond("margin", 2)],
+    ],
 )
 SETS = Rule(
     (1.0, 0.5),
@@ -75,7 +79,9 @@ def test_no_move_of_the_scores_within_the_radius_changes_the_class():
             assert flips or not other
             tight += bool(flips and other)
     assert certified > 60
-    assert tight > 50  # a fifth beyond it, random corners flip many: the radius isn't idle
+    assert (
+        tight > 50
+    )  # a fifth beyond it, random corners flip many: the radius isn't idle
 
 
 @pytest.mark.parametrize("rule", [GATED, SETS], ids=["gated", "sets"])
@@ -96,7 +102,9 @@ def test_cascade_is_the_radius_of_the_composite_certificate(rule):
 @pytest.mark.parametrize("rule", [GATED, SETS], ids=["gated", "sets"])
 def test_cascade_slopes(rule):
     generator = torch.Generator().manual_seed(3)
-    p = (2 * torch.randn(12, len(rule.sigmas), 4, generator=generator).double()).softmax(-1)
+    p = (
+        2 * torch.randn(12, len(rule.sigmas), 4, generator=generator).double()
+    ).softmax(-1)
     z = torch.special.ndtri(p).requires_grad_()
     sigmas = torch.tensor(rule.sigmas, dtype=torch.float64, requires_grad=True)
     label = z.detach()[:, -1].argmax(-1)
@@ -121,14 +129,19 @@ def test_rules_that_are_none_are_refused():
         ("each item must have a 'score' or 'margin'", ("score", 0, -1.0, None)),
         ("each item must have a 'score' or 'margin'", ("set", 0, 0.0, (1, 2))),
         ("classes must be given for kind 'set' alone", ("score", 0, 0.0, (1, 2))),
-        ("kind must be one of 'score', 'margin', 'set'; got 'vote'", ("vote", 0, 0.0, None)),
+        (
+            "kind must be one of 'score', 'margin', 'set'; got 'vote'",
+            ("vote", 0, 0.0, None),
+        ),
         ("classes must be below 3", ("margin", 0, 0.0, None), ("set", 0, 0.0, (4,))),
     ):
         names = ("kind", "stage", "threshold", "classes")
         conditions = [Of(**dict(zip(names, each, strict=True))) for each in item]
         with pytest.raises(ValueError, match=message):
             radius.cascade(Of(sigmas=(1.0,), items=(conditions,)), z, 0, scores=True)
-    with pytest.raises(ValueError, match="p must have 3 stages, as the rule has; got 1"):
+    with pytest.raises(
+        ValueError, match="p must have 3 stages, as the rule has; got 1"
+    ):
         radius.cascade(GATED, z, 0, scores=True)
 
 

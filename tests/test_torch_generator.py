@@ -56,9 +56,15 @@ def test_parameters_of_shaped_noise_give_the_radius_again(norm):
         truth = float(anisotropic.radius(a, levels, p_b=b, norm=norm, scores=True))
         by_hand = known["inner"] * float(gaussian.radius(a, sigma, p_b=b, scores=True))
         assert found <= min(by_hand, truth * (1 + 1e-14))
-        assert found == pytest.approx(truth, rel=1e-11) == pytest.approx(by_hand, rel=1e-12)
+        assert (
+            found
+            == pytest.approx(truth, rel=1e-11)
+            == pytest.approx(by_hand, rel=1e-12)
+        )
         assert found > 0
-    assert pickle.loads(pickle.dumps(scheme)).radius(2.0, sigma) == scheme.radius(2.0, sigma)
+    assert pickle.loads(pickle.dumps(scheme)).radius(2.0, sigma) == scheme.radius(
+        2.0, sigma
+    )
     level = SigmaNetwork(nn.Sequential(nn.Linear(3, 1), Scale(0.01)), 0.5)
     scheme = CertifiedGenerator(Scale(0.5), level, shape).noise().scheme(norm)
     known = scheme.parameters
@@ -71,7 +77,9 @@ def test_parameters_of_shaped_noise_give_the_radius_again(norm):
         assert 0 < scheme.radius(2.0, sigma, b) <= known["inner"] * float(reach)
     copy, net = pickle.loads(pickle.dumps(scheme)), nn.Linear(3, 2)
     assert copy.sigma(shape) == sigma
-    one, two = (s.sampler(net)(shape, sigma, 50, stream(0, 0, 0)) for s in (scheme, copy))
+    one, two = (
+        s.sampler(net)(shape, sigma, 50, stream(0, 0, 0)) for s in (scheme, copy)
+    )
     assert np.asarray(one).tolist() == np.asarray(two).tolist()
 
 
@@ -88,7 +96,10 @@ def test_loss_of_a_generator_and_the_noise_of_one_input():
     maps.mean.data.fill_(2.0)
     more = generator_loss(model, maps, x, y, target=0.5, mean_weight=0.1)
     assert more.item() == pytest.approx(np.log(2) + 0.1 * 4, rel=1e-4)
-    generator, point = NoiseGenerator(nn.Conv2d(1, 2, 3, padding=1), 0.1), digits()[2][0]
+    generator, point = (
+        NoiseGenerator(nn.Conv2d(1, 2, 3, padding=1), 0.1),
+        digits()[2][0],
+    )
     noise = generator.at(point)
     result = certify(noise.sampler(network(), 10), point, noise.scheme(), n=100)
     assert result.scope == "fixed noise at this input only"
@@ -113,7 +124,9 @@ def test_samplers_and_schemes_of_other_noise_are_refused():
     ]
     maps = [
         CertifiedGenerator(
-            nn.Sequential(nn.Linear(3, 3), f), SigmaNetwork(nn.Linear(3, 1), 0.5), torch.ones(3)
+            nn.Sequential(nn.Linear(3, 3), f),
+            SigmaNetwork(nn.Linear(3, 1), 0.5),
+            torch.ones(3),
         )
         for f in (nn.ReLU(), nn.Tanh())
     ]
@@ -135,16 +148,25 @@ def test_noise_of_another_shape_is_refused():
     level_one.drawn_by(short)
     with pytest.raises(ValueError, match=r"x must be of shape \(1,\); got \(784,\)"):
         certify(short.sampler(net, 2), x, level_one, n=10)
-    with pytest.raises(ValueError, match="dim must be at least the size of the input, 784; got 1"):
+    with pytest.raises(
+        ValueError, match="dim must be at least the size of the input, 784; got 1"
+    ):
         short.scheme().sigma(x)
-    with pytest.raises(ValueError, match=r"net returns must be of shape \(1, 1568\); got \(1, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"net returns must be of shape \(1, 1568\); got \(1, 2\)"
+    ):
         NoiseGenerator(net, 0.1).at(x)
     level = SigmaNetwork(nn.Sequential(nn.Linear(784, 1), Scale(0.0)), 0.5)
-    for mean, shape in ((Scale(0.0), torch.ones(1)), (nn.Linear(784, 1), torch.ones(784))):
+    for mean, shape in (
+        (Scale(0.0), torch.ones(1)),
+        (nn.Linear(784, 1), torch.ones(784)),
+    ):
         noise = CertifiedGenerator(mean, level, shape).noise()
         with pytest.raises(ValueError, match=r"must be of shape|dim must be at least"):
             certify(noise.sampler(net, 2), x, noise.scheme(), n=10)
-    with pytest.raises(ValueError, match="dim must be at least the size of the input, 784; got 1"):
+    with pytest.raises(
+        ValueError, match="dim must be at least the size of the input, 784; got 1"
+    ):
         level.scheme(1).sigma(x)
     with pytest.raises(ValueError, match="dim must be at least"):
         schemes.semielastic(KNNSigma(np.zeros((3, 784)), 0.5, 0.01, 1, 0.0), 1).sigma(x)

@@ -36,15 +36,21 @@ def test_out_of_memory_halves_the_batch_and_goes_on(threads, batch):
     torch.set_num_threads(threads)  # with two, one block is counted while one is drawn
     net = linear(144)
     expected = at_zero(TorchSampler(net), 5000, 144)
-    model = Limited(net, "CUDA out of memory. Tried to allocate 2 GiB\nmore words", times=1)
+    model = Limited(
+        net, "CUDA out of memory. Tried to allocate 2 GiB\nmore words", times=1
+    )
     sampler = TorchSampler(model, batch=10**6)  # all three blocks at once
-    with pytest.warns(RuntimeWarning, match=r"out of memory \(CUDA.* allocate 2 GiB\)") as seen:
+    with pytest.warns(
+        RuntimeWarning, match=r"out of memory \(CUDA.* allocate 2 GiB\)"
+    ) as seen:
         assert at_zero(sampler, 5000, 144).tolist() == expected.tolist()
     assert len(seen) == 1
     assert sampler.batch == batch
 
 
-@pytest.mark.parametrize("message", ["CUDNN_STATUS_ALLOC_FAILED", "CPU: can't allocate memory"])
+@pytest.mark.parametrize(
+    "message", ["CUDNN_STATUS_ALLOC_FAILED", "CPU: can't allocate memory"]
+)
 def test_out_of_memory_splits_the_forward_pass_at_last(message):
     net = linear(144)
     with pytest.warns(RuntimeWarning, match="running the model on"):
@@ -55,10 +61,14 @@ def test_out_of_memory_splits_the_forward_pass_at_last(message):
 
 @pytest.mark.filterwarnings("ignore:out of memory")
 def test_failures_of_one_sample_and_other_failures_are_errors():
-    with pytest.raises(MemoryError, match="one sample doesn't fit on cpu: not enough memory"):
+    with pytest.raises(
+        MemoryError, match="one sample doesn't fit on cpu: not enough memory"
+    ):
         at_zero(TorchSampler(Limited(linear(), "not enough memory", rows=0)), 50)
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
-        at_zero(TorchSampler(Limited(linear(), "shapes cannot be multiplied", rows=0)), 50)
+        at_zero(
+            TorchSampler(Limited(linear(), "shapes cannot be multiplied", rows=0)), 50
+        )
 
 
 def test_memory_failure_while_noise_is_drawn(monkeypatch):
@@ -78,7 +88,9 @@ def test_memory_failure_while_noise_is_drawn(monkeypatch):
     assert counts.tolist() == expected.tolist()
     assert sizes[0] == 5
     limit = 0
-    with pytest.raises(MemoryError, match="the noise of 100 samples doesn't fit on cpu: too much"):
+    with pytest.raises(
+        MemoryError, match="the noise of 100 samples doesn't fit on cpu: too much"
+    ):
         at_zero(TorchSampler(linear()), 100)
 
 
@@ -101,12 +113,16 @@ def test_noise_drawn_ahead_is_the_same(monkeypatch, law):
     for threads, batch in ((1, 1000), (2, 1000), (2, 300)):
         torch.set_num_threads(threads)
         sampler = TorchSampler(First(), batch=batch, sound_noise=law == "on_grid")
-        results = [np.asarray(sampler(x, 0.05, n, stream(0, 0, 1))) for n in (100, 3000)]
+        results = [
+            np.asarray(sampler(x, 0.05, n, stream(0, 0, 1))) for n in (100, 3000)
+        ]
         counts.append([each.tolist() for each in results])
     assert counts[0] == counts[1] == counts[2]
     main, other = threading.main_thread().name, "rsbounds-ahead_0"
     assert drawers[:6] == [(main, blocks) for blocks in (1, 2, 2, 2, 2, 1)]
-    assert drawers[6:16] == [(main, 1)] + [(other, 1)] * 9  # of a single block none is ahead
+    assert (
+        drawers[6:16] == [(main, 1)] + [(other, 1)] * 9
+    )  # of a single block none is ahead
     assert drawers[16:] == [(main, 1)] * 10  # no room for a second block
     assert other not in {thread.name for thread in threading.enumerate()}
 

@@ -17,7 +17,9 @@ POINT = [0.5, -0.25]  # both exact in 8 bits
 BALL = Certificate(0, 0.5, 2.0, 0.9, 990, 1000, 0.5, "gaussian", "")
 
 
-@pytest.mark.parametrize("type_", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "type_", [torch.bfloat16, torch.float16, torch.float32, torch.float64]
+)
 def test_points_of_any_type_with_gradients(type_):
     def tensor(values):
         return torch.tensor(values, dtype=type_, requires_grad=True)
@@ -29,7 +31,9 @@ def test_points_of_any_type_with_gradients(type_):
     scheme, model = schemes.semielastic(knn, 2), nn.Linear(2, 2)
     assert scheme.sigma(x) == scheme.sigma(x[None]) == plain.sigma(POINT)
     for sampler in (TorchSampler(model), ArraySampler(lambda batch: batch)):
-        assert certify(sampler, x, scheme, n=1000) == certify(sampler, POINT, scheme, n=1000)
+        assert certify(sampler, x, scheme, n=1000) == certify(
+            sampler, POINT, scheme, n=1000
+        )
         assert instance_sigma(sampler, x, [0.25, 0.5]) in (0.25, 0.5)
     soft = SoftSampler(lambda batch: np.abs(batch).clip(0, 1))
     assert len(soft(x, 0.5, 100, stream(0, 0, 0))) == 2
@@ -37,7 +41,9 @@ def test_points_of_any_type_with_gradients(type_):
     assert smooth.certificate(x, 100, 1000, 0.001, 100).sigma == scheme.sigma(POINT)
     memories = Memory(), Memory()
     for point in (POINT, [0.5, 0.0], [1.5, 1.0]):
-        assert memories[0].correct(tensor(point), BALL) == memories[1].correct(point, BALL)
+        assert memories[0].correct(tensor(point), BALL) == memories[1].correct(
+            point, BALL
+        )
     labels = torch.tensor([0, 1, 1])
     for norm in (1, 2, np.inf):
         reach = lbrs.neighbour_radius(x, anchors, labels, norm=norm)
@@ -51,7 +57,9 @@ def test_points_of_any_type_with_gradients(type_):
 
 
 @pytest.mark.parametrize(
-    "x", [torch.empty(2, device="meta"), torch.zeros(2).to_sparse()], ids=["meta", "sparse"]
+    "x",
+    [torch.empty(2, device="meta"), torch.zeros(2).to_sparse()],
+    ids=["meta", "sparse"],
 )
 def test_tensors_without_numbers(x):
     knn = KNNSigma(ANCHORS, 0.5, 0.1, 2, 0.5)

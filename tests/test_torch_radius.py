@@ -34,7 +34,9 @@ def check_slopes(f, library, point, **known):
     assert 0 < r.item() < math.inf
     r.backward()
     for name, x in point.items():
-        slope = differences(lambda v, name=name: library(**{**point, name: v}, **known), x)
+        slope = differences(
+            lambda v, name=name: library(**{**point, name: v}, **known), x
+        )
         result = given[name].grad.item() * x / r.item()
         assert result == pytest.approx(slope * x / r.item(), rel=2e-7, abs=2e-9), name
 
@@ -55,13 +57,17 @@ def test_semielastic_slopes(sigma, dim):
 
 
 @DIMS
-@pytest.mark.parametrize(("p_a", "p_b"), [(0.4, 0.3), (0.9, 0.01), (0.99, 1e-9), (0.5001, 0.4)])
+@pytest.mark.parametrize(
+    ("p_a", "p_b"), [(0.4, 0.3), (0.9, 0.01), (0.99, 1e-9), (0.5001, 0.4)]
+)
 def test_semielastic_slopes_with_a_runner_up(p_a, p_b, dim):
     # near 1 differences over 3e-3 p_a tell little: there of scores alone
     point = {"p_a": p_a, "p_b": p_b, "sigma": 0.5, "rate": 0.02}
     if p_a < 0.8:
         semielastic(point, dim=dim)
-    scores = {name: float(rsbounds.special.ndtri(point[name])) for name in ("p_a", "p_b")}
+    scores = {
+        name: float(rsbounds.special.ndtri(point[name])) for name in ("p_a", "p_b")
+    }
     semielastic({**point, **scores}, dim=dim, scores=True)
 
 
@@ -82,7 +88,9 @@ def test_lipschitz_slopes(z, sigma, lip, floor, dim):
     lipschitz(point, dim=dim, scores=True)
 
 
-@pytest.mark.parametrize(("z", "lip", "floor", "dim"), [(0.8, 1.0, 0.5, 1), (3.0, 0.2, 0.5, 3)])
+@pytest.mark.parametrize(
+    ("z", "lip", "floor", "dim"), [(0.8, 1.0, 0.5, 1), (3.0, 0.2, 0.5, 3)]
+)
 def test_the_floor_has_a_slope_where_it_holds_sigma(z, lip, floor, dim):
     point = {"p_a": z, "sigma": 1.0, "lip": lip, "sigma_min": floor}
     envelope = rsbounds.envelope.LipschitzSigma(lip, floor)
@@ -98,7 +106,9 @@ def test_the_floor_has_a_slope_where_it_holds_sigma(z, lip, floor, dim):
     assert constant.grad == 0
 
 
-@pytest.mark.parametrize(("dim", "p_b"), [(2, 1.8e-33), (3, 1e-40), (1, 1e-20), (10, 1e-100)])
+@pytest.mark.parametrize(
+    ("dim", "p_b"), [(2, 1.8e-33), (3, 1e-40), (1, 1e-20), (10, 1e-100)]
+)
 def test_slopes_where_the_ball_of_the_runner_up_is_tiny(dim, p_b):
     """Its radius was the difference of two numbers alike to all digits: 16.01 in place of 17.10."""
 
@@ -113,9 +123,9 @@ def test_slopes_where_the_ball_of_the_runner_up_is_tiny(dim, p_b):
                 **{**point, name: x + (t - 1) * scale}, lip=0.3, dim=dim
             )
 
-        assert given[name].grad.item() * scale == pytest.approx(differences(at, 1.0), rel=1e-8), (
-            name
-        )
+        assert given[name].grad.item() * scale == pytest.approx(
+            differences(at, 1.0), rel=1e-8
+        ), name
 
 
 def test_gradcheck():
@@ -129,7 +139,10 @@ def test_gradcheck():
     def of_lip(z, sigma, lip, floor):
         return radius.lipschitz(z, sigma, lip=lip, sigma_min=floor, dim=3, scores=True)
 
-    for f, given in ((of_rate, (z, sigma, rate, z_b)), (of_lip, (z, sigma, lip, floor))):
+    for f, given in (
+        (of_rate, (z, sigma, rate, z_b)),
+        (of_lip, (z, sigma, lip, floor)),
+    ):
         # radii carry 12 digits, so differences over 1e-4 carry 8
         assert gradcheck(f, given, eps=1e-4, atol=1e-6, rtol=1e-5)
 
@@ -140,7 +153,9 @@ def test_first_order_only_where_the_second_is_not_known():
     (slope,) = torch.autograd.grad(r * r, z, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.backward()
-    (slope,) = torch.autograd.grad(radius.semielastic(z, 0.5, rate, 784, scores=True), z)
+    (slope,) = torch.autograd.grad(
+        radius.semielastic(z, 0.5, rate, 784, scores=True), z
+    )
     with pytest.raises(RuntimeError, match="does not require grad"):
         slope.backward()
 
@@ -149,10 +164,14 @@ def test_closed_forms_to_second_order():
     p, p_b, sigma = double(0.9, 0.05, 0.5)
     levels = torch.tensor([0.5, 0.3, 1.1], dtype=torch.float64, requires_grad=True)
     for check in (gradcheck, gradgradcheck):
-        assert check(lambda p, sigma, b: radius.gaussian(p, sigma, p_b=b), (p, sigma, p_b))
+        assert check(
+            lambda p, sigma, b: radius.gaussian(p, sigma, p_b=b), (p, sigma, p_b)
+        )
         for norm in (1, 2, 3, math.inf):
             at = partial(radius.anisotropic, norm=norm)
-            assert check(lambda p, levels, b, at=at: at(p, levels, p_b=b), (p, levels, p_b))
+            assert check(
+                lambda p, levels, b, at=at: at(p, levels, p_b=b), (p, levels, p_b)
+            )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -170,10 +189,13 @@ def test_values_are_lower_bounds_of_the_library_s(dtype):
         mine = getattr(radius, name)(p, known, *rest, p_b=p_b, **options)
         theirs = getattr(rsbounds, name).radius(a, level, *rest, p_b=b, **options)
         assert mine.dtype == dtype
-        # the library's own rounding takes 1e-11 of the radius; never more than that above it
+        # the library's own rounding takes 1e-11 of the radius; never more than that
+        # above it
         assert np.all(mine.double().numpy() <= theirs * (1 + 1e-11))
         close = 4 * torch.finfo(dtype).eps + 2e-12
-        np.testing.assert_allclose(mine.double(), theirs, rtol=close, atol=1e-12 * s.max())
+        np.testing.assert_allclose(
+            mine.double(), theirs, rtol=close, atol=1e-12 * s.max()
+        )
 
 
 def test_gaussian_is_below_the_truth():
@@ -207,18 +229,24 @@ def test_no_radius_no_slope():
         assert one == 0
     assert radius.gaussian(torch.tensor(math.nan), 1.0).isnan()
     z = torch.tensor([50.0, 1e4], dtype=torch.float64, requires_grad=True)
-    radius.semielastic(z, 0.5, 1e-6, 784, scores=True).sum().backward()  # no probability has these
+    radius.semielastic(
+        z, 0.5, 1e-6, 784, scores=True
+    ).sum().backward()  # no probability has these
     assert torch.all((z.grad > 0.49) & (z.grad <= 0.5 + 1e-9))
     # rates of 0 and levels at the floor: Cohen
     r = radius.semielastic(0.99, sigma, double(0.0)[0], 784)
     (by_sigma,) = torch.autograd.grad(r, sigma)
-    assert by_sigma.item() == pytest.approx(float(rsbounds.special.ndtri(0.99)), rel=1e-11)
+    assert by_sigma.item() == pytest.approx(
+        float(rsbounds.special.ndtri(0.99)), rel=1e-11
+    )
 
 
 def test_a_level_below_its_floor_by_a_rounding():
     sigma = torch.tensor(0.45, requires_grad=True)  # float32: .45 is rounded down
     assert sigma.item() < 0.45
-    r = radius.lipschitz(torch.tensor(2.0), sigma, lip=0.01, sigma_min=0.45, dim=784, scores=True)
+    r = radius.lipschitz(
+        torch.tensor(2.0), sigma, lip=0.01, sigma_min=0.45, dim=784, scores=True
+    )
     assert r.dtype == torch.float32
     r.backward()
     assert sigma.grad > 0
@@ -229,11 +257,23 @@ def test_a_level_below_its_floor_by_a_rounding():
 def test_refusals():
     p, of = torch.tensor([0.5, 1.5]), radius.semielastic
     for call, message in (
-        (lambda: radius.gaussian(p, 1.0), r"p_a must be in \[0, 1\]; got 1 of 2 .* first 1.5"),
+        (
+            lambda: radius.gaussian(p, 1.0),
+            r"p_a must be in \[0, 1\]; got 1 of 2 .* first 1.5",
+        ),
         (lambda: of(p, 1.0, 0.1, 784), "p_a must be in"),
-        (lambda: radius.gaussian(0.9, torch.tensor(0.0)), r"sigma must be in \(0, inf\)"),
-        (lambda: of(torch.ones(2), torch.ones(3), 0.1, 784), r"broadcast together; got p_a \(2,\)"),
-        (lambda: radius.anisotropic(0.9, torch.tensor(1.0)), "sigma must have the axes last"),
+        (
+            lambda: radius.gaussian(0.9, torch.tensor(0.0)),
+            r"sigma must be in \(0, inf\)",
+        ),
+        (
+            lambda: of(torch.ones(2), torch.ones(3), 0.1, 784),
+            r"broadcast together; got p_a \(2,\)",
+        ),
+        (
+            lambda: radius.anisotropic(0.9, torch.tensor(1.0)),
+            "sigma must have the axes last",
+        ),
         (lambda: of(0.9, torch.tensor(1.0), 0.1, 0.5), "dim must be in"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -251,7 +291,9 @@ def test_slopes_of_scores_against_densities(z, dim):
         with mpmath.workdps(50):
             centre, rho = mpmath.mpf(s), mpmath.mpf(s) + mpmath.mpf(u)
             order = mpmath.mpf(dim) / 2 - 1
-            density = rho * (rho / centre) ** order * mpmath.besseli(order, rho * centre)
+            density = (
+                rho * (rho / centre) ** order * mpmath.besseli(order, rho * centre)
+            )
             density *= mpmath.exp(-(rho**2 + centre**2) / 2)
             truth = density / mpmath.npdf(oracle.ball_score(u, dim, s, dps=40))
             found = _score_slope(*(np.array(v) for v in (u, dim, s)))

@@ -18,7 +18,12 @@ def conv():
     torch.manual_seed(1)
     return nn.Sequential(
         *(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(8, 16, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(16 * 36, 10)),
+        *(
+            nn.Conv2d(8, 16, 3, padding=1),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(16 * 36, 10),
+        ),
     )
 
 
@@ -59,11 +64,14 @@ def test_noise_is_gaussian_and_different_in_each_block():
     x = torch.full(SHAPE, 3.0)
     for index in (0, 1):
         TorchSampler(net)(x, 0.25, 5000, stream(0, index, 1))
-    batches = [b for b in seen if not torch.equal(b, b[:1].expand_as(b))]  # not those of one row
+    batches = [
+        b for b in seen if not torch.equal(b, b[:1].expand_as(b))
+    ]  # not those of one row
     noise = (torch.cat(batches).double() - 3.0) / 0.25
     rows = noise.flatten(1)[:, 0]
     assert len(rows) >= 10_000
-    # of 10,000 normal floats some hundred agree by chance, blocks that repeat would halve this
+    # of 10,000 normal floats some hundred agree by chance, blocks that repeat would
+    # halve this
     assert len(rows.unique()) > 0.9 * len(rows)
     # 1e6 numbers: five standard errors
     assert abs(noise.mean()) < 5 / noise.numel() ** 0.5
@@ -76,13 +84,19 @@ def test_level_between_two_float32_numbers_is_drawn_as_it_is(offset):
     """Rounded up to float32 it was up to 2^-23 larger, by another amount at the next input."""
     sigma = 0.5 + offset * 2.0**-24
     x = np.linspace(-1, 1, 1000, dtype=np.float32)
-    plain = torch_noise.gaussian(torch.zeros(1000), 1.0, 50, [1], torch.Generator())[0].double()
-    result = torch_noise.gaussian(torch.from_numpy(x), sigma, 50, [1], torch.Generator())[0]
+    plain = torch_noise.gaussian(torch.zeros(1000), 1.0, 50, [1], torch.Generator())[
+        0
+    ].double()
+    result = torch_noise.gaussian(
+        torch.from_numpy(x), sigma, 50, [1], torch.Generator()
+    )[0]
     assert torch.equal(result, (torch.from_numpy(x).double() + sigma * plain).float())
     arrays = noisy(x, sigma, 50, np.random.default_rng(0))
     z = np.random.default_rng(0).standard_normal((50, 1000), dtype=np.float32)
     assert np.array_equal(arrays, (x + sigma * z.astype(np.float64)).astype(np.float32))
-    single = torch_noise.gaussian(torch.from_numpy(x), 0.25, 50, [1], torch.Generator())[0]
+    single = torch_noise.gaussian(
+        torch.from_numpy(x), 0.25, 50, [1], torch.Generator()
+    )[0]
     assert torch.equal(single, 0.25 * plain.float() + torch.from_numpy(x))
 
 
@@ -91,7 +105,9 @@ def test_forward_batch_bounds_the_rows_of_a_forward_pass():
     seen = seen_by(model)
     counts = at_zero(TorchSampler(model, forward_batch=30), 500)
     assert max(map(len, seen)) <= 30
-    assert np.abs(counts - at_zero(TorchSampler(linear()), 500)).sum() <= 4  # near-ties alone
+    assert (
+        np.abs(counts - at_zero(TorchSampler(linear()), 500)).sum() <= 4
+    )  # near-ties alone
     with pytest.raises(ValueError, match="forward_batch must be >= 1"):
         TorchSampler(model, forward_batch=0)
 
@@ -180,7 +196,9 @@ def test_counts_sum_to_the_samples_that_are_not_void():
 
 
 def test_training_mode_is_refused_and_eval_mode_keeps_statistics():
-    model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Dropout(), nn.Linear(3, 3)).train()
+    model = nn.Sequential(
+        nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Dropout(), nn.Linear(3, 3)
+    ).train()
     before = model[1].running_mean.clone()
     sampler = TorchSampler(model)
     at_zero(sampler, 20)
@@ -237,11 +255,15 @@ def test_compiled_model_sees_few_shapes(monkeypatch):
         assert len(shapes) <= 8
 
 
-@pytest.mark.parametrize("shape", [lambda n: (n,), lambda n: (n, 1), lambda n: (n + 1, 3), None])
+@pytest.mark.parametrize(
+    "shape", [lambda n: (n,), lambda n: (n, 1), lambda n: (n + 1, 3), None]
+)
 def test_scores_of_the_wrong_shape_are_refused(shape):
     class Wrong(nn.Module):
         def forward(self, batch):
             return (batch, batch) if shape is None else torch.zeros(shape(len(batch)))
 
-    with pytest.raises(ValueError, match=r"the model must return scores of shape.* at least two"):
+    with pytest.raises(
+        ValueError, match=r"the model must return scores of shape.* at least two"
+    ):
         at_zero(TorchSampler(Wrong()), 100)

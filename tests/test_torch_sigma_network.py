@@ -59,7 +59,11 @@ def test_scheme_is_frozen_and_leaves_the_input():
 
 
 def test_objective_is_the_mean_radius_and_its_gradient_reaches_all():
-    levels, (x, y), p = sigma_network().eval(), batch(4), torch.tensor([0.8, 0.15, 0.05])
+    levels, (x, y), p = (
+        sigma_network().eval(),
+        batch(4),
+        torch.tensor([0.8, 0.15, 0.05]),
+    )
 
     def net(x):
         return x.reshape(len(x), -1)[:, :3] * 0 + p.log()
@@ -72,9 +76,15 @@ def test_objective_is_the_mean_radius_and_its_gradient_reaches_all():
     net, y = copy.deepcopy(model()), batch(4)[1]
     average_radius_loss(net, levels, x, y, **known).backward()
     assert net[2].weight.grad.abs().sum() > 0
-    assert sum(p.grad.abs().sum() for p in levels.parameters() if p.grad is not None) > 0
-    floor = SigmaNetwork(nn.Sequential(nn.Flatten(), nn.Linear(784, 1), Scale(0.0)), 0.45)
-    assert average_radius_loss(net, floor, x, y, lip=0.0, dim=DIM).isfinite()  # float32: below .45
+    assert (
+        sum(p.grad.abs().sum() for p in levels.parameters() if p.grad is not None) > 0
+    )
+    floor = SigmaNetwork(
+        nn.Sequential(nn.Flatten(), nn.Linear(784, 1), Scale(0.0)), 0.45
+    )
+    assert average_radius_loss(
+        net, floor, x, y, lip=0.0, dim=DIM
+    ).isfinite()  # float32: below .45
 
 
 def test_lip_as_a_tensor_is_trained_by_its_price():
@@ -98,7 +108,9 @@ def test_lip_as_a_tensor_is_trained_by_its_price():
     with pytest.raises(ValueError, match="largest must be in"):
         loss(0.0, largest=0.0)
     penalty = norm_penalty(levels.modules()).item()
-    assert loss(0.0, penalty=2.0).item() == pytest.approx(loss(0.0).item() + 2 * penalty, rel=1e-5)
+    assert loss(0.0, penalty=2.0).item() == pytest.approx(
+        loss(0.0).item() + 2 * penalty, rel=1e-5
+    )
 
 
 def test_norm_penalty_is_the_sum_of_spectral_norms():
@@ -138,7 +150,12 @@ def test_soft_vote_takes_a_level_for_each_row():
 def small():
     torch.manual_seed(0)
     return nn.Sequential(
-        nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 5), nn.Tanh(), nn.Linear(5, 4)
+        nn.Conv2d(1, 3, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(108, 5),
+        nn.Tanh(),
+        nn.Linear(5, 4),
     )
 
 
@@ -175,12 +192,16 @@ def test_levels_drawn_are_log_uniform():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="must have at least two linear or convolutional layers"):
+    with pytest.raises(
+        ValueError, match="must have at least two linear or convolutional layers"
+    ):
         NoiseConditional(nn.Linear(2, 2), 0.25, 1.0)
     with pytest.raises(ValueError, match="high must be in"):
         NoiseConditional(small(), 1.0, 0.25)
     net = NoiseConditional(small(), 0.25, 1.0)
     with pytest.raises(ValueError, match="sigma must be > 0; got 0"):
         net(torch.zeros(2, 1, 8, 8), torch.tensor([0.5, 0.0]))
-    with pytest.raises(RuntimeError, match="call the NoiseConditional module, with a level"):
+    with pytest.raises(
+        RuntimeError, match="call the NoiseConditional module, with a level"
+    ):
         net.module(torch.zeros(2, 1, 8, 8))

@@ -31,7 +31,9 @@ def test_any_function_is_smoothed():
         assert label == 0
         assert 0.4 < radius < 0.5
         assert smooth.train()(x[None]).shape == (1, 2)
-    assert pickle.loads(pickle.dumps(Smooth(torch.sin, 2, 0.5))).predict(x, 10, 0.1, 10) in (-1, 0)
+    assert pickle.loads(pickle.dumps(Smooth(torch.sin, 2, 0.5))).predict(
+        x, 10, 0.1, 10
+    ) in (-1, 0)
 
 
 def test_the_seed_and_the_batch():
@@ -58,7 +60,10 @@ def test_refusals():
 def test_smooth_is_a_module():
     model = linear().train()
     smooth = Smooth(model, 10, 0.1, samples=4)
-    assert set(smooth.state_dict()) == {"base_classifier.1.weight", "base_classifier.1.bias"}
+    assert set(smooth.state_dict()) == {
+        "base_classifier.1.weight",
+        "base_classifier.1.bias",
+    }
     other = Smooth(nn.Identity(), 10, 0.1)
     other.base_classifier = linear()
     other.load_state_dict(smooth.state_dict())
@@ -67,9 +72,13 @@ def test_smooth_is_a_module():
     copied = pickle.loads(pickle.dumps(other))  # after a call, with a sampler in it
     assert copied.predict(X, 10, 0.1, 10) in range(-1, 10)
     seen = []
-    other.base_classifier.register_forward_pre_hook(lambda _, args: seen.append(args[0].dtype))
+    other.base_classifier.register_forward_pre_hook(
+        lambda _, args: seen.append(args[0].dtype)
+    )
     other.predict(X, 10, 0.1, 10)
-    assert set(seen) == {torch.float64}  # the new classifier, not the one that was sampled before
+    assert set(seen) == {
+        torch.float64
+    }  # the new classifier, not the one that was sampled before
     votes = smooth(torch.rand(3, 1, 12, 12))
     assert votes.sum(1).tolist() == pytest.approx([1.0] * 3)
     votes[:, 0].sum().backward()
@@ -101,7 +110,9 @@ def test_the_certificate_with_its_evidence():
     assert (result.predict, result.radius) == radius
     assert (result.n, result.sigma, result.scope) == (1000, 0.1, "fixed noise")
     assert result.z_b != -result.z_a  # the runner-up, not the rest
-    alone = Smooth(linear(), 10, 0.1, runner_up=False).certificate(X, 100, 1000, 0.001, 100)
+    alone = Smooth(linear(), 10, 0.1, runner_up=False).certificate(
+        X, 100, 1000, 0.001, 100
+    )
     assert alone.z_b == -alone.z_a
     assert alone.count == result.count
 
@@ -133,12 +144,17 @@ class Lattice(nn.Module):
 
     def forward(self, batch):
         scaled = 2.0**20 * batch[:, 0].double()
-        return torch.stack([(scaled == scaled.round()).double(), torch.full((len(batch),), 0.5)], 1)
+        return torch.stack(
+            [(scaled == scaled.round()).double(), torch.full((len(batch),), 0.5)], 1
+        )
 
 
 def test_sound_noise_is_not_fooled_by_the_lattice_of_float32():
     """In real numbers the lattice has probability 0; float32 noise sees nothing else at 16."""
-    assert Smooth(Lattice(), 2, 0.5).predict(torch.tensor([16.0, 0.0]), 1000, 0.001, 100) == 0
+    assert (
+        Smooth(Lattice(), 2, 0.5).predict(torch.tensor([16.0, 0.0]), 1000, 0.001, 100)
+        == 0
+    )
     sound = Smooth(Lattice(), 2, 0.5, sound_noise=True)
     with pytest.raises(ValueError, match="grid of 1/255"):
         sound.predict(torch.rand(2) + 1e-4, 1000, 0.001, 100)

@@ -44,11 +44,27 @@ def norm(channels):
 
 
 ELEMENTWISE = [
-    *(nn.ReLU(), nn.ReLU6(), nn.Hardtanh(-0.1, 0.3), nn.LeakyReLU(-1.5), nn.PReLU(), nn.ELU(2.0)),
-    *(nn.Tanh(), nn.Sigmoid(), nn.SiLU(), nn.GELU(), nn.Softplus(beta=2.0), GroupSort()),
+    *(
+        nn.ReLU(),
+        nn.ReLU6(),
+        nn.Hardtanh(-0.1, 0.3),
+        nn.LeakyReLU(-1.5),
+        nn.PReLU(),
+        nn.ELU(2.0),
+    ),
+    *(
+        nn.Tanh(),
+        nn.Sigmoid(),
+        nn.SiLU(),
+        nn.GELU(),
+        nn.Softplus(beta=2.0),
+        GroupSort(),
+    ),
     *(Residual(nn.Sequential(nn.Tanh(), nn.Linear(8, 8))), Scale(-3.0)),
 ]
-NETWORKS = {type(layer).__name__: lambda layer=layer: dense(layer) for layer in ELEMENTWISE} | {
+NETWORKS = {
+    type(layer).__name__: lambda layer=layer: dense(layer) for layer in ELEMENTWISE
+} | {
     "linear": dense,
     "spectral": lambda: nn.Sequential(nn.Flatten(), spectral_norm(nn.Linear(9, 1))),
     "convolution": lambda: pictures(nn.Conv2d(1, 3, 2), nn.ReLU(), features=12),
@@ -130,12 +146,15 @@ def test_levels_of_a_sound_scheme_do_not_depend_on_what_is_evaluated_beside_them
 
 
 def test_a_sound_scheme_loses_little_and_leaves_the_network():
-    net = SigmaNetwork(nn.Sequential(nn.Flatten(), spectral_norm(nn.Linear(9, 1))), 0.25)
+    net = SigmaNetwork(
+        nn.Sequential(nn.Flatten(), spectral_norm(nn.Linear(9, 1))), 0.25
+    )
     sound, plain = net.scheme(9, sound=True), net.scheme(9)
     assert 0 < sound.parameters["slack"] < 1e-11
     assert sound.parameters.keys() - plain.parameters.keys() == {"slack"}
     assert 1 - 1e-9 < sound.radius(2.0, 3.0) / plain.radius(2.0, 3.0) <= 1 + 1e-11
-    # parametrised weights become numbers in the copy alone, which shares its class with the network
+    # parametrised weights become numbers in the copy alone, which shares its class with
+    # the network
     x = torch.rand(1, 9)
     assert is_parametrized(net.eval().h[1])
     assert net(x).item() == pytest.approx(frozen(net).level_at(x[0]), rel=1e-5)
@@ -159,7 +178,9 @@ def test_what_has_no_bound_is_refused():
         with pytest.raises(ValueError, match=message):
             net.scheme(9, sound=True)
     # a bound beyond a quarter of the floor
-    net = SigmaNetwork(nn.Sequential(nn.Flatten(), Scale(1e4), nn.Linear(9, 1)).eval(), 1e-12)
+    net = SigmaNetwork(
+        nn.Sequential(nn.Flatten(), Scale(1e4), nn.Linear(9, 1)).eval(), 1e-12
+    )
     with pytest.raises(ValueError, match="rounding"):
         net.scheme(9, sound=True)
 
@@ -167,7 +188,9 @@ def test_what_has_no_bound_is_refused():
 def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
     """The tables are made for the float64 number itself, whatever float32 makes of it."""
     asked, tables = [], grid_noise.tables
-    monkeypatch.setattr(grid_noise, "tables", lambda level: asked.append(level) or tables(level))
+    monkeypatch.setattr(
+        grid_noise, "tables", lambda level: asked.append(level) or tables(level)
+    )
     net = network("ReLU")
     net.h[-1].bias.data.fill_(0.4)
     scheme = net.scheme(9, sound=True)
@@ -176,16 +199,22 @@ def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
     result = certify(TorchSampler(model, sound_noise=True), x, scheme, n0=10, n=100)
     assert set(asked) == {result.sigma}
     assert float(np.float32(result.sigma)) != result.sigma
-    with pytest.raises(ValueError, match="sound=True; got one of method 'lipschitz' without"):
+    with pytest.raises(
+        ValueError, match="sound=True; got one of method 'lipschitz' without"
+    ):
         Smooth(model, 2, net.scheme(9), sound_noise=True).certify(x, 10, 100, 0.01, 100)
     one, many = (Smooth(model, 2, scheme, sound_noise=True) for _ in range(2))
-    assert one.certificate(x, 10, 900, 0.01, 1) == many.certificate(x, 10, 900, 0.01, 1000)
+    assert one.certificate(x, 10, 900, 0.01, 1) == many.certificate(
+        x, 10, 900, 0.01, 1000
+    )
 
 
 def in_sound_noise(noise, model, x, **known):
     """The certificate at x for two batches: the same, from inputs on the grid; and without."""
     seen = []
-    handle = model.register_forward_pre_hook(lambda _, args: seen.append(255 * args[0].clone()))
+    handle = model.register_forward_pre_hook(
+        lambda _, args: seen.append(255 * args[0].clone())
+    )
     scheme = noise.scheme(sound=True)
     one, many = (
         certify(noise.sampler(model, sound_noise=True, batch=batch), x, scheme, **known)
@@ -195,7 +224,10 @@ def in_sound_noise(noise, model, x, **known):
     inputs = torch.cat(seen)
     assert (inputs - inputs.round()).abs().max() < 1e-2
     handle.remove()
-    assert Smooth(model, 2, noise, sound_noise=True).predict(x, 3000, 0.01, 999) == one.predict
+    assert (
+        Smooth(model, 2, noise, sound_noise=True).predict(x, 3000, 0.01, 999)
+        == one.predict
+    )
     plain = certify(noise.sampler(model), x, noise.scheme(), **known)
     assert abs(plain.counts[0] - one.counts[0]) < 6 * (2 * known["n"] / 4) ** 0.5
     return one
@@ -207,11 +239,14 @@ def test_fixed_noise_of_a_shape_in_sound_noise():
     noise = FixedNoise(torch.tensor([0.1, 0.0]), torch.tensor([0.25, 1.0]))
     x = torch.tensor([102.0, 0.0]) / 255
     result = in_sound_noise(noise, model, x, n0=100, n=20_000, alpha=0.001)
-    # the axis that counts has level .25 and mean .1: the truth is .5 up to half a step of 1/255
+    # the axis that counts has level .25 and mean .1: the truth is .5 up to half a step
+    # of 1/255
     assert result.predict == 0
     assert 0.46 < result.radius < 0.5 + 0.5 / 255
     sampler = noise.sampler(model, sound_noise=True)
-    far = FixedNoise(torch.tensor([1e8, 0.0]), torch.ones(2)).sampler(model, sound_noise=True)
+    far = FixedNoise(torch.tensor([1e8, 0.0]), torch.ones(2)).sampler(
+        model, sound_noise=True
+    )
     for draw, at, message in (
         (sampler, x + 1e-3, "grid of 1/255"),
         (sampler, torch.zeros(3), r"must be of shape \(2,\); got \(3,\)"),
@@ -226,7 +261,9 @@ def following():
     mean = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), Scale(0.2))
     level = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(0.05)), 0.3)
     level.h[0].bias.data.fill_(2.0)
-    return CertifiedGenerator(mean.eval(), level.eval(), torch.tensor([0.3, 1.0, 1.5, 2.0]))
+    return CertifiedGenerator(
+        mean.eval(), level.eval(), torch.tensor([0.3, 1.0, 1.5, 2.0])
+    )
 
 
 def test_slack_and_shift_bound_the_rounding_of_a_generator():
@@ -245,7 +282,9 @@ def test_slack_and_shift_bound_the_rounding_of_a_generator():
             lost = mp.sqrt(mp.fsum((values(mean) - real(kept.mean, u)) ** 2))
             assert lost <= known["shift"] / 2
             level = scheme.sigma(whole / 255)
-            truth = max(real(kept.level.h, u).item(), mp.zero) + mp.mpf(kept.level.sigma_min)
+            truth = max(real(kept.level.h, u).item(), mp.zero) + mp.mpf(
+                kept.level.sigma_min
+            )
             assert abs(mp.log(level / truth)) <= known["slack"] / 2
             worst = max(worst, lost)
     assert worst > 0
@@ -270,7 +309,9 @@ def test_a_generator_in_sound_noise():
     result = in_sound_noise(noise, model, x, n0=50, n=3000, alpha=0.001)
     assert result.scope == "sigma(x), mu(x) with proven bounds"
     sampler = noise.sampler(model, sound_noise=True)
-    with pytest.raises(ValueError, match="sound=True; got one of method 'generator' without"):
+    with pytest.raises(
+        ValueError, match="sound=True; got one of method 'generator' without"
+    ):
         certify(sampler, x, noise.scheme(), n=10)
     with pytest.raises(ValueError, match=r"in \[0, 1\]"):
         sampler(2 * x, 0.5, 10, stream(0, 0, 0))

@@ -20,9 +20,18 @@ def test_thresholds_are_exact(sigma):
     thresholds, _, zero = grid_noise.tables(sigma)
     with mp.workdps(50):
         scale = 255 * mp.mpf(sigma)
-        for j in {0, 1, zero - 1, zero, zero + 1, len(thresholds) - 1, *range(0, 2 * zero, 97)}:
+        for j in {
+            0,
+            1,
+            zero - 1,
+            zero,
+            zero + 1,
+            len(thresholds) - 1,
+            *range(0, 2 * zero, 97),
+        }:
             if j < len(thresholds):
-                # K = j - zero needs u >= thresholds[j - 1]: P(K < j - zero) is its share
+                # K = j - zero needs u >= thresholds[j - 1]: P(K < j - zero) is its
+                # share
                 expected = mp.floor(TOP * mp.ncdf((j - zero + mp.mpf(0.5)) / scale))
                 assert int(thresholds[j]) == int(expected)
     assert thresholds[0] == 0
@@ -58,13 +67,17 @@ def test_counts_and_ambiguous_draws(sigma):
     for known in (cells_, None):  # None: as on a GPU
         count, ambiguous = draw.count_below(u_, thresholds_, known)
         assert count.dtype == torch.int32
-        assert np.array_equal(count.numpy(), np.searchsorted(thresholds, u, side="right"))
+        assert np.array_equal(
+            count.numpy(), np.searchsorted(thresholds, u, side="right")
+        )
         assert np.array_equal(ambiguous.numpy(), np.isin(u, thresholds))
 
 
 def test_noise_has_the_law_of_rounded_normal_numbers():
     sigma, whole = 0.02, torch.arange(256)
-    noisy, void = draw.on_grid(draw.whole(whole / 255), sigma, 400, [1, 2, 3], torch.Generator())
+    noisy, void = draw.on_grid(
+        draw.whole(whole / 255), sigma, 400, [1, 2, 3], torch.Generator()
+    )
     assert not void.any()  # 3e5 draws, each ambiguous with probability 2e-16
     noise = torch.round(255 * noisy) - whole
     assert torch.equal((noise + whole) / 255, noisy)
@@ -84,7 +97,9 @@ def test_inputs_off_the_grid_are_refused_and_float32_on_it_is_not():
     for off in (1e-3, 3e-5):
         with pytest.raises(ValueError, match="256 of 256 numbers are off it"):
             grid_noise.on_grid((whole + off) / 255)
-    with pytest.raises(ValueError, match=r"grid of 1/255; 1 of 3 numbers are off it, .* 0\.5"):
+    with pytest.raises(
+        ValueError, match=r"grid of 1/255; 1 of 3 numbers are off it, .* 0\.5"
+    ):
         draw.whole(torch.tensor([0.0, 1.0, 0.5]))
     with pytest.raises(ValueError, match="grid of 1/255"):
         grid_noise.on_grid([np.nan])
@@ -117,11 +132,15 @@ def test_sampler_sees_the_grid_alone_and_hardly_differs():
     assert (inputs - inputs.round()).abs().max() < 1e-4
     assert sound.tolist() == other.tolist()
     assert sound.sum() == n
-    assert abs(sound[0] - plain[0]) < 6 * (2 * n * 0.25) ** 0.5  # other samples, much the same law
+    assert (
+        abs(sound[0] - plain[0]) < 6 * (2 * n * 0.25) ** 0.5
+    )  # other samples, much the same law
 
 
 def drawn(u, centre, scale):
-    count, ambiguous = draw.rounded(*(torch.tensor(a) for a in (u[None], centre, scale)))
+    count, ambiguous = draw.rounded(
+        *(torch.tensor(a) for a in (u[None], centre, scale))
+    )
     return count[0].numpy(), ambiguous[0].numpy()
 
 
@@ -139,9 +158,15 @@ def test_rounded_noise_is_decided_rightly_or_not_at_all():
             s, c = 10 ** rng.uniform(-1, 2.5), rng.choice([0.0, rng.uniform(-300, 300)])
             k = int(np.floor(c + s * rng.standard_normal() * rng.choice([1, 3])))
             threshold = int(mp.floor(TOP * mp.ncdf((k + 0.5 - mp.mpf(c)) / mp.mpf(s))))
-            off = int(rng.choice([0, 1, 2, 10**3, 10**6, 10**9, 10**12])) * int(rng.choice([-1, 1]))
+            off = int(rng.choice([0, 1, 2, 10**3, 10**6, 10**9, 10**12])) * int(
+                rng.choice([-1, 1])
+            )
             near = threshold + off
-            u.append(near if case % 3 and 0 < near < TOP - 1 else int(rng.integers(1, TOP - 1)))
+            u.append(
+                near
+                if case % 3 and 0 < near < TOP - 1
+                else int(rng.integers(1, TOP - 1))
+            )
             centre.append(c)
             scale.append(s)
         u = np.array(u)
@@ -156,7 +181,10 @@ def test_rounded_noise_is_decided_rightly_or_not_at_all():
 
 def test_noise_of_a_shape_has_the_law_of_rounded_normal_numbers():
     whole = torch.zeros(4000, 2, dtype=torch.int32)
-    scale, centre = torch.tensor([2.0, 20.0]).double(), torch.tensor([0.3, -1.7]).double()
+    scale, centre = (
+        torch.tensor([2.0, 20.0]).double(),
+        torch.tensor([0.3, -1.7]).double(),
+    )
     steps = partial(draw.rounded, centre=centre, scale=scale)
     noisy, void = draw.moved(whole, steps, 20, [1, 2], torch.Generator())
     assert not void.any()
@@ -167,7 +195,9 @@ def test_noise_of_a_shape_has_the_law_of_rounded_normal_numbers():
             share = (noise <= k).double().mean()
             assert abs(share - p) < 5 * (p * (1 - p) / noise.numel()) ** 0.5 + 1e-9
     # one level on every axis: what the table of that level draws
-    scale, centre = (torch.full((256,), v, dtype=torch.float64) for v in (255 * 0.25, 0.0))
+    scale, centre = (
+        torch.full((256,), v, dtype=torch.float64) for v in (255 * 0.25, 0.0)
+    )
     whole = torch.arange(256, dtype=torch.int32)
     steps = partial(draw.rounded, centre=centre, scale=scale)
     a, _ = draw.moved(whole, steps, 40, [1, 2, 3], torch.Generator())

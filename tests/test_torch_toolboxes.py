@@ -11,7 +11,7 @@ from rsbounds.certify import certify
 from rsbounds.schemes import gaussian
 
 torch = pytest.importorskip("torch")
-from rsbounds.torch import LogVotes, Smooth  # noqa: E402
+from rsbounds.torch import LogVotes, Smooth
 
 pytestmark = pytest.mark.slow  # needs the packages of the extra frameworks
 
@@ -24,7 +24,10 @@ def base():
     classification = package("art.estimators.classification")
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 3))
-    options = {"optimizer": torch.optim.Adam(net.parameters(), 0.01), "clip_values": (0, 1)}
+    options = {
+        "optimizer": torch.optim.Adam(net.parameters(), 0.01),
+        "clip_values": (0, 1),
+    }
     loss = torch.nn.CrossEntropyLoss()
     return classification.PyTorchClassifier(net, loss, (1, 4, 4), 3, **options)
 
@@ -57,7 +60,11 @@ def test_certificates_are_those_of_numpy(base):
     (w, b) = (p.detach().numpy() for p in base.model.parameters())
     for i, x in enumerate(X):
         found = certify(
-            lambda batch: batch.reshape(-1, 16) @ w.T + b, x, gaussian(0.25), n=250, index=i
+            lambda batch: batch.reshape(-1, 16) @ w.T + b,
+            x,
+            gaussian(0.25),
+            n=250,
+            index=i,
         )
         assert (found.predict, found.radius) == (prediction[i], radius[i])
     again = wrapped(base, scale=0.25).certify(X, 250, batch_size=7)
@@ -70,11 +77,15 @@ def test_with_cohens_bound_radii_are_the_toolboxs_rounded_down(base):
     smooth = wrapped(base, scale=0.5, runner_up=False)
     (w, b) = (p.detach().numpy() for p in base.model.parameters())
     known = {"n": 1000, "runner_up": False}
-    for i, (x, label, radius) in enumerate(zip(X, *smooth.certify(X, 1000), strict=True)):
+    for i, (x, label, radius) in enumerate(
+        zip(X, *smooth.certify(X, 1000), strict=True)
+    ):
         if label >= 0:
             own = certify(lambda batch: batch.reshape(-1, 16) @ w.T + b, x, gaussian(0.5),
                           index=i, **known)  # fmt: skip
-            theirs = 0.5 * stats.norm.ppf(smooth._lower_confidence_bound(own.count, 1000))
+            theirs = 0.5 * stats.norm.ppf(
+                smooth._lower_confidence_bound(own.count, 1000)
+            )
             assert radius <= theirs * (1 + 1e-11)
             assert radius >= theirs * (1 - 1e-9)
 
@@ -118,8 +129,12 @@ def test_bad_arguments_are_named(base):
 
 def digits():
     torch.manual_seed(1)
-    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 8), torch.nn.Tanh())
-    return Smooth(net.append(torch.nn.Linear(8, 3)).requires_grad_(False), 3, 0.1, samples=32)
+    net = torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(16, 8), torch.nn.Tanh()
+    )
+    return Smooth(
+        net.append(torch.nn.Linear(8, 3)).requires_grad_(False), 3, 0.1, samples=32
+    )
 
 
 def test_foolbox_finds_nothing_within_the_radius_and_something_beyond():
@@ -143,7 +158,9 @@ def test_foolbox_finds_nothing_within_the_radius_and_something_beyond():
             )
             assert (changed - row).norm() <= times * radius * 1.0001
             answers.append(smooth.predict(changed[0], 1000, 0.001, 1000))
-        broken.append(sum(a not in (-1, int(b)) for a, b in zip(answers, labels, strict=True)))
+        broken.append(
+            sum(a not in (-1, int(b)) for a, b in zip(answers, labels, strict=True))
+        )
     assert broken[0] == 0
     assert broken[1] > 0
 

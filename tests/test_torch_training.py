@@ -73,7 +73,9 @@ def test_fit_refuses_what_cannot_work():
         fit(net, lambda x: net(x).mean(), (torch.ones(0, 1),))
     for wrong in (torch.nan, -torch.inf):
         net = nn.Linear(1, 1)
-        with pytest.raises(ValueError, match=f"the loss must stay finite; got {wrong} in epoch 0"):
+        with pytest.raises(
+            ValueError, match=f"the loss must stay finite; got {wrong} in epoch 0"
+        ):
             fit(net, lambda x, net=net, wrong=wrong: net(x).mean() + wrong, three)
     with pytest.raises(ValueError, match="sigma must be >= 0; got -1"):
         augment(torch.ones(2, 1), torch.tensor([1.0, -1.0]))
@@ -95,7 +97,10 @@ def test_macer_by_hand():
     net, x, y = linear()
     torch.manual_seed(0)
     known = {"samples": 20_000, "gamma": 1.5, "beta": 100.0}
-    losses = [macer_loss(net, x, y, 0.5, weight=weight, **known).item() for weight in (3.0, 0.0)]
+    losses = [
+        macer_loss(net, x, y, 0.5, weight=weight, **known).item()
+        for weight in (3.0, 0.0)
+    ]
     # sigma/2 (1.5 - 2 |x|/sigma): .075 for x = .3, 0 for .4
     assert losses[0] - losses[1] == pytest.approx(3.0 * 0.075 / 3, abs=0.02)
 
@@ -109,13 +114,17 @@ def test_consistency_of_copies_that_agree_is_entropy_alone():
     p = torch.tensor([0.0, 1.0]).softmax(0)
     accuracy = cross_entropy(model(x), y)
     expected = accuracy - 0.5 * (p * p.log()).sum()
-    assert consistency_loss(model, x, y, 1.0).item() == pytest.approx(expected.item(), rel=1e-6)
+    assert consistency_loss(model, x, y, 1.0).item() == pytest.approx(
+        expected.item(), rel=1e-6
+    )
 
 
 def test_the_smooth_attack_goes_where_the_smoothed_loss_grows():
     net, x, y = linear()
     net.train()
-    moved, noise = smooth_adversarial(net, x, y, 0.5, torch.tensor([0.2, 0.2, 0.0]), samples=50)
+    moved, noise = smooth_adversarial(
+        net, x, y, 0.5, torch.tensor([0.2, 0.2, 0.0]), samples=50
+    )
     assert net.training
     change = moved - x
     assert change[0, 0] < -0.19

@@ -47,7 +47,9 @@ def default_changed():
     Path("helper.py").write_text(HELPER.replace("seed=0", "seed=1"))
 
 
-@pytest.mark.parametrize("change", [weights_file_replaced, helper_edited, default_changed])
+@pytest.mark.parametrize(
+    "change", [weights_file_replaced, helper_edited, default_changed]
+)
 def test_a_model_that_changed_behind_its_source_is_refused(work, capsys, change):
     np.save("w.npy", np.random.default_rng(0).standard_normal(36))
     Path("helper.py").write_text(HELPER)
@@ -82,7 +84,9 @@ def test_another_model_of_the_same_counts_is_refused(work, capsys):
         assert main(arguments(max=6, out=f"{name}.tsv")) == 0
     assert set(manifest("a.tsv")["probe"].values()) == {"0:50"}
     assert manifest("a.tsv")["probe"] == manifest("b.tsv")["probe"]
-    one_line(capsys, arguments(max=6, out="a.tsv"), "model.source was", "--accept-change")
+    one_line(
+        capsys, arguments(max=6, out="a.tsv"), "model.source was", "--accept-change"
+    )
     one_line(capsys, ["merge", "all.tsv", "a.tsv", "b.tsv"], "model.source was")
 
 
@@ -116,7 +120,9 @@ def test_rows_of_ordinary_noise_are_not_relabelled(work, capsys):
     one_line(capsys, sound, "engine.sound_noise was false and is now true")
     assert main([*sound, "--out", "sound.tsv"]) == 0
     state(engine=manifest("sound.tsv")["engine"])
-    assert "taken as stated, not verified: sound_noise" in says(capsys, "verify out.tsv")
+    assert "taken as stated, not verified: sound_noise" in says(
+        capsys, "verify out.tsv"
+    )
 
 
 def test_what_was_accepted_in_a_shard_is_kept_by_merge(work):
@@ -152,7 +158,11 @@ def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys, case)
     entries, said = DAMAGED[case]
     state(**entries)
     for argv in (
-        *(["report", "out.tsv"], ["verify", "out.tsv"], ["merge", "all.tsv", "out.tsv"]),
+        *(
+            ["report", "out.tsv"],
+            ["verify", "out.tsv"],
+            ["merge", "all.tsv", "out.tsv"],
+        ),
         *(["recertify", "out.tsv", "--out", "new.tsv"], arguments()),
     ):
         one_line(capsys, argv, "out.tsv", said)
@@ -172,9 +182,14 @@ def test_a_rule_is_of_one_data_set(work, capsys, change, command):
         state("c.tsv", data=manifest("a.tsv")["data"], probe={})
     if change == "no hash":
         for path in (Path("a.tsv"), Path("c.tsv")):
-            path.write_text(re.sub(r"\t[0-9a-f]{16}$", "\t-", path.read_text(), flags=re.M))
+            path.write_text(
+                re.sub(r"\t[0-9a-f]{16}$", "\t-", path.read_text(), flags=re.M)
+            )
     rule = ["--rule", "rule.json"] if command == "recertify" else []
-    said = {"x": "c.tsv is not of the run of a.tsv: data.x was", "no hash": "of input 0 is -"}
+    said = {
+        "x": "c.tsv is not of the run of a.tsv: data.x was",
+        "no hash": "of input 0 is -",
+    }
     said |= dict.fromkeys(("label", "hash"), f"the {change} of input 0 is ")
     one_line(capsys, [command, "a.tsv", "c.tsv", "--out", "new", *rule], said[change])
     assert not Path("new").exists()
@@ -186,24 +201,35 @@ def test_a_rule_on_the_runs_that_chose_it_is_marked(work, capsys):
     """Its counts chose it, so that they prove nothing by it; others' do."""
     for seed in (0, 1):
         for level in (0.25, 0.5):
-            assert main(arguments(out=f"{level}-{seed}.tsv", sigma=level, seed=seed)) == 0
+            assert (
+                main(arguments(out=f"{level}-{seed}.tsv", sigma=level, seed=seed)) == 0
+            )
     state("0.5-0.tsv", history=[CHANGED])  # of the second stage
     fitted = ["0.25-0.tsv", "0.5-0.tsv"]
     assert main(["fit-rule", *fitted, "--out", "rule.json"]) == 0
     assert main(["recertify", fitted[0], "--alpha", "0.001", "--out", "again.tsv"]) == 0
-    cases = ((fitted, 1), (["again.tsv", fitted[1]], 1), (["0.25-1.tsv", "0.5-1.tsv"], 0))
+    cases = (
+        (fitted, 1),
+        (["again.tsv", fitted[1]], 1),
+        (["0.25-1.tsv", "0.5-1.tsv"], 0),
+    )
     for k, (files, status) in enumerate(cases):
         out = f"list{k}.tsv"
         assert main(["recertify", *files, "--rule", "rule.json", "--out", out]) == 0
         assert (CHANGED in manifest(out)["history"]) == (files[1] == fitted[1])
         capsys.readouterr()
         assert main(["verify", out]) == status
-        said = "the rule was fitted to the rows that it certifies" in capsys.readouterr().out
+        said = (
+            "the rule was fitted to the rows that it certifies"
+            in capsys.readouterr().out
+        )
         assert said == bool(status)
 
 
 @pytest.mark.parametrize("command", ["recertify", "fit-rule"])
-def test_a_rule_takes_runs_of_numbers_of_samples_fixed_in_advance(work, capsys, command):
+def test_a_rule_takes_runs_of_numbers_of_samples_fixed_in_advance(
+    work, capsys, command
+):
     Path("rule.json").write_text(json.dumps(RULE))
     assert main(arguments(out="a.tsv")) == 0
     assert main(arguments(sigma=0.5)) == 0
@@ -214,7 +240,9 @@ def test_a_rule_takes_runs_of_numbers_of_samples_fixed_in_advance(work, capsys, 
     assert not Path("new.tsv").exists()
 
 
-@pytest.mark.parametrize("parameters", [{}, {"sigma": [1]}, {"sigma": "x"}, {"sigma": 0}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"sigma": [1]}, {"sigma": "x"}, {"sigma": 0}]
+)
 @pytest.mark.parametrize("command", ["recertify", "fit-rule"])
 def test_a_run_without_its_level_is_one_line(finished, capsys, command, parameters):
     rule = {"format": 1, "sigmas": [0.25], "items": [[]]}
@@ -231,7 +259,9 @@ def test_a_deeply_nested_manifest_is_no_traceback(work, capsys, depth):
     assert main(arguments(max=1)) == 0
     place = Path("out.tsv.manifest.json")
     nested = '{"a": ' * depth + "1" + "}" * depth
-    place.write_text(place.read_text().replace('"model": {', f'"model": {{"deep": {nested}, ', 1))
+    place.write_text(
+        place.read_text().replace('"model": {', f'"model": {{"deep": {nested}, ', 1)
+    )
     assert main(["report", "out.tsv"]) in (0, 2)
     assert main(["merge", "all.tsv", "out.tsv"]) in (0, 2)
     one_line(capsys, arguments(max=1), "out.tsv")
@@ -254,7 +284,12 @@ def network():
 def test_a_network_that_proves_its_constant_takes_no_other(work, capsys):
     package("torch")
     models(MODELS + LEVELS)
-    options = {"method": "lipschitz", "sigma": None, "sigma_function": "models:network", "max": 2}
+    options = {
+        "method": "lipschitz",
+        "sigma": None,
+        "sigma_function": "models:network",
+        "max": 2,
+    }
     one_line(capsys, arguments(**options, lip=0.001), "--lip has no meaning where")
     assert main(arguments(**options)) == 0
     assert {row.scope for row in read_rows(Path("out.tsv"))} == {PROVEN_ENVELOPE}

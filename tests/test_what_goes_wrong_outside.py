@@ -20,7 +20,9 @@ from rsbounds.results import Manifest, read_rows
 
 def shell(line):
     line = line.replace("rsbounds ", f"{sys.executable} -m rsbounds ", 1)
-    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=ENVIRONMENT)
+    return subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, env=ENVIRONMENT
+    )
 
 
 def failing(*_):
@@ -30,13 +32,26 @@ def failing(*_):
 def test_a_full_disk_is_named_with_its_file(work, capsys, monkeypatch):
     full = "No space left on device"
     assert main(arguments()) == 0
-    Path("out.tsv").write_text("".join(Path("out.tsv").read_text().splitlines(True)[:7]))
+    Path("out.tsv").write_text(
+        "".join(Path("out.tsv").read_text().splitlines(True)[:7])
+    )
     before = Path("out.tsv").read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", failing)
-        one_line(capsys, arguments(), f"can't write out.tsv: {full}", "the rows in it are kept")
-        one_line(capsys, arguments(out="new.tsv"), f"can't write new.tsv.manifest.json: {full}")
-        one_line(capsys, ["merge", "all.tsv", "out.tsv"], f"all.tsv.manifest.json: {full}")
+        one_line(
+            capsys,
+            arguments(),
+            f"can't write out.tsv: {full}",
+            "the rows in it are kept",
+        )
+        one_line(
+            capsys,
+            arguments(out="new.tsv"),
+            f"can't write new.tsv.manifest.json: {full}",
+        )
+        one_line(
+            capsys, ["merge", "all.tsv", "out.tsv"], f"all.tsv.manifest.json: {full}"
+        )
     assert Path("out.tsv").read_bytes() == before
     assert main(arguments()) == 0
     assert main(["merge", "all.tsv", "out.tsv"]) == 0
@@ -104,7 +119,8 @@ sys.exit(script.load()())
 
 def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
     Path("hold").touch()  # so that no run ends before it is interrupted
-    # it tells when the command line begins to load; before that it is the interpreter's start
+    # it tells when the command line begins to load; before that it is the interpreter's
+    # start
     code = "import sys, rsbounds.cli as c; whole = c.parser\n"
     code += "c.parser = lambda: print('.', flush=True) or whole()\n"
     code += "sys.exit(c.main(sys.argv[1:]))"

@@ -47,7 +47,9 @@ def attack(net, levels, x, label, radius, samples=32):
 
     def harm(point):
         found = levels(point)
-        mean, sigma = found if isinstance(found, tuple) else (0.0, found.reshape(1, 1, 1, 1))
+        mean, sigma = (
+            found if isinstance(found, tuple) else (0.0, found.reshape(1, 1, 1, 1))
+        )
         scores = net(point + mean + sigma * noise).log_softmax(1).mean(0)
         others = scores.index_fill(0, torch.tensor([label]), -torch.inf)
         return (others.max() - scores[label])[None]
@@ -60,8 +62,9 @@ def certify_and_attack(net, scheme, levels, rows=range(12), least=5, sampler=Non
 
     ``levels`` maps a batch of one to its noise level, or to mean and level.
 
-    ``least`` digits must be certified, or the test would show nothing. At alpha = .001 a false
-    certificate among a dozen has a chance of 1 %, that an attack then finds it of less.
+    ``least`` digits must be certified, or the test would show nothing. At alpha = .001
+    a false certificate among a dozen has a chance of 1 %, that an attack then finds it
+    of less.
     """
     _, _, x, y = digits()
     sampler, radii = sampler or TorchSampler(net, 10), []
@@ -73,7 +76,9 @@ def certify_and_attack(net, scheme, levels, rows=range(12), least=5, sampler=Non
         moved = attack(net, levels, x[index], found.predict, found.radius)
         assert (moved - x[index]).norm() <= found.radius
         again = predict(sampler, moved, scheme, n=1000, index=index)
-        assert again in (found.predict, -1), f"digit {index} flips inside {found.radius}"
+        assert again in (found.predict, -1), (
+            f"digit {index} flips inside {found.radius}"
+        )
     assert len(radii) >= least
     return radii
 

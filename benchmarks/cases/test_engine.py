@@ -1,7 +1,8 @@
 """Certification against nothing but its forward passes: what the engine itself costs.
 
-Ratios are in processor time on the CPU, where other processes disturb it less, and in wall time
-on a GPU. Limits hold under ``run.py``: with memory given back between calls, chance decides.
+Ratios are in processor time on the CPU, where other processes disturb it less, and in
+wall time on a GPU. Limits hold under ``run.py``: with memory given back between calls,
+chance decides.
 """
 
 import time
@@ -33,7 +34,11 @@ class Bottleneck(nn.Module):
         super().__init__()
         outputs = 4 * width
         self.body = nn.Sequential(
-            *(nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()),
+            *(
+                nn.Conv2d(inputs, width, 1, bias=False),
+                nn.BatchNorm2d(width),
+                nn.ReLU(),
+            ),
             nn.Conv2d(width, width, 3, stride, padding=1, bias=False),
             *(nn.BatchNorm2d(width), nn.ReLU()),
             *(nn.Conv2d(width, outputs, 1, bias=False), nn.BatchNorm2d(outputs)),
@@ -49,17 +54,24 @@ class Bottleneck(nn.Module):
 
 def resnet50() -> nn.Module:
     """The layers of ResNet-50, for 224 x 224 images; random weights cost the same."""
-    layers: list[nn.Module] = [nn.Conv2d(3, 64, 7, 2, padding=3, bias=False), nn.BatchNorm2d(64)]
+    layers: list[nn.Module] = [
+        nn.Conv2d(3, 64, 7, 2, padding=3, bias=False),
+        nn.BatchNorm2d(64),
+    ]
     layers += [nn.ReLU(), nn.MaxPool2d(3, 2, padding=1)]
     inputs = 64
     for width, depth, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
         for i in range(depth):
             layers.append(Bottleneck(inputs, width, stride if i == 0 else 1))
             inputs = 4 * width
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
+    return nn.Sequential(
+        *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000)
+    )
 
 
-def ratio(benchmark, model: nn.Module, x: torch.Tensor, n: int, *, noise: bool, clock) -> float:
+def ratio(
+    benchmark, model: nn.Module, x: torch.Tensor, n: int, *, noise: bool, clock
+) -> float:
     """Time of certification over that of its forward passes, the best of several of each."""
     block = block_size(n, x.numel(), 2**25 if x.is_cuda else 2**18)
     sampler = TorchSampler(model, device=x.device)

@@ -1,6 +1,7 @@
 """Neighbour radii against the matrix product they start from, N = 60,000 anchors, d = 784.
 
-The anchors are 4,500 digits at 14 positions, cut to 60,000; the points are digits held out.
+The anchors are 4,500 digits at 14 positions, cut to 60,000; the points are digits held
+out.
 """
 
 import time
@@ -23,7 +24,11 @@ def digits():
     moves = [(a, b) for a in (-1, 0, 1, 2) for b in (-1, 0, 1, 2)][:14]
     anchors = np.concatenate([np.roll(images[:4500], m, (1, 2)) for m in moves])
     x = images[4500 : 4500 + POINTS].reshape(POINTS, -1)
-    return x, anchors.reshape(len(anchors), -1)[:60_000], np.tile(labels[:4500], 14)[:60_000]
+    return (
+        x,
+        anchors.reshape(len(anchors), -1)[:60_000],
+        np.tile(labels[:4500], 14)[:60_000],
+    )
 
 
 @pytest.mark.benchmark(group="neighbour radius, N = 60,000, d = 784, 256 points")

@@ -1,8 +1,9 @@
 """Batches of semi-elastic radii beside scipy.stats.ncx2 with a root search, in one run.
 
-The peers solve the same certificate by SciPy alone: in arrays (find_root of SciPy 1.15, to the
-eleven digits that rsbounds promises), and one by one (brentq). All times are processor time, all
-threads added up, which other work on the machine disturbs less than wall time.
+The peers solve the same certificate by SciPy alone: in arrays (find_root of SciPy 1.15,
+to the eleven digits that rsbounds promises), and one by one (brentq). All times are
+processor time, all threads added up, which other work on the machine disturbs less than
+wall time.
 
     pytest benchmarks/cases/test_radii.py --benchmark-enable -s
 """
@@ -63,20 +64,32 @@ def test_semielastic_batch(benchmark, dim):
     pytest.importorskip("scipy.optimize.elementwise")
     p_a = np.random.default_rng(0).uniform(0.7, 0.9999, COUNT)
     ours = benchmark.pedantic(
-        semielastic.radius, (p_a, SIGMA, RATE, dim), rounds=1, iterations=1, warmup_rounds=1
+        semielastic.radius,
+        (p_a, SIGMA, RATE, dim),
+        rounds=1,
+        iterations=1,
+        warmup_rounds=1,
     )
-    peers = {"SciPy in arrays": (in_arrays, ARRAY), "SciPy one by one": (one_by_one, SINGLE)}
+    peers = {
+        "SciPy in arrays": (in_arrays, ARRAY),
+        "SciPy one by one": (one_by_one, SINGLE),
+    }
     for peer, count in peers.values():
         np.testing.assert_allclose(peer(p_a[:count], dim), ours[:count], rtol=1e-9)
     if benchmark.disabled:
         return
-    mine = microseconds(lambda: semielastic.radius(p_a, SIGMA, RATE, dim), COUNT, 2 * ROUNDS)
+    mine = microseconds(
+        lambda: semielastic.radius(p_a, SIGMA, RATE, dim), COUNT, 2 * ROUNDS
+    )
     info = benchmark.extra_info
     for name, (peer, count) in peers.items():
         theirs = microseconds(lambda p=peer, n=count: p(p_a[:n], dim), count, ROUNDS)
         info[f"{name} / rsbounds"] = theirs / mine
     info["rsbounds, us a radius"] = mine
-    print(f"\nd = {dim}: " + ", ".join(f"{name} {value:.4g}" for name, value in info.items()))
+    print(
+        f"\nd = {dim}: "
+        + ", ".join(f"{name} {value:.4g}" for name, value in info.items())
+    )
     assert info["SciPy in arrays / rsbounds"] > 250
     assert info["SciPy one by one / rsbounds"] > 500
     assert mine < LIMIT[dim]

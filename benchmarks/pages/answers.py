@@ -2,9 +2,10 @@
 
     python benchmarks/pages/answers.py COUNTS.txt RADII.txt
 
-COUNTS.txt and RADII.txt are the files cifar0.25.txt and result.txt of the repository of Jia et al.
-2020 (jjy1994/Certify_Topk): class counts of 100,000 samples at sigma .25 with the true label as
-last column, and the radii printed from them. statsmodels is compared where it is installed.
+COUNTS.txt and RADII.txt are the files cifar0.25.txt and result.txt of the repository of
+Jia et al. 2020 (jjy1994/Certify_Topk): class counts of 100,000 samples at sigma .25
+with the true label as last column, and the radii printed from them. statsmodels is
+compared where it is installed.
 """
 
 import math
@@ -43,10 +44,16 @@ def timed(call: Callable[[], Any], times: int = 5) -> tuple[Any, float]:
 # --- top-k
 
 
-def simultaneous(counts: np.ndarray, label: int, alpha: float) -> tuple[float, np.ndarray]:
+def simultaneous(
+    counts: np.ndarray, label: int, alpha: float
+) -> tuple[float, np.ndarray]:
     """One-sided Clopper-Pearson bounds of all c classes, at alpha/c each."""
     n, each = counts.sum(), alpha / len(counts)
-    lower = float(beta.ppf(each, counts[label], n - counts[label] + 1)) if counts[label] else 0.0
+    lower = (
+        float(beta.ppf(each, counts[label], n - counts[label] + 1))
+        if counts[label]
+        else 0.0
+    )
     upper = np.where(counts < n, beta.ppf(1 - each, counts + 1, n - counts), 1.0)
     return lower, np.minimum(upper, 1 - lower)
 
@@ -92,8 +99,13 @@ def crossing(lower: float, rest: float, t: int) -> Any:
 def top_k(table: np.ndarray, printed: np.ndarray) -> list[str]:
     counts, labels = table[:, :-1], table[:, -1]
     each = list(zip(counts, labels, printed, strict=True))
-    k_of = min((1, 2, 3), key=lambda k: sum(abs(published(c, y, k) - p) for c, y, p in each[:50]))
-    exact = [published(c, y, k_of, exact=True) for c, y in zip(counts, labels, strict=True)]
+    k_of = min(
+        (1, 2, 3),
+        key=lambda k: sum(abs(published(c, y, k) - p) for c, y, p in each[:50]),
+    )
+    exact = [
+        published(c, y, k_of, exact=True) for c, y in zip(counts, labels, strict=True)
+    ]
     above = sum(p > e for p, e in zip(printed, exact, strict=True))
     certified = sum(p > 0 for p in printed)
     text = [
@@ -117,14 +129,18 @@ def top_k(table: np.ndarray, printed: np.ndarray) -> list[str]:
     ]
     for k in (1, 2, 3, 5):
         theirs, slow = timed(
-            lambda k=k: np.array([published(c, y, k) for c, y in zip(counts, labels, strict=True)]),
+            lambda k=k: np.array(
+                [published(c, y, k) for c, y in zip(counts, labels, strict=True)]
+            ),
             1,
         )
         for n0 in (100, 1000):
             rng = np.random.default_rng(0)
             select = np.array([rng.multivariate_hypergeometric(c, n0) for c in counts])
             rows = list(zip(select, counts, labels, strict=True))
-            own, quick = timed(lambda k=k, rows=rows: np.array([ours(*row, k) for row in rows]), 1)
+            own, quick = timed(
+                lambda k=k, rows=rows: np.array([ours(*row, k) for row in rows]), 1
+            )
             larger = (own > theirs).sum() / ((own > 0) | (theirs > 0)).sum()
             text.append(
                 f"| {k} | {n0} | {(theirs > 0).mean():.3f} | {(own > 0).mean():.3f} | "
@@ -176,7 +192,10 @@ def values() -> list[str]:
         for step in (0.25, 1.0, 2.0):
             share = norm.cdf(step) + slack
             rank = order_ranks(n, step, 0.5, ALPHA, gaussian(1.0))[1]
-            ends = [norm.ppf(share) if share < 1 else math.inf, -norm.ppf((rank - 0.5) / n)]
+            ends = [
+                norm.ppf(share) if share < 1 else math.inf,
+                -norm.ppf((rank - 0.5) / n),
+            ]
             ends[1] = ends[1] if rank else math.inf
             text.append(
                 f"| {n:,} | {step} | {step} | {ends[0]:.3f} | {ends[1]:.3f} | {most:.2f} | "
@@ -211,7 +230,9 @@ def maps() -> list[str]:
     if multipletests is not None:
 
         def theirs() -> Any:
-            each = [binomtest(int(h), n, tau, alternative="greater").pvalue for h in hits]
+            each = [
+                binomtest(int(h), n, tau, alternative="greater").pvalue for h in hits
+            ]
             return multipletests(each, ALPHA, "holm")[0]
 
         expected, slow = timed(theirs, 2)
@@ -247,7 +268,9 @@ def sets() -> list[str]:
 
     def scores(points: np.ndarray, m: int) -> np.ndarray:
         noisy = points[:, None] + sigma * rng.normal(size=(len(points), m, 8))
-        logits = -((noisy[:, :, None] - centres) ** 2).sum(-1) / (2 * (0.2**2 + sigma**2))
+        logits = -((noisy[:, :, None] - centres) ** 2).sum(-1) / (
+            2 * (0.2**2 + sigma**2)
+        )
         e = np.exp(logits - logits.max(-1, keepdims=True))
         return 1 - e / e.sum(-1, keepdims=True)
 
@@ -255,7 +278,9 @@ def sets() -> list[str]:
         clean, under = (include(scores(points[n:], m)) for points in (x, moved))
         held = [s[np.arange(n), labels[n:]].mean() for s in (clean, under)]
         size = clean.sum(1).mean()
-        return f"| {name} | {m} | {size:.2f} | {held[0]:.3f} | {held[1]:.3f} | {proved} |"
+        return (
+            f"| {name} | {m} | {size:.2f} | {held[0]:.3f} | {held[1]:.3f} | {proved} |"
+        )
 
     def calibrated(m: int) -> np.ndarray:
         return scores(x[:n], m)[np.arange(n), :, labels[:n]]
@@ -277,7 +302,9 @@ def sets() -> list[str]:
         "| --- | ---: | ---: | ---: | ---: | --- |",
     ]
     plain = conformalize(calibrated(1)[:, 0], alpha, 0.0, scheme)
-    text.append(row("split conformal", lambda s: predict_set(s, plain), 1, "not when moved"))
+    text.append(
+        row("split conformal", lambda s: predict_set(s, plain), 1, "not when moved")
+    )
     one = conformalize(calibrated(1)[:, 0], alpha, radius, scheme)
     text.append(row("here, one score", lambda s: predict_set(s, one), 1, "yes"))
     for m in (10, 20):

@@ -2,8 +2,8 @@
 
 python benchmarks/pages/composite.py docs/benchmarks/composite.md
 
-The counts are in composite/ beside the page; they are drawn where the file is missing (some
-minutes for a data set), and the page is written from them.
+The counts are in composite/ beside the page; they are drawn where the file is missing
+(some minutes for a data set), and the page is written from them.
 """
 
 from __future__ import annotations
@@ -84,9 +84,13 @@ class Bench:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.constants = [self.constant(f"runner-up, sigma {s:g}", k) for k, s in enumerate(SIGMAS)]
+        self.constants = [
+            self.constant(f"runner-up, sigma {s:g}", k) for k, s in enumerate(SIGMAS)
+        ]
 
-    def row(self, name: str, one: Callable[[int], Any], samples: Callable[[Any], int]) -> Row:
+    def row(
+        self, name: str, one: Callable[[int], Any], samples: Callable[[Any], int]
+    ) -> Row:
         found = [one(index) for index in range(len(self.case.labels))]
         right = np.array([c.predict for c in found]) == self.case.labels
         radii = np.where(right, [c.radius for c in found], 0.0)
@@ -98,26 +102,40 @@ class Bench:
 
         def one(index: int) -> Any:
             drawn = self.case.select[index, level], self.case.counts[index, level]
-            return certify.certify_counts(schemes.gaussian(sigma), sigma, *drawn, **known)
+            return certify.certify_counts(
+                schemes.gaussian(sigma), sigma, *drawn, **known
+            )
 
         return self.row(name, one, lambda _: N0 + N)
 
     def list(self, rule: Rule, name: str = "") -> Row:
         used = sorted({q.stage for item in rule.items for q in item})
-        items = [[replace(q, stage=used.index(q.stage)) for q in item] for item in rule.items]
+        items = [
+            [replace(q, stage=used.index(q.stage)) for q in item] for item in rule.items
+        ]
         asked = Rule([SIGMAS[k] for k in used], items)
         select, counts = self.case.select[:, used], self.case.counts[:, used]
 
         def one(index: int) -> Any:
-            return composite.certify_counts(asked, select[index], counts[index], N, ALPHA)
+            return composite.certify_counts(
+                asked, select[index], counts[index], N, ALPHA
+            )
 
         return self.row(name + in_words(rule), one, lambda c: c.samples)
 
     def fitted(self) -> list[tuple[Rule, Row]]:
-        ways = {"two items": ("acr", 2), "three items": ("acr", 3), "curve": ("curve", 3)}
+        ways = {
+            "two items": ("acr", 2),
+            "three items": ("acr", 3),
+            "curve": ("curve", 3),
+        }
         found = []
         for name, (objective, items) in ways.items():
-            known: dict[str, Any] = {"objective": objective, "items": items, "gates": GATES}
+            known: dict[str, Any] = {
+                "objective": objective,
+                "items": items,
+                "gates": GATES,
+            }
             drawn = self.case.calibration, self.case.calibration_labels
             rule = composite.fit(*drawn, SIGMAS, **known).rule
             found.append((rule, self.list(rule, f"list ({name}): ")))
@@ -138,7 +156,9 @@ def in_words(rule: Rule) -> str:
         if len(item) == 2:
             words.append(f"gate {level:g} > {item[1].threshold / level:g}")
         else:
-            words.append(f"{'argmax' if item[0].kind == 'margin' else 'majority'} {level:g}")
+            words.append(
+                f"{'argmax' if item[0].kind == 'margin' else 'majority'} {level:g}"
+            )
     return ", ".join(words)
 
 
@@ -167,7 +187,9 @@ def chosen(case: Case) -> Rule | None:
     constants = [known(Rule(SIGMAS, [[Cond("margin", k)]])) for k in range(len(SIGMAS))]
     found = []
     for rule in shapes(GATES):
-        points, _, anywhere, acr, _ = compared(known(rule), constants[rule.items[0][0].stage])
+        points, _, anywhere, acr, _ = compared(
+            known(rule), constants[rule.items[0][0].stage]
+        )
         if anywhere >= -2 and acr >= 1:
             found.append((points, rule))
     return max(found, key=lambda each: each[0])[1] if found else None
@@ -185,7 +207,9 @@ def section(case: Case) -> str:
     lists = [(row, bench.first(rule)) for rule, row in fitted if len(rule.items) > 1]
     for rule, row in fitted:
         if len(rule.items) == 1:
-            parts.append(f"No list beat the constants on the calibration images: {row.name}.")
+            parts.append(
+                f"No list beat the constants on the calibration images: {row.name}."
+            )
     wanted = ["goal", "measured", "wanted", "verdict"]
     judged = goals(cohen, bench.constants[1], lists, bench.constants)
     parts.append(_table([wanted, *(goal.cells() for goal in judged)]))
@@ -196,13 +220,25 @@ def section(case: Case) -> str:
         "Thresholds that nobody chose, all on the same test images and each against its constant "
         "(to take the best of them from here would be to choose on the test split):"
     )
-    sweep = [["list", "points at 0", "worst of the table, %", "of any, %", "ACR", "samples", "all"]]
+    sweep = [
+        [
+            "list",
+            "points at 0",
+            "worst of the table, %",
+            "of any, %",
+            "ACR",
+            "samples",
+            "all",
+        ]
+    ]
     for rule in shapes(SWEPT):
         row = bench.list(rule)
         points, columns, anywhere, acr, samples = compared(row, bench.first(rule))
         met = points >= 1.5 and anywhere >= -2 and acr >= 1 and samples <= 1.3
         figures = [f"{v:+.1f}" for v in (points, columns, anywhere)]
-        sweep.append([row.name, *figures, f"{acr:.3f}", f"{samples:.2f}", "yes" if met else "no"])
+        sweep.append(
+            [row.name, *figures, f"{acr:.3f}", f"{samples:.2f}", "yes" if met else "no"]
+        )
     return "\n\n".join([*parts, _table(sweep)])
 
 
@@ -221,7 +257,11 @@ def main() -> None:
     )  # fmt: skip
     for name, size in SIZES.items():
         file = page.with_suffix("") / f"{name.lower()}.npz"
-        if name != "MNIST" and not file.exists() and not datasets.FASHION_FOLDER.exists():
+        if (
+            name != "MNIST"
+            and not file.exists()
+            and not datasets.FASHION_FOLDER.exists()
+        ):
             print(f"{name} is skipped: apt-get install dataset-fashion-mnist")
             continue
         found = section(load(file, name))

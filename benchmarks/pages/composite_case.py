@@ -1,7 +1,7 @@
 """Networks for three noise levels, and the counts of their classes: what composite.py certifies.
 
-All counts of a data set are drawn once, for every level and image, and kept in one file. The
-certificates are then computed from them as often as one likes.
+All counts of a data set are drawn once, for every level and image, and kept in one
+file. The certificates are then computed from them as often as one likes.
 """
 
 from dataclasses import dataclass
@@ -79,7 +79,9 @@ def splits(name: str) -> tuple[Split, Split, Split]:
     """Images and labels to train on, to calibrate on and to certify."""
     size = SIZES[name]
     if name == "MNIST":
-        x, y, held, truth = datasets.split(*datasets.mnist_digits(), size.images, seed=SEED)
+        x, y, held, truth = datasets.split(
+            *datasets.mnist_digits(), size.images, seed=SEED
+        )
     else:
         x, y = datasets.fashion_mnist("train")
         held, truth = (part[: size.images] for part in datasets.fashion_mnist("test"))
@@ -97,7 +99,13 @@ def trained(x: datasets.Images, y: Counts, sigma: float, epochs: int) -> Any:
 
     torch.manual_seed(SEED)
     net = nn.Sequential(
-        *(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
+        *(
+            nn.Linear(784, 256),
+            nn.ReLU(),
+            nn.Linear(256, 128),
+            nn.ReLU(),
+            nn.Linear(128, 10),
+        )
     )
     columns = torch.from_numpy(x).flatten(1), torch.from_numpy(y)
     fit(net, lambda a, b: cross_entropy(net(augment(a, sigma)), b), columns,
@@ -127,8 +135,8 @@ def counts_of(
 def projected(net: Any) -> tuple[Any, Any]:
     """The network behind an orthonormal projection q of its input, and q, (784, 256).
 
-    With W = L Q, the rows of Q = q^T orthonormal, W(x + sigma Z) is L(Qx + sigma Z') in law, Z'
-    of 256 numbers and not 784: the same probabilities, at a third of the work.
+    With W = L Q, the rows of Q = q^T orthonormal, W(x + sigma Z) is L(Qx + sigma Z') in
+    law, Z' of 256 numbers and not 784: the same probabilities, at a third of the work.
     """
     import torch
     from torch import nn
@@ -136,5 +144,8 @@ def projected(net: Any) -> tuple[Any, Any]:
     first = net[0]
     q, r = torch.linalg.qr(first.weight.detach().double().T)
     short = nn.Linear(*r.shape)
-    short.weight.data, short.bias.data = r.T.float().contiguous(), first.bias.detach().clone()
+    short.weight.data, short.bias.data = (
+        r.T.float().contiguous(),
+        first.bias.detach().clone(),
+    )
     return nn.Sequential(short, *list(net)[1:]), q

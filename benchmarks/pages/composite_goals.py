@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
-FINE, LEAST = np.arange(0.0, 5.0, 0.05), 0.05  # radii of "any radius", while so many are certified
+FINE, LEAST = (
+    np.arange(0.0, 5.0, 0.05),
+    0.05,
+)  # radii of "any radius", while so many are certified
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +48,11 @@ class Goal:
 
     @property
     def met(self) -> bool:
-        return self.measured >= self.wanted if self.at_least else self.measured <= self.wanted
+        return (
+            self.measured >= self.wanted
+            if self.at_least
+            else self.measured <= self.wanted
+        )
 
     def cells(self) -> list[str]:
         sign = ">=" if self.at_least else "<="
@@ -57,7 +64,9 @@ class Goal:
         ]
 
 
-def worst(row: Row, base: list[Row], radii: Iterable[float] = FINE) -> tuple[float, str]:
+def worst(
+    row: Row, base: list[Row], radii: Iterable[float] = FINE
+) -> tuple[float, str]:
     """Per cent, as printed, that a row is above the best of ``base`` where it is least so."""
     found = []
     for r in radii:
@@ -81,9 +90,13 @@ def compared(row: Row, other: Row) -> tuple[float, float, float, float, float]:
     )
 
 
-def goals(cohen: Row, runner: Row, lists: list[tuple[Row, Row]], union: list[Row]) -> list[Goal]:
+def goals(
+    cohen: Row, runner: Row, lists: list[tuple[Row, Row]], union: list[Row]
+) -> list[Goal]:
     """``lists``: each with its constant."""
-    found = [Goal("runner-up over Cohen, sigma 1: ACR", compared(runner, cohen)[3], 1.05)]
+    found = [
+        Goal("runner-up over Cohen, sigma 1: ACR", compared(runner, cohen)[3], 1.05)
+    ]
     for row, base in lists:
         name = row.name.split(":")[0]
         points, columns, anywhere, acr, samples = compared(row, base)
@@ -91,7 +104,12 @@ def goals(cohen: Row, runner: Row, lists: list[tuple[Row, Row]], union: list[Row
         error = 100 * float(won.std()) / np.sqrt(len(won))
         where = {"unit": " %", "more": worst(row, [base])[1]}
         found += [
-            Goal(f"{name}: points at radius 0", points, 1.5, more=f" (standard error {error:.1f})"),
+            Goal(
+                f"{name}: points at radius 0",
+                points,
+                1.5,
+                more=f" (standard error {error:.1f})",
+            ),
             Goal(f"{name}: worst of the table's radii", columns, -2.0, unit=" %"),
             Goal(f"{name}: worst at any radius", anywhere, -2.0, **where),
             Goal(f"{name}: ACR over its constant's", acr, 1.0),

@@ -2,8 +2,9 @@
 
     python benchmarks/pages/errors.py [--points 1000] [--steps 200000]
 
-compares the special functions with the mpmath oracle at random points (about 10 ms a point), and
-their values at neighbouring doubles, and puts the tables between the page's marks.
+compares the special functions with the mpmath oracle at random points (about 10 ms a
+point), and their values at neighbouring doubles, and puts the tables between the page's
+marks.
 """
 
 import argparse
@@ -40,7 +41,9 @@ class Inversions(NamedTuple):
     largest: float
 
 
-def balls(rng: np.random.Generator, n: int, largest_dim: float = 8.0) -> tuple[Array, ...]:
+def balls(
+    rng: np.random.Generator, n: int, largest_dim: float = 8.0
+) -> tuple[Array, ...]:
     """u, dim, s with scores spread over [-37, 37], dim to 1e8 and s to 1e8."""
     dim, s = 10.0 ** rng.uniform(0, largest_dim, n), 10.0 ** rng.uniform(-3, 8, n)
     u = special.ball_offset(rng.uniform(-37, 37, n), dim, s)
@@ -48,7 +51,8 @@ def balls(rng: np.random.Generator, n: int, largest_dim: float = 8.0) -> tuple[A
     return u[inside], dim[inside], s[inside]
 
 
-# --- errors -------------------------------------------------------------------------------------
+# --- errors
+# -------------------------------------------------------------------------------------
 
 
 def drawn_balls(rng: np.random.Generator, n: int) -> Array:
@@ -78,7 +82,9 @@ def smaller(below: str, above: str) -> Callable[..., str]:
     return lambda *point: below if special.ncx2_cdf(*point) < 0.5 else above
 
 
-FUNCTIONS: dict[str, tuple[Callable[..., str], Draw, str]] = {  # its name, points, their names
+FUNCTIONS: dict[
+    str, tuple[Callable[..., str], Draw, str]
+] = {  # its name, points, their names
     "`ball_score`": (lambda *_: "ball_score", drawn_balls, "u dim s"),
     "tails": (smaller("ncx2_cdf", "ncx2_sf"), drawn_tails, "x df nc"),
     "log tails": (smaller("ncx2_logcdf", "ncx2_logsf"), drawn_tails, "x df nc"),
@@ -97,7 +103,10 @@ def over_bound(name: str, point: tuple[float, ...]) -> float:
     df = point[1] if name.startswith("ncx2") else None
     with mp.workdps(40):
         error = abs(mp.mpf(value) - truth)
-        return float(error / mp.mpf(float(special.error_bound(name, value, df=df, measured=True))))
+        return float(
+            error
+            / mp.mpf(float(special.error_bound(name, value, df=df, measured=True)))
+        )
 
 
 def worst(of: str, points: int, seed: int = 0) -> Worst:
@@ -112,7 +121,8 @@ def worst(of: str, points: int, seed: int = 0) -> Worst:
     return Worst(ratio, ", ".join(f"{key} = {value:.3g}" for key, value in named))
 
 
-# --- inversions ---------------------------------------------------------------------------------
+# --- inversions
+# ---------------------------------------------------------------------------------
 
 # what steps: (function, place of the argument, sign of the slope)
 STEPS = {
@@ -135,10 +145,13 @@ def inversions(of: str, points: int, seed: int = 0) -> Inversions:
     at[place] = np.nextafter(at[place], np.inf)
     wrong = -slope * (function(*at) - value)
     size = wrong / special.error_bound(name, value, df=dim, measured=True)
-    return Inversions(np.mean(wrong > 0), np.mean(wrong == 0), max(float(np.max(size)), 0.0) + 0.0)
+    return Inversions(
+        np.mean(wrong > 0), np.mean(wrong == 0), max(float(np.max(size)), 0.0) + 0.0
+    )
 
 
-# --- the page -----------------------------------------------------------------------------------
+# --- the page
+# -----------------------------------------------------------------------------------
 
 
 def rows(points: int, steps: int) -> dict[str, Iterator[list[str]]]:
@@ -151,7 +164,12 @@ def rows(points: int, steps: int) -> dict[str, Iterator[list[str]]]:
             yield [of, f"{math.ceil(found.ratio * 100) / 100:.2f}", found.where]
 
     def inverted() -> Iterator[list[str]]:
-        yield ["step of one double in", "inverted", "equal", "largest inversion, in bounds"]
+        yield [
+            "step of one double in",
+            "inverted",
+            "equal",
+            "largest inversion, in bounds",
+        ]
         for of in STEPS:
             found = inversions(of, steps)
             share = [f"{100 * found.inverted:.2f} %", f"{100 * found.equal:.0f} %"]
@@ -166,13 +184,21 @@ def filled(page: str, mark: str, lines: list[list[str]], about: str) -> str:
     table = [f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body)]
     begin, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
     before, rest = page.split(begin)
-    return "\n".join([before + begin, "", about, "", *table, "", end]) + rest.split(end)[1]
+    return (
+        "\n".join([before + begin, "", about, "", *table, "", end]) + rest.split(end)[1]
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The tables of promised-accuracy.md again.")
-    parser.add_argument("--points", type=int, default=1000, help="against the oracle, a function")
-    parser.add_argument("--steps", type=int, default=200_000, help="steps of each argument")
+    parser = argparse.ArgumentParser(
+        description="The tables of promised-accuracy.md again."
+    )
+    parser.add_argument(
+        "--points", type=int, default=1000, help="against the oracle, a function"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=200_000, help="steps of each argument"
+    )
     args = parser.parse_args()
     about: dict[str, Any] = {
         "errors": f"{args.points:,} random points for each function; {machine('mpmath')}.",

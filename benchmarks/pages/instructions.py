@@ -45,7 +45,14 @@ int main(int, char** v) {
     }
 }
 """
-CASES = [(784, 0.0), (784, 1e6), (3072, 0.0), (150528, 0.0), (150528, 1e6), (150528, 1e16)]
+CASES = [
+    (784, 0.0),
+    (784, 1e6),
+    (3072, 0.0),
+    (150528, 0.0),
+    (150528, 1e6),
+    (150528, 1e16),
+]
 
 
 def instructions(program: Path, dim: int, nc: float, kind: str) -> float:
@@ -65,19 +72,30 @@ def instructions(program: Path, dim: int, nc: float, kind: str) -> float:
 def first_line(program: str) -> str:
     """What a program says of its version."""
     words = [program, "--version"]
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\n")[0]
+    return subprocess.run(
+        words, capture_output=True, text=True, check=True
+    ).stdout.split("\n")[0]
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder, "cost.cpp"), Path(folder, "cost")
         source.write_text(PROGRAM)
-        flags = ["-O3", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-Wno-psabi", "-w"]
+        flags = [
+            "-O3",
+            "-std=c++17",
+            "-ffp-contract=off",
+            "-fno-math-errno",
+            "-Wno-psabi",
+            "-w",
+        ]
         avx2 = "avx2" in Path("/proc/cpuinfo").read_text()
         flags += ["-mavx2", "-mfma"] if avx2 else []
         vectors = "AVX2" if avx2 else "SSE2"
         include = f"-I{rsbounds_ext.get_include()}"
-        subprocess.run(["g++", *flags, include, str(source), "-o", str(program)], check=True)
+        subprocess.run(
+            ["g++", *flags, include, str(source), "-o", str(program)], check=True
+        )
         lines = [
             "# Cost in instructions",
             "",
@@ -91,7 +109,9 @@ def main() -> None:
         ]
         for dim, nc in CASES:
             tail, offset = (instructions(program, dim, nc, kind) for kind in "tq")
-            lines.append(f"| {dim} | {nc:.0e} | {tail:.0f} | {offset:.0f} | {offset / tail:.2f} |")
+            lines.append(
+                f"| {dim} | {nc:.0e} | {tail:.0f} | {offset:.0f} | {offset / tail:.2f} |"
+            )
         lines += [
             "",
             "A radius at a score of 2, both branches, sigma = .25:",

@@ -35,7 +35,19 @@ from learned_case import (
     under,
 )
 from learned_levels import NEIGHBOURS, P_MIN, SIGMA, nearest, sigma_networks
-from learned_rows import ALPHA, N0, RADII, SHARE, Bench, Floats, Row, Stage, against, listed, table
+from learned_rows import (
+    ALPHA,
+    N0,
+    RADII,
+    SHARE,
+    Bench,
+    Floats,
+    Row,
+    Stage,
+    against,
+    listed,
+    table,
+)
 from learned_text import HEAD, LISTS, PRICES, TAIL
 from machine import machine
 from torch import nn
@@ -66,7 +78,9 @@ def constants(bench: Bench) -> tuple[Nets, dict[str, dict[float, Row]]]:
     conditional = noise_conditional(bench.data)
     for sigma in LEVELS:
         nets.setdefault("noise-conditional", {})[sigma] = conditional.at(sigma).eval()
-        row = bench.constant("noise-conditional", nets["noise-conditional"][sigma], sigma)
+        row = bench.constant(
+            "noise-conditional", nets["noise-conditional"][sigma], sigma
+        )
         rows.setdefault("noise-conditional", {})[sigma] = row
     for sigma in (0.5, 1.0):
         short, q = projected(under(bench.data, sigma, pixels=True))
@@ -89,7 +103,9 @@ def maps(bench: Bench) -> str:
         net = network()
 
         def loss(u: Tensor, y: Tensor) -> Tensor:
-            return rst.generator_loss(net, generator, u, y, target=SIGMA, variance_weight=10.0)
+            return rst.generator_loss(
+                net, generator, u, y, target=SIGMA, variance_weight=10.0
+            )
 
         both = nn.ModuleList([net, generator])
         fit(both, loss, data.train.u, data.train.y, epochs=2 * data.epochs)
@@ -120,19 +136,25 @@ def maps(bench: Bench) -> str:
     )
 
 
-def chosen_noise(generator: rst.NoiseGenerator, net: nn.Module, u: Tensor) -> tuple[Any, Scheme]:
+def chosen_noise(
+    generator: rst.NoiseGenerator, net: nn.Module, u: Tensor
+) -> tuple[Any, Scheme]:
     noise = generator.at(u)
     return noise.sampler(net, 10), noise.scheme()
 
 
-def each(bench: Bench, name: str, at: Callable[[Tensor, int], tuple[Any, Scheme]]) -> Row:
+def each(
+    bench: Bench, name: str, at: Callable[[Tensor, int], tuple[Any, Scheme]]
+) -> Row:
     """A sampler and a scheme for each image."""
     held = bench.data.held.u
     known: dict[str, Any] = {"n0": N0, "n": bench.n, "alpha": ALPHA}
 
     def one(index: int) -> Any:
         sampler, scheme = at(held[index], index)
-        return rsbounds.certify.certify(sampler, held[index], scheme, index=index, **known)
+        return rsbounds.certify.certify(
+            sampler, held[index], scheme, index=index, **known
+        )
 
     return bench.row(name, one)
 
@@ -142,10 +164,14 @@ def for_each_image(bench: Bench, net: nn.Module) -> str:
 
     def ascent(u: Tensor, index: int) -> Any:
         known: Any = {"steps": 50, "samples": 16, "rate": 1e-2, "seed": index}
-        return sampler, schemes.this_input(rst.data_dependent_sigma(net, u, SIGMA, **known))
+        return sampler, schemes.this_input(
+            rst.data_dependent_sigma(net, u, SIGMA, **known)
+        )
 
     def search(u: Tensor, index: int) -> Any:
-        return sampler, schemes.this_input(instance_sigma(sampler, u, LEVELS, n=200, index=index))
+        return sampler, schemes.this_input(
+            instance_sigma(sampler, u, LEVELS, n=200, index=index)
+        )
 
     row = each(bench, "level by ascent", ascent)
     memory = Memory()
@@ -158,13 +184,20 @@ def for_each_image(bench: Bench, net: nn.Module) -> str:
     return f"Memory changed {cut} of {len(kept)} certificates."
 
 
-def composites(bench: Bench, nets: Nets, rows: dict[str, dict[float, Row]]) -> list[list[str]]:
+def composites(
+    bench: Bench, nets: Nets, rows: dict[str, dict[float, Row]]
+) -> list[list[str]]:
     """Lists over each recipe's levels; then the first with a stage that is trained for it."""
     body: list[list[str]] = []
 
     def compare(row: Row, first: Row, name: str, other: Floats, acr: float) -> None:
         body.append(
-            [row.name, first.name, *against(row, first.curve), f"{row.acr / first.acr:.3f}"]
+            [
+                row.name,
+                first.name,
+                *against(row, first.curve),
+                f"{row.acr / first.acr:.3f}",
+            ]
         )
         body.append(["", name, *against(row, other), f"{row.acr / acr:.3f}"])
 
@@ -194,7 +227,9 @@ def composites(bench: Bench, nets: Nets, rows: dict[str, dict[float, Row]]) -> l
 def training_size(name: str) -> str:
     size = SIZES[name]
     moved = (
-        f", each as it is and moved by a pixel {size.shifts - 1} ways," if size.shifts > 1 else ""
+        f", each as it is and moved by a pixel {size.shifts - 1} ways,"
+        if size.shifts > 1
+        else ""
     )
     return f"{size.train:,}{moved}"
 
@@ -251,7 +286,9 @@ def main() -> None:
     for name in ("count", "n", "epochs"):
         if getattr(options, name) != parser.get_default(name):
             command += f" --{name} {getattr(options, name)}"
-    names = [name for name in SIZES if name == "MNIST" or datasets.FASHION_FOLDER.exists()]
+    names = [
+        name for name in SIZES if name == "MNIST" or datasets.FASHION_FOLDER.exists()
+    ]
     start = time.perf_counter()
     with ProcessPoolExecutor(len(names), mp_context=get_context("spawn")) as pool:
         work = partial(section, count=options.count, n=options.n, epochs=options.epochs)
@@ -262,7 +299,9 @@ def main() -> None:
         minutes=f"{(time.perf_counter() - start) / 60:.1f}",
         machine=machine("torch", "mlxtend"), version=rsbounds.__version__,
     )  # fmt: skip
-    tail = TAIL.format(neighbours=NEIGHBOURS, floor=GENERATOR_FLOOR, p_min=P_MIN, target=SIGMA)
+    tail = TAIL.format(
+        neighbours=NEIGHBOURS, floor=GENERATOR_FLOOR, p_min=P_MIN, target=SIGMA
+    )
     options.page.write_text(text + "".join(parts) + tail)
 
 

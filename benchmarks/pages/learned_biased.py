@@ -40,12 +40,18 @@ def biased(data: Data) -> tuple[list[list[str]], list[str]]:
         rst.fit(g, loss, known, epochs=12, rate=5e-3)
         lip = rst.gradient_lipschitz_upper_bound(g)
         lines.append(f"Locally biased, {name}: Lipschitz bound of grad g {lip:.3g}.")
-        rst.locally_biased(g, known[0], known[1].numpy(), 0.0).certify(held[:1])  # compiles
+        rst.locally_biased(g, known[0], known[1].numpy(), 0.0).certify(
+            held[:1]
+        )  # compiles
         for alpha in (0.0, 0.5, 2.0, 1e9):
             start = time.perf_counter()
-            label, radius = rst.locally_biased(g, known[0], known[1].numpy(), alpha).certify(held)
+            label, radius = rst.locally_biased(
+                g, known[0], known[1].numpy(), alpha
+            ).certify(held)
             right = label == truth
             curve = [f"{np.mean((radius > r) & right):.3f}" for r in (0.0, *LARGE)]
             acr, seconds = float(np.mean(radius * right)), time.perf_counter() - start
-            rows.append([f"{name}, alpha = {alpha:g}", *curve, f"{acr:.3f}", f"{seconds:.1f}"])
+            rows.append(
+                [f"{name}, alpha = {alpha:g}", *curve, f"{acr:.3f}", f"{seconds:.1f}"]
+            )
     return rows, lines

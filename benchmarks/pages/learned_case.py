@@ -1,8 +1,8 @@
 """Images, networks and training recipes: what learned.py certifies.
 
-All networks read the first COMPONENTS principal components of the training images, u = Q(x - m)
-with orthonormal rows Q. Noise on x is noise of the same level on u, and no distance grows under Q:
-what is certified for u holds for the pixels.
+All networks read the first COMPONENTS principal components of the training images, u =
+Q(x - m) with orthonormal rows Q. Noise on x is noise of the same level on u, and no
+distance grows under Q: what is certified for u holds for the pixels.
 """
 
 import copy
@@ -90,11 +90,14 @@ def load(name: str, count: int, epochs: int = EPOCHS) -> Data:
 def network(numbers: int = COMPONENTS, classes: int = CLASSES) -> nn.Sequential:
     torch.manual_seed(0)
     return nn.Sequential(
-        *(nn.Linear(numbers, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU()), nn.Linear(64, classes)
+        *(nn.Linear(numbers, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU()),
+        nn.Linear(64, classes),
     )
 
 
-def fit(module: nn.Module, loss: Callable[..., Tensor], *columns: Tensor, epochs: int) -> None:
+def fit(
+    module: nn.Module, loss: Callable[..., Tensor], *columns: Tensor, epochs: int
+) -> None:
     rst.fit(module, loss, columns, epochs=epochs, batch_size=128, rate=4e-3)
 
 
@@ -116,7 +119,11 @@ def smoothadv(net: nn.Module, u: Tensor, y: Tensor, sigma: float) -> Tensor:
 
 
 def mean_radius(net: nn.Module, u: Tensor, y: Tensor, sigma: float) -> Tensor:
-    p = rst.soft_vote(net, u, sigma, 4).gather(1, y[:, None])[:, 0].clamp(1e-6, 1 - 1e-6)
+    p = (
+        rst.soft_vote(net, u, sigma, 4)
+        .gather(1, y[:, None])[:, 0]
+        .clamp(1e-6, 1 - 1e-6)
+    )
     radii = sigma * torch.special.ndtri(p).clamp(0.0, LARGEST)
     return gaussian(net, u, y, sigma) - 2 / sigma * radii.mean()
 
@@ -135,7 +142,9 @@ def recipes(data: Data, sigma: float) -> dict[str, nn.Module]:
     for name, recipe in RECIPES.items():
         net = copy.deepcopy(start)
 
-        def loss(u: Tensor, y: Tensor, net: nn.Module = net, recipe: Loss = recipe) -> Tensor:
+        def loss(
+            u: Tensor, y: Tensor, net: nn.Module = net, recipe: Loss = recipe
+        ) -> Tensor:
             return recipe(net, u, y, sigma)
 
         fit(net, loss, *columns, epochs=data.epochs)
@@ -165,12 +174,14 @@ def under(data: Data, levels: Any, *, pixels: bool = False) -> nn.Module:
     return net
 
 
-def with_levels(data: Data, sigma: float, *, free: bool) -> tuple[nn.Module, rst.SigmaNetwork]:
+def with_levels(
+    data: Data, sigma: float, *, free: bool
+) -> tuple[nn.Module, rst.SigmaNetwork]:
     """A classifier and the network of its noise level, trained together for the certified radius.
 
-    The gradient sees what the level's Lipschitz constant costs: it is the size of the last weight,
-    all before it is kept 1-Lipschitz. Not ``free``: the level stays ``sigma``, the training is the
-    same.
+    The gradient sees what the level's Lipschitz constant costs: it is the size of the
+    last weight, all before it is kept 1-Lipschitz. Not ``free``: the level stays
+    ``sigma``, the training is the same.
     """
     net, floor = network(), sigma / 2
     torch.manual_seed(1)
@@ -187,12 +198,19 @@ def with_levels(data: Data, sigma: float, *, free: bool) -> tuple[nn.Module, rst
 
     def loss(u: Tensor, y: Tensor) -> Tensor:
         known: dict[str, Any] = {"dim": COMPONENTS, "samples": 4, "largest": LARGEST}
-        found = rst.average_radius_loss(net, level, u, y, lip=last.weight.abs().sum(), **known)
+        found = rst.average_radius_loss(
+            net, level, u, y, lip=last.weight.abs().sum(), **known
+        )
         mean = level(u).mean() / sigma - 1
         return first(u, y) + 2 / sigma * found + 100 * mean.square()
 
     fit(net, first, *columns, epochs=data.epochs)
-    fit(nn.ModuleList([net, level] if free else [net]), loss, *columns, epochs=data.epochs)
+    fit(
+        nn.ModuleList([net, level] if free else [net]),
+        loss,
+        *columns,
+        epochs=data.epochs,
+    )
     return net, level.eval()
 
 
@@ -205,15 +223,25 @@ def gate(data: Data, net: nn.Module, sigma: float, how: str) -> nn.Module:
         labels, found = training.soft_labels(y, CLASSES, hard), network()
     else:
         labels, found = torch.where(hard, CLASSES, y), network(classes=CLASSES + 1)
-    fit(found, lambda u, y: gaussian(found, u, y, sigma), u, labels, epochs=2 * data.epochs)
+    fit(
+        found,
+        lambda u, y: gaussian(found, u, y, sigma),
+        u,
+        labels,
+        epochs=2 * data.epochs,
+    )
     return found
 
 
-def expert(data: Data, first: nn.Module, sigma: float, net: nn.Module, own: float) -> nn.Module:
+def expert(
+    data: Data, first: nn.Module, sigma: float, net: nn.Module, own: float
+) -> nn.Module:
     """A copy of ``net``, tuned under its own level on what ``first`` passes on under sigma."""
     torch.manual_seed(3)
     hard = training.passed_on(first, data.train.u, sigma)
     tuned = copy.deepcopy(net)
     columns = data.train.u[hard], data.train.y[hard]
-    fit(tuned, lambda u, y: gaussian(tuned, u, y, own), *columns, epochs=2 * data.epochs)
+    fit(
+        tuned, lambda u, y: gaussian(tuned, u, y, own), *columns, epochs=2 * data.epochs
+    )
     return tuned

@@ -39,7 +39,10 @@ class Price:
             self.row.name,
             f"{levels.min():.3f} to {levels.max():.3f}",
             f"{levels.mean():.3f}",
-            *(f"{r.acr:.3f}" for r in (self.row, self.free, self.pixels, self.constant)),
+            *(
+                f"{r.acr:.3f}"
+                for r in (self.row, self.free, self.pixels, self.constant)
+            ),
             f"{percent * gain.mean():+.1f} ± {error:.1f}",
             f"{percent * (self.free.radii - self.constant.radii).mean():+.1f}",
         ]
@@ -58,18 +61,28 @@ def sigma_networks(bench: Bench) -> list[Price]:
         net, level = with_levels(bench.data, sigma, free=True)
         row = bench.under(f"sigma network, {sigma:g}", net, level.scheme(COMPONENTS))
         if sigma == SIGMA:
-            known: Any = {"lip": level.lip, "sigma_min": level.sigma_min, "dim": COMPONENTS}
+            known: Any = {
+                "lip": level.lip,
+                "sigma_min": level.sigma_min,
+                "dim": COMPONENTS,
+            }
 
-            def integrated(z_a: float, sigma: float, z_b: float, known: Any = known) -> float:
+            def integrated(
+                z_a: float, sigma: float, z_b: float, known: Any = known
+            ) -> float:
                 more = {"p_b": z_b, "method": "integrated", "scores": True}
                 return float(lipschitz.radius(z_a, sigma, **known, **more))
 
             paper = theorem_3(**known, p_min=P_MIN, classes=10)
             for method, radius in {"integrated": integrated, "paper": paper}.items():
-                bench.again(row, f"sigma network, {sigma:g}, {method}", radius, keep=True)
+                bench.again(
+                    row, f"sigma network, {sigma:g}, {method}", radius, keep=True
+                )
 
         def at(dim: int, *, free: bool, level: rst.SigmaNetwork = level) -> Scheme:
-            return schemes.lipschitz(_nowhere, 0.0 if free else level.lip, level.sigma_min, dim)
+            return schemes.lipschitz(
+                _nowhere, 0.0 if free else level.lip, level.sigma_min, dim
+            )
 
         mean = float(row.levels.mean())
         still, _ = with_levels(bench.data, mean, free=False)

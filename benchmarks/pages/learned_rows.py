@@ -64,7 +64,9 @@ class Bench:
         self.data, self.n = data, n
         self.rows: list[Row] = []
 
-    def row(self, name: str, one: Callable[[int], Certificate], spent: int | None = None) -> Row:
+    def row(
+        self, name: str, one: Callable[[int], Certificate], spent: int | None = None
+    ) -> Row:
         start = time.process_time()
         found = [one(index) for index in range(len(self.data.held.y))]
         seconds = time.process_time() - start
@@ -76,7 +78,9 @@ class Bench:
         keep: bool = True,
     ) -> Row:  # fmt: skip
         right = np.array([c.predict for c in found]) == self.data.held.y.numpy()
-        row = Row(name, np.array([c.radius for c in found]) * right, samples, seconds, found)
+        row = Row(
+            name, np.array([c.radius for c in found]) * right, samples, seconds, found
+        )
         if keep:
             self.rows.append(row)
             print(*row.cells(), flush=True)
@@ -90,7 +94,9 @@ class Bench:
         draw = rst.TorchSampler(net, CLASSES) if sampler is None else sampler
         held = self.data.held.u if inputs is None else inputs
         known: dict[str, Any] = {"n0": N0, "n": self.n, "alpha": ALPHA}
-        return self.row(name, lambda i: certify(draw, held[i], scheme, index=i, **known))
+        return self.row(
+            name, lambda i: certify(draw, held[i], scheme, index=i, **known)
+        )
 
     def constant(self, name: str, net: nn.Module, sigma: float) -> Row:
         return self.under(f"{name}, {sigma:g}", net, schemes.gaussian(sigma))
@@ -98,11 +104,21 @@ class Bench:
     def without_runner_up(self, row: Row, sigma: float) -> Row:
         """The same counts, with p_B = 1 - p_A."""
         scheme = schemes.gaussian(sigma)
-        known: dict[str, Any] = {"n0": N0, "n": self.n, "alpha": ALPHA, "runner_up": False}
-        found = [certify_counts(scheme, sigma, c.select, c.counts, **known) for c in row.found]
+        known: dict[str, Any] = {
+            "n0": N0,
+            "n": self.n,
+            "alpha": ALPHA,
+            "runner_up": False,
+        }
+        found = [
+            certify_counts(scheme, sigma, c.select, c.counts, **known)
+            for c in row.found
+        ]
         return self.add(f"{row.name}, Cohen's bound", found, row.samples, row.seconds)
 
-    def again(self, row: Row, name: str, radius: Callable[..., float], *, keep: bool) -> Row:
+    def again(
+        self, row: Row, name: str, radius: Callable[..., float], *, keep: bool
+    ) -> Row:
         """Another radius from the same evidence."""
         found = [
             replace(c, radius=radius(c.z_a, c.sigma, c.z_b) if c.radius > 0 else 0.0)
@@ -120,7 +136,9 @@ class Stage:
 
     def sampler(self) -> Any:
         inner = rst.TorchSampler(self.net)
-        return lambda *known: np.asarray(inner(*known))[:CLASSES]  # a rejection is a void vote
+        return lambda *known: np.asarray(inner(*known))[
+            :CLASSES
+        ]  # a rejection is a void vote
 
 
 def known_scores(bench: Bench, stage: Stage, index: int) -> Floats:
@@ -130,7 +148,9 @@ def known_scores(bench: Bench, stage: Stage, index: int) -> Floats:
         draw(u, stage.sigma, CALIBRATE, stream(0, i, Phase.SEARCH, index))
         for i, u in enumerate(split.u)
     ]
-    return np.asarray(np.minimum(ndtri((np.stack(counts) + 0.5) / (CALIBRATE + 1.0)), LARGEST))
+    return np.asarray(
+        np.minimum(ndtri((np.stack(counts) + 0.5) / (CALIBRATE + 1.0)), LARGEST)
+    )
 
 
 def lists(sigmas: Sequence[float]) -> Iterable[Rule]:
@@ -145,8 +165,8 @@ def lists(sigmas: Sequence[float]) -> Iterable[Rule]:
 def chosen(bench: Bench, stages: Sequence[Stage]) -> Rule:
     """The list of most calibration images rightly classified, at no loss of mean radius.
 
-    None to the constant of its first level, and none to the best constant but 2 %; where there is
-    no such list, that of the largest mean radius.
+    None to the constant of its first level, and none to the best constant but 2 %;
+    where there is no such list, that of the largest mean radius.
     """
     sigmas, y = [s.sigma for s in stages], bench.data.calibration.y.numpy()
     z = np.stack([known_scores(bench, s, k) for k, s in enumerate(stages)], axis=1)
@@ -173,8 +193,13 @@ def listed(bench: Bench, name: str, stages: Sequence[Stage]) -> tuple[Row, Rule]
     draw, held = [stages[k].sampler() for k in used], bench.data.held.u
     known: dict[str, Any] = {"n0": N0, "n": round(SHARE * bench.n), "alpha": ALPHA}
     start = time.process_time()
-    found = [composite.certify(draw, u, asked, index=i, **known) for i, u in enumerate(held)]
-    seconds, spent = time.process_time() - start, float(np.mean([c.samples for c in found]))
+    found = [
+        composite.certify(draw, u, asked, index=i, **known) for i, u in enumerate(held)
+    ]
+    seconds, spent = (
+        time.process_time() - start,
+        float(np.mean([c.samples for c in found])),
+    )
     first, second = asked.sigmas
     level = -items[0][1].threshold / first
     title = f"{name}: gate {first:g} > -{level:g}, argmax {second:g}"

@@ -10,8 +10,9 @@ import numpy as np
 
 Values = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
-# Rows of "x p df nc upper" in hexadecimal, or "low high df nc" to be timed; a policy that answers
-# where the default would throw, with the default's promotion of double to long double.
+# Rows of "x p df nc upper" in hexadecimal, or "low high df nc" to be timed; a policy
+# that answers where the default would throw, with the default's promotion of double to
+# long double.
 SOURCE = r"""
 #include <boost/math/distributions/non_central_chi_squared.hpp>
 #include <boost/version.hpp>
@@ -84,7 +85,9 @@ def boost(folder: Path) -> Callable[[str, Sequence[Sequence[float]]], Values] | 
         out = subprocess.run(
             [program, what], input=given, capture_output=True, text=True, check=True
         ).stdout
-        return np.array([[_number(v) for v in line.split()] for line in out.splitlines()])
+        return np.array(
+            [[_number(v) for v in line.split()] for line in out.splitlines()]
+        )
 
     return ask
 
@@ -94,7 +97,9 @@ def version() -> str:
     with tempfile.TemporaryDirectory() as name:
         if boost(Path(name)) is None:
             return "Boost.Math was not at hand"
-        out = subprocess.run([Path(name) / "boost", "version"], capture_output=True, check=True)
+        out = subprocess.run(
+            [Path(name) / "boost", "version"], capture_output=True, check=True
+        )
         return f"Boost.Math {out.stdout.decode().strip().replace('_', '.')}"
 
 

@@ -2,8 +2,8 @@
 
     python benchmarks/pages/ncx2_compared.py
 
-writes docs/benchmarks/ncx2-compared.md (a few minutes). R is asked where Rscript is found, Boost
-where a C++ compiler finds its headers.
+writes docs/benchmarks/ncx2-compared.md (a few minutes). R is asked where Rscript is
+found, Boost where a C++ compiler finds its headers.
 """
 
 import os
@@ -84,7 +84,9 @@ def grid() -> list[Point]:
         for nc in NC:
             for p in TAILS:
                 for upper in (False, True):
-                    x = float((special.ncx2_isf if upper else special.ncx2_ppf)(p, df, nc))
+                    x = float(
+                        (special.ncx2_isf if upper else special.ncx2_ppf)(p, df, nc)
+                    )
                     if x > 0:  # df = 0.01 puts some below the smallest double
                         points.append(Point(df, nc, p, upper, x))
     return points
@@ -118,7 +120,10 @@ def by_r(points: list[Point], folder: Path) -> Library:
     given.write_text("\n".join(["x,p,df,nc,up", *rows]))
     run_r(R_SCRIPT, given, got)
     lines = got.read_text().splitlines()[1:]
-    values = [[np.nan if v in ("NA", "NaN") else from_r(v) for v in k.split(",")] for k in lines]
+    values = [
+        [np.nan if v in ("NA", "NaN") else from_r(v) for v in k.split(",")]
+        for k in lines
+    ]
     return Library(*np.array(values).T)
 
 
@@ -126,7 +131,9 @@ def from_r(text: str) -> float:
     return float(text) if "nf" in text else float.fromhex(text)
 
 
-def errors(points: list[Point], libraries: dict[str, Library]) -> dict[str, dict[str, Values]]:
+def errors(
+    points: list[Point], libraries: dict[str, Library]
+) -> dict[str, dict[str, Values]]:
     """Relative errors by kind and library; NaN where NaN came out, 1 where 0 or infinity did."""
     found = {k: {n: np.empty(len(points)) for n in libraries} for k in Library._fields}
     for i, q in enumerate(points):
@@ -135,7 +142,9 @@ def errors(points: list[Point], libraries: dict[str, Library]) -> dict[str, dict
             at_x = mp.exp(truth.log_upper if q.upper else truth.log_lower)
             for name, library in libraries.items():
                 found["tail"][name][i] = relative(library.tail[i], at_x)
-                found["density"][name][i] = relative(library.density[i], mp.exp(truth.log_density))
+                found["density"][name][i] = relative(
+                    library.density[i], mp.exp(truth.log_density)
+                )
         for name, library in libraries.items():
             found["quantile"][name][i] = quantile_error(float(library.quantile[i]), q)
     return found
@@ -157,7 +166,8 @@ def quantile_error(x: float, q: Point) -> float:
         return float(abs(tail - mp.mpf(q.p)) / (x * mp.exp(at.log_density)))
 
 
-# --- times ---------------------------------------------------------------------------------
+# --- times
+# ---------------------------------------------------------------------------------
 
 CASES = ((0.5, 1.0), (1.0, 4.0), (4.0, 0.0), (4.0, 100.0), (50.0, 1e4), (1000.0, 1e3))
 OURS = (special.ncx2_cdf, special.ncx2_pdf, special.ncx2_ppf)
@@ -205,7 +215,8 @@ def boost_times(ask: Ask) -> list[list[float]]:
     return found
 
 
-# --- the page ------------------------------------------------------------------------------
+# --- the page
+# ------------------------------------------------------------------------------
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -223,9 +234,23 @@ def summary(found: dict[str, dict[str, Values]]) -> list[str]:
             nearer = "" if name == "rsbounds" else f"{int((e < ours).sum())}"
             counts = [f"{int(b.sum())}" for b in bad]
             rows.append(
-                [kind, name, *counts, f"{np.median(rest):.0e}", f"{rest.max():.0e}", nearer]
+                [
+                    kind,
+                    name,
+                    *counts,
+                    f"{np.median(rest):.0e}",
+                    f"{rest.max():.0e}",
+                    nearer,
+                ]
             )
-    head = ["", "", "NaN", "0 or infinity", f"wrong by > {WRONG:g}", "median of the rest"]
+    head = [
+        "",
+        "",
+        "NaN",
+        "0 or infinity",
+        f"wrong by > {WRONG:g}",
+        "median of the rest",
+    ]
     return table([*head, "largest of the rest", "nearer than rsbounds"], rows)
 
 
@@ -246,16 +271,24 @@ def losses(found: dict[str, dict[str, Values]], points: list[Point]) -> str:
     return "; ".join(parts) + "."
 
 
-def time_rows(others: dict[str, list[list[float]]]) -> tuple[list[list[str]], list[str]]:
+def time_rows(
+    others: dict[str, list[list[float]]],
+) -> tuple[list[list[str]], list[str]]:
     rows, slower = [], []
     for i, (df, nc) in enumerate(CASES):
         ours, theirs = python_times(df, nc)
         for k, kind in enumerate(("tail", "density", "quantile")):
-            peers = {"SciPy": theirs[k]} | {name: times[i][k] for name, times in others.items()}
+            peers = {"SciPy": theirs[k]} | {
+                name: times[i][k] for name, times in others.items()
+            }
             ratios = [f"{t / ours[k]:.3g}" for t in peers.values()]
             spent = [f"{t:.3g}" for t in (ours[k], *peers.values())]
             rows.append([f"{df:g}", f"{nc:g}", kind, *ratios, *spent])
-            slower += [f"{n}'s {kind} at ({df:g}, {nc:g})" for n, t in peers.items() if t < ours[k]]
+            slower += [
+                f"{n}'s {kind} at ({df:g}, {nc:g})"
+                for n, t in peers.items()
+                if t < ours[k]
+            ]
     return rows, slower
 
 
@@ -264,7 +297,11 @@ def stalled() -> list[str]:
     p = np.linspace(1e-3, 1 - 1e-3, 10)
     each = least(lambda: special.ncx2_ppf(p, 1, 4.0)) / p.size * 1e6
     rows = [
-        [f"{q:.3f}", f"{x:.15g}", f"{quantile_error(float(x), Point(1, 4.0, q, False, x)):.0e}"]
+        [
+            f"{q:.3f}",
+            f"{x:.15g}",
+            f"{quantile_error(float(x), Point(1, 4.0, q, False, x)):.0e}",
+        ]
         for q, x in zip(p, special.ncx2_ppf(p, 1, 4.0), strict=True)
     ]
     text = f"rsbounds takes {each:.2g} us for each of the ten, with the checks:"
@@ -275,7 +312,10 @@ def main() -> None:
     points = grid()
     from rsbounds.stats import ncx2
 
-    libraries = {"rsbounds": by_python(ncx2, points), "SciPy": by_python(scipy.stats.ncx2, points)}
+    libraries = {
+        "rsbounds": by_python(ncx2, points),
+        "SciPy": by_python(scipy.stats.ncx2, points),
+    }
     times: dict[str, list[list[float]]] = {}
     r_version = "R was not installed"
     with tempfile.TemporaryDirectory() as name:

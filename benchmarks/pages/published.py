@@ -2,8 +2,9 @@
 
     python benchmarks/pages/published.py FOLDER
 
-FOLDER has a clone of each repository of ``REPOSITORIES`` under OWNER+NAME; those that are not there
-are left out. Nothing of theirs is stored here: the page has counts and largest differences.
+FOLDER has a clone of each repository of ``REPOSITORIES`` under OWNER+NAME; those that
+are not there are left out. Nothing of theirs is stored here: the page has counts and
+largest differences.
 """
 
 import hashlib
@@ -35,7 +36,11 @@ FIELD = {
     "jh-jeong+smoothing-consistency": "Jeong and Shin 2020, consistency",
     "jh-jeong+smoothmix": "Jeong et al. 2021, SmoothMix",
 }
-SPLIT, DSRS, TOPK = "alevine0+smoothingSplittingNoise", "llylly+DSRS", "jjy1994+Certify_Topk"
+SPLIT, DSRS, TOPK = (
+    "alevine0+smoothingSplittingNoise",
+    "llylly+DSRS",
+    "jjy1994+Certify_Topk",
+)
 WITHOUT = {
     "RuntianZ+macer": "Zhai et al. 2020, MACER",
     "jh-jeong+smoothing-multiscale": "multiscale smoothing",
@@ -49,7 +54,9 @@ REPOSITORIES = (*FIELD, DSRS, TOPK, SPLIT, *WITHOUT)
 def commit(folder: Path) -> str:
     """The commit of a clone."""
     command = ["git", "-C", str(folder), "rev-parse", "HEAD"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @cache
@@ -91,7 +98,11 @@ def printed(path: Path, sigma: float) -> Printed | None:
     known = {r: number(r, sigma, ALPHA, style) for r in {row.radius for row in held}}
     sound = {r: below(r, levels) for r in known}
     lost = [row for row in held if known[row.radius] is None]
-    up = [r for row in held if (k := known[r := row.radius]) is not None and disproved(r, sigma, k)]
+    up = [
+        r
+        for row in held
+        if (k := known[r := row.radius]) is not None and disproved(r, sigma, k)
+    ]
     excess = max((r - levels[known[r]] for r in set(up)), default=0.0)
     above = sum(disproved(row.radius, sigma, N) for row in lost)
     right = [row.radius for row in rows if row.correct]
@@ -170,8 +181,20 @@ def field(root: Path) -> list[str]:
                 for part in ("rows", "certified", "unexplained", "above", "rounded")
             )
             excess = max(own.excess for own in each)
-            acr, cut = (np.mean([getattr(own, part) for own in each]) for part in ("acr", "sound"))
-            cells = paper, f"{sigma:g}", len(each), rows, certified, up, f"{excess:.1e}", lots
+            acr, cut = (
+                np.mean([getattr(own, part) for own in each])
+                for part in ("acr", "sound")
+            )
+            cells = (
+                paper,
+                f"{sigma:g}",
+                len(each),
+                rows,
+                certified,
+                up,
+                f"{excess:.1e}",
+                lots,
+            )
             cells = *cells, above, f"{acr:.4f}", f"{cut:.4f}"
             text.append("| " + " | ".join(map(str, cells)) + " |")
         fits = [path for path, own in other if own.fits]
@@ -194,7 +217,10 @@ def field(root: Path) -> list[str]:
 
 
 def top_k(folder: Path) -> list[str]:
-    rows, table = read(folder / "result.txt").rows, np.loadtxt(folder / "cifar0.25.txt", dtype=int)
+    rows, table = (
+        read(folder / "result.txt").rows,
+        np.loadtxt(folder / "cifar0.25.txt", dtype=int),
+    )
     return [
         "## Certify_Topk",
         "",
@@ -249,7 +275,10 @@ def dsrs(folder: Path, every: int = 200) -> list[str]:
     model, d, k, sigma = "cohen-imagenet-75260-0.50.pth", 150_528, 75_260, 0.5
     law, data = Law(d, k, sigma), folder / "data"
     name = f"general-gaussian-{k}-{sigma}-50000-0.0005"
-    p, q = (pairs(data / "sampling" / model / f"{name}{end}.txt", "o ") for end in ("", "-x+"))
+    p, q = (
+        pairs(data / "sampling" / model / f"{name}{end}.txt", "o ")
+        for end in ("", "-x+")
+    )
     first = pairs(data / "sampling" / f"{model}-small" / f"{name}.txt", "o ")
     new = data / "new-radius" / model
     new = pairs(new / f"new-rad-general-gaussian-th-{k}-{sigma}-x+-50000-0.0005.txt")
@@ -268,7 +297,12 @@ def dsrs(folder: Path, every: int = 200) -> list[str]:
         near = exact(Law(d, k, sigma, points=160), p, index, q)  # a finer quadrature
         assert abs(near - best) < 1e-4 * best < r - best
         alone = radius(law, p[index][0])
-        cells = index, f"{r:.4f}", f"{best:.4f}", f"{other:.4f}" if index in first else "-"
+        cells = (
+            index,
+            f"{r:.4f}",
+            f"{best:.4f}",
+            f"{other:.4f}" if index in first else "-",
+        )
         cells = *cells, f"{old[index][0]:.4f}", f"{alone:.4f}"
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return [

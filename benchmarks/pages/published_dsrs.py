@@ -1,11 +1,11 @@
 """The exact radius of double sampling randomized smoothing (Li et al. 2022), by quadrature.
 
-P is the generalized Gaussian of density |x|^-2k exp(-|x|^2/2s^2), for which |x|^2/2s^2 has the law
-Gamma(d/2 - k); Q is P within the ball of P-probability tau. Of all events with P >= p and Q in
-[low, high], the least probable after a shift cuts the likelihood ratio at one number within the
-ball and at another outside it: the two parts are chosen apart (Neyman and Pearson), and the share
-within the ball is the nearest to the common cut that Q allows. ``radius`` is where that
-probability falls to 1/2.
+P is the generalized Gaussian of density |x|^-2k exp(-|x|^2/2s^2), for which |x|^2/2s^2
+has the law Gamma(d/2 - k); Q is P within the ball of P-probability tau. Of all events
+with P >= p and Q in [low, high], the least probable after a shift cuts the likelihood
+ratio at one number within the ball and at another outside it: the two parts are chosen
+apart (Neyman and Pearson), and the share within the ball is the nearest to the common
+cut that Q allows. ``radius`` is where that probability falls to 1/2.
 """
 
 import math
@@ -28,7 +28,9 @@ class Law:
         self.law = gamma(d / 2 - k)
         grid = np.linspace(-12, 12, 12001)  # of the angle's cosine, in units of d^-1/2
         half = (d - 1) / 2
-        self._cap = CubicSpline(grid, betainc(half, half, (1 + grid / math.sqrt(d)) / 2))
+        self._cap = CubicSpline(
+            grid, betainc(half, half, (1 + grid / math.sqrt(d)) / 2)
+        )
 
     def cap(self, cosine: np.ndarray) -> np.ndarray:
         """P(the angle's cosine is at most this)."""
@@ -67,9 +69,13 @@ class Shift:
     def shifted(self, cut: float, part: str) -> float:
         """Its probability after the shift."""
         unit = 2 * np.sqrt(self.t) * self.rho
-        whole = self.law.cap((self.t * np.expm1(self._growth(cut)) - self.rho**2) / unit)
+        whole = self.law.cap(
+            (self.t * np.expm1(self._growth(cut)) - self.rho**2) / unit
+        )
         if part != "all":
-            inside = np.minimum(self.law.cap((self.edge - self.t - self.rho**2) / unit), whole)
+            inside = np.minimum(
+                self.law.cap((self.edge - self.t - self.rho**2) / unit), whole
+            )
             whole = inside if part == "in" else whole - inside
         return float(self.weight @ whole)
 
@@ -80,10 +86,14 @@ class Shift:
             return 0.0
         if mass >= self.mass(most, part):
             return self.shifted(most, part)
-        return self.shifted(brentq(lambda c: self.mass(c, part) - mass, -most, most), part)
+        return self.shifted(
+            brentq(lambda c: self.mass(c, part) - mass, -most, most), part
+        )
 
 
-def radius(law: Law, p: float, tau: float = 1.0, low: float = 0.0, high: float = 1.0) -> float:
+def radius(
+    law: Law, p: float, tau: float = 1.0, low: float = 0.0, high: float = 1.0
+) -> float:
     """The exact radius for P >= p and Q in [low, high]; without Q that of Neyman and Pearson."""
 
     def lead(r: float) -> float:

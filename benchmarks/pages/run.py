@@ -3,9 +3,9 @@
     python benchmarks/pages/run.py
 
 runs benchmarks/cases and writes docs/benchmarks/speed.md, then runs stability.py and
-instructions.py. The pages that train or certify (learned.py, composite.py, imagenet.py),
-ncx2_compared.py and scale.py are made apart; from the counts that are there imagenet.py writes
-its page in seconds, composite.py in a few minutes.
+instructions.py. The pages that train or certify (learned.py, composite.py,
+imagenet.py), ncx2_compared.py and scale.py are made apart; from the counts that are
+there imagenet.py writes its page in seconds, composite.py in a few minutes.
 """
 
 import json
@@ -36,7 +36,8 @@ process that keeps the memory it frees. "Wall time" is of one call, on all cores
 does not say otherwise.
 The special functions beside SciPy and R, over the noncentralities: [stability](stability.md).
 """
-# glibc: freed blocks are used again; how many go back to the system is chance, worth 40 % here
+# glibc: freed blocks are used again; how many go back to the system is chance, worth 40
+# % here
 KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**34)}
 SECTIONS = {  # group of benchmarks: (title, first column, table's base, text)
     "semi-elastic radii, arrays of 20,000": (
@@ -100,7 +101,14 @@ def measured() -> dict[str, list[dict[str, Any]]]:
         file = Path(folder, "times.json")
         options = ["-n", "0", "-q", "-p", "no:cacheprovider", "--benchmark-enable"]
         options.append("--benchmark-disable-gc")
-        words = [sys.executable, "-m", "pytest", str(CASES), *options, f"--benchmark-json={file}"]
+        words = [
+            sys.executable,
+            "-m",
+            "pytest",
+            str(CASES),
+            *options,
+            f"--benchmark-json={file}",
+        ]
         subprocess.run(words, check=True, env={**os.environ, **KEEP_MEMORY})
         groups: dict[str, list[dict[str, Any]]] = {}
         for one in json.loads(file.read_text())["benchmarks"]:
@@ -114,12 +122,21 @@ def table(group: list[dict[str, Any]], first: str, base: str | None) -> list[str
     """
     if base:
         scale = min(one["stats"]["min"] for one in group if base in one["name"])
-        head = [first, f"over {base.removeprefix('test_').replace('_', ' ')}", "wall time"]
-        rows = [[label(one), f"{one['stats']['min'] / scale:.3g}", time(one)] for one in group]
+        head = [
+            first,
+            f"over {base.removeprefix('test_').replace('_', ' ')}",
+            "wall time",
+        ]
+        rows = [
+            [label(one), f"{one['stats']['min'] / scale:.3g}", time(one)]
+            for one in group
+        ]
     else:
         own = list(group[0]["extra_info"])
         head = [first, *(key.replace("_", " ") for key in own)]
-        rows = [[label(one), *(f"{one['extra_info'][k]:.4g}" for k in own)] for one in group]
+        rows = [
+            [label(one), *(f"{one['extra_info'][k]:.4g}" for k in own)] for one in group
+        ]
         if base is not None:
             head.append("wall time")
             rows = [[*row, time(one)] for row, one in zip(rows, group, strict=True)]

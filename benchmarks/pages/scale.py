@@ -2,8 +2,8 @@
 
     python benchmarks/pages/scale.py
 
-writes docs/howto/how-far-does-it-scale.md. The driver's part appends 100,000 rows; ``--driver 0``
-leaves that part of the page as it stands.
+writes docs/howto/how-far-does-it-scale.md. The driver's part appends 100,000 rows;
+``--driver 0`` leaves that part of the page as it stands.
 """
 
 import argparse
@@ -29,7 +29,10 @@ INPUTS, N0, N, ALPHA = 50_000, 100, 100_000, 0.001
 RATE = 3000.0  # forward passes a second and GPU: an assumption, put in your own
 GPUS = (1, 8, 64, 256, 1000)
 SLOW, SHARE = 1 / 3, 0.05  # stragglers: their speed, and how many of the workers
-LIFE, REPAIR = 24 * 3600.0, 600.0  # seconds between a worker's failures, and until it is back
+LIFE, REPAIR = (
+    24 * 3600.0,
+    600.0,
+)  # seconds between a worker's failures, and until it is back
 
 
 # --- the cost of a run
@@ -42,7 +45,8 @@ def seconds_a_row(n: int = N) -> float:
 def predicted(speeds: Any, rows: int, each: float) -> float:
     """Seconds until all rows are done: the work over the speed there is, and the last row.
 
-    A failure costs half a row and the repair; it happens every LIFE seconds to each worker.
+    A failure costs half a row and the repair; it happens every LIFE seconds to each
+    worker.
     """
     up = 1 - (REPAIR + each / np.mean(speeds) / 2) / LIFE
     return rows * each / (np.sum(speeds) * up) + each / np.min(speeds) / 2
@@ -60,14 +64,17 @@ def cluster(gpus: int, *, failures: bool = True) -> Cluster:
     return Cluster(speeds, failures)
 
 
-def dealt(machines: Cluster, rows: int, each: float, seed: int = 0) -> tuple[float, int]:
+def dealt(
+    machines: Cluster, rows: int, each: float, seed: int = 0
+) -> tuple[float, int]:
     """Seconds, and rows that were begun again, when each free worker is handed the next row."""
     rng = np.random.default_rng(seed)
 
     def life() -> float:
         return float(rng.exponential(LIFE)) if machines.failures else np.inf
 
-    # (time, order, worker, a row is done); else the worker is there, or -1: a row waits again
+    # (time, order, worker, a row is done); else the worker is there, or -1: a row waits
+    # again
     events: list[tuple[float, int, int, bool]] = []
     ends = [life() for _ in machines.speeds]
     for worker in range(len(ends)):
@@ -103,7 +110,10 @@ def dealt(machines: Cluster, rows: int, each: float, seed: int = 0) -> tuple[flo
 
 def sharded(machines: Cluster, rows: int, each: float) -> float:
     """Seconds when every worker has its share from the beginning, without a failure."""
-    shares = [len(range(rank, rows, len(machines.speeds))) for rank in range(len(machines.speeds))]
+    shares = [
+        len(range(rank, rows, len(machines.speeds)))
+        for rank in range(len(machines.speeds))
+    ]
     return float(np.max(np.array(shares) * each / machines.speeds))
 
 
@@ -118,14 +128,18 @@ def stopping(target: float, sigma: float, shares: Any) -> tuple[float, float]:
         certify_radius(sampler, [x], scheme, target, n0=N0, n=N, alpha=ALPHA, index=i)
         for i, x in enumerate(sigma * ndtri(shares))
     ]
-    return float(np.mean([c.n for c in found])), float(np.mean([c.radius > 0 for c in found]))
+    return float(np.mean([c.n for c in found])), float(
+        np.mean([c.radius > 0 for c in found])
+    )
 
 
 def photographs() -> tuple[float, Any]:
     """Noise level, and the share of each photograph's samples that were of its class."""
     rows = read_rows(DOCS / "benchmarks" / "imagenet" / "gaussian.tsv")
     # all of 1000 is taken for 999.5: no class has every sample
-    return rows[0].sigma, np.array([min(row.count, row.n - 0.5) / row.n for row in rows])
+    return rows[0].sigma, np.array(
+        [min(row.count, row.n - 0.5) / row.n for row in rows]
+    )
 
 
 # --- the driver
@@ -143,14 +157,28 @@ def driver(rows: int) -> tuple[float, float, float, float]:
         path = Path(folder, "run.tsv")
         start, early = time.perf_counter(), 0.0
         with Writer(
-            path, Manifest(method="gaussian", procedure=Procedure(n=N), data={"inputs": rows})
+            path,
+            Manifest(
+                method="gaussian", procedure=Procedure(n=N), data={"inputs": rows}
+            ),
         ) as writer:
             for i in range(rows):
                 if i == rows // 10:
                     early = resident()
-                own: dict[str, Any] = {"n": N, "p_a": 0.98, "sigma": 0.25, "method": "gaussian"}
-                counts = {"select": (2, 0, 98), "counts": (900, 100, 99_000), "count": 99_000}
-                writer.append(Row(i, 2, 2, 0.5, True, "fixed noise", "0:00:33", **own, **counts))
+                own: dict[str, Any] = {
+                    "n": N,
+                    "p_a": 0.98,
+                    "sigma": 0.25,
+                    "method": "gaussian",
+                }
+                counts = {
+                    "select": (2, 0, 98),
+                    "counts": (900, 100, 99_000),
+                    "count": 99_000,
+                }
+                writer.append(
+                    Row(i, 2, 2, 0.5, True, "fixed noise", "0:00:33", **own, **counts)
+                )
         seconds = time.perf_counter() - start
         return rows / seconds, early, resident(), path.stat().st_size / rows
 
@@ -171,7 +199,11 @@ def clusters() -> str:
         plain, full = cluster(gpus, failures=False), cluster(gpus)
         model = predicted(full.speeds, INPUTS, each)
         found, again = dealt(full, INPUTS, each)
-        line = [f"{gpus:,}", f"{sharded(plain, INPUTS, each) / 3600:.2f}", f"{model / 3600:.2f}"]
+        line = [
+            f"{gpus:,}",
+            f"{sharded(plain, INPUTS, each) / 3600:.2f}",
+            f"{model / 3600:.2f}",
+        ]
         line += [f"{found / 3600:.2f}", f"{found / model - 1:+.1%}", f"{again}"]
         lines.append([*line, f"{INPUTS / found:.1f}"])
     head = "GPUs | fixed shards, h | model, h | dealt, h | off by | rows again | rows/s"
@@ -182,7 +214,9 @@ def samples() -> str:
     lines = []
     for n in (1000, 10_000, N):
         passes = INPUTS * (N0 + n)
-        radius = float(gaussian.max_radius(n, ALPHA / 2, 1.0))  # the other half: the runner-up's
+        radius = float(
+            gaussian.max_radius(n, ALPHA / 2, 1.0)
+        )  # the other half: the runner-up's
         line = [f"{n:,}", f"{passes:.3g}", f"{passes / RATE / 3600:,.1f}"]
         lines.append([*line, f"{np.floor(radius * 100) / 100:.2f} σ"])
     return table("n | forward passes | GPU hours | largest radius", lines)
@@ -212,7 +246,9 @@ def fill(text: str, name: str, content: str) -> str:
     marks = f"<!-- {name} -->", f"<!-- end of {name} -->"
     pattern = f"{marks[0]}.*?{marks[1]}"
     assert re.search(pattern, text, re.S), f"{PAGE.name} has no {marks[0]}"
-    return re.sub(pattern, lambda _: f"{marks[0]}\n\n{content}\n\n{marks[1]}", text, flags=re.S)
+    return re.sub(
+        pattern, lambda _: f"{marks[0]}\n\n{content}\n\n{marks[1]}", text, flags=re.S
+    )
 
 
 def main() -> None:

@@ -2,8 +2,8 @@
 
     python benchmarks/pages/stability.py
 
-writes docs/benchmarks/stability.md, stability.png and stability-time.png (some minutes). R's own
-library is used where it is installed as a shared library (libRmath).
+writes docs/benchmarks/stability.md, stability.png and stability-time.png (some
+minutes). R's own library is used where it is installed as a shared library (libRmath).
 """
 
 import ctypes
@@ -40,7 +40,9 @@ WRONG = 1e-3
 ARRAY = 2000
 SHOWN = (1e-17, 3.0)  # limits of the figure
 # what pnchisq says of its own sums, which the errors show better
-COMPLAINTS = rb"pnchisq\(x=[^)]*\): not converged in \d+ iter\.|full precision[^']*'pnchisq'"
+COMPLAINTS = (
+    rb"pnchisq\(x=[^)]*\): not converged in \d+ iter\.|full precision[^']*'pnchisq'"
+)
 COLOURS = {"rsbounds": "#0072b2", "SciPy": "#d55e00", "R": "#009e73"}
 Tail = Callable[[Any, int, float, bool], Any]
 
@@ -89,7 +91,9 @@ def libraries() -> dict[str, Tail]:
 def r_version() -> str:
     words = ["pkg-config", "--modversion", "libRmath"]
     try:
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            words, capture_output=True, text=True, check=True
+        ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "of unknown version"
 
@@ -122,12 +126,18 @@ def points(tails: dict[str, Tail]) -> Iterator[Point]:
         for nc in NONCENTRALITIES:
             for upper in (False, True):
                 for p in TAILS:
-                    x = float((ncx2_isf_exp if upper else ncx2_ppf_exp)(np.log(p), dim, nc))
+                    x = float(
+                        (ncx2_isf_exp if upper else ncx2_ppf_exp)(np.log(p), dim, nc)
+                    )
                     exact = oracle.ncx2_sf if upper else oracle.ncx2_cdf
                     truth = exact(x, dim, nc, dps=25)
                     with without_complaints():
-                        values = {k: float(f(x, dim, nc, upper)) for k, f in tails.items()}
-                    error = {k: float(abs(oracle_ratio(v, truth))) for k, v in values.items()}
+                        values = {
+                            k: float(f(x, dim, nc, upper)) for k, f in tails.items()
+                        }
+                    error = {
+                        k: float(abs(oracle_ratio(v, truth))) for k, v in values.items()
+                    }
                     yield Point(dim, nc, upper, p, error)
 
 
@@ -199,7 +209,13 @@ def summary(grid: list[Point], names: list[str]) -> list[str]:
         counts = [f"{int(b.sum())}" for b in bad]
         nearer = "" if name == "rsbounds" else f"{len(beaten(grid, name))}"
         rows.append([name, *counts, f"{e[e <= WRONG].max():.1e}", nearer])
-    head = [f"{len(grid)} points", "NaN", "returns 0", f"wrong by > {WRONG:g}", "wrong by > 1e-10"]
+    head = [
+        f"{len(grid)} points",
+        "NaN",
+        "returns 0",
+        f"wrong by > {WRONG:g}",
+        "wrong by > 1e-10",
+    ]
     return table([*head, "largest error of the rest", "nearer than rsbounds"], rows)
 
 
@@ -214,9 +230,14 @@ def wins(grid: list[Point], peers: list[str]) -> str:
         lost = [p.error["rsbounds"] for p in beaten(grid, name)]
         text = f"{name} is nearer to the truth than rsbounds at {len(lost)} points"
         parts.append(
-            text + (f" (rsbounds is wrong by {max(lost):.0e} there at most)" if lost else "")
+            text
+            + (f" (rsbounds is wrong by {max(lost):.0e} there at most)" if lost else "")
         )
-    which = " The tables at the end show which." if any(beaten(grid, n) for n in peers) else ""
+    which = (
+        " The tables at the end show which."
+        if any(beaten(grid, n) for n in peers)
+        else ""
+    )
     return "; ".join(parts) + "." + which
 
 
@@ -230,7 +251,9 @@ def quicker(clock: list[Time], peers: list[str], kind: str) -> str:
             dims = [str(dim) for dim, each in times if each[name] < each["rsbounds"]]
             if dims:
                 where.append(f"nc = {nc:g} (d = {', '.join(dims)})")
-        parts.append(f"{name} is quicker than rsbounds at {' and '.join(where) or 'no point'}.")
+        parts.append(
+            f"{name} is quicker than rsbounds at {' and '.join(where) or 'no point'}."
+        )
     return "**" + " ".join(parts) + "**"
 
 
@@ -240,19 +263,33 @@ def ratios(clock: list[Time], names: list[str], kind: str) -> list[str]:
     for t in clock:
         each = getattr(t, kind)
         over = (f"{each[name] / each['rsbounds']:.3g}" for name in peers)
-        rows.append([f"{t.dim}", f"{t.nc:.0e}", *over, *(f"{each[name]:.3g}" for name in names)])
-    head = ["d", "nc", *(f"{n} / rsbounds" for n in peers), *(f"{n}, us" for n in names)]
+        rows.append(
+            [f"{t.dim}", f"{t.nc:.0e}", *over, *(f"{each[name]:.3g}" for name in names)]
+        )
+    head = [
+        "d",
+        "nc",
+        *(f"{n} / rsbounds" for n in peers),
+        *(f"{n}, us" for n in names),
+    ]
     return table(head, rows)
 
 
 def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
     peers = [name for name in names if name != "rsbounds"]
-    largest = max((e for p in grid if p.upper for e in p.error.values() if e > SHOWN[1]), default=0)
+    largest = max(
+        (e for p in grid if p.upper for e in p.error.values() if e > SHOWN[1]),
+        default=0,
+    )
     lines = [
         "# Stability of noncentral chi-square tails",
         "",
         f"Made by `python benchmarks/pages/stability.py` on: {machine('mpmath')}"
-        + (f"; R's library libRmath {r_version()}." if "R" in names else "; R was not installed."),
+        + (
+            f"; R's library libRmath {r_version()}."
+            if "R" in names
+            else "; R was not installed."
+        ),
         "",
         f"The {len(grid)} points are both tails at d = {', '.join(map(str, DIMENSIONS))}, six "
         "noncentralities and six probabilities: the exact double $x$ whose tail is nearest to "
@@ -294,12 +331,19 @@ def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
     ]
     for dim in DIMENSIONS:
         for upper in (False, True):
-            lines += [f"## {'Upper' if upper else 'Lower'} tail, d = {dim}: relative errors", ""]
+            lines += [
+                f"## {'Upper' if upper else 'Lower'} tail, d = {dim}: relative errors",
+                "",
+            ]
             rows = []
             for nc in NONCENTRALITIES:
                 part = [q for q in grid if (q.dim, q.nc, q.upper) == (dim, nc, upper)]
-                rows.append([f"{nc:.0e}", *(cell(q.error[n]) for n in names for q in part)])
-            lines += table(["nc", *(f"{n} {p:.0e}" for n in names for p in TAILS)], rows)
+                rows.append(
+                    [f"{nc:.0e}", *(cell(q.error[n]) for n in names for q in part)]
+                )
+            lines += table(
+                ["nc", *(f"{n} {p:.0e}" for n in names for p in TAILS)], rows
+            )
     lines += [
         f"**0** is a returned zero, **NaN** a NaN, other bold numbers are wrong by more than "
         f"{WRONG:g}."
@@ -337,14 +381,18 @@ def drawn(grid: list[Point], names: list[str]) -> None:
             f"above {SHOWN[1]:g} drawn at {SHOWN[1]:g}, below {SHOWN[0]:.0e} at {SHOWN[0]:.0e}"
         )
         lines = row[0].get_legend_handles_labels()
-        half.legend(*lines, handlelength=3.5, loc="outside lower center", ncols=len(names))
+        half.legend(
+            *lines, handlelength=3.5, loc="outside lower center", ncols=len(names)
+        )
     for axis in axes.flat:
         axis.grid(alpha=0.3)
     figure.savefig(PAGE / "stability.png", dpi=130)
 
 
 def drawn_times(clock: list[Time], names: list[str]) -> None:
-    figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        1, 3, figsize=(12, 3.4), sharey=True, layout="constrained"
+    )
     for axis, dim in zip(axes, DIMENSIONS, strict=True):
         part = [t for t in clock if t.dim == dim]
         for name in names:
@@ -358,7 +406,9 @@ def drawn_times(clock: list[Time], names: list[str]) -> None:
 
 
 def main() -> None:
-    warnings.filterwarnings("ignore", "Error in function", RuntimeWarning)  # SciPy's, of its sums
+    warnings.filterwarnings(
+        "ignore", "Error in function", RuntimeWarning
+    )  # SciPy's, of its sums
     tails = libraries()
     names = list(tails)
     grid, clock = list(points(tails)), list(times(tails))

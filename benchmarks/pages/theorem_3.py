@@ -14,9 +14,16 @@ def theorem_3(
 
     def radius(z_a: float, sigma: float, z_b: float | None = None) -> float:
         p_a, p_b = (
-            p_min + (1 - classes * p_min) * ndtr(z) for z in (z_a, -z_a if z_b is None else z_b)
+            p_min + (1 - classes * p_min) * ndtr(z)
+            for z in (z_a, -z_a if z_b is None else z_b)
         )
-        known = {"lip": lip, "sigma_min": sigma_min, "dim": dim, "p_b": p_b, "p_min": p_min}
+        known = {
+            "lip": lip,
+            "sigma_min": sigma_min,
+            "dim": dim,
+            "p_b": p_b,
+            "p_min": p_min,
+        }
         return float(lipschitz.radius(p_a, sigma, method="paper", **known))
 
     return radius

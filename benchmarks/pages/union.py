@@ -69,7 +69,10 @@ def thinned(case: Case, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         first = rng.multivariate_hypergeometric(whole, N0)
         rest = whole - first
         second = rest if n == total - N0 else rng.multivariate_hypergeometric(rest, n)
-        select[i, k, case.top[i, k]], counts[i, k, case.top[i, k]] = first[:kept], second[:kept]
+        select[i, k, case.top[i, k]], counts[i, k, case.top[i, k]] = (
+            first[:kept],
+            second[:kept],
+        )
     return select, counts
 
 
@@ -88,14 +91,18 @@ def bench(case: Case, n: int) -> Bench:
         found = [certify_counts(schemes.gaussian(sigma), sigma, *pair, n0=N0, n=n, alpha=ALPHA)
                  for pair in pairs]  # fmt: skip
         constants[f"{name}, {sigma:g}"] = right(found, case.labels)
-    by_name = {of: certified(Rule.from_dict(about[of][1]), about[of][0]) for of in LISTS}
+    by_name = {
+        of: certified(Rule.from_dict(about[of][1]), about[of][0]) for of in LISTS
+    }
     lists = {of: right(found, case.labels) for of, found in by_name.items()}
     why = [reason(c, y) for c, y in zip(by_name[LIST], case.labels, strict=True)]
     return Bench(case.labels, constants, lists, why, case.about)
 
 
 def right(found: list[Any], labels: NDArray[np.int64]) -> Floats:
-    return np.array([c.radius * (c.predict == y) for c, y in zip(found, labels, strict=True)])
+    return np.array(
+        [c.radius * (c.predict == y) for c, y in zip(found, labels, strict=True)]
+    )
 
 
 def reason(c: Any, label: int) -> str:
@@ -105,7 +112,9 @@ def reason(c: Any, label: int) -> str:
     words = c.binding.split()
     if words[0] != "item":
         return "no item certifies a class"
-    what = "may still fire for another class" if words[2] == "blocks" else "is not surer"
+    what = (
+        "may still fire for another class" if words[2] == "blocks" else "is not surer"
+    )
     return f"item {words[1]} {what}"
 
 
@@ -186,7 +195,9 @@ def limits(benches: list[Bench]) -> str:
         if sizes[0] < LEAST:
             continue
         total = max(sum(why.values()), 1)
-        told = "; ".join(f"{name}: {100 * c / total:.0f}" for name, c in why.most_common(4))
+        told = "; ".join(
+            f"{name}: {100 * c / total:.0f}" for name, c in why.most_common(4)
+        )
         rows.append([f"{radius:g}", *(f"{v:.3f}" for v in sizes), f"{100 * np.mean(lost):.1f}",
                      f"{100 * np.mean(won):.1f}", told])  # fmt: skip
     return table(rows)
@@ -216,9 +227,16 @@ def recipes(cases: list[Case]) -> str:
     """Lists against the union of the constants of one recipe, on calibration images."""
     rows = [["least ratio to the union of", "the best list of these constants", LIST]]
     abouts = [case.about[str(N)] for case in cases]
-    every = {of: np.mean([about["recipes"][of] for about in abouts], axis=0) for of in RECIPES}
-    every["all"] = np.mean([[about[of][2] for of in (PLAIN, LIST)] for about in abouts], axis=0)
-    return table(rows + [[of, *(f"{value:.3f}" for value in pair)] for of, pair in every.items()])
+    every = {
+        of: np.mean([about["recipes"][of] for about in abouts], axis=0)
+        for of in RECIPES
+    }
+    every["all"] = np.mean(
+        [[about[of][2] for of in (PLAIN, LIST)] for about in abouts], axis=0
+    )
+    return table(
+        rows + [[of, *(f"{value:.3f}" for value in pair)] for of, pair in every.items()]
+    )
 
 
 def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
@@ -241,25 +259,36 @@ def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
         told = "; ".join(f"seed {seeds[k]}: {w.ratio:.3f} beyond {w.radius:.2f}"
                          for k, w in zip(able, each, strict=True))  # fmt: skip
         title = f"n = {n:,}, {'one seed' if len(able) == 1 else f'mean of {len(able)} seeds'}"
-        answers.append(f"**{name}, {title}.** {verdict(ratio, ratios(benches, LIST)[1], least)}")
+        answers.append(
+            f"**{name}, {title}.** {verdict(ratio, ratios(benches, LIST)[1], least)}"
+        )
         parts += [f"### {title}", main_table(benches), body,
                   f"By `composite.worst_ratio`, seed by seed: {told}."]  # fmt: skip
         for of in LISTS:
             rules = "; ".join(describe(cases[k], of, n) for k in able)
             parts.append(f"{of.capitalize()}, seed by seed: {rules}.")
-        rest = rest or [f"### What limits it, n = {n:,}", limits(benches), bounds(benches)]
+        rest = rest or [
+            f"### What limits it, n = {n:,}",
+            limits(benches),
+            bounds(benches),
+        ]
     spent = np.sum([list(c.about["seconds"].values()) for c in cases], axis=0) / 60
     words = ("Processor minutes of all seeds: {:.0f} for the constants, {:.0f} for the lists, "
                  "{:.0f} for the votes.".format(*spent))  # fmt: skip
     head = f"\n## {name}\n\n{len(cases[0].labels)} images of each seed.\n\n"
-    return head + "\n\n".join([*parts, *rest, recipes(cases), words]) + "\n", "\n\n".join(answers)
+    return head + "\n\n".join(
+        [*parts, *rest, recipes(cases), words]
+    ) + "\n", "\n\n".join(answers)
 
 
 def describe(case: Case, of: str, n: int) -> str:
     used, data, _ = case.about[str(n)][of]
     rule, names = Rule.from_dict(data), [case.about["networks"][k][0] for k in used]
     words = [f"{name} at {s:g}" for name, s in zip(names, rule.sigmas, strict=True)]
-    gates = [item[1].threshold / s for item, s in zip(rule.items[:-1], rule.sigmas, strict=False)]
+    gates = [
+        item[1].threshold / s
+        for item, s in zip(rule.items[:-1], rule.sigmas, strict=False)
+    ]
     words = [f"{w} > {t:.2f}" for w, t in zip(words, gates, strict=False)] + words[-1:]
     return ", ".join(words)
 
@@ -269,7 +298,9 @@ def main() -> None:
     parser.add_argument("page", type=Path)
     parser.add_argument("--sets", nargs="+", default=list(STAGES), choices=list(STAGES))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--n", type=int, default=N, help="samples of an image, where none are kept")
+    parser.add_argument(
+        "--n", type=int, default=N, help="samples of an image, where none are kept"
+    )
     parser.add_argument("--fashion", type=Path, default=datasets.FASHION_FOLDER)
     options = parser.parse_args()
     text = HEAD.format(
@@ -279,10 +310,15 @@ def main() -> None:
     )  # fmt: skip
     parts, folder = [], options.page.with_suffix("")
     for name in options.sets:
-        cases = [load(folder, name, seed, options.fashion, options.n) for seed in options.seeds]
+        cases = [
+            load(folder, name, seed, options.fashion, options.n)
+            for seed in options.seeds
+        ]
         parts.append(section(name, cases, options.seeds))
     answer = "\n\n".join(told for _, told in parts)
-    options.page.write_text(text.replace("ANSWER", answer) + "".join(p for p, _ in parts) + TAIL)
+    options.page.write_text(
+        text.replace("ANSWER", answer) + "".join(p for p, _ in parts) + TAIL
+    )
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ def distances(points: Floats, y: Labels) -> Floats:
 def packed(able: NDArray[np.bool_], apart: Floats, radius: float) -> float:
     """At most so many of the images can have disjoint balls of one radius where classes differ.
 
-    The number of vertices less half of a largest matching of the bipartite double: the value of
-    the linear program whose whole solutions are the sets without a conflict.
+    The number of vertices less half of a largest matching of the bipartite double: the
+    value of the linear program whose whole solutions are the sets without a conflict.
     """
     rows = np.flatnonzero(able)
     conflict = csr_array(apart[np.ix_(rows, rows)] < 2 * radius)
@@ -45,6 +45,9 @@ def oracles(r: Floats, points: Floats, y: Labels, radii: Floats) -> list[list[fl
     stage, apart = best_stage(r, y), distances(points, y)
     sure = [np.full(len(y), True)] * len(radii)
     return [
-        [packed(able, apart, radius) / len(y) for able, radius in zip(each, radii, strict=True)]
+        [
+            packed(able, apart, radius) / len(y)
+            for able, radius in zip(each, radii, strict=True)
+        ]
         for each in ([stage > radius for radius in radii], sure)
     ]

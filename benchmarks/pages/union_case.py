@@ -1,7 +1,7 @@
 """Networks of constants and of a list, and the counts of their votes: what union.py certifies.
 
-Everything of one data set and seed is trained and drawn once and kept in one file. 32 principal
-components are read, as in learned_case.py: radii hold for the pixels.
+Everything of one data set and seed is trained and drawn once and kept in one file. 32
+principal components are read, as in learned_case.py: radii hold for the pixels.
 """
 
 import copy
@@ -19,7 +19,17 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from torch import nn
 from union_bound import oracles
-from union_choice import GRID, LEAST, LEVELS, Floats, Key, chosen, curve, envelope, terms
+from union_choice import (
+    GRID,
+    LEAST,
+    LEVELS,
+    Floats,
+    Key,
+    chosen,
+    curve,
+    envelope,
+    terms,
+)
 
 from rsbounds import composite, datasets
 from rsbounds import torch as rst
@@ -37,7 +47,8 @@ Tensor = torch.Tensor
 Split = tuple[Tensor, Tensor]
 Scores = dict[Key, Floats]
 
-#: The gated stages of the list: level, margin of the own inputs, attack, weight of the others.
+#: The gated stages of the list: level, margin of the own inputs, attack, weight of the
+#: others.
 STAGES = {
     "MNIST": [Stage(1.5, 2.0, 2.0, 0.3), Stage(1.0, 1.5, 2.0, 0.3), Stage(1.0, 1.0, 1.5, 1.0),
               Stage(0.5, 1.0, 1.0, 0.2)],
@@ -63,8 +74,13 @@ def load(folder: Path, name: str, seed: int, fashion: Path, n: int) -> Case:
         folder.mkdir(exist_ok=True)
         case = draw(name, seed, fashion, n)
         about = np.frombuffer(json.dumps(case.about).encode(), np.uint8)
-        order = {"labels": case.labels.astype(np.uint8), "top": case.top.astype(np.uint8)}
-        np.savez_compressed(path, **order, counts=case.counts.astype(np.int32), about=about)
+        order = {
+            "labels": case.labels.astype(np.uint8),
+            "top": case.top.astype(np.uint8),
+        }
+        np.savez_compressed(
+            path, **order, counts=case.counts.astype(np.int32), about=about
+        )
     with np.load(path) as file:
         arrays = (file[key].astype(np.int64) for key in ("labels", "top", "counts"))
         return Case(*arrays, json.loads(bytes(file["about"])))
@@ -91,16 +107,21 @@ def splits(name: str, seed: int, fashion: Path) -> tuple[Split, Split, Split]:
     _, axes = np.linalg.eigh(np.cov(flat[0][0].T))
     q = axes[:, ::-1][:, :COMPONENTS]
     first, second, third = (
-        (torch.from_numpy((a - middle) @ q).float(), torch.from_numpy(b)) for a, b in flat
+        (torch.from_numpy((a - middle) @ q).float(), torch.from_numpy(b))
+        for a, b in flat
     )
     return first, second, third
 
 
 def network(outputs: int = CLASSES) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(COMPONENTS, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, outputs))
+    return nn.Sequential(
+        nn.Linear(COMPONENTS, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, outputs)
+    )
 
 
-def smoothadv(net: Any, u: Tensor, y: Tensor, sigma: float, times: float = 1.0) -> Tensor:
+def smoothadv(
+    net: Any, u: Tensor, y: Tensor, sigma: float, times: float = 1.0
+) -> Tensor:
     reach = times * (1.0 if sigma >= 1 else 0.5)
     return training.smooth_adversarial_loss(net, u, y, sigma, reach, samples=2, steps=3)
 
@@ -113,15 +134,24 @@ RECIPES: dict[str, Any] = {
 
 def constants(train: Split, seed: int) -> dict[Key, nn.Module]:
     """A network by each recipe at each level; those of a level from the same start."""
-    known: dict[str, Any] = {"epochs": EPOCHS, "batch_size": BATCH, "rate": 4e-3, "seed": seed}
+    known: dict[str, Any] = {
+        "epochs": EPOCHS,
+        "batch_size": BATCH,
+        "rate": 4e-3,
+        "seed": seed,
+    }
     nets: dict[Key, nn.Module] = {}
     for sigma in LEVELS:
         torch.manual_seed(seed)
         start = network()
-        rst.fit(start, lambda u, y, n=start, s=sigma: gaussian(n, u, y, s), train, **known)
+        rst.fit(
+            start, lambda u, y, n=start, s=sigma: gaussian(n, u, y, s), train, **known
+        )
         for name, loss in RECIPES.items():
             net = copy.deepcopy(start)
-            rst.fit(net, lambda u, y, n=net, f=loss, s=sigma: f(n, u, y, s), train, **known)
+            rst.fit(
+                net, lambda u, y, n=net, f=loss, s=sigma: f(n, u, y, s), train, **known
+            )
             nets[name, sigma] = net
     return nets
 
@@ -132,7 +162,10 @@ def votes(net: Any, u: Tensor, sigma: float, n: int, seed: int) -> NDArray[np.in
     chunk, generator = min(n, 2500), torch.Generator().manual_seed(seed)
     (first, bias), (last, own) = ((net[k].weight, net[k].bias) for k in (0, 2))
     at = (u @ first.T + bias)[:, :, None]
-    hidden, counts = torch.empty(HIDDEN, chunk), torch.zeros(len(u), len(own), dtype=torch.int64)
+    hidden, counts = (
+        torch.empty(HIDDEN, chunk),
+        torch.zeros(len(u), len(own), dtype=torch.int64),
+    )
     for size in [chunk] * (n // chunk) + [n % chunk] * (n % chunk > 0):
         noise = sigma * (first @ torch.randn(COMPONENTS, size, generator=generator))
         for i in range(len(u)):
@@ -165,7 +198,10 @@ def lists(known: Scores, y: Any, n: int) -> tuple[dict[str, Any], list[Key]]:
         "trained list": chosen(plain | owned, cut, y, union, 3),
     }
     keys, rule, _ = result["trained list"]
-    own, of_recipe = curve(composite.radius(rule, np.stack([cut[key] for key in keys], 1), y)), {}
+    own, of_recipe = (
+        curve(composite.radius(rule, np.stack([cut[key] for key in keys], 1), y)),
+        {},
+    )
     for name in RECIPES:
         some = {key: z for key, z in single.items() if key[0] == name}
         union = curve(np.stack([alone[key] for key in some])).max(0)
@@ -182,11 +218,18 @@ def draw(name: str, seed: int, fashion: Path, n: int) -> Case:
     spent = {"constants": time.process_time() - start}
     start, stages = time.process_time(), STAGES[name]
     models = training.cascade(
-        lambda: network(CLASSES + 1), stages, train, epochs=EPOCHS, batch_size=BATCH, seed=seed
+        lambda: network(CLASSES + 1),
+        stages,
+        train,
+        epochs=EPOCHS,
+        batch_size=BATCH,
+        seed=seed,
     )
     nets |= {("stage {:g}/{:g}/{:g}/{:g}".format(*stage), stage.sigma): model
              for stage, model in zip(stages, models, strict=True)}  # fmt: skip
-    known = {key: scores(net, calibration[0], key[1], seed) for key, net in nets.items()}
+    known = {
+        key: scores(net, calibration[0], key[1], seed) for key, net in nets.items()
+    }
     choices, needed = {}, set()
     for size in {N, n}:
         result, matter = lists(known, calibration[1].numpy(), size)
@@ -197,7 +240,9 @@ def draw(name: str, seed: int, fashion: Path, n: int) -> Case:
     drawn, start = [], time.process_time()
     for k, key in enumerate(networks):
         drawn.append(votes(nets[key], held[0], key[1], total, 1000 * (seed + 1) + k))
-        print(f"{name}, seed {seed}: network {k + 1} of {len(networks)} drawn", flush=True)
+        print(
+            f"{name}, seed {seed}: network {k + 1} of {len(networks)} drawn", flush=True
+        )
     spent["votes"] = time.process_time() - start
     counts, sigmas = np.stack(drawn, axis=1), np.array([sigma for _, sigma in networks])
     r = ndtri((counts + 0.5) / (total + 1.0)) * sigmas[:, None]
@@ -213,5 +258,9 @@ def draw(name: str, seed: int, fashion: Path, n: int) -> Case:
         }
         for of in LISTS:
             keys, rule, ratio = result[of]
-            about[size][of] = [[networks.index(key) for key in keys], rule.to_dict(), ratio]
+            about[size][of] = [
+                [networks.index(key) for key in keys],
+                rule.to_dict(),
+                ratio,
+            ]
     return Case(held[1].numpy(), top, np.take_along_axis(counts, top, -1), about)

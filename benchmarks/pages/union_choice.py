@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from rsbounds.composite import Cond, Rule
 
 LEVELS = (0.25, 0.5, 1.0, 1.5)
-GATES = (-0.5, -0.35, -0.25, -0.15, -0.05, 0.05, 0.15, 0.3)  # thresholds of scores, in sigmas
+GATES = (
+    -0.5,
+    -0.35,
+    -0.25,
+    -0.15,
+    -0.05,
+    0.05,
+    0.15,
+    0.3,
+)  # thresholds of scores, in sigmas
 GRID = np.arange(0.0, 5.0, 0.05)
 SMALL = 0.5  # the least level of a gate, and the largest at which a list may end
 LEAST = 0.05  # the union counts as long as it certifies this share
@@ -23,7 +32,10 @@ Terms = tuple[Floats, Floats]
 
 def gated(sigmas: list[float], gates: Iterable[float]) -> Rule:
     """Gated argmaxes, and the argmax of the last level."""
-    items = [[Cond("margin", k), Cond("score", k, t * sigmas[k])] for k, t in enumerate(gates)]
+    items = [
+        [Cond("margin", k), Cond("score", k, t * sigmas[k])]
+        for k, t in enumerate(gates)
+    ]
     return Rule(sigmas, [*items, [Cond("margin", len(sigmas) - 1)]])
 
 
@@ -41,7 +53,10 @@ def radii_through(items: Iterable[Terms]) -> Floats:
     """Radii of a list, as composite.radius has them but for rounding."""
     radii, block = np.float64(0.0), np.float64(np.inf)
     for fires, blocks in items:
-        radii, block = np.maximum(radii, np.minimum(fires, block)), np.minimum(block, blocks)
+        radii, block = (
+            np.maximum(radii, np.minimum(fires, block)),
+            np.minimum(block, blocks),
+        )
     return np.asarray(radii)
 
 
@@ -60,7 +75,11 @@ def envelope(alone: dict[Key, Floats]) -> list[Key]:
 
 
 def chosen(
-    gates: dict[Key, Floats], lasts: dict[Key, Floats], y: Labels, union: Floats, most: int
+    gates: dict[Key, Floats],
+    lasts: dict[Key, Floats],
+    y: Labels,
+    union: Floats,
+    most: int,
 ) -> tuple[list[Key], Rule, float]:
     """Networks and rule of the list of largest worst ratio, of at most so many gates."""
     counted = union >= LEAST
@@ -77,6 +96,8 @@ def chosen(
                 for last, end in (small if keys else ends).items():
                     own = curve(radii_through([*first, end]), GRID[counted])
                     ratio = float((own / union[counted]).min())
-                    best = max(best, (ratio, [*keys, last], thresholds), key=lambda b: b[0])
+                    best = max(
+                        best, (ratio, [*keys, last], thresholds), key=lambda b: b[0]
+                    )
     ratio, keys, thresholds = best
     return keys, gated([sigma for _, sigma in keys], thresholds), ratio

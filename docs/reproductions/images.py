@@ -41,7 +41,9 @@ def every(quick: bool) -> Iterable[Data]:
             parts = (x[:4000], y[:4000], *datasets.fashion_mnist("test"))
         x, y, held, truth = (torch.from_numpy(part) for part in parts)
         train, count = (500, 6) if quick else (4000, COUNT)
-        yield Data(name, x[:train], y[:train], held[:count], truth[:count], 100 if quick else N)
+        yield Data(
+            name, x[:train], y[:train], held[:count], truth[:count], 100 if quick else N
+        )
 
 
 def trained(data: Data, sigma: float | torch.Tensor) -> nn.Module:
@@ -63,14 +65,24 @@ def trained(data: Data, sigma: float | torch.Tensor) -> nn.Module:
 
 def certified(data: Data, net: nn.Module, scheme: Any) -> list[Certificate]:
     sampler = rst.TorchSampler(net, 10)
-    return [certify(sampler, x, scheme, n=data.n, index=i) for i, x in enumerate(data.held)]
+    return [
+        certify(sampler, x, scheme, n=data.n, index=i) for i, x in enumerate(data.held)
+    ]
 
 
-def row(data: Data, found: list[Certificate], radius: Callable[[float, float], float]) -> list[Any]:
+def row(
+    data: Data, found: list[Certificate], radius: Callable[[float, float], float]
+) -> list[Any]:
     """Accuracy, abstentions, average radius, spread over the classes, and all radii."""
-    right = np.array([c.predict == y for c, y in zip(found, data.truth.tolist(), strict=True)])
-    radii = np.array([radius(c.z_a, c.sigma) if c.z_a > 0 else 0.0 for c in found]) * right
-    each = [right[data.truth.numpy() == k].mean() for k in np.unique(data.truth.numpy())]
+    right = np.array(
+        [c.predict == y for c, y in zip(found, data.truth.tolist(), strict=True)]
+    )
+    radii = (
+        np.array([radius(c.z_a, c.sigma) if c.z_a > 0 else 0.0 for c in found]) * right
+    )
+    each = [
+        right[data.truth.numpy() == k].mean() for k in np.unique(data.truth.numpy())
+    ]
     levels = [c.sigma for c in found]
     return [
         *(float(right.mean()), float(np.mean([c.predict < 0 for c in found]))),

@@ -32,7 +32,9 @@ def chosen(names: list[str], long: bool) -> list[Path]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="*", help="only these, without .py")
-    parser.add_argument("--experiments", action="store_true", help="the experiments too")
+    parser.add_argument(
+        "--experiments", action="store_true", help="the experiments too"
+    )
     options = parser.parse_args()
     for script in chosen(options.name, options.experiments):
         runpy.run_path(str(script), run_name="__main__")

@@ -13,7 +13,9 @@ Table = dict[str, Any]  # column name -> values
 
 def columns(names: str, rows: list[tuple[Any, ...]]) -> Table:
     """A table from its column names and its rows."""
-    return dict(zip(names.split(), (np.array(c) for c in zip(*rows, strict=True)), strict=True))
+    return dict(
+        zip(names.split(), (np.array(c) for c in zip(*rows, strict=True)), strict=True)
+    )
 
 
 def publish(script: str, table: Table, figure: Any = None) -> None:

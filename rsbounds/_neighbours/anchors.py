@@ -43,7 +43,9 @@ class Anchors:
         given = on_host("anchors", points)
         points = as_floats("anchors", given, -_LARGEST, _LARGEST, nan=False)
         if points.ndim != 2 or 0 in points.shape:
-            raise ValueError(f"anchors must have shape (N, d), N and d >= 1; got {points.shape}")
+            raise ValueError(
+                f"anchors must have shape (N, d), N and d >= 1; got {points.shape}"
+            )
         shared = np.may_share_memory(points, np.asarray(given))
         self.points = np.array(points, order="C", copy=shared or None)
         self.squares = np.einsum("nd,nd->n", self.points, self.points)
@@ -54,7 +56,9 @@ class Anchors:
         x = as_floats("x", on_host("x", x), -_LARGEST, _LARGEST)
         dim = self.points.shape[1]
         if x.ndim == 0 or x.shape[-1] != dim:
-            raise ValueError(f"x must have shape (..., {dim}) as the anchors do; got {x.shape}")
+            raise ValueError(
+                f"x must have shape (..., {dim}) as the anchors do; got {x.shape}"
+            )
         return np.ascontiguousarray(x.reshape(-1, dim))
 
     def slacks(self, x: Array) -> Array:
@@ -66,7 +70,8 @@ class Anchors:
     def scan(self, x: Array, kernel: Kernel) -> None:
         """Call kernel(x[a:b], dots, minima, a, b) for all rows, in pieces on every core.
 
-        dots = x[a:b] @ points.T, minima the least of squares - 2 dots in each block of anchors.
+        dots = x[a:b] @ points.T, minima the least of squares - 2 dots in each block of
+        anchors.
         """
         from rsbounds._neighbours.sieve import BLOCK, block_minima
 
@@ -82,7 +87,9 @@ class Anchors:
             for start in range(0, len(x), max(rows, 1)):
                 stop = min(start + rows, len(x))
                 dots = np.dot(x[start:stop], self.points.T, out=buffer[: stop - start])
-                edges = np.linspace(start, stop, min(4 * workers, stop - start) + 1).astype(int)
+                edges = np.linspace(
+                    start, stop, min(4 * workers, stop - start) + 1
+                ).astype(int)
                 tasks = [
                     pool.submit(scan_piece, a, b, dots[a - start : b - start])
                     for a, b in pairwise(edges.tolist())
@@ -94,9 +101,9 @@ class Anchors:
 class Starts(NamedTuple):
     """For each row of x: its nearest anchor, and ``best``, the least margin of a few rivals.
 
-    ``guard`` is the anchor with that margin. No rival whose squares - 2 dots is ``limit`` or
-    more has a margin below ``best``; its squared distance exceeds the nearest anchor's by
-    squares - 2 dots - ``floor`` at least.
+    ``guard`` is the anchor with that margin. No rival whose squares - 2 dots is
+    ``limit`` or more has a margin below ``best``; its squared distance exceeds the
+    nearest anchor's by squares - 2 dots - ``floor`` at least.
     """
 
     nearest: Labels
@@ -111,7 +118,9 @@ class LabelledAnchors(Anchors):
 
     def __init__(self, anchors: ArrayLike, labels: ArrayLike, norm: float) -> None:
         super().__init__(anchors)
-        self.labels = np.array(as_integers("labels", on_host("labels", labels), -(2**62)))
+        self.labels = np.array(
+            as_integers("labels", on_host("labels", labels), -(2**62))
+        )
         if self.labels.shape != self.squares.shape:
             raise ValueError(
                 f"labels must have shape {self.squares.shape}, one for each anchor; "
@@ -124,7 +133,9 @@ class LabelledAnchors(Anchors):
     def dual(self, vectors: Array) -> Array:
         """The dual norm along the last axis."""
         # contiguous, so that numpy adds pairwise
-        result: Array = np.linalg.norm(np.ascontiguousarray(vectors), _DUAL[self._norm], axis=-1)
+        result: Array = np.linalg.norm(
+            np.ascontiguousarray(vectors), _DUAL[self._norm], axis=-1
+        )
         return result
 
     def radius(self, x: ArrayLike, method: str) -> tuple[Array, Labels]:
@@ -139,7 +150,9 @@ class LabelledAnchors(Anchors):
 
         def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
             slack, part = slacks[a:b], Starts._make(field[a:b] for field in starts)
-            scans.begin(x, dots, *memory, low, high, self._norm, tight, minima, slack, part)
+            scans.begin(
+                x, dots, *memory, low, high, self._norm, tight, minima, slack, part
+            )
             room = dots.size  # what is not written to takes no memory
             rivals = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
             kept = sieve.sift(dots, *memory[1:], spreads, codes, minima, part, *rivals)
@@ -151,7 +164,9 @@ class LabelledAnchors(Anchors):
             )  # fmt: skip
 
         self.scan(rows, kernel)
-        return flag_nan(starts.best).reshape(np.shape(x)[:-1])[()], self.labels[starts.nearest]
+        return flag_nan(starts.best).reshape(np.shape(x)[:-1])[()], self.labels[
+            starts.nearest
+        ]
 
     @cached_property
     def _geometry(self) -> tuple[Array, Array, Array, Codes]:
@@ -169,9 +184,10 @@ class LabelledAnchors(Anchors):
 class KNNSigma:
     """sigma(x) = sigma_base exp(rate (dist(x) - shift)), dist the mean of the k nearest.
 
-    Each distance to an anchor is 1-Lipschitz in x, so is the mean of the k least of them, and
-    log sigma is `rate`-Lipschitz: the `rate` is the one to give to
-    :func:`rsbounds.semielastic.radius`, with sigma(x) as its `sigma`. Source: [S] eq. (1).
+    Each distance to an anchor is 1-Lipschitz in x, so is the mean of the k least of
+    them, and log sigma is `rate`-Lipschitz: the `rate` is the one to give to
+    :func:`rsbounds.semielastic.radius`, with sigma(x) as its `sigma`. Source: [S] eq.
+    (1).
 
     Parameters
     ----------
@@ -184,8 +200,9 @@ class KNNSigma:
     k : int
         Number of neighbours, 1 to N.
     shift : {"mean", "min"} or float
-        The distance at which sigma is sigma_base; a word stands for that statistic of the
-        anchors' own dist, each left out of its own neighbours (N^2 d operations, k < N).
+        The distance at which sigma is sigma_base; a word stands for that statistic of
+        the anchors' own dist, each left out of its own neighbours (N^2 d operations, k
+        < N).
 
     Examples
     --------
@@ -232,28 +249,33 @@ class KNNSigma:
         Returns
         -------
         Array
-            Shape (...), within 1e-13 (1 + rate dist + rate \\|shift\\|) of the true value
-            (relative); NaN in, NaN out with the invalid flag.
+            Shape (...), within 1e-13 (1 + rate dist + rate \\|shift\\|) of the true
+            value (relative); NaN in, NaN out with the invalid flag.
         """
-        result: Floats = self.sigma_base * np.exp(self.rate * (self.distance(x) - self.shift))
+        result: Floats = self.sigma_base * np.exp(
+            self.rate * (self.distance(x) - self.shift)
+        )
         return result
 
     def slack(self) -> float:
         """How far two computed log sigma may differ beyond rate \\|x - y\\|, on the grid.
 
-        For x and y on the grid of 1/255 in [0, 1]^d, each given to :meth:`sigma` as whole
-        numbers over 255 in float64, in any batch:
-        \\|log sigma(x) - log sigma(y)\\| <= rate \\|x - y\\| + slack. About 1e-14 (1 + rate dist);
-        the theory page on sound noise has the proof.
+        For x and y on the grid of 1/255 in [0, 1]^d, each given to :meth:`sigma` as
+        whole numbers over 255 in float64, in any batch: \\|log sigma(x) - log
+        sigma(y)\\| <= rate \\|x - y\\| + slack. About 1e-14 (1 + rate dist); the theory
+        page on sound noise has the proof.
         """
         from rsbounds._neighbours.scans import ERROR
 
-        # Four errors: of the input's numbers, each within 2^-53 of the point's; of the mean
-        # distance (ERROR and k + 1 roundings, relative to the distance, which is at most the k-th
-        # least of the anchors' largest distances from the box); of two operations up to the
-        # exponential's argument; of the exponential and a product.
+        # Four errors: of the input's numbers, each within 2^-53 of the point's; of the
+        # mean distance (ERROR and k + 1 roundings, relative to the distance, which is
+        # at most the k-th least of the anchors' largest distances from the box); of two
+        # operations up to the exponential's argument; of the exponential and a product.
         root = np.sqrt(self._anchors.points.shape[1]) * (1 + EPS)
-        furthest = np.partition(_reaches(self._anchors.points), self.k - 1)[self.k - 1] + EPS * root
+        furthest = (
+            np.partition(_reaches(self._anchors.points), self.k - 1)[self.k - 1]
+            + EPS * root
+        )
         argument = EPS / 2 * root + (ERROR + self.k * EPS) * furthest
         argument += EPS * (furthest + abs(self.shift))
         return float(2 * ((self.rate * argument + 16 * EPS) * (1 + 1e-6)))
@@ -268,7 +290,9 @@ class KNNSigma:
         def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
             skip = a if leave_out else -1
             points, squares = anchors.points, anchors.squares
-            knn_means(x, dots, points, squares, self.k, skip, minima, slacks[a:b], out[a:b])
+            knn_means(
+                x, dots, points, squares, self.k, skip, minima, slacks[a:b], out[a:b]
+            )
 
         anchors.scan(rows, kernel)
         return out
@@ -281,5 +305,7 @@ def _reaches(points: Array) -> Array:
         np.square(np.maximum(np.abs(part), np.abs(1 - part))).sum(1)
         for part in (points[a : a + step] for a in range(0, len(points), step))
     ]
-    reaches: Array = np.sqrt(np.concatenate(squares)) * (1 + (points.shape[1] + 8) * EPS)
+    reaches: Array = np.sqrt(np.concatenate(squares)) * (
+        1 + (points.shape[1] + 8) * EPS
+    )
     return reaches

@@ -1,14 +1,16 @@
 # mypy: ignore-errors
 """Scans of one point over N anchors: nearest, k nearest, bisectors between labels.
 
-Every scan starts from dot products made by BLAS, and their least in each block of anchors.
-They only choose candidates, and always with ``slack``, twice the bound of their error, to spare.
-What is returned is recomputed from differences, in blocks of 64 terms whose sums are added with
-compensation: such a sum of d terms is within ERROR of the sum of their sizes, whatever d.
+Every scan starts from dot products made by BLAS, and their least in each block of
+anchors. They only choose candidates, and always with ``slack``, twice the bound of
+their error, to spare. What is returned is recomputed from differences, in blocks of 64
+terms whose sums are added with compensation: such a sum of d terms is within ERROR of
+the sum of their sizes, whatever d.
 
-All functions that call each other live in this file: numba's cache does not see an edit of a
-callee in another one (nor of BLOCK, which sieve.py takes from here). Blocks are passed as slices:
-with a start index the compiler has to allow for negative ones and does not vectorize.
+All functions that call each other live in this file: numba's cache does not see an edit
+of a callee in another one (nor of BLOCK, which sieve.py takes from here). Blocks are
+passed as slices: with a start index the compiler has to allow for negative ones and
+does not vectorize.
 """
 
 import numpy as np
@@ -19,7 +21,12 @@ from rsbounds._numerics.rounding import EPS
 BLOCK = 64
 SEEDS = 4  # the rivals nearest to x, tried first: nearly always the one that counts is there
 ERROR = 40 * EPS  # a block in any order: 64 roundings; terms and outer sum: the rest
-_SUMS = {"reassoc", "contract", "nsz", "nnan"}  # for sums and minima of finite numbers only
+_SUMS = {
+    "reassoc",
+    "contract",
+    "nsz",
+    "nnan",
+}  # for sums and minima of finite numbers only
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
@@ -83,8 +90,14 @@ def _bisector(x, p, q):
     total, lost = 0.0, 0.0
     terms = np.empty(min(x.size, BLOCK))
     for start in range(0, x.size, BLOCK):
-        u, v, w = x[start : start + BLOCK], p[start : start + BLOCK], q[start : start + BLOCK]
-        for k in range(u.size):  # as written: 2 x - (p + q) would round at the size of x
+        u, v, w = (
+            x[start : start + BLOCK],
+            p[start : start + BLOCK],
+            q[start : start + BLOCK],
+        )
+        for k in range(
+            u.size
+        ):  # as written: 2 x - (p + q) would round at the size of x
             terms[k] = (v[k] - w[k]) * ((u[k] - v[k]) + (u[k] - w[k]))
         total, error = _two_sum(total, _sum(terms[: u.size]))
         lost += error
@@ -224,17 +237,20 @@ def _threshold(square, reach, stretch, best):
 def _best_margin(x, points, q, guards, values, above, limit, norm):
     """Largest margin against the rival q over the guards nearer than it.
 
-    ``above - values`` is an upper bound of what squared distances gain from guard to rival,
-    above 0 for the nearer guards. Stops once the margin reaches ``limit``. The guard that gives
-    it moves to the front: it is often the best one against the next rival too. A guard left out
-    because of rounding can only make the radius smaller, by as much.
+    ``above - values`` is an upper bound of what squared distances gain from guard to
+    rival, above 0 for the nearer guards. Stops once the margin reaches ``limit``. The
+    guard that gives it moves to the front: it is often the best one against the next
+    rival too. A guard left out because of rounding can only make the radius smaller, by
+    as much.
     """
     best, winner = 0.0, 0
     for i in range(guards.size):
         p, gain = guards[i], above - values[i]
         if best >= limit:
             break
-        if gain < 0 or (best > 0 and _reaches(points[p], points[q], norm, gain / (2 * best))):
+        if gain < 0 or (
+            best > 0 and _reaches(points[p], points[q], norm, gain / (2 * best))
+        ):
             continue
         lower, upper = _margin(x, points[p], points[q], norm, False)
         if lower < limit and upper > best and upper - lower > 5e-12 * upper:
@@ -247,7 +263,9 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
 
 
 @njit(cache=True, nogil=True)
-def begin(x, dots, points, squares, labels, low, high, norm, tight, minima, slacks, starts):
+def begin(
+    x, dots, points, squares, labels, low, high, norm, tight, minima, slacks, starts
+):
     """Fill ``starts``; best is NaN where x has NaN, inf without a rival, the limit then -inf."""
     stretch = np.sqrt(x.shape[1]) if norm not in (1.0, 2.0) else 1.0
     rivals, values = np.empty(SEEDS, np.int64), np.empty(SEEDS)
@@ -259,20 +277,34 @@ def begin(x, dots, points, squares, labels, low, high, norm, tight, minima, slac
         slack, products, least = slacks[row], dots[row], minima[row]
         nearest, square = _nearest(x[row], products, points, squares, least, slack)
         starts.nearest[row], starts.guard[row], best = nearest, nearest, np.inf
-        _nearest_rivals(products, squares, least, labels, labels[nearest], rivals, values)
-        furthest = values[values < np.inf].max() + slack if tight and rivals[0] >= 0 else -np.inf
-        guards, near = _guards(products, squares, least, labels, nearest, furthest, *room)
-        for rival, value in zip(rivals, values):  # noqa: B905
+        _nearest_rivals(
+            products, squares, least, labels, labels[nearest], rivals, values
+        )
+        furthest = (
+            values[values < np.inf].max() + slack
+            if tight and rivals[0] >= 0
+            else -np.inf
+        )
+        guards, near = _guards(
+            products, squares, least, labels, nearest, furthest, *room
+        )
+        for rival, value in zip(rivals, values):
             if rival >= 0:
                 above = value + slack
-                margin = _best_margin(x[row], points, rival, guards, near, above, best, norm)
+                margin = _best_margin(
+                    x[row], points, rival, guards, near, above, best, norm
+                )
                 if margin < best:
                     best, starts.guard[row] = margin, guards[0]
         starts.best[row] = best
         if rivals[0] >= 0:
-            shift = (x[row] * x[row]).sum() - slack  # with it products give less than distances
+            shift = (
+                x[row] * x[row]
+            ).sum() - slack  # with it products give less than distances
             own = points[nearest]
-            corner = np.where(high - own > own - low, high, low)  # of the box, the furthest
+            corner = np.where(
+                high - own > own - low, high, low
+            )  # of the box, the furthest
             reach = _dual(own, corner, norm) * (1 + 4 * ERROR)
             starts.floor[row] = square * (1 + 2 * ERROR) - shift
             starts.limit[row] = _threshold(square, reach, stretch, best) - shift
@@ -285,11 +317,13 @@ def refine(
     """Lower starts.best to the least margin, over rivals in the order of their rows."""
     room = np.empty(squares.size, np.int64), np.empty(squares.size)
     last, (guards, values) = -1, room
-    for row, j, ratio in zip(rows, rivals, ratios):  # noqa: B905
+    for row, j, ratio in zip(rows, rivals, ratios):
         best, products = starts.best[row], dots[row]
         value = squares[j] - 2 * products[j]
         gap = (value - starts.floor[row]) / 2 * (1 - 4 * ERROR)
-        if ratio >= best or gap >= best * _dual(points[starts.nearest[row]], points[j], norm):
+        if ratio >= best or gap >= best * _dual(
+            points[starts.nearest[row]], points[j], norm
+        ):
             continue
         slack = slacks[row]
         if last != row:
@@ -297,7 +331,9 @@ def refine(
             guards, values = _guards(
                 products, squares, minima[row], labels, starts.guard[row], limit, *room
             )
-        margin = _best_margin(x[row], points, j, guards, values, value + slack, best, norm)
+        margin = _best_margin(
+            x[row], points, j, guards, values, value + slack, best, norm
+        )
         starts.best[row] = min(margin, best)
 
 

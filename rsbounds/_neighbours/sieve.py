@@ -1,20 +1,20 @@
 # mypy: ignore-errors
 """Which anchors of another label can lower a neighbour radius at all: cheap bounds, no digits.
 
-The radius at x is the least margin (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) over the rivals j, i
-the nearest anchor. Half of rho_j^2 - rho_i^2, rounded down, is at hand from the dot products
-(the "gap"); an upper bound of |x_i - x_j|_* tells that j cannot matter. The distances of both
-to one centre are such a bound and cost nothing. Where the dual norm is l_1 many rivals stay, and
-the second one reads a byte for each coordinate:
+The radius at x is the least margin (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) over the
+rivals j, i the nearest anchor. Half of rho_j^2 - rho_i^2, rounded down, is at hand from
+the dot products (the "gap"); an upper bound of |x_i - x_j|_* tells that j cannot
+matter. The distances of both to one centre are such a bound and cost nothing. Where the
+dual norm is l_1 many rivals stay, and the second one reads a byte for each coordinate:
 
     |x_i - x_j|_1 <= step sum |code_i - code_j| + lost_i + lost_j,
 
-code the nearest multiple of ``step`` above the least coordinate, lost_i = |x_i - decoded|_1.
-Processors have an instruction for the sum, and a block of codes stays in cache while all rows are
-held against it.
+code the nearest multiple of ``step`` above the least coordinate, lost_i = |x_i -
+decoded|_1. Processors have an instruction for the sum, and a block of codes stays in
+cache while all rows are held against it.
 
-No function here is called by one in scans.py: numba's cache does not see an edit of a callee
-in another file.
+No function here is called by one in scans.py: numba's cache does not see an edit of a
+callee in another file.
 """
 
 from typing import NamedTuple
@@ -110,11 +110,15 @@ def _mark(dots, squares, labels, spreads, own, spread, best, floor, limit, marks
     """Which are of another label and not excluded by the bounds that cost nothing."""
     for j in range(dots.size):
         value = squares[j] - 2 * dots[j]
-        near = (value < limit) & ((value - floor) * _HALF < best * (spread + spreads[j]))
+        near = (value < limit) & (
+            (value - floor) * _HALF < best * (spread + spreads[j])
+        )
         marks[j] = near & (labels[j] != own)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # the reach of coincident anchors is 0
+@njit(
+    cache=True, nogil=True, error_model="numpy"
+)  # the reach of coincident anchors is 0
 def sift(dots, squares, labels, spreads, codes, minima, starts, row, rival, ratio):
     """Rivals whose margin may be below starts.best: their rows, indices and gap/reach.
 
@@ -126,9 +130,17 @@ def sift(dots, squares, labels, spreads, codes, minima, starts, row, rival, rati
         stop = min(start + _TILE, squares.size)
         marks[stop - start :] = 0
         for r in range(dots.shape[0]):
-            if not minima[r, start // BLOCK : (stop - 1) // BLOCK + 1].min() < starts.limit[r]:
+            if (
+                not minima[r, start // BLOCK : (stop - 1) // BLOCK + 1].min()
+                < starts.limit[r]
+            ):
                 continue
-            i, best, floor, products = starts.nearest[r], starts.best[r], starts.floor[r], dots[r]
+            i, best, floor, products = (
+                starts.nearest[r],
+                starts.best[r],
+                starts.floor[r],
+                dots[r],
+            )
             _mark(
                 products[start:stop], squares[start:stop], labels[start:stop],
                 spreads[start:stop], labels[i], spreads[i], best, floor, starts.limit[r], marks,

@@ -21,13 +21,18 @@ _YES, _NO = np.True_, np.False_
 
 
 def as_floats(
-    name: str, value: ArrayLike, low: float = -np.inf, high: float = np.inf, **options: Any
+    name: str,
+    value: ArrayLike,
+    low: float = -np.inf,
+    high: float = np.inf,
+    **options: Any,
 ) -> Array:
     """``value`` as a float64 array whose elements lie in the interval, or ValueError.
 
     ``closed`` is "both", "left", "right" or "neither"; ``nan=False`` refuses NaN too.
-    Numbers of more digits than float64 has (long double, int64) are rounded to the nearest,
-    or to the side of ``towards``, -inf or inf; ``exact=True`` refuses them: neither side is safe.
+    Numbers of more digits than float64 has (long double, int64) are rounded to the
+    nearest, or to the side of ``towards``, -inf or inf; ``exact=True`` refuses them:
+    neither side is safe.
     """
     return np.asarray(operand(name, value, low, high, **options))
 
@@ -65,7 +70,9 @@ def operand(
         good = _inside(wide, low, high, closed, nan)
         if exact and not (held := ~good | (array == wide) | (wide != wide)).all():
             bad = _bad(given, ~np.asarray(held))
-            raise ValueError(f"{name} must be float64 numbers, as no rounding is safe; got {bad}")
+            raise ValueError(
+                f"{name} must be float64 numbers, as no rounding is safe; got {bad}"
+            )
         if towards is not None:
             beyond = array > wide if towards < 0 else array < wide
             array = np.where(beyond, np.nextafter(array, towards), array)
@@ -81,7 +88,8 @@ def operand(
 def on_host(name: str, value: Any) -> Any:
     """A tensor as a NumPy array: off its device, without its gradient, exactly; all else as it is.
 
-    For points, which nothing is differentiated by. Types that NumPy lacks become float32.
+    For points, which nothing is differentiated by. Types that NumPy lacks become
+    float32.
     """
     if not hasattr(value, "detach"):
         return value
@@ -102,16 +110,22 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     try:
         array = np.asarray(value)
     except ValueError:
-        raise ValueError(f"{name} must have rows of one length; got {_short(value)}") from None
+        raise ValueError(
+            f"{name} must have rows of one length; got {_short(value)}"
+        ) from None
     integral = array.dtype.kind in "iu" or (
         array.dtype.kind == "f"
-        and bool(np.all((array == np.floor(array)) & (np.abs(array) < np.float64(2.0**63))))
+        and bool(
+            np.all((array == np.floor(array)) & (np.abs(array) < np.float64(2.0**63)))
+        )
     )
     if not integral:
         raise ValueError(f"{name} must be whole numbers; got {_short(value)}")
     good = array >= low
     if not good.all():
-        raise ValueError(f"{name} must be >= {low}; got {_bad(array, ~np.asarray(good))}")
+        raise ValueError(
+            f"{name} must be >= {low}; got {_bad(array, ~np.asarray(good))}"
+        )
     if array.dtype == np.uint64 and (huge := array >= 2**63).any():
         raise ValueError(f"{name} must be < 2^63; got {_bad(array, np.asarray(huge))}")
     return array.astype(np.int64)
@@ -126,7 +140,12 @@ def count(name: str, value: ArrayLike, low: int = 0) -> int:
 
 
 def number(
-    name: str, value: ArrayLike, low: float = -np.inf, high: float = np.inf, *, closed: str = "both"
+    name: str,
+    value: ArrayLike,
+    low: float = -np.inf,
+    high: float = np.inf,
+    *,
+    closed: str = "both",
 ) -> float:
     """``value`` as one finite number in the interval, or ValueError."""
     array = as_floats(name, value, low, high, closed=closed, nan=high - low == np.inf)
@@ -192,7 +211,9 @@ def _inside(
 
 def _refuse_mask(name: str, value: Any) -> None:
     if np.ma.is_masked(value):
-        raise ValueError(f"{name} must hold no masked values; fill them, with NaN for instance")
+        raise ValueError(
+            f"{name} must hold no masked values; fill them, with NaN for instance"
+        )
 
 
 def _bad(array: NDArray[Any], bad: NDArray[np.bool_]) -> str:

@@ -15,7 +15,8 @@ TINY = 2.0**-1022  # the smallest number of full precision
 def round_down(value: Any, error: Any) -> Array:
     """A number at most the truth, given ``value`` within a relative ``error`` of it.
 
-    Never below 0 for a value above 0; inf stays inf; NaN stays NaN with the invalid flag.
+    Never below 0 for a value above 0; inf stays inf; NaN stays NaN with the invalid
+    flag.
     """
     return _rounded(kernels.round_down, value, error)
 

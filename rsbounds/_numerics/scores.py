@@ -1,9 +1,9 @@
 """Normal scores of probabilities.
 
-Error budget. A radius must be at most its true value and within 1e-11 of it (relative). Scores
-come from the package's own ndtri; NDTRI_ERROR is the bound of its relative error that
-:func:`rsbounds.special.error_bound` states. A caller adds what its own arithmetic loses and
-rounds once with ``round_down`` or ``round_up``.
+Error budget. A radius must be at most its true value and within 1e-11 of it (relative).
+Scores come from the package's own ndtri; NDTRI_ERROR is the bound of its relative error
+that :func:`rsbounds.special.error_bound` states. A caller adds what its own arithmetic
+loses and rounds once with ``round_down`` or ``round_up``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, check, either, every, operand
+from rsbounds._numerics.checks import (
+    Array,
+    Floats,
+    broadcast,
+    check,
+    either,
+    every,
+    operand,
+)
 from rsbounds._numerics.rounding import EPS, flag_nan, round_down, round_up
 from rsbounds._numerics.threads import apply
 from rsbounds_ext import kernels
@@ -31,42 +39,53 @@ class ScorePair(NamedTuple):
     half: Floats  # at most max(z_a - z_b, 0)/2 of the true scores, within 1e-11 of it
 
     @classmethod
-    def of(cls, p_a: ArrayLike, p_b: ArrayLike | None = None, *, scores: bool = False) -> ScorePair:
+    def of(
+        cls, p_a: ArrayLike, p_b: ArrayLike | None = None, *, scores: bool = False
+    ) -> ScorePair:
         """The pair of a lower bound ``p_a`` and an upper bound ``p_b``, broadcast.
 
-        ``p_b=None`` stands for 1 - p_a, so z_b = -z_a exactly. With ``scores=True`` both
-        arguments are scores already, which are kept as they are. NaN passes.
+        ``p_b=None`` stands for 1 - p_a, so z_b = -z_a exactly. With ``scores=True``
+        both arguments are scores already, which are kept as they are. NaN passes.
         """
         a = _values("p_a", p_a, scores, -np.inf)
         if p_b is None:
             z = a if scores else ndtri(a)
-            half = round_down(either(z <= 0.0, 0.0, z), EPS if scores else NDTRI_ERROR + EPS)
+            half = round_down(
+                either(z <= 0.0, 0.0, z), EPS if scores else NDTRI_ERROR + EPS
+            )
             z = z if scores else round_down(z, NDTRI_ERROR)
             return cls(z, -z, half)
         a, b = broadcast(p_a=a, p_b=_values("p_b", p_b, scores, np.inf))
         if scores:
             return cls(a, b, _half(a, b, EPS))
         half = flag_nan(apply(kernels.half_gap, a, b, cost=0.2))
-        return cls(round_down(ndtri(a), NDTRI_ERROR), round_up(ndtri(b), NDTRI_ERROR), half)
+        return cls(
+            round_down(ndtri(a), NDTRI_ERROR), round_up(ndtri(b), NDTRI_ERROR), half
+        )
 
     def limited(self) -> ScorePair:
         """The scores moved into the range of the kernels, |z| <= SCORE_LIMIT, to the safe side.
 
-        Infinite scores stay; a score that would have to move to the other side becomes infinite.
+        Infinite scores stay; a score that would have to move to the other side becomes
+        infinite.
         """
         size_a: Any = abs(self.z_a)
         size_b: Any = abs(self.z_b)
         if every((size_a <= SCORE_LIMIT) & (size_b <= SCORE_LIMIT)):
             return self
         top = np.where(np.isinf(self.z_a), self.z_a, np.minimum(self.z_a, SCORE_LIMIT))
-        bottom = np.where(np.isinf(self.z_b), self.z_b, np.maximum(self.z_b, -SCORE_LIMIT))
+        bottom = np.where(
+            np.isinf(self.z_b), self.z_b, np.maximum(self.z_b, -SCORE_LIMIT)
+        )
         z_a = np.where(top < -SCORE_LIMIT, -np.inf, top)
         z_b = np.where(bottom > SCORE_LIMIT, np.inf, bottom)
         same = (z_a == self.z_a) & (z_b == self.z_b)
         return ScorePair(z_a, z_b, np.where(same, self.half, _half(z_a, z_b, EPS)))
 
 
-def score_of(name: str, p: ArrayLike, *, scores: bool = False, limit: bool = False) -> Floats:
+def score_of(
+    name: str, p: ArrayLike, *, scores: bool = False, limit: bool = False
+) -> Floats:
     """The score of a probability, relative error NDTRI_ERROR; ``p`` itself if it is a score.
 
     ``limit`` refuses finite scores beyond the range of the kernels.
@@ -89,11 +108,15 @@ def _half(z_a: Floats, z_b: Floats, error: float) -> Floats:
     if isinstance(z_a, float) and isinstance(z_b, float):
         half: Any = z_a / 2 - z_b / 2 if not z_a <= z_b else np.float64(0.0)
     else:
-        half = np.subtract(z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a)))
+        half = np.subtract(
+            z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a))
+        )
     return round_down(half, error)
 
 
-def _values(name: str, value: ArrayLike, scores: bool, towards: float | None = None) -> Array:
+def _values(
+    name: str, value: ArrayLike, scores: bool, towards: float | None = None
+) -> Array:
     if scores:
         return operand(name, value, towards=towards)
     return operand(name, value, 0.0, 1.0, towards=towards)

@@ -27,11 +27,13 @@ def bisect(
 ) -> Array:
     """The last accepted point on the way from ``safe`` to ``other``, halved or cut at ``middle``.
 
-    It ends after ``steps`` halvings, or as soon as every bracket is no wider than ``within``
-    of its safe end or no longer shrinks, as no number lies between its ends.
+    It ends after ``steps`` halvings, or as soon as every bracket is no wider than
+    ``within`` of its safe end or no longer shrinks, as no number lies between its ends.
     """
     for _ in range(steps):
-        between = np.asarray(0.5 * (safe + other)) if middle is None else middle(safe, other)
+        between = (
+            np.asarray(0.5 * (safe + other)) if middle is None else middle(safe, other)
+        )
         good = accepted(between)
         bracket = safe, other
         safe = np.where(good, between, safe)

@@ -23,9 +23,9 @@ U = TypeVar("U")
 def apply(ufunc: Any, *args: Any, cost: float) -> Floats:
     """``ufunc(*args)`` without warnings; ``cost`` is one element's time in microseconds.
 
-    NumPy releases the GIL, so work of more than a few milliseconds is cut into pieces, four for
-    each core. Arguments that have ways of their own with ufuncs, such as masked arrays, keep them
-    and are not cut.
+    NumPy releases the GIL, so work of more than a few milliseconds is cut into pieces,
+    four for each core. Arguments that have ways of their own with ufuncs, such as
+    masked arrays, keep them and are not cut.
     """
     number = scalar(ufunc, *args)
     if number is not None:
@@ -45,7 +45,10 @@ def apply(ufunc: Any, *args: Any, cost: float) -> Floats:
         parts = [slice(a, b) for a, b in pairwise(edges)]
         with ThreadPoolExecutor(cores()) as pool:
             tasks = [
-                pool.submit(copy_context().run, partial(ufunc, *(a[part] for a in flat), out[part]))
+                pool.submit(
+                    copy_context().run,
+                    partial(ufunc, *(a[part] for a in flat), out[part]),
+                )
                 for part in parts
             ]
         for task in tasks:
@@ -54,7 +57,9 @@ def apply(ufunc: Any, *args: Any, cost: float) -> Floats:
 
 
 def _is_plain(value: Any) -> bool:
-    own = type(value) not in (np.ndarray, float, int) and not isinstance(value, np.generic)
+    own = type(value) not in (np.ndarray, float, int) and not isinstance(
+        value, np.generic
+    )
     return not (own and hasattr(value, "__array_ufunc__"))
 
 

@@ -35,8 +35,9 @@ def certify_values(
     Parameters
     ----------
     model : torch.nn.Module, callable or sampler
-        Maps a batch to real outputs (count,) or (count, outputs); a sampler of your own, called as
-        ``sampler(x, sigma, n, generator)``, returns an array (n, outputs).
+        Maps a batch to real outputs (count,) or (count, outputs); a sampler of your
+        own, called as ``sampler(x, sigma, n, generator)``, returns an array (n,
+        outputs).
     data : array of inputs, or as in :func:`rsbounds.certify_dataset`
         Labels are kept in the rows and have no part in the intervals.
     scheme, p, alpha
@@ -51,9 +52,10 @@ def certify_values(
     Returns
     -------
     rsbounds.results.Results
-        Its rows predict no class; their columns ``quantile``, ``low``, ``high`` hold the answers
-        (:func:`intervals`), ``ranks`` the order statistics that they are. A RuntimeWarning says,
-        once, that n samples can't show an interval at one of the radii.
+        Its rows predict no class; their columns ``quantile``, ``low``, ``high`` hold
+        the answers (:func:`intervals`), ``ranks`` the order statistics that they are. A
+        RuntimeWarning says, once, that n samples can't show an interval at one of the
+        radii.
 
     Examples
     --------
@@ -93,20 +95,23 @@ def certify_maps(
     Parameters
     ----------
     model : torch.nn.Module, callable or sampler
-        Maps a batch to scores (count, classes, *positions); a sampler of your own returns counts
-        (positions, classes).
+        Maps a batch to scores (count, classes, *positions); a sampler of your own
+        returns counts (positions, classes).
     data : array of inputs, or (inputs, maps)
-        The true maps, one for each input with its positions, are what accuracies refer to.
+        The true maps, one for each input with its positions, are what accuracies refer
+        to.
     scheme, tau, alpha
-        As in :func:`certify_map`: any position of an input is wrong with probability alpha.
+        As in :func:`certify_map`: any position of an input is wrong with probability
+        alpha.
     n0, n, **run
-        As in :func:`certify_values`; n0 samples choose the classes, n others bound them.
+        As in :func:`certify_values`; n0 samples choose the classes, n others bound
+        them.
 
     Returns
     -------
     rsbounds.results.Results
-        Its rows predict no class; ``chosen`` and ``hits`` hold the class of each position and its
-        count. :func:`map_summary` sums them up.
+        Its rows predict no class; ``chosen`` and ``hits`` hold the class of each
+        position and its count. :func:`map_summary` sums them up.
 
     Examples
     --------
@@ -146,7 +151,8 @@ def intervals(results: Results) -> tuple[Array, Array]:
     """The ends of all intervals of a file of values, each of shape (inputs, radii, outputs)."""
     _require(results, "values")
     low, high = (
-        np.array([table(row.extra[name]) for row in results.rows]) for name in ("low", "high")
+        np.array([table(row.extra[name]) for row in results.rows])
+        for name in ("low", "high")
     )
     return low, high
 
@@ -154,13 +160,17 @@ def intervals(results: Results) -> tuple[Array, Array]:
 def map_summary(results: Results) -> dict[str, float]:
     """What a file of maps says: certified accuracy and mIoU at its radius, share that abstains.
 
-    A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN without true maps.
+    A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN without
+    true maps.
     """
     stated = _require(results, "map")
     rows = [row.extra for row in results.rows]
     positions = sum(from_runs(row["chosen"]).size for row in rows)
     certified = sum(int(row["certified"]) for row in rows)
-    summary = {"radius": float(stated["map_radius"]), "abstain": 1 - certified / positions}
+    summary = {
+        "radius": float(stated["map_radius"]),
+        "abstain": 1 - certified / positions,
+    }
     if all(row["right"] for row in rows):
         overlap, union = (
             np.sum([[int(v) for v in row[name].split(",")] for row in rows], axis=0)
@@ -178,7 +188,9 @@ def _stated(results: Results) -> Mapping[str, Any]:
 def _require(results: Results, answer: str) -> Mapping[str, Any]:
     stated = _stated(results)
     if stated.get("answer") != answer:
-        raise ValueError(f"{results.name or 'results'} must hold the answer {answer!r}, and rows")
+        raise ValueError(
+            f"{results.name or 'results'} must hold the answer {answer!r}, and rows"
+        )
     return stated
 
 
@@ -191,12 +203,19 @@ def report(results: Results) -> str | None:
     if stated["answer"] == "map":
         own = map_summary(results)
         lines = [f"{name}, maps certified at radius {truncated(own['radius'], 4)}"]
-        lines += [f"  {part:<10}{own[part]:.4f}" for part in ("accuracy", "miou", "abstain")]
+        lines += [
+            f"  {part:<10}{own[part]:.4f}" for part in ("accuracy", "miou", "abstain")
+        ]
         return "\n".join(lines)
     low, high = intervals(results)
     lines = [f"{name}, {low.shape[2]} outputs, quantile {stated['p']:g}"]
     lines.append("  radius    finite    median width  largest width")
-    for radius, widths in zip(stated["radii"], np.moveaxis(high - low, 1, 0), strict=True):
-        finite, middle = np.isfinite(widths).mean(), np.sort(widths, axis=None)[widths.size // 2]
+    for radius, widths in zip(
+        stated["radii"], np.moveaxis(high - low, 1, 0), strict=True
+    ):
+        finite, middle = (
+            np.isfinite(widths).mean(),
+            np.sort(widths, axis=None)[widths.size // 2],
+        )
         lines.append(f"  {radius:<10g}{finite:<10.4f}{middle:<14.6g}{widths.max():.6g}")
     return "\n".join(lines)

@@ -1,8 +1,8 @@
 """Maps: the class of many positions at once, from one set of noisy runs.
 
-Each position's hypothesis "the class has probability at most tau" gets the exact p-value of its
-count. Holm's procedure keeps the probability of any wrong rejection at alpha, however the
-positions depend on each other; those not rejected abstain.
+Each position's hypothesis "the class has probability at most tau" gets the exact
+p-value of its count. Holm's procedure keeps the probability of any wrong rejection at
+alpha, however the positions depend on each other; those not rejected abstain.
 """
 
 from typing import Any
@@ -36,12 +36,14 @@ def certify_map(
     Parameters
     ----------
     select, counts : array_like of int, shape (positions, classes)
-        For each position the class counts of the samples that choose its class, and of the n fresh
-        samples that bound its probability. What is missing of n fell on no class there.
+        For each position the class counts of the samples that choose its class, and of
+        the n fresh samples that bound its probability. What is missing of n fell on no
+        class there.
     tau : float
         Certify positions whose class has a probability above tau, in [1/2, 1).
     n, alpha : int, float
-        Number of samples drawn for ``counts``, and the probability that any position is wrong.
+        Number of samples drawn for ``counts``, and the probability that any position is
+        wrong.
     scheme, sigma
         As in :func:`top_k_radius`.
 
@@ -52,9 +54,8 @@ def certify_map(
     radius : float
         Within it none of the labels changes: sigma Phi^-1(tau) for Gaussian noise.
 
-    References
-    ----------
-    Fischer, Baader, Vechev, Scalable certified segmentation via randomized smoothing, 2021.
+    References ---------- Fischer, Baader, Vechev, Scalable certified segmentation via
+    randomized smoothing, 2021.
 
     Examples
     --------
@@ -75,7 +76,12 @@ def chosen_counts(select: Any, counts: Any, n: int) -> tuple[Labels, Labels, int
     """The class of each position by its selection samples, and how many others fell on it."""
     select, counts = as_integers("select", select), as_integers("counts", counts)
     n = count("n", n, 1)
-    if select.ndim != 2 or select.shape != counts.shape or select.shape[1] < 2 or not len(select):
+    if (
+        select.ndim != 2
+        or select.shape != counts.shape
+        or select.shape[1] < 2
+        or not len(select)
+    ):
         raise ValueError(
             "select and counts must have one shape (positions, classes), two classes or more; got "
             f"{select.shape} and {counts.shape}"
@@ -89,12 +95,16 @@ def chosen_counts(select: Any, counts: Any, n: int) -> tuple[Labels, Labels, int
 def holm(hits: Labels, n: int, tau: float, alpha: float) -> NDArray[np.bool_]:
     """Which of the hypotheses "probability at most tau" Holm's procedure rejects.
 
-    A p-value is at most a level if the lower bound of the count at that level is at least tau.
+    A p-value is at most a level if the lower bound of the count at that level is at
+    least tau.
     """
     least, level = _tau(tau), number("alpha", alpha, 0.0, 1.0, closed="neither")
     values, which, many = np.unique(hits, return_inverse=True, return_counts=True)
-    left = np.cumsum(many)  # the largest count has the smallest p-value: these are left then
-    # of equal p-values all are rejected if the first is: the limits of the others are higher
+    left = np.cumsum(
+        many
+    )  # the largest count has the smallest p-value: these are left then
+    # of equal p-values all are rejected if the first is: the limits of the others are
+    # higher
     passed = lower_bound(values, n, np.nextafter(level / left, 0.0)) >= least
     rejected = np.logical_and.accumulate(passed[::-1])[::-1]
     return np.asarray(rejected[which], dtype=bool)

@@ -1,7 +1,8 @@
 """What is asked of each input of a data set, in place of a scheme: it makes its own task.
 
-A question stands where :func:`rsbounds.certify_dataset` takes a scheme. Its task draws, answers and
-fills the row's further columns; files, resumption, shards and workers are those of any run.
+A question stands where :func:`rsbounds.certify_dataset` takes a scheme. Its task draws,
+answers and fills the row's further columns; files, resumption, shards and workers are
+those of any run.
 """
 
 import math
@@ -49,7 +50,9 @@ class Question:
         else:
             sampler = output_sampler(model, answer, scheme.law)
         names = scheme.name, scheme.scope, {**scheme.parameters, **stated}, self.columns
-        return _TASKS[answer]([sampler], scheme, procedure, *names, classes=classes, asked=self)
+        return _TASKS[answer](
+            [sampler], scheme, procedure, *names, classes=classes, asked=self
+        )
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,9 @@ class _AskedTask(Task):
 
     def _drawn(self, x: Any, n: int, index: int, phase: Phase) -> NDArray[Any]:
         generator = stream(self.procedure.seed, index, phase)
-        return np.asarray(self.samplers[0](x, self._level(x), n, generator), dtype=np.float64)
+        return np.asarray(
+            self.samplers[0](x, self._level(x), n, generator), dtype=np.float64
+        )
 
     def _row(self, x: Any, void: int) -> Certificate:
         nan, n, norm = math.nan, self.procedure.n, self.asked.scheme.norm
@@ -113,7 +118,9 @@ class _TopKTask(_AskedTask):
             raise ValueError(
                 f"k must be from 1 to {len(select) - 1}, less than the classes; got {k}"
             )
-        return top_k_certificate(self.asked.scheme, sigma, select, counts, label, k, own)
+        return top_k_certificate(
+            self.asked.scheme, sigma, select, counts, label, k, own
+        )
 
 
 def top_k_certificate(
@@ -129,7 +136,9 @@ def top_k_certificate(
 
     It abstains where the label is among the k that were selected and isn't shown to be.
     """
-    pair, (t, apart) = _topk.evidence(select, counts, label, k, procedure, scheme, sigma)
+    pair, (t, apart) = _topk.evidence(
+        select, counts, label, k, procedure, scheme, sigma
+    )
     radius = _topk.radius_of(pair, t, scheme, sigma)
     chosen = tuple(np.argsort(-np.asarray(select), kind="stable")[:k].tolist())
     predict: Any = chosen if k > 1 else chosen[0]
@@ -174,7 +183,9 @@ class Values(Question):
 class _ValuesTask(_AskedTask):
     def select(self, x: Any, index: int) -> Sequence[int]:
         """How often the outputs rise from sample to sample, and how many are positive."""
-        drawn = self._drawn(x, self.procedure.n0, index, Phase.SELECT)[:, : FINGERPRINT // 2]
+        drawn = self._drawn(x, self.procedure.n0, index, Phase.SELECT)[
+            :, : FINGERPRINT // 2
+        ]
         rises = (np.diff(drawn, axis=0) > 0).sum(axis=0)
         return [int(c) for c in (*rises, *(drawn > 0).sum(axis=0))]
 
@@ -208,7 +219,9 @@ class Maps(Question):
     columns = ("chosen", "hits", "certified", "right", "overlap", "union")
 
     def stated(self) -> dict[str, Any]:
-        level = self.scheme.fixed_level(getattr(getattr(self.scheme, "noise", None), "level", None))
+        level = self.scheme.fixed_level(
+            getattr(getattr(self.scheme, "noise", None), "level", None)
+        )
         radius = _maps.map_radius(self.tau, self.scheme, level)
         return {"answer": "map", "tau": self.tau, "map_radius": radius}
 
@@ -233,15 +246,21 @@ class _MapsTask(_AskedTask):
         }
         if self.asked.truth is not None:
             truth = np.asarray(self.asked.truth[index]).ravel()
-            columns |= agreement(np.where(held, chosen, ABSTAIN), truth, select.shape[1])
+            columns |= agreement(
+                np.where(held, chosen, ABSTAIN), truth, select.shape[1]
+            )
         void = int((own.n0 + own.n) * len(chosen) - select.sum() - counts.sum())
         return self._row(x, void), columns
 
 
-def agreement(labels: NDArray[Any], truth: NDArray[Any], classes: int) -> dict[str, str]:
+def agreement(
+    labels: NDArray[Any], truth: NDArray[Any], classes: int
+) -> dict[str, str]:
     """How a map agrees with the true one: right positions; overlap and union of each class."""
     if truth.shape != labels.shape:
-        raise ValueError(f"the true map must have {labels.size} positions; got {truth.size}")
+        raise ValueError(
+            f"the true map must have {labels.size} positions; got {truth.size}"
+        )
     each = np.arange(classes)[:, None]
     own, true = labels == each, truth == each
     return {

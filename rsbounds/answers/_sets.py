@@ -1,10 +1,10 @@
 """Prediction sets that keep their coverage within a radius: robust split-conformal sets.
 
-A label belongs to the set while its score (of input plus noise; the smaller, the better the label
-fits) is at most a threshold. Within R an input's own coverage c falls to no less than g(c) =
-Phi(Phi^-1(c) - R/sigma), which is convex: by Jensen's inequality so does the coverage over data,
-calibration and noise. With m noisy scores, k of m must be at most the threshold in calibration,
-j < k of m in prediction.
+A label belongs to the set while its score (of input plus noise; the smaller, the better
+the label fits) is at most a threshold. Within R an input's own coverage c falls to no
+less than g(c) = Phi(Phi^-1(c) - R/sigma), which is convex: by Jensen's inequality so
+does the coverage over data, calibration and noise. With m noisy scores, k of m must be
+at most the threshold in calibration, j < k of m in prediction.
 """
 
 import math
@@ -41,7 +41,8 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
     Parameters
     ----------
     alpha, radius : float
-        How often the true label may be missed, in (0, 1); how far each input may be moved, >= 0.
+        How often the true label may be missed, in (0, 1); how far each input may be
+        moved, >= 0.
     scheme
         As in :func:`top_k_radius`.
 
@@ -64,7 +65,10 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
 def _error(alpha: float, radius: float, scheme: Scheme) -> float:
     """1 less that coverage, rounded down: it keeps its digits where the coverage is near 1."""
     missed = number(
-        "alpha", as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False, towards=-np.inf)
+        "alpha",
+        as_floats(
+            "alpha", alpha, 0.0, 1.0, closed="neither", nan=False, towards=-np.inf
+        ),
     )
     z = round_down(ndtri(np.asarray(missed)), NDTRI_ERROR)
     number("radius", radius)
@@ -77,7 +81,8 @@ def _error(alpha: float, radius: float, scheme: Scheme) -> float:
 def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
     """What m noisy scores of an input are asked, in calibration and in prediction.
 
-    Both lie in the middle of m, with the least gap at which calibration may miss alpha/2.
+    Both lie in the middle of m, with the least gap at which calibration may miss
+    alpha/2.
 
     Parameters
     ----------
@@ -114,12 +119,16 @@ def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
 def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -> float:
     """The largest e, rounded down, such that missing e in calibration misses alpha when moved.
 
-    Inputs of coverage c miss 1 - P(Bin(m, c) >= k) and 1 - P(Bin(m, g(c)) >= j). If a line
-    a + b x is above all of these points, the mean of the second is at most a + b e.
+    Inputs of coverage c miss 1 - P(Bin(m, c) >= k) and 1 - P(Bin(m, g(c)) >= j). If a
+    line a + b x is above all of these points, the mean of the second is at most a + b
+    e.
     """
-    clean, moved = _at_least(k, m, GRID), _at_least(j, m, scheme.transport(GRID, radius)[0])
-    # both grow with c: between two points of the grid, clean is at most that of the right one and
-    # moved at least that of the left one
+    clean, moved = (
+        _at_least(k, m, GRID),
+        _at_least(j, m, scheme.transport(GRID, radius)[0]),
+    )
+    # both grow with c: between two points of the grid, clean is at most that of the
+    # right one and moved at least that of the left one
     missed = 1.0 - np.minimum(np.append(clean + SHARE_ERROR, 1.0), 1.0)
     failed = 1.0 - np.maximum(np.append(0.0, moved - SHARE_ERROR), 0.0)
 
@@ -155,18 +164,18 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
     Parameters
     ----------
     scores : array_like, shape (n,) or (n, m)
-        Of n calibration inputs the score of the true label (smaller: it fits better), from one
-        noisy copy each, or from m. NaN counts as infinite.
+        Of n calibration inputs the score of the true label (smaller: it fits better),
+        from one noisy copy each, or from m. NaN counts as infinite.
     alpha, radius, scheme
         As in :func:`conformal_level`.
 
     Returns
     -------
     float
-        For :func:`predict_set`. Over the draw of calibration inputs, test input and all noise, the
-        set holds the true label with probability 1 - alpha at least, wherever within the radius
-        someone who sees all but the noise moves the test input. inf where n is too small: a
-        RuntimeWarning says how many inputs it takes.
+        For :func:`predict_set`. Over the draw of calibration inputs, test input and all
+        noise, the set holds the true label with probability 1 - alpha at least,
+        wherever within the radius someone who sees all but the noise moves the test
+        input. inf where n is too small: a RuntimeWarning says how many inputs it takes.
 
     Examples
     --------
@@ -179,7 +188,9 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
     """
     given = as_floats("scores", scores)
     if given.ndim not in (1, 2) or not given.size:
-        raise ValueError(f"scores must have shape (n,) or (n, m), at least one; got {given.shape}")
+        raise ValueError(
+            f"scores must have shape (n,) or (n, m), at least one; got {given.shape}"
+        )
     each = np.where(np.isnan(given), np.inf, given).reshape(len(given), -1)
     rule = set_rule(each.shape[1], alpha, radius, scheme)
     reached = np.sort(np.sort(each, axis=1)[:, rule.calibrate - 1])
@@ -197,13 +208,16 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
     return float(reached[place - 1])
 
 
-def predict_set(scores: Any, threshold: float, *, include: int = 1) -> NDArray[np.bool_]:
+def predict_set(
+    scores: Any, threshold: float, *, include: int = 1
+) -> NDArray[np.bool_]:
     """Which labels belong to the prediction set of each input: bool, shape (inputs, classes).
 
     Parameters
     ----------
     scores : array_like, shape (inputs, classes) or (inputs, m, classes)
-        Of each label, from one noisy copy of the input, or from m. NaN can't exclude a label.
+        Of each label, from one noisy copy of the input, or from m. NaN can't exclude a
+        label.
     threshold : float
         Of :func:`conformalize`, from as many noisy copies.
     include : int
@@ -215,7 +229,10 @@ def predict_set(scores: Any, threshold: float, *, include: int = 1) -> NDArray[n
     >>> predict_set([[[0.2, 0.9], [0.4, 0.3], [0.6, 0.8]]], 0.5, include=2)
     array([[ True, False]])
     """
-    given, limit = as_floats("scores", scores), operand("threshold", threshold, nan=False)
+    given, limit = (
+        as_floats("scores", scores),
+        operand("threshold", threshold, nan=False),
+    )
     if given.ndim not in (2, 3) or not given.size:
         raise ValueError(
             "scores must have shape (inputs, classes) or (inputs, m, classes), at least one; got "

@@ -1,9 +1,10 @@
 """Top-k: whether a label stays among the k most likely.
 
-Where k other labels overtake the label at x', at least t of them lie outside any set T of k - t
-labels, and their probabilities at x' sum to at least t times the label's. So the label stays while
-Phi(z - R/sigma) > Phi(u + R/sigma)/t, where u is the score of an upper bound of the largest sum of
-t probabilities outside T: that of the largest observed sum, as bounds grow with their counts.
+Where k other labels overtake the label at x', at least t of them lie outside any set T
+of k - t labels, and their probabilities at x' sum to at least t times the label's. So
+the label stays while Phi(z - R/sigma) > Phi(u + R/sigma)/t, where u is the score of an
+upper bound of the largest sum of t probabilities outside T: that of the largest
+observed sum, as bounds grow with their counts.
 """
 
 from collections.abc import Sequence
@@ -42,8 +43,9 @@ def top_k_radius(
     Parameters
     ----------
     select, counts : array_like of int, shape (classes,)
-        Class counts of the n0 samples that choose what is compared, and of the n fresh samples
-        that bound its probability. What is missing of n0 and n fell on no class.
+        Class counts of the n0 samples that choose what is compared, and of the n fresh
+        samples that bound its probability. What is missing of n0 and n fell on no
+        class.
     label : int
         The class, chosen without these samples, such as the true one.
     k : int
@@ -51,19 +53,20 @@ def top_k_radius(
     n0, n, alpha : int, int, float
         Numbers of samples drawn, and the probability that the radius is wrong.
     scheme : Scheme
-        Noise that is the same at every input, such as ``rsbounds.schemes.gaussian(0.5)``.
+        Noise that is the same at every input, such as
+        ``rsbounds.schemes.gaussian(0.5)``.
     sigma : float, optional
         The noise level, where the parameters of the scheme don't hold it.
 
     Returns
     -------
     float
-        0.0 if the label is not shown to be among the k. For the same samples it does not decrease
-        with k; k = 1 gives the radius of :func:`rsbounds.certify.certify_counts`.
+        0.0 if the label is not shown to be among the k. For the same samples it does
+        not decrease with k; k = 1 gives the radius of
+        :func:`rsbounds.certify.certify_counts`.
 
-    References
-    ----------
-    Jia et al., Certified robustness for top-k predictions, 2020; the theory page on answers.
+    References ---------- Jia et al., Certified robustness for top-k predictions, 2020;
+    the theory page on answers.
 
     Examples
     --------
@@ -75,10 +78,15 @@ def top_k_radius(
     [0.0, 0.085, 0.28]
     """
     procedure = Procedure(n0=n0, n=n, alpha=alpha)
-    select, counts = drawn("select", select, procedure.n0), drawn("counts", counts, procedure.n)
+    select, counts = (
+        drawn("select", select, procedure.n0),
+        drawn("counts", counts, procedure.n),
+    )
     classes, label = max(len(select), len(counts)), count("label", label)
     if not count("k", k, 1) < classes:
-        raise ValueError(f"k must be from 1 to {classes - 1}, less than the classes; got {k}")
+        raise ValueError(
+            f"k must be from 1 to {classes - 1}, less than the classes; got {k}"
+        )
     if not label < classes:
         raise ValueError(f"label must be one of {classes} classes; got {label}")
     level = scheme.fixed_level(sigma)
@@ -98,7 +106,13 @@ def drawn(name: str, counts: Any, samples: int) -> NDArray[np.int64]:
 
 
 def evidence(
-    select: Counts, counts: Counts, label: int, k: int, own: Procedure, scheme: Scheme, sigma: float
+    select: Counts,
+    counts: Counts,
+    label: int,
+    k: int,
+    own: Procedure,
+    scheme: Scheme,
+    sigma: float,
 ) -> tuple[Pair, Choice]:
     """The bounds of the label and of the largest sum of t others outside T, and (t, T)."""
     width = max(len(select), len(counts), label + 1, k + 1)
@@ -112,7 +126,8 @@ def chosen(
 ) -> Choice:
     """t and T by the selection samples alone, as if n samples had their shares.
 
-    From each k to the next either t grows, or T by the most frequent label left: radii don't fall.
+    From each k to the next either t grows, or T by the most frequent label left: radii
+    don't fall.
     """
     scaled = select * own.n // own.n0
     others = [int(c) for c in np.argsort(-select, kind="stable") if c != label]
@@ -123,7 +138,10 @@ def chosen(
     choice: Choice = (1, ())
     for _ in range(k - 1):
         t, apart = choice
-        steps: tuple[Choice, Choice] = ((t, tuple(others[: len(apart) + 1])), (t + 1, apart))
+        steps: tuple[Choice, Choice] = (
+            (t, tuple(others[: len(apart) + 1])),
+            (t + 1, apart),
+        )
         choice = max(steps, key=expected)
     return choice
 
@@ -136,7 +154,9 @@ def _pair(counts: Counts, label: int, choice: Choice, own: Procedure) -> Pair:
 def compared(counts: Counts, label: int, choice: Choice) -> int:
     """The largest sum of t counts outside T, the label's aside."""
     t, apart = choice
-    rest = sorted((int(c) for i, c in enumerate(counts) if i != label and i not in apart))
+    rest = sorted(
+        (int(c) for i, c in enumerate(counts) if i != label and i not in apart)
+    )
     return sum(rest[-t:])
 
 
@@ -148,7 +168,9 @@ def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
     share = np.log(float(t)) * (1 - LOG_NDTR_ERROR)  # rounded down
 
     def stays(radius: Any) -> NDArray[np.bool_]:
-        low, high = (scheme.transport(z, radius, sigma)[i] for i, z in enumerate((z_a, z_b)))
+        low, high = (
+            scheme.transport(z, radius, sigma)[i] for i, z in enumerate((z_a, z_b))
+        )
         least = round_down(log_ndtr(low), LOG_NDTR_ERROR)
         most = round_up(log_ndtr(high), LOG_NDTR_ERROR)
         return np.asarray(least > most - share + LOG_NDTR_ERROR * abs(most))

@@ -1,9 +1,10 @@
 """Intervals for quantiles of real outputs under noise.
 
-Where the p-quantile at x' is below a value L, the event "output < L" has probability at least p at
-x', so at least Phi(z - R/sigma) at x, z = Phi^-1(p). The k-th smallest of n samples is such an L
-unless fewer than k of them fall where that event ends: P(Bin(n, Phi(z - R/sigma)) <= k - 1).
-"Below" and "at most" are kept apart, so ties and infinite outputs need no assumption.
+Where the p-quantile at x' is below a value L, the event "output < L" has probability at
+least p at x', so at least Phi(z - R/sigma) at x, z = Phi^-1(p). The k-th smallest of n
+samples is such an L unless fewer than k of them fall where that event ends: P(Bin(n,
+Phi(z - R/sigma)) <= k - 1). "Below" and "at most" are kept apart, so ties and infinite
+outputs need no assumption.
 """
 
 import warnings
@@ -35,27 +36,27 @@ def value_interval(
     Parameters
     ----------
     samples : array_like, shape (n,) or (n, outputs)
-        Outputs of the model on n independent noisy copies of the input; infinities and ties are
-        allowed. A NaN counts against both ends.
+        Outputs of the model on n independent noisy copies of the input; infinities and
+        ties are allowed. A NaN counts against both ends.
     radius : float
         How far the input moves, >= 0.
     p : float
         Which quantile, in (0, 1): 0.5 is the median.
     alpha : float
-        Probability that the interval of one output is wrong, in (0, 1). For all outputs together
-        give alpha/outputs.
+        Probability that the interval of one output is wrong, in (0, 1). For all outputs
+        together give alpha/outputs.
     scheme, sigma
         As in :func:`top_k_radius`.
 
     Returns
     -------
     low, high : float, or ndarray of shape (outputs,)
-        With probability 1 - alpha every p-quantile anywhere within the radius lies between. -inf
-        or inf where n samples can't show an end, of which a RuntimeWarning tells.
+        With probability 1 - alpha every p-quantile anywhere within the radius lies
+        between. -inf or inf where n samples can't show an end, of which a
+        RuntimeWarning tells.
 
-    References
-    ----------
-    Chiang et al., Detection as regression: certified object detection with median smoothing, 2020.
+    References ---------- Chiang et al., Detection as regression: certified object
+    detection with median smoothing, 2020.
 
     Examples
     --------
@@ -87,7 +88,12 @@ def sorted_samples(samples: Any) -> Array:
 
 
 def order_ranks(
-    n: int, radius: float, p: float, alpha: float, scheme: Scheme, sigma: float | None = None
+    n: int,
+    radius: float,
+    p: float,
+    alpha: float,
+    scheme: Scheme,
+    sigma: float | None = None,
 ) -> Ranks:
     """How far from below and from above the order statistics of the two ends lie; 0: nowhere."""
     quantile = operand("p", p, 0.0, 1.0, closed="neither", nan=False)
@@ -118,7 +124,9 @@ def interval(ordered: Array, ranks: Ranks) -> tuple[Array, Array]:
     (below, above), n, outputs = ranks, *ordered.shape
     void, column = np.isnan(ordered).sum(axis=0), np.arange(outputs)
     place = below - 1 - void  # NaN is sorted last
-    low = np.where((below > 0) & (place >= 0), ordered[np.maximum(place, 0), column], -np.inf)
+    low = np.where(
+        (below > 0) & (place >= 0), ordered[np.maximum(place, 0), column], -np.inf
+    )
     high = np.full(outputs, np.inf)
     if above:
         high = np.where(above > void, ordered[n - above], np.inf)

@@ -1,8 +1,8 @@
 """Is this result file true? Every bound and radius proved, everything else compared.
 
-Nothing is taken from the code that wrote a row: bounds and radii are proved in ball arithmetic
-(python-flint), where every number is a ball that holds the true one. The kernels propose where
-to look, the balls decide.
+Nothing is taken from the code that wrote a row: bounds and radii are proved in ball
+arithmetic (python-flint), where every number is a ball that holds the true one. The
+kernels propose where to look, the balls decide.
 """
 
 from rsbounds.audit._finding import Audit, Finding, Kind

@@ -1,6 +1,7 @@
 """Rows of answers beyond one class: computed again from what they rest on, and proved.
 
-The p-value and the transported probabilities are events of :mod:`rsbounds.audit._balls`.
+The p-value and the transported probabilities are events of
+:mod:`rsbounds.audit._balls`.
 """
 
 from collections.abc import Iterator
@@ -28,7 +29,9 @@ def question(manifest: Manifest, scheme: Scheme, truth: Any = None) -> Any:
         if answer == "top-k":
             return _questions.TopK(scheme, own["k"])
         if answer == "values":
-            return _questions.Values(scheme, tuple(map(float, own["radii"])), float(own["p"]))
+            return _questions.Values(
+                scheme, tuple(map(float, own["radii"])), float(own["p"])
+            )
         if answer == "map":
             return _questions.Maps(scheme, float(own["tau"]), truth)
     except (KeyError, TypeError) as error:
@@ -49,16 +52,21 @@ def findings(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
     yield from check(row, manifest, asked, prove)
 
 
-def _top_k(row: Row, manifest: Manifest, scheme: Scheme, k: int, prove: bool) -> Iterator[Said]:
+def _top_k(
+    row: Row, manifest: Manifest, scheme: Scheme, k: int, prove: bool
+) -> Iterator[Said]:
     own = manifest.procedure
     width = max(len(row.select), len(row.counts), row.label + 1, k + 1)
     select, counts = (
-        np.array([*c, *[0] * (width - len(c))], dtype=np.int64) for c in (row.select, row.counts)
+        np.array([*c, *[0] * (width - len(c))], dtype=np.int64)
+        for c in (row.select, row.counts)
     )
     _bounds.require_drawn([row.select], own.n0, [row.counts], own.n)
     numbers = scheme, row.sigma, select, counts, row.label, k, own
     again, columns = _questions.top_k_certificate(*numbers)
-    expected = {name: getattr(again, name) for name in ("predict", "count", "void", "bound")}
+    expected = {
+        name: getattr(again, name) for name in ("predict", "count", "void", "bound")
+    }
     for name, value in {**expected, **columns}.items():
         mine = row.extra[name] if name in columns else getattr(row, name)
         if mine != value:
@@ -75,8 +83,13 @@ def _top_k(row: Row, manifest: Manifest, scheme: Scheme, k: int, prove: bool) ->
     if row.z_b != -row.z_a:
         ends.append(("z_b", -row.z_b, rest))
     for name, value, count in ends:
-        if not _bounds.proved("clopper-pearson", "z", value, count, own.n, own.alpha, 2, 0.0):
-            yield Kind.BOUND, f"{name} is {getattr(row, name)}, more than {count} of {own.n} show"
+        if not _bounds.proved(
+            "clopper-pearson", "z", value, count, own.n, own.alpha, 2, 0.0
+        ):
+            yield (
+                Kind.BOUND,
+                f"{name} is {getattr(row, name)}, more than {count} of {own.n} show",
+            )
             return
     if not _stays(manifest, row, t):
         yield Kind.RADIUS, f"radius is {row.radius}, more than the counts prove"
@@ -96,29 +109,45 @@ def _step(manifest: Manifest, sigma: float, radius: float) -> Arb:
     return arb(radius) / (_radii._inner(own) * arb(sigma))
 
 
-def _values_row(row: Row, manifest: Manifest, asked: Any, prove: bool) -> Iterator[Said]:
+def _values_row(
+    row: Row, manifest: Manifest, asked: Any, prove: bool
+) -> Iterator[Said]:
     own = manifest.procedure
     ranks = [tuple(map(int, part.split(","))) for part in row.extra["ranks"].split(";")]
     low, high = (np.array(_values.table(row.extra[name])) for name in ("low", "high"))
     if ranks != asked.ranks(own, row.sigma):
-        yield Kind.CONTRADICTION, f"ranks are {ranks}, {asked.ranks(own, row.sigma)} by the radii"
+        yield (
+            Kind.CONTRADICTION,
+            f"ranks are {ranks}, {asked.ranks(own, row.sigma)} by the radii",
+        )
         return
     middle = np.array([float(v) for v in row.extra["quantile"].split(",")])
     if low.shape != high.shape or low.shape != (len(ranks), len(middle)):
-        raise ValueError(f"quantile, low and high have shapes {middle.shape}, {low.shape}")
+        raise ValueError(
+            f"quantile, low and high have shapes {middle.shape}, {low.shape}"
+        )
     none = np.array(ranks) == 0
     inside = (low <= high) & ~(low > middle) & ~(high < middle)
     reach = (low[none[:, 0]] == -np.inf).all() and (high[none[:, 1]] == np.inf).all()
     if not (inside.all() and reach):
-        yield Kind.CONTRADICTION, "an end is on the wrong side of the quantile, or n can't show it"
-    for ends, column, sign in ((low, 0, 1), (high, 1, -1)):  # a smaller rank is further out
+        yield (
+            Kind.CONTRADICTION,
+            "an end is on the wrong side of the quantile, or n can't show it",
+        )
+    for ends, column, sign in (
+        (low, 0, 1),
+        (high, 1, -1),
+    ):  # a smaller rank is further out
         order = np.argsort(np.array(ranks)[:, column], kind="stable")
         if not (np.diff(sign * ends[order], axis=0) >= 0).all():
             yield Kind.CONTRADICTION, "intervals don't grow as their ranks do"
     if prove:
         for radius, (below, above) in zip(asked.radii, ranks, strict=True):
             if not _ranked(manifest, row.sigma, radius, asked.p, below, above):
-                yield Kind.BOUND, f"ranks {below},{above} are more than {own.n} samples show"
+                yield (
+                    Kind.BOUND,
+                    f"ranks {below},{above} are more than {own.n} samples show",
+                )
 
 
 def _ranked(
@@ -133,7 +162,9 @@ def _ranked(
             if not event(start).p <= q:
                 return False
             at = event(start - step)
-            if k and not 2 * _bounds.tail(own.n - k + 1, own.n, at.q, at.p) <= arb(own.alpha):
+            if k and not 2 * _bounds.tail(own.n - k + 1, own.n, at.q, at.p) <= arb(
+                own.alpha
+            ):
                 return False
     return True
 
@@ -142,7 +173,9 @@ def _map_row(row: Row, manifest: Manifest, asked: Any, prove: bool) -> Iterator[
     own = manifest.procedure
     chosen, hits = (_maps.from_runs(row.extra[name]) for name in ("chosen", "hits"))
     if len(chosen) != len(hits) or hits.max() > own.n:
-        raise ValueError(f"{len(chosen)} positions, {len(hits)} counts, at most {hits.max()}")
+        raise ValueError(
+            f"{len(chosen)} positions, {len(hits)} counts, at most {hits.max()}"
+        )
     held = _maps.holm(hits, own.n, asked.tau, own.alpha)
     if (stated := row.extra["certified"]) != str(held.sum()):
         yield Kind.CONTRADICTION, f"certified is {stated}, {held.sum()} by its counts"
@@ -170,6 +203,10 @@ def _rejected(hits: Any, held: Any, n: int, tau: float, alpha: float) -> bool:
     return True
 
 
-def _tau_proved(manifest: Manifest, sigma: float, radius: float, z: float, tau: float) -> bool:
+def _tau_proved(
+    manifest: Manifest, sigma: float, radius: float, z: float, tau: float
+) -> bool:
     with ctx.workprec(_bounds.PRECISION):
-        return bool(event(arb(z)).p <= arb(tau)) and bool(_step(manifest, sigma, radius) <= arb(z))
+        return bool(event(arb(z)).p <= arb(tau)) and bool(
+            _step(manifest, sigma, radius) <= arb(z)
+        )

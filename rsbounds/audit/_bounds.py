@@ -18,15 +18,21 @@ def _shows(bound: str, count: int, n: int, at: Event, alpha: Arb, u: Arb) -> boo
     if bound == "clopper-pearson":
         return bool(tail(count, n, *at) <= alpha)
     if bound == "randomized":
-        # P(X > count) + u P(X = count), but no more than one more success of one more would show
+        # P(X > count) + u P(X = count), but no more than one more success of one more
+        # would show
         if count == n:
             return bool(u * at.p**n <= alpha and at.p ** (n + 1) <= alpha)
-        return bool(u * tail(count, n, *at) + (1 - u) * tail(count + 1, n, *at) <= alpha)
-    # anytime: the wealth 1/alpha of a bet on the Beta(1/2, 1/2) law cut to what is above p
+        return bool(
+            u * tail(count, n, *at) + (1 - u) * tail(count + 1, n, *at) <= alpha
+        )
+    # anytime: the wealth 1/alpha of a bet on the Beta(1/2, 1/2) law cut to what is
+    # above p
     if not n * at.p < count:  # the wealth is then below 2
         return False
     hits, misses = 2 * count + 1, 2 * (n - count) + 1
-    above = 1 - beta(hits, misses, *at) if misses > hits else beta(misses, hits, at.q, at.p)
+    above = (
+        1 - beta(hits, misses, *at) if misses > hits else beta(misses, hits, at.q, at.p)
+    )
     a, b = at.p * 0 + hits / 2, at.p * 0 + misses / 2
     logs = a.lgamma() + b.lgamma() - (a + b).lgamma()
     logs -= count * at.p.log() + (n - count) * at.q.log()
@@ -39,7 +45,10 @@ Drawn = Sequence[Sequence[int] | None]
 
 def require_drawn(select: Drawn, n0: int, counts: Drawn, n: int) -> None:
     """ValueError for counts of a stage that sum to more than the samples drawn for it."""
-    for name, stages, drawn in (("selection counts", select, n0), ("counts", counts, n)):
+    for name, stages, drawn in (
+        ("selection counts", select, n0),
+        ("counts", counts, n),
+    ):
         for own in stages:
             if own is not None and not sum(own) <= drawn:
                 raise ValueError(f"{name} sum to {sum(own)} of {drawn} samples")
@@ -47,7 +56,14 @@ def require_drawn(select: Drawn, n0: int, counts: Drawn, n: int) -> None:
 
 @lru_cache(maxsize=4096)
 def proved(
-    bound: str, form: str, v: float, count: int, n: int, alpha: float, parts: int, u: float
+    bound: str,
+    form: str,
+    v: float,
+    count: int,
+    n: int,
+    alpha: float,
+    parts: int,
+    u: float,
 ) -> bool:
     """Whether p = Phi(v) ("z") or p = v ("p") is a lower bound at one of the parts of alpha."""
     trivial = v == (-inf if form == "z" else 0.0)
@@ -61,20 +77,24 @@ def proved(
 def tail(count: int, n: int, p: Arb, q: Arb) -> Arb:
     """P(Bin(n, p) >= count) for q = 1 - p."""
     if not (p > 0 and q > 0):
-        return arb(1 if q <= 0 or not count else 0) if p <= 0 or q <= 0 else arb(0.5, 0.5)
+        return (
+            arb(1 if q <= 0 or not count else 0) if p <= 0 or q <= 0 else arb(0.5, 0.5)
+        )
     if not count:
         return arb(1)
     if (n + 1) * p < count + 1:
         return beta(2 * count, 2 * (n - count + 1), p, q)
-    return 1 - beta(2 * (n - count + 1), 2 * count, q, p)  # fewer terms, none above the first
+    return 1 - beta(
+        2 * (n - count + 1), 2 * count, q, p
+    )  # fewer terms, none above the first
 
 
 def beta(a: int, b: int, x: Arb, y: Arb) -> Arb:
     """The regularized incomplete beta function I_x(a/2, b/2) for 0 < x = 1 - y < 1.
 
-    I_x(a, b) = T + I_x(a + 1, b - 1) with T = x^a y^(b-1)/(a B(a, b)), again and again: positive
-    terms whose ratios fall, summed as whole numbers in fixed point. (Arb's own function takes
-    seconds at some points, such as I_.68(441, 3).)
+    I_x(a, b) = T + I_x(a + 1, b - 1) with T = x^a y^(b-1)/(a B(a, b)), again and again:
+    positive terms whose ratios fall, summed as whole numbers in fixed point. (Arb's own
+    function takes seconds at some points, such as I_.68(441, 3).)
     """
     odds = x / y
     scaled, exponent = (int(part) for part in odds.mid().man_exp())
@@ -85,17 +105,23 @@ def beta(a: int, b: int, x: Arb, y: Arb) -> Arb:
         total += term
         following = (term * scaled * down // up) >> shift
         if following << _BITS < total:
-            rest = following * term // (term - following) + 1  # as of a geometric series
+            rest = (
+                following * term // (term - following) + 1
+            )  # as of a geometric series
             break
         term, up, down = following, up + 2, down - 2
     steps = (up - a) // 2
     slack = steps**2 * (1 + (total >> PRECISION))  # each term is rounded down once
     radius = (odds.rad() / odds.mid()).upper()
-    sums = arb(total).union(arb(total + rest + slack)) * (1 + arb(0, 1) * radius) ** steps
+    sums = (
+        arb(total).union(arb(total + rest + slack)) * (1 + arb(0, 1) * radius) ** steps
+    )
     first, second = arb(a) / 2, arb(b) / 2
     logs = (first + second).lgamma() - (first + 1).lgamma() - second.lgamma()
     largest = (first * x.log() + (second - 1) * y.log() + logs).exp()
-    return sums / (1 << PRECISION) * largest + (_half(up - 2, x, y) if down == -1 else 0)
+    return sums / (1 << PRECISION) * largest + (
+        _half(up - 2, x, y) if down == -1 else 0
+    )
 
 
 def _half(a: int, x: Arb, y: Arb) -> Arb:

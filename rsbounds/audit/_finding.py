@@ -15,7 +15,9 @@ class Kind(StrEnum):
     WEAK = "weak"  # sound, but well below what the counts show
     DATA = "data"  # an input's label, hash or size; inputs left out; other data than stated
     MODEL = "model"  # another one than the manifest states
-    LEVEL = "level"  # of noise: not that of the input, or it refutes the bound of sigma(x)
+    LEVEL = (
+        "level"  # of noise: not that of the input, or it refutes the bound of sigma(x)
+    )
     COUNTS = "counts"  # the model doesn't draw them again
 
 
@@ -54,12 +56,14 @@ class Audit:
     findings : tuple of Finding
         In the order of the lines.
     stated : tuple of str
-        What the radii rest on and nothing given here shows: names of the manifest's parameters,
-        "sigma" for the noise levels of the rows, "sound_noise" for how noise was drawn.
+        What the radii rest on and nothing given here shows: names of the manifest's
+        parameters, "sigma" for the noise levels of the rows, "sound_noise" for how
+        noise was drawn.
     rows, proved, drawn : int
         How many rows the file has, were proved or are findings, and were drawn again.
     corrupt : tuple of int
-        Inputs that the manifest says can't be decoded; where data were given, they were tried.
+        Inputs that the manifest says can't be decoded; where data were given, they were
+        tried.
     seed : int
         What chose the rows of a sample.
     """
@@ -75,4 +79,6 @@ class Audit:
     def missed(self, share: float) -> float:
         """The probability that no forged row was drawn again, of this share of all rows."""
         forged = math.ceil(share * self.rows)
-        return math.comb(self.rows - forged, self.drawn) / math.comb(self.rows, self.drawn)
+        return math.comb(self.rows - forged, self.drawn) / math.comb(
+            self.rows, self.drawn
+        )

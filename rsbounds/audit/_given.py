@@ -1,7 +1,8 @@
 """A result file against the data, the noise and the model that are given.
 
-Bounds and radii follow from a row's counts and its level, so a file whose levels and radii are
-scaled alike is consistent with itself: what its levels depend on has to be compared.
+Bounds and radii follow from a row's counts and its level, so a file whose levels and
+radii are scaled alike is consistent with itself: what its levels depend on has to be
+compared.
 """
 
 import json
@@ -32,14 +33,30 @@ _SINGLE = 2.0**-23  # relative: inputs in float32, distances of them
 Numbered = tuple[int, Row]  # line
 _SELECTION = {"inputs", "start", "skip", "max"}
 #: Another machine may have another version: rows that depend on it are drawn otherwise.
-_VERSIONS = {"datasets", "diffusers", "onnxruntime", "pillow", "providers", "timm", "torchvision"}
+_VERSIONS = {
+    "datasets",
+    "diffusers",
+    "onnxruntime",
+    "pillow",
+    "providers",
+    "timm",
+    "torchvision",
+}
 _VERSIONS |= {"scikit-learn", "transformers"}
-_CHOSEN = ("sigma", "norm")  # what is certified, where other parameters bound what it rests on
+_CHOSEN = (
+    "sigma",
+    "norm",
+)  # what is certified, where other parameters bound what it rests on
 
 
-def identity(kind: Kind, stated: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[Finding]:
+def identity(
+    kind: Kind, stated: Mapping[str, Any], own: Mapping[str, Any]
+) -> Iterator[Finding]:
     """Entries of the manifest that the data or the model given have otherwise."""
-    had, has = _comparable(stated), _comparable(json.loads(json.dumps(own, default=str)))
+    had, has = (
+        _comparable(stated),
+        _comparable(json.loads(json.dumps(own, default=str))),
+    )
     for name in sorted(had.keys() - _SELECTION):
         if had[name] != has.get(name):
             text = f"{kind}.{name} is {had[name]!r:.60} in the manifest"
@@ -60,13 +77,21 @@ def _comparable(entry: Any, name: str = "") -> Any:
 def check_noise(given: Scheme, manifest: Manifest, path: Path) -> None:
     """ValueError where the radii of the file rest on another noise than this scheme's."""
     if given.name != manifest.method:
-        raise ValueError(f"{path} is of method {manifest.method}; the noise given of {given.name}")
+        raise ValueError(
+            f"{path} is of method {manifest.method}; the noise given of {given.name}"
+        )
     if given.scope == ASSERTED_ENVELOPE != manifest.scope:
-        raise ValueError(f"scope is {manifest.scope!r} in {path}: the noise given proves no bounds")
+        raise ValueError(
+            f"scope is {manifest.scope!r} in {path}: the noise given proves no bounds"
+        )
     own = METHODS[manifest.method].domains.keys()
-    for name in sorted((given.parameters.keys() & manifest.parameters.keys() | own) - {"dim"}):
+    for name in sorted(
+        (given.parameters.keys() & manifest.parameters.keys() | own) - {"dim"}
+    ):
         had, has = manifest.parameters.get(name), given.parameters.get(name)
-        same = had == has or (name in own and had and has and abs(had - has) <= _SAME * abs(has))
+        same = had == has or (
+            name in own and had and has and abs(had - has) <= _SAME * abs(has)
+        )
         if not same:
             text = f"the noise given is not what {path} was made with"
             raise ValueError(f"{text}: {name} was {had} and is {has}")
@@ -77,17 +102,22 @@ def unshown(
 ) -> tuple[str, ...]:
     """What the radii rest on and nothing shows: parameters, "sigma" of the rows, "sound_noise".
 
-    ``as_seen``: the data were compared, as the model sees them; ``redrawn``: so were counts.
+    ``as_seen``: the data were compared, as the model sees them; ``redrawn``: so were
+    counts.
     """
     own = METHODS[manifest.method].domains
-    rests_on = [name for name in own if name in manifest.parameters and name not in _CHOSEN]
+    rests_on = [
+        name for name in own if name in manifest.parameters and name not in _CHOSEN
+    ]
     if manifest.method not in ("gaussian", "composite"):
         rests_on.append("sigma")
     if manifest.engine.get("sound_noise") and not redrawn:
         rests_on.append("sound_noise")
     shown = {"dim"} if as_seen else set()
     if given is not None:
-        shown |= {"sigma"} if given.scope == ASSERTED_ENVELOPE else {"sigma", *own} - {"dim"}
+        shown |= (
+            {"sigma"} if given.scope == ASSERTED_ENVELOPE else {"sigma", *own} - {"dim"}
+        )
     return tuple(name for name in rests_on if name not in shown)
 
 
@@ -102,21 +132,32 @@ def left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
     for index in sorted(manifest.corrupt()):
         with suppress(CorruptInput, IndexError):
             data.item(index)
-            yield Finding(Kind.DATA, index, "is left out as corrupt, but can be decoded")
+            yield Finding(
+                Kind.DATA, index, "is left out as corrupt, but can be decoded"
+            )
 
 
 def at_input(
-    numbered: Numbered, manifest: Manifest, data: Data, scheme: Scheme | None, as_seen: bool
+    numbered: Numbered,
+    manifest: Manifest,
+    data: Data,
+    scheme: Scheme | None,
+    as_seen: bool,
 ) -> Iterator[Finding]:
     """A row against its input: CorruptInput or IndexError where there is none."""
     line, row = numbered
     item = data.item(row.idx)
     for name, value in (("label", item.label), ("input", (item.digest or "-")[:16])):
         if (own := getattr(row, name)) != value:
-            yield Finding(Kind.DATA, row.idx, f"{name} is {own}, {value} in the data", line)
+            yield Finding(
+                Kind.DATA, row.idx, f"{name} is {own}, {value} in the data", line
+            )
     if item.x is None:
         return
-    if scheme is not None and not abs(row.sigma - (level := scheme.sigma(item.x))) <= _SAME * level:
+    if (
+        scheme is not None
+        and not abs(row.sigma - (level := scheme.sigma(item.x))) <= _SAME * level
+    ):
         text = f"sigma is {row.sigma}, {level} at this input"
         yield Finding(Kind.LEVEL, row.idx, text, line)
     dim = manifest.parameters.get("dim", math.inf)
@@ -126,17 +167,21 @@ def at_input(
 
 
 def refuted(
-    rows: Sequence[Numbered], manifest: Manifest, input_of: Callable[[int], Any] | None = None
+    rows: Sequence[Numbered],
+    manifest: Manifest,
+    input_of: Callable[[int], Any] | None = None,
 ) -> Iterator[Finding]:
     """Rows whose levels are further above another's than the bound of sigma(x) allows.
 
-    A bound that allows no difference needs no inputs, and is compared only without them. Of more
-    than some two thousand rows those are compared whose levels are the least, the largest and
-    evenly between in order.
+    A bound that allows no difference needs no inputs, and is compared only without
+    them. Of more than some two thousand rows those are compared whose levels are the
+    least, the largest and evenly between in order.
     """
     domains = METHODS[manifest.method].domains
     own = {k: v for k, v in manifest.parameters.items() if k in domains}
-    name = "rate" if "rate" in domains else "lip"  # levels exp(rate d) or lip d apart, at most
+    name = (
+        "rate" if "rate" in domains else "lip"
+    )  # levels exp(rate d) or lip d apart, at most
     constant = own.get(name, 0)
     if name not in own or manifest.scope not in (*PROVEN, ASSERTED_ENVELOPE):
         return
@@ -153,7 +198,8 @@ def refuted(
     kept = [(n, x) for n, x in chosen if x.size == size and x.dtype != object]
     if not kept:
         return
-    # a generator's level is a function of x/shape, and "inner" is the least axis of the shape
+    # a generator's level is a function of x/shape, and "inner" is the least axis of the
+    # shape
     unit = own.get("inner", 1.0)
     points = np.stack([x for _, x in kept]).astype(np.float64) / unit
     norms = np.linalg.norm(points, axis=1)
@@ -163,7 +209,9 @@ def refuted(
         step = constant * apart
         reach = levels * np.exp(step) if name == "rate" else levels + step
         # computed levels may be off by the slack, in logarithms
-        share = levels[:, None] / (reach * (math.exp(own.get("slack", 0.0)) * (1 + _SAME)))
+        share = levels[:, None] / (
+            reach * (math.exp(own.get("slack", 0.0)) * (1 + _SAME))
+        )
     worst = share.argmax(axis=1)
     for i in np.flatnonzero(share.max(axis=1) > 1):
         (line, row), (_, other) = kept[i][0], kept[worst[i]][0]
@@ -174,21 +222,33 @@ def refuted(
 
 
 def redrawn(
-    rows: Sequence[Numbered], manifest: Manifest, data: Data, model: Any, given: Scheme | None
+    rows: Sequence[Numbered],
+    manifest: Manifest,
+    data: Data,
+    model: Any,
+    given: Scheme | None,
 ) -> Iterator[Finding]:
     """Rows whose counts the model doesn't draw again; ``given`` is the noise, if it is given."""
     if "stages" in (manifest.model if isinstance(manifest.model, dict) else {}):
-        raise ValueError("counts of a rule on several runs can't be drawn again: draw those")
+        raise ValueError(
+            "counts of a rule on several runs can't be drawn again: draw those"
+        )
     samplers = model
     if manifest.parameters.get("answer") not in ("values", "map"):
         several = isinstance(model, Sequence)
-        samplers = [as_sampler(expert) for expert in model] if several else as_sampler(model)
+        samplers = (
+            [as_sampler(expert) for expert in model] if several else as_sampler(model)
+        )
         if given is not None and not several and samplers is not model:
             samplers = given.sampler(model)
     for line, row in rows:
         for name, value in _drawn(samplers, manifest, data.input(row.idx), row).items():
             counts = name in ("select", "counts")
-            own = sparse_counts(getattr(row, name)) if counts else row.extra.get(name, "-")
+            own = (
+                sparse_counts(getattr(row, name))
+                if counts
+                else row.extra.get(name, "-")
+            )
             if value != own:
                 text = f"{name} is {own:.200}, and drawn again {value:.200}"
                 yield Finding(Kind.COUNTS, row.idx, text, line)
@@ -207,11 +267,15 @@ def _drawn(samplers: Any, manifest: Manifest, x: Any, row: Row) -> dict[str, str
         scheme.law = getattr(samplers, "law", "")
         if answer is not None:
             scheme = _answers.question(manifest, scheme)
-    draw = partial(task(samplers, scheme, manifest.procedure).certify, x, row.idx, row.label)
+    draw = partial(
+        task(samplers, scheme, manifest.procedure).certify, x, row.idx, row.label
+    )
     certificate, drawn = guarded(f"input {row.idx}", draw)
     if manifest.method == "composite":
         return {name: drawn[name] for name in ("stage_select", "stage_counts")}
     if answer == "map":  # without the true maps
         drawn = {name: drawn[name] for name in ("chosen", "hits", "certified")}
-    counts = {name: sparse_counts(getattr(certificate, name)) for name in ("select", "counts")}
+    counts = {
+        name: sparse_counts(getattr(certificate, name)) for name in ("select", "counts")
+    }
     return {**counts, **drawn}

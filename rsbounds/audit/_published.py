@@ -18,25 +18,30 @@ from rsbounds.procedure import Procedure
 from rsbounds.results import Row, read_rows
 
 
-def verify_printed(path: str | os.PathLike[str], *, sigma: float, n: int, alpha: float) -> Audit:
+def verify_printed(
+    path: str | os.PathLike[str], *, sigma: float, n: int, alpha: float
+) -> Audit:
     """Audit l2 radii of fixed Gaussian noise in a file that has no manifest and no counts.
 
-    Each radius must be one that some count of ``n`` samples earns by Clopper and Pearson's bound
-    at level ``alpha``, with 1 - p_a for the rest, as the field certifies. Where a file prints three
-    digits or four decimals, only counts whose radius prints as the row's are taken for it: a row
-    is a finding if it is above the exact radius of each of them, proved in ball arithmetic.
+    Each radius must be one that some count of ``n`` samples earns by Clopper and
+    Pearson's bound at level ``alpha``, with 1 - p_a for the rest, as the field
+    certifies. Where a file prints three digits or four decimals, only counts whose
+    radius prints as the row's are taken for it: a row is a finding if it is above the
+    exact radius of each of them, proved in ball arithmetic.
 
     Parameters
     ----------
     path : path-like
-        A result file, also in the formats of others that ``rsbounds.results.read`` reads.
+        A result file, also in the formats of others that ``rsbounds.results.read``
+        reads.
     sigma, n, alpha
         As the file's paper states them.
 
     Raises
     ------
     ValueError, OSError
-        If the file is damaged, or a number out of its domain; if the file can't be read.
+        If the file is damaged, or a number out of its domain; if the file can't be
+        read.
 
     Examples
     --------
@@ -45,7 +50,11 @@ def verify_printed(path: str | os.PathLike[str], *, sigma: float, n: int, alpha:
     need("flint", "an audit")
     own, rows = Procedure(n=n, alpha=alpha), read_rows(Path(path))
     level = checks.number("sigma", sigma, 0, closed="neither")
-    radii, style, findings = level * earned(own.n, own.alpha), style_of(rows), list[Finding]()
+    radii, style, findings = (
+        level * earned(own.n, own.alpha),
+        style_of(rows),
+        list[Finding](),
+    )
     for line, row in enumerate(rows, start=2):
         if not row.radius:
             continue
@@ -54,10 +63,16 @@ def verify_printed(path: str | os.PathLike[str], *, sigma: float, n: int, alpha:
         with ctx.workprec(_bounds.PRECISION):
             at = event(arb(row.radius) / arb(level))
             if _bounds.tail(top, own.n, *at) > arb(own.alpha):
-                which = "any count shows" if k is None else f"{k} of {own.n}, which print so, show"
+                which = (
+                    "any count shows"
+                    if k is None
+                    else f"{k} of {own.n}, which print so, show"
+                )
                 text = f"radius is {row.radius}, more than {which}: {radii[top]:.9g}"
                 findings.append(Finding(Kind.RADIUS, row.idx, text, line))
-    return Audit(tuple(findings), ("sigma", "n", "alpha"), len(rows), len(rows), 0, (), 0)
+    return Audit(
+        tuple(findings), ("sigma", "n", "alpha"), len(rows), len(rows), 0, (), 0
+    )
 
 
 def earned(n: int, alpha: float) -> Array:
@@ -82,5 +97,7 @@ def count_of(radius: float, radii: Array, style: str) -> int | None:
 def style_of(rows: Sequence[Row]) -> str:
     """How a file prints radii: three digits, four decimals, or "" for all digits."""
     styles = (".3", ".4f")
-    fits = (s for s in styles if all(float(f"{r.radius:{s}}") == r.radius for r in rows))
+    fits = (
+        s for s in styles if all(float(f"{r.radius:{s}}") == r.radius for r in rows)
+    )
     return next(fits, "")

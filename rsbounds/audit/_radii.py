@@ -1,10 +1,10 @@
 """Radii that follow from two scores, and those of decision lists, proved in ball arithmetic.
 
-A two-point radius is proved at both extremes of sigma. Let S be the set where the likelihood ratio
-of the law at distance a to that at the input is above a number k: a ball, or where sigma grows the
-complement of one. Whatever S is, P1(B) <= P1(S) + k (P0(B) - P0(S)) for every set B (Neyman and
-Pearson). The kernel proposes the S that has B's share under P0; its rounding counts in the second
-order only.
+A two-point radius is proved at both extremes of sigma. Let S be the set where the
+likelihood ratio of the law at distance a to that at the input is above a number k: a
+ball, or where sigma grows the complement of one. Whatever S is, P1(B) <= P1(S) + k
+(P0(B) - P0(S)) for every set B (Neyman and Pearson). The kernel proposes the S that has
+B's share under P0; its rounding counts in the second order only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,9 @@ from rsbounds.confidence import lower_bound
 from rsbounds.schemes import METHODS
 from rsbounds.special import ball_offset
 
-_EQUAL = 2.0**-100  # a level nearer to sigma is taken to be so far away: at most 1e-22 of a radius
+_EQUAL = (
+    2.0**-100
+)  # a level nearer to sigma is taken to be so far away: at most 1e-22 of a radius
 _FIXED = ("gaussian", "anisotropic")
 #: The methods whose radii are proved here.
 COVERED = (*_FIXED, "semi-elastic", "lipschitz", "range", "generator")
@@ -85,9 +87,15 @@ def _extremes(own: Mapping[str, Arb], sigma: Arb, reach: Arb) -> tuple[Arb, Arb,
         low, high = (sigma - change).max(own["sigma_min"]), sigma + change
     else:
         low, high = own["sigma_min"], own["sigma_max"]
-    slack = (0 * sigma + own.get("slack", 0)).exp()  # of levels known as they are computed
+    slack = (
+        0 * sigma + own.get("slack", 0)
+    ).exp()  # of levels known as they are computed
     apart = sigma * _EQUAL
-    return steps * reach, (low / slack).min(sigma - apart), (high * slack).max(sigma + apart)
+    return (
+        steps * reach,
+        (low / slack).min(sigma - apart),
+        (high * slack).max(sigma + apart),
+    )
 
 
 def _worst(z: Arb, a: Arb, sigma0: Arb, sigma1: Arb, dim: Arb) -> Event:

@@ -22,10 +22,15 @@ _SAME = 1e-9  # what numbers that another machine computed may differ by
 _COPIED = ("bound", "norm", "n", "sigma", "count", "select", "counts", "void")
 
 
-def judged(manifest: Manifest, numbered: tuple[int, Row], *, prove: bool = True) -> list[Finding]:
+def judged(
+    manifest: Manifest, numbered: tuple[int, Row], *, prove: bool = True
+) -> list[Finding]:
     """What is wrong with a row of a line; ``prove``: its bounds and radius too."""
     line, row = numbered
-    return [Finding(kind, row.idx, text, line) for kind, text in findings(row, manifest, prove)]
+    return [
+        Finding(kind, row.idx, text, line)
+        for kind, text in findings(row, manifest, prove)
+    ]
 
 
 def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]:
@@ -33,7 +38,10 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
     stated: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
     if manifest.method in METHODS and "sigma" in METHODS[manifest.method].domains:
         stated["sigma"] = manifest.parameters["sigma"]
-    stops = manifest.procedure.target_radius is not None and "answer" not in manifest.parameters
+    stops = (
+        manifest.procedure.target_radius is not None
+        and "answer" not in manifest.parameters
+    )
     if not (stops and row.n <= manifest.procedure.n):
         stated["n"] = manifest.procedure.n
     for name, value in stated.items():
@@ -56,7 +64,11 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
         judge = _answers.findings
     try:
         yield from judge(row, manifest, prove)
-    except (ValueError, LookupError, ArithmeticError) as error:  # numbers that no run can have
+    except (
+        ValueError,
+        LookupError,
+        ArithmeticError,
+    ) as error:  # numbers that no run can have
         yield Kind.CONTRADICTION, f"can't be computed again: {error}"
 
 
@@ -64,7 +76,9 @@ def _scheme(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
     """A row of one scheme, computed again from its counts; ValueError where no run can have it."""
     procedure = manifest.procedure
     _bounds.require_drawn([row.select], procedure.n0, [row.counts], row.n)
-    low, high = (manifest.parameters.get(f"sigma_{end}", row.sigma) for end in ("min", "max"))
+    low, high = (
+        manifest.parameters.get(f"sigma_{end}", row.sigma) for end in ("min", "max")
+    )
     if not low <= row.sigma <= high:
         raise ValueError(f"sigma must be in [{low}, {high}]; got {row.sigma}")
     scheme = METHODS[manifest.method].from_parameters(manifest.parameters)
@@ -98,10 +112,14 @@ def _list(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
 def _stages(row: Row) -> tuple[list[Any], list[Any]]:
     """The counts of all stages of a composite's row, of one width; None: not drawn."""
     texts = [row.extra[name].split(";") for name in ("stage_select", "stage_counts")]
-    read = [[None if text == "*" else dense_counts(text) for text in stage] for stage in texts]
+    read = [
+        [None if text == "*" else dense_counts(text) for text in stage]
+        for stage in texts
+    ]
     width = max([2, *(len(c) for stage in read for c in stage if c is not None)])
     select, counts = (
-        [None if c is None else [*c, *[0] * (width - len(c))] for c in stage] for stage in read
+        [None if c is None else [*c, *[0] * (width - len(c))] for c in stage]
+        for stage in read
     )
     return select, counts
 
@@ -112,10 +130,17 @@ def _copied(row: Row, again: Certificate, top: int, leads: bool) -> Iterator[Sai
     values = [(name, getattr(row, name), getattr(expected, name)) for name in _COPIED]
     if isinstance(again, composite.CompositeCertificate):
         # its radius doesn't rest on the scores that the row copies
-        values += [(k, getattr(row, k), getattr(expected, k)) for k in ("z_a", "z_b", "p_a")]
-        values += [(k, row.extra.get(k), str(getattr(again, k))) for k in ("item", "binding")]
+        values += [
+            (k, getattr(row, k), getattr(expected, k)) for k in ("z_a", "z_b", "p_a")
+        ]
+        values += [
+            (k, row.extra.get(k), str(getattr(again, k))) for k in ("item", "binding")
+        ]
     for name, own, value in values:
-        near = isinstance(value, float) and abs(own - value) <= _SAME * (1 + abs(value)) < inf
+        near = (
+            isinstance(value, float)
+            and abs(own - value) <= _SAME * (1 + abs(value)) < inf
+        )
         if own != value and not near:
             yield Kind.CONTRADICTION, f"{name} is {own!r}, {value!r} by its counts"
     if row.predict not in (top, ABSTAIN):
@@ -125,7 +150,9 @@ def _copied(row: Row, again: Certificate, top: int, leads: bool) -> Iterator[Sai
         yield Kind.CONTRADICTION, text
 
 
-def _scores(row: Row, manifest: Manifest, again: Certificate, top: int) -> Iterator[Said]:
+def _scores(
+    row: Row, manifest: Manifest, again: Certificate, top: int
+) -> Iterator[Said]:
     """Bounds that the counts don't prove, or that are well below what they show."""
     procedure = manifest.procedure
     if not procedure.runner_up and row.z_b != -row.z_a:

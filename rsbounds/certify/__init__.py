@@ -1,7 +1,8 @@
 """Monte Carlo certification over any sampler.
 
-Nothing here knows a framework or a theory: a :class:`rsbounds.sampling.Sampler` turns an input
-into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns scores into a radius.
+Nothing here knows a framework or a theory: a :class:`rsbounds.sampling.Sampler` turns
+an input into counts of classes under noise, a :class:`rsbounds.schemes.Scheme` turns
+scores into a radius.
 """
 
 # "X as X": for other rooms of the package; what users call is in __all__
@@ -25,6 +26,17 @@ from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Sampler, stream
 
 __all__ = [
-    "ArraySampler", "Counts", "Memory", "Procedure", "Progress", "Sampler", "certify",
-    "certify_counts", "certify_dataset", "certify_radius", "instance_sigma", "predict", "stream",
-]  # fmt: skip
+    "ArraySampler",
+    "Counts",
+    "Memory",
+    "Procedure",
+    "Progress",
+    "Sampler",
+    "certify",
+    "certify_counts",
+    "certify_dataset",
+    "certify_radius",
+    "instance_sigma",
+    "predict",
+    "stream",
+]

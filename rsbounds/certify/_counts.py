@@ -1,7 +1,7 @@
 """From one input's counts to its certificate.
 
-Nothing is drawn here: the counts of a sampler, of a result file or of an experiment elsewhere give
-the same certificate.
+Nothing is drawn here: the counts of a sampler, of a result file or of an experiment
+elsewhere give the same certificate.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,8 @@ def certify_counts(
 ) -> Certificate:
     """The certificate that class counts support, whenever they were sampled.
 
-    Other parameters as in :func:`certify`; only the bound "randomized" draws from seed and index.
+    Other parameters as in :func:`certify`; only the bound "randomized" draws from seed
+    and index.
 
     Parameters
     ----------
@@ -48,8 +49,8 @@ def certify_counts(
     sigma : float
         The noise level that was sampled, > 0.
     select, counts : array_like of int, shape (classes,)
-        Class counts of the samples that choose the class and of those that bound it; trailing
-        zeros may be left out, and what is missing of n0 and n is void.
+        Class counts of the samples that choose the class and of those that bound it;
+        trailing zeros may be left out, and what is missing of n0 and n is void.
 
     Raises
     ------
@@ -70,15 +71,27 @@ def certify_counts(
 
 
 def certify_evidence(
-    scheme: Scheme, sigma: float, select: Any, counts: Any, procedure: Procedure, index: int
+    scheme: Scheme,
+    sigma: float,
+    select: Any,
+    counts: Any,
+    procedure: Procedure,
+    index: int,
 ) -> Certificate:
     """Certify class counts by the numbers of a procedure; only "randomized" needs ``index``."""
     terms = Terms(scheme, POSITIVE.one("sigma", sigma), procedure)
-    select, counts = _drawn("select", select, procedure.n0), _drawn("counts", counts, procedure.n)
+    select, counts = (
+        _drawn("select", select, procedure.n0),
+        _drawn("counts", counts, procedure.n),
+    )
     if (evidence := BOUNDS[procedure.bound].evidence) != "counts":
-        raise ValueError(f"bound must be one on counts; {procedure.bound!r} is on {evidence}")
+        raise ValueError(
+            f"bound must be one on counts; {procedure.bound!r} is on {evidence}"
+        )
     u = None
-    if procedure.bound == "randomized":  # the uniform number is fixed before the counts are seen
+    if (
+        procedure.bound == "randomized"
+    ):  # the uniform number is fixed before the counts are seen
         u = 1.0 - stream(procedure.seed, index, Phase.BOUND).random()
     top = int(np.argmax(select))
     pair = terms.bounds(counts, top, procedure.n, u)
@@ -109,7 +122,13 @@ class Terms:
         return RADIUS.one(name, self.scheme.radius(z_a, self.sigma, z_b))
 
     def certificate(
-        self, top: int, pair: Pair, radius: float, n: int, select: Counts, counts: Counts
+        self,
+        top: int,
+        pair: Pair,
+        radius: float,
+        n: int,
+        select: Counts,
+        counts: Counts,
     ) -> Certificate:
         """The certificate of a class, from ``n`` samples that estimated its probability."""
         void = self.procedure.n0 - select.sum() + n - counts.sum() if len(counts) else 0
@@ -134,7 +153,13 @@ class Terms:
 
 @lru_cache(maxsize=4096)
 def _pair(
-    bound: str, first: int, second: int, n: int, alpha: float, runner_up: bool, u: float | None
+    bound: str,
+    first: int,
+    second: int,
+    n: int,
+    alpha: float,
+    runner_up: bool,
+    u: float | None,
 ) -> Pair:
     """The bounds of the top class's count and the largest other one: many inputs share them."""
     return BOUNDS[bound].pair([first, second], 0, n, alpha, runner_up=runner_up, u=u)
@@ -143,7 +168,9 @@ def _pair(
 def require_scheme(scheme: Any) -> None:
     """ValueError for anything but a scheme."""
     if not isinstance(scheme, Scheme):
-        expected = "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a Rule"
+        expected = (
+            "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a Rule"
+        )
         raise ValueError(f"scheme must be {expected}; got {scheme!r:.80}")
 
 
@@ -152,15 +179,21 @@ def class_counts(sampled: Any) -> Counts:
     counts = as_integers("what the sampler returns", np.asarray(sampled))
     if counts.ndim != 1 or len(counts) < 2:
         expected = "counts of at least two classes, shape (classes,)"
-        raise ValueError(f"the sampler must return {expected}; got shape {counts.shape}")
+        raise ValueError(
+            f"the sampler must return {expected}; got shape {counts.shape}"
+        )
     return counts
 
 
 def _drawn(name: str, counts: Any, drawn: int) -> Counts:
     """Counts that were written down: without trailing zeros, so perhaps without any."""
-    array = as_integers(name, counts if np.size(counts) else np.zeros(1, dtype=np.int64))
+    array = as_integers(
+        name, counts if np.size(counts) else np.zeros(1, dtype=np.int64)
+    )
     if array.ndim != 1:
         raise ValueError(f"{name} must have shape (classes,); got shape {array.shape}")
     if not array.sum() <= drawn:
-        raise ValueError(f"{name} must be at most the {drawn} samples drawn; got {array.sum()}")
+        raise ValueError(
+            f"{name} must be at most the {drawn} samples drawn; got {array.sum()}"
+        )
     return array

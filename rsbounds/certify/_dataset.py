@@ -59,33 +59,40 @@ def certify_dataset(
 ) -> Results:
     """Certify the inputs of a data set; with ``out``, into a file that a second call goes on with.
 
-    Rows are functions of seed and index: they depend neither on shards nor on interruptions.
+    Rows are functions of seed and index: they depend neither on shards nor on
+    interruptions.
 
     Parameters
     ----------
     model : Sampler, torch.nn.Module, callable or rsbounds.cluster.Workers
-        As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of them, one for
-        each level. Workers certify in other processes; this one appends the rows.
+        As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of
+        them, one for each level. Workers certify in other processes; this one appends
+        the rows.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
-        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its ``scale``. An
-        estimator's labels other than 0, 1, 2, ... are numbered in its order.
+        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its
+        ``scale``. An estimator's labels other than 0, 1, 2, ... are numbered in its
+        order.
     scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.TopK
-        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, a decision list over
-        several levels, or another question than one class.
+        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``, a decision
+        list over several levels, or another question than one class.
     out : path-like, optional
         The result file; its manifest is written beside it.
     n0, n, alpha, seed, bound, runner_up, target_radius
         As in :class:`Procedure`.
     start, skip, max : int
-        Certify every ``skip``-th input from index ``start``, below index ``max`` (-1: all).
+        Certify every ``skip``-th input from index ``start``, below index ``max`` (-1:
+        all).
     shard : str
         ``i/N``: of these every N-th, from the i-th.
     describe, engine, run : mapping, optional
-        What the manifest says of the model, of the engine, and of what rows do not depend on.
+        What the manifest says of the model, of the engine, and of what rows do not
+        depend on.
     commit : bool
-        Write ``OUT.commitment.json`` before the first sample: what is to be run, and no other.
+        Write ``OUT.commitment.json`` before the first sample: what is to be run, and no
+        other.
     accept_change : bool
-        Go on with a file although the model, an engine or a version changed, and record it.
+        Go on with a file although the model, an engine or a version changed, and record
+        it.
     skip_corrupt : bool
         Leave out inputs that can't be decoded, and record them.
     notify : callable, optional
@@ -99,8 +106,8 @@ def certify_dataset(
     Raises
     ------
     ValueError, OSError
-        If an argument is out of its domain, an input or the model fails, the file belongs to
-        another run or model, or can't be written.
+        If an argument is out of its domain, an input or the model fails, the file
+        belongs to another run or model, or can't be written.
 
     Examples
     --------
@@ -115,12 +122,16 @@ def certify_dataset(
     procedure = Procedure(n0, n, alpha, seed, bound, runner_up, target_radius)
     count("start", start), count("skip", skip, 1), as_integers("max", max, -1)
     if path is not None and BOUNDS[procedure.bound].evidence != "counts":
-        raise ValueError(f"bound {bound!r} needs more than a row's counts to be verified again")
+        raise ValueError(
+            f"bound {bound!r} needs more than a row's counts to be verified again"
+        )
     labels = None if hasattr(model, "begin") else labels_of(model)
     source = as_data(data, labels=labels)
     selected = range(start, len(source) if max < 0 else min(max, len(source)), skip)
     if start and not selected:
-        raise ValueError(f"start must be below the end of the inputs, {selected.stop}; got {start}")
+        raise ValueError(
+            f"start must be below the end of the inputs, {selected.stop}; got {start}"
+        )
     work: Work
     if hasattr(model, "begin"):  # rsbounds.cluster.Workers
         job = task(_elsewhere, scheme, procedure)
@@ -149,12 +160,14 @@ def certify_dataset(
     elif commit:
         raise ValueError("commit needs out, the result file")
     indices = list(manifest.indices())
-    # The model runs on a few inputs now: that tells its classes, its machine's arithmetic, and
-    # whether it is the model that a file was begun with.
+    # The model runs on a few inputs now: that tells its classes, its machine's
+    # arithmetic, and whether it is the model that a file was begun with.
     probe = dict(_probed(work, selected, skip_corrupt))
     votes = probe if job.classes else {}
     if votes and not any(map(any, votes.values())):
-        raise ValueError(f"the model must return numbers; got NaN for input {next(iter(votes))}")
+        raise ValueError(
+            f"the model must return numbers; got NaN for input {next(iter(votes))}"
+        )
     classes = builtins.max(map(len, votes.values()), default=2**62)
     check_labels(source, classes, indices)
     machines = work.machines()
@@ -175,7 +188,9 @@ def certify_dataset(
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
             if not (label := outcome.row.label) < classes:
-                text = f"the label must be below the model's number of classes, {classes}"
+                text = (
+                    f"the label must be below the model's number of classes, {classes}"
+                )
                 raise ValueError(f"input {outcome.index}: {text}; got {label}")
             tally.add(outcome.row, outcome.alone)
             yield outcome.row
@@ -189,14 +204,20 @@ def certify_dataset(
             _same_model(path, before, len(source), work)
 
     further, accept = job.further, accept_change
-    with Writer(path, manifest, further=further, accept_change=accept, check=check) as writer:
+    with Writer(
+        path, manifest, further=further, accept_change=accept, check=check
+    ) as writer:
         kept = list(writer.rows)
         for row in rows(writer.rows):
             writer.append(row)
             kept.append(row)
         if corrupt:
-            writer.record({"corrupt": sorted(corrupt, key=lambda entry: entry["input"])})
-    return Results(str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest)
+            writer.record(
+                {"corrupt": sorted(corrupt, key=lambda entry: entry["input"])}
+            )
+    return Results(
+        str(path), tuple(sorted(kept, key=lambda row: row.idx)), "", manifest
+    )
 
 
 def require_place(out: str | os.PathLike[str]) -> Path:
@@ -224,9 +245,12 @@ def _probed(
 ) -> Iterator[tuple[str, Counts]]:
     """Selection counts of some inputs, which tell one model from another.
 
-    Where no model decides otherwise they tell nothing, so more are drawn until one is undecided.
+    Where no model decides otherwise they tell nothing, so more are drawn until one is
+    undecided.
     """
-    few, more = (selected[:: len(selected) // most + 1] for most in (PROBES, MOST_PROBES))
+    few, more = (
+        selected[:: len(selected) // most + 1] for most in (PROBES, MOST_PROBES)
+    )
     undecided = False
     for index in dict.fromkeys([*few, *more]):
         if undecided and index not in few:
@@ -313,13 +337,17 @@ class Progress:
         """How far it is, at what rate, for how long still."""
         elapsed = time.monotonic() - self._start
         rate = (self.done - self._before) / elapsed if elapsed > 0 else 0.0
-        left = timedelta(seconds=round((self.total - self.done) / rate)) if rate else "?"
+        left = (
+            timedelta(seconds=round((self.total - self.done) / rate)) if rate else "?"
+        )
         text = f"{self.done} of {self.total} {self.unit}s, {rate:.3g} a second, {left} left"
         return f"{text}, {self.note}" if self.note else text
 
     def _print(self, end: str) -> None:
         self._printed = time.monotonic()
-        clear = "\x1b[K" if self._live else ""  # to the line's end, of a longer one before
+        clear = (
+            "\x1b[K" if self._live else ""
+        )  # to the line's end, of a longer one before
         with suppress(OSError):  # a full or closed log must not end the run
             print(f"{self.line()}{clear}", end=end, file=sys.stderr, flush=True)
 
@@ -329,14 +357,18 @@ class Tally(Progress):
 
     FIRST = 10
 
-    def __init__(self, total: int, done: int, before: Sequence[Row], notify: Any) -> None:
+    def __init__(
+        self, total: int, done: int, before: Sequence[Row], notify: Any
+    ) -> None:
         super().__init__(total, "input", done)
         self._notify = notify
         self._rows, self._which = len(before), "next" if before else "first"
         self._correct = sum(row.correct for row in before)
         self._abstained = sum(row.predict == ABSTAIN for row in before)
         self._void = False
-        self._base: list[tuple[float, float]] = []  # shares without noise and under noise
+        self._base: list[
+            tuple[float, float]
+        ] = []  # shares without noise and under noise
 
     def wants_alone(self) -> bool:
         """Whether counts without noise are asked for: of the first inputs of this call."""
@@ -356,10 +388,13 @@ class Tally(Progress):
         if self._notify is None or alone is None or not self.wants_alone():
             return
         clean, noisy = (
-            counts[row.label] if row.label < len(counts) else 0 for counts in (alone, row.counts)
+            counts[row.label] if row.label < len(counts) else 0
+            for counts in (alone, row.counts)
         )
         self._base.append((clean, noisy / row.n))
         if len(self._base) == self.FIRST:
-            clean, noisy = (sum(shares) / self.FIRST for shares in zip(*self._base, strict=True))
+            clean, noisy = (
+                sum(shares) / self.FIRST for shares in zip(*self._base, strict=True)
+            )
             text = f"base accuracy {clean:.3f} without noise, {noisy:.3f} under noise"
             self._notify(f"{self._which} {self.FIRST} inputs: {text}")

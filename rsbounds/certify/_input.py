@@ -1,7 +1,8 @@
 """One input, from its samples to its certificate.
 
-Cohen's two phases: a few samples guess the class, fresh ones bound its probability, and the scheme
-turns the bound into a radius. Here samples are drawn; :mod:`rsbounds.certify._counts` has the rest.
+Cohen's two phases: a few samples guess the class, fresh ones bound its probability, and
+the scheme turns the bound into a radius. Here samples are drawn;
+:mod:`rsbounds.certify._counts` has the rest.
 """
 
 from typing import Any
@@ -10,8 +11,20 @@ import numpy as np
 
 from rsbounds._numerics.checks import as_floats, number
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify._counts import Counts, Terms, certify_evidence, class_counts, require_scheme
-from rsbounds.confidence import BOUNDS, Pair, anytime_lower_bound, anytime_upper_bound, lower_bound
+from rsbounds.certify._counts import (
+    Counts,
+    Terms,
+    certify_evidence,
+    class_counts,
+    require_scheme,
+)
+from rsbounds.confidence import (
+    BOUNDS,
+    Pair,
+    anytime_lower_bound,
+    anytime_upper_bound,
+    lower_bound,
+)
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
 from rsbounds.schemes import Scheme
@@ -38,8 +51,8 @@ def certify(
     Parameters
     ----------
     sampler : Sampler, torch.nn.Module or callable
-        The classifier under noise, or a model as :func:`rsbounds.sampling.as_sampler` takes it; for
-        a bound on scores a sampler that returns their histograms.
+        The classifier under noise, or a model as :func:`rsbounds.sampling.as_sampler`
+        takes it; for a bound on scores a sampler that returns their histograms.
     x : array
         One input, in whatever form ``sampler`` and ``scheme`` take.
     scheme : Scheme
@@ -52,18 +65,18 @@ def certify(
     Returns
     -------
     Certificate
-        ``predict`` is ``ABSTAIN`` unless the class leads every other at level 1 - alpha.
+        ``predict`` is ``ABSTAIN`` unless the class leads every other at level 1 -
+        alpha.
 
     Raises
     ------
     ValueError
-        If an argument is out of its domain, ``x`` isn't in floating point and finite, or the
-        scheme gives a noise level or radius out of its domain.
+        If an argument is out of its domain, ``x`` isn't in floating point and finite,
+        or the scheme gives a noise level or radius out of its domain.
 
-    References
-    ----------
-    Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing, 2019:
-    procedure Certify, Proposition 2 and, for the runner-up, Theorem 1.
+    References ---------- Cohen, Rosenfeld, Kolter, Certified adversarial robustness via
+    randomized smoothing, 2019: procedure Certify, Proposition 2 and, for the runner-up,
+    Theorem 1.
 
     Examples
     --------
@@ -94,9 +107,10 @@ def certify_radius(
 ) -> Certificate:
     """Certify one input at one radius, with no more samples than that takes.
 
-    Samples are drawn until an anytime-valid test (:class:`rsbounds.confidence.SequentialTest`)
-    proves the radius, or shows it to be out of reach, or ``n`` are spent. Other parameters, and
-    errors, as in :func:`certify`.
+    Samples are drawn until an anytime-valid test
+    (:class:`rsbounds.confidence.SequentialTest`) proves the radius, or shows it to be
+    out of reach, or ``n`` are spent. Other parameters, and errors, as in
+    :func:`certify`.
 
     Parameters
     ----------
@@ -108,7 +122,8 @@ def certify_radius(
     Returns
     -------
     Certificate
-        ``radius`` is ``target`` or 0.0; ``z_a`` and ``p_a`` hold at the ``n`` stopped at.
+        ``radius`` is ``target`` or 0.0; ``z_a`` and ``p_a`` hold at the ``n`` stopped
+        at.
 
     Examples
     --------
@@ -118,7 +133,9 @@ def certify_radius(
     >>> c.predict, c.radius, c.n < 1000
     (0, 0.5, True)
     """
-    target = number("target", as_floats("target", target, 0, closed="neither", nan=False))
+    target = number(
+        "target", as_floats("target", target, 0, closed="neither", nan=False)
+    )
     procedure = Procedure(n0, n, alpha, seed, runner_up=runner_up, target_radius=target)
     return certify_input(sampler_of(sampler, scheme), x, scheme, procedure, index)
 
@@ -135,8 +152,8 @@ def predict(
 ) -> int:
     """The smoothed classifier's class at ``x``, or ``ABSTAIN``; arguments as in :func:`certify`.
 
-    The class returned is wrong with probability at most alpha: the two-sided binomial test
-    that the two most frequent classes are equally likely must reject.
+    The class returned is wrong with probability at most alpha: the two-sided binomial
+    test that the two most frequent classes are equally likely must reject.
 
     References
     ----------
@@ -157,7 +174,10 @@ def predict(
     counts = class_counts(sampler(x, level(scheme, x), procedure.n, generator))
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
-    rejects = first > second and lower_bound(first, first + second, alpha / 2, scores=True) >= 0
+    rejects = (
+        first > second
+        and lower_bound(first, first + second, alpha / 2, scores=True) >= 0
+    )
     return int(np.argmax(counts)) if rejects else ABSTAIN
 
 
@@ -172,9 +192,12 @@ def certify_input(
         raise ValueError(f"bound {procedure.bound!r} is on {needed}: {text}")
     sigma = level(scheme, x)
     terms = Terms(scheme, sigma, procedure)
-    # n0 samples guess the class, fresh ones bound its probability: among the samples that chose
-    # it the class is ahead by luck, too, and their counts would promise too much.
-    select = sampler(x, sigma, procedure.n0, stream(procedure.seed, index, Phase.SELECT))
+    # n0 samples guess the class, fresh ones bound its probability: among the samples
+    # that chose it the class is ahead by luck, too, and their counts would promise too
+    # much.
+    select = sampler(
+        x, sigma, procedure.n0, stream(procedure.seed, index, Phase.SELECT)
+    )
     fresh = stream(procedure.seed, index, Phase.ESTIMATE)
     if procedure.target_radius is not None:
         return _until_decided(sampler, x, terms, class_counts(select), fresh)
@@ -195,8 +218,8 @@ def _until_decided(
     sampler: Sampler, x: Any, terms: Terms, select: Counts, fresh: np.random.Generator
 ) -> Certificate:
     """Draw until the target radius is proved or out of reach, or n samples are spent."""
-    # The anytime bound holds at all numbers of samples at once. So it may be looked at after each
-    # step, and what it says may stop the sampling.
+    # The anytime bound holds at all numbers of samples at once. So it may be looked at
+    # after each step, and what it says may stop the sampling.
     procedure = terms.procedure
     n, alpha, target = procedure.n, procedure.alpha, procedure.target_radius or 0.0
     top = int(np.argmax(select))
@@ -208,14 +231,23 @@ def _until_decided(
         drawn += more
         pair = terms.bounds(counts, top, drawn)
         proved = terms.radius(pair.z_a, pair.z_b) >= target
-        if not proved:  # hopeless where even the upper bound of p_a and the lower one of p_b miss
-            best = min(float(anytime_upper_bound(counts[top], drawn, alpha, scores=True)), LARGEST)
+        if (
+            not proved
+        ):  # hopeless where even the upper bound of p_a and the lower one of p_b miss
+            best = min(
+                float(anytime_upper_bound(counts[top], drawn, alpha, scores=True)),
+                LARGEST,
+            )
             other = -best
             if procedure.runner_up:
                 rest = np.delete(counts, top).max()
-                other = min(float(anytime_lower_bound(rest, drawn, alpha, scores=True)), other)
+                other = min(
+                    float(anytime_lower_bound(rest, drawn, alpha, scores=True)), other
+                )
             hopeless = terms.radius(best, max(other, -LARGEST)) < target
-    return terms.certificate(top, pair, target if proved else 0.0, drawn, select, counts)
+    return terms.certificate(
+        top, pair, target if proved else 0.0, drawn, select, counts
+    )
 
 
 def step(drawn: int) -> int:

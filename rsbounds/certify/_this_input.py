@@ -46,7 +46,9 @@ def instance_sigma(
     >>> instance_sigma(sampler, [9.0, 0.0], [0.25, 0.5])  # both all but certain: the larger level
     0.5
     """
-    levels = as_floats("sigmas", sigmas, 0, closed="neither", nan=False).ravel().tolist()
+    levels = (
+        as_floats("sigmas", sigmas, 0, closed="neither", nan=False).ravel().tolist()
+    )
     if not levels:
         raise ValueError("sigmas must hold at least one level; got none")
     procedure, sampler = Procedure(n0, n, alpha, seed), as_sampler(sampler)
@@ -55,7 +57,9 @@ def instance_sigma(
     def radius(sigma: float) -> float:
         top = int(np.argmax(np.asarray(sampler(x, sigma, procedure.n0, generator))))
         count = int(np.asarray(sampler(x, sigma, procedure.n, generator))[top])
-        return sigma * max(float(lower_bound(count, procedure.n, alpha, scores=True)), 0.0)
+        return sigma * max(
+            float(lower_bound(count, procedure.n, alpha, scores=True)), 0.0
+        )
 
     return float(max(levels, key=radius))
 
@@ -63,9 +67,10 @@ def instance_sigma(
 class Memory:
     """The classifier that remembers: certified balls of different classes never meet.
 
-    A new input inside a remembered ball gets that ball's class and evidence, and the distance to
-    its boundary as radius. Any other keeps its own class, and its radius is cut where a remembered
-    ball of another class begins. Another order of the inputs makes another classifier.
+    A new input inside a remembered ball gets that ball's class and evidence, and the
+    distance to its boundary as radius. Any other keeps its own class, and its radius is
+    cut where a remembered ball of another class begins. Another order of the inputs
+    makes another classifier.
 
     References
     ----------
@@ -92,29 +97,42 @@ class Memory:
     def correct(self, x: Any, certificate: Certificate) -> Certificate:
         """The memory-based certificate of an input; remembered where its radius is positive.
 
-        ``certificate`` is that of the input's own noise, in l2. ValueError for another norm or
-        another package's method, and for an input that isn't finite or not of the first one's size.
+        ``certificate`` is that of the input's own noise, in l2. ValueError for another
+        norm or another package's method, and for an input that isn't finite or not of
+        the first one's size.
         """
         if not isinstance(certificate, Certificate):
             raise ValueError(f"certificate must be a Certificate; got {certificate!r}")
         if certificate.norm != 2:
-            raise ValueError(f"certificate must have an l2 radius; got norm {certificate.norm}")
+            raise ValueError(
+                f"certificate must have an l2 radius; got norm {certificate.norm}"
+            )
         if certificate.scope == ANOTHERS:
-            raise ValueError(f"certificate must be of a method of rsbounds; got scope {ANOTHERS!r}")
+            raise ValueError(
+                f"certificate must be of a method of rsbounds; got scope {ANOTHERS!r}"
+            )
         point = as_floats("x", on_host("x", x), closed="neither", nan=False).ravel()
         radius, inside = certificate.radius, False
         if self._points:
             if point.size != self._points[0].size:
-                raise ValueError(f"x must have {self._points[0].size} numbers; got {point.size}")
+                raise ValueError(
+                    f"x must have {self._points[0].size} numbers; got {point.size}"
+                )
             distance = np.array([np.linalg.norm(kept - point) for kept in self._points])
             # twice the error of the norm, on the safe side of either use of the gap
             slack = (point.size + 16) * 2.0**-52 * distance
             gap = distance - np.array([kept.radius for kept in self._kept])
             best = int(np.argmin(gap))
             if inside := bool(gap[best] - slack[best] < 0):
-                certificate, radius = self._kept[best], max(-gap[best] - slack[best], 0.0)
+                certificate, radius = (
+                    self._kept[best],
+                    max(-gap[best] - slack[best], 0.0),
+                )
             else:
-                others = np.array([kept.predict for kept in self._kept]) != certificate.predict
+                others = (
+                    np.array([kept.predict for kept in self._kept])
+                    != certificate.predict
+                )
                 radius = float(np.min(gap - slack, where=others, initial=radius))
         result = replace(certificate, radius=float(radius), scope=MEMORY)
         if not inside and not certificate.abstained and radius > 0:

@@ -1,7 +1,7 @@
 """What is done to each input of a data set, and who does it.
 
-A task is one scheme, or a decision list over several levels. This process carries it out, or
-workers elsewhere that hold one of these each.
+A task is one scheme, or a decision list over several levels. This process carries it
+out, or workers elsewhere that hold one of these each.
 """
 
 from __future__ import annotations
@@ -65,15 +65,27 @@ class Task:
     def certify(self, x: Any, index: int, label: int) -> Certified:
         """The certificate, and the row's further columns; ``label`` is for answers about it."""
         if isinstance(self.scheme, Scheme):
-            return certify_input(self.samplers[0], x, self.scheme, self.procedure, index), {}
-        numbers = {name: getattr(self.procedure, name) for name in ("n0", "n", "alpha", "seed")}
-        certificate = composite.certify(self.samplers, x, self.scheme, index=index, **numbers)
+            return certify_input(
+                self.samplers[0], x, self.scheme, self.procedure, index
+            ), {}
+        numbers = {
+            name: getattr(self.procedure, name) for name in ("n0", "n", "alpha", "seed")
+        }
+        certificate = composite.certify(
+            self.samplers, x, self.scheme, index=index, **numbers
+        )
         return certificate, further(certificate)
 
     def _level(self, x: Any) -> float:
-        return level(self.scheme, x) if isinstance(self.scheme, Scheme) else self.scheme.sigmas[0]
+        return (
+            level(self.scheme, x)
+            if isinstance(self.scheme, Scheme)
+            else self.scheme.sigmas[0]
+        )
 
-    def _counts(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
+    def _counts(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Counts:
         return [int(c) for c in class_counts(self.samplers[0](x, sigma, n, generator))]
 
 
@@ -84,12 +96,16 @@ class Question(Protocol):
     def task(self, model: Any, procedure: Procedure) -> Task: ...
 
 
-def task(model: Any, scheme: Scheme | composite.Rule | Question, procedure: Procedure) -> Task:
+def task(
+    model: Any, scheme: Scheme | composite.Rule | Question, procedure: Procedure
+) -> Task:
     """The task of a scheme with one model, or of a rule with one or an expert for each level."""
     if isinstance(scheme, Question):
         return scheme.task(model, procedure)
     if isinstance(scheme, composite.Rule):
-        if procedure != Procedure(procedure.n0, procedure.n, procedure.alpha, procedure.seed):
+        if procedure != Procedure(
+            procedure.n0, procedure.n, procedure.alpha, procedure.seed
+        ):
             text = "target_radius, bound and runner_up are not for it"
             raise ValueError(f"a rule has its own bounds: {text}")
         experts = model if isinstance(model, Sequence) else [model]
@@ -97,9 +113,13 @@ def task(model: Any, scheme: Scheme | composite.Rule | Question, procedure: Proc
         samplers *= 1 if isinstance(model, Sequence) else len(scheme.sigmas)
         columns = ("item", "binding", "stage_select", "stage_counts")
         stated: dict[str, Any] = {"rule": scheme.to_dict()}
-        return Task(samplers, scheme, procedure, "composite", COMPOSITE, stated, columns)
+        return Task(
+            samplers, scheme, procedure, "composite", COMPOSITE, stated, columns
+        )
     samplers = [sampler_of(model, scheme)]
-    return Task(samplers, scheme, procedure, scheme.name, scheme.scope, scheme.parameters)
+    return Task(
+        samplers, scheme, procedure, scheme.name, scheme.scope, scheme.parameters
+    )
 
 
 def further(certificate: composite.CompositeCertificate) -> dict[str, str]:
@@ -117,7 +137,8 @@ def further(certificate: composite.CompositeCertificate) -> dict[str, str]:
 class Outcome:
     """What came of the input at ``index``: its row, or the problem because of which it has none.
 
-    ``alone`` has the counts of one sample with hardly any noise, where they were asked for.
+    ``alone`` has the counts of one sample with hardly any noise, where they were asked
+    for.
     """
 
     index: int
@@ -129,13 +150,15 @@ class Outcome:
 class Work(Protocol):
     """Certifies inputs by their index.
 
-    ``select`` draws the counts that choose the class, which tell one model from another;
-    ``outcomes`` gives one for each index, in any order, ``alone()`` being whether the next has such
-    counts; ``machines`` are where it is done.
+    ``select`` draws the counts that choose the class, which tell one model from
+    another; ``outcomes`` gives one for each index, in any order, ``alone()`` being
+    whether the next has such counts; ``machines`` are where it is done.
     """
 
     def select(self, index: int) -> Counts: ...
-    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]: ...
+    def outcomes(
+        self, indices: Iterable[int], alone: Callable[[], bool]
+    ) -> Iterator[Outcome]: ...
     def machines(self) -> Sequence[Mapping[str, Any]]: ...
 
 
@@ -147,7 +170,11 @@ class Here:
 
     @classmethod
     def built(
-        cls, build: Build, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool
+        cls,
+        build: Build,
+        procedure: Procedure,
+        expected: Mapping[str, Any],
+        skip_corrupt: bool,
     ) -> Here:
         model, data, scheme = build()
         source = as_data(data)
@@ -164,7 +191,9 @@ class Here:
         drawn = partial(self._job.select, self._source.input(index), index)
         return guarded(f"input {index}", drawn)
 
-    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
+    def outcomes(
+        self, indices: Iterable[int], alone: Callable[[], bool]
+    ) -> Iterator[Outcome]:
         for item in prefetched(self._source, indices, skip_corrupt=self._skip_corrupt):
             if item.x is None:
                 yield Outcome(item.index, None, item.problem)
@@ -173,7 +202,9 @@ class Here:
             certify = partial(self._job.certify, item.x, item.index, item.label)
             certificate, extra = guarded(name, certify)
             seconds, digest = time.perf_counter() - start, (item.digest or "-")[:16]
-            row = Row.of(item.index, item.label, certificate, seconds, input=digest, extra=extra)
+            row = Row.of(
+                item.index, item.label, certificate, seconds, input=digest, extra=extra
+            )
             wanted = certificate.n and alone()
             counts = guarded(name, partial(self._job.alone, item.x)) if wanted else None
             yield Outcome(item.index, row, alone=counts)

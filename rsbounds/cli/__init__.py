@@ -18,18 +18,35 @@ from typing import Any, NoReturn
 import rsbounds
 from rsbounds._numerics.text import shown
 
-_COMMANDS = ("demo", "certify", "report", "merge", "verify", "recertify", "fit-rule", "radius")
+_COMMANDS = (
+    "demo",
+    "certify",
+    "report",
+    "merge",
+    "verify",
+    "recertify",
+    "fit-rule",
+    "radius",
+)
 
 _OUTPUT = "standard output"
 
 #: What bad input raises; the last two only of numbers and nestings nobody thought of.
-_ERRORS = (ValueError, OSError, MemoryError, ImportError, ArithmeticError, RecursionError)
+_ERRORS = (
+    ValueError,
+    OSError,
+    MemoryError,
+    ImportError,
+    ArithmeticError,
+    RecursionError,
+)
 
 
 class Parser(argparse.ArgumentParser):
     """A parser that takes no abbreviations and answers a misspelt option with the nearest."""
 
-    #: Called with the words of a command line; what it returns is parsed in their place.
+    #: Called with the words of a command line; what it returns is parsed in their
+    #: place.
     prepare: Callable[[list[str]], list[str]] | None = None
 
     def __init__(self, **options: Any) -> None:
@@ -47,8 +64,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         own = self._option_string_actions
-        flags = [word.partition("=")[0] for word in self._words if word.startswith("--")]
-        near = [difflib.get_close_matches(flag, own, 1) for flag in flags if flag not in own]
+        flags = [
+            word.partition("=")[0] for word in self._words if word.startswith("--")
+        ]
+        near = [
+            difflib.get_close_matches(flag, own, 1) for flag in flags if flag not in own
+        ]
         hint = ", ".join(match for matches in near for match in matches)
         hint = f"; did you mean {hint}?" if hint else ""
         self.exit(2, f"{self.prog}: {message}{hint}; see {self.prog} --help\n")
@@ -57,7 +78,9 @@ class Parser(argparse.ArgumentParser):
 def parser() -> Parser:
     """The parser of all commands."""
     top = Parser(prog="rsbounds", description=rsbounds.__doc__)
-    top.add_argument("--version", action="version", version=f"rsbounds {rsbounds.__version__}")
+    top.add_argument(
+        "--version", action="version", version=f"rsbounds {rsbounds.__version__}"
+    )
     subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in _COMMANDS:
         command = importlib.import_module(f"rsbounds.cli.{name.replace('-', '_')}")
@@ -97,7 +120,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     command, folder = "rsbounds", os.sep * 2
 
     def say(message: object) -> None:
-        text = str(message).replace(folder, "")  # paths are absolute where code may change it
+        text = str(message).replace(
+            folder, ""
+        )  # paths are absolute where code may change it
         print(f"{command}: {shown(text)}", file=sys.stderr)
 
     with warnings.catch_warnings():
@@ -118,7 +143,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             if os.environ.get("RSBOUNDS_TRACEBACK"):
                 traceback.print_exc()
             line = _line(error)
-            if line.startswith(_OUTPUT):  # what is left of it must not fail again when we leave
+            if line.startswith(
+                _OUTPUT
+            ):  # what is left of it must not fail again when we leave
                 _drop_output()
             say(line)
             return 2
@@ -127,12 +154,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _ready_streams() -> None:
     """Keep the numbers of closed streams from files that we open; escape what can't be encoded."""
-    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+    for number, name, mode in (
+        (0, "stdin", "r"),
+        (1, "stdout", "w"),
+        (2, "stderr", "w"),
+    ):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
-            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+            os.open(
+                os.devnull, os.O_RDWR
+            )  # takes the lowest number that is free: this one
+            setattr(sys, name, open(number, mode, closefd=False))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -144,7 +177,11 @@ def _drop_output() -> None:
 
 def _line(error: BaseException) -> str:
     if isinstance(error, OSError):
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # files have names
+        full = error.errno in (
+            errno.ENOSPC,
+            errno.EDQUOT,
+            errno.EFBIG,
+        )  # files have names
         if name := error.filename or (_OUTPUT if full else None):
             return f"{name}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

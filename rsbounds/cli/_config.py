@@ -14,27 +14,35 @@ from rsbounds._numerics.extras import need
 def entries(path: Path) -> dict[str, Any]:
     """The options of a file by their flags; ValueError if it isn't a mapping of these to values.
 
-    Numbers of YAML files are kept as text, so that ``on`` and ``1e5`` arrive as on the command
-    line.
+    Numbers of YAML files are kept as text, so that ``on`` and ``1e5`` arrive as on the
+    command line.
     """
     content = path.read_bytes()
     try:
         text = content.decode()
-        mapping: Any = tomllib.loads(text).items() if path.suffix == ".toml" else _yaml(path, text)
+        mapping: Any = (
+            tomllib.loads(text).items() if path.suffix == ".toml" else _yaml(path, text)
+        )
     except ImportError:
         raise
     except Exception as error:  # YAML's errors, tomllib's, and those of text
-        raise ValueError(f"{path} can't be read: {' '.join(str(error).split())}") from None
+        raise ValueError(
+            f"{path} can't be read: {' '.join(str(error).split())}"
+        ) from None
     if mapping is None:
         raise ValueError(f"{path} must be a mapping of options to values")
     flags = [f"--{str(name).lstrip('-').replace('_', '-')}" for name, _ in mapping]
     _require_distinct(f"{path}: ", flags)
     options = dict(zip(flags, (value for _, value in mapping), strict=True))
-    return {flag: value for flag, value in options.items() if value not in ("", "null", "~")}
+    return {
+        flag: value for flag, value in options.items() if value not in ("", "null", "~")
+    }
 
 
 def words(
-    path: Path | None, options: Mapping[str, Any], actions: Mapping[str, argparse.Action]
+    path: Path | None,
+    options: Mapping[str, Any],
+    actions: Mapping[str, argparse.Action],
 ) -> Iterator[str]:
     """The options of a file as words of a command line; ValueError for what is none."""
     for flag, value in options.items():
@@ -45,10 +53,15 @@ def words(
             raise ValueError(f"{path}: {name!r} is not an option of certify{hint}")
         if isinstance(value, dict) and name.endswith("args"):
             value = [f"{key}={_text(path, name, each)}" for key, each in value.items()]
-        texts = [_text(path, name, one) for one in (value if isinstance(value, list) else [value])]
+        texts = [
+            _text(path, name, one)
+            for one in (value if isinstance(value, list) else [value])
+        ]
         switch = texts in (["true"], ["false"])
         if action.nargs == 0 and not switch:
-            raise ValueError(f"{path}: {name} must be true or false; got {', '.join(texts)!r}")
+            raise ValueError(
+                f"{path}: {name} must be true or false; got {', '.join(texts)!r}"
+            )
         if action.nargs in (0, "?") and switch:
             yield from [flag] if texts == ["true"] else []
         else:

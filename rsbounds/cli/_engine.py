@@ -31,10 +31,19 @@ def add_model(parser: Any, *, required: bool) -> None:
     add("--model", required=required, metavar="MODEL", help=text)
     text = "arguments of its constructor; input_range=(0,255) for other pixels than 0 ... 1"
     add("--model-args", metavar="K=V,...", default="", help=text)
-    add("--checkpoint", metavar="FILE", type=Path, help="weights: safetensors, or torch tensors")
+    add(
+        "--checkpoint",
+        metavar="FILE",
+        type=Path,
+        help="weights: safetensors, or torch tensors",
+    )
     text = "put a denoiser in front: MODULE:CALLABLE, path/to/file.py:CALLABLE, hf:ID_OR_DIRECTORY"
     add("--denoiser", metavar="DENOISER", help=text)
-    add("--download", action="store_true", help="fetch weights and data that are not on disk")
+    add(
+        "--download",
+        action="store_true",
+        help="fetch weights and data that are not on disk",
+    )
 
 
 def add_data(parser: Any, *, required: bool, help: str = "") -> None:
@@ -43,14 +52,27 @@ def add_data(parser: Any, *, required: bool, help: str = "") -> None:
     text += "hf:ID_OR_DIRECTORY[:SPLIT], MODULE:CALLABLE or path/to/file.py:CALLABLE"
     add("--data", required=required, metavar="DATA", help=text)
     add("--scale", type=float, help="divide stored numbers by this, such as 255")
-    add("--resize", type=_size, metavar="N|H,W", help="pictures: the shorter side, or both sides")
-    add("--crop", type=_size, metavar="N|H,W", help="pictures: keep this much from the middle")
+    add(
+        "--resize",
+        type=_size,
+        metavar="N|H,W",
+        help="pictures: the shorter side, or both sides",
+    )
+    add(
+        "--crop",
+        type=_size,
+        metavar="N|H,W",
+        help="pictures: keep this much from the middle",
+    )
     add("--channels", type=int, choices=(1, 3), help="pictures: 1 grey, 3 colour")
 
 
 def add_engine(parser: Any) -> None:
     """Add the options of the forward passes."""
-    add, types = parser.add_argument, {"choices": ("bfloat16", "float16"), "metavar": "TYPE"}
+    add, types = (
+        parser.add_argument,
+        {"choices": ("bfloat16", "float16"), "metavar": "TYPE"},
+    )
     text = "noisy samples in a forward pass of torch (1000)"
     add("--batch", type=partial(whole, 1), default=1000, help=text)
     add("--autocast", **types, help="mixed precision: bfloat16 or float16")
@@ -83,7 +105,9 @@ def _size(text: str) -> int | tuple[int, int]:
 
 def _devices(text: str) -> str:
     if "," in text and not re.fullmatch(r"cuda:\d+(,cuda:\d+)+", text):
-        raise argparse.ArgumentTypeError(f"expected one device, or cuda:0,cuda:1,...; got {text}")
+        raise argparse.ArgumentTypeError(
+            f"expected one device, or cuda:0,cuda:1,...; got {text}"
+        )
     return text
 
 
@@ -103,7 +127,10 @@ def settle(args: argparse.Namespace) -> None:
 def workers(args: argparse.Namespace, build: Build) -> Workers | None:
     """Those that were asked for, not started yet; None where this process does the work."""
     if args.ray is not None:
-        numbers = {"count": args.processes, "gpus": float(args.device.startswith("cuda"))}
+        numbers = {
+            "count": args.processes,
+            "gpus": float(args.device.startswith("cuda")),
+        }
         return Ray(build, args.ray or None, threads=args.threads or 1, **numbers)
     if args.processes is None and not args.devices:
         return None
@@ -112,7 +139,10 @@ def workers(args: argparse.Namespace, build: Build) -> Workers | None:
 
 def load(args: argparse.Namespace) -> Loaded:
     own = loading.parse_arguments(args.model_args)
-    options = {"input_range": own.pop("input_range", None), "preprocess": _preprocess(args)}
+    options = {
+        "input_range": own.pop("input_range", None),
+        "preprocess": _preprocess(args),
+    }
     options |= {"args": own, "checkpoint": args.checkpoint, "download": args.download}
     folder = os.getcwd()
     try:
@@ -125,7 +155,11 @@ def stages(
     args: argparse.Namespace, loaded: Loaded, scheme: Scheme | Rule
 ) -> tuple[list[Loaded], dict[str, Any]]:
     """What is smoothed at each noise level, denoiser included, and what the manifest says of it."""
-    sigmas = scheme.sigmas if isinstance(scheme, Rule) else [scheme.parameters.get("sigma", 1.0)]
+    sigmas = (
+        scheme.sigmas
+        if isinstance(scheme, Rule)
+        else [scheme.parameters.get("sigma", 1.0)]
+    )
     if args.denoiser is None:
         return [loaded] * len(sigmas), dict(loaded.describe)
     from rsbounds.loading.denoiser import denoised, load_denoiser
@@ -148,19 +182,25 @@ def open_data(
 ) -> Data:
     """The data of the command line, as the model wants its images and names its classes."""
     stated = _preprocess(args)
-    preprocess = loaded.preprocess if loaded else Preprocess(**stated) if stated else None
+    preprocess = (
+        loaded.preprocess if loaded else Preprocess(**stated) if stated else None
+    )
     labels = loaded.labels if loaded else labels
     options = {"scale": args.scale, "download": args.download}
     data = loading.open_data(args.data, preprocess=preprocess, labels=labels, **options)
     if stated and "preprocessing" not in data.identity:
         data.close()
-        raise ValueError(f"--{next(iter(stated))} is for pictures; --data {args.data} holds arrays")
+        raise ValueError(
+            f"--{next(iter(stated))} is for pictures; --data {args.data} holds arrays"
+        )
     return data
 
 
 def engine(args: argparse.Namespace) -> dict[str, Any]:
     """What rows may depend on."""
-    return {"device": args.device.partition(":")[0]} | {k: getattr(args, k) for k in _PRECISION}
+    return {"device": args.device.partition(":")[0]} | {
+        k: getattr(args, k) for k in _PRECISION
+    }
 
 
 def model(args: argparse.Namespace, stages: list[Loaded], scheme: Scheme | Rule) -> Any:
@@ -182,7 +222,9 @@ def _device(name: str) -> str:
     if name != "cuda" or local is None:
         return name
     if not local.isdecimal():
-        raise ValueError(f"LOCAL_RANK or SLURM_LOCALID must be a number >= 0; got {local!r}")
+        raise ValueError(
+            f"LOCAL_RANK or SLURM_LOCALID must be a number >= 0; got {local!r}"
+        )
     import torch
 
     return f"cuda:{int(local) % max(torch.cuda.device_count(), 1)}"
@@ -203,12 +245,16 @@ def parts(args: argparse.Namespace) -> Parts:
     data = open_data(args, loaded)
     try:
         if not len(data):
-            raise ValueError(f"{args.data}: the data must have at least one input; got none")
+            raise ValueError(
+                f"{args.data}: the data must have at least one input; got none"
+            )
         scheme = _methods.scheme(args, first(data).shape)
         asked: Any = scheme
         if args.top_k is not None:
             if isinstance(scheme, Rule):
-                raise ValueError("--top-k needs one noise level, the same everywhere; got a rule")
+                raise ValueError(
+                    "--top-k needs one noise level, the same everywhere; got a rule"
+                )
             asked = TopK(scheme, args.top_k)
         return Parts(data, scheme, asked, *stages(args, loaded, scheme))
     except BaseException:

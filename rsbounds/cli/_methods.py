@@ -1,9 +1,9 @@
 """Methods of the command line: their options, and the schemes that these make.
 
-A proof belongs to a kind of this package's (never to a method called ``scheme``): SigmaNetwork,
-CertifiedGenerator, NoiseMaps, FixedNoise and KNNSigma, no subclass of them. A :class:`Scheme` of
-one of this package's methods is taken at its parameters, whose bounds are asserted; one of
-another method is another package's, and rows say so.
+A proof belongs to a kind of this package's (never to a method called ``scheme``):
+SigmaNetwork, CertifiedGenerator, NoiseMaps, FixedNoise and KNNSigma, no subclass of
+them. A :class:`Scheme` of one of this package's methods is taken at its parameters,
+whose bounds are asserted; one of another method is another package's, and rows say so.
 """
 
 import argparse
@@ -33,14 +33,18 @@ from rsbounds.semielastic import KNNSigma
 COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
 
 _ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,...")
-_KINDS = (
-    "a Scheme, a Rule, a SigmaNetwork, a CertifiedGenerator, NoiseMaps, FixedNoise or a KNNSigma"
-)
-_AS_ITSELF = {"anisotropic": "noise itself", "generator": "noise itself", "composite": "Rule"}
+_KINDS = "a Scheme, a Rule, a SigmaNetwork, a CertifiedGenerator, NoiseMaps, FixedNoise or a KNNSigma"
+_AS_ITSELF = {
+    "anisotropic": "noise itself",
+    "generator": "noise itself",
+    "composite": "Rule",
+}
 
 
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
-    settings = {name: getattr(option, name) for name in ("type", "help", "metavar", "nargs")}
+    settings = {
+        name: getattr(option, name) for name in ("type", "help", "metavar", "nargs")
+    }
     default = None if option.default is ... else option.default
     settings |= {"default": default, "required": required} | changes
     parser.add_argument(option.flag, **settings)
@@ -78,7 +82,9 @@ def procedure(**numbers: Any) -> Procedure:
         raise ValueError(flag(str(error))) from None
 
 
-def numbers(text: str, kind: Any = float, low: int = 0, most: float = math.inf) -> tuple[Any, ...]:
+def numbers(
+    text: str, kind: Any = float, low: int = 0, most: float = math.inf
+) -> tuple[Any, ...]:
     """Numbers that are at least ``low``, separated by commas."""
     try:
         values = tuple(map(kind, text.split(",")))
@@ -143,21 +149,28 @@ def read_rule(path: Path) -> Rule:
 def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
     """The scheme that ``--method MODULE:CALLABLE`` with its ``--method-args`` certifies by.
 
-    It is for inputs of ``dim`` numbers; ``sound`` asks for a scheme that is, where its kind has
-    one. ValueError if it is of no kind that certifies, or can't stand in a manifest.
+    It is for inputs of ``dim`` numbers; ``sound`` asks for a scheme that is, where its
+    kind has one. ValueError if it is of no kind that certifies, or can't stand in a
+    manifest.
     """
     what, own = f"--method {spec}", loading.parse_arguments(arguments or "")
     made = loading.call("--method", spec, **own)
     if isinstance(made, Rule):
         return made
-    scheme = _stated(what, made, dim) if isinstance(made, Scheme) else _proven(made, dim, sound)
+    scheme = (
+        _stated(what, made, dim)
+        if isinstance(made, Scheme)
+        else _proven(made, dim, sound)
+    )
     if scheme is None:
         raise ValueError(f"{what} must return {_KINDS}; got {type(made).__name__}")
     code = {**loading.fingerprint(spec, made), "args": own}
     try:
         scheme.parameters = json.loads(json.dumps({**scheme.parameters, "code": code}))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"{what}: its parameters can't stand in a manifest: {error}") from None
+        raise ValueError(
+            f"{what}: its parameters can't stand in a manifest: {error}"
+        ) from None
     return scheme
 
 
@@ -177,7 +190,12 @@ def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
     if type(made) is KNNSigma:
         neighbours = semielastic(made, dim, sound=sound)
         anchors = hashlib.sha256(made._anchors.points.tobytes()).hexdigest()
-        own = {"sigma": made.sigma_base, "k": made.k, "shift": made.shift, "anchors": anchors}
+        own = {
+            "sigma": made.sigma_base,
+            "k": made.k,
+            "shift": made.shift,
+            "anchors": anchors,
+        }
         neighbours.parameters |= own
         return neighbours
     if "torch" not in sys.modules:
@@ -204,8 +222,11 @@ def _stated(what: str, made: Scheme, dim: int) -> Scheme:
         another.norm, another.scope = NORM.one(f"{what}: norm", made.norm), ANOTHERS
         return another
     if made.name in _AS_ITSELF:
-        raise ValueError(f"{what} must return the {_AS_ITSELF[made.name]}, not its scheme")
-    # Only the parameters are taken, and sigma(x) checked against them: the radius is the method's.
+        raise ValueError(
+            f"{what} must return the {_AS_ITSELF[made.name]}, not its scheme"
+        )
+    # Only the parameters are taken, and sigma(x) checked against them: the radius is
+    # the method's.
     try:
         scheme = METHODS[made.name].from_parameters(made.parameters, level=made.sigma)
     except ValueError as error:
@@ -245,7 +266,9 @@ class Given:
 
         if isinstance(function, SigmaNetwork):
             # the proof of its own kind, whatever a subclass or the instance puts for it
-            return SimpleNamespace(scheme=partial(SigmaNetwork.scheme, function)), description
+            return SimpleNamespace(
+                scheme=partial(SigmaNetwork.scheme, function)
+            ), description
         function.eval().to("cpu")
 
         def sigma(x: Any) -> Any:
@@ -258,5 +281,7 @@ class Given:
         made = loading.call(option, spec)
         if (shaped := _noise(made)) is None:
             expected = "NoiseMaps, FixedNoise or a CertifiedGenerator"
-            raise ValueError(f"{option} {spec} must return {expected}; got {type(made).__name__}")
+            raise ValueError(
+                f"{option} {spec} must return {expected}; got {type(made).__name__}"
+            )
         return shaped, loading.fingerprint(spec, made)

@@ -1,8 +1,8 @@
 """Certify a model on a data set.
 
-Certify every input of a data set and append a row for each to FILE.tsv, with a JSON manifest
-beside it. Run again, it goes on where it was stopped. --method METHOD --help shows the options of
-another noise than the same everywhere.
+Certify every input of a data set and append a row for each to FILE.tsv, with a JSON
+manifest beside it. Run again, it goes on where it was stopped. --method METHOD --help
+shows the options of another noise than the same everywhere.
 """
 
 import argparse
@@ -31,22 +31,47 @@ _AS_GIVEN = ("start", "skip", "max", "commit", "accept_change", "skip_corrupt")
 
 def add_options(parser: Any) -> None:
     width = min(shutil.get_terminal_size().columns, 110)
-    parser.formatter_class = partial(argparse.HelpFormatter, max_help_position=26, width=width)
-    parser.usage = "%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]"
+    parser.formatter_class = partial(
+        argparse.HelpFormatter, max_help_position=26, width=width
+    )
+    parser.usage = (
+        "%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]"
+    )
     parser._actions[0].help = argparse.SUPPRESS  # -h
     group = parser.add_argument_group("what is certified")
     _engine.add_model(group, required=True)
     _engine.add_data(group, required=True)
     add, index, count = group.add_argument, partial(whole, 0), partial(whole, 1)
-    add("--start", type=index, default=0, metavar="I", help="certify inputs from this index (0)")
+    add(
+        "--start",
+        type=index,
+        default=0,
+        metavar="I",
+        help="certify inputs from this index (0)",
+    )
     text = "certify inputs below this index (-1: all)"
     add("--max", type=_end, default=-1, metavar="I", help=text)
-    add("--skip", type=count, default=1, metavar="K", help="certify every K-th input (1)")
+    add(
+        "--skip",
+        type=count,
+        default=1,
+        metavar="K",
+        help="certify every K-th input (1)",
+    )
     add = parser.add_argument_group("how sure").add_argument
-    add("--n", type=count, default=100_000, help="samples to bound a class's probability (1e5)")
+    add(
+        "--n",
+        type=count,
+        default=100_000,
+        help="samples to bound a class's probability (1e5)",
+    )
     add("--n0", type=count, default=100, help="samples to choose the class (100)")
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
-    names = {"choices": _methods.COUNTED, "default": "clopper-pearson", "metavar": "BOUND"}
+    names = {
+        "choices": _methods.COUNTED,
+        "default": "clopper-pearson",
+        "metavar": "BOUND",
+    }
     add("--bound", **names, help="clopper-pearson (default), randomized or anytime")
     text = "bound the runner-up's probability too; off: Cohen's procedure (on)"
     add("--runner-up", choices=("on", "off"), default="on", help=text)
@@ -68,7 +93,11 @@ def add_options(parser: Any) -> None:
     add("--out", required=True, metavar="FILE.tsv", type=Path, help="the result file")
     text = "read options from a file; options on the command line take precedence"
     add("--config", metavar="FILE.yaml", type=Path, help=text)
-    add("--shard", metavar="i/N", help="take every N-th of the inputs, from the i-th (from 0)")
+    add(
+        "--shard",
+        metavar="i/N",
+        help="take every N-th of the inputs, from the i-th (from 0)",
+    )
     text = "write what is to be run to FILE.tsv.commitment.json before the first sample"
     add("--commit", action="store_true", help=text)
     # of which the refusals of such files and inputs say more
@@ -80,7 +109,9 @@ def add_options(parser: Any) -> None:
 
 def _prepare(parser: Any, noise: Any, words: list[str]) -> list[str]:
     """The command line with the options of ``--config`` in front; adds those of its method."""
-    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    finder = argparse.ArgumentParser(
+        add_help=False, allow_abbrev=False, exit_on_error=False
+    )
     finder.add_argument("--config", type=Path)
     finder.add_argument("--method")
     try:
@@ -98,9 +129,13 @@ def _prepare(parser: Any, noise: Any, words: list[str]) -> list[str]:
             changes["help"] = argparse.SUPPRESS
         _methods.add(noise, option, **changes)
     flags = {word.partition("=")[0] for word in (*words, *options)}
-    for other in {option.flag for option in _methods.of_all()} - {o.flag for o in taken}:
+    for other in {option.flag for option in _methods.of_all()} - {
+        o.flag for o in taken
+    }:
         if other in flags:
-            raise ValueError(f"{other} has no meaning for --method {method or 'gaussian'}")
+            raise ValueError(
+                f"{other} has no meaning for --method {method or 'gaussian'}"
+            )
     return [*_config.words(own.config, options, parser._option_string_actions), *words]
 
 
@@ -115,7 +150,9 @@ def levels(text: str) -> tuple[float, ...]:
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     if len(set(several)) < len(several):
-        raise argparse.ArgumentTypeError(f"expected each noise level once; got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected each noise level once; got {text!r}"
+        )
     return several
 
 
@@ -128,7 +165,9 @@ def run(args: argparse.Namespace) -> None:
     for level in args.sigma or (None,):
         out = args.out
         if len(args.sigma or ()) > 1:
-            out = out.with_name(f"{out.stem}-sigma{str(level).removesuffix('.0')}{out.suffix}")
+            out = out.with_name(
+                f"{out.stem}-sigma{str(level).removesuffix('.0')}{out.suffix}"
+            )
         require_place(out)  # before the model is loaded
         runs.append(argparse.Namespace(**vars(args) | {"sigma": level, "out": out}))
         runs[-1].place = out.absolute()  # the model's code may change the folder
@@ -136,7 +175,9 @@ def run(args: argparse.Namespace) -> None:
         try:
             _run(each, procedure)
         except CorruptInput as error:
-            raise ValueError(f"{error}; --skip-corrupt leaves out such inputs") from None
+            raise ValueError(
+                f"{error}; --skip-corrupt leaves out such inputs"
+            ) from None
 
 
 def _run(args: argparse.Namespace, procedure: Procedure) -> None:
@@ -167,7 +208,11 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
             shard=f"{rank}/{size}",
             describe=parts.describe,
             engine=_engine.engine(args),
-            run={"data": str(args.data), "batch": args.batch, "started": time.strftime("%F %T%z")},
+            run={
+                "data": str(args.data),
+                "batch": args.batch,
+                "started": time.strftime("%F %T%z"),
+            },
             notify=say,
             **{name: getattr(args, name) for name in _AS_GIVEN},
             **procedure.to_dict(),
@@ -184,7 +229,9 @@ def _summary(out: Path, results: Results, new: int, seconds: float) -> None:
             f"average certified radius {truncated(results.average_radius(), 4)}{rate}"
         )
     if void := sum(row.void for row in results.rows):
-        say(f"warning: {void} samples were void (their scores held NaN) and count for no class")
+        say(
+            f"warning: {void} samples were void (their scores held NaN) and count for no class"
+        )
 
 
 def say(message: str) -> None:
@@ -199,9 +246,13 @@ def _hints(procedure: Procedure, scheme: Scheme, data: Data) -> None:
     def best() -> float:  # all samples fall on one class
         return certify_evidence(scheme, scheme.sigma(x), [1], [n], procedure, 0).radius
 
-    largest = loading.guarded("the first input", best)  # the scheme may be of others' code
+    largest = loading.guarded(
+        "the first input", best
+    )  # the scheme may be of others' code
     if largest <= 0:
-        say(f"warning: with n = {n} and alpha = {procedure.alpha} nothing can be certified")
+        say(
+            f"warning: with n = {n} and alpha = {procedure.alpha} nothing can be certified"
+        )
     elif largest < (target or 0.0):
         say(
             f"warning: the target radius {target} is above the largest that n = {n} samples can "

@@ -1,8 +1,8 @@
 """Train a small network on digits and certify it in five ways.
 
-Train a small network on MNIST digits under Gaussian noise and certify held-out digits with fixed
-noise, with a decision list, with a semi-elastic and with a Lipschitz noise level. Takes one or
-two minutes on two cores, offline (extra: demo).
+Train a small network on MNIST digits under Gaussian noise and certify held-out digits
+with fixed noise, with a decision list, with a semi-elastic and with a Lipschitz noise
+level. Takes one or two minutes on two cores, offline (extra: demo).
 """
 
 import argparse
@@ -29,10 +29,14 @@ def run(args: argparse.Namespace) -> None:
     from rsbounds import demo
 
     args.out.mkdir(parents=True, exist_ok=True)
-    files = demo.run(args.out, seed=args.seed, count=args.count, n=args.n, alpha=args.alpha)
+    files = demo.run(
+        args.out, seed=args.seed, count=args.count, n=args.n, alpha=args.alpha
+    )
     runs = [results.read(path) for path in files]
     print(f"\n{results.table(runs)}\n")
     table = results.table(runs, style="markdown")
     (args.out / "table.md").write_text(f"{table}\n", encoding="utf-8")
     results.plot(runs, args.out / "curves.png")
-    print(f"Result files with their manifests, table.md and curves.png are in {args.out}/")
+    print(
+        f"Result files with their manifests, table.md and curves.png are in {args.out}/"
+    )

@@ -1,9 +1,9 @@
 """Fit a decision list to runs at several noise levels.
 
-Choose a decision list over the noise levels of several runs of the same inputs, a calibration
-split, and write it as JSON for certify --method composite and recertify --rule. Prints what the
-samples of these runs certify by the list and by the best single level. These inputs chose the
-rule: certify others.
+Choose a decision list over the noise levels of several runs of the same inputs, a
+calibration split, and write it as JSON for certify --method composite and recertify
+--rule. Prints what the samples of these runs certify by the list and by the best single
+level. These inputs chose the rule: certify others.
 """
 
 import argparse
@@ -21,7 +21,13 @@ from rsbounds.results import naming
 
 def add_options(parser: Any) -> None:
     add = parser.add_argument
-    add("files", metavar="RUN.tsv", type=Path, nargs="+", help="one run for each noise level")
+    add(
+        "files",
+        metavar="RUN.tsv",
+        type=Path,
+        nargs="+",
+        help="one run for each noise level",
+    )
     add("--out", required=True, metavar="RULE.json", type=Path)
     what = "what to raise: mean radius, mean or worst ratio to the best level at each radius (acr)"
     add("--objective", choices=("acr", "curve", "worst"), default="acr", help=what)
@@ -37,13 +43,17 @@ def run(args: argparse.Namespace) -> int:
     if not rows:
         raise ValueError("the files must share inputs; they have none in common")
     labels = np.array([each[0].label for each in rows])
-    width = max(2, labels.max() + 1, *(recertify.dense(each).shape[-1] for each in rows))
+    width = max(
+        2, labels.max() + 1, *(recertify.dense(each).shape[-1] for each in rows)
+    )
     select, counts = np.stack([recertify.dense(each, width) for each in rows], axis=1)
     procedure = next(iter(runs.values())).manifest.procedure
     options = {"objective": args.objective, "items": args.items, "select": select}
     options |= {"n": procedure.n, "alpha": procedure.alpha}
     fit = composite.fit(counts, labels, list(runs), **options)
-    entries = fit.rule.to_dict() | {"fitted": [file_hash(run.path) for run in runs.values()]}
+    entries = fit.rule.to_dict() | {
+        "fitted": [file_hash(run.path) for run in runs.values()]
+    }
     draft = args.out.with_name(f"{args.out.name}.new")
     try:
         with naming(args.out):

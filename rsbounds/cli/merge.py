@@ -1,8 +1,8 @@
 """Join the files of several shards.
 
-Join result files of one run into OUT.tsv, in the order of the inputs. Rows that several files
-share must be equal (but for their time); their manifests must be equal (but for their shard).
-OUT.tsv can be resumed as a run in one piece.
+Join result files of one run into OUT.tsv, in the order of the inputs. Rows that several
+files share must be equal (but for their time); their manifests must be equal (but for
+their shard). OUT.tsv can be resumed as a run in one piece.
 """
 
 import argparse

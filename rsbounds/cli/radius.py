@@ -33,12 +33,20 @@ def add_options(parser: Any) -> None:
 def _evidence(parser: argparse.ArgumentParser) -> None:
     top = parser.add_mutually_exclusive_group(required=True)
     add = top.add_argument
-    add("--p-a", type=partial(_number, 1.0), help="lower bound of the top class's probability")
+    add(
+        "--p-a",
+        type=partial(_number, 1.0),
+        help="lower bound of the top class's probability",
+    )
     text = "the same as a normal score, for those near 1"
     add("--score", type=partial(_number, math.inf), help=text)
     add("--count", type=int, help="samples that fell on the top class, of --n")
     add = parser.add_argument
-    add("--p-b", type=partial(_number, 0.0), help="upper bound of the runner-up's (1 - p_a)")
+    add(
+        "--p-b",
+        type=partial(_number, 0.0),
+        help="upper bound of the runner-up's (1 - p_a)",
+    )
     add("--count-b", type=int, help="samples that fell on the runner-up (all the rest)")
     add("--n", type=int, help="samples drawn, with --count")
     add("--alpha", type=float, help="probability of error, with --count")

@@ -1,8 +1,8 @@
 """Certify a result file again from its counts.
 
-Compute new certificates from the counts that a result file has kept: under another level, bound
-or method, with or without the runner-up. No model is needed. Each file holds at its own level;
-the best of several files, chosen after looking, does not.
+Compute new certificates from the counts that a result file has kept: under another
+level, bound or method, with or without the runner-up. No model is needed. Each file
+holds at its own level; the best of several files, chosen after looking, does not.
 """
 
 import argparse
@@ -33,11 +33,23 @@ def add_options(parser: Any) -> None:
     add("files", metavar="RUN.tsv", type=Path, nargs="+")
     add("--out", required=True, metavar="NEW.tsv", type=Path)
     add("--alpha", type=float, help="probability of error (that of the file)")
-    add("--bound", choices=_methods.COUNTED, help="the confidence bound (that of the file)")
+    add(
+        "--bound",
+        choices=_methods.COUNTED,
+        help="the confidence bound (that of the file)",
+    )
     text = "the code that returned the scheme, for a file of a method that rsbounds doesn't know"
     add("--method", metavar="MODULE:CALLABLE", help=text)
-    add("--method-args", metavar="K=V,...", help="arguments of CALLABLE, for such a --method")
-    add("--runner-up", choices=("on", "off"), help="bound the runner-up too (as in the file)")
+    add(
+        "--method-args",
+        metavar="K=V,...",
+        help="arguments of CALLABLE, for such a --method",
+    )
+    add(
+        "--runner-up",
+        choices=("on", "off"),
+        help="bound the runner-up too (as in the file)",
+    )
     text = "a decision list over the noise levels of several runs of the same inputs"
     add("--rule", metavar="RULE.json", type=Path, help=text)
 
@@ -68,8 +80,12 @@ def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     def again(row: Row) -> Row:
         evidence = (row.sigma, row.select, row.counts, procedure, row.idx)
         # the scheme may be of others' code
-        certificate = guarded(f"input {row.idx}", lambda: certify_evidence(scheme, *evidence))
-        made = Row.of(row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra)
+        certificate = guarded(
+            f"input {row.idx}", lambda: certify_evidence(scheme, *evidence)
+        )
+        made = Row.of(
+            row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra
+        )
         return replace(made, time=row.time)
 
     new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
@@ -88,7 +104,9 @@ def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
         )
     if name not in METHODS:
         code = manifest.parameters.get("code", {})
-        spec = code.get("spec", "MODULE:CALLABLE") if isinstance(code, Mapping) else code
+        spec = (
+            code.get("spec", "MODULE:CALLABLE") if isinstance(code, Mapping) else code
+        )
         raise ValueError(
             f"{path} is of method {shown(name)}, which rsbounds doesn't know: give the code that "
             f"returned its scheme, as --method {shown(spec)}"
@@ -102,10 +120,14 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
     """The scheme that code returns, which must be the file's."""
     stated, what = manifest.parameters, f"--method {args.method}"
     dim = DIMENSION.one("parameters.dim", stated["dim"]) if "dim" in stated else 1
-    scheme = _methods.by_code(args.method, args.method_args, math.ceil(dim), "slack" in stated)
+    scheme = _methods.by_code(
+        args.method, args.method_args, math.ceil(dim), "slack" in stated
+    )
     if isinstance(scheme, Rule):
         raise ValueError(f"{what} returns a rule: give it as --rule RULE.json")
-    own = {k: v for k, v in scheme.parameters.items() if k != "code" or "code" in stated}
+    own = {
+        k: v for k, v in scheme.parameters.items() if k != "code" or "code" in stated
+    }
     scope = scheme.scope if scheme.name in METHODS else manifest.scope
     again = replace(manifest, method=scheme.name, scope=scope, parameters=own)
     if differences := "; ".join(manifest.differences(again).values()):
@@ -116,10 +138,14 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
 def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     """The certificates of a decision list from one run for each of its noise levels."""
     if args.bound or args.method or args.runner_up:
-        raise ValueError("--bound, --method and --runner-up have no meaning with --rule")
+        raise ValueError(
+            "--bound, --method and --runner-up have no meaning with --rule"
+        )
     rule = _methods.read_rule(args.rule)
     fitted = json.loads(args.rule.read_text(encoding="utf-8")).get("fitted", [])
-    if not isinstance(fitted, list) or not all(isinstance(file, str) for file in fitted):
+    if not isinstance(fitted, list) or not all(
+        isinstance(file, str) for file in fitted
+    ):
         raise ValueError(f"{args.rule} is not a rule: fitted must be a list of hashes")
     runs = by_level(args.files)
     if missing := [sigma for sigma in rule.sigmas if sigma not in runs]:
@@ -136,8 +162,14 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     def listed(rows: list[Row]) -> Row:
         select, counts = dense(rows, rule.least_classes)
         certificate = composite.certify_counts(rule, select, counts, procedure.n, alpha)
-        seconds, extra, row = sum(row.seconds for row in rows), further(certificate), rows[0]
-        return Row.of(row.idx, row.label, certificate, seconds, input=row.input, extra=extra)
+        seconds, extra, row = (
+            sum(row.seconds for row in rows),
+            further(certificate),
+            rows[0],
+        )
+        return Row.of(
+            row.idx, row.label, certificate, seconds, input=row.input, extra=extra
+        )
 
     new = replace(
         first,
@@ -163,15 +195,17 @@ class Run(NamedTuple):
 def _read(path: Path) -> Run:
     """A run of one classifier, of a number of samples that was fixed in advance.
 
-    ValueError for any other, whose counts earn nothing by a bound for so many samples, and for
-    rows that contradict their manifest.
+    ValueError for any other, whose counts earn nothing by a bound for so many samples,
+    and for rows that contradict their manifest.
     """
     manifest = Manifest.read(path)
     if manifest.method == "composite":
         text = "certify the runs of its levels again, with --rule"
         raise ValueError(f"{path} is of a composite: {text}")
     if (answer := manifest.parameters.get("answer")) is not None:
-        raise ValueError(f"{path} answers {shown(str(answer))}: run it again with other numbers")
+        raise ValueError(
+            f"{path} answers {shown(str(answer))}: run it again with other numbers"
+        )
     if manifest.procedure.target_radius is not None:
         raise ValueError(
             f"{path} was sampled until a target radius was decided: a bound for a number "
@@ -186,23 +220,30 @@ def _read(path: Path) -> Run:
 def by_level(paths: Iterable[Path]) -> dict[float, Run]:
     """Runs of fixed noise by their levels, in the order given.
 
-    ValueError for another noise, two files of one level, or runs that differ in more than their
-    model and its level.
+    ValueError for another noise, two files of one level, or runs that differ in more
+    than their model and its level.
     """
     runs: dict[float, Run] = {}
     for path in paths:
         run = _read(path)
         method, scope = run.manifest.method, run.manifest.scope
         if method != "gaussian":
-            raise ValueError(f"{path} is of method {shown(method)}: a rule needs fixed noise")
+            raise ValueError(
+                f"{path} is of method {shown(method)}: a rule needs fixed noise"
+            )
         if scope != FIXED_NOISE:  # the list's own scope would hide it
-            raise ValueError(f"{path} is of scope {scope!r}: a rule needs {FIXED_NOISE!r}")
+            raise ValueError(
+                f"{path} is of scope {scope!r}: a rule needs {FIXED_NOISE!r}"
+            )
         level = float(run.manifest.parameters["sigma"])
         if level in runs:
             raise ValueError(f"{path} is the second file of noise level {level}")
         runs[level] = run
         first = next(iter(runs.values()))
-        own = {name: getattr(first.manifest, name) for name in ("parameters", "probe", "model")}
+        own = {
+            name: getattr(first.manifest, name)
+            for name in ("parameters", "probe", "model")
+        }
         again = replace(run.manifest, **own)
         if differences := "; ".join(first.manifest.differences(again).values()):
             raise ValueError(f"{path} is not of the run of {first.path}: {differences}")
@@ -212,7 +253,8 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
 def common(runs: Sequence[Run]) -> list[list[Row]]:
     """The rows of each input that all runs have, in the order of the inputs.
 
-    ValueError if an input is another in one of the runs, by its label or its hash, or has none.
+    ValueError if an input is another in one of the runs, by its label or its hash, or
+    has none.
     """
     tables = [{row.idx: row for row in run.rows} for run in runs]
     indices = sorted(set.intersection(*map(set, tables)))

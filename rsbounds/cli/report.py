@@ -1,9 +1,9 @@
 """Certified accuracy of certification files, side by side.
 
-Accuracy of the smoothed classifier, abstention, average certified radius (ACR) and certified
-accuracy of certification files: those of rsbounds certify or any with the columns idx label
-predict radius correct. A file whose run is not finished has a note of how far it is. Cards
-(FILE.json) are put side by side in one page (--html).
+Accuracy of the smoothed classifier, abstention, average certified radius (ACR) and
+certified accuracy of certification files: those of rsbounds certify or any with the
+columns idx label predict radius correct. A file whose run is not finished has a note of
+how far it is. Cards (FILE.json) are put side by side in one page (--html).
 """
 
 import argparse
@@ -19,11 +19,24 @@ from rsbounds.cli._methods import numbers
 def add_options(parser: Any) -> None:
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE.tsv")
-    add("--radii", type=numbers, metavar="R,R,...", help="where to show certified accuracy")
+    add(
+        "--radii",
+        type=numbers,
+        metavar="R,R,...",
+        help="where to show certified accuracy",
+    )
     add("--style", choices=results.STYLES, default="text")
-    add("--classes", action="store_true", help="rows for every class too, and for their spread")
+    add(
+        "--classes",
+        action="store_true",
+        help="rows for every class too, and for their spread",
+    )
     add("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
-    add("--html", metavar="FILE.html", help="one self-contained page to look at (extra: html)")
+    add(
+        "--html",
+        metavar="FILE.html",
+        help="one self-contained page to look at (extra: html)",
+    )
     text = "a card of one file, with what verify proves: this, and FILE.md beside it"
     add("--card", metavar="FILE.json", help=text)
     add("--json", action="store_true", help="print a JSON object")
@@ -39,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--card takes a file of classes; got {args.files[0]}")
     if not args.json:
         print(*(text for text in own if text), sep="\n\n", end="\n" if any(own) else "")
-    files = [file for file, text in zip(files, own, strict=True) if args.json or not text]
+    files = [
+        file for file, text in zip(files, own, strict=True) if args.json or not text
+    ]
     if not files:
         return 0
     if args.json:
@@ -47,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(results.table(files, args.radii, style=args.style, classes=args.classes))
     if args.style == "csv" or args.json:
-        for name, note in ((file.name, note) for file in files for note in file.notes()):
+        for name, note in (
+            (file.name, note) for file in files for note in file.notes()
+        ):
             print(f"{name}: {note}", file=sys.stderr)
     if args.plot is not None:
         results.plot(files, args.plot)
@@ -72,19 +89,28 @@ def _card(args: argparse.Namespace, files: Sequence[results.Results]) -> None:
             first = [finding.at(args.files[0]) for finding in own.findings[:20]]
             verified = {"rows": own.rows, "proved": own.proved, "stated": own.stated}
             verified |= {"findings": len(own.findings), "first": first}
-    text = results.write_card(results.card(files[0], args.radii, verified=verified), args.card)
-    print(f"{args.card}, {text}: the card" + ("" if verified else f", not verified: {why}"))
+    text = results.write_card(
+        results.card(files[0], args.radii, verified=verified), args.card
+    )
+    print(
+        f"{args.card}, {text}: the card"
+        + ("" if verified else f", not verified: {why}")
+    )
 
 
 def _cards(args: argparse.Namespace) -> int:
     for name in ("radii", "classes", "plot", "card"):
         if getattr(args, name):
-            raise ValueError(f"--{name} takes result files; got {args.files[0]}, a card")
+            raise ValueError(
+                f"--{name} takes result files; got {args.files[0]}, a card"
+            )
     if other := [path for path in args.files if not path.endswith(".json")]:
         raise ValueError(f"{other[0]} is no card: make one with rsbounds report --card")
     cards = [results.read_card(path) for path in args.files]
     if not (args.json or args.html):
-        raise ValueError("cards are shown side by side as a page: give --html FILE.html")
+        raise ValueError(
+            "cards are shown side by side as a page: give --html FILE.html"
+        )
     if args.json:
         print(json.dumps(cards))
     if args.html is not None:

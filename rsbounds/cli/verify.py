@@ -1,12 +1,12 @@
 """Check every claim of a result file.
 
-Prove every bound and radius of a result file from its counts and its manifest, in ball arithmetic
-and not by the code that wrote them. Report rows that can't be proved or don't fit the manifest,
-duplicates and missing rows; with --data also what doesn't fit the data and levels that refute the
-bound of sigma(x), with --anchors, --sigma-function or --noise levels and bounds that aren't those
-of the inputs, with --rerun what the model doesn't draw again and what the manifest says of
-another model. The answer names what it took as stated. Exit status 1 on a finding (extra:
-verify).
+Prove every bound and radius of a result file from its counts and its manifest, in ball
+arithmetic and not by the code that wrote them. Report rows that can't be proved or
+don't fit the manifest, duplicates and missing rows; with --data also what doesn't fit
+the data and levels that refute the bound of sigma(x), with --anchors, --sigma-function
+or --noise levels and bounds that aren't those of the inputs, with --rerun what the
+model doesn't draw again and what the manifest says of another model. The answer names
+what it took as stated. Exit status 1 on a finding (extra: verify).
 """
 
 import argparse
@@ -30,16 +30,32 @@ _NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
 def add_options(parser: Any) -> None:
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)
-    add("--rerun", type=int, metavar="K", help="draw K random rows again (needs --model, --data)")
+    add(
+        "--rerun",
+        type=int,
+        metavar="K",
+        help="draw K random rows again (needs --model, --data)",
+    )
     add("--sample", type=int, metavar="K", help="prove only K random rows")
-    add("--draw-seed", type=int, metavar="S", help="choose the rows of an earlier answer again")
+    add(
+        "--draw-seed",
+        type=int,
+        metavar="S",
+        help="choose the rows of an earlier answer again",
+    )
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
     text = "of a file without a manifest, as its paper states it"
-    for name, kind in (("--sigma", float), ("--n", partial(_methods.whole, 1)), ("--alpha", float)):
+    for name, kind in (
+        ("--sigma", float),
+        ("--n", partial(_methods.whole, 1)),
+        ("--alpha", float),
+    ):
         add(name, type=kind, help=text)
     _engine.add_model(parser, required=False)
-    _engine.add_data(parser, required=False, help="compare labels and hashes with the data: ")
+    _engine.add_data(
+        parser, required=False, help="compare labels and hashes with the data: "
+    )
     _engine.add_engine(parser)
     _engine.add_sound_noise(parser)
     add("--device", help="where a torch model runs (cpu)")
@@ -75,14 +91,23 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if args.data is not None and manifest.method in METHODS:
             loaded = _engine.load(args) if args.model is not None else None
-            labels = manifest.model.get("labels") if isinstance(manifest.model, dict) else None
+            labels = (
+                manifest.model.get("labels")
+                if isinstance(manifest.model, dict)
+                else None
+            )
             data = stack.enter_context(_engine.open_data(args, loaded, labels))
-            scheme = _scheme(args, manifest, _engine.first(data).shape) if noise else None
+            scheme = (
+                _scheme(args, manifest, _engine.first(data).shape) if noise else None
+            )
             options |= {"data": data, "scheme": scheme}
             if loaded is not None:
                 stated = _stated(args, manifest, scheme)
                 stages, options["describe"] = _engine.stages(args, loaded, stated)
-                options |= {"rerun": args.rerun, "model": _engine.model(args, stages, stated)}
+                options |= {
+                    "rerun": args.rerun,
+                    "model": _engine.model(args, stages, stated),
+                }
         result = audit.verify(args.file, **options)
     return _show(args, result, manifest)
 
@@ -93,19 +118,27 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         each = [{k: getattr(f, v) for k, v in names.items()} for f in result.findings]
         answer = {"file": str(args.file), "rows": result.rows, "findings": each}
         answer |= {"stated": result.stated, "seed": result.seed}
-        print(json.dumps(answer | ({"corrupt": result.corrupt} if result.corrupt else {})))
+        print(
+            json.dumps(answer | ({"corrupt": result.corrupt} if result.corrupt else {}))
+        )
         return int(bool(result.findings))
     notes = []
     for step in manifest.history:
         if changes := step.get("changes"):
-            notes.append(f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}")
+            notes.append(
+                f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}"
+            )
     if commitment := manifest.run.get("commitment"):
-        notes.append(f"committed as sha256 {commitment}: when that was published shows when")
+        notes.append(
+            f"committed as sha256 {commitment}: when that was published shows when"
+        )
     if manifest.shard != "0/1":
         notes.append(f"shard {manifest.shard} alone: a part of its run")
     if result.corrupt and args.data is None:
         many = len(result.corrupt)
-        notes.append(f"{many} inputs are said to be corrupt: --data checks whether they are")
+        notes.append(
+            f"{many} inputs are said to be corrupt: --data checks whether they are"
+        )
     if result.stated:
         notes.append(_taken(result.stated, args, manifest))
     if result.drawn:
@@ -142,28 +175,39 @@ def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest)
     return f"{text} ({' with '.join(map(_methods.flag, own))} compares {what})"
 
 
-def _scheme(args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]) -> Scheme:
+def _scheme(
+    args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]
+) -> Scheme:
     """The noise of the command line, made with the manifest's other options."""
     method, stated = METHODS[manifest.method], dict(manifest.parameters)
     for name in _NOISE:
         if getattr(args, name) is not None:
             flag = _methods.flag(name)
             if name not in {option.name for option in method.options}:
-                raise ValueError(f"{flag} has no meaning for a file of method {manifest.method}")
+                raise ValueError(
+                    f"{flag} has no meaning for a file of method {manifest.method}"
+                )
             stated[name] = getattr(args, name)
     given = _methods.Given(shape, "slack" in stated)
     if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
         stated |= {"lip": None, "sigma_min": None}  # the network proves its own
         if not hasattr(given.function(flag, args.sigma_function)[0], "scheme"):
-            raise ValueError(f"scope is {manifest.scope!r} in {args.file}: {flag} proves no bounds")
-    options = {option.name: stated.get(option.name, option.default) for option in method.options}
+            raise ValueError(
+                f"scope is {manifest.scope!r} in {args.file}: {flag} proves no bounds"
+            )
+    options = {
+        option.name: stated.get(option.name, option.default)
+        for option in method.options
+    }
     if lacking := [name for name, value in options.items() if value is ...]:
         unsaid = f"{args.file} doesn't say its {', '.join(lacking)}"
         raise ValueError(f"{flag} can't be compared: {unsaid}")
     return method.from_options(options, given)
 
 
-def _stated(args: argparse.Namespace, manifest: Manifest, noise: Scheme | None) -> Scheme | Rule:
+def _stated(
+    args: argparse.Namespace, manifest: Manifest, noise: Scheme | None
+) -> Scheme | Rule:
     """The scheme of the file; ValueError unless the command line has all that its run had."""
     parameters = manifest.parameters
     for name, had in (
@@ -174,7 +218,9 @@ def _stated(args: argparse.Namespace, manifest: Manifest, noise: Scheme | None) 
     ):
         if bool(getattr(args, name)) != bool(had):
             needs = "needs" if had else "takes no"
-            raise ValueError(f"--rerun {needs} {_methods.flag(name)}, as {args.file} had")
+            raise ValueError(
+                f"--rerun {needs} {_methods.flag(name)}, as {args.file} had"
+            )
     if manifest.method == "composite":
         return Rule.from_dict(parameters["rule"])
     if noise is not None:

@@ -23,9 +23,10 @@ class LostWorker(Exception):
 class Executor(Protocol):
     """Workers that can be called, ``count`` of them; a lost one is replaced under its number.
 
-    ``call`` starts a method of :class:`rsbounds.certify.Here` and gives a ticket, ``finished``
-    waits until a call has ended and gives those that have, ``result`` is what it returned, or its
-    ValueError, or :class:`LostWorker`; ``close`` ends all workers, whatever they are doing.
+    ``call`` starts a method of :class:`rsbounds.certify.Here` and gives a ticket,
+    ``finished`` waits until a call has ended and gives those that have, ``result`` is
+    what it returned, or its ValueError, or :class:`LostWorker`; ``close`` ends all
+    workers, whatever they are doing.
     """
 
     count: int
@@ -45,8 +46,9 @@ class _Call(NamedTuple):
 class Dealt:
     """The :class:`rsbounds.certify.Work` of an executor's workers.
 
-    A worker takes part as soon as it answers for the first time. When no input is left, those who
-    are idle repeat what others still have: nobody waits for a straggler or a lost machine.
+    A worker takes part as soon as it answers for the first time. When no input is left,
+    those who are idle repeat what others still have: nobody waits for a straggler or a
+    lost machine.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -73,7 +75,9 @@ class Dealt:
                     counts: Counts = value
                     return counts
 
-    def outcomes(self, indices: Iterable[int], alone: Callable[[], bool]) -> Iterator[Outcome]:
+    def outcomes(
+        self, indices: Iterable[int], alone: Callable[[], bool]
+    ) -> Iterator[Outcome]:
         left = deque(indices)
         missing = dict.fromkeys(left)  # a set in order
         repeated: set[int] = set()
@@ -82,13 +86,23 @@ class Dealt:
             while (worker := self._free()) is not None:
                 wanted = alone()
                 if left:
-                    most = 1 if wanted else min(size, len(left) // (2 * self._executor.count))
+                    most = (
+                        1
+                        if wanted
+                        else min(size, len(left) // (2 * self._executor.count))
+                    )
                     handed = tuple(left.popleft() for _ in range(max(most, 1)))
                     self._start(worker, "several", handed, wanted)
                     continue
-                calls = (call for call in self._running.values() if call.worker == worker)
-                own = [i for call in calls if call.name == "several" for i in call.args[0]]
-                again = next((i for i in missing if i not in repeated and i not in own), None)
+                calls = (
+                    call for call in self._running.values() if call.worker == worker
+                )
+                own = [
+                    i for call in calls if call.name == "several" for i in call.args[0]
+                ]
+                again = next(
+                    (i for i in missing if i not in repeated and i not in own), None
+                )
                 if own or again is None:
                     break
                 repeated.add(again)
@@ -121,7 +135,9 @@ class Dealt:
             try:
                 value = self._executor.result(ticket)
             except LostWorker as error:
-                if call.name == "several" and len(call.args[0]) > 1:  # one after the other
+                if (
+                    call.name == "several" and len(call.args[0]) > 1
+                ):  # one after the other
                     for index in call.args[0]:
                         self._start(call.worker, call.name, (index,), call.args[1])
                     continue
@@ -169,14 +185,16 @@ class Workers(AbstractContextManager["Workers"], ABC):
     Parameters
     ----------
     build : callable
-        ``build()`` returns (model, data, scheme) as :func:`rsbounds.certify_dataset` takes them.
-        It is pickled, and called once in each worker: a function of a module that workers can
-        import, or a ``functools.partial`` of one.
+        ``build()`` returns (model, data, scheme) as :func:`rsbounds.certify_dataset`
+        takes them. It is pickled, and called once in each worker: a function of a
+        module that workers can import, or a ``functools.partial`` of one.
     """
 
     def __init__(self, build: Build) -> None:
         if not callable(build):
-            raise ValueError(f"build must be a function without arguments; got {build!r}")
+            raise ValueError(
+                f"build must be a function without arguments; got {build!r}"
+            )
         self._build = build
         self._executor: Executor | None = None
 
@@ -184,10 +202,14 @@ class Workers(AbstractContextManager["Workers"], ABC):
     def _begun(self, member: Member) -> Executor:
         """The workers, each with a copy of the member."""
 
-    def begin(self, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool) -> Work:
+    def begin(
+        self, procedure: Procedure, expected: Mapping[str, Any], skip_corrupt: bool
+    ) -> Work:
         """Start them anew, for one call's procedure."""
         self.close()
-        self._executor = self._begun(Member(self._build, procedure, expected, skip_corrupt))
+        self._executor = self._begun(
+            Member(self._build, procedure, expected, skip_corrupt)
+        )
         return Dealt(self._executor)
 
     def close(self) -> None:

@@ -28,11 +28,11 @@ class Processes(Workers):
     count : int
         How many, >= 1; by default one for each device.
     devices : sequence of str
-        GPUs, as ``CUDA_VISIBLE_DEVICES`` names them or by their place in it, dealt out to the
-        processes one each, in turn: to its process a GPU is ``cuda:0``.
+        GPUs, as ``CUDA_VISIBLE_DEVICES`` names them or by their place in it, dealt out
+        to the processes one each, in turn: to its process a GPU is ``cuda:0``.
     threads : int, optional
-        Threads of each, >= 1; by default this machine's cores divided. Sums on a CPU may depend
-        on it in their last bit.
+        Threads of each, >= 1; by default this machine's cores divided. Sums on a CPU
+        may depend on it in their last bit.
 
     Examples
     --------
@@ -52,7 +52,9 @@ class Processes(Workers):
     ) -> None:
         super().__init__(build)
         names = _visible(devices, os.environ.get("CUDA_VISIBLE_DEVICES"))
-        self.count = whole_count("count", len(names) or 1 if count is None else count, 1)
+        self.count = whole_count(
+            "count", len(names) or 1 if count is None else count, 1
+        )
         share = max((os.cpu_count() or 1) // self.count, 1)
         threads = whole_count("threads", share if threads is None else threads, 1)
         gpus = [{"CUDA_VISIBLE_DEVICES": name} for name in names] or [{}]
@@ -66,7 +68,9 @@ class Processes(Workers):
 class Pools:
     """The :class:`Executor` of processes: a pool of one each, so that one's death is its own."""
 
-    def __init__(self, environments: Sequence[Mapping[str, str]], member: Member) -> None:
+    def __init__(
+        self, environments: Sequence[Mapping[str, str]], member: Member
+    ) -> None:
         self.count = len(environments)
         self._environments, self._member = environments, member
         self._pools: dict[int, ProcessPoolExecutor] = {}
@@ -79,9 +83,13 @@ class Pools:
                 return self._pools[worker].submit(_do, name, *args)
             except BrokenProcessPool:
                 self._pools.pop(worker).shutdown()
-        pool = ProcessPoolExecutor(1, self._context, _begin, (self._alive, self._member))
+        pool = ProcessPoolExecutor(
+            1, self._context, _begin, (self._alive, self._member)
+        )
         self._pools[worker] = pool
-        with _inherited(self._environments[worker]):  # the first call starts the process
+        with _inherited(
+            self._environments[worker]
+        ):  # the first call starts the process
             return pool.submit(_do, name, *args)
 
     def finished(self, tickets: Sequence[Future[Any]]) -> Iterable[Future[Any]]:
@@ -123,8 +131,12 @@ def _end_with(alive: Connection) -> None:
 def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
     """The names of devices, those that are places in ``CUDA_VISIBLE_DEVICES`` looked up."""
     several = isinstance(devices, Sequence) and not isinstance(devices, str)
-    if not several or not all(isinstance(d, str) and d and "," not in d for d in devices):
-        raise ValueError(f'devices must be names of GPUs such as ["0", "1"]; got {devices!r}')
+    if not several or not all(
+        isinstance(d, str) and d and "," not in d for d in devices
+    ):
+        raise ValueError(
+            f'devices must be names of GPUs such as ["0", "1"]; got {devices!r}'
+        )
     if not visible:
         return list(devices)
     places = visible.split(",")

@@ -18,7 +18,9 @@ from rsbounds._numerics.extras import need
 from rsbounds.certify import Build
 from rsbounds.cluster._deal import LostWorker, Member, Workers
 
-STORE = 100 * 2**20  # bytes of object store of a cluster of our own: only rows pass through it
+STORE = (
+    100 * 2**20
+)  # bytes of object store of a cluster of our own: only rows pass through it
 ANSWER = 10.0  # seconds in which a cluster's address must answer
 RETRIES = 3  # times that Ray itself begins a lost call again
 
@@ -33,10 +35,12 @@ class Ray(Workers):
     build : callable
         As in :class:`Workers`.
     address : str, optional
-        Of the cluster, ``HOST:PORT``, ``ray://HOST:PORT`` or ``auto``; by default that in
-        ``RAY_ADDRESS``, else a cluster of this machine alone is started, and ended with the run.
+        Of the cluster, ``HOST:PORT``, ``ray://HOST:PORT`` or ``auto``; by default that
+        in ``RAY_ADDRESS``, else a cluster of this machine alone is started, and ended
+        with the run.
     count : int, optional
-        How many actors, >= 1; by default as many as the cluster has room for when it is asked.
+        How many actors, >= 1; by default as many as the cluster has room for when it is
+        asked.
     gpus : float
         GPUs of each, >= 0; below 1 they share.
     threads : int
@@ -60,7 +64,9 @@ class Ray(Workers):
     ) -> None:
         super().__init__(build)
         if not isinstance(address, str | None):
-            raise ValueError(f"address must be HOST:PORT, ray://HOST:PORT or auto; got {address!r}")
+            raise ValueError(
+                f"address must be HOST:PORT, ray://HOST:PORT or auto; got {address!r}"
+            )
         self._address = address or os.environ.get("RAY_ADDRESS") or "local"
         self._count = None if count is None else whole_count("count", count, 1)
         self._gpus = number("gpus", as_floats("gpus", gpus, 0, nan=False))
@@ -72,7 +78,9 @@ class Ray(Workers):
             room, lacking = _room(ray, self._gpus, self._threads)
             if room < 1:
                 if self._count is None or self._address == "local":
-                    raise ValueError(f"{lacking}; on a cluster, --processes N waits until there is")
+                    raise ValueError(
+                        f"{lacking}; on a cluster, --processes N waits until there is"
+                    )
                 warnings.warn(f"{lacking}: the run waits until there is", stacklevel=2)
             options = {"num_cpus": self._threads, "num_gpus": self._gpus}
             return Actors(ray, self._count or room, options, member)
@@ -84,9 +92,13 @@ class Ray(Workers):
 class Actors:
     """The :class:`Executor` of actors."""
 
-    def __init__(self, ray: Any, count: int, options: dict[str, Any], member: Member) -> None:
+    def __init__(
+        self, ray: Any, count: int, options: dict[str, Any], member: Member
+    ) -> None:
         self.count, self._ray = count, ray
-        made = ray.remote(Actor).options(max_restarts=-1, max_task_retries=RETRIES, **options)
+        made = ray.remote(Actor).options(
+            max_restarts=-1, max_task_retries=RETRIES, **options
+        )
         self._actors = [made.remote(member) for _ in range(count)]
 
     def call(self, worker: int, name: str, *args: Any) -> Any:
@@ -102,7 +114,9 @@ class Actors:
             return self._ray.get(ticket)
         except errors.RayTaskError as error:
             raise ValueError(str(error.cause or error)) from None
-        except errors.ActorDiedError as error:  # for good: Ray restarts those that it can
+        except (
+            errors.ActorDiedError
+        ) as error:  # for good: Ray restarts those that it can
             cause = str(error).strip().splitlines()[-1].rpartition("detail: ")[2]
             raise ValueError(
                 f"the Ray cluster has lost this run's workers for good: {cause.rstrip('.')}; what "
@@ -119,8 +133,8 @@ class Actor:
     """A worker with the GPUs that Ray gives it."""
 
     def __init__(self, member: Member) -> None:
-        # Ray's own handler raises SystemExit, which reads as a failure of the model: end at once,
-        # as by SIGKILL, and Ray begins anew.
+        # Ray's own handler raises SystemExit, which reads as a failure of the model:
+        # end at once, as by SIGKILL, and Ray begins anew.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         ray: Any = importlib.import_module("ray")
         if gpus := ray.get_gpu_ids():
@@ -139,7 +153,11 @@ def _connected(address: str, cpus: int) -> Any:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == "local":
         cpus = max(cpus, os.cpu_count() or 1)
-        quiet |= {"num_cpus": cpus, "object_store_memory": STORE, "include_dashboard": False}
+        quiet |= {
+            "num_cpus": cpus,
+            "object_store_memory": STORE,
+            "include_dashboard": False,
+        }
     elif address != "auto":
         _answers(address)
     on_sigterm = signal.getsignal(signal.SIGTERM)
@@ -152,7 +170,9 @@ def _connected(address: str, cpus: int) -> Any:
             f"the Ray cluster at {address} can't be used: {first}; if it asks for a token, set "
             "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
         ) from None
-    with suppress(ValueError, TypeError):  # not in the main thread; not a handler of Python's
+    with suppress(
+        ValueError, TypeError
+    ):  # not in the main thread; not a handler of Python's
         signal.signal(signal.SIGTERM, on_sigterm)  # Ray's aborts the process
     return ray
 
@@ -168,7 +188,9 @@ def _answers(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()
     except OSError as error:
-        raise ValueError(f"the Ray cluster at {address} doesn't answer: {error}") from None
+        raise ValueError(
+            f"the Ray cluster at {address} doesn't answer: {error}"
+        ) from None
 
 
 def _room(ray: Any, gpus: float, cpus: int) -> tuple[int, str]:

@@ -1,18 +1,36 @@
 """Certificates of several smoothed classifiers together.
 
-`rule`: decision lists; `geometry`: their radius from exact probabilities; `estimate`: from counts
-or samples, with its level; `fitting`: for a model; `measure`: against the best level
-at each radius. All raise ValueError for an argument outside its domain, and for shapes, counts,
-stages, classes or samplers that do not fit the rule or each other.
+`rule`: decision lists; `geometry`: their radius from exact probabilities; `estimate`:
+from counts or samples, with its level; `fitting`: for a model; `measure`: against the
+best level at each radius. All raise ValueError for an argument outside its domain, and
+for shapes, counts, stages, classes or samplers that do not fit the rule or each other.
 """
 
-from rsbounds.composite.estimate import CompositeCertificate, Plan, certify, certify_counts, plan
+from rsbounds.composite.estimate import (
+    CompositeCertificate,
+    Plan,
+    certify,
+    certify_counts,
+    plan,
+)
 from rsbounds.composite.fitting import Fit, fit
 from rsbounds.composite.geometry import classify, radius, route_radius
 from rsbounds.composite.measure import WorstRatio, worst_ratio
 from rsbounds.composite.rule import Cond, Rule
 
 __all__ = [
-    "CompositeCertificate", "Cond", "Fit", "Plan", "Rule", "WorstRatio", "certify",
-    "certify_counts", "classify", "fit", "plan", "radius", "route_radius", "worst_ratio",
-]  # fmt: skip
+    "CompositeCertificate",
+    "Cond",
+    "Fit",
+    "Plan",
+    "Rule",
+    "WorstRatio",
+    "certify",
+    "certify_counts",
+    "classify",
+    "fit",
+    "plan",
+    "radius",
+    "route_radius",
+    "worst_ratio",
+]

@@ -1,8 +1,9 @@
 """The certificate of a decision list from counts, or from samples drawn stage by stage.
 
 Intersection-union: where a radius is the least of several components, fixed before the
-samples that estimate them are seen, and each has a lower bound of level alpha, the least of
-these bounds has level alpha. Only the choice among items needs a union, not classes or stages.
+samples that estimate them are seen, and each has a lower bound of level alpha, the
+least of these bounds has level alpha. Only the choice among items needs a union, not
+classes or stages.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +20,14 @@ from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
 from rsbounds.composite.geometry import coordinate, item_terms, less, through_items
 from rsbounds.composite.rule import Cond, Rule, checked_rule
 from rsbounds.confidence.bounds import half
-from rsbounds.confidence.counts import End, arguments, clopper_pearson, end, lower_bound, score
+from rsbounds.confidence.counts import (
+    End,
+    arguments,
+    clopper_pearson,
+    end,
+    lower_bound,
+    score,
+)
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
 
@@ -33,19 +41,26 @@ class Plan:
     """All that is chosen from the selection samples."""
 
     cls: int  # to be certified
-    items: tuple[int, ...]  # that may decide; each component has level alpha over their number
-    references: tuple[tuple[int, ...], ...]  # by level: the class whose margin over b blocks b
-    blocking: tuple[tuple[int, ...], ...]  # by item: which condition is to keep b from firing
+    items: tuple[
+        int, ...
+    ]  # that may decide; each component has level alpha over their number
+    references: tuple[
+        tuple[int, ...], ...
+    ]  # by level: the class whose margin over b blocks b
+    blocking: tuple[
+        tuple[int, ...], ...
+    ]  # by item: which condition is to keep b from firing
 
 
 def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Plan:
     """Choose class, items, references and blocking conditions from the selection counts.
 
-    Parameters and errors as in :func:`certify_counts`. The plan has the class and the item of
-    largest plug-in radius, and every item that would be better were its probabilities at the
-    favourable ends of 95 % bounds, no score beyond that of n successes in n samples: an item
-    that needs a larger one would only take its part of alpha. As many samples are taken to be drawn
-    at each level as counts add up to at most: those missing at another level are void.
+    Parameters and errors as in :func:`certify_counts`. The plan has the class and the
+    item of largest plug-in radius, and every item that would be better were its
+    probabilities at the favourable ends of 95 % bounds, no score beyond that of n
+    successes in n samples: an item that needs a larger one would only take its part of
+    alpha. As many samples are taken to be drawn at each level as counts add up to at
+    most: those missing at another level are void.
 
     Examples
     --------
@@ -61,7 +76,9 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
         shape = f"({levels} levels, {least} classes or more)"
         raise ValueError(f"select must have shape {shape}; got {counts.shape}")
     alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
-    drawn = max(int(counts.sum(axis=-1).max()), 1)  # at each level; votes missing there are void
+    drawn = max(
+        int(counts.sum(axis=-1).max()), 1
+    )  # at each level; votes missing there are void
     z = sc.ndtri((counts + 0.5) / (drawn + 1.0))
     # a class fires only where it leads a stage, so the leaders are the candidates
     candidates = np.unique(z.argmax(axis=-1))
@@ -73,19 +90,28 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
     level = np.full(counts.shape, OPTIMISM)
     reach = float(lower_bound(n, n, alpha, scores=True))
     low = np.maximum(score(*clopper_pearson(counts, total, level)), -reach)[None]
-    high = np.minimum(-score(*clopper_pearson(total - counts, total, level)), reach)[None]
+    high = np.minimum(-score(*clopper_pearson(total - counts, total, level)), reach)[
+        None
+    ]
     hopeful = through_items(
         item_terms(rule, high, np.array([cls]), low)[0][0],
         item_terms(rule, low, np.array([cls]), high)[1][0],
     )
     best = int(through.argmax())
-    able = [j for j, r in enumerate(hopeful) if j == best or r > max(through[best], 0.0)]
+    able = [
+        j for j, r in enumerate(hopeful) if j == best or r > max(through[best], 0.0)
+    ]
     # the other class that leads, and the condition that each class misses by most
     order = np.argsort(-z, axis=-1, kind="stable")
     lead = np.where(np.arange(z.shape[-1]) == order[:, :1], order[:, 1:2], order[:, :1])
-    short = [[q.threshold - coordinate(rule, q, z, z)[0] for q in item] for item in rule.items]
+    short = [
+        [q.threshold - coordinate(rule, q, z, z)[0] for q in item]
+        for item in rule.items
+    ]
     blocking = [np.argmax(item, axis=0).tolist() for item in short]
-    return Plan(cls, tuple(able), tuple(map(tuple, lead.tolist())), tuple(map(tuple, blocking)))
+    return Plan(
+        cls, tuple(able), tuple(map(tuple, lead.tolist())), tuple(map(tuple, blocking))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +124,8 @@ class CompositeCertificate(Certificate):
         The item that decides: the radius is the one certified through it; -1 where the
         items before all of those that might decide can't be shown not to fire.
     binding : str
-        The component that sets the radius, such as "item 0 blocks class 3: score, stage 0".
+        The component that sets the radius, such as "item 0 blocks class 3: score, stage
+        0".
     stages : tuple of int
         Stages whose n samples were used, in the order of use.
     samples : int
@@ -127,8 +154,8 @@ def certify_counts(
     select : array_like of int, shape (K, C)
         Counts of the samples that choose class, items and references.
     counts : sequence of K arrays of int, shape (C,)
-        Counts of n other samples at each level; those missing from a sum are void. None for
-        a stage that was not sampled.
+        Counts of n other samples at each level; those missing from a sum are void. None
+        for a stage that was not sampled.
     n : int
         Samples drawn at each level.
     alpha : float
@@ -139,9 +166,8 @@ def certify_counts(
     CompositeCertificate
         Stages that the radius cannot depend on are not used, and count for no samples.
 
-    References
-    ----------
-    R. L. Berger, Technometrics 24 (1982): intersection-union tests; "Several levels at once".
+    References ---------- R. L. Berger, Technometrics 24 (1982): intersection-union
+    tests; "Several levels at once".
 
     Examples
     --------
@@ -166,14 +192,21 @@ def certify_counts(
 
     def counts_of(stage: int) -> NDArray[np.int64]:
         if (given := checked[stage]) is None:
-            raise ValueError(f"counts must hold stage {stage}, which the rule needs; got None")
+            raise ValueError(
+                f"counts must hold stage {stage}, which the rule needs; got None"
+            )
         return given
 
     return estimate(rule, selected, chosen, counts_of, n, alpha)
 
 
 def estimate(
-    rule: Rule, select: NDArray[np.int64], chosen: Plan, counts_of: CountsOf, n: int, alpha: float
+    rule: Rule,
+    select: NDArray[np.int64],
+    chosen: Plan,
+    counts_of: CountsOf,
+    n: int,
+    alpha: float,
 ) -> CompositeCertificate:
     """The certificate, asking for a stage's counts only where the radius depends on them."""
     stages = _Bounds(counts_of, n, np.asarray(alpha / len(chosen.items)))
@@ -182,11 +215,16 @@ def estimate(
         if i in chosen.items:
             radius, binding = min(_fires(rule, i, chosen, stages), before)
             best = max(best, (radius, i, binding), key=lambda through: through[0])
-        before = min(before, _blocks(rule, i, chosen, stages)) if i < max(chosen.items) else before
+        before = (
+            min(before, _blocks(rule, i, chosen, stages))
+            if i < max(chosen.items)
+            else before
+        )
         if before[0] <= max(best[0], 0.0):
             break  # no later item can raise the radius
     radius, item, binding = best
-    # where no item was reached, its stages may not have been drawn: take the first that was
+    # where no item was reached, its stages may not have been drawn: take the first that
+    # was
     deciding = Cond("score", next(iter(stages.used), 0))
     if item >= 0:
         deciding = next(q for q in rule.items[item] if q.exclusive)
@@ -212,7 +250,8 @@ def estimate(
         samples=int(select.sum()) + n * len(used),
         stage_select=tuple(tuple(row) for row in select.tolist()),
         stage_counts=tuple(
-            tuple(stages.used[k].tolist()) if k in used else None for k in range(len(rule.sigmas))
+            tuple(stages.used[k].tolist()) if k in used else None
+            for k in range(len(rule.sigmas))
         ),
     )
 
@@ -230,22 +269,26 @@ def certify(
 ) -> CompositeCertificate:
     """Certify one input of a decision list over several noise levels.
 
-    n0 samples at each level choose the class and what is to be estimated; then n samples
-    are drawn at each level that the radius can still depend on, in the order of the items.
+    n0 samples at each level choose the class and what is to be estimated; then n
+    samples are drawn at each level that the radius can still depend on, in the order of
+    the items.
 
     Parameters
     ----------
     samplers : Sampler or sequence of K samplers
-        The classifier under noise: one for all K levels of the rule, or an expert for each.
+        The classifier under noise: one for all K levels of the rule, or an expert for
+        each.
     x, n0, n, alpha, seed, index
-        As in :func:`rsbounds.certify.certify`: samples of one level, and alpha in total.
+        As in :func:`rsbounds.certify.certify`: samples of one level, and alpha in
+        total.
     rule : Rule
         The decision list.
 
     Returns
     -------
     CompositeCertificate
-        That of :func:`certify_counts` for the same counts, whether or not it stopped early.
+        That of :func:`certify_counts` for the same counts, whether or not it stopped
+        early.
 
     Examples
     --------
@@ -273,11 +316,16 @@ def certify(
 
     first = [drawn(k, procedure.n0, Phase.SELECT) for k in range(len(experts))]
     classes = first[0].size
-    checked = [checked_stage(f"stage {k}", c, classes, procedure.n0) for k, c in enumerate(first)]
+    checked = [
+        checked_stage(f"stage {k}", c, classes, procedure.n0)
+        for k, c in enumerate(first)
+    ]
     select, n = np.stack(checked), procedure.n
 
     def counts_of(stage: int) -> NDArray[np.int64]:
-        return checked_stage(f"stage {stage}", drawn(stage, n, Phase.ESTIMATE), classes, n)
+        return checked_stage(
+            f"stage {stage}", drawn(stage, n, Phase.ESTIMATE), classes, n
+        )
 
     chosen = plan(rule, select, n, procedure.alpha)
     return estimate(rule, select, chosen, counts_of, n, procedure.alpha)
@@ -287,7 +335,9 @@ def checked_stage(name: str, counts: Any, classes: int, n: int) -> NDArray[np.in
     """Class counts of one stage, or ValueError."""
     result = as_integers(name, counts)
     if result.shape != (classes,):
-        raise ValueError(f"{name} must be counts of {classes} classes; got shape {result.shape}")
+        raise ValueError(
+            f"{name} must be counts of {classes} classes; got shape {result.shape}"
+        )
     if int(result.sum()) > n:
         raise ValueError(f"{name} must sum to at most n = {n}; got {result.sum()}")
     return result
@@ -323,7 +373,9 @@ class _Bounds:
     def of_set(self, q: Cond, above: bool) -> float:
         """Score of a lower or, ``above``, an upper bound of a set's probability."""
         hits = self.counts(q.stage)[list(q.classes or ())].sum()
-        bound = end(*arguments(self._n - hits if above else hits, self._n, self._levels[False]))
+        bound = end(
+            *arguments(self._n - hits if above else hits, self._n, self._levels[False])
+        )
         return float(-bound.z if above else bound.z)
 
     def pair(self, q: Cond, cls: int) -> tuple[End, float]:
@@ -354,15 +406,22 @@ def _blocks(rule: Rule, i: int, chosen: Plan, stages: _Bounds) -> tuple[float, s
     """Lower bound of the least shortfall, over the other classes, of their conditions."""
     blocking, least = np.array(chosen.blocking[i]), (np.inf, "")
     for index, q in enumerate(rule.items[i]):
-        classes = np.flatnonzero((blocking == index) & (np.arange(len(blocking)) != chosen.cls))
+        classes = np.flatnonzero(
+            (blocking == index) & (np.arange(len(blocking)) != chosen.cls)
+        )
         if not classes.size:
             continue
         if q.kind == "score":
             z = stages.upper(q.stage)[classes]
-        elif q.kind == "margin":  # (r_b - r_a)/2, a any other class, bounds b's from above
+        elif (
+            q.kind == "margin"
+        ):  # (r_b - r_a)/2, a any other class, bounds b's from above
             reference = np.array(chosen.references[q.stage])[classes]
             lower = stages.lower(q.stage, True).z[reference]
-            z = -less(lower, np.minimum(stages.upper(q.stage, True)[classes], -lower)) / 2.0
+            z = (
+                -less(lower, np.minimum(stages.upper(q.stage, True)[classes], -lower))
+                / 2.0
+            )
         else:
             z = np.full(classes.shape, stages.of_set(q, above=True))
         shortfall = less(q.threshold, -_down(rule.sigmas[q.stage], -z))

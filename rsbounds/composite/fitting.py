@@ -15,7 +15,8 @@ from rsbounds.composite.geometry import radius
 from rsbounds.composite.measure import worst_ratio
 from rsbounds.composite.rule import Cond, Rule
 
-#: Gates that are tried: a class passes on where its score is above minus this, in sigmas.
+#: Gates that are tried: a class passes on where its score is above minus this, in
+#: sigmas.
 GATES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
 _STEPS = 25  # radii of the curve
 
@@ -24,9 +25,10 @@ _STEPS = 25  # radii of the curve
 class Fit:
     """A rule and what n samples a level certify with it on the calibration split.
 
-    The rule is the best list, the constant the best single level; they are the same where no list
-    does better. ``accuracy`` is the share of the inputs that each of the two classifies rightly
-    and certifies to ``radii``; ``acr`` the average certified radius.
+    The rule is the best list, the constant the best single level; they are the same
+    where no list does better. ``accuracy`` is the share of the inputs that each of the
+    two classifies rightly and certifies to ``radii``; ``acr`` the average certified
+    radius.
     """
 
     rule: Rule
@@ -50,7 +52,9 @@ class Fit:
             lines.append("{:8.3f}  {:6.3f}  {:8.3f}".format(*row))
         lines.append(f"     ACR  {self.acr:6.3f}  {self.acr_constant:8.3f}")
         if self.rule == self.constant:
-            lines.append(f"no list did better: the rule is the constant, sigma {sigma:g} alone")
+            lines.append(
+                f"no list did better: the rule is the constant, sigma {sigma:g} alone"
+            )
         return "\n".join(lines)
 
 
@@ -68,34 +72,36 @@ def fit(
 ) -> Fit:
     """The decision list that does best on a calibration split.
 
-    Tried are every level alone; a gate {margin > 0, score > -s} at one level and the argmax
-    at a smaller one; and between the two a majority or another gate. Lists are compared by
-    plug-in probabilities; the best is taken if more is certified by it than by any level alone.
+    Tried are every level alone; a gate {margin > 0, score > -s} at one level and the
+    argmax at a smaller one; and between the two a majority or another gate. Lists are
+    compared by plug-in probabilities; the best is taken if more is certified by it than
+    by any level alone.
 
     Parameters
     ----------
     counts : array_like of int, shape (N, K, C)
-        Counts of the calibration inputs' classes at each level, of as many samples: votes that
-        one level lacks are void.
+        Counts of the calibration inputs' classes at each level, of as many samples:
+        votes that one level lacks are void.
     labels : array_like of int, shape (N,)
         Their true classes.
     sigmas : sequence of K floats
         Noise levels, > 0, in any order.
     objective : {"acr", "curve", "worst"}
-        "acr": the average certified radius. "curve": the certified accuracy relative to the
-        best single level's at the same radius, averaged over the radii at which one of them
-        certifies at least 5 % of the inputs. "worst": the same ratio at the radius where it is
-        least, :func:`worst_ratio`.
+        "acr": the average certified radius. "curve": the certified accuracy relative to
+        the best single level's at the same radius, averaged over the radii at which one
+        of them certifies at least 5 % of the inputs. "worst": the same ratio at the
+        radius where it is least, :func:`worst_ratio`.
     items : int
         Longest list tried, 1 to 3: longer ones gained nothing where we tried them.
     gates : sequence of float
         Thresholds s that are tried, in sigmas, >= 0.
     select : array_like of int, shape (N, K, C), optional
         Counts of the samples that choose class and items in the certificates that are
-        reported; by default ``counts``, which is slightly better than new samples would be.
+        reported; by default ``counts``, which is slightly better than new samples would
+        be.
     n, alpha : int, float
-        Samples drawn at each level, by default the largest sum of ``counts``, and probability
-        of error of these certificates.
+        Samples drawn at each level, by default the largest sum of ``counts``, and
+        probability of error of these certificates.
 
     Returns
     -------
@@ -116,8 +122,12 @@ def fit(
     (2, True)
     """
     drawn, y, levels = _arguments(counts, labels, sigmas)
-    chosen = drawn if select is None else _arguments(select, labels, sigmas, "select")[0]
-    total = drawn.sum(axis=-1).max(axis=-1)[:, None, None]  # at each level; missing votes are void
+    chosen = (
+        drawn if select is None else _arguments(select, labels, sigmas, "select")[0]
+    )
+    total = drawn.sum(axis=-1).max(axis=-1)[
+        :, None, None
+    ]  # at each level; missing votes are void
     if (empty := total == 0).any():
         raise ValueError(f"counts must be above 0 in all; got {int(empty.sum())} empty")
     z = sc.ndtri((drawn + 0.5) / (total + 1.0))
@@ -146,7 +156,9 @@ def fit(
 
     each = [(rule, certified(rule)) for rule in constants]
     single = np.stack([radii for _, radii in each])
-    constant, of_constant = best, of_list = max(each, key=lambda pair: worth(pair[1], single))
+    constant, of_constant = best, of_list = max(
+        each, key=lambda pair: worth(pair[1], single)
+    )
     lists = list(_lists(levels, s, longest))
     if lists:
         likely = max(lists, key=lambda rule: worth(radius(rule, z, y)))
@@ -179,7 +191,9 @@ def _lists(levels: list[float], gates: list[float], longest: int) -> Iterator[Ru
                 if length == 2:
                     yield Rule(levels, [gated(stages[0], s), last])
                     continue
-                yield Rule(levels, [gated(stages[0], s), [Cond("score", stages[1])], last])
+                yield Rule(
+                    levels, [gated(stages[0], s), [Cond("score", stages[1])], last]
+                )
                 for t in gates[::3]:
                     yield Rule(levels, [gated(stages[0], s), gated(stages[1], t), last])
 
@@ -199,7 +213,9 @@ def _arguments(
     counts: Any, labels: Any, sigmas: Sequence[float], name: str = "counts"
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[float]]:
     k, y = as_integers(name, counts), as_integers("labels", labels)
-    levels = as_floats("sigmas", sigmas, 0.0, closed="neither", nan=False).ravel().tolist()
+    levels = (
+        as_floats("sigmas", sigmas, 0.0, closed="neither", nan=False).ravel().tolist()
+    )
     if not levels:
         raise ValueError("sigmas must hold at least one noise level; got none")
     if k.ndim != 3 or k.shape[1] != len(levels) or k.shape[2] < 2 or not len(k):

@@ -19,9 +19,10 @@ _CELLS = 2**18  # numbers worked on at a time: they stay in the processor's cach
 def radius(rule: Rule, scores: Any, cls: Any) -> Any:
     """Distance within which a decision list keeps its class, from exact probabilities.
 
-    It is max_j min(f_j, min over i < j of w_i), where f_i is the least excess of item i's
-    conditions for the class, and w_i the least, over the other classes, of the largest
-    shortfall of one of them. The theory page "Several levels at once" proves it.
+    It is max_j min(f_j, min over i < j of w_i), where f_i is the least excess of item
+    i's conditions for the class, and w_i the least, over the other classes, of the
+    largest shortfall of one of them. The theory page "Several levels at once" proves
+    it.
 
     Parameters
     ----------
@@ -50,7 +51,9 @@ def radius(rule: Rule, scores: Any, cls: Any) -> Any:
     >>> print(*(f"{r:.4f}" for r in radius(rule, [confident, unclear], [0, 0])))
     1.7500 0.3000
     """
-    return _in_blocks(lambda *part: flag_nan(_radius(rule, *part)), *_arguments(rule, scores, cls))
+    return _in_blocks(
+        lambda *part: flag_nan(_radius(rule, *part)), *_arguments(rule, scores, cls)
+    )
 
 
 def classify(rule: Rule, scores: Any) -> Any:
@@ -72,11 +75,11 @@ def classify(rule: Rule, scores: Any) -> Any:
 def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> Any:
     """Distance within which a class keeps, whatever route a quantile of routes then takes.
 
-    The router votes on ordered routes under its own noise; the route taken is the first k
-    with p_(route <= k) > quantile. Route k comes within reach at the distance
-    max(t - r_k, r_(k-1) - t), with r_k the coordinate of p_(route <= k) and
-    t = sigma Phi^-1(quantile); only routes within reach must certify the class:
-    min over k of max(reach of k, radius of k).
+    The router votes on ordered routes under its own noise; the route taken is the first
+    k with p_(route <= k) > quantile. Route k comes within reach at the distance max(t -
+    r_k, r_(k-1) - t), with r_k the coordinate of p_(route <= k) and t = sigma
+    Phi^-1(quantile); only routes within reach must certify the class: min over k of
+    max(reach of k, radius of k).
 
     Parameters
     ----------
@@ -108,7 +111,9 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> 
     if z.ndim < 1 or radii.ndim < 1 or radii.shape[-1] != z.shape[-1] + 1:
         shapes = f"shapes {radii.shape} and {z.shape}"
         raise ValueError(f"radii must be of one route more than scores; got {shapes}")
-    if not np.all((z[..., 1:] >= z[..., :-1]) | np.isnan(z[..., 1:]) | np.isnan(z[..., :-1])):
+    if not np.all(
+        (z[..., 1:] >= z[..., :-1]) | np.isnan(z[..., 1:]) | np.isnan(z[..., :-1])
+    ):
         raise ValueError("scores must be non-decreasing on the last axis; got others")
     r, t = product(sigma[..., None], z), product(sigma, sc.ndtri(share))[..., None]
     finite = np.where(np.isfinite(r), np.abs(r), 0.0)
@@ -123,7 +128,9 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> 
 def through_items(fires: Array, blocks: Array) -> Array:
     """The radius through each item j: min(f_j, min over i < j of w_i), on the last axis."""
     first = np.full((*fires.shape[:-1], 1), np.inf)
-    before = np.minimum.accumulate(np.concatenate([first, blocks[..., :-1]], axis=-1), axis=-1)
+    before = np.minimum.accumulate(
+        np.concatenate([first, blocks[..., :-1]], axis=-1), axis=-1
+    )
     return np.minimum(fires, before)
 
 
@@ -180,7 +187,9 @@ def _set_value(sigma: float, z: Array, classes: tuple[int, ...]) -> tuple[Array,
     def bound(side: float) -> Array:
         value = sc.ndtri(np.clip(p + side * error, 0.0, 1.0))
         finite = np.where(np.isfinite(value), np.abs(value), 0.0)
-        return np.broadcast_to(product(sigma, value + side * EPS * (1.0 + 32.0 * finite)), z.shape)
+        return np.broadcast_to(
+            product(sigma, value + side * EPS * (1.0 + 32.0 * finite)), z.shape
+        )
 
     return bound(-1.0), bound(1.0)
 
@@ -208,7 +217,9 @@ def _classify(rule: Rule, z: Array) -> NDArray[np.int64]:
         holds = np.full((len(z), z.shape[-1]), True)
         for q in item:
             holds &= coordinate(rule, q, z, z)[0] > q.threshold
-        result = np.where((result == ABSTAIN) & holds.any(axis=-1), holds.argmax(axis=-1), result)
+        result = np.where(
+            (result == ABSTAIN) & holds.any(axis=-1), holds.argmax(axis=-1), result
+        )
     return result
 
 
@@ -219,14 +230,20 @@ def _arguments(rule: Rule, scores: Any, cls: Any) -> tuple[Array, NDArray[np.int
         expected = f"(..., {levels} levels, {least} classes or more)"
         raise ValueError(f"scores must have shape {expected}; got {z.shape}")
     if not np.all(classes < z.shape[-1]):
-        raise ValueError(f"cls must be one of {z.shape[-1]} classes; got {classes.max()}")
+        raise ValueError(
+            f"cls must be one of {z.shape[-1]} classes; got {classes.max()}"
+        )
     try:
         return z, np.broadcast_to(classes, z.shape[:-2])
     except ValueError:
-        raise ValueError(f"cls must have shape {z.shape[:-2]}; got {classes.shape}") from None
+        raise ValueError(
+            f"cls must have shape {z.shape[:-2]}; got {classes.shape}"
+        ) from None
 
 
-def _in_blocks(function: Callable[..., Any], z: Array, classes: NDArray[np.int64]) -> Any:
+def _in_blocks(
+    function: Callable[..., Any], z: Array, classes: NDArray[np.int64]
+) -> Any:
     flat, labels = z.reshape(-1, *z.shape[-2:]), classes.reshape(-1)
     step = max(1, _CELLS // (flat.shape[-2] * flat.shape[-1]))
     parts = [slice(i, i + step) for i in range(0, max(len(flat), 1), step)]

@@ -24,11 +24,13 @@ def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRati
     Parameters
     ----------
     radii : array_like of float, shape (N,)
-        Certified radii of the inputs, >= 0; 0 where the class is wrong or there is none.
+        Certified radii of the inputs, >= 0; 0 where the class is wrong or there is
+        none.
     constants : array_like of float, shape (K, N)
         Those of each constant for the same inputs.
     least : float
-        In (0, 1]: radii count at which the best constant certifies this share of the inputs.
+        In (0, 1]: radii count at which the best constant certifies this share of the
+        inputs.
 
     Raises
     ------
@@ -43,14 +45,25 @@ def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRati
     """
     own = as_floats("radii", radii, 0.0, nan=False)
     others = as_floats("constants", constants, 0.0, nan=False)
-    if own.ndim != 1 or others.ndim != 2 or others.shape[1] != len(own) or not others.size:
+    if (
+        own.ndim != 1
+        or others.ndim != 2
+        or others.shape[1] != len(own)
+        or not others.size
+    ):
         shapes = f"{own.shape} and {others.shape}"
-        raise ValueError(f"radii and constants must have shapes (N,) and (K, N); got {shapes}")
+        raise ValueError(
+            f"radii and constants must have shapes (N,) and (K, N); got {shapes}"
+        )
     share = number("least", least, 0.0, 1.0, closed="right")
-    places = np.unique(np.append(own, 0.0))  # the ratio falls where one of its radii is passed
+    places = np.unique(
+        np.append(own, 0.0)
+    )  # the ratio falls where one of its radii is passed
     union = np.max([_beyond(r, places) for r in others], axis=0)
     if not np.any(counted := union >= share):
-        raise ValueError(f"constants must certify at least {share:g} of the inputs; got less")
+        raise ValueError(
+            f"constants must certify at least {share:g} of the inputs; got less"
+        )
     accuracy = _beyond(own, places)
     ratio = np.where(counted, accuracy / np.where(counted, union, 1.0), np.inf)
     k = int(ratio.argmin())
@@ -59,4 +72,6 @@ def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRati
 
 def _beyond(radii: Array, places: Array) -> Array:
     """The share of the radii above each place."""
-    return (len(radii) - np.searchsorted(np.sort(radii), places, side="right")) / len(radii)
+    return (len(radii) - np.searchsorted(np.sort(radii), places, side="right")) / len(
+        radii
+    )

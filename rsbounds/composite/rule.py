@@ -16,10 +16,11 @@ FORMAT = 1
 class Cond:
     """One condition of a decision list: a coordinate of a class exceeds a threshold.
 
-    With r_c = sigma Phi^-1(p_c) for the probability p_c of class c under the stage's noise,
-    the coordinate is r_c ("score"), the margin (r_c - max_b r_b)/2 over the other classes
-    ("margin"), or r_S for the probability of a set S of classes, the same for each class
-    ("set"). None of them changes by more than the distance that the input moves.
+    With r_c = sigma Phi^-1(p_c) for the probability p_c of class c under the stage's
+    noise, the coordinate is r_c ("score"), the margin (r_c - max_b r_b)/2 over the
+    other classes ("margin"), or r_S for the probability of a set S of classes, the same
+    for each class ("set"). None of them changes by more than the distance that the
+    input moves.
 
     Attributes
     ----------
@@ -49,7 +50,9 @@ class Cond:
         if self.classes is not None:
             classes = tuple(as_integers("classes", self.classes).ravel().tolist())
             if not classes or len(set(classes)) < len(classes):
-                raise ValueError(f"classes must be different, at least one; got {classes}")
+                raise ValueError(
+                    f"classes must be different, at least one; got {classes}"
+                )
             object.__setattr__(self, "classes", classes)
 
     @property
@@ -70,8 +73,8 @@ class Rule:
     sigmas : sequence of float
         Noise level of each stage, > 0 and finite.
     items : sequence of sequences of Cond
-        Each with a "score" or a "margin" condition of threshold >= 0, so that at most one
-        class fires.
+        Each with a "score" or a "margin" condition of threshold >= 0, so that at most
+        one class fires.
 
     Examples
     --------
@@ -90,11 +93,15 @@ class Rule:
     def __post_init__(self) -> None:
         sigmas = as_floats("sigmas", self.sigmas, 0.0, closed="neither", nan=False)
         if sigmas.ndim != 1 or not sigmas.size:
-            raise ValueError(f"sigmas must be a list of noise levels; got shape {sigmas.shape}")
+            raise ValueError(
+                f"sigmas must be a list of noise levels; got shape {sigmas.shape}"
+            )
         try:
             items = tuple(tuple(item) for item in self.items)
         except TypeError:
-            raise ValueError(f"items must be lists of conditions; got {self.items!r:.60}") from None
+            raise ValueError(
+                f"items must be lists of conditions; got {self.items!r:.60}"
+            ) from None
         if not items:
             raise ValueError("items must hold at least one item; got none")
         for i, item in enumerate(items):
@@ -132,7 +139,9 @@ class Rule:
     def from_dict(cls, data: Mapping[str, Any]) -> Rule:
         """The rule that :meth:`to_dict` wrote, or ValueError."""
         keys = {"format", "sigmas", "items"}
-        own = set(data) - {"fitted"} if isinstance(data, Mapping) else None  # to which files
+        own = (
+            set(data) - {"fitted"} if isinstance(data, Mapping) else None
+        )  # to which files
         if own != keys or data["format"] != FORMAT:
             raise ValueError(
                 f"a rule must be an object with {sorted(keys)}, format {FORMAT}; got {data!r:.80}"
@@ -150,5 +159,7 @@ class Rule:
 def checked_rule(rule: Any) -> Rule:
     """``rule``, or ValueError if it is something else."""
     if not isinstance(rule, Rule):
-        raise ValueError(f"rule must be a rsbounds.composite.Rule; got {type(rule).__name__}")
+        raise ValueError(
+            f"rule must be a rsbounds.composite.Rule; got {type(rule).__name__}"
+        )
     return rule

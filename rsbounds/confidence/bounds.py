@@ -50,9 +50,9 @@ def pair_bounds(
     n, alpha, scores
         As in `lower_bound`; alpha >= 1e-323, so that it can be halved.
     method : {"clopper-pearson", "anytime"}
-        "anytime": from `anytime_lower_bound` and `anytime_upper_bound`, alpha <= 1/2. The
-        bounds hold after every trial together, so sampling may stop at any time, for any
-        reason, and the runner-up may be another class at every look.
+        "anytime": from `anytime_lower_bound` and `anytime_upper_bound`, alpha <= 1/2.
+        The bounds hold after every trial together, so sampling may stop at any time,
+        for any reason, and the runner-up may be another class at every look.
 
     Returns
     -------
@@ -97,8 +97,8 @@ def capped_end(lower: End, upper: End) -> tuple[Array, Array]:
 class Pair(NamedTuple):
     """Normal scores and probabilities of the top class's lower bound and the others' upper one.
 
-    The former are rounded down, the latter up. Where ``p_b`` stands for 1 - p_a, ``z_b`` is
-    ``-z_a`` exactly.
+    The former are rounded down, the latter up. Where ``p_b`` stands for 1 - p_a,
+    ``z_b`` is ``-z_a`` exactly.
     """
 
     z_a: float
@@ -111,8 +111,8 @@ class Pair(NamedTuple):
 class Bound:
     """From the evidence that one input's samples left to bounds on its probabilities.
 
-    ``name`` is that of result files, the key in `BOUNDS`; ``evidence`` is "counts" of the classes,
-    or "scores", one `ScoreHistogram` for each class.
+    ``name`` is that of result files, the key in `BOUNDS`; ``evidence`` is "counts" of
+    the classes, or "scores", one `ScoreHistogram` for each class.
     """
 
     name: str
@@ -135,8 +135,8 @@ class Bound:
         ----------
         evidence : array_like of int, shape (classes,), or sequence of ScoreHistogram
             Of the samples that estimate. Counts may sum to less than n: what is missing
-            fell on no class. Each histogram holds n scores, and a class's scores sum to at
-            most 1 (a sample that fell on no class scores 0 for each).
+            fell on no class. Each histogram holds n scores, and a class's scores sum to
+            at most 1 (a sample that fell on no class scores 0 for each).
         top : int
             The class A, chosen from other samples.
         n : int
@@ -147,19 +147,22 @@ class Bound:
             Whether the largest other class has a bound of its own, alpha/2 and alpha/2;
             otherwise p_b stands for 1 - p_a, and all of alpha is p_a's.
         u : float, optional
-            For "randomized" alone: a uniform number in (0, 1], such as
-            ``1 - generator.random()``, fixed before the counts are seen, another for each
+            For "randomized" alone: a uniform number in (0, 1], such as ``1 -
+            generator.random()``, fixed before the counts are seen, another for each
             input. The other bounds ignore it.
         """
         split = _successes if self.evidence == "counts" else _histograms
         hits, misses, total = split(evidence, top, n)
-        level = operand("alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False)
+        level = operand(
+            "alpha", number("alpha", alpha), 0.0, 1.0, closed="neither", nan=False
+        )
         if not runner_up:
             z, p, q = (float(v) for v in self.lower(hits, total, level, u))
             return Pair(z, -z, p, q)
         level = half(level)
         lower = self.lower(hits, total, level, u)
-        # uniform as u is; the level needs no independence, and opposites spread the pair least
+        # uniform as u is; the level needs no independence, and opposites spread the
+        # pair least
         opposite = None if u is None else 1.0 - u + 2.0**-53
         # the largest upper bound covers the runner-up, whichever class it is
         uppers = [self.lower(other, total, level, opposite) for other in misses]
@@ -167,11 +170,15 @@ class Bound:
         return Pair(float(lower.z), float(z_b), float(lower.p), float(p_b))
 
 
-def _successes(evidence: Any, top: int, n: int) -> tuple[Any, Iterable[Any], NDArray[np.int64]]:
+def _successes(
+    evidence: Any, top: int, n: int
+) -> tuple[Any, Iterable[Any], NDArray[np.int64]]:
     """The top class's count, the failures of the largest other one, and n."""
     counts, n = as_integers("evidence", evidence), count("n", n, 1)
     if counts.ndim != 1 or counts.size < 2:
-        raise ValueError(f"evidence must be the counts of two classes or more; got {counts.shape}")
+        raise ValueError(
+            f"evidence must be the counts of two classes or more; got {counts.shape}"
+        )
     if int(counts.sum()) > n:
         raise ValueError(f"evidence must sum to at most n = {n}; got {counts.sum()}")
     top, total = _checked_top(top, counts.size), as_integers("n", n)
@@ -184,7 +191,9 @@ def _histograms(
     """The top class's histogram, those of 1 - score of the others, and n."""
     top, n = _checked_top(top, len(evidence)), count("n", n, 1)
     if bad := [h.n for h in evidence if h.n != n]:
-        raise ValueError(f"evidence must hold histograms of n = {n} scores; got {bad[0]}")
+        raise ValueError(
+            f"evidence must hold histograms of n = {n} scores; got {bad[0]}"
+        )
     others = (h.complement() for c, h in enumerate(evidence) if c != top)
     return evidence[top], others, as_integers("n", n)
 
@@ -209,12 +218,16 @@ def _anytime(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
 
 def _randomized(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
     if u is None:
-        raise ValueError("u must be a uniform number in (0, 1] for a randomized bound; got None")
+        raise ValueError(
+            "u must be a uniform number in (0, 1] for a randomized bound; got None"
+        )
     uniform = as_floats("u", number("u", u), 0.0, 1.0, closed="right", nan=False)
     return randomized_end(*arguments(k, n, alpha), uniform)
 
 
-def _soft(h: ScoreHistogram, n: Any, alpha: Array, u: float | None, *, method: str) -> End:
+def _soft(
+    h: ScoreHistogram, n: Any, alpha: Array, u: float | None, *, method: str
+) -> End:
     return soft_end(h, alpha, method)
 
 

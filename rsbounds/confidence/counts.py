@@ -1,10 +1,11 @@
 """Clopper-Pearson bounds on a success probability, from counts.
 
 The lower bound at level 1 - alpha is the p with P(Bin(n, p) >= count) = alpha. It is
-solved in whichever of p and q = 1 - p is smaller, so both keep their relative precision, and
-at the point returned the tail is below alpha by more than the error bound that is computed
-with it (docs/theory/confidence.md). The upper bound is the same thing for the failures. The
-randomized bound has the level exactly, at the price of a random number.
+solved in whichever of p and q = 1 - p is smaller, so both keep their relative
+precision, and at the point returned the tail is below alpha by more than the error
+bound that is computed with it (docs/theory/confidence.md). The upper bound is the same
+thing for the failures. The randomized bound has the level exactly, at the price of a
+random number.
 """
 
 from typing import Any, NamedTuple
@@ -33,7 +34,8 @@ MAX_N = 10**15
 class End(NamedTuple):
     """A lower bound p, its complement q = 1 - p and its score: rounded down, up and down.
 
-    For the failures the same three are an upper bound on the successes: q, and the score -z.
+    For the failures the same three are an upper bound on the successes: q, and the
+    score -z.
     """
 
     z: Array
@@ -59,20 +61,17 @@ def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
     Returns
     -------
     float or ndarray
-        At most the exact bound; the smaller of p and 1 - p is within 1e-11 (relative) of the
-        exact one (1e-10 for alpha above 1 - 1e-14), or of the least normal double.
-        ``count = 0`` gives 0 (score -inf) and
-        ``count = n`` the closed form alpha**(1/n).
+        At most the exact bound; the smaller of p and 1 - p is within 1e-11 (relative)
+        of the exact one (1e-10 for alpha above 1 - 1e-14), or of the least normal
+        double. ``count = 0`` gives 0 (score -inf) and ``count = n`` the closed form
+        alpha**(1/n).
 
-    Notes
-    -----
-    The bound holds for one look at the data: testing it again with more samples until it
-    passes has no level. Use `rsbounds.confidence.SequentialTest` for that.
+    Notes ----- The bound holds for one look at the data: testing it again with more
+    samples until it passes has no level. Use `rsbounds.confidence.SequentialTest` for
+    that.
 
-    References
-    ----------
-    C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits illustrated
-    in the case of the binomial, Biometrika 26 (1934).
+    References ---------- C. J. Clopper and E. S. Pearson, The use of confidence or
+    fiducial limits illustrated in the case of the binomial, Biometrika 26 (1934).
 
     Examples
     --------
@@ -89,8 +88,8 @@ def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
 def upper_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
     """Clopper-Pearson upper confidence bound on a success probability, rounded up.
 
-    It is 1 minus the `lower_bound` of the failures, computed from whichever of the two is
-    small; parameters, accuracy, errors and reference as there. ``count = n`` gives 1
+    It is 1 minus the `lower_bound` of the failures, computed from whichever of the two
+    is small; parameters, accuracy, errors and reference as there. ``count = n`` gives 1
     (score inf).
 
     Examples
@@ -136,7 +135,12 @@ def clopper_pearson(
         return _of_all(n, alpha) if full else (np.zeros(()), np.ones(()))
     p, q = np.zeros(count.shape), np.ones(count.shape)
     p[full], q[full] = _of_all(n[full], alpha[full])
-    some = count[inner] * 1.0, n[inner] * 1.0, alpha[inner], np.broadcast_to(u, p.shape)[inner]
+    some = (
+        count[inner] * 1.0,
+        n[inner] * 1.0,
+        alpha[inner],
+        np.broadcast_to(u, p.shape)[inner],
+    )
     p[inner], q[inner] = signed(apply(kernels.binomial_bound, *some, cost=5.0))
     return p, q
 
@@ -177,8 +181,8 @@ def randomized_lower_bound(
     """Randomized Clopper-Pearson lower bound: never below `lower_bound`.
 
     The p with P(X > count) + U P(X = count) = alpha for X ~ Bin(n, p) and one uniform U
-    for each element, drawn from ``seed``. It lies between the Clopper-Pearson bounds for
-    ``count`` and for ``count + 1``, and errs with probability exactly alpha, where
+    for each element, drawn from ``seed``. It lies between the Clopper-Pearson bounds
+    for ``count`` and for ``count + 1``, and errs with probability exactly alpha, where
     Clopper-Pearson errs less often.
 
     Parameters
@@ -194,12 +198,10 @@ def randomized_lower_bound(
     float or ndarray
         At most the exact bound, and at least the Clopper-Pearson bound.
 
-    Notes
-    -----
-    With ``count = n`` the equation reads U p^n = alpha: with probability alpha it has no
-    solution below 1, and an infinite radius would be certified. There the bound is capped
-    at alpha**(1/(n + 1)), the bound that one more success would have given. A cap can only
-    lower the bound, so the level stands.
+    Notes ----- With ``count = n`` the equation reads U p^n = alpha: with probability
+    alpha it has no solution below 1, and an infinite radius would be certified. There
+    the bound is capped at alpha**(1/(n + 1)), the bound that one more success would
+    have given. A cap can only lower the bound, so the level stands.
 
     References
     ----------

@@ -19,11 +19,11 @@ class SequentialTest:
     """Anytime-valid test of "the radius is at least ``radius``" from hits so far.
 
     A gambler who starts with 1 bets on hits at the odds that are fair when p = p0 =
-    Phi(radius/sigma), with a Krichevsky-Trofimov mixture of strategies restricted to
-    p > p0. For every p <= p0 the wealth is a non-negative supermartingale, so it ever
+    Phi(radius/sigma), with a Krichevsky-Trofimov mixture of strategies restricted to p
+    > p0. For every p <= p0 the wealth is a non-negative supermartingale, so it ever
     reaches 1/alpha with probability at most alpha (Ville): stop at any time, for any
-    reason. Wealth depends on the counts (hits, trials) alone; shards and batches merge by
-    adding their counts.
+    reason. Wealth depends on the counts (hits, trials) alone; shards and batches merge
+    by adding their counts.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class SequentialTest:
     def log_wealth(self, hits: Any, trials: Any) -> Any:
         """Log of the wealth after ``hits`` successes in ``trials`` >= 1, arrays that broadcast.
 
-        Rounded down, by 1e-12 or so where it is above 0 and hits and misses are below 1e4, by a
-        little more than 1/trials beyond. Where hits/trials is far below p0 the wealth is below
-        1, and -inf is returned. ValueError for other counts.
+        Rounded down, by 1e-12 or so where it is above 0 and hits and misses are below
+        1e4, by a little more than 1/trials beyond. Where hits/trials is far below p0
+        the wealth is below 1, and -inf is returned. ValueError for other counts.
         """
         hits, trials, _ = arguments(hits, trials, self.alpha, "hits", "trials")
         with np.errstate(all="ignore"):
@@ -79,13 +79,15 @@ class SequentialTest:
         return (self.log_wealth(hits, trials) >= goal)[()]
 
 
-def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = False) -> Any:
+def anytime_lower_bound(
+    hits: Any, trials: Any, alpha: Any, *, scores: bool = False
+) -> Any:
     """Lower bound on a success probability that holds at all sample sizes at once.
 
-    The largest p0 such that the test of `SequentialTest` rejects p <= p0. With probability
-    at least 1 - alpha it is below the truth after every trial, so sampling may stop when
-    it is good enough, for instance within eps of `anytime_upper_bound` (for an interval give
-    alpha/2 to each). References as for `SequentialTest`.
+    The largest p0 such that the test of `SequentialTest` rejects p <= p0. With
+    probability at least 1 - alpha it is below the truth after every trial, so sampling
+    may stop when it is good enough, for instance within eps of `anytime_upper_bound`
+    (for an interval give alpha/2 to each). References as for `SequentialTest`.
 
     Parameters
     ----------
@@ -95,8 +97,8 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     Returns
     -------
     float or ndarray
-        At most the exact bound, its score within 1e-9 of the exact one for alpha <= 0.01;
-        0 (score -inf) for no hits.
+        At most the exact bound, its score within 1e-9 of the exact one for alpha <=
+        0.01; 0 (score -inf) for no hits.
 
     Examples
     --------
@@ -109,11 +111,13 @@ def anytime_lower_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = Fa
     return (result.z if scores else result.p)[()]
 
 
-def anytime_upper_bound(hits: Any, trials: Any, alpha: Any, *, scores: bool = False) -> Any:
+def anytime_upper_bound(
+    hits: Any, trials: Any, alpha: Any, *, scores: bool = False
+) -> Any:
     """Upper bound on a success probability that holds at all sample sizes at once.
 
-    It is 1 minus the `anytime_lower_bound` of the misses, rounded up; parameters, accuracy
-    and errors as there.
+    It is 1 minus the `anytime_lower_bound` of the misses, rounded up; parameters,
+    accuracy and errors as there.
 
     Examples
     --------

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers, broadcast, choice, number
+from rsbounds._numerics.checks import (
+    Array,
+    as_floats,
+    as_integers,
+    broadcast,
+    choice,
+    number,
+)
 from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds._numerics.search import Accepted, bisect
 from rsbounds.confidence.counts import End, lower_bound, score
@@ -39,8 +46,9 @@ class ScoreHistogram:
         Number of scores in [edges[i], edges[i + 1]), the last cell being exactly {1}.
         Zero by default.
     edges : array_like of float, optional
-        Increasing from 0 to 1, with 1 - edges exact in float64 (multiples of 2^-52 are).
-        By default 7,169 edges: steps of 2^-12, and near 0 and 1 relative steps of 2^-6.
+        Increasing from 0 to 1, with 1 - edges exact in float64 (multiples of 2^-52
+        are). By default 7,169 edges: steps of 2^-12, and near 0 and 1 relative steps of
+        2^-6.
 
     Examples
     --------
@@ -54,20 +62,32 @@ class ScoreHistogram:
 
     def __init__(self, counts: Any = None, edges: Any = None) -> None:
         self.edges = (
-            default_edges() if edges is None else as_floats("edges", edges, 0.0, 1.0, nan=False)
+            default_edges()
+            if edges is None
+            else as_floats("edges", edges, 0.0, 1.0, nan=False)
         )
         e = self.edges
         if not (
-            e.ndim == 1 and e.size >= 2 and e[0] == 0.0 and e[-1] == 1.0 and np.all(np.diff(e) > 0)
+            e.ndim == 1
+            and e.size >= 2
+            and e[0] == 0.0
+            and e[-1] == 1.0
+            and np.all(np.diff(e) > 0)
         ):
             raise ValueError("edges must increase from 0 to 1; got other values")
         if not np.all(1.0 - (1.0 - e) == e):
-            raise ValueError("edges must have 1 - edges exact (multiples of 2**-52); got others")
+            raise ValueError(
+                "edges must have 1 - edges exact (multiples of 2**-52); got others"
+            )
         self.counts = (
-            np.zeros(e.size, dtype=np.int64) if counts is None else as_integers("counts", counts)
+            np.zeros(e.size, dtype=np.int64)
+            if counts is None
+            else as_integers("counts", counts)
         )
         if self.counts.shape != e.shape:
-            raise ValueError(f"counts must have shape {e.shape}; got {self.counts.shape}")
+            raise ValueError(
+                f"counts must have shape {e.shape}; got {self.counts.shape}"
+            )
 
     @property
     def n(self) -> int:
@@ -83,7 +103,9 @@ class ScoreHistogram:
     def merge(self, other: ScoreHistogram) -> ScoreHistogram:
         """The histogram of both sets of scores; the edges must be the same."""
         if not np.array_equal(self.edges, other.edges):
-            raise ValueError("edges of merged histograms must be equal; got different ones")
+            raise ValueError(
+                "edges of merged histograms must be equal; got different ones"
+            )
         return ScoreHistogram(self.counts + other.counts, self.edges)
 
     def complement(self) -> ScoreHistogram:
@@ -105,7 +127,11 @@ class ScoreHistogram:
 
 
 def soft_lower_bound(
-    histogram: ScoreHistogram, alpha: Any, *, method: str = "chernoff", scores: bool = False
+    histogram: ScoreHistogram,
+    alpha: Any,
+    *,
+    method: str = "chernoff",
+    scores: bool = False,
 ) -> Any:
     """Lower confidence bound on the mean of a score in [0, 1].
 
@@ -129,8 +155,8 @@ def soft_lower_bound(
     Returns
     -------
     float
-        At most the exact bound for the scores: they are rounded down to their cells' edges
-        and the arithmetic is rounded down (1e-9 relative in 1 - p).
+        At most the exact bound for the scores: they are rounded down to their cells'
+        edges and the arithmetic is rounded down (1e-9 relative in 1 - p).
 
     References
     ----------
@@ -156,7 +182,11 @@ def soft_lower_bound(
 
 
 def soft_upper_bound(
-    histogram: ScoreHistogram, alpha: Any, *, method: str = "chernoff", scores: bool = False
+    histogram: ScoreHistogram,
+    alpha: Any,
+    *,
+    method: str = "chernoff",
+    scores: bool = False,
 ) -> Any:
     """Upper confidence bound on the mean of a score in [0, 1], rounded up.
 
@@ -234,21 +264,30 @@ def _maurer_pontil(histogram: ScoreHistogram, log_inverse: float) -> float:
 def _betting(histogram: ScoreHistogram, d: float, log_inverse: float) -> float:
     """The u at which the bets against mean >= 1 - d - u have won 1/alpha, rounded up.
 
-    Against the mean m a bet of fraction c multiplies the wealth by 1 + c (x - m)/m, which
-    is at least 0 for c <= 1, decreases in m and has expectation at most 1 for every mean
-    <= m. The mixture puts equal weights on 48 fractions that do not depend on the data.
+    Against the mean m a bet of fraction c multiplies the wealth by 1 + c (x - m)/m,
+    which is at least 0 for c <= 1, decreases in m and has expectation at most 1 for
+    every mean <= m. The mixture puts equal weights on 48 fractions that do not depend
+    on the data.
     """
     cells = histogram.counts > 0
     edges, counts = histogram.edges[cells], histogram.counts[cells].astype(np.float64)
-    fractions = np.append(np.exp(np.linspace(np.log(1e-5), np.log(0.9), 46)), [0.97, 1.0])
+    fractions = np.append(
+        np.exp(np.linspace(np.log(1e-5), np.log(0.9), 46)), [0.97, 1.0]
+    )
     threshold = log_inverse + math.log(fractions.size)
     mean = 1.0 - d
 
     def accepted(u: Array) -> NDArray[np.bool_]:
         m = mean - u
-        log_factors = np.log((1.0 - fractions)[:, None] + fractions[:, None] * (edges / m))
-        error = 1e-12 * (np.abs(log_factors) @ counts) + 8.0 * EPS * histogram.n * (1.0 + mean / m)
-        return np.asarray(np.logaddexp.reduce(log_factors @ counts - error) >= threshold)
+        log_factors = np.log(
+            (1.0 - fractions)[:, None] + fractions[:, None] * (edges / m)
+        )
+        error = 1e-12 * (np.abs(log_factors) @ counts) + 8.0 * EPS * histogram.n * (
+            1.0 + mean / m
+        )
+        return np.asarray(
+            np.logaddexp.reduce(log_factors @ counts - error) >= threshold
+        )
 
     return _least(mean, accepted)
 
@@ -264,11 +303,11 @@ def _least(limit: float, accepted: Accepted) -> float:
 class CDFCertificate:
     """Lower bounds on P(score >= t) at several thresholds t, carried to other inputs.
 
-    Each event score >= t obeys the bound for hard decisions, so at distance R the mean is
-    at least sum_i (t_i - t_{i-1}) Phi(z_i - R/sigma). With many samples and thresholds that
-    is never below the bound from the mean alone, and far above it where the score rarely
-    falls below the level. For a certified decision, take for the score the class's own
-    probability with level 1/2, or (1 + score - largest other score)/2.
+    Each event score >= t obeys the bound for hard decisions, so at distance R the mean
+    is at least sum_i (t_i - t_{i-1}) Phi(z_i - R/sigma). With many samples and
+    thresholds that is never below the bound from the mean alone, and far above it where
+    the score rarely falls below the level. For a certified decision, take for the score
+    the class's own probability with level 1/2, or (1 + score - largest other score)/2.
 
     Attributes
     ----------
@@ -300,9 +339,13 @@ class CDFCertificate:
     scores: Array
 
     def __post_init__(self) -> None:
-        t = as_floats("thresholds", self.thresholds, 0.0, 1.0, closed="right", nan=False)
+        t = as_floats(
+            "thresholds", self.thresholds, 0.0, 1.0, closed="right", nan=False
+        )
         if not (t.ndim == 1 and t.size > 0 and np.all(np.diff(t) > 0)):
-            raise ValueError("thresholds must be one-dimensional and increasing; got others")
+            raise ValueError(
+                "thresholds must be one-dimensional and increasing; got others"
+            )
         z = as_floats("scores", self.scores, closed="left", nan=False)
         if z.shape != t.shape:
             raise ValueError(f"scores must have shape {t.shape}; got {z.shape}")
@@ -322,8 +365,8 @@ class CDFCertificate:
         alpha : float
             Probability of error of all bounds together, in (0, 1).
         thresholds : array_like, shape (k,), optional
-            Edges of the histogram, increasing, in (0, 1], chosen without its counts; by default
-            the multiples of 1/64 up to 1.
+            Edges of the histogram, increasing, in (0, 1], chosen without its counts; by
+            default the multiples of 1/64 up to 1.
         """
         t = np.arange(1, 65) / 64.0 if thresholds is None else np.atleast_1d(thresholds)
         if not t.size:
@@ -335,8 +378,9 @@ class CDFCertificate:
     def lower_mean(self, distance: Any, sigma: Any) -> Any:
         """Lower bound on the mean score at any input within ``distance`` (l2), rounded down.
 
-        ``distance`` >= 0 and ``sigma`` > 0, in the units of the input, arrays that broadcast;
-        ValueError otherwise. Within 1e-11 of the exact value (relative); 0 at an infinite distance.
+        ``distance`` >= 0 and ``sigma`` > 0, in the units of the input, arrays that
+        broadcast; ValueError otherwise. Within 1e-11 of the exact value (relative); 0
+        at an infinite distance.
         """
         distance = as_floats("distance", distance, 0.0)
         sigma = as_floats("sigma", sigma, 0.0, closed="right")
@@ -349,8 +393,9 @@ class CDFCertificate:
     def radius(self, sigma: Any, level: Any = 0.5) -> Any:
         """Largest distance within which the mean is certified > ``level``, rounded down.
 
-        ``sigma`` > 0 and finite and ``level`` in (0, 1), arrays that broadcast; ValueError
-        otherwise. 0 where the bound at the input itself does not exceed the level.
+        ``sigma`` > 0 and finite and ``level`` in (0, 1), arrays that broadcast;
+        ValueError otherwise. 0 where the bound at the input itself does not exceed the
+        level.
         """
         sigma = as_floats("sigma", sigma, 0.0, closed="neither")
         level = as_floats("level", level, 0.0, 1.0, closed="neither")

@@ -17,8 +17,8 @@ _EDGE = 16 * EPS  # of the bounds that are widened and of this arithmetic
 class Envelope(Protocol):
     """Anything with ``bounds(sigma0, distance) -> (low, high)`` on arrays of distances.
 
-    ``low`` non-increasing and ``high`` non-decreasing in the distance, low <= sigma0 <= high;
-    a violation seen during the search is refused.
+    ``low`` non-increasing and ``high`` non-decreasing in the distance, low <= sigma0 <=
+    high; a violation seen during the search is refused.
     """
 
     def bounds(self, sigma0: Array, distance: Array) -> tuple[ArrayLike, ArrayLike]: ...
@@ -82,7 +82,9 @@ class SemiElastic(Compiled):
         return np.multiply(sigma0, np.exp(-t)), np.multiply(sigma0, np.exp(t))
 
     def _parameters(self) -> tuple[Floats, ...]:
-        return (operand("rate", self.rate, 0.0, closed="left", nan=False, towards=np.inf),)
+        return (
+            operand("rate", self.rate, 0.0, closed="left", nan=False, towards=np.inf),
+        )
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,14 @@ class LipschitzSigma(Compiled):
     def _parameters(self) -> tuple[Floats, Floats]:
         return (
             operand("lip", self.lip, 0.0, closed="left", nan=False, towards=np.inf),
-            operand("sigma_min", self.sigma_min, 0.0, closed="left", nan=False, towards=-np.inf),
+            operand(
+                "sigma_min",
+                self.sigma_min,
+                0.0,
+                closed="left",
+                nan=False,
+                towards=-np.inf,
+            ),
         )
 
     def _levels(self) -> tuple[Floats, Floats]:
@@ -138,13 +147,29 @@ class SigmaRange(Compiled):
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma, the same at any distance."""
         shape = np.broadcast(*_at(sigma0, distance)).shape
-        low, high = (np.broadcast_to(b, shape) for b in (self.sigma_min, self.sigma_max))
+        low, high = (
+            np.broadcast_to(b, shape) for b in (self.sigma_min, self.sigma_max)
+        )
         return low[()], high[()]
 
     def _parameters(self) -> tuple[Floats, Floats]:
         return (
-            operand("sigma_min", self.sigma_min, 0.0, closed="right", nan=False, towards=-np.inf),
-            operand("sigma_max", self.sigma_max, 0.0, closed="right", nan=False, towards=np.inf),
+            operand(
+                "sigma_min",
+                self.sigma_min,
+                0.0,
+                closed="right",
+                nan=False,
+                towards=-np.inf,
+            ),
+            operand(
+                "sigma_max",
+                self.sigma_max,
+                0.0,
+                closed="right",
+                nan=False,
+                towards=np.inf,
+            ),
         )
 
     def _levels(self) -> tuple[Floats, Floats]:
@@ -155,8 +180,8 @@ class SigmaRange(Compiled):
 class TableEnvelope:
     """An envelope given by arrays: sigma in [low[i], high[i]] within distance[i].
 
-    Between two tabulated distances the wider interval, that of the further one, is used; beyond
-    the last distance nothing is known and nothing is certified.
+    Between two tabulated distances the wider interval, that of the further one, is
+    used; beyond the last distance nothing is known and nothing is certified.
 
     Parameters
     ----------
@@ -185,7 +210,9 @@ class TableEnvelope:
         arrays = {name: np.asarray(getattr(self, name)) for name in sides}
         if len({a.shape for a in arrays.values()}) != 1 or arrays["low"].ndim != 1:
             shapes = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())
-            raise ValueError(f"distance, low and high must be 1-d of one length; got {shapes}")
+            raise ValueError(
+                f"distance, low and high must be 1-d of one length; got {shapes}"
+            )
         distance, low, high = arrays.values()
         falls, rises = np.all(np.diff(low) <= 0), np.all(np.diff(high) >= 0)
         if not (np.all(np.diff(distance) > 0) and falls and rises):
@@ -198,7 +225,10 @@ class TableEnvelope:
         """Smallest and largest sigma at `distance`; (0, inf) beyond the table."""
         i = np.searchsorted(self.distance, as_floats("distance", distance, 0.0))
         same = 0 * as_floats("sigma0", sigma0, 0.0)
-        low, high = np.append(self.low, 0.0)[i] + same, np.append(self.high, np.inf)[i] + same
+        low, high = (
+            np.append(self.low, 0.0)[i] + same,
+            np.append(self.high, np.inf)[i] + same,
+        )
         return low, high
 
 
@@ -206,21 +236,20 @@ class TableEnvelope:
 class Widened:
     """`envelope` with both ends further out by a factor exp(slack).
 
-    Where the sigma that is drawn is within a factor exp(slack/2) of one that obeys `envelope` from
-    every point, it obeys this. At distance 0 it still allows a jump, so the radius is 0 where p_a
-    is very near 1/2. Source: the theory page on sound noise.
+    Where the sigma that is drawn is within a factor exp(slack/2) of one that obeys
+    `envelope` from every point, it obeys this. At distance 0 it still allows a jump, so
+    the radius is 0 where p_a is very near 1/2. Source: the theory page on sound noise.
 
     Parameters
     ----------
     envelope : Envelope
         What the ideal sigma obeys.
     slack : array_like
-        How far the logarithms of two computed levels may be apart beyond it, in [0, inf).
+        How far the logarithms of two computed levels may be apart beyond it, in [0,
+        inf).
 
-    Notes
-    -----
-    The bounds are rounded outward: where sigma changes by less than a factor 2, a radius is at
-    least that of a slack larger by 2e-14.
+    Notes ----- The bounds are rounded outward: where sigma changes by less than a
+    factor 2, a radius is at least that of a slack larger by 2e-14.
 
     Examples
     --------
@@ -245,8 +274,12 @@ class Widened:
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance` from a point with sigma0, rounded outward."""
         sigma = np.asarray(sigma0, dtype=np.float64)
-        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            low, high = self.envelope.bounds(sigma, np.asarray(distance, dtype=np.float64))
+        with np.errstate(
+            over="ignore", under="ignore", divide="ignore", invalid="ignore"
+        ):
+            low, high = self.envelope.bounds(
+                sigma, np.asarray(distance, dtype=np.float64)
+            )
             factor = np.exp(self.slack) * (1 + _EDGE)
             # an exponential loses digits in proportion to its argument
             turns = 1 + np.log(np.maximum(np.divide(high, sigma), 1.0))

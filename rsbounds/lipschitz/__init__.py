@@ -1,10 +1,10 @@
 """Lipschitz sigma networks ([B]): sigma(x) with a proven Lipschitz constant and a floor.
 
-Three certificates, each at least the one before: "paper" ([B] Theorem 3, one global constant),
-"integrated" (the same differential inequality integrated with the local sigma and score) and
-"exact" (the two-point certificate of the envelope, tight over all classifiers).
-Every function raises ValueError for an argument outside its domain and for shapes that do not
-broadcast.
+Three certificates, each at least the one before: "paper" ([B] Theorem 3, one global
+constant), "integrated" (the same differential inequality integrated with the local
+sigma and score) and "exact" (the two-point certificate of the envelope, tight over all
+classifiers). Every function raises ValueError for an argument outside its domain and
+for shapes that do not broadcast.
 
 References
 ----------
@@ -22,6 +22,11 @@ from rsbounds.lipschitz._ratio import (
 )
 
 __all__ = [
-    "base_radius", "constant", "normalize_scores", "p_min_search", "radius", "ratio",
+    "base_radius",
+    "constant",
+    "normalize_scores",
+    "p_min_search",
+    "radius",
+    "ratio",
     "ratio_derivative",
-]  # fmt: skip
+]

@@ -29,17 +29,18 @@ def base_radius(
 ) -> Floats:
     """Certified l_2 radius under noise of one level, each base score L-Lipschitz in [0, 1].
 
-    Of all L-Lipschitz scores with the mean p_a, a ramp of slope L loses it fastest: with
-    M(c) = L int_{c - 1/L}^c Phi(s/sigma) ds, M^-1 of each smoothed score is 1-Lipschitz. So the
-    radius is (M^-1(p_a) - M^-1(p_b))/2; with p_b = 1 - p_a it is -s0 - 1/(2L), where
-    p_a = 1 - L int_{s0}^{s0 + 1/L} Phi(s/sigma) ds.
+    Of all L-Lipschitz scores with the mean p_a, a ramp of slope L loses it fastest:
+    with M(c) = L int_{c - 1/L}^c Phi(s/sigma) ds, M^-1 of each smoothed score is
+    1-Lipschitz. So the radius is (M^-1(p_a) - M^-1(p_b))/2; with p_b = 1 - p_a it is
+    -s0 - 1/(2L), where p_a = 1 - L int_{s0}^{s0 + 1/L} Phi(s/sigma) ds.
 
     Parameters
     ----------
     p_a : array_like
-        Lower bound on the mean **score** of the top class under N(x, sigma^2 I), in [0, 1]. The
-        base scores are numbers in [0, 1], L-Lipschitz in the input: bounds from counts of
-        labels do not qualify, those of :mod:`rsbounds.confidence` for soft scores do.
+        Lower bound on the mean **score** of the top class under N(x, sigma^2 I), in [0,
+        1]. The base scores are numbers in [0, 1], L-Lipschitz in the input: bounds from
+        counts of labels do not qualify, those of :mod:`rsbounds.confidence` for soft
+        scores do.
     sigma : array_like
         Noise level, in the units of the input; positive.
     base_lip : array_like
@@ -50,16 +51,15 @@ def base_radius(
     Returns
     -------
     Array
-        The radius: never above the true value, nor below its limits: sigma (z_a - z_b)/2 for
-        L = inf (Cohen) and (p_a - p_b)/(2L) for sigma -> 0. It is within 1e-11 of the true value
-        (relative), or of the larger \\|M^-1\\| where both probabilities are on one side of 1/2.
-        0 where p_a <= p_b; inf where p_a = 1 and p_b = 0, or L = 0. NaN in, NaN out with the
-        invalid flag.
+        The radius: never above the true value, nor below its limits: sigma (z_a -
+        z_b)/2 for L = inf (Cohen) and (p_a - p_b)/(2L) for sigma -> 0. It is within
+        1e-11 of the true value (relative), or of the larger \\|M^-1\\| where both
+        probabilities are on one side of 1/2. 0 where p_a <= p_b; inf where p_a = 1 and
+        p_b = 0, or L = 0. NaN in, NaN out with the invalid flag.
 
-    References
-    ----------
-    Proof, and its tightness, in the theory pages ("Lipschitz base classifiers"). The constant of
-    the smoothed score at the point, used as if it held along the way, is not a certificate.
+    References ---------- Proof, and its tightness, in the theory pages ("Lipschitz base
+    classifiers"). The constant of the smoothed score at the point, used as if it held
+    along the way, is not a certificate.
 
     Examples
     --------
@@ -70,11 +70,13 @@ def base_radius(
     z_a, z_b, half = ScorePair.of(p_a, p_b, scores=scores).limited()
     sigma = as_floats("sigma", sigma, 0.0, closed="neither")
     lip = as_floats("base_lip", base_lip, 0.0)
-    z_a, z_b, half, sigma, lip = broadcast(p_a=z_a, p_b=z_b, half=half, sigma=sigma, base_lip=lip)
+    z_a, z_b, half, sigma, lip = broadcast(
+        p_a=z_a, p_b=z_b, half=half, sigma=sigma, base_lip=lip
+    )
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         width = 1 / lip / sigma
-        # a ramp of no width is a step (Cohen, to 1e-17); one so wide that its centre would
-        # overflow is measured in its own width
+        # a ramp of no width is a step (Cohen, to 1e-17); one so wide that its centre
+        # would overflow is measured in its own width
         search = (half > 0) & np.isfinite(half) & (lip > 0) & (width >= 1e-8)
         flat = search & (width > _WIDEST)
         reach = np.where(lip == 0, np.inf, half)
@@ -90,8 +92,12 @@ def _half_reach(z_a: Array, z_b: Array, half: Array, width: Array) -> Array:
     """(T(z_a) - T(z_b))/2, T the map from scores to centres of ramps, in units of sigma."""
     c_a, c_b = _centre(z_a, width), _centre(z_b, width)
     result = np.where(z_b == -z_a, c_a, (c_a - c_b) / 2)
-    # of scores of one sign a difference: less what it may be wrong by, or one of the limits
-    near, far = np.minimum(np.abs(z_a), np.abs(z_b)), np.maximum(np.abs(z_a), np.abs(z_b))
+    # of scores of one sign a difference: less what it may be wrong by, or one of the
+    # limits
+    near, far = (
+        np.minimum(np.abs(z_a), np.abs(z_b)),
+        np.maximum(np.abs(z_a), np.abs(z_b)),
+    )
     squares = near**2 + far**2
     flat = [  # half of p_a - p_b: of close scores by their gap, as phi is log-concave
         (_tail_within(near, -5e-15) - _tail_within(far, 5e-15)) / 2,
@@ -107,16 +113,24 @@ def _centre(z: Array, width: Array) -> Array:
     """T(z): the y at which the mean of Phi over [y - width/2, y + width/2] is Phi(z)."""
     size, log_q = np.abs(z), _log_tail(np.abs(z))
     excess = np.where(
-        size <= 1, size * _mean(_density, 0 * size, np.minimum(size, 1)), 0.5 - np.exp(log_q)
+        size <= 1,
+        size * _mean(_density, 0 * size, np.minimum(size, 1)),
+        0.5 - np.exp(log_q),
     )
-    y = np.maximum(size, width * excess)  # T lies above both, and within width/2 of the first
+    y = np.maximum(
+        size, width * excess
+    )  # T lies above both, and within width/2 of the first
     near = size <= 1
     upper = width * excess + 0.5
     upper = np.where(
-        width * np.exp(log_q) > 0.5, np.minimum(upper, size + width / 2), size + width / 2
+        width * np.exp(log_q) > 0.5,
+        np.minimum(upper, size + width / 2),
+        size + width / 2,
     )
     y = np.where(near, y, upper)
-    for _ in range(60):  # Newton, from the side on which it is monotone: concave functions
+    for _ in range(
+        60
+    ):  # Newton, from the side on which it is monotone: concave functions
         last = y
         y = np.where(
             near,
@@ -142,7 +156,9 @@ def _excess(y: Array, width: Array) -> Array:
     """M(y) - 1/2 for y >= 0: the integral of M' from 0."""
     half = width / 2
     # a wide ramp: y less what its two ends lose
-    ends = np.where(y < 2, 2 * y * _mean(_tail, half - y, 2 * y), _rest(half - y) - _rest(half + y))
+    ends = np.where(
+        y < 2, 2 * y * _mean(_tail, half - y, 2 * y), _rest(half - y) - _rest(half + y)
+    )
     narrow = y * _mean(lambda v: _slope(v, width[..., None] + 0 * v), 0 * y, y)
     return np.where(width > _WIDE, (y - ends) / width, narrow)
 
@@ -155,11 +171,15 @@ def _tail_step(y: Array, width: Array, log_q: Array) -> Array:
     length = np.where(low < 0, y + width / 2, width)
     length = np.minimum(length, np.sqrt(start**2 + 80) - start)
     edge = _log_tail(start)
-    total = length * _mean(lambda s: np.exp(_log_tail(s) - edge[..., None]), start, length)
+    total = length * _mean(
+        lambda s: np.exp(_log_tail(s) - edge[..., None]), start, length
+    )
     below = _rest(low) - _rest(np.zeros_like(low))  # where the ramp begins below 0
     log_mean = edge + np.log(total + np.where(low < 0, 2 * below, 0.0)) - np.log(width)
     drop = np.exp(_log_tail(low) - log_mean) - np.exp(_log_tail(low + width) - log_mean)
-    narrow = _mean(lambda s: np.exp(-(s**2) / 2 - log_mean[..., None]), low, np.minimum(width, 1.0))
+    narrow = _mean(
+        lambda s: np.exp(-(s**2) / 2 - log_mean[..., None]), low, np.minimum(width, 1.0)
+    )
     step: Array = (log_mean - log_q) / np.where(
         width * (1 + start) < 1, narrow * _DENSITY, drop / width
     )

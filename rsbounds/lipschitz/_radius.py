@@ -36,27 +36,27 @@ def radius(
     p_a, p_b, dim, scores
         As in :func:`rsbounds.envelope.radius`.
     sigma : array_like
-        sigma(x0) >= sigma_min, in the units of the input; the radius of method "paper" does not
-        depend on it. A long double that float64 does not hold is refused: no side is safe. (`lip`
-        and `sigma_min` are rounded to theirs.)
+        sigma(x0) >= sigma_min, in the units of the input; the radius of method "paper"
+        does not depend on it. A long double that float64 does not hold is refused: no
+        side is safe. (`lip` and `sigma_min` are rounded to theirs.)
     lip : array_like
         Proven Lipschitz constant of sigma, in [0, inf). Power iteration is not a proof.
     sigma_min : array_like
         Lower bound of sigma everywhere; 0 for none (positive for method "paper").
     method : {"exact", "integrated", "paper"}
-        "paper": (z_a - z_b)/(2 L), L of :func:`constant`, scores clipped to [p_min, 1 - p_min].
-        "integrated": the same bound on dz along a path, with the local sigma and score; needs no
-        p_min. "exact": the two-point certificate.
+        "paper": (z_a - z_b)/(2 L), L of :func:`constant`, scores clipped to [p_min, 1 -
+        p_min]. "integrated": the same bound on dz along a path, with the local sigma
+        and score; needs no p_min. "exact": the two-point certificate.
     p_min : array_like, optional
-        For method "paper" only, which needs it: the score bound, in (0, 1/2). ValueError where it
-        is missing or given needlessly.
+        For method "paper" only, which needs it: the score bound, in (0, 1/2).
+        ValueError where it is missing or given needlessly.
 
     Returns
     -------
     Array
-        The radius: never above the true value of its formula, within 1e-11 of it (relative; with
-        the exceptions of :func:`rsbounds.envelope.radius`, whose radius caps the other methods).
-        paper <= integrated <= exact <= sigma (z_a - z_b)/2.
+        The radius: never above the true value of its formula, within 1e-11 of it
+        (relative; with the exceptions of :func:`rsbounds.envelope.radius`, whose radius
+        caps the other methods). paper <= integrated <= exact <= sigma (z_a - z_b)/2.
 
     Examples
     --------
@@ -70,7 +70,9 @@ def radius(
     """
     choice("method", method, ("exact", "integrated", "paper"))
     if (p_min is not None) != (method == "paper"):
-        raise ValueError(f"p_min is for method 'paper' alone, which needs it; got {p_min!r}")
+        raise ValueError(
+            f"p_min is for method 'paper' alone, which needs it; got {p_min!r}"
+        )
     if method == "exact":
         shape = envelope.LipschitzSigma(lip, sigma_min)
         return envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores)
@@ -95,32 +97,50 @@ def radius(
         value = flag_nan(np.where(np.isnan(sigma), np.nan, value))
         error = 5 * _ROUNDING
     else:
-        value, error = _integrated(z_a, z_b, half, sigma, lip, sigma_min, dim), 3 * _ROUNDING
+        value, error = (
+            _integrated(z_a, z_b, half, sigma, lip, sigma_min, dim),
+            3 * _ROUNDING,
+        )
     value = round_down(capped(value, np.isfinite(half)), error)
-    # changes nothing in exact arithmetic; with it a certificate rests on the exact one's bounds
+    # changes nothing in exact arithmetic; with it a certificate rests on the exact
+    # one's bounds
     shape = envelope.LipschitzSigma(*np.where(np.isnan(value), 0.0, (lip, sigma_min)))
     with np.errstate(invalid="ignore"):
-        return np.minimum(value, envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores))
+        return np.minimum(
+            value, envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores)
+        )
 
 
 def _integrated(
-    z_a: Array, z_b: Array, half: Array, sigma: Array, lip: Array, floor: Array, dim: Array
+    z_a: Array,
+    z_b: Array,
+    half: Array,
+    sigma: Array,
+    lip: Array,
+    floor: Array,
+    dim: Array,
 ) -> Array:
     """The path length at which half the gap is spent, one unit of score costing sigma/k.
 
-    With v the score along the path, \\|dv\\| <= k(v) dr/sigma, k = 1 + 2 lip R(Phi(-\\|v\\|)), and
-    sigma falls no faster than lip, to no less than ``floor``.
+    With v the score along the path, \\|dv\\| <= k(v) dr/sigma, k = 1 + 2 lip
+    R(Phi(-\\|v\\|)), and sigma falls no faster than lip, to no less than ``floor``.
     """
-    sigma, power = np.frexp(sigma)  # lengths in units of sigma: nothing overflows on the way
+    sigma, power = np.frexp(
+        sigma
+    )  # lengths in units of sigma: nothing overflows on the way
     floor = np.ldexp(floor, -power)
     search = (half > 0) & np.isfinite(half)
     a, b = np.where(search, z_a, 0.0), np.where(search, z_b, 0.0)
     with np.errstate(all="ignore"):
-        budget = np.where(search, _budget(a, b, np.where(search, half, 0.0), lip, dim), half)
+        budget = np.where(
+            search, _budget(a, b, np.where(search, half, 0.0), lip, dim), half
+        )
         t = lip * budget
         # the floor is reached at path length log(sigma/floor)/lip
         rest = np.where(floor > 0, t - np.log1p((sigma - floor) / floor), -1.0)
-        length = np.where(rest > 0, (sigma - floor) + floor * rest, -sigma * np.expm1(-t))
+        length = np.where(
+            rest > 0, (sigma - floor) + floor * rest, -sigma * np.expm1(-t)
+        )
         result = np.where(t > 1e-17, budget * (length / t), sigma * budget)
         endless = np.where((floor > 0) | (lip == 0), np.inf, sigma / lip)
     result = np.where(np.isinf(half), endless, result)

@@ -15,9 +15,9 @@ RATIO_ERROR = 2e-13
 def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
     """R_d(p) = eps0 f(eps0)/phi(Phi^-1(p)), eps0 the 1 - p quantile of chi-square with d degrees.
 
-    The factor by which a change of sigma moves a normal score: \\|dz\\| <= 2 R \\|d sigma\\|/sigma.
-    R_d is strictly decreasing on (0, 1) in every dimension (theorem in the documentation), which
-    closes [B]'s open question on p_min.
+    The factor by which a change of sigma moves a normal score: \\|dz\\| <= 2 R \\|d
+    sigma\\|/sigma. R_d is strictly decreasing on (0, 1) in every dimension (theorem in
+    the documentation), which closes [B]'s open question on p_min.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
 def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
     """Derivative of :func:`ratio`: dR/dp, or dR/dz with z = Phi^-1(p) for `scores`.
 
-    Parameters and errors as in :func:`ratio`. The derivative is negative everywhere; it is formed
-    as R z + (x - d)/2, which may cancel, and no bound of its error is stated.
+    Parameters and errors as in :func:`ratio`. The derivative is negative everywhere; it
+    is formed as R z + (x - d)/2, which may cancel, and no bound of its error is stated.
 
     References
     ----------
@@ -73,10 +73,10 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
 def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
     """Smallest p such that R_d decreases on [p, 1 - p], verified numerically down to `floor`.
 
-    By a theorem (theory pages) every p in (0, 1/2) will do, in every dimension, so the result is
-    `floor`, a probability in (0, 1/2). This function checks it on a grid, which is refined where
-    R rises with z = Phi^-1(1 - p) by less than the error of its values. `dim` and errors as in
-    :func:`ratio`.
+    By a theorem (theory pages) every p in (0, 1/2) will do, in every dimension, so the
+    result is `floor`, a probability in (0, 1/2). This function checks it on a grid,
+    which is refined where R rises with z = Phi^-1(1 - p) by less than the error of its
+    values. `dim` and errors as in :func:`ratio`.
 
     References
     ----------
@@ -108,7 +108,9 @@ def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
     return np.float64(ndtr(-np.min(failed)))
 
 
-def constant(dim: ArrayLike, lip: ArrayLike, sigma_min: ArrayLike, p_min: ArrayLike) -> Floats:
+def constant(
+    dim: ArrayLike, lip: ArrayLike, sigma_min: ArrayLike, p_min: ArrayLike
+) -> Floats:
     """[B] eq. (5): Lipschitz constant (1 + 2 lip R_d(p_min))/sigma_min of Phi^-1 of the scores.
 
     Parameters
@@ -125,12 +127,12 @@ def constant(dim: ArrayLike, lip: ArrayLike, sigma_min: ArrayLike, p_min: ArrayL
     Returns
     -------
     Array
-        The constant, rounded up: never below the true value, within 1e-12 of it (relative).
+        The constant, rounded up: never below the true value, within 1e-12 of it
+        (relative).
 
-    References
-    ----------
-    [B] Theorem 2 and eq. (5). The extremal set on the side u . grad sigma < 0 is the lower tail,
-    so the pointwise factor is R(min(p, 1 - p)), and the constant stands.
+    References ---------- [B] Theorem 2 and eq. (5). The extremal set on the side u .
+    grad sigma < 0 is the lower tail, so the pointwise factor is R(min(p, 1 - p)), and
+    the constant stands.
 
     Examples
     --------
@@ -157,7 +159,8 @@ def normalize_scores(scores: ArrayLike, p_min: float) -> Array:
     Returns
     -------
     Array
-        p_min + (1 - classes p_min) scores, to one rounding; the order of classes is kept.
+        p_min + (1 - classes p_min) scores, to one rounding; the order of classes is
+        kept.
 
     Examples
     --------
@@ -168,7 +171,9 @@ def normalize_scores(scores: ArrayLike, p_min: float) -> Array:
     if array.ndim == 0:
         raise ValueError("scores must have the classes on the last axis; got a scalar")
     if array.shape[-1] < 2:
-        raise ValueError(f"scores must be of at least two classes; got {array.shape[-1]}")
+        raise ValueError(
+            f"scores must be of at least two classes; got {array.shape[-1]}"
+        )
     least = number("p_min", p_min, 0.0, 1 / array.shape[-1], closed="neither")
     return np.asarray(least + (1 - array.shape[-1] * least) * array)
 

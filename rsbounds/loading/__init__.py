@@ -16,7 +16,22 @@ from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.loading.shares import share as share
 
 __all__ = [
-    "CorruptInput", "Data", "Item", "Loaded", "Preprocess", "as_data", "build", "check_labels",
-    "file_hash", "fingerprint", "inputs", "load_model", "load_weights", "open_data",
-    "parameters_hash", "parse_arguments", "prefetched", "read_weights",
-]  # fmt: skip
+    "CorruptInput",
+    "Data",
+    "Item",
+    "Loaded",
+    "Preprocess",
+    "as_data",
+    "build",
+    "check_labels",
+    "file_hash",
+    "fingerprint",
+    "inputs",
+    "load_model",
+    "load_weights",
+    "open_data",
+    "parameters_hash",
+    "parse_arguments",
+    "prefetched",
+    "read_weights",
+]

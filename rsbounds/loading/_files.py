@@ -26,13 +26,16 @@ _TYPES: dict[str, Any] = {
 def onnx(request: Request) -> Loaded:
     """The first output of the network in that file, which has one input, run by onnxruntime.
 
-    ``args``: ``providers``, names of onnxruntime's, joined by "+" (CPUExecutionProvider);
-    ``threads`` of an operator (onnxruntime's choice). A file whose first axis has a fixed length
-    runs in pieces of that length, the last one filled up with zeros.
+    ``args``: ``providers``, names of onnxruntime's, joined by "+"
+    (CPUExecutionProvider); ``threads`` of an operator (onnxruntime's choice). A file
+    whose first axis has a fixed length runs in pieces of that length, the last one
+    filled up with zeros.
     """
     where, path, args = request.where, Path(request.name), request.args
     if request.checkpoint is not None:
-        raise ValueError(f"{where}: an ONNX file holds its weights; it takes no checkpoint")
+        raise ValueError(
+            f"{where}: an ONNX file holds its weights; it takes no checkpoint"
+        )
     source = file_hash(path)
     runtime, library = need("onnxruntime", where), need("onnx", where)
     providers = str(args.pop("providers", "CPUExecutionProvider")).split("+")
@@ -40,12 +43,18 @@ def onnx(request: Request) -> Loaded:
     options.log_severity_level = 3
     options.intra_op_num_threads = count("threads", args.pop("threads", 0))
     if args:
-        raise ValueError(f"{where} takes the arguments providers and threads; got {list(args)}")
-    session = guarded(where, lambda: runtime.InferenceSession(path, options, providers=providers))
+        raise ValueError(
+            f"{where} takes the arguments providers and threads; got {list(args)}"
+        )
+    session = guarded(
+        where, lambda: runtime.InferenceSession(path, options, providers=providers)
+    )
     inputs = session.get_inputs()
     if len(inputs) != 1 or inputs[0].type not in _TYPES:
         got = ", ".join(f"{i.name}: {i.type}" for i in inputs)
-        raise ValueError(f"{where} must have one input of real numbers; got {shown(got)}")
+        raise ValueError(
+            f"{where} must have one input of real numbers; got {shown(got)}"
+        )
     length, dtype = (inputs[0].shape or [None])[0], _TYPES[inputs[0].type]
     entry, output = inputs[0].name, session.get_outputs()[0].name
 
@@ -57,11 +66,15 @@ def onnx(request: Request) -> Loaded:
         return in_pieces(run, np.ascontiguousarray(batch, dtype), rows)
 
     parsed = guarded(where, lambda: library.load(path, load_external_data=False))
-    weights = {name: file_hash(path.parent / name) for name in sorted(set(_beside(parsed)))}
+    weights = {
+        name: file_hash(path.parent / name) for name in sorted(set(_beside(parsed)))
+    }
     describe = {
         "source": source,
         "weights": weights,
-        "parameters": hashlib.sha256(" ".join([source, *weights.values()]).encode()).hexdigest(),
+        "parameters": hashlib.sha256(
+            " ".join([source, *weights.values()]).encode()
+        ).hexdigest(),
         "onnxruntime": runtime.__version__,
         "providers": session.get_providers(),
     }
@@ -82,7 +95,9 @@ def sklearn(request: Request) -> Loaded:
     """The estimator of that file; types that skops does not trust are refused."""
     where = request.where
     if request.checkpoint is not None or request.args:
-        raise ValueError(f"{where}: a file of skops holds all; it takes no checkpoint or arguments")
+        raise ValueError(
+            f"{where}: a file of skops holds all; it takes no checkpoint or arguments"
+        )
     with opened(request.name) as file:
         content = file.read()
     if not content.startswith(b"PK"):

@@ -17,7 +17,14 @@ from rsbounds.loading.models import Loaded, Request
 from rsbounds.loading.packages import need
 from rsbounds.loading.rows import CorruptInput, Data
 
-_FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's numbers
+_FILTERS = (
+    "nearest",
+    "lanczos",
+    "bilinear",
+    "bicubic",
+    "box",
+    "hamming",
+)  # Pillow's numbers
 _AGREE = 0.02  # of the range of pixels, on average: two resizers differ by about 0.002
 _X = ("image", "img", "pixel_values", "x")
 _Y = ("label", "labels", "fine_label", "y")
@@ -32,7 +39,9 @@ def hf(request: Request) -> Loaded:
     transformers = need("transformers", where)
     place = located(where, name, "config.json", download=request.download)
     settings: dict[str, Any] = {"local_files_only": not request.download}
-    settings["trust_remote_code"] = trusted = request.args.pop("trust_remote_code", False) is True
+    settings["trust_remote_code"] = trusted = (
+        request.args.pop("trust_remote_code", False) is True
+    )
     config_file = guarded(where, lambda: json.loads(place.read_text()))
     if "auto_map" in config_file and not trusted:
         raise ValueError(
@@ -83,7 +92,8 @@ def _processor(
     """Mean, standard deviation and the rest of a model's processor; nothing if it has none.
 
     Resizing and cropping are carried out by Pillow. A test picture goes through both: a
-    processor that does anything else (turns channels round, pads, normalises twice) is refused.
+    processor that does anything else (turns channels round, pads, normalises twice) is
+    refused.
     """
     auto = need("transformers", where).AutoImageProcessor
     file = need("transformers.utils", where).cached_file(
@@ -106,7 +116,9 @@ def _processor(
     image = need("PIL.Image", where)
     pixels = np.random.default_rng(0).integers(0, 256, (12, 16, 3), dtype=np.uint8)
     picture = image.fromarray(pixels).resize((513, 384), image.Resampling.BICUBIC)
-    seen = guarded(where, lambda: theirs(picture, return_tensors="pt")["pixel_values"][0].numpy())
+    seen = guarded(
+        where, lambda: theirs(picture, return_tensors="pt")["pixel_values"][0].numpy()
+    )
     centre, spread = (np.reshape(v, (-1, 1, 1)) for v in (mean, std))
     ours = (preprocess(picture) / 255 - centre) / spread
     if seen.shape != ours.shape or not np.abs((seen - ours) * spread).mean() < _AGREE:
@@ -121,7 +133,9 @@ def _preprocess(where: str, options: dict[str, Any]) -> Preprocess:
     resize = _side(where, options["size"]) if options.get("do_resize") else None
     crop = _side(where, options["crop_size"]) if options.get("do_center_crop") else None
     crop = (crop, crop) if isinstance(crop, int) else crop
-    if isinstance(resize, int) and options.get("crop_pct"):  # ConvNeXt crops below 384 alone
+    if isinstance(resize, int) and options.get(
+        "crop_pct"
+    ):  # ConvNeXt crops below 384 alone
         crop = (resize, resize)
         resize = int(resize / options["crop_pct"]) if resize < 384 else crop
     resample = options.get("resample")
@@ -160,7 +174,9 @@ class HfData(Data):
             place, _, behind = place.partition(":")
             split = behind or None
         datasets = need("datasets", f"--data {name}")
-        rows = guarded(f"--data {name}", lambda: _open(datasets, place, split, download))
+        rows = guarded(
+            f"--data {name}", lambda: _open(datasets, place, split, download)
+        )
         if isinstance(rows, dict):
             if len(rows) != 1:
                 raise ValueError(
@@ -169,7 +185,10 @@ class HfData(Data):
             ((split, rows),) = rows.items()
         x, y = (_column(name, rows.column_names, wanted) for wanted in (_X, _Y))
         feature = rows.features[x]
-        encoded = isinstance(feature, Mapping) and set(feature) == {"bytes", "path"}  # unnamed
+        encoded = isinstance(feature, Mapping) and set(feature) == {
+            "bytes",
+            "path",
+        }  # unnamed
         self._image = encoded or isinstance(feature, datasets.Image)
         if self._image:
             rows = rows.cast_column(x, datasets.Image(decode=False))
@@ -184,7 +203,12 @@ class HfData(Data):
         folders = (place, datasets.config.HF_DATASETS_CACHE, hub)
         self._folders = [Path(folder).resolve() for folder in folders]
         scale = 255.0 if self._image and scale is None else scale
-        stated: dict[str, Any] = {"kind": "hf", "split": split, "column": x, "numbered_by": rule}
+        stated: dict[str, Any] = {
+            "kind": "hf",
+            "split": split,
+            "column": x,
+            "numbered_by": rule,
+        }
         stated["preprocessing"] = preprocess and preprocess.description
         super().__init__(name, scale, numbers, **stated)
 
@@ -209,12 +233,17 @@ class HfData(Data):
         """The file that a row names, if it belongs to the data: a row may name any file."""
         path = path.resolve()
         if not any(path.is_relative_to(folder) for folder in self._folders):
-            raise ValueError(f"it names {path}, a file outside of the data's folder and cache")
+            raise ValueError(
+                f"it names {path}, a file outside of the data's folder and cache"
+            )
         return path
 
 
 def _open(datasets: Any, place: str, split: str | None, download: bool) -> Any:
-    if Path(place, "dataset_info.json").exists() or Path(place, "dataset_dict.json").exists():
+    if (
+        Path(place, "dataset_info.json").exists()
+        or Path(place, "dataset_dict.json").exists()
+    ):
         rows = datasets.load_from_disk(place)
         if split is None or not isinstance(rows, dict):
             return rows

@@ -17,17 +17,24 @@ from rsbounds.loading.packages import need
 def timm(request: Request) -> Loaded:
     """The model of that name, with its pretrained weights or a checkpoint's.
 
-    ``args`` go to ``timm.create_model``; ``pretrained=False`` without a checkpoint leaves the
-    weights random. The normalisation that timm's loader would do goes into the model.
+    ``args`` go to ``timm.create_model``; ``pretrained=False`` without a checkpoint
+    leaves the weights random. The normalisation that timm's loader would do goes into
+    the model.
     """
-    library, where, args = need("timm", request.where), request.where, dict(request.args)
+    library, where, args = (
+        need("timm", request.where),
+        request.where,
+        dict(request.args),
+    )
     pretrained = args.pop("pretrained", True) and request.checkpoint is None
     if not library.is_model(request.name):
         raise unknown("timm model", request.name, library.list_models())
     config = guarded(where, lambda: library.get_pretrained_cfg(request.name))
     if pretrained:
         if not config.hf_hub_id or config.custom_load:
-            raise ValueError(f"{where}: its weights have a format of their own; give a checkpoint")
+            raise ValueError(
+                f"{where}: its weights have a format of their own; give a checkpoint"
+            )
         files = (config.hf_hub_filename or "model.safetensors", "pytorch_model.bin")
         file = located(where, config.hf_hub_id, *files, download=request.download)
         weights = read_weights(file)
@@ -37,12 +44,16 @@ def timm(request: Request) -> Loaded:
     used = library.data.resolve_data_config(model=model)
     labels = config.label_names
     if not labels and model.num_classes == 1000 == config.num_classes:
-        labels = library.data.ImageNetInfo("imagenet-1k").label_names()  # folders are named so
+        labels = library.data.ImageNetInfo(
+            "imagenet-1k"
+        ).label_names()  # folders are named so
     labels = labels if len(labels or ()) == model.num_classes else None
     origin = "checkpoint" if request.checkpoint is not None else "random"
     origin = f"{config.architecture}.{config.tag}" if pretrained else origin
     describe = {"timm": library.__version__, "weights": origin}
-    return Loaded(model, used["mean"], used["std"], _preprocess(where, used), labels, describe)
+    return Loaded(
+        model, used["mean"], used["std"], _preprocess(where, used), labels, describe
+    )
 
 
 def _preprocess(where: str, config: dict[str, Any]) -> Preprocess:
@@ -65,10 +76,14 @@ def _preprocess(where: str, config: dict[str, Any]) -> Preprocess:
 def torchvision(request: Request) -> Loaded:
     """The classifier of that name, with its best published weights or a checkpoint's.
 
-    ``args`` go to ``torchvision.models.get_model``; ``weights=IMAGENET1K_V1`` chooses others, and
-    ``weights=None`` without a checkpoint leaves them random.
+    ``args`` go to ``torchvision.models.get_model``; ``weights=IMAGENET1K_V1`` chooses
+    others, and ``weights=None`` without a checkpoint leaves them random.
     """
-    models, where, args = need("torchvision.models", request.where), request.where, request.args
+    models, where, args = (
+        need("torchvision.models", request.where),
+        request.where,
+        request.args,
+    )
     names = models.list_models(module=models)
     if request.name not in names:
         raise unknown("torchvision model", request.name, names)
@@ -87,7 +102,9 @@ def torchvision(request: Request) -> Loaded:
         args.setdefault("num_classes", len(labels))
     if request.name in ("inception_v3", "googlenet"):
         args.setdefault("init_weights", chosen is None)
-        args.setdefault("transform_input", False)  # the normalisation that we put in front
+        args.setdefault(
+            "transform_input", False
+        )  # the normalisation that we put in front
     model = guarded(where, lambda: models.get_model(request.name, weights=None, **args))
     if state is not None:
         guarded(where, lambda: model.load_state_dict(state))
@@ -95,18 +112,28 @@ def torchvision(request: Request) -> Loaded:
     labels = labels if classes == len(labels) and request.checkpoint is None else None
     crop = (images.crop_size[0], images.crop_size[0])
     preprocess = Preprocess(images.resize_size[0], crop, images.interpolation.value)
-    describe = {"torchvision": need("torchvision", where).__version__, "weights": origin}
+    describe = {
+        "torchvision": need("torchvision", where).__version__,
+        "weights": origin,
+    }
     return Loaded(model, images.mean, images.std, preprocess, labels, describe)
 
 
 def _published(where: str, url: str, *, download: bool) -> Any:
     """The published weights, fetched to where torch keeps them if they may be."""
     hub = need("torch.hub", where)
-    path = os.path.join(hub.get_dir(), "checkpoints", os.path.basename(urlsplit(url).path))
+    path = os.path.join(
+        hub.get_dir(), "checkpoints", os.path.basename(urlsplit(url).path)
+    )
     if not (download or os.path.isfile(path)):
         raise ValueError(
             f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch {url} to "
             "there, let this command do so with --download, or give a checkpoint"
         )
-    options = {"map_location": "cpu", "progress": False, "check_hash": True, "weights_only": True}
+    options = {
+        "map_location": "cpu",
+        "progress": False,
+        "check_hash": True,
+        "weights_only": True,
+    }
     return guarded(where, lambda: hub.load_state_dict_from_url(url, **options))

@@ -1,7 +1,7 @@
 """npz and npy files, of which only the rows that are asked for are read.
 
-Neither is mapped to memory: a mapped file that is cut short ends the process, and NumPy maps no
-members of npz files.
+Neither is mapped to memory: a mapped file that is cut short ends the process, and NumPy
+maps no members of npz files.
 """
 
 import hashlib
@@ -23,7 +23,13 @@ from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import reason
 from rsbounds.loading.hashes import opened
-from rsbounds.loading.rows import LARGEST, CorruptInput, Data, class_numbers, require_scale
+from rsbounds.loading.rows import (
+    LARGEST,
+    CorruptInput,
+    Data,
+    class_numbers,
+    require_scale,
+)
 
 _HASHED = 2**24  # bytes read at once
 _MOST = 10**8  # inputs of one run
@@ -53,13 +59,17 @@ def inputs(path: Path) -> NDArray[np.float32]:
         _require_inputs(shown(path), stored, "f")
         x = stored.rows(0, stored.shape[0])
     largest = float(np.finfo(np.float32).max)
-    return as_floats(f"{shown(path)}: x", x, -largest, largest, nan=False).astype(np.float32)
+    return as_floats(f"{shown(path)}: x", x, -largest, largest, nan=False).astype(
+        np.float32
+    )
 
 
 class ArrayData(Data):
     """Rows of an array x with labels y: ``FILE.npz``, or ``FILE.npy`` with ``FILE.labels.npy``."""
 
-    def __init__(self, path: Path, scale: float | None, classes: Sequence[Any] | None) -> None:
+    def __init__(
+        self, path: Path, scale: float | None, classes: Sequence[Any] | None
+    ) -> None:
         name = shown(path)
         with ExitStack() as files:  # closed again unless all is well
             self._x, y = _arrays(path, files, "x", "y")
@@ -73,7 +83,9 @@ class ArrayData(Data):
             labels = class_numbers(f"{name}: y", y.rows(0, y.shape[0]), classes)
             self._files = files.pop_all()
         kind, shape = path.suffix.removeprefix("."), list(self._x.shape[1:])
-        super().__init__(name, scale, labels, kind=kind, shape=shape, dtype=self._x.dtype.str)
+        super().__init__(
+            name, scale, labels, kind=kind, shape=shape, dtype=self._x.dtype.str
+        )
 
     def __len__(self) -> int:
         return self._x.shape[0]
@@ -83,7 +95,9 @@ class ArrayData(Data):
         try:
             (x,) = self._x.rows(i, 1)
         except OSError as error:
-            raise CorruptInput(f"{self.name}: input {i} can't be read: {reason(error)}") from error
+            raise CorruptInput(
+                f"{self.name}: input {i} can't be read: {reason(error)}"
+            ) from error
         return None, x, int(self.labels[i])
 
     def _contents(self) -> str:
@@ -107,11 +121,16 @@ def _arrays(path: Path, files: ExitStack, *names: str) -> list[_Stored]:
     try:
         if zipped:
             return _npz(opened(path), files, names)
-        beside = [files.enter_context(opened(p)) for p in (path, path.with_suffix(".labels.npy"))]
+        beside = [
+            files.enter_context(opened(p))
+            for p in (path, path.with_suffix(".labels.npy"))
+        ]
         return [_stored(file, file.seek(0, 2), 0) for file in beside]
     except OSError:
         raise
-    except Exception as error:  # the readers raise a dozen kinds for bytes that are no array
+    except (
+        Exception
+    ) as error:  # the readers raise a dozen kinds for bytes that are no array
         wanted = f"an npz file with {' and '.join(names)}" if zipped else "an npy file"
         detail = shown(error) if type(error) is ValueError else reason(error)
         raise ValueError(f"{shown(path)} must be {wanted}; got {detail}") from error
@@ -135,8 +154,10 @@ def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[_Sto
             arrays.append(_stored(file, info.file_size, start))
             continue
         if info.file_size > shutil.disk_usage(tempfile.gettempdir()).free:
-            raise ValueError(f"{info.file_size} bytes to decompress, more than the disk has left")
-        unpacked: IO[bytes] = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+            raise ValueError(
+                f"{info.file_size} bytes to decompress, more than the disk has left"
+            )
+        unpacked: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
         with archive.open(info) as packed:
             shutil.copyfileobj(packed, unpacked, 2**20)
         arrays.append(_stored(unpacked, info.file_size, 0))
@@ -149,18 +170,24 @@ def _stored(file: IO[bytes], size: int, start: int) -> _Stored:
     version = npy.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"an array of format version {version}")
-    header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    header = (
+        npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    )
     shape, fortran, dtype = header(file)
     if dtype.hasobject:
         raise ValueError("pickled objects, which are never read")
     if fortran and sum(side > 1 for side in shape) > 1:
-        raise ValueError("an array in Fortran order; save it as np.ascontiguousarray(x)")
+        raise ValueError(
+            "an array in Fortran order; save it as np.ascontiguousarray(x)"
+        )
     # before anything is allocated: a header may claim more than there is
     held = file.tell() - start + math.prod(shape) * dtype.itemsize
     if min(shape, default=1) < 0 or held != size:
         raise ValueError(f"{size} bytes where its header says {dtype} {shape}")
     if math.prod(shape[1:]) > LARGEST or (shape and shape[0] > _MOST):
-        raise ValueError(f"shape {shape}; at most {_MOST} inputs of {LARGEST} numbers are read")
+        raise ValueError(
+            f"shape {shape}; at most {_MOST} inputs of {LARGEST} numbers are read"
+        )
     return _Stored(file, file.tell(), shape, dtype)
 
 

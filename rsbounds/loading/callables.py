@@ -72,8 +72,8 @@ def fingerprint(spec: str, model: Any) -> dict[str, str | None]:
 def guarded(what: str, call: Callable[[], T]) -> T:
     """The value of ``call()``; an exception of the user's code becomes a ValueError.
 
-    ``SystemExit`` too: a model that leaves must not take the run with it. The message is kept
-    whole, on one line.
+    ``SystemExit`` too: a model that leaves must not take the run with it. The message
+    is kept whole, on one line.
     """
     try:
         return call()
@@ -91,7 +91,9 @@ def reason(error: BaseException) -> str:
 
 
 def _module(name: str) -> ModuleType:
-    importlib.import_module("rsbounds_ext")  # the installed one, even in a clone of this project
+    importlib.import_module(
+        "rsbounds_ext"
+    )  # the installed one, even in a clone of this project
     if not name.endswith(".py"):
         _search(os.getcwd())
         return importlib.import_module(name)

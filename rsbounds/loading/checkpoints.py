@@ -18,9 +18,10 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
     Parameters
     ----------
     path : path
-        A safetensors file (by its ending), or one of ``torch.save`` that holds tensors and plain
-        containers alone. The weights may lie under "state_dict", "model_state_dict" or "model",
-        and their names may begin with "module." (DataParallel).
+        A safetensors file (by its ending), or one of ``torch.save`` that holds tensors
+        and plain containers alone. The weights may lie under "state_dict",
+        "model_state_dict" or "model", and their names may begin with "module."
+        (DataParallel).
 
     Examples
     --------
@@ -50,11 +51,16 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(weights, dict) or not all(
         isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in weights.items()
     ):
-        raise ValueError(f"{name} must map names to tensors; got {type(weights).__name__}")
+        raise ValueError(
+            f"{name} must map names to tensors; got {type(weights).__name__}"
+        )
     return {key.removeprefix("module."): value for key, value in weights.items()}
 
 
 def load_weights(what: str, model: Any, path: str | os.PathLike[str]) -> None:
     """Put a checkpoint's tensors into ``model``; every name must match."""
     weights = read_weights(path)
-    guarded(f"{what}: checkpoint {shown(os.fspath(path))}", lambda: model.load_state_dict(weights))
+    guarded(
+        f"{what}: checkpoint {shown(os.fspath(path))}",
+        lambda: model.load_state_dict(weights),
+    )

@@ -31,25 +31,27 @@ def open_data(
     Parameters
     ----------
     spec : str or path
-        ``FILE.npz`` with x (count, ...) and y (count,); ``FILE.npy`` with the labels beside it
-        in ``FILE.labels.npy``; ``imagefolder:DIR`` with a folder of images for each class;
-        ``hf:ID_OR_DIRECTORY[:SPLIT]``; ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, where
-        CALLABLE() returns a torch ``Dataset`` or any sequence of pairs (x, y).
+        ``FILE.npz`` with x (count, ...) and y (count,); ``FILE.npy`` with the labels
+        beside it in ``FILE.labels.npy``; ``imagefolder:DIR`` with a folder of images
+        for each class; ``hf:ID_OR_DIRECTORY[:SPLIT]``; ``MODULE:CALLABLE`` or
+        ``path/to/file.py:CALLABLE``, where CALLABLE() returns a torch ``Dataset`` or
+        any sequence of pairs (x, y).
     preprocess : Preprocess, optional
         What images go through; arrays are taken as they are.
     labels : sequence, optional
-        The model's classes in their order: names, by which folders and named labels are numbered,
-        or other numbers than 0, 1, 2, ..., which labels are then given in.
+        The model's classes in their order: names, by which folders and named labels are
+        numbered, or other numbers than 0, 1, 2, ..., which labels are then given in.
     scale : float, optional
-        What stored numbers are divided by, > 0. Images: 255 by default. Whole-numbered arrays
-        need one.
+        What stored numbers are divided by, > 0. Images: 255 by default. Whole-numbered
+        arrays need one.
     download : bool
         Whether a data set that is not on disk may be fetched.
 
     Raises
     ------
     ValueError
-        If the file holds something else, no image is there, or labels aren't whole numbers >= 0.
+        If the file holds something else, no image is there, or labels aren't whole
+        numbers >= 0.
     ImportError, OSError
         As :func:`load_model`.
 
@@ -65,9 +67,13 @@ def open_data(
     (3, 1, [1.0, 1.0])
     """
     if scale is not None:
-        scale = number("scale", as_floats("scale", scale, 0, closed="neither", nan=False))
+        scale = number(
+            "scale", as_floats("scale", scale, 0, closed="neither", nan=False)
+        )
     if preprocess is not None and not isinstance(preprocess, Preprocess):
-        raise ValueError(f"preprocess must be a Preprocess; got {type(preprocess).__name__}")
+        raise ValueError(
+            f"preprocess must be a Preprocess; got {type(preprocess).__name__}"
+        )
     if not isinstance(spec, str | os.PathLike):
         raise ValueError(
             f"the data's name must be text or a path; got {type(spec).__name__} (certify_dataset "
@@ -84,13 +90,17 @@ def open_data(
     if text.endswith((".npz", ".npy")):
         return ArrayData(Path(text), scale, labels)
     if Path(text).is_dir():
-        raise ValueError(f"{shown(text)} is a directory: say imagefolder:{shown(text)} or hf:...")
+        raise ValueError(
+            f"{shown(text)} is a directory: say imagefolder:{shown(text)} or hf:..."
+        )
     if ":" not in text:
         raise ValueError(
             "the data must be FILE.npz, FILE.npy, imagefolder:DIR, hf:ID_OR_DIRECTORY[:SPLIT], "
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}"
         )
-    return SequenceData(call("--data", text), f"--data {text}", preprocess, scale, labels)
+    return SequenceData(
+        call("--data", text), f"--data {text}", preprocess, scale, labels
+    )
 
 
 def as_data(
@@ -108,16 +118,22 @@ def as_data(
     if isinstance(data, tuple) and len(data) == 2 and _is_array(data[1]):
         x, y = data
         if np.ndim(y) != 1:
-            raise ValueError(f"data: y must be a label for each input; got shape {np.shape(y)}")
+            raise ValueError(
+                f"data: y must be a label for each input; got shape {np.shape(y)}"
+            )
         if len(x) != len(y):
-            raise ValueError(f"data: x and y must have one length; got {len(x)} and {len(y)}")
+            raise ValueError(
+                f"data: x and y must have one length; got {len(x)} and {len(y)}"
+            )
         data = _Pairs(x, y)
     return SequenceData(data, "data", preprocess, scale, labels)
 
 
 def _is_array(y: Any) -> bool:
     """Whether y is one of labels, rather than the second of two pairs."""
-    return hasattr(y, "shape") or (isinstance(y, list | tuple) and not any(map(np.ndim, y)))
+    return hasattr(y, "shape") or (
+        isinstance(y, list | tuple) and not any(map(np.ndim, y))
+    )
 
 
 class _Pairs:
@@ -143,13 +159,17 @@ class SequenceData(Data):
         classes: Sequence[Any] | None = None,
     ) -> None:
         name = shown(name)
-        if not (hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")) or not len(pairs):
+        if not (hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")) or not len(
+            pairs
+        ):
             got = type(pairs).__name__
             if hasattr(pairs, "dataset"):
                 got += ", which loads batches: give its dataset"
             elif hasattr(pairs, "__len__") and not len(pairs):
                 got += " without any"
-            raise ValueError(f"{name} must be a sequence of pairs (x, y), at least one; got {got}")
+            raise ValueError(
+                f"{name} must be a sequence of pairs (x, y), at least one; got {got}"
+            )
         self._pairs, self._preprocess, self._classes = pairs, preprocess, classes
         description = preprocess and preprocess.description
         super().__init__(name, scale, None, kind="sequence", preprocessing=description)
@@ -162,9 +182,13 @@ class SequenceData(Data):
         pair = guarded(what, lambda: self._pairs[i])
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             length = f" of length {len(pair)}" if hasattr(pair, "__len__") else ""
-            raise ValueError(f"{what} must be a pair (x, y); got {type(pair).__name__}{length}")
+            raise ValueError(
+                f"{what} must be a pair (x, y); got {type(pair).__name__}{length}"
+            )
         x, y = pair
-        label = count(f"{what}: label", class_numbers(f"{what}: label", y, self._classes)[()])
+        label = count(
+            f"{what}: label", class_numbers(f"{what}: label", y, self._classes)[()]
+        )
         images = sys.modules.get("PIL.Image")
         if images is None or not isinstance(x, images.Image):
             array = guarded(what, lambda: np.asarray(on_host(what, x)))
@@ -177,11 +201,17 @@ class SequenceData(Data):
         return stored_array(pixels), scaled, label
 
 
-def check_labels(data: Data, classes: int, indices: Iterable[int] | None = None) -> None:
+def check_labels(
+    data: Data, classes: int, indices: Iterable[int] | None = None
+) -> None:
     """ValueError if a label known without reading inputs is none of the model's classes."""
     if data.labels is None:
         return
-    chosen = data.labels if indices is None else data.labels[np.fromiter(indices, dtype=np.int64)]
+    chosen = (
+        data.labels
+        if indices is None
+        else data.labels[np.fromiter(indices, dtype=np.int64)]
+    )
     if (wrong := chosen >= classes).any():
         raise ValueError(
             f"{data.name}: labels must be below the model's number of classes, {classes}; "
@@ -194,8 +224,8 @@ def prefetched(
 ) -> Iterator[Item]:
     """The items at ``indices`` in their order, read by a thread that is up to ``ahead`` ahead.
 
-    Where an input can't be decoded CorruptInput is raised; with ``skip_corrupt`` it is an item
-    with ``x = None`` and ``problem``.
+    Where an input can't be decoded CorruptInput is raised; with ``skip_corrupt`` it is
+    an item with ``x = None`` and ``problem``.
     """
 
     def read(i: int) -> Item:

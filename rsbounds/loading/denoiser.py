@@ -1,14 +1,15 @@
 """What stands in front of a torch network: its normalisation, and a denoiser.
 
-A diffusion model's noisy image at timestep t is y = a x + b N(0, I) with a^2 = alphas_cumprod[t]
-and a^2 + b^2 = 1, for x in [-1, 1]. Noise of level sigma on pixels in [0, 1] is noise of level
-2 sigma there, so that t is the one with b/a = 2 sigma. The classifier that is smoothed is the
-composition: a function of the noisy input alone, with one fixed timestep. The sampler draws the
-noise, at exactly the level that is certified; that the schedule has no timestep of exactly this
-level costs accuracy and never soundness.
+A diffusion model's noisy image at timestep t is y = a x + b N(0, I) with a^2 =
+alphas_cumprod[t] and a^2 + b^2 = 1, for x in [-1, 1]. Noise of level sigma on pixels in
+[0, 1] is noise of level 2 sigma there, so that t is the one with b/a = 2 sigma. The
+classifier that is smoothed is the composition: a function of the noisy input alone,
+with one fixed timestep. The sampler draws the noise, at exactly the level that is
+certified; that the schedule has no timestep of exactly this level costs accuracy and
+never soundness.
 
-Salman et al., Denoised smoothing, NeurIPS 2020; Carlini et al., (Certified!!) adversarial
-robustness for free!, ICLR 2023.
+Salman et al., Denoised smoothing, NeurIPS 2020; Carlini et al., (Certified!!)
+adversarial robustness for free!, ICLR 2023.
 """
 
 from dataclasses import replace
@@ -27,20 +28,23 @@ from rsbounds.loading.packages import need
 
 need("torch", "a denoiser")  # or the line that says which extra to install
 
-import torch  # noqa: E402
-from torch import nn  # noqa: E402
+import torch
+from torch import nn
 
 
 class Classifier(nn.Module):
     """Scores of ``net`` at ``(x - shift) / spread``.
 
-    Noise is added to x, so that it lives in the input's own range; the mean and standard
-    deviation that the network was trained with are applied afterwards, here.
+    Noise is added to x, so that it lives in the input's own range; the mean and
+    standard deviation that the network was trained with are applied afterwards, here.
     Parameters are those of :class:`rsbounds.loading.models.ArrayClassifier`.
     """
 
     def __init__(
-        self, net: nn.Module, shift: NDArray[Any] | None = None, spread: NDArray[Any] | None = None
+        self,
+        net: nn.Module,
+        shift: NDArray[Any] | None = None,
+        spread: NDArray[Any] | None = None,
     ) -> None:
         super().__init__()
         self.net = net
@@ -72,12 +76,13 @@ def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
     Parameters
     ----------
     spec : str
-        ``hf:DIRECTORY_OR_ID``, a pipeline of diffusers with a UNet2DModel and a scheduler; or
-        ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, where CALLABLE() returns (net,
-        alphas_cumprod) or (net, alphas_cumprod, prediction). ``net(y, t)``, a torch module, with y
-        (count, *shape of x) and t (count,) returns the prediction for y, or an object whose
-        ``sample`` is that: "epsilon" (the noise), "sample" (the clean image) or "v_prediction"
-        (a*noise - b*image). ``alphas_cumprod`` is the schedule, falling, in (0, 1).
+        ``hf:DIRECTORY_OR_ID``, a pipeline of diffusers with a UNet2DModel and a
+        scheduler; or ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, where
+        CALLABLE() returns (net, alphas_cumprod) or (net, alphas_cumprod, prediction).
+        ``net(y, t)``, a torch module, with y (count, *shape of x) and t (count,)
+        returns the prediction for y, or an object whose ``sample`` is that: "epsilon"
+        (the noise), "sample" (the clean image) or "v_prediction" (a*noise - b*image).
+        ``alphas_cumprod`` is the schedule, falling, in (0, 1).
     download : bool
         Whether a pipeline that is not on disk may be fetched.
     """
@@ -88,27 +93,37 @@ def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
     else:
         parts = call("--denoiser", spec)
         describe = fingerprint(spec, None)
-    if not isinstance(parts, tuple) or len(parts) not in (2, 3) or not is_torch(parts[0]):
+    if (
+        not isinstance(parts, tuple)
+        or len(parts) not in (2, 3)
+        or not is_torch(parts[0])
+    ):
         raise ValueError(
             f"--denoiser {shown(spec)} must return (torch module, alphas_cumprod) or (torch "
             f"module, alphas_cumprod, prediction); got {type(parts).__name__}"
         )
     net, alphas, prediction = parts if len(parts) == 3 else (*parts, "epsilon")
-    describe |= {"spec": spec, "parameters": parameters_hash(net), "prediction": prediction}
+    describe |= {
+        "spec": spec,
+        "parameters": parameters_hash(net),
+        "prediction": prediction,
+    }
     return Denoiser(net, alphas, prediction, describe)
 
 
 def denoised(loaded: Loaded, denoiser: Denoiser, sigma: float) -> Loaded:
     """A torch classifier with a denoiser in front, at the timestep of ``sigma``.
 
-    Its ``describe["denoiser"]`` has the denoiser's hash, timestep and level. Sigma is measured in
-    the range of the inputs that the classifier was loaded for.
+    Its ``describe["denoiser"]`` has the denoiser's hash, timestep and level. Sigma is
+    measured in the range of the inputs that the classifier was loaded for.
     """
     if not is_torch(loaded.model):
         raise ValueError("a denoiser needs a torch classifier; this model is none")
     net, alphas, prediction, describe = denoiser
     own = loaded.describe.get("preprocessing", {}).get("input_range")
-    model = Denoised(net, loaded.model, alphas, sigma, prediction=prediction, input_range=own)
+    model = Denoised(
+        net, loaded.model, alphas, sigma, prediction=prediction, input_range=own
+    )
     levels = {"timestep": model.timestep, "timestep_sigma": model.timestep_sigma}
     about = {**loaded.describe, "denoiser": {**describe, **levels}}
     return replace(loaded, model=model.eval(), describe=about)
@@ -117,9 +132,9 @@ def denoised(loaded: Loaded, denoiser: Denoiser, sigma: float) -> Loaded:
 class Denoised(nn.Module):
     """Scores of ``classifier``, which takes images in ``input_range`` ([0, 1]), denoised.
 
-    ``denoiser`` is the network; the other parameters are those of :func:`load_denoiser`.
-    ``timestep`` is the schedule's for ``sigma``, on the input's own range; ``timestep_sigma`` is
-    that timestep's level there.
+    ``denoiser`` is the network; the other parameters are those of
+    :func:`load_denoiser`. ``timestep`` is the schedule's for ``sigma``, on the input's
+    own range; ``timestep_sigma`` is that timestep's level there.
     """
 
     def __init__(
@@ -134,12 +149,18 @@ class Denoised(nn.Module):
     ) -> None:
         super().__init__()
         self.denoiser, self.classifier = denoiser, classifier
-        self.prediction = choice("prediction", prediction, ("epsilon", "sample", "v_prediction"))
+        self.prediction = choice(
+            "prediction", prediction, ("epsilon", "sample", "v_prediction")
+        )
         low, high = span(input_range)
         self._low, self._half = low, (high - low) / 2
-        alphas = as_floats("alphas_cumprod", alphas_cumprod, 0, 1, closed="neither", nan=False)
+        alphas = as_floats(
+            "alphas_cumprod", alphas_cumprod, 0, 1, closed="neither", nan=False
+        )
         if alphas.ndim != 1 or len(alphas) < 2 or not (np.diff(alphas) < 0).all():
-            raise ValueError("alphas_cumprod must be one row of falling numbers, at least two")
+            raise ValueError(
+                "alphas_cumprod must be one row of falling numbers, at least two"
+            )
         self.timestep = timestep(alphas, sigma / self._half)
         self._a = float(np.sqrt(alphas[self.timestep]))
         self._b = float(np.sqrt(1 - alphas[self.timestep]))
@@ -168,7 +189,8 @@ class Denoised(nn.Module):
 def timestep(alphas_cumprod: Any, level: float) -> int:
     """The timestep whose level sqrt((1 - alpha)/alpha), on [-1, 1], is nearest in its logarithm.
 
-    ValueError where ``level`` lies outside the schedule's levels by more than one of its steps.
+    ValueError where ``level`` lies outside the schedule's levels by more than one of
+    its steps.
     """
     alphas = np.asarray(alphas_cumprod, dtype=np.float64)
     if not 0 < level < np.inf:
@@ -192,7 +214,9 @@ def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
     # without low_cpu_mem_usage diffusers says at length that it lacks accelerate
     weights = {"use_safetensors": True, "low_cpu_mem_usage": False, **offline}
     network, schedule = diffusers.UNet2DModel, diffusers.DDPMScheduler
-    net = guarded(where, lambda: network.from_pretrained(place, subfolder="unet", **weights))
+    net = guarded(
+        where, lambda: network.from_pretrained(place, subfolder="unet", **weights)
+    )
     scheduler = guarded(
         where, lambda: schedule.from_pretrained(place, subfolder="scheduler", **offline)
     )

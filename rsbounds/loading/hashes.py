@@ -10,7 +10,9 @@ from typing import Any
 def opened(path: str | os.PathLike[str]) -> BufferedReader:
     """A regular file, open for reading; ValueError for devices and pipes, which may have no end."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise ValueError(f"{os.fspath(path)!r} must be a regular file, not a device or a pipe")
+        raise ValueError(
+            f"{os.fspath(path)!r} must be a regular file, not a device or a pipe"
+        )
     return open(path, "rb")
 
 
@@ -46,7 +48,9 @@ def parameters_hash(model: Any) -> str | None:
     parameters = hashlib.sha256()
     for key, value in sorted(model.state_dict().items()):
         try:
-            array = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+            array = (
+                value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+            )
         except (AttributeError, RuntimeError) as error:
             raise ValueError(
                 f"the model's {key!r} must be a tensor that holds numbers; got "

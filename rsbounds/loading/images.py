@@ -19,7 +19,18 @@ from rsbounds.loading.packages import need
 from rsbounds.loading.rows import CorruptInput, Data
 
 INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos", "box", "hamming")
-ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".gif")
+ENDINGS = (
+    ".jpg",
+    ".jpeg",
+    ".png",
+    ".bmp",
+    ".webp",
+    ".tif",
+    ".tiff",
+    ".ppm",
+    ".pgm",
+    ".gif",
+)
 LARGEST_FILE = 2**28  # bytes of one encoded image
 _DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
 
@@ -31,10 +42,11 @@ class Preprocess:
     Parameters
     ----------
     resize : int or (int, int), optional
-        A number: the shorter side gets this length, the ratio of the sides stays. A pair:
-        height and width.
+        A number: the shorter side gets this length, the ratio of the sides stays. A
+        pair: height and width.
     crop : (int, int), optional
-        Height and width of what is kept, from the middle; what lies outside the image is black.
+        Height and width of what is kept, from the middle; what lies outside the image
+        is black.
     interpolation : {"bilinear", "nearest", "bicubic", "lanczos", "box", "hamming"}
         Pillow's filter of that name.
     channels : {3, 1}
@@ -77,20 +89,26 @@ class Preprocess:
     def __call__(self, image: Any) -> NDArray[np.uint8]:
         """The pixels (channels, height, width) of a Pillow image."""
         if image.mode in _DEEP:
-            raise ValueError(f"images must have 8 bits a channel; got mode {image.mode}")
+            raise ValueError(
+                f"images must have 8 bits a channel; got mode {image.mode}"
+            )
         image = image.convert("RGB" if self.channels == 3 else "L")
         if self.resize is not None:
             width, height = _resized(image.size, self.resize)
             if (width, height) != image.size:
                 filters = need("PIL.Image", "an image").Resampling
-                image = image.resize((width, height), filters[self.interpolation.upper()])
+                image = image.resize(
+                    (width, height), filters[self.interpolation.upper()]
+                )
         if self.crop is not None:
             image = image.crop(self._middle(image.size, self.crop))
         pixels = np.asarray(image, dtype=np.uint8)
         pixels = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
         return np.ascontiguousarray(pixels)
 
-    def _middle(self, size: tuple[int, int], crop: tuple[int, int]) -> tuple[int, int, int, int]:
+    def _middle(
+        self, size: tuple[int, int], crop: tuple[int, int]
+    ) -> tuple[int, int, int, int]:
         """The crop's box (left, top, right, bottom)."""
         left, top = (
             rest // 2 if self.rounding == "down" else round(rest / 2)
@@ -101,7 +119,9 @@ class Preprocess:
     @property
     def description(self) -> dict[str, Any]:
         """For a manifest."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return {
+            k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()
+        }
 
 
 def read_image(path: str | os.PathLike[str]) -> bytes:
@@ -115,16 +135,23 @@ def read_image(path: str | os.PathLike[str]) -> bytes:
 def decode(raw: bytes, preprocess: Preprocess | None) -> NDArray[np.uint8]:
     """The pixels (channels, height, width) of an encoded image, or ValueError.
 
-    Without ``preprocess``: colour, at the image's own size. An image of more pixels than
-    Pillow thinks safe (179 million) is refused before it is decoded.
+    Without ``preprocess``: colour, at the image's own size. An image of more pixels
+    than Pillow thinks safe (179 million) is refused before it is decoded.
     """
     image_module = need("PIL.Image", "an image")
     try:
         with image_module.open(io.BytesIO(raw)) as image:
             return (preprocess or Preprocess())(image)
-    except image_module.UnidentifiedImageError as error:  # its text names an object in memory
-        raise ValueError("the image can't be decoded: it has no format of Pillow's") from error
-    except (Exception, image_module.DecompressionBombWarning) as error:  # as many as formats
+    except (
+        image_module.UnidentifiedImageError
+    ) as error:  # its text names an object in memory
+        raise ValueError(
+            "the image can't be decoded: it has no format of Pillow's"
+        ) from error
+    except (
+        Exception,
+        image_module.DecompressionBombWarning,
+    ) as error:  # as many as formats
         raise ValueError(f"the image can't be decoded: {reason(error)}") from error
 
 
@@ -149,7 +176,9 @@ class FolderData(Data):
         scale: float | None,
     ) -> None:
         name = f"imagefolder:{shown(root)}"
-        classes = sorted(e.name for e in os.scandir(root) if e.is_dir() and e.name[0] != ".")
+        classes = sorted(
+            e.name for e in os.scandir(root) if e.is_dir() and e.name[0] != "."
+        )
         numbers, rule = number_classes(name, classes, labels)
         images = {folder: _images(root / folder) for folder in classes}
         self._files = [file for folder in classes for file in images[folder]]
@@ -204,5 +233,9 @@ def number_classes(
 
 
 def _images(folder: Path) -> list[Path]:
-    files = (Path(directory, name) for directory, _, names in os.walk(folder) for name in names)
+    files = (
+        Path(directory, name)
+        for directory, _, names in os.walk(folder)
+        for name in names
+    )
     return sorted(f for f in files if f.suffix.lower() in ENDINGS and f.name[0] != ".")

@@ -55,11 +55,12 @@ class Loaded:
     Parameters
     ----------
     model : torch.nn.Module or callable
-        Maps a batch (count, *shape of x) to scores (count, classes), arrays or tensors, or to
-        something with ``logits``.
+        Maps a batch (count, *shape of x) to scores (count, classes), arrays or tensors,
+        or to something with ``logits``.
     mean, std : float or sequence of float, optional
-        Of each channel, for pixels in [0, 1]: the model expects (x - mean)/std. The model that
-        :func:`load_model` returns normalises by itself, and takes x in its own range.
+        Of each channel, for pixels in [0, 1]: the model expects (x - mean)/std. The
+        model that :func:`load_model` returns normalises by itself, and takes x in its
+        own range.
     preprocess : Preprocess, optional
         What images go through before noise.
     labels : sequence, optional
@@ -91,26 +92,28 @@ def load_model(
     ----------
     spec : str
         ``timm:NAME``, ``torchvision:NAME``, ``hf:ID_OR_DIRECTORY``, ``onnx:FILE``,
-        ``sklearn:FILE`` (of skops), ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
+        ``sklearn:FILE`` (of skops), ``MODULE:CALLABLE`` or
+        ``path/to/file.py:CALLABLE``.
     args : mapping, optional
-        Arguments of the model's constructor. Of a named model ``mean`` and ``std`` replace the
-        normalisation, and ``trust_remote_code=True`` lets code of Hugging Face's run.
+        Arguments of the model's constructor. Of a named model ``mean`` and ``std``
+        replace the normalisation, and ``trust_remote_code=True`` lets code of Hugging
+        Face's run.
     checkpoint : path, optional
         Weights: safetensors, or torch's with tensors alone.
     download : bool
         Whether weights that are not on disk may be fetched.
     input_range : (float, float), optional
-        The range (low, high) that the data lie in and noise is added in; the model is given
-        (x - low)/(high - low) in place of x. By default (0, 1).
+        The range (low, high) that the data lie in and noise is added in; the model is
+        given (x - low)/(high - low) in place of x. By default (0, 1).
     preprocess : mapping, optional
-        Of :class:`Preprocess`, what is to be otherwise than the model says, or than the default
-        where it says nothing: ``{"resize": 256, "crop": (224, 224)}``.
+        Of :class:`Preprocess`, what is to be otherwise than the model says, or than the
+        default where it says nothing: ``{"resize": 256, "crop": (224, 224)}``.
 
     Raises
     ------
     ValueError
-        If the name is unknown (with near matches), its weights are not on disk (what to fetch,
-        and where it was looked for), or the model can't be built.
+        If the name is unknown (with near matches), its weights are not on disk (what to
+        fetch, and where it was looked for), or the model can't be built.
     ImportError
         If a package is missing: the message says which extra to install.
     OSError
@@ -160,14 +163,20 @@ def load_model(
         raise
     if checkpoint is not None:
         if not is_torch(loaded.model):
-            raise ValueError(f"a checkpoint needs a torch module; {request.where} is none")
+            raise ValueError(
+                f"a checkpoint needs a torch module; {request.where} is none"
+            )
         load_weights(request.where, loaded.model, checkpoint)
     if preprocess:
         own = loaded.preprocess or Preprocess()
         if unknown_names := preprocess.keys() - own.description.keys():
-            raise ValueError(f"preprocess has no {', '.join(map(repr, sorted(unknown_names)))}")
+            raise ValueError(
+                f"preprocess has no {', '.join(map(repr, sorted(unknown_names)))}"
+            )
         loaded = replace(loaded, preprocess=replace(own, **preprocess))
-    loaded = replace(loaded, labels=tuple(loaded.labels) if loaded.labels else None, **norm)
+    loaded = replace(
+        loaded, labels=tuple(loaded.labels) if loaded.labels else None, **norm
+    )
     return _normalised(request, loaded, args or {}, span(input_range))
 
 
@@ -197,7 +206,11 @@ def parse_arguments(text: str) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     try:
         parsed = ast.parse(source, mode="eval").body
-        if not isinstance(parsed, ast.Call) or not isinstance(parsed.func, ast.Name) or parsed.args:
+        if (
+            not isinstance(parsed, ast.Call)
+            or not isinstance(parsed.func, ast.Name)
+            or parsed.args
+        ):
             raise ValueError
         for word in parsed.keywords:
             if word.arg is None or word.arg in arguments:
@@ -224,7 +237,8 @@ def unknown(what: str, name: str, names: Sequence[str]) -> ValueError:
 class ArrayClassifier:
     """Scores of ``function`` at ``(x - shift) / spread``, as a NumPy array.
 
-    Without ``shift`` and ``spread``, of shape (channels, 1, 1) or (), x goes in as it is.
+    Without ``shift`` and ``spread``, of shape (channels, 1, 1) or (), x goes in as it
+    is.
     """
 
     def __init__(
@@ -264,7 +278,8 @@ def _normalised(
         "source": None,
         **loaded.describe,
         "spec": request.spec,
-        "parameters": parameters_hash(loaded.model) or loaded.describe.get("parameters"),
+        "parameters": parameters_hash(loaded.model)
+        or loaded.describe.get("parameters"),
         "args": json.loads(json.dumps(dict(args), default=str)),
         "checkpoint": file_hash(request.checkpoint) if request.checkpoint else None,
         "preprocessing": {
@@ -281,7 +296,9 @@ def span(input_range: Any) -> tuple[float, float]:
     """low and high of a range of inputs, by default (0, 1)."""
     ends = as_floats("input_range", (0.0, 1.0) if input_range is None else input_range)
     if ends.shape != (2,) or not -np.inf < ends[0] < ends[1] < np.inf:
-        raise ValueError(f"input_range must be (low, high) with low < high; got {input_range}")
+        raise ValueError(
+            f"input_range must be (low, high) with low < high; got {input_range}"
+        )
     return float(ends[0]), float(ends[1])
 
 
@@ -296,6 +313,11 @@ def _affine(
     if (low, high) == (0.0, 1.0) and not centre.any() and (spread == 1).all():
         return None, None
     centre, spread = np.broadcast_arrays(*broadcast(mean=centre, std=spread))
-    shift, spread = np.asarray(low + (high - low) * centre), np.asarray((high - low) * spread)
+    shift, spread = (
+        np.asarray(low + (high - low) * centre),
+        np.asarray((high - low) * spread),
+    )
     shape = (-1, 1, 1) if shift.ndim else ()
-    return shift.reshape(shape).astype(np.float32), spread.reshape(shape).astype(np.float32)
+    return shift.reshape(shape).astype(np.float32), spread.reshape(shape).astype(
+        np.float32
+    )

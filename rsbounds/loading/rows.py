@@ -28,9 +28,9 @@ class CorruptInput(ValueError):
 class Item:
     """One input as it was read.
 
-    ``digest`` is the SHA-256 of what was stored (an array's type, shape and bytes, or an image
-    file's bytes) and of the label. An input that can't be decoded is None, and ``problem`` says
-    why.
+    ``digest`` is the SHA-256 of what was stored (an array's type, shape and bytes, or
+    an image file's bytes) and of the label. An input that can't be decoded is None, and
+    ``problem`` says why.
     """
 
     index: int
@@ -52,7 +52,11 @@ class Data(AbstractContextManager["Data"], ABC):
     """
 
     def __init__(
-        self, name: str, scale: float | None, labels: NDArray[np.int64] | None, **facts: Any
+        self,
+        name: str,
+        scale: float | None,
+        labels: NDArray[np.int64] | None,
+        **facts: Any,
     ) -> None:
         self.name, self.labels, self._scale, self._facts = name, labels, scale, facts
         self._lock = threading.Lock()
@@ -60,9 +64,16 @@ class Data(AbstractContextManager["Data"], ABC):
     @cached_property
     def identity(self) -> Mapping[str, Any]:
         """For the manifest: how inputs are read, hashes of their labels and of their contents."""
-        facts = {"rows": len(self), "scale": self._scale, **self._facts, "x": self._contents()}
+        facts = {
+            "rows": len(self),
+            "scale": self._scale,
+            **self._facts,
+            "x": self._contents(),
+        }
         if self.labels is not None:
-            facts["labels"] = hashlib.sha256(self.labels.astype("<i8").tobytes()).hexdigest()
+            facts["labels"] = hashlib.sha256(
+                self.labels.astype("<i8").tobytes()
+            ).hexdigest()
         return facts
 
     @abstractmethod
@@ -149,8 +160,12 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
     places = {label: i for i, label in enumerate(labels)}
     if other := [label for label in np.unique(y).tolist() if label not in places]:
         known = ", ".join(map(repr, labels[:9]))
-        raise ValueError(f"{name} must be of the model's classes {known}; got {other[0]!r:.40}")
-    return np.array([places[label] for label in y.ravel().tolist()], np.int64).reshape(y.shape)
+        raise ValueError(
+            f"{name} must be of the model's classes {known}; got {other[0]!r:.40}"
+        )
+    return np.array([places[label] for label in y.ravel().tolist()], np.int64).reshape(
+        y.shape
+    )
 
 
 def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:

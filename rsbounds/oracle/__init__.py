@@ -1,15 +1,17 @@
 """The library's functions in mpmath: slow, to any precision, written independently.
 
-Every argument is taken exactly: a float is the double that it is, ``"0.1"`` is one tenth, an
-mpmath number is itself. ``dps`` is the number of decimal digits asked for; the result is an
-mpmath number, right to about that many digits (relative; scores and offsets that are nearly 0:
-absolute). Nothing is rounded outward, and arrays are not taken.
+Every argument is taken exactly: a float is the double that it is, ``"0.1"`` is one
+tenth, an mpmath number is itself. ``dps`` is the number of decimal digits asked for;
+the result is an mpmath number, right to about that many digits (relative; scores and
+offsets that are nearly 0: absolute). Nothing is rounded outward, and arrays are not
+taken.
 
-Probabilities enter as normal scores (``ndtri`` makes them): ``z_a`` and ``z_b`` are the scores
-of the bounds on the top class and on every other class, and ``z_b=None`` stands for ``-z_a``.
-A radius for a noise level that varies is the smaller of the two from ``envelope_branches``.
-The ball and the noncentral chi-square have two methods that share no formula but the
-definition, ``method="contour"`` and ``method="series"``; the default is the cheaper.
+Probabilities enter as normal scores (``ndtri`` makes them): ``z_a`` and ``z_b`` are the
+scores of the bounds on the top class and on every other class, and ``z_b=None`` stands
+for ``-z_a``. A radius for a noise level that varies is the smaller of the two from
+``envelope_branches``. The ball and the noncentral chi-square have two methods that
+share no formula but the definition, ``method="contour"`` and ``method="series"``; the
+default is the cheaper.
 
 Examples
 --------
@@ -72,13 +74,48 @@ from rsbounds.oracle._radii import (
 from rsbounds.oracle.certificates import composite_radius, list_radius
 
 __all__ = [
-    "Envelope", "Tails", "anisotropic_radius", "ball_offset", "ball_score", "ball_tails",
-    "base_radius", "composite_radius", "envelope_branch", "envelope_branches",
-    "gaussian_radius", "integrated_radius", "laplace_radius", "lipschitz_constant",
-    "lipschitz_ratio", "lipschitz_sigma", "list_radius", "log_ndtr", "log_wealth",
-    "lower_complement", "lower_score", "ncx2_cdf", "ncx2_isf", "ncx2_isf_exp", "ncx2_logcdf",
-    "ncx2_logpdf", "ncx2_logsf", "ncx2_pdf", "ncx2_ppf", "ncx2_ppf_exp", "ncx2_sf",
-    "ncx2_tails", "ndtr", "ndtri", "ndtri_exp", "pair_scores", "ratio_threshold",
-    "renyi_radius", "score", "semi_elastic", "sigma_range", "upper_bound", "upper_score",
+    "Envelope",
+    "Tails",
+    "anisotropic_radius",
+    "ball_offset",
+    "ball_score",
+    "ball_tails",
+    "base_radius",
+    "composite_radius",
+    "envelope_branch",
+    "envelope_branches",
+    "gaussian_radius",
+    "integrated_radius",
+    "laplace_radius",
+    "lipschitz_constant",
+    "lipschitz_ratio",
+    "lipschitz_sigma",
+    "list_radius",
+    "log_ndtr",
+    "log_wealth",
+    "lower_complement",
+    "lower_score",
+    "ncx2_cdf",
+    "ncx2_isf",
+    "ncx2_isf_exp",
+    "ncx2_logcdf",
+    "ncx2_logpdf",
+    "ncx2_logsf",
+    "ncx2_pdf",
+    "ncx2_ppf",
+    "ncx2_ppf_exp",
+    "ncx2_sf",
+    "ncx2_tails",
+    "ndtr",
+    "ndtri",
+    "ndtri_exp",
+    "pair_scores",
+    "ratio_threshold",
+    "renyi_radius",
+    "score",
+    "semi_elastic",
+    "sigma_range",
+    "upper_bound",
+    "upper_score",
     "worst_score",
-]  # fmt: skip
+]

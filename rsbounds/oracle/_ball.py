@@ -35,7 +35,9 @@ class Tails(NamedTuple):
     log_density: Mpf
 
 
-def ball_tails(u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None) -> Tails:
+def ball_tails(
+    u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None
+) -> Tails:
     """Both log tails and the log density of |Z - s e1|^2 at (s + u)^2.
 
     At s = inf the tails are the normal ones and the density is NaN.
@@ -53,7 +55,9 @@ def ball_tails(u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None
     return _rounded(tails, dps)
 
 
-def ncx2_tails(x: Real, df: Real, nc: Real, *, dps: int = 30, method: str | None = None) -> Tails:
+def ncx2_tails(
+    x: Real, df: Real, nc: Real, *, dps: int = 30, method: str | None = None
+) -> Tails:
     """Both log tails and the log density of the noncentral chi-square at x."""
     with mp.workdps(dps + GUARD):
         x, df, nc = exact(x), exact(df), exact(nc)
@@ -74,7 +78,9 @@ def _tails(x: Mpf, dim: Mpf, nc: Mpf, method: str | None) -> Tails:
         edge = mp.inf if dim < 2 else -mp.inf
         return Tails(-mp.inf, mp.zero, -mp.log(2) - nc / 2 if dim == 2 else edge)
     if method is None:
-        method = "series" if terms(float(x), float(dim), float(nc)) < SHORT else "contour"
+        method = (
+            "series" if terms(float(x), float(dim), float(nc)) < SHORT else "contour"
+        )
     if method == "contour":
         return _contour(x, dim / 2, nc)
     if method == "series":
@@ -91,9 +97,9 @@ def _log(p: Mpf, q: Mpf) -> Mpf:
 def _contour(x: Mpf, mu: Mpf, nc: Mpf) -> Tails:
     """Integrate e^{K(tau)} d tau / (tau - 1) along tau = t(a) e^{i a}, a = pi tanh(v).
 
-    K(tau) = (x eps - nc eps / tau)/2 - mu log tau, eps = tau - 1; on the path through the
-    saddle K is real. Within four widths of the pole at tau = 1 the path of a smaller x,
-    to the right of the pole, is taken instead.
+    K(tau) = (x eps - nc eps / tau)/2 - mu log tau, eps = tau - 1; on the path through
+    the saddle K is real. Within four widths of the pole at tau = 1 the path of a
+    smaller x, to the right of the pole, is taken instead.
     """
     digits = mp.dps - GUARD
     t0, _ = _crossing(x, mu, nc)
@@ -130,7 +136,9 @@ def _crossing(x: Mpf, mu: Mpf, nc: Mpf) -> tuple[Mpf, Mpf]:
     return right, (2 * mu * right + nc) / right**2
 
 
-def _node(v: Mpf, x: Mpf, path_x: Mpf, mu: Mpf, nc: Mpf, t0: Mpf, top: Mpf) -> tuple[Mpf, Mpf]:
+def _node(
+    v: Mpf, x: Mpf, path_x: Mpf, mu: Mpf, nc: Mpf, t0: Mpf, top: Mpf
+) -> tuple[Mpf, Mpf]:
     """The integrands of the tail and of the density at v, relative to e^top."""
     th = mp.tanh(v)
     alpha = mp.pi * th
@@ -143,21 +151,29 @@ def _node(v: Mpf, x: Mpf, path_x: Mpf, mu: Mpf, nc: Mpf, t0: Mpf, top: Mpf) -> t
     root = mp.sqrt((mu * a) ** 2 + nc * path_x)
     t = (mu * a + root) / path_x
     dt = mu * da * t / root
-    # In real arithmetic: tau = t e^{i alpha}, d tau / (i d alpha) = (t - i t') e^{i alpha}.
+    # In real arithmetic: tau = t e^{i alpha}, d tau / (i d alpha) = (t - i t') e^{i
+    # alpha}.
     left, up = t * cos - 1, t * sin
     real, imag = t * cos + dt * sin, up - dt * cos
-    size = mp.exp((x * left - nc * (1 - cos / t)) / 2 - mu * mp.log(t) - top) * (1 - th**2)
+    size = mp.exp((x * left - nc * (1 - cos / t)) / 2 - mu * mp.log(t) - top) * (
+        1 - th**2
+    )
     if x is not path_x:
         turn_cos, turn_sin = mp.cos_sin((x * up - nc * sin / t) / 2 - mu * alpha)
-        real, imag = real * turn_cos - imag * turn_sin, real * turn_sin + imag * turn_cos
+        real, imag = (
+            real * turn_cos - imag * turn_sin,
+            real * turn_sin + imag * turn_cos,
+        )
     return size * (real * left + imag * up) / (left**2 + up**2), size * real / 2
 
 
-def _trapezoid(node: Callable[[Mpf], tuple[Mpf, Mpf]], step: Mpf, digits: int) -> tuple[Mpf, Mpf]:
+def _trapezoid(
+    node: Callable[[Mpf], tuple[Mpf, Mpf]], step: Mpf, digits: int
+) -> tuple[Mpf, Mpf]:
     """Integrals over v in [0, inf) of two even analytic functions.
 
-    Each halving of the step squares the relative error; so the sums are settled when the
-    last change is below 10^(-0.65 digits).
+    Each halving of the step squares the relative error; so the sums are settled when
+    the last change is below 10^(-0.65 digits).
     """
     cut = mp.mpf(10) ** (-digits - 12)
     enough = mp.mpf(10) ** (-0.65 * (digits + 3))
@@ -182,7 +198,9 @@ def _trapezoid(node: Callable[[Mpf], tuple[Mpf, Mpf]], step: Mpf, digits: int) -
     raise ArithmeticError("the contour integral did not settle")
 
 
-def ball_score(u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None) -> Mpf:
+def ball_score(
+    u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None
+) -> Mpf:
     """Phi^-1 P(|Z - s e1| <= s + u), Z ~ N(0, I_dim)."""
     if mp.isinf(s):
         return exact(u)
@@ -274,7 +292,9 @@ def log_radius(z: Mpf, dim: Mpf, s: Mpf, dps: int) -> Mpf:
     for _ in range(100):
         tails = ncx2_tails(mp.exp(2 * y), dim, s**2, dps=digits + 10)
         value = score(tails.log_lower, tails.log_upper, dps=digits + 5)
-        slope = mp.exp(tails.log_density + value**2 / 2 + 2 * y) * 2 * mp.sqrt(2 * mp.pi)
+        slope = (
+            mp.exp(tails.log_density + value**2 / 2 + 2 * y) * 2 * mp.sqrt(2 * mp.pi)
+        )
         step = (z - value) / slope
         y += max(min(step, mp.mpf(2)), mp.mpf(-2))
         error = abs(z - value) / max(1, abs(z))

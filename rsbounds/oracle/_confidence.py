@@ -58,7 +58,9 @@ def pair_scores(
 def _log_bound(count: int, n: int, alpha: Mpf, dps: int) -> tuple[Mpf, Mpf]:
     """log(1 - p) and log p for the lower bound p."""
     if not (0 <= count <= n and 0 < alpha < 1):
-        raise ValueError(f"need 0 <= count <= n and 0 < alpha < 1; got {count}, {n}, {alpha}")
+        raise ValueError(
+            f"need 0 <= count <= n and 0 < alpha < 1; got {count}, {n}, {alpha}"
+        )
     if count == 0:
         return mp.zero, -mp.inf
     if count == n:
@@ -85,7 +87,9 @@ def _log_bound(count: int, n: int, alpha: Mpf, dps: int) -> tuple[Mpf, Mpf]:
 
 def log_mass(count: int, n: int, log_p: Mpf, log_q: Mpf) -> Mpf:
     """log P(Binomial(n, p) = count)."""
-    log_choose = mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
+    log_choose = (
+        mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
+    )
     return log_choose + count * log_p + (n - count) * log_q
 
 
@@ -99,7 +103,8 @@ def log_tail(count: int, n: int, z: Mpf, dps: int) -> Mpf:
 def _tail_over_first(count: int, n: int, odds: Mpf, bits: int) -> Mpf:
     """P(Binomial(n, p) >= count) over P(Binomial(n, p) = count), for p/(1 - p) = odds.
 
-    One sum of terms of one sign, in fixed-point integers, until a term is below 2^-bits of it.
+    One sum of terms of one sign, in fixed-point integers, until a term is below 2^-bits
+    of it.
     """
     point = int(mp.prec) + max(0, int(-mp.log(odds, 2))) + n.bit_length()
     scaled = int(mp.floor(odds * mp.mpf(2) ** point))
@@ -144,18 +149,27 @@ def _beta_below(a: Mpf, b: Mpf, x: Mpf, y: Mpf) -> Mpf:
 
 
 def bound_excess(
-    bound: str, count: int, n: int, z: Real, alpha: Real, u: Real | None = None, *, dps: int = 20
+    bound: str,
+    count: int,
+    n: int,
+    z: Real,
+    alpha: Real,
+    u: Real | None = None,
+    *,
+    dps: int = 20,
 ) -> Mpf:
     """A number that is positive exactly where z is above the lower bound's score at level alpha.
 
-    ``bound`` is a key of ``BOUNDS``, z the score of a claimed lower bound after ``count``
-    successes in n trials, u the uniform number of a randomized bound.
+    ``bound`` is a key of ``BOUNDS``, z the score of a claimed lower bound after
+    ``count`` successes in n trials, u the uniform number of a randomized bound.
     """
     with mp.workdps(dps + GUARD):
         return BOUNDS[bound](count, n, exact(z), exact(alpha), u, dps)
 
 
-def _clopper_pearson(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+def _clopper_pearson(
+    count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int
+) -> Mpf:
     if count == 0 or z == mp.inf:
         return -mp.log(alpha)  # probability 1
     if z == -mp.inf:
@@ -163,7 +177,9 @@ def _clopper_pearson(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps
     return log_tail(count, n, z, dps) - mp.log(alpha)
 
 
-def _randomized(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+def _randomized(
+    count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int
+) -> Mpf:
     """P(X > count) + u P(X = count) against alpha; never above what n + 1 of n + 1 would give."""
     if u is None:
         raise ValueError("a randomized bound needs its number u")

@@ -110,10 +110,14 @@ def envelope_branches(
 def _root(function: Callable[[Mpf, int], Mpf], guess: Mpf, dps: int) -> Mpf:
     """The zero of an increasing function of (r, digits) that is negative at 0.
 
-    Ridders' method, which is at home with exponential growth, then secant steps. Where those
-    fail, as next to a floor of sigma that is all but 0, Ridders' method to the end.
+    Ridders' method, which is at home with exponential growth, then secant steps. Where
+    those fail, as next to a floor of sigma that is all but 0, Ridders' method to the
+    end.
     """
-    low, high = mp.zero, guess / 4096  # not from above: the scores there may be astronomical
+    low, high = (
+        mp.zero,
+        guess / 4096,
+    )  # not from above: the scores there may be astronomical
     while (f_high := function(high, 12)) < 0:
         low, high = high, 8 * high
     while not mp.isfinite(f_high):

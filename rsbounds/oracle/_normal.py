@@ -47,7 +47,11 @@ def ndtri(p: Real, *, dps: int = 30) -> Mpf:
     """Phi^-1(p) for p in [0, 1]."""
     with mp.workdps(dps + GUARD):
         p = exact(p)
-        z = -mp.inf if p == 0 else ndtri_exp(mp.log(p) if p < 0.5 else mp.log1p(p - 1), dps=dps)
+        z = (
+            -mp.inf
+            if p == 0
+            else ndtri_exp(mp.log(p) if p < 0.5 else mp.log1p(p - 1), dps=dps)
+        )
     return rounded(z, dps)
 
 

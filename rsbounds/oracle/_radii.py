@@ -5,11 +5,26 @@ from collections.abc import Callable, Sequence
 from mpmath import mp
 
 from rsbounds.oracle._ball import log_radius, ncx2_tails
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, log_tails, ndtr, rounded, score
+from rsbounds.oracle._normal import (
+    GUARD,
+    Mpf,
+    Real,
+    exact,
+    log_tails,
+    ndtr,
+    rounded,
+    score,
+)
 
 
 def gaussian_radius(
-    z_a: Real, sigma: Real, z_b: Real | None = None, *, norm: Real = 2, dim: Real = 1, dps: int = 30
+    z_a: Real,
+    sigma: Real,
+    z_b: Real | None = None,
+    *,
+    norm: Real = 2,
+    dim: Real = 1,
+    dps: int = 30,
 ) -> Mpf:
     """[C] Theorem 1, and for norm > 2 the inscribed l_p ball of [L]."""
     with mp.workdps(dps):
@@ -19,7 +34,12 @@ def gaussian_radius(
 
 
 def anisotropic_radius(
-    z_a: Real, sigma: Sequence[Real], z_b: Real | None = None, *, norm: Real = 2, dps: int = 30
+    z_a: Real,
+    sigma: Sequence[Real],
+    z_b: Real | None = None,
+    *,
+    norm: Real = 2,
+    dps: int = 30,
 ) -> Mpf:
     """The l_p ball inside the ellipsoid sum delta_i^2/sigma_i^2 <= ((z_a - z_b)/2)^2 ([H])."""
     with mp.workdps(dps + GUARD):
@@ -35,7 +55,12 @@ def anisotropic_radius(
 
 
 def laplace_radius(
-    z_a: Real, scale: Real, z_b: Real | None = None, *, method: str = "tight", dps: int = 30
+    z_a: Real,
+    scale: Real,
+    z_b: Real | None = None,
+    *,
+    method: str = "tight",
+    dps: int = 30,
 ) -> Mpf:
     """The l1 radius under Laplace noise, tight or as [H] Theorem 7.1."""
     with mp.workdps(dps + GUARD):
@@ -44,7 +69,9 @@ def laplace_radius(
         if method == "paper":
             budget = max(mp.log(p_a / p_b) / 2, -mp.log(q_a + p_b))
         else:
-            budget = (_laplace_quantile(exact(z_a), dps) - _laplace_quantile(z_b, dps)) / 2
+            budget = (
+                _laplace_quantile(exact(z_a), dps) - _laplace_quantile(z_b, dps)
+            ) / 2
         radius = exact(scale) * max(budget, mp.zero)
     return rounded(radius, dps)
 
@@ -61,7 +88,13 @@ def _half_gap(z_a: Real, z_b: Real | None) -> Mpf:
 
 
 def renyi_radius(
-    z_a: Real, sigma0: Real, sigma1: Real, dim: Real, z_b: Real | None = None, *, dps: int = 30
+    z_a: Real,
+    sigma0: Real,
+    sigma1: Real,
+    dim: Real,
+    z_b: Real | None = None,
+    *,
+    dps: int = 30,
 ) -> Mpf:
     """From Rényi divergences ([S] Theorem 14), the supremum over its open range of orders.
 
@@ -80,8 +113,9 @@ def renyi_radius(
             value = renyi_square(order, z_a, sigma0, sigma1, exact(dim), z_b)
             if value > 0:
                 return value
-            # Nothing certifies here. Without its factors, which tend to 0 at the ends of the range,
-            # a negative value leads to a peak that is narrower than a step of the grid.
+            # Nothing certifies here. Without its factors, which tend to 0 at the ends
+            # of the range, a negative value leads to a peak that is narrower than a
+            # step of the grid.
             return value * max(order, 1) / (order * sigma0**2 + (1 - order) * sigma1**2)
 
         best = _maximum(square, dps)
@@ -89,7 +123,9 @@ def renyi_radius(
     return rounded(radius, dps)
 
 
-def renyi_square(order: Mpf, z_a: Mpf, sigma0: Mpf, sigma1: Mpf, dim: Mpf, z_b: Mpf) -> Mpf:
+def renyi_square(
+    order: Mpf, z_a: Mpf, sigma0: Mpf, sigma1: Mpf, dim: Mpf, z_b: Mpf
+) -> Mpf:
     """The squared distance at which D_order(Q|P) reaches the least value for a changed class.
 
     P = N(x0, sigma0^2 I) and Q = N(x1, sigma1^2 I); order > 0, not 1; may be negative.
@@ -131,13 +167,16 @@ def lipschitz_ratio(z: Real, dim: Real, *, dps: int = 30) -> tuple[Mpf, Mpf]:
         x = mp.exp(2 * log_radius(-z, dim, mp.zero, dps))
         log_density = ncx2_tails(x, dim, 0, dps=dps + 10).log_density
         ratio = mp.sqrt(2 * mp.pi) * x * mp.exp(log_density + z**2 / 2)
-        # S(v) = log F^-1(Phi(v)) has S' = 1/R and S'' = -S' (v + (dim - x)/(2 R)), v = -z.
+        # S(v) = log F^-1(Phi(v)) has S' = 1/R and S'' = -S' (v + (dim - x)/(2 R)), v =
+        # -z.
         slope = ratio * z - (dim - x) / 2
     with mp.workdps(dps):
         return +ratio, +slope
 
 
-def lipschitz_constant(dim: Real, lip: Real, sigma_min: Real, z_min: Real, *, dps: int = 30) -> Mpf:
+def lipschitz_constant(
+    dim: Real, lip: Real, sigma_min: Real, z_min: Real, *, dps: int = 30
+) -> Mpf:
     """[B] eq. (5), p_min = Phi(z_min)."""
     with mp.workdps(dps):
         ratio, _ = lipschitz_ratio(z_min, dim, dps=dps + 5)
@@ -219,7 +258,9 @@ def _centre(z: Mpf, width: Mpf) -> Mpf:
     lost = int(z * z / 4.6 + abs(mp.log10(width))) + 20
     with mp.workdps(mp.dps + lost):
         goal, y = log_tails(z)[1] + mp.log(width), z + width / 2
-        if goal > 0:  # a wide ramp: its middle is near width (p - 1/2), and not above this
+        if (
+            goal > 0
+        ):  # a wide ramp: its middle is near width (p - 1/2), and not above this
             y = min(y, width / 2 - mp.exp(goal) + mp.mpf(1) / 2)
         for _ in range(500):  # Newton on a concave function, from the right of its root
             low, high = y - width / 2, y + width / 2

@@ -1,7 +1,7 @@
 """The Poisson mixture: P(X <= x) = sum_k w_k P(mu + k, y), w_k Poisson(h), y = x/2, h = nc/2.
 
-With g_a = y^a e^-y / Gamma(a + 1), P(a, y) = g_a + P(a + 1, y), so the lower tail is also
-sum_k g_{mu+k} W_k with W_k the Poisson CDF; the upper tail is sum_k w_k Q_k with
+With g_a = y^a e^-y / Gamma(a + 1), P(a, y) = g_a + P(a + 1, y), so the lower tail is
+also sum_k g_{mu+k} W_k with W_k the Poisson CDF; the upper tail is sum_k w_k Q_k with
 Q(a + 1, y) = Q(a, y) + g_a. Both run upwards and add positive terms only. The terms are
 log-concave in k, which bounds what is left out at either end.
 """
@@ -18,7 +18,8 @@ from rsbounds.oracle._normal import Mpf
 def mixture(x: Mpf, mu: Mpf, nc: Mpf) -> tuple[Mpf, Mpf, Mpf]:
     """P(X <= x), P(X > x) and the density at x, for 0 < x < inf and any nc >= 0.
 
-    The tail beyond the mean is summed first; where it is small, the other is its complement.
+    The tail beyond the mean is summed first; where it is small, the other is its
+    complement.
     """
     at = x / 2, mu, nc / 2
     first, second = (_lower, _upper) if x < nc else (_upper, _lower)
@@ -32,13 +33,17 @@ def terms(x: float, dim: float, nc: float, dps: int = 60) -> float:
     """About how many terms the longest sum takes."""
     y, mu, h = x / 2, dim / 2, nc / 2
     peak = (math.hypot(mu, math.sqrt(4 * h * y)) - mu) / 2
-    if abs(math.sqrt(y) - math.sqrt(h + mu)) > 3:  # one tail, and all of it is about the peak
+    if (
+        abs(math.sqrt(y) - math.sqrt(h + mu)) > 3
+    ):  # one tail, and all of it is about the peak
         return 30 * math.sqrt(dps * (1 + peak))
     ends = (h, peak, y - mu)
     return max(ends) - min(ends) + 30 * math.sqrt(dps * (1 + max(h, peak, y / 100)))
 
 
-Terms = Iterator[tuple[Mpf, Mpf]]  # positive terms, each with a bound on all ratios from it on
+Terms = Iterator[
+    tuple[Mpf, Mpf]
+]  # positive terms, each with a bound on all ratios from it on
 
 
 def _total(terms: Terms) -> Mpf:
@@ -130,7 +135,11 @@ def _start(y: Mpf, mu: Mpf, h: Mpf, *, upper: bool) -> int:
 
     def log_term(k: int) -> float:
         weight = (k - first) * log_h - math.lgamma(k + 1) + math.lgamma(first + 1)
-        gamma = (k - first) * log_y - math.lgamma(base + k + 1) + math.lgamma(base + first + 1)
+        gamma = (
+            (k - first) * log_y
+            - math.lgamma(base + k + 1)
+            + math.lgamma(base + first + 1)
+        )
         if upper:
             return weight + (gamma if peak > h else 0.0)
         return weight + max(gamma, 0.0)

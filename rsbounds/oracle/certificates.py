@@ -1,8 +1,8 @@
 """What result rows claim, evaluated again in mpmath: radii by method, tails of counts.
 
-Nothing here knows the code that wrote the rows or that proves them; ``METHODS`` has the names of
-``rsbounds.schemes.METHODS``, each with its own evaluation from the manifest's parameters. A
-decision list's rule is the object that its JSON file holds.
+Nothing here knows the code that wrote the rows or that proves them; ``METHODS`` has the
+names of ``rsbounds.schemes.METHODS``, each with its own evaluation from the manifest's
+parameters. A decision list's rule is the object that its JSON file holds.
 
 Examples
 --------
@@ -20,7 +20,13 @@ from typing import Any
 
 from mpmath import mp
 
-from rsbounds.oracle._confidence import BOUNDS, bound_excess, lower_score, pair_scores, upper_score
+from rsbounds.oracle._confidence import (
+    BOUNDS,
+    bound_excess,
+    lower_score,
+    pair_scores,
+    upper_score,
+)
 from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
 from rsbounds.oracle._radii import gaussian_radius
@@ -44,25 +50,34 @@ def excess(
 ) -> Mpf:
     """A number that is positive exactly where the radius exceeds the truth of its method.
 
-    ``method`` is a key of ``METHODS``; ``parameters`` are those of the scheme, as the manifest has
-    them; ``sigma`` and ``radius`` are the row's, ``z_a`` and ``z_b`` the scores of its bounds.
+    ``method`` is a key of ``METHODS``; ``parameters`` are those of the scheme, as the
+    manifest has them; ``sigma`` and ``radius`` are the row's, ``z_a`` and ``z_b`` the
+    scores of its bounds.
     """
     with mp.workdps(dps + GUARD):
         scores = exact(z_a), None if z_b is None else exact(z_b)
         return METHODS[method](parameters, exact(sigma), exact(radius), scores, dps)
 
 
-def _gaussian(parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int) -> Mpf:
+def _gaussian(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
+) -> Mpf:
     options = {key: parameters[key] for key in ("norm", "dim") if key in parameters}
-    return radius - gaussian_radius(scores[0], sigma, scores[1], dps=dps + GUARD, **options)
+    return radius - gaussian_radius(
+        scores[0], sigma, scores[1], dps=dps + GUARD, **options
+    )
 
 
-def _anisotropic(parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int) -> Mpf:
+def _anisotropic(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
+) -> Mpf:
     reach = gaussian_radius(scores[0], sigma, scores[1], dps=dps + GUARD)
     return radius - exact(parameters["inner"]) * reach
 
 
-def _composite(parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int) -> Mpf:
+def _composite(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
+) -> Mpf:
     """From the counts of all stages, which ``parameters`` hold beside the rule and the plan."""
     evidence = (parameters[key] for key in ("rule", "plan", "counts", "n", "alpha"))
     return radius - composite_radius(*evidence, dps=dps)
@@ -82,7 +97,9 @@ def _two_point(
 
     def at(sigma1: Mpf) -> Mpf:
         dim = exact(parameters["dim"])
-        return mp.fsum(worst_score(distance, z, sigma, sigma1, dim, dps=dps) for z in budgets)
+        return mp.fsum(
+            worst_score(distance, z, sigma, sigma1, dim, dps=dps) for z in budgets
+        )
 
     return max(map(at, ends))
 
@@ -109,13 +126,20 @@ def _range(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
 
 def _generator(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, Ends]:
     steps = 1 + exact(parameters["mean_lip"])
-    reach = radius / exact(parameters["inner"]) + exact(parameters.get("shift", 0.0)) / steps
+    reach = (
+        radius / exact(parameters["inner"])
+        + exact(parameters.get("shift", 0.0)) / steps
+    )
     _, ends = _lipschitz(parameters, sigma, reach)
     return steps * reach, ends
 
 
 def list_radius(
-    rule: Mapping[str, Any], scores: Sequence[Sequence[Real]], cls: int, *, dps: int = 30
+    rule: Mapping[str, Any],
+    scores: Sequence[Sequence[Real]],
+    cls: int,
+    *,
+    dps: int = 30,
 ) -> Mpf:
     """The radius of a class from exact class probabilities, their scores in rows by level."""
     with mp.workdps(dps + GUARD):
@@ -126,8 +150,11 @@ def list_radius(
             if q["kind"] == "score":
                 return sigma * row[c]
             if q["kind"] == "margin":
-                return sigma * (row[c] - max(v for b, v in enumerate(row) if b != c)) / 2
-            # scores are rounded, so that the probabilities of nearly all classes may exceed 1
+                return (
+                    sigma * (row[c] - max(v for b, v in enumerate(row) if b != c)) / 2
+                )
+            # scores are rounded, so that the probabilities of nearly all classes may
+            # exceed 1
             p = min(sum(ndtr(row[c], dps=dps) for c in q["classes"]), mp.one)
             return sigma * ndtri(p, dps=dps)
 
@@ -137,7 +164,9 @@ def list_radius(
             best = max(best, min(fires, before))
             for b in range(len(z[0])):
                 if b != cls:
-                    before = min(before, max(exact(q["threshold"]) - value(q, b) for q in item))
+                    before = min(
+                        before, max(exact(q["threshold"]) - value(q, b) for q in item)
+                    )
         return +best
 
 
@@ -152,8 +181,9 @@ def composite_radius(
 ) -> Mpf:
     """The radius that counts certify for what was chosen from other samples.
 
-    ``plan`` has ``cls``, ``items`` (that may decide), ``references`` (by stage and class)
-    and ``blocking`` (by item and class). Stages that no component needs may be None.
+    ``plan`` has ``cls``, ``items`` (that may decide), ``references`` (by stage and
+    class) and ``blocking`` (by item and class). Stages that no component needs may be
+    None.
     """
     with mp.workdps(dps + GUARD):
         cls, level = plan["cls"], exact(alpha) / len(plan["items"])
@@ -171,7 +201,9 @@ def composite_radius(
                 low, high = pair_scores(*pair, n, level, dps=dps)
                 z = side * (low - high) / 2
             else:
-                count = k[c] if q["kind"] == "score" else sum(k[b] for b in q["classes"])
+                count = (
+                    k[c] if q["kind"] == "score" else sum(k[b] for b in q["classes"])
+                )
                 z = (lower_score if side > 0 else upper_score)(count, n, level, dps=dps)
             return exact(rule["sigmas"][q["stage"]]) * z - exact(q["threshold"])
 
@@ -182,7 +214,9 @@ def composite_radius(
                 best = max(best, min([before, *(beyond(q, cls, 1) for q in item)]))
             if i < max(plan["items"]):
                 others = [b for b in range(len(choice)) if b != cls]
-                before = min([before, *(-beyond(item[choice[b]], b, -1) for b in others)])
+                before = min(
+                    [before, *(-beyond(item[choice[b]], b, -1) for b in others)]
+                )
             if before <= best:  # no later item can raise it
                 break
         return +best

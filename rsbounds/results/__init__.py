@@ -1,7 +1,8 @@
 """Result files: rows, manifests, and what they say.
 
 A file is a TSV whose header starts with the columns the field has written since [C],
-``idx label predict radius correct``; further columns are kept by every command, known or not.
+``idx label predict radius correct``; further columns are kept by every command, known
+or not.
 """
 
 # "X as X": for other rooms of the package; what users call is listed below
@@ -23,7 +24,26 @@ from rsbounds.results._text import truncated as truncated
 from rsbounds.results._text import whole_number as whole_number
 
 __all__ = [
-    "COLUMNS", "FORMAT", "STYLES", "Manifest", "Results", "Row", "Writer", "board", "card",
-    "dense_counts", "html", "manifest_path", "merge", "plot", "read", "read_card", "read_rows",
-    "sparse_counts", "summary", "table", "write", "write_card",
-]  # fmt: skip
+    "COLUMNS",
+    "FORMAT",
+    "STYLES",
+    "Manifest",
+    "Results",
+    "Row",
+    "Writer",
+    "board",
+    "card",
+    "dense_counts",
+    "html",
+    "manifest_path",
+    "merge",
+    "plot",
+    "read",
+    "read_card",
+    "read_rows",
+    "sparse_counts",
+    "summary",
+    "table",
+    "write",
+    "write_card",
+]

@@ -29,9 +29,7 @@ _RUNS = (
     "How many runs were made: the best of many seeds, models or noise levels looks like a single "
     "run."
 )
-_COMMITTED = (
-    "Whether the commitment was published before the first sample, and how many others were made."
-)
+_COMMITTED = "Whether the commitment was published before the first sample, and how many others were made."
 _COUNTS = "Whether the model drew the counts: rsbounds verify --rerun draws rows again."
 _SEEN = "Whether the model was trained or chosen on these inputs."
 
@@ -51,13 +49,14 @@ def card(
     radii
         As in `table`; infinite ones are left out.
     verified : mapping, optional
-        What an audit of the file gave: rows, proved, findings (their numbers), first (the first
-        findings as text), stated (what it took as stated).
+        What an audit of the file gave: rows, proved, findings (their numbers), first
+        (the first findings as text), stated (what it took as stated).
 
     Returns
     -------
     dict
-        After the schema ``card.schema.json``, if the file has rows: else shares are None.
+        After the schema ``card.schema.json``, if the file has rows: else shares are
+        None.
 
     Raises
     ------
@@ -80,7 +79,10 @@ def card(
     own = manifest.procedure.to_dict() if manifest else {}
     count, scopes = len(file.rows), file.scopes()
     levels = [row.sigma for row in file.rows if math.isfinite(row.sigma)]
-    commitment, model = entries.get("run", {}).get("commitment"), entries.get("model", {})
+    commitment, model = (
+        entries.get("run", {}).get("commitment"),
+        entries.get("model", {}),
+    )
     spec = {"model": shown(model["spec"])} if isinstance(model.get("spec"), str) else {}
     places = {"rows": path, "manifest": manifest_path(path)}
     hashes = {name: digest(p.read_bytes()) for name, p in places.items() if p.is_file()}
@@ -218,13 +220,17 @@ def _as_markdown(made: Mapping[str, Any]) -> str:
         "bound": _code(made["procedure"].get("bound", "")),
     }
     scope = made["scope"]
-    about |= {"scope": _code(". ".join(filter(None, (scope["text"], scope["footnote"]))))}
+    about |= {
+        "scope": _code(". ".join(filter(None, (scope["text"], scope["footnote"]))))
+    }
     about |= {"inputs": made["inputs"], "abstentions": f"{made['abstain']:.3f}"}
     about |= {"average certified radius": made["acr"]}
     shares = (f"{float(q):.0%}: {_code(p)}" for q, p in made["p_a"].items())
     about |= {"p_A of the true class, quantiles": ", ".join(shares)}
     about |= {"checked by rsbounds verify": proof(made["verified"])}
-    about |= {f"SHA-256 of its {k}": f"`{_code(v)}`" for k, v in made["hashes"].items() if v}
+    about |= {
+        f"SHA-256 of its {k}": f"`{_code(v)}`" for k, v in made["hashes"].items() if v
+    }
     rest = [f"- {name}: {value}" for name, value in about.items() if value]
     doubts = [f"- {_code(text)}" for text in (*made["unknown"], *made["notes"])]
     title = f"## Certified accuracy: {_code(made['name'])}"
@@ -236,7 +242,9 @@ def proof(verified: Mapping[str, Any] | None) -> str:
     """What an audit gave, in words."""
     if verified is None:
         return "no"
-    parts = [f"{verified['proved']} of {verified['rows']} rows, {verified['findings']} findings"]
+    parts = [
+        f"{verified['proved']} of {verified['rows']} rows, {verified['findings']} findings"
+    ]
     parts += [*verified["first"][:3], "taken as stated: the counts"]
     return _code(", ".join(["; ".join(parts), *verified["stated"]]))
 

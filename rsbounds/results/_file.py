@@ -1,8 +1,9 @@
 """Writing result files: a TSV that only grows, row by row, and its manifest.
 
-A row is flushed to the disk when it is written. A file is resumed only under an equal manifest,
-by one process at a time (a lock held on the TSV); after a kill, a power failure or a full disk
-all that can be wrong with it is an unfinished last line, which is cut off and done again.
+A row is flushed to the disk when it is written. A file is resumed only under an equal
+manifest, by one process at a time (a lock held on the TSV); after a kill, a power
+failure or a full disk all that can be wrong with it is an unfinished last line, which
+is cut off and done again.
 """
 
 import errno
@@ -27,7 +28,8 @@ fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 #: Entries of the manifest whose change ``accept_change`` lets pass.
 _ACCEPTABLE = ("model.", "probe.", "versions.", "engine.")
-#: What a disk that failed or is full answers to a flush; all else is a file system without it.
+#: What a disk that failed or is full answers to a flush; all else is a file system
+#: without it.
 _DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 
 
@@ -39,22 +41,25 @@ class Writer:
     path : Path
         The TSV; its manifest is written beside it.
     manifest : Manifest
-        What the rows depend on; ``run`` is kept, not compared. A file whose manifest differs in
-        ``skip`` or ``max`` alone is extended if all of its rows are inputs of the new selection.
+        What the rows depend on; ``run`` is kept, not compared. A file whose manifest
+        differs in ``skip`` or ``max`` alone is extended if all of its rows are inputs
+        of the new selection.
     further : sequence of str
         Columns of a new file beyond COLUMNS: those of the rows' ``extra``.
     accept_change : bool
         Go on although model, versions or engine differ, and record it in the manifest.
     check : callable, optional
-        Called with ``rows``, those that were there, before anything is written; may raise.
+        Called with ``rows``, those that were there, before anything is written; may
+        raise.
 
     Raises
     ------
     ValueError
         If the file was written under another manifest, or isn't a result file.
     OSError
-        If it can't be written, or another process is writing it. A RuntimeWarning says that its
-        file system has no locks, or no room to put rows in order: they are kept.
+        If it can't be written, or another process is writing it. A RuntimeWarning says
+        that its file system has no locks, or no room to put rows in order: they are
+        kept.
 
     Examples
     --------
@@ -77,8 +82,11 @@ class Writer:
         check: Callable[[Sequence[Row]], object] | None = None,
     ) -> None:
         _require_regular(path)
-        self.path, self._place = path, path.absolute()  # a model's code may change the folder
-        self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
+        self.path, self._place = (
+            path,
+            path.absolute(),
+        )  # a model's code may change the folder
+        self._file = open(path, "a+b", buffering=0)
         try:
             self._locked = self._lock()
             # by a process that ended between our opening and our lock
@@ -93,7 +101,9 @@ class Writer:
             else:
                 there = load(path, content)
                 self.rows, self.columns = list(there.rows), there.columns
-                old = there.manifest or Manifest.read(path)  # which says that there is none
+                old = there.manifest or Manifest.read(
+                    path
+                )  # which says that there is none
                 kept = self._kept(old, manifest, accept_change)
                 if check is not None:
                     check(self.rows)
@@ -167,7 +177,9 @@ class Writer:
         try:
             there = os.stat(self._place)
             # a file system without locks may number its files anew at each look
-            if not self._locked or os.path.samestat(os.fstat(self._file.fileno()), there):
+            if not self._locked or os.path.samestat(
+                os.fstat(self._file.fileno()), there
+            ):
                 return
         except FileNotFoundError:
             pass
@@ -194,8 +206,14 @@ class Writer:
         """The manifest to go on with: ``old`` itself where nothing changed."""
         changes = old.differences(new)
         accepted = {k: text for k, text in changes.items() if k.startswith(_ACCEPTABLE)}
-        accepted.pop("engine.sound_noise", None)  # rows of other noise would be relabelled
-        refused = {k: text for k, text in changes.items() if not accept_change or k not in accepted}
+        accepted.pop(
+            "engine.sound_noise", None
+        )  # rows of other noise would be relabelled
+        refused = {
+            k: text
+            for k, text in changes.items()
+            if not accept_change or k not in accepted
+        }
         run = {**new.run, **{k: old.run[k] for k in ("commitment",) if k in old.run}}
         new = replace(new, history=old.history, run=run)
         if accepted and accept_change:
@@ -229,7 +247,9 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def commit(path: Path, manifest: Manifest, *, new: bool, accept: bool) -> dict[str, str]:
+def commit(
+    path: Path, manifest: Manifest, *, new: bool, accept: bool
+) -> dict[str, str]:
     """Write the commitment if ``new``, or compare one that is there: the entry of ``run``.
 
     ``accept`` keeps one that differs, of which an audit tells.
@@ -248,7 +268,9 @@ def commit(path: Path, manifest: Manifest, *, new: bool, accept: bool) -> dict[s
         return {}
     begun = path.exists() and path.stat().st_size
     if begun and Manifest.read(path).run.get("commitment") != own:
-        raise ValueError(f"{path} was begun without a commitment: choose another output file")
+        raise ValueError(
+            f"{path} was begun without a commitment: choose another output file"
+        )
     _replace(place, text)
     return {"commitment": own}
 
@@ -265,8 +287,9 @@ def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:
 def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
     """Join result files of one run, in the order of the inputs.
 
-    Rows that several files share must be equal (but for their time); their manifests must be
-    equal (but for their shard), the probes of the model too. The history of each is kept.
+    Rows that several files share must be equal (but for their time); their manifests
+    must be equal (but for their shard), the probes of the model too. The history of
+    each is kept.
 
     Parameters
     ----------
@@ -285,11 +308,14 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
     Raises
     ------
     ValueError, OSError
-        If ``out`` exists, files are of different runs or disagree on an input; as `read`.
+        If ``out`` exists, files are of different runs or disagree on an input; as
+        `read`.
     """
     out = as_path("out", out)
     if not isinstance(files, list | tuple) or not files:
-        raise ValueError(f"files must be a list of at least one path; got {quoted(files)}")
+        raise ValueError(
+            f"files must be a list of at least one path; got {quoted(files)}"
+        )
     paths = [as_path("files", path) for path in files]
     if out.exists():
         raise ValueError(f"{out} exists: choose another output file")

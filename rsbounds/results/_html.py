@@ -1,7 +1,8 @@
 """Certification files as one HTML page that needs nothing else: no network, no server.
 
-Files may come from strangers. Text of theirs reaches the page escaped; and the page's policy lets
-a browser run no script but its own, known by their hashes, and load nothing.
+Files may come from strangers. Text of theirs reaches the page escaped; and the page's
+policy lets a browser run no script but its own, known by their hashes, and load
+nothing.
 """
 
 import base64
@@ -25,12 +26,30 @@ from rsbounds.results._card import card as card_of
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
-from rsbounds.results._table import as_files, comparable, default_radii, heading, marked, numbered
+from rsbounds.results._table import (
+    as_files,
+    comparable,
+    default_radii,
+    heading,
+    marked,
+    numbered,
+)
 from rsbounds.results._text import as_path, naming, truncated
 
 _PAGE = Path(__file__).parent / "_page"
 _DIGITS = 6  # of what curves show
-_COLUMNS = ("idx", "label", "predict", "radius", "correct", "p_a", "sigma", "count", "n", "time")
+_COLUMNS = (
+    "idx",
+    "label",
+    "predict",
+    "radius",
+    "correct",
+    "p_a",
+    "sigma",
+    "count",
+    "n",
+    "time",
+)
 _BEST = (
     "Best of several runs: at each radius the highest of their certified accuracies. Another "
     "classifier may be the best at another radius, so that this is no certificate of any one."
@@ -53,8 +72,8 @@ Card = Mapping[str, Any]
 def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     """Write certification files side by side as one self-contained HTML page.
 
-    A table of the runs; certified accuracy over the radius, exact step curves, with the best of
-    runs that can be compared; p_A; all rows; manifests. Columns of tables sort.
+    A table of the runs; certified accuracy over the radius, exact step curves, with the
+    best of runs that can be compared; p_A; all rows; manifests. Columns of tables sort.
 
     Parameters
     ----------
@@ -74,7 +93,10 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     plotly = need("plotly.io", "an HTML report")
     files, place = as_files(files, rows=True), as_path("path", path)
     names, footnotes = marked(files)
-    config = {"displaylogo": False, "showSendToCloud": False}  # nothing goes to its makers
+    config = {
+        "displaylogo": False,
+        "showSendToCloud": False,
+    }  # nothing goes to its makers
     options = {"config": config, "full_html": False, "validate": False}
     drawn: list[str] = []
     for name, figure in charts(files, names).items():
@@ -91,7 +113,8 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         _sortable(runs),
         *_noted([*footnotes, *([_BEST] if best else []), *_NOTES]),
         *drawn,
-        # shut, because a browser lays out the cells of an open table of many rows for minutes
+        # shut, because a browser lays out the cells of an open table of many rows for
+        # minutes
         f"<h2>Rows</h2><details><summary>all rows</summary>{_sortable(_rows(files, names))}",
         "</details><h2>Manifests</h2>",
         *map(_manifest, files, names),
@@ -121,12 +144,16 @@ def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
     """
     place, notes = as_path("path", path), list[list[str]]()
     for card in cards:
-        notes.append([shown(note) for note in (card["scope"]["footnote"], *card["notes"])])
+        notes.append(
+            [shown(note) for note in (card["scope"]["footnote"], *card["notes"])]
+        )
         if card["hashes"].get("commitment"):
             text = "states a commitment: when that was published shows when it was made"
             notes[-1].append(text)
     names, footnotes = numbered([card["name"] for card in cards], notes)
-    each = [{"bound": card["procedure"].get("bound"), **card["about"]} for card in cards]
+    each = [
+        {"bound": card["procedure"].get("bound"), **card["about"]} for card in cards
+    ]
     terms = ("norm", "alpha", "n", "bound", "data")
     if apart := [name for name in terms if len({own.get(name) for own in each}) > 1]:
         text = f"The cards differ in {', '.join(apart)}: their numbers are not of one kind."
@@ -135,13 +162,18 @@ def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
     _write(place, "cards", [_sortable(_side_by_side(cards, names)), *below])
 
 
-def _write(place: Path, title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> None:
+def _write(
+    place: Path, title: str, body: Iterable[str], scripts: Sequence[str] = ()
+) -> None:
     """Fill in the page; ``scripts`` are those that stand in its body."""
     template, style, script = (
-        (_PAGE / f"page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
+        (_PAGE / f"page.{kind}").read_text(encoding="utf-8")
+        for kind in ("html", "css", "js")
     )
     digests = (hashlib.sha256(own.encode()).digest() for own in (*scripts, script))
-    own = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    own = " ".join(
+        f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests
+    )
     nothing = "default-src 'none'; form-action 'none'; base-uri 'none'"
     parts = {
         "policy": f"{nothing}; style-src 'unsafe-inline'; img-src data: blob:; script-src {own}",
@@ -159,7 +191,9 @@ def _write(place: Path, title: str, body: Iterable[str], scripts: Sequence[str] 
 def _sortable(lines: Sequence[Sequence[str]]) -> str:
     """A table of cells that `_cell` made, the first line its head."""
     head = "".join(f"<th tabindex=0>{own}</th>" for own in lines[0])
-    body = "\n".join(f"<tr><td>{'</td><td>'.join(line)}</td></tr>" for line in lines[1:])
+    body = "\n".join(
+        f"<tr><td>{'</td><td>'.join(line)}</td></tr>" for line in lines[1:]
+    )
     table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
     return f'<div class="scroll">{table}</div>'
 
@@ -199,7 +233,9 @@ def _number(value: float | str | None) -> str:
 
 def _rows(files: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
     """All rows, as a file has them."""
-    extra = dict.fromkeys(key for file in files for row in file.rows for key in row.extra)
+    extra = dict.fromkeys(
+        key for file in files for row in file.rows for key in row.extra
+    )
     columns = (*_COLUMNS, *extra)
     lines = [["run", *columns]]
     for file, name in zip(files, names, strict=True):
@@ -210,7 +246,9 @@ def _rows(files: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
 def _manifest(file: Results, name: str) -> str:
     entries = file.manifest.entries() if file.manifest else "none beside the file"
     text = json.dumps(entries, indent=2, ensure_ascii=False)
-    return f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
+    return (
+        f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
+    )
 
 
 def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -219,25 +257,40 @@ def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str
     bounds = [(name, [p_a]) for name, own in each if (p_a := own.p_a())]
     shares = "share of inputs whose p_A is at least so large"
     return {
-        "curves": _figure(curves(files, names), "certified accuracy over the radius", "radius"),
+        "curves": _figure(
+            curves(files, names), "certified accuracy over the radius", "radius"
+        ),
         "p_a": _figure(steps(bounds, 1.0), shares, "p_A"),
         "accuracy": _by_class(files, names, "accuracy", lambda row: row.correct),
-        "abstention": _by_class(files, names, "abstention", lambda row: row.predict == ABSTAIN),
+        "abstention": _by_class(
+            files, names, "abstention", lambda row: row.predict == ABSTAIN
+        ),
     }
 
 
 def _by_class(
-    files: Sequence[Results], names: Sequence[str], what: str, hit: Callable[[Row], bool]
+    files: Sequence[Results],
+    names: Sequence[str],
+    what: str,
+    hit: Callable[[Row], bool],
 ) -> dict[str, Any]:
     """A share of each class for each file, with its interval."""
     traces = []
     for i, (name, file) in enumerate(zip(names, files, strict=True)):
         parts = file.by_class()
-        each = [share_of(sum(map(hit, part.rows)), len(part.rows)) for part in parts.values()]
+        each = [
+            share_of(sum(map(hit, part.rows)), len(part.rows))
+            for part in parts.values()
+        ]
         shares, lows, highs = np.transpose(each)
         error = {"type": "data", "symmetric": False, "array": (highs - shares).tolist()}
         error["arrayminus"] = (shares - lows).tolist()
-        trace = {"type": "bar", "name": escape(name), "x": list(parts), "y": shares.tolist()}
+        trace = {
+            "type": "bar",
+            "name": escape(name),
+            "x": list(parts),
+            "y": shares.tolist(),
+        }
         marker = {"color": COLOURS[i % len(COLOURS)]}
         traces.append({**trace, "error_y": error, "marker": marker})
     figure = _figure([], f"{what} by class", "class")
@@ -248,13 +301,29 @@ def _by_class(
 def _figure(drawn: Sequence[Curve], title: str, x: str) -> dict[str, Any]:
     traces = []
     for curve in drawn:
-        # between two steps it is as high as at the next: vertical first, then horizontal
-        line = {"shape": "vh", "color": curve.colour, "dash": curve.dash, "width": curve.width}
+        # between two steps it is as high as at the next: vertical first, then
+        # horizontal
+        line = {
+            "shape": "vh",
+            "color": curve.colour,
+            "dash": curve.dash,
+            "width": curve.width,
+        }
         edges = [float(truncated(float(edge), _DIGITS)) for edge in curve.edges]
         heights = [round(float(share), _DIGITS) for share in curve.heights]
-        trace = {"type": "scatter", "mode": "lines", "name": escape(curve.name), "line": line}
+        trace = {
+            "type": "scatter",
+            "mode": "lines",
+            "name": escape(curve.name),
+            "line": line,
+        }
         traces.append({**trace, "x": edges, "y": heights})
     axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"rangemode": "tozero"}}
     font = {"family": "system-ui, sans-serif", "size": 13}  # the page's
-    own = {"title": {"text": title}, "showlegend": True, "hovermode": "closest", "font": font}
+    own = {
+        "title": {"text": title},
+        "showlegend": True,
+        "hovermode": "closest",
+        "font": font,
+    }
     return {"data": traces, "layout": own | axes}

@@ -29,7 +29,12 @@ def _whole(low: int, high: int = 2**62) -> dict[str, Any]:
 
 
 # of what size: larger numbers are a doctored file's, whose lists would fill the memory
-_DATA = {"inputs": _whole(0, 10**7), "start": _whole(0), "skip": _whole(1), "max": _whole(-1)}
+_DATA = {
+    "inputs": _whole(0, 10**7),
+    "start": _whole(0),
+    "skip": _whole(1),
+    "max": _whole(-1),
+}
 _STEP = {"rows": _whole(0), "sha256": _TEXT, "changes": _TEXTS, "fitted": _TEXTS}
 #: What every reader relies on, as a JSON schema.
 _SCHEMA: Mapping[str, Any] = {
@@ -37,7 +42,9 @@ _SCHEMA: Mapping[str, Any] = {
     "required": ["data"],
     "properties": {
         **dict.fromkeys(("model", "parameters", "engine", "run"), _OBJECT),
-        **dict.fromkeys(("versions", "probe"), _OBJECT | {"additionalProperties": _TEXT}),
+        **dict.fromkeys(
+            ("versions", "probe"), _OBJECT | {"additionalProperties": _TEXT}
+        ),
         **dict.fromkeys(("method", "scope"), _TEXT),
         **dict.fromkeys(("n0", "n"), _whole(1, 10**15)),
         "data": _OBJECT | {"required": ["inputs"], "properties": _DATA},
@@ -57,8 +64,9 @@ class Manifest:
     Parameters
     ----------
     model, data, engine, versions : mapping
-        What the model was, the data, the device and its precision, the packages; ``data`` with
-        ``start``, ``skip``, ``max``, and ``inputs``, the number selected in all shards together.
+        What the model was, the data, the device and its precision, the packages;
+        ``data`` with ``start``, ``skip``, ``max``, and ``inputs``, the number selected
+        in all shards together.
     method, scope, parameters
         The scheme: see :class:`rsbounds.schemes.Scheme`.
     procedure : Procedure
@@ -70,7 +78,8 @@ class Manifest:
     history : list
         What was accepted or done to the file since: each an object.
     run, extra : mapping
-        What the rows do not depend on: paths, times, batch; further entries of the file.
+        What the rows do not depend on: paths, times, batch; further entries of the
+        file.
 
     Examples
     --------
@@ -99,7 +108,9 @@ class Manifest:
         names = {f.name for f in fields(cls)} - {"extra", "procedure"}
         numbers = Procedure.__slots__
         own = {k: v for k, v in entries.items() if k in names}
-        extra = {k: v for k, v in entries.items() if k not in {*names, *numbers, "format"}}
+        extra = {
+            k: v for k, v in entries.items() if k not in {*names, *numbers, "format"}
+        }
         return cls(**own, procedure=Procedure.from_dict(entries), extra=extra)
 
     @classmethod
@@ -107,18 +118,26 @@ class Manifest:
         """The manifest of a result file; ValueError if it has none, OSError if it isn't there."""
         place = manifest_path(path)
         try:
-            entries = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_distinct)
+            entries = json.loads(
+                place.read_text(encoding="utf-8"), object_pairs_hook=_distinct
+            )
             if not isinstance(entries, dict) or _depth(entries) > _DEEPEST:
                 raise ValueError
         except FileNotFoundError:
             path.stat()  # says so, if it is the file itself that isn't there
-            raise ValueError(f"{path} has no manifest: expected {place.name} beside it") from None
+            raise ValueError(
+                f"{path} has no manifest: expected {place.name} beside it"
+            ) from None
         except (ValueError, RecursionError):
             expected = f"a JSON object, nested at most {_DEEPEST} deep"
-            raise ValueError(f"{place} is not a manifest: expected {expected}") from None
+            raise ValueError(
+                f"{place} is not a manifest: expected {expected}"
+            ) from None
         try:
             if entries.get("format") != FORMAT:
-                raise ValueError(f"format must be {FORMAT}; got {quoted(entries.get('format'))}")
+                raise ValueError(
+                    f"format must be {FORMAT}; got {quoted(entries.get('format'))}"
+                )
             conform("", entries, _SCHEMA)
             share("shard", entries.get("shard", "0/1"))
             return cls.of(entries)
@@ -149,7 +168,9 @@ class Manifest:
         Inputs that were left out because they can't be decoded are not missing.
         """
         own, without = self.indices(), done | self.corrupt()
-        return [i for i in own if i not in without], sorted(i for i in done if i not in own)
+        return [i for i in own if i not in without], sorted(
+            i for i in done if i not in own
+        )
 
     def corrupt(self) -> set[int]:
         """Indices of the inputs that the history says were left out: they can't be decoded."""
@@ -159,29 +180,43 @@ class Manifest:
     def fitted_on_itself(self) -> bool:
         """Whether the history says that the rule was fitted on the rows that it certifies."""
         fitted = {file for step in self.history for file in step.get("fitted", ())}
-        return not fitted.isdisjoint(step["sha256"] for step in self.history if "sha256" in step)
+        return not fitted.isdisjoint(
+            step["sha256"] for step in self.history if "sha256" in step
+        )
 
     def commitment(self) -> str:
         """The text by which a run is committed to before its first sample: all that is fixed then.
 
-        It is always the same text: whoever has its SHA-256 sees whether a later manifest differs.
+        It is always the same text: whoever has its SHA-256 sees whether a later
+        manifest differs.
         """
         entries = json.loads(self.text())  # as a file holds them: lists for tuples
-        for name in ("history", "probe", "run", "shard"):  # shown by samples, or not by rows
+        for name in (
+            "history",
+            "probe",
+            "run",
+            "shard",
+        ):  # shown by samples, or not by rows
             del entries[name]
         entries["engine"].pop("tf32", None)
         return json.dumps(entries, indent=2, sort_keys=True) + "\n"
 
     def uncommitted(self) -> Manifest:
         """The manifest of a file that is computed from a committed one."""
-        return replace(self, run={k: v for k, v in self.run.items() if k != "commitment"})
+        return replace(
+            self, run={k: v for k, v in self.run.items() if k != "commitment"}
+        )
 
     def differences(self, other: Manifest) -> dict[str, str]:
         """Entries that rows depend on and that ``other`` has otherwise: name -> in words."""
         a, b = dict(self._compared()), dict(other._compared())
         # probes of other inputs, or of none
         ignored = {f"probe.{key}" for key in self.probe.keys() ^ other.probe.keys()}
-        keys = [key for key in sorted({*a, *b} - ignored) if not _same(a.get(key), b.get(key))]
+        keys = [
+            key
+            for key in sorted({*a, *b} - ignored)
+            if not _same(a.get(key), b.get(key))
+        ]
         # another probe follows from any other difference
         keys = [key for key in keys if not key.startswith("probe.")] or keys
         return {
@@ -203,7 +238,13 @@ def manifest_path(path: Path) -> Path:
 
 
 def _depth(node: Any) -> int:
-    inside = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    inside = (
+        node.values()
+        if isinstance(node, dict)
+        else node
+        if isinstance(node, list)
+        else ()
+    )
     return 1 + max(map(_depth, inside), default=0)
 
 

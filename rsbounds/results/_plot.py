@@ -31,12 +31,20 @@ class Curve(NamedTuple):
 
 def curves(files: Sequence[Results], names: Sequence[str]) -> list[Curve]:
     """Certified accuracy of each file, and the best of comparable files at each radius."""
-    finite = [row.radius for file in files for row in file.rows if math.isfinite(row.radius)]
+    finite = [
+        row.radius for file in files for row in file.rows if math.isfinite(row.radius)
+    ]
     end = min(1.05 * max(finite, default=0.0), 1e307) or 1.0
-    radii = [[row.radius if row.correct else -1.0 for row in file.rows] for file in files]
+    radii = [
+        [row.radius if row.correct else -1.0 for row in file.rows] for file in files
+    ]
     own = {id(file): values for file, values in zip(files, radii, strict=True)}
-    shown = [(name, [values]) for name, values in zip(names, radii, strict=True) if values]
-    best = [(label, [own[id(file)] for file in group]) for label, group in comparable(files)]
+    shown = [
+        (name, [values]) for name, values in zip(names, radii, strict=True) if values
+    ]
+    best = [
+        (label, [own[id(file)] for file in group]) for label, group in comparable(files)
+    ]
     return steps(shown, end) + steps(best, end, ("#000000",), first=4)
 
 
@@ -48,25 +56,33 @@ def steps(
 ) -> list[Curve]:
     """The largest share of some values that reach an edge, wherever that share steps.
 
-    Each curve is thinner than those below it and has gaps, so that curves that coincide are seen.
+    Each curve is thinner than those below it and has gaps, so that curves that coincide
+    are seen.
     """
     drawn = []
     for i, (name, values) in enumerate(shown, start=first):
-        edges = np.unique([0.0, end, *(min(v, end) for own in values for v in own if v >= 0)])
-        held = [(len(own) - np.searchsorted(np.sort(own), edges)) / len(own) for own in values]
+        edges = np.unique(
+            [0.0, end, *(min(v, end) for own in values for v in own if v >= 0)]
+        )
+        held = [
+            (len(own) - np.searchsorted(np.sort(own), edges)) / len(own)
+            for own in values
+        ]
         best = np.max(held, axis=0)
         falls = np.flatnonzero(np.diff(best))
         kept = np.unique([0, *falls, *falls + 1, len(edges) - 1])
         colour, dash = colours[i % len(colours)], list(DASHES)[i % len(DASHES)]
-        drawn.append(Curve(name, edges[kept], best[kept], colour, dash, max(3.0 - 0.4 * i, 1.2)))
+        drawn.append(
+            Curve(name, edges[kept], best[kept], colour, dash, max(3.0 - 0.4 * i, 1.2))
+        )
     return drawn
 
 
 def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     """Draw certified accuracy against radius, one exact step curve for each file.
 
-    Where runs at several noise levels can be compared, their best at each radius too. The title
-    has what all files share of norm, sigma, n and alpha.
+    Where runs at several noise levels can be compared, their best at each radius too.
+    The title has what all files share of norm, sigma, n and alpha.
 
     Parameters
     ----------
@@ -79,8 +95,8 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     ImportError, OSError
         Without matplotlib; if the picture can't be written.
     ValueError
-        When no file has a row, for a format matplotlib does not know, or an argument that is no
-        list of Results or no path.
+        When no file has a row, for a format matplotlib does not know, or an argument
+        that is no list of Results or no path.
     """
     matplotlib = need("matplotlib.figure", "a plot")
     files, place = as_files(files, rows=True), as_path("path", path)
@@ -97,10 +113,19 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         steps = curve.heights[1:], curve.edges
         axes.stairs(*steps, baseline=None, label=curve.name, **style)
     common = setting(files)
-    title = {"norm": "l{} norm", "sigma": "sigma = {}", "n": "n = {}", "alpha": "alpha = {}"}
-    parts = [text.format(common[name]) for name, text in title.items() if name in common]
+    title = {
+        "norm": "l{} norm",
+        "sigma": "sigma = {}",
+        "n": "n = {}",
+        "alpha": "alpha = {}",
+    }
+    parts = [
+        text.format(common[name]) for name, text in title.items() if name in common
+    ]
     end = drawn[0].edges[-1]
-    axes.set(xlabel="radius", ylabel="certified accuracy", xlim=(0, end), ylim=(0, 1.02))
+    axes.set(
+        xlabel="radius", ylabel="certified accuracy", xlim=(0, end), ylim=(0, 1.02)
+    )
     axes.set_title(", ".join(parts), fontsize="medium")
     axes.grid(color="0.9")
     axes.set_axisbelow(True)

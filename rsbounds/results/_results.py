@@ -74,7 +74,11 @@ class Results:
 
     def missing(self) -> list[int]:
         """Indices of inputs that the manifest selects and the file lacks; [] where it can't say."""
-        return self.manifest.places({row.idx for row in self.rows})[0] if self.manifest else []
+        return (
+            self.manifest.places({row.idx for row in self.rows})[0]
+            if self.manifest
+            else []
+        )
 
     def p_a(self) -> list[float]:
         """Lower bounds of the true class's probability: p_A where it is certified, else 0."""
@@ -107,7 +111,9 @@ class Results:
             text = f"{done} of {done + len(missing)} rows"
             if rate > 1e-6:
                 left_for_one = timedelta(seconds=math.ceil(len(missing) / rate))
-                text += f", {rate:.3g} a second for one worker, {left_for_one} left for one"
+                text += (
+                    f", {rate:.3g} a second for one worker, {left_for_one} left for one"
+                )
             yield f"{text}: {some(missing)} missing"
 
     def _share(self, total: Any) -> Array:
@@ -121,15 +127,17 @@ def read(path: str | os.PathLike[str]) -> Results:
     Parameters
     ----------
     path : path-like
-        A TSV of the field (``idx label predict radius correct time``, -1 for an abstention, as
-        Cohen, Rosenfeld and Kolter 2019 wrote it) or of ``rsbounds certify``, with its manifest
-        if one lies beside it. An unfinished last line of ours is left out, with a note.
+        A TSV of the field (``idx label predict radius correct time``, -1 for an
+        abstention, as Cohen, Rosenfeld and Kolter 2019 wrote it) or of ``rsbounds
+        certify``, with its manifest if one lies beside it. An unfinished last line of
+        ours is left out, with a note.
 
     Raises
     ------
     ValueError, OSError
-        For a malformed line, one that contradicts itself, stands twice or is of no input of the
-        run: names the file, the line and what was expected. For a path that can't be read.
+        For a malformed line, one that contradicts itself, stands twice or is of no
+        input of the run: names the file, the line and what was expected. For a path
+        that can't be read.
 
     Examples
     --------
@@ -149,9 +157,10 @@ def read(path: str | os.PathLike[str]) -> Results:
 def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Results:
     """Read a result file: the one reader of all commands.
 
-    Blank lines, Windows' line ends and a byte order mark are passed over. An unfinished last line
-    is left out, but for files of the field: a row or its scope, cut short, may say more than it
-    did. ``strict`` refuses rows that contradict themselves, stand twice or are not of the run.
+    Blank lines, Windows' line ends and a byte order mark are passed over. An unfinished
+    last line is left out, but for files of the field: a row or its scope, cut short,
+    may say more than it did. ``strict`` refuses rows that contradict themselves, stand
+    twice or are not of the run.
     """
     name, content = os.fspath(path), path.read_bytes() if content is None else content
     manifest = Manifest.read(path) if manifest_path(path).exists() else None
@@ -164,7 +173,9 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
         if strict and len({row.idx for row in pairs}) < len(pairs):
             raise ValueError(f"{path}: expected each index once")
         return Results(
-            name, pairs, "index and radius alone: an input with a radius counts as right"
+            name,
+            pairs,
+            "index and radius alone: an input with a radius counts as right",
         )
     try:
         first, *lines = content.decode("utf-8-sig").split("\n")
@@ -191,7 +202,9 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
             if strict:
                 _require_sense(row, seen, selected)
         except ValueError as error:
-            raise ValueError(f"{path}:{number}: expected {error}; got {quoted(line)}") from None
+            raise ValueError(
+                f"{path}:{number}: expected {error}; got {quoted(line)}"
+            ) from None
         rows.append(row)
         seen[row.idx] = number
     return Results(name, tuple(rows), note, manifest, columns)
@@ -200,7 +213,11 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
 def _pairs(content: bytes) -> tuple[Row, ...]:
     """Rows of lines "index radius ...", as papers published them; none of any other file."""
     try:
-        lines = [line.split() for line in content.decode("utf-8-sig").splitlines() if line.strip()]
+        lines = [
+            line.split()
+            for line in content.decode("utf-8-sig").splitlines()
+            if line.strip()
+        ]
         lines = lines[1:] if lines[0] == ["idx", "radius"] else lines
         pairs = [(whole_number(line[0]), as_radius(line[1])) for line in lines]
     except (ValueError, IndexError):
@@ -214,7 +231,9 @@ def _arrays(path: Path) -> tuple[Row, ...]:
         return ()
     try:
         radii, labels, preds = (
-            checks.as_floats(name, np.load(path.with_name(name), allow_pickle=False), nan=False)
+            checks.as_floats(
+                name, np.load(path.with_name(name), allow_pickle=False), nan=False
+            )
             for name in (path.name, "labels.npy", "preds.npy")
         )
         tops = preds.argmax(axis=1)
@@ -223,14 +242,25 @@ def _arrays(path: Path) -> tuple[Row, ...]:
     except (ValueError, TypeError, IndexError) as error:
         text = "expected numbers, with labels.npy and preds.npy beside them"
         raise ValueError(f"{path}: {text}: {error}") from None
-    each = zip(labels.tolist(), np.where(radii > 0, tops, ABSTAIN).tolist(), radii, strict=True)
+    each = zip(
+        labels.tolist(), np.where(radii > 0, tops, ABSTAIN).tolist(), radii, strict=True
+    )
     return tuple(
-        Row(i, int(label), top, max(float(r), 0.0), top == label, norm=_ARRAYS[path.name])
+        Row(
+            i,
+            int(label),
+            top,
+            max(float(r), 0.0),
+            top == label,
+            norm=_ARRAYS[path.name],
+        )
         for i, (label, top, r) in enumerate(each)
     )
 
 
-def _require_sense(row: Row, seen: Mapping[int, int], selected: Container[int] | None) -> None:
+def _require_sense(
+    row: Row, seen: Mapping[int, int], selected: Container[int] | None
+) -> None:
     """ValueError, saying what was expected, of a row that can't be one of the run."""
     if row.idx < 0:
         raise ValueError("idx >= 0")

@@ -10,7 +10,13 @@ from typing import Any, Self
 import numpy as np
 
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.results._text import dense_counts, number, sparse_counts, truncated, whole_number
+from rsbounds.results._text import (
+    dense_counts,
+    number,
+    sparse_counts,
+    truncated,
+    whole_number,
+)
 
 
 def _flag(text: str) -> bool:
@@ -35,7 +41,11 @@ def _labels(text: str) -> int | tuple[int, ...]:
     return several if len(several) > 1 else several[0]
 
 
-_INTEGER, _TEXT, _COUNTS = (whole_number, str), (str, str), (dense_counts, sparse_counts)
+_INTEGER, _TEXT, _COUNTS = (
+    (whole_number, str),
+    (str, str),
+    (dense_counts, sparse_counts),
+)
 _EXACT = _or_nan, lambda value: "-" if math.isnan(value) else repr(value)
 # each column with what reads it and what writes it
 _COLUMNS: dict[str, tuple[Any, Any]] = {
@@ -66,14 +76,16 @@ class Row:
     Parameters
     ----------
     idx, label, predict, radius, correct : int, int, int, float, bool
-        The field's columns; ``predict`` is -1 for an abstention, and for the best k classes a tuple
-        of labels.
+        The field's columns; ``predict`` is -1 for an abstention, and for the best k
+        classes a tuple of labels.
     scope : str
-        For which classifier the certificate holds; "" where the file has no such column.
+        For which classifier the certificate holds; "" where the file has no such
+        column.
     time : str
         How long it took, as h:mm:ss.
     count, n, p_a, sigma, method, bound, norm, z_a, z_b, select, counts, void
-        As in :class:`rsbounds.certificate.Certificate`; counts without their trailing zeros.
+        As in :class:`rsbounds.certificate.Certificate`; counts without their trailing
+        zeros.
     input : str
         Hash of the input and its label.
     extra : mapping
@@ -121,12 +133,17 @@ class Row:
     ) -> Self:
         """The row of a certificate."""
         own = {f.name: getattr(certificate, f.name) for f in fields(Certificate)}
-        for name in ("select", "counts"):  # a file doesn't hold the zeros behind the last class
+        for name in (
+            "select",
+            "counts",
+        ):  # a file doesn't hold the zeros behind the last class
             own[name] = tuple(map(int, np.trim_zeros(own[name], "b")))
         time = str(timedelta(seconds=seconds))
         own["time"] = time if "." in time else f"{time}.000000"
         correct = holds(label, certificate.predict)
-        return cls(idx=idx, label=label, correct=correct, input=input, extra=extra or {}, **own)
+        return cls(
+            idx=idx, label=label, correct=correct, input=input, extra=extra or {}, **own
+        )
 
     @classmethod
     def parse(cls, line: str, columns: Sequence[str]) -> Self:
@@ -168,4 +185,6 @@ class Row:
 
 def holds(label: int, predict: int | tuple[int, ...]) -> bool:
     """Whether a prediction is the label, or has it among its labels."""
-    return label in predict if isinstance(predict, tuple) else predict == label != ABSTAIN
+    return (
+        label in predict if isinstance(predict, tuple) else predict == label != ABSTAIN
+    )

@@ -26,8 +26,12 @@ UNKNOWN, SEVERAL = "-", "several"
 
 def as_files(files: Sequence[Results], *, rows: bool = False) -> list[Results]:
     """``files`` as a list, or ValueError; ``rows``: at least one must have rows."""
-    if not isinstance(files, list | tuple) or not all(isinstance(file, Results) for file in files):
-        raise ValueError(f"files must be a list of Results, as read returns; got {quoted(files)}")
+    if not isinstance(files, list | tuple) or not all(
+        isinstance(file, Results) for file in files
+    ):
+        raise ValueError(
+            f"files must be a list of Results, as read returns; got {quoted(files)}"
+        )
     if rows and not any(file.rows for file in files):
         raise ValueError("files must have at least one row to show; got none")
     return list(files)
@@ -56,9 +60,13 @@ def terms(file: Results) -> dict[str, str]:
         own |= {
             "n": [str(manifest.procedure.n)],
             "alpha": [_short(manifest.procedure.alpha)],
-            "model": [shown(v) for v in manifest.model.values() if isinstance(v, str)][:1],
+            "model": [shown(v) for v in manifest.model.values() if isinstance(v, str)][
+                :1
+            ],
             "data": [shown(manifest.run.get("data", data.get("kind", UNKNOWN)))],
-            "inputs": [hashlib.sha256(text.encode()).hexdigest()[:8] if data else UNKNOWN],
+            "inputs": [
+                hashlib.sha256(text.encode()).hexdigest()[:8] if data else UNKNOWN
+            ],
         }
     return {
         name: _common(own.get(name, ()))
@@ -69,8 +77,12 @@ def terms(file: Results) -> dict[str, str]:
 def setting(files: Sequence[Results]) -> dict[str, str]:
     """What the files with rows have in common, as far as it is stated."""
     each = [terms(file) for file in files if file.rows]
-    common = {name: _common(own[name] for own in each) for name in each[0]} if each else {}
-    return {name: text for name, text in common.items() if text not in (UNKNOWN, SEVERAL)}
+    common = (
+        {name: _common(own[name] for own in each) for name in each[0]} if each else {}
+    )
+    return {
+        name: text for name, text in common.items() if text not in (UNKNOWN, SEVERAL)
+    }
 
 
 def footnote(scope: str) -> str:
@@ -83,35 +95,46 @@ def footnote(scope: str) -> str:
 def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
     """Short names of the files, with marks, and the footnotes the marks stand for.
 
-    A footnote tells of a scope, of a norm, alpha, n, bound or inputs that other files don't
-    share, of another file that differs in its seed alone, and of what the file lacks.
+    A footnote tells of a scope, of a norm, alpha, n, bound or inputs that other files
+    don't share, of another file that differs in its seed alone, and of what the file
+    lacks.
     """
     stems = [Path(file.name).stem for file in files]
     notes = list[list[str]]()
     for file, apart in zip(files, _differences(files), strict=True):
         notes.append([*map(footnote, file.scopes()), apart, *file.notes()])
         others = (other.manifest for other in files if other.manifest)
-        if file.manifest and any(file.manifest.differences(m).keys() == {"seed"} for m in others):
+        if file.manifest and any(
+            file.manifest.differences(m).keys() == {"seed"} for m in others
+        ):
             text = "runs that differ in their seed alone: the best of them is chosen by luck"
             notes[-1].append(text)
     each = zip(stems, files, strict=True)
-    return numbered([s if stems.count(s) == 1 else file.name for s, file in each], notes)
+    return numbered(
+        [s if stems.count(s) == 1 else file.name for s, file in each], notes
+    )
 
 
-def numbered(names: Iterable[str], notes: Iterable[Iterable[str]]) -> tuple[list[str], list[str]]:
+def numbered(
+    names: Iterable[str], notes: Iterable[Iterable[str]]
+) -> tuple[list[str], list[str]]:
     """Names with the marks of their notes, and the notes once each behind their marks."""
     marks = dict[str, str]()
-    here = [[marks.setdefault(n, f"[{len(marks) + 1}]") for n in own if n] for own in notes]
-    marked = [" ".join([shown(name), *own]) for name, own in zip(names, here, strict=True)]
+    here = [
+        [marks.setdefault(n, f"[{len(marks) + 1}]") for n in own if n] for own in notes
+    ]
+    marked = [
+        " ".join([shown(name), *own]) for name, own in zip(names, here, strict=True)
+    ]
     return marked, [f"{mark} {text}" for text, mark in marks.items()]
 
 
 def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
     """Several runs at several noise levels whose certificates say the same: a label, and the runs.
 
-    Method, scope, terms and inputs are equal, and the scope is that of a certificate of the
-    classifier that is run, or none is stated: only then the best of the runs at a radius says
-    something. The label has the terms that tell the groups apart.
+    Method, scope, terms and inputs are equal, and the scope is that of a certificate of
+    the classifier that is run, or none is stated: only then the best of the runs at a
+    radius says something. The label has the terms that tell the groups apart.
     """
     groups: dict[tuple[str, ...], list[Results]] = {}
     for file in files:
@@ -134,7 +157,9 @@ def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
 def _differences(files: Sequence[Results]) -> list[str]:
     """For each file what of its terms and inputs not all others share, in words; "" if nothing."""
     names = (*NAMES, "inputs")
-    each = [terms(file) if file.rows else dict.fromkeys(names, UNKNOWN) for file in files]
+    each = [
+        terms(file) if file.rows else dict.fromkeys(names, UNKNOWN) for file in files
+    ]
     values = {name: {own[name] for own in each} - {UNKNOWN} for name in names}
     return [
         ", ".join(
@@ -160,7 +185,10 @@ def _common(values: Iterable[str]) -> str:
 
 def default_radii(files: Iterable[Results]) -> list[float]:
     """Up to eight round radii, from 0 to the largest finite radius of the files."""
-    largest = max((r.radius for f in files for r in f.rows if math.isfinite(r.radius)), default=0.0)
+    largest = max(
+        (r.radius for f in files for r in f.rows if math.isfinite(r.radius)),
+        default=0.0,
+    )
     if largest == 0:
         return [0.0]
     power = Decimal(10) ** (Decimal(largest).adjusted() - 1)
@@ -181,9 +209,10 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     Returns
     -------
     dict
-        file, count, missing (indices), rate (rows a second of one worker), clean, abstain, acr,
-        certified (radius as text -> accuracy), scopes, norm, alpha, n, bound (as text), notes.
-        Without rows the shares are None; an infinite ACR is "inf".
+        file, count, missing (indices), rate (rows a second of one worker), clean,
+        abstain, acr, certified (radius as text -> accuracy), scopes, norm, alpha, n,
+        bound (as text), notes. Without rows the shares are None; an infinite ACR is
+        "inf".
 
     Raises
     ------
@@ -230,17 +259,19 @@ def table(
     radii : sequence of float, optional
         Where to show certified accuracy, each >= 0; default `default_radii`.
     style : {"text", "markdown", "csv"}
-        ``csv`` has full precision, and scope, norm, alpha, n and bound as columns. The others
-        show accuracies to three decimals, the average radius truncated to four, and footnotes:
-        for scopes, and where norm, alpha, n or bound are not the same in all files.
+        ``csv`` has full precision, and scope, norm, alpha, n and bound as columns. The
+        others show accuracies to three decimals, the average radius truncated to four,
+        and footnotes: for scopes, and where norm, alpha, n or bound are not the same in
+        all files.
     classes : bool
-        A row for every class too, the largest minus the smallest value over the classes ("class
-        spread"), and their standard deviation ("class std").
+        A row for every class too, the largest minus the smallest value over the classes
+        ("class spread"), and their standard deviation ("class std").
 
     Raises
     ------
     ValueError
-        For a radius that is NaN or negative, an unknown style, or files that are no Results.
+        For a radius that is NaN or negative, an unknown style, or files that are no
+        Results.
 
     Examples
     --------
@@ -251,27 +282,49 @@ def table(
     file  rows of  count  accuracy  abstain  ACR     r=0    r=0.5
     run   all          2     0.500    0.500  0.3750  0.500  0.500
     """
-    style, files, at = checks.choice("style", style, STYLES), as_files(files), _radii(files, radii)
+    style, files, at = (
+        checks.choice("style", style, STYLES),
+        as_files(files),
+        _radii(files, radii),
+    )
     full = style == "csv"
     names, footnotes = ([file.name for file in files], []) if full else marked(files)
     stated = ("scope", *NAMES) if full else ()
-    body: list[tuple[float, list[str]]] = []  # all files of a group of rows, then the next
+    body: list[
+        tuple[float, list[str]]
+    ] = []  # all files of a group of rows, then the next
     for file, name in zip(files, names, strict=True):
         own = {**terms(file), "scope": shown("; ".join(file.scopes()))}
         groups = [(-math.inf, "all", len(file.rows), _measures(file, at))]
         parts = file.by_class() if classes else {}
         for label, part in parts.items():
-            groups.append((label, f"class {label}", len(part.rows), _measures(part, at)))
+            groups.append(
+                (label, f"class {label}", len(part.rows), _measures(part, at))
+            )
         if parts:
             each = [values for *_, values in groups[1:]]
-            # an infinite average radius has no spread, and one of 1e300 an infinite variance
+            # an infinite average radius has no spread, and one of 1e300 an infinite
+            # variance
             with np.errstate(invalid="ignore", over="ignore"):
-                groups.append((math.inf, "class spread", len(parts), np.ptp(each, axis=0)))
+                groups.append(
+                    (math.inf, "class spread", len(parts), np.ptp(each, axis=0))
+                )
                 groups.append((math.inf, "class std", len(parts), np.std(each, axis=0)))
         for place, group, count, values in groups:
             cells = list(map(str, values.tolist())) if full else _as_cells(values)
-            body.append((place, [name, group, str(count), *(own[k] for k in stated), *cells]))
-    head = ["file", "rows of", "count", *stated, "accuracy", "abstain", "ACR", *map(heading, at)]
+            body.append(
+                (place, [name, group, str(count), *(own[k] for k in stated), *cells])
+            )
+    head = [
+        "file",
+        "rows of",
+        "count",
+        *stated,
+        "accuracy",
+        "abstain",
+        "ACR",
+        *map(heading, at),
+    ]
     lines = [head, *(line for _, line in sorted(body, key=lambda placed: placed[0]))]
     if full:
         out = io.StringIO()
@@ -307,7 +360,10 @@ def _radii(files: Sequence[Results], radii: Sequence[float] | None) -> list[floa
 def _aligned(lines: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     sides = [str.ljust, str.ljust, *[str.rjust] * (len(widths) - 2)]
-    padded = ("  ".join(map(lambda side, c, w: side(c, w), sides, line, widths)) for line in lines)
+    padded = (
+        "  ".join(map(lambda side, c, w: side(c, w), sides, line, widths))
+        for line in lines
+    )
     return "\n".join(line.rstrip() for line in padded)
 
 

@@ -11,7 +11,13 @@ from typing import Any
 
 from rsbounds._numerics.text import shown
 
-_TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
+_TYPES = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    type(None): "null",
+}
 _TYPES |= {int: "integer", float: "number"}
 MOST_CLASSES = 100_000  # a few characters of a file must not fill the memory
 
@@ -77,7 +83,9 @@ def quoted(value: Any) -> str:
 def some(indices: Sequence[int]) -> str:
     """The first of many inputs, in words."""
     first = ", ".join(map(str, indices[:5]))
-    return f"inputs {first}" + (f" and {len(indices) - 5} more" if len(indices) > 5 else "")
+    return f"inputs {first}" + (
+        f" and {len(indices) - 5} more" if len(indices) > 5 else ""
+    )
 
 
 def conform(name: str, value: Any, schema: Mapping[str, Any]) -> None:
@@ -86,7 +94,9 @@ def conform(name: str, value: Any, schema: Mapping[str, Any]) -> None:
     kinds = schema.get("type", kind)
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kind not in kinds and not (kind == "integer" and "number" in kinds):
-        raise ValueError(f"{at} must be a JSON {' or '.join(kinds)}; got {quoted(value)}")
+        raise ValueError(
+            f"{at} must be a JSON {' or '.join(kinds)}; got {quoted(value)}"
+        )
     low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
     bounded = low > -math.inf or high < math.inf  # else NaN may stand there
     if bounded and kind in ("integer", "number") and not low <= value <= high:
@@ -97,9 +107,14 @@ def conform(name: str, value: Any, schema: Mapping[str, Any]) -> None:
     if kind == "object":
         if missing := [key for key in schema.get("required", ()) if key not in value]:
             raise ValueError(f"{at} lacks {', '.join(missing)}")
-        own, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+        own, others = (
+            schema.get("properties", {}),
+            schema.get("additionalProperties", {}),
+        )
         for key, each in value.items():
-            conform(f"{name}.{shown(key)}".removeprefix("."), each, own.get(key, others))
+            conform(
+                f"{name}.{shown(key)}".removeprefix("."), each, own.get(key, others)
+            )
 
 
 def plain(value: Any) -> Any:
@@ -116,8 +131,8 @@ def plain(value: Any) -> Any:
 def truncated(value: float, digits: int | None = None) -> str:
     """A decimal that is at most ``value`` (>= 0): "-" for NaN, "inf" for infinity.
 
-    The shortest that reads back as ``value``, or with ``digits`` decimals; numbers too small or
-    too large for these keep two decimals and an exponent.
+    The shortest that reads back as ``value``, or with ``digits`` decimals; numbers too
+    small or too large for these keep two decimals and an exponent.
     """
     if not math.isfinite(value):
         return "-" if math.isnan(value) else "inf"

@@ -1,22 +1,38 @@
 """From an input to counts of classes under noise.
 
-Every sample is a function of (seed, index of the input, phase, number of the sample) alone.
-Noise is drawn in blocks of a size fixed by the input's size and the number of samples
-(:func:`block_size`), and the model always runs on exactly one block, so the counts do not depend
-on how many samples are held at once, the order of the inputs, sharding or resumption. (The
-floating-point sums of a network depend on the shape of its batch, and a different last bit
-sometimes tips a near-tie between two classes.)
+Every sample is a function of (seed, index of the input, phase, number of the sample)
+alone. Noise is drawn in blocks of a size fixed by the input's size and the number of
+samples (:func:`block_size`), and the model always runs on exactly one block, so the
+counts do not depend on how many samples are held at once, the order of the inputs,
+sharding or resumption. (The floating-point sums of a network depend on the shape of its
+batch, and a different last bit sometimes tips a near-tie between two classes.)
 
-The level of the noise is exact: where sigma is not a float32 number, x + sigma Z is formed in
-float64 and rounded to float32 once. The law of Z, drawn in float32, remains an idealisation; noise
-without one is in :mod:`rsbounds.sampling.grid_noise`.
+The level of the noise is exact: where sigma is not a float32 number, x + sigma Z is
+formed in float64 and rounded to float32 once. The law of Z, drawn in float32, remains
+an idealisation; noise without one is in :mod:`rsbounds.sampling.grid_noise`.
 """
 
 from rsbounds.sampling.adapters import Sampler, as_sampler, require_law
 from rsbounds.sampling.arrays import ArraySampler, SoftSampler
-from rsbounds.sampling.blocks import Phase, block_seeds, block_size, noise_level, noisy, stream
+from rsbounds.sampling.blocks import (
+    Phase,
+    block_seeds,
+    block_size,
+    noise_level,
+    noisy,
+    stream,
+)
 
 __all__ = [
-    "ArraySampler", "Phase", "Sampler", "SoftSampler", "as_sampler", "block_seeds", "block_size",
-    "noise_level", "noisy", "require_law", "stream",
-]  # fmt: skip
+    "ArraySampler",
+    "Phase",
+    "Sampler",
+    "SoftSampler",
+    "as_sampler",
+    "block_seeds",
+    "block_size",
+    "noise_level",
+    "noisy",
+    "require_law",
+    "stream",
+]

@@ -13,14 +13,17 @@ from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
 class Sampler(Protocol):
     """Classifies noisy copies of one input and counts the classes.
 
-    Called as ``sampler(x, sigma, n, generator)``; returns, for each class, how many of n
-    samples of x + sigma N(0, I) the classifier put there, as anything ``numpy.asarray``
-    turns into whole numbers (on demand: a device may still be at work). All randomness
-    comes from ``generator``. A sample whose scores hold a NaN counts for no class. A sampler of
-    another noise than that says so in an attribute ``law``, the same as its scheme's.
+    Called as ``sampler(x, sigma, n, generator)``; returns, for each class, how many of
+    n samples of x + sigma N(0, I) the classifier put there, as anything
+    ``numpy.asarray`` turns into whole numbers (on demand: a device may still be at
+    work). All randomness comes from ``generator``. A sample whose scores hold a NaN
+    counts for no class. A sampler of another noise than that says so in an attribute
+    ``law``, the same as its scheme's.
     """
 
-    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any: ...
+    def __call__(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Any: ...
 
 
 def require_law(sampler: Sampler, law: str) -> None:
@@ -35,9 +38,8 @@ def require_law(sampler: Sampler, law: str) -> None:
 def as_sampler(model: Any, **options: Any) -> Sampler:
     """The sampler of a model of any framework, or the sampler that it is already.
 
-    Parameters
-    ----------
-    model : Sampler, torch.nn.Module, callable, or as :func:`rsbounds.frameworks.as_function`
+    Parameters ---------- model : Sampler, torch.nn.Module, callable, or as
+    :func:`rsbounds.frameworks.as_function`
         A callable of one argument takes a float32 batch and returns scores.
     options
         Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch`` and takes
@@ -63,14 +65,22 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         return TorchSampler(model, **options)
     model = as_function(model)
     if not callable(model) or isinstance(model, type):
-        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        got = (
+            f"the class {model.__name__}"
+            if isinstance(model, type)
+            else type(model).__name__
+        )
         raise ValueError(
-            "the model must be a torch module, an estimator, a callable or a sampler; got " + got
+            "the model must be a torch module, an estimator, a callable or a sampler; got "
+            + got
         )
     try:
         signature(model).bind(None, 1.0, 1, None)  # x, sigma, n, generator: a sampler
         ready = True
-    except (TypeError, ValueError):  # ValueError: a builtin says nothing of its arguments
+    except (
+        TypeError,
+        ValueError,
+    ):  # ValueError: a builtin says nothing of its arguments
         ready = False
     accepted = ("batch",) if ready else ("batch", "sound_noise")
     for name, value in options.items():
@@ -79,15 +89,20 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
             if name == "sound_noise":
                 needed = "a model; this one is a sampler, which draws its own noise"
             raise ValueError(f"--{name.replace('_', '-')} needs {needed}")
-    return model if ready else ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
+    return (
+        model
+        if ready
+        else ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
+    )
 
 
 def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
     """What draws the outputs of a model, or the class counts of its positions, under noise.
 
-    A torch module and a function of a NumPy batch get a sampler of Gaussian noise; a sampler of
-    your own, called as ``sampler(x, sigma, n, generator)``, returns outputs of shape (n, outputs)
-    or counts of shape (positions, classes). ``law`` names the noise, where it is another.
+    A torch module and a function of a NumPy batch get a sampler of Gaussian noise; a
+    sampler of your own, called as ``sampler(x, sigma, n, generator)``, returns outputs
+    of shape (n, outputs) or counts of shape (positions, classes). ``law`` names the
+    noise, where it is another.
     """
     model = as_function(model, outputs=True)
     ready: Sampler = as_sampler(model)

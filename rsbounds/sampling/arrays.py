@@ -12,15 +12,18 @@ from rsbounds.sampling import grid_noise
 from rsbounds.sampling.blocks import block_size, noisy, single
 
 Kind = Literal["values", "map"]  # of outputs that are not scores of classes
-_SHAPES = {"values": "(count,) or (count, outputs)", "map": "(count, classes, *positions)"}
+_SHAPES = {
+    "values": "(count,) or (count, outputs)",
+    "map": "(count, classes, *positions)",
+}
 _SUM = 1 - 2.0**-48  # scores of more classes than 2^20 aside, their sum is at most 1
 
 
 class Scored:
     """A classifier of NumPy batches, whose scores are checked.
 
-    Their shape and type at every batch; once, that a row's depend on no other row and not on
-    chance, as by :class:`rsbounds.torch.TorchSampler`.
+    Their shape and type at every batch; once, that a row's depend on no other row and
+    not on chance, as by :class:`rsbounds.torch.TorchSampler`.
     """
 
     def __init__(self, classifier: Callable[[NDArray[np.float32]], Any]) -> None:
@@ -39,7 +42,9 @@ class Scored:
         except ValueError as error:  # rows of different lengths
             raise ValueError(f"{expected}{type(returned).__name__} ({error})") from None
         if scores.ndim != 2 or scores.shape[0] != rows or scores.shape[1] < 2:
-            hint = " (labels? scores have a column for each class)" * (scores.shape == (rows,))
+            hint = " (labels? scores have a column for each class)" * (
+                scores.shape == (rows,)
+            )
             raise ValueError(f"{expected}shape {scores.shape}{hint}")
         if scores.dtype.kind not in "biuf":
             raise ValueError(f"{expected}type {scores.dtype}")
@@ -55,12 +60,16 @@ class Scored:
         """Scores of a batch, shape (count, classes)."""
         first = not self._rows_checked and len(batch) > 1
         middle = len(batch) // 2
-        if first:  # before the model sees the batch, which it may change, as it may its scores
+        if (
+            first
+        ):  # before the model sees the batch, which it may change, as it may its scores
             copies = np.repeat(batch[middle : middle + 1], len(batch), axis=0)
             alone = self.checked(self.classifier(copies), len(batch))[middle].copy()
         scores = self.checked(self.classifier(batch), len(batch))
         if first:
-            tolerance = np.finfo(scores.dtype).eps ** 0.5 if scores.dtype.kind == "f" else 0.0
+            tolerance = (
+                np.finfo(scores.dtype).eps ** 0.5 if scores.dtype.kind == "f" else 0.0
+            )
             require_same_row(alone, scores[middle], len(batch), float(tolerance))
             self._rows_checked = True
         return scores
@@ -72,10 +81,14 @@ class Scored:
         x = single(x)
         size = block_size(n, x.size)
         for start in range(0, n, size):
-            yield self.scores(noisy(x, sigma, size, generator))[: n - start].astype(np.float64)
+            yield self.scores(noisy(x, sigma, size, generator))[: n - start].astype(
+                np.float64
+            )
 
 
-def require_same_row(alone: NDArray[Any], among: NDArray[Any], rows: int, tolerance: float) -> None:
+def require_same_row(
+    alone: NDArray[Any], among: NDArray[Any], rows: int, tolerance: float
+) -> None:
     """ValueError if a row's scores in a batch of its copies aren't those among other rows."""
     alone, among = alone.astype(np.float64), among.astype(np.float64)
     largest = np.abs(among[np.isfinite(among)]).max(initial=0.0)
@@ -93,18 +106,19 @@ def require_same_row(alone: NDArray[Any], among: NDArray[Any], rows: int, tolera
 class ArraySampler(Scored):
     """Sampler over a classifier of NumPy batches: onnxruntime, scikit-learn, plain functions.
 
-    A call raises ValueError if the input isn't in floating point and finite, if the classifier
-    returns something else, or (looked at once) if scores depend on other rows or on chance.
+    A call raises ValueError if the input isn't in floating point and finite, if the
+    classifier returns something else, or (looked at once) if scores depend on other
+    rows or on chance.
 
     Parameters
     ----------
     classifier : callable
         Takes a float32 array (count, *shape of x), returns scores (count, classes).
     sound_noise : bool
-        Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the grid of
-        1/255: the certificate then holds for the program that runs, which rounds its input to the
-        grid, and not only for its idealisation in real numbers. An ambiguous draw counts for no
-        class. See :mod:`rsbounds.sampling.grid_noise`.
+        Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the
+        grid of 1/255: the certificate then holds for the program that runs, which
+        rounds its input to the grid, and not only for its idealisation in real numbers.
+        An ambiguous draw counts for no class. See :mod:`rsbounds.sampling.grid_noise`.
 
     Examples
     --------
@@ -116,7 +130,10 @@ class ArraySampler(Scored):
     """
 
     def __init__(
-        self, classifier: Callable[[NDArray[np.float32]], Any], *, sound_noise: bool = False
+        self,
+        classifier: Callable[[NDArray[np.float32]], Any],
+        *,
+        sound_noise: bool = False,
     ) -> None:
         super().__init__(classifier)
         self.sound_noise = sound_noise
@@ -147,9 +164,9 @@ class SoftSampler(Scored):
     Parameters
     ----------
     classifier : callable
-        Takes a float32 array (count, *shape of x), returns scores (count, classes) in [0, 1]
-        that sum to 1, such as a softmax. Larger sums are divided by themselves; a row with a
-        NaN scores 0 for every class.
+        Takes a float32 array (count, *shape of x), returns scores (count, classes) in
+        [0, 1] that sum to 1, such as a softmax. Larger sums are divided by themselves;
+        a row with a NaN scores 0 for every class.
 
     Examples
     --------
@@ -185,7 +202,11 @@ class SoftSampler(Scored):
 
 def checked_shape(shape: tuple[int, ...], rows: int, kind: Kind, known: Any) -> None:
     """ValueError unless a batch's outputs have the shape of their kind, and always the same."""
-    fits = (1 <= len(shape) <= 2) if kind == "values" else (len(shape) >= 3 and shape[1] >= 2)
+    fits = (
+        (1 <= len(shape) <= 2)
+        if kind == "values"
+        else (len(shape) >= 3 and shape[1] >= 2)
+    )
     if not fits or shape[0] != rows or 0 in shape:
         raise ValueError(
             f"the model must return outputs of shape {_SHAPES[kind]} for a batch of {rows}; got "
@@ -205,7 +226,9 @@ class ArrayOutputs(Scored):
         self.kind = kind
         self._shape: tuple[int, ...] | None = None
 
-    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Any:
+    def __call__(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Any:
         """Outputs, shape (n, outputs), or counts, shape (positions, classes)."""
         blocks = self.drawn(x, sigma, n, generator)
         if self.kind == "values":
@@ -216,7 +239,9 @@ class ArrayOutputs(Scored):
         outputs = np.asarray(returned)
         checked_shape(outputs.shape, rows, self.kind, self._shape)
         if outputs.dtype.kind not in "biuf":
-            raise ValueError(f"the model must return real numbers; got type {outputs.dtype}")
+            raise ValueError(
+                f"the model must return real numbers; got type {outputs.dtype}"
+            )
         self._shape = outputs.shape[1:]
         return outputs
 

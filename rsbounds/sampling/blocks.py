@@ -15,8 +15,8 @@ _TINY, _LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).m
 def single(x: Any) -> NDArray[np.float32]:
     """One input in float32, in which noise is added.
 
-    ValueError for whole numbers, of which nobody knows the scale (0 ... 255 under noise of 0.25 is
-    a trap), NaN, infinity, and numbers beyond float32.
+    ValueError for whole numbers, of which nobody knows the scale (0 ... 255 under noise
+    of 0.25 is a trap), NaN, infinity, and numbers beyond float32.
     """
     given = np.asarray(on_host("x", x))
     if given.dtype.kind != "f":
@@ -40,7 +40,8 @@ def noise_level(sigma: float) -> float:
 def is_single(sigma: float) -> bool:
     """Whether a level is one of float32's numbers; any other is multiplied in float64.
 
-    Rounded to float32 a level that follows the input would jump, which no envelope allows.
+    Rounded to float32 a level that follows the input would jump, which no envelope
+    allows.
     """
     return float(np.float32(sigma)) == sigma
 
@@ -88,7 +89,8 @@ class Phase(IntEnum):
 _PHASES = 8
 _STAGES = 64
 _BLOCKS = 2**32 // _PHASES
-#: Last word of the keys of a stage: four words or more, where a key without one has three at most.
+#: Last word of the keys of a stage: four words or more, where a key without one has
+#: three at most.
 _OF_STAGES = 0x52554C45
 _ODD = 0x9E3779B1  # any odd number makes k -> k odd + start mod 2^32 one-to-one
 
@@ -96,9 +98,9 @@ _ODD = 0x9E3779B1  # any odd number makes k -> k odd + start mod 2^32 one-to-one
 class Stream(np.random.Generator):
     """The generator of one phase of one input, or of one of its stages.
 
-    Samplers with a generator of their own (torch's) draw each block of noise from one seed of
-    32 bits, :meth:`seeds`. All seeds of one input are distinct, within a phase, across phases
-    and across stages: two blocks of an input never hold the same noise.
+    Samplers with a generator of their own (torch's) draw each block of noise from one
+    seed of 32 bits, :meth:`seeds`. All seeds of one input are distinct, within a phase,
+    across phases and across stages: two blocks of an input never hold the same noise.
 
     Parameters
     ----------
@@ -117,7 +119,9 @@ class Stream(np.random.Generator):
     True
     """
 
-    def __init__(self, seed: int, index: int, phase: int, stage: int | None = None) -> None:
+    def __init__(
+        self, seed: int, index: int, phase: int, stage: int | None = None
+    ) -> None:
         own = () if stage is None else (stage, _OF_STAGES)
         key = (index, phase, *own)
         super().__init__(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
@@ -132,7 +136,9 @@ class Stream(np.random.Generator):
     def seeds(self, blocks: int) -> list[int]:
         """Seeds of the next ``blocks`` blocks, each in [0, 2^32)."""
         if self._used + blocks > self._most:
-            raise ValueError(f"at most {self._most} blocks of noise can be drawn for one input")
+            raise ValueError(
+                f"at most {self._most} blocks of noise can be drawn for one input"
+            )
         first = self._first + self._used
         self._used += blocks
         return [(k * _ODD + self._start) % 2**32 for k in range(first, first + blocks)]

@@ -1,15 +1,15 @@
 """Gaussian noise rounded to the grid of 1/255, drawn exactly from random whole numbers.
 
-For an input X/255 with whole X, rounding X/255 + sigma Z to the grid gives (X + K)/255 with
-P(K <= k) = Phi((k + 1/2)/(255 sigma)). K follows from a whole number u uniform in [0, 2^63)
-by comparison with floor(2^63 Phi(...)): u is the first 63 bits of a uniform number, which
-decide the comparison unless u equals a threshold; such a draw is ambiguous. The classifier
-that is certified rounds its input to the grid first. It sees whole numbers only, and
-nothing of the certificate rests on floating-point noise being normal.
+For an input X/255 with whole X, rounding X/255 + sigma Z to the grid gives (X + K)/255
+with P(K <= k) = Phi((k + 1/2)/(255 sigma)). K follows from a whole number u uniform in
+[0, 2^63) by comparison with floor(2^63 Phi(...)): u is the first 63 bits of a uniform
+number, which decide the comparison unless u equals a threshold; such a draw is
+ambiguous. The classifier that is certified rounds its input to the grid first. It sees
+whole numbers only, and nothing of the certificate rests on floating-point noise being
+normal.
 
-References
-----------
-V. Voracek and M. Hein, Sound randomized smoothing in floating-point arithmetic, ICLR 2023.
+References ---------- V. Voracek and M. Hein, Sound randomized smoothing in
+floating-point arithmetic, ICLR 2023.
 """
 
 from decimal import Decimal, localcontext
@@ -31,8 +31,8 @@ _REACH = Decimal("9.3")  # Phi(-9.3) < 2^-63
 def on_grid(x: Any) -> NDArray[np.int32]:
     """255 x in whole numbers, if ``x`` lies on the grid to float32's precision.
 
-    In [0, 1] a whole number divided by 255 in float32, or multiplied by its inverse, is within
-    7.6e-6 or 1.9e-5 of the grid (in units of it).
+    In [0, 1] a whole number divided by 255 in float32, or multiplied by its inverse, is
+    within 7.6e-6 or 1.9e-5 of the grid (in units of it).
     """
     scaled = LEVELS * np.asarray(x, dtype=np.float64)
     steps = np.rint(scaled)
@@ -48,8 +48,8 @@ def on_grid(x: Any) -> NDArray[np.int32]:
 def points(x: Any) -> NDArray[np.float64]:
     """The whole numbers of :func:`on_grid` over 255, in float64; ValueError outside [0, 1].
 
-    What follows from them is a function of the point of the grid, in whatever type it came;
-    each number is within 2^-53 of the point's.
+    What follows from them is a function of the point of the grid, in whatever type it
+    came; each number is within 2^-53 of the point's.
     """
     steps = on_grid(x)
     outside = (steps < 0) | (steps > LEVELS)
@@ -66,16 +66,21 @@ def points(x: Any) -> NDArray[np.float64]:
 def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
     """Thresholds, a table of cells, and the count of thresholds at which K is 0.
 
-    K is the number of thresholds <= u, less that count. A cell is the first 16 bits of u;
-    where it holds no threshold the table has that number, elsewhere -1.
+    K is the number of thresholds <= u, less that count. A cell is the first 16 bits of
+    u; where it holds no threshold the table has that number, elsewhere -1.
     """
     if not 0 < sigma <= LARGEST:
-        raise ValueError(f"sigma must be in (0, {LARGEST}] for sound noise; got {sigma}")
+        raise ValueError(
+            f"sigma must be in (0, {LARGEST}] for sound noise; got {sigma}"
+        )
     scale = LEVELS * Decimal(sigma)  # exact: a float is a finite decimal
     with localcontext(prec=60):
         reach = int(_REACH * scale) + 2
         # beyond 15 the first 63 bits are what they are there, and the series has no end
-        above = [_normal(min((k + Decimal("0.5")) / scale, Decimal(15))) for k in range(reach)]
+        above = [
+            _normal(min((k + Decimal("0.5")) / scale, Decimal(15)))
+            for k in range(reach)
+        ]
         probabilities = [1 - p for p in reversed(above)] + above
         thresholds = np.array([int(2**BITS * p) for p in probabilities], dtype=np.int64)
     return thresholds, _cells(thresholds), reach
@@ -109,7 +114,9 @@ def scores() -> Scores:
         probabilities = [1 - p for p in above[:0:-1]] + above
         below = np.array([int(2**BITS * p) for p in probabilities], dtype=np.int64)
         height = 2**BITS / (2 * _PI).sqrt()
-        density = np.array([float(height * (-(Decimal(v) ** 2) / 2).exp()) for v in z[count:]])
+        density = np.array(
+            [float(height * (-(Decimal(v) ** 2) / 2).exp()) for v in z[count:]]
+        )
     return Scores(z, below, np.concatenate([density[:0:-1], density]), _cells(below))
 
 
@@ -123,7 +130,9 @@ def noisy(
     (rest,) = np.nonzero(count < 0)
     count[rest] = np.searchsorted(thresholds, u[rest], side="right")
     void = np.zeros(size, dtype=np.bool_)
-    void[rest[thresholds[np.maximum(count[rest] - 1, 0)] == u[rest]] // steps.size] = True
+    void[rest[thresholds[np.maximum(count[rest] - 1, 0)] == u[rest]] // steps.size] = (
+        True
+    )
     batch = count.reshape(size, *steps.shape) + (steps - np.int32(zero))
     return batch.astype(np.float32) / np.float32(LEVELS), void
 

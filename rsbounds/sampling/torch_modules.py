@@ -24,7 +24,12 @@ from rsbounds.sampling.grid_noise import LEVELS
 _CELLS = {"cpu": 2**18, "cuda": 2**25}  # numbers in a block
 _TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 # the allocators, cuDNN and cuBLAS each have words of their own
-_NO_MEMORY = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "not enough memory")
+_NO_MEMORY = (
+    "out of memory",
+    "can't allocate memory",
+    "ALLOC_FAILED",
+    "not enough memory",
+)
 
 
 class Counts:
@@ -35,7 +40,13 @@ class Counts:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if isinstance(self._drawn, list):
-            return torch.cat(self._drawn).double().cpu().numpy().astype(dtype or np.float64)
+            return (
+                torch.cat(self._drawn)
+                .double()
+                .cpu()
+                .numpy()
+                .astype(dtype or np.float64)
+            )
         return self._drawn.cpu().numpy().astype(dtype or np.int64)
 
 
@@ -53,16 +64,17 @@ def home(model: torch.nn.Module) -> torch.device:
 class TorchSampler:
     """Sampler (:class:`rsbounds.sampling.Sampler`) over a torch module.
 
-    The forward pass always runs on one block, whose size depends on the input's size, the number
-    of samples and the kind of device, never on ``batch``: see :mod:`rsbounds.sampling`. torch's own
-    generator draws the noise in float32, from one seed for each block; the noisy input is cast to
-    the model's type. Counts are summed on the device, and only reading them waits for it.
+    The forward pass always runs on one block, whose size depends on the input's size,
+    the number of samples and the kind of device, never on ``batch``: see
+    :mod:`rsbounds.sampling`. torch's own generator draws the noise in float32, from one
+    seed for each block; the noisy input is cast to the model's type. Counts are summed
+    on the device, and only reading them waits for it.
 
-    A certificate needs samples that are independent of each other. So the model must be in eval
-    mode at every call, and once, at the first block of two rows or more, the scores of a row among
-    others are compared with its scores among copies of itself. They may differ by the square root
-    of the machine epsilon of their type, relative to the largest: another order of summation
-    passes, batch statistics don't.
+    A certificate needs samples that are independent of each other. So the model must be
+    in eval mode at every call, and once, at the first block of two rows or more, the
+    scores of a row among others are compared with its scores among copies of itself.
+    They may differ by the square root of the machine epsilon of their type, relative to
+    the largest: another order of summation passes, batch statistics don't.
 
     Parameters
     ----------
@@ -71,33 +83,35 @@ class TorchSampler:
     num_classes : int, optional
         Number of classes, checked against the model; by default the model's own.
     batch : int
-        Noisy samples held in memory at once, >= 1, rounded down to whole blocks but to at least
-        one. No result depends on it.
+        Noisy samples held in memory at once, >= 1, rounded down to whole blocks but to
+        at least one. No result depends on it.
     forward_batch : int, optional
-        Rows of one forward pass at most, >= 1; by default a whole block. Another number may move
-        near-ties, so give it in every run of a kind, or in none.
+        Rows of one forward pass at most, >= 1; by default a whole block. Another number
+        may move near-ties, so give it in every run of a kind, or in none.
     device : str or torch.device, optional
-        Where to run; by default where the model's first parameter is. Elsewhere a copy of the model
-        runs, and yours stays as it is.
+        Where to run; by default where the model's first parameter is. Elsewhere a copy
+        of the model runs, and yours stays as it is.
     autocast : {"bfloat16", "float16"}, optional
         Mixed precision of the forward pass.
     compile : bool
-        Run the model through ``torch.compile``. Block sizes are then rounded up to powers of two,
-        because torch compiles few shapes and sequential certification would use many.
+        Run the model through ``torch.compile``. Block sizes are then rounded up to
+        powers of two, because torch compiles few shapes and sequential certification
+        would use many.
     sound_noise : bool
-        As in :class:`rsbounds.sampling.ArraySampler`. A scheme whose level follows the input must
-        be made with ``sound=True``.
+        As in :class:`rsbounds.sampling.ArraySampler`. A scheme whose level follows the
+        input must be made with ``sound=True``.
 
     Raises
     ------
     ValueError
-        If an argument is out of its domain, an input isn't in floating point and finite, the
-        model's scores have the wrong shape, a part of the model is in training mode when called,
-        or rows depend on each other or on chance.
+        If an argument is out of its domain, an input isn't in floating point and
+        finite, the model's scores have the wrong shape, a part of the model is in
+        training mode when called, or rows depend on each other or on chance.
     MemoryError
-        When one sample, or the noise of one block, doesn't fit on the device. Before that, with a
-        RuntimeWarning, the number of samples held at once is halved, at last the forward pass
-        itself, after which near-ties may fall otherwise than in a run with enough memory.
+        When one sample, or the noise of one block, doesn't fit on the device. Before
+        that, with a RuntimeWarning, the number of samples held at once is halved, at
+        last the forward pass itself, after which near-ties may fall otherwise than in a
+        run with enough memory.
 
     Examples
     --------
@@ -122,13 +136,17 @@ class TorchSampler:
         sound_noise: bool = False,
     ) -> None:
         self.batch = count("batch", batch, 1)
-        self._rows = None if forward_batch is None else count("forward_batch", forward_batch, 1)
+        self._rows = (
+            None if forward_batch is None else count("forward_batch", forward_batch, 1)
+        )
         self.num_classes = num_classes
         self._autocast = autocast_type(autocast)
         model = model.eval()
         own = home(model)
         if own.type == "meta":
-            raise ValueError("the model must not be on the device meta, which holds no numbers")
+            raise ValueError(
+                "the model must not be on the device meta, which holds no numbers"
+            )
         self.device = own if device is None else torch.device(device)
         if own != torch.empty(0, device=self.device).device:
             model = copy.deepcopy(model).to(self.device)
@@ -145,19 +163,25 @@ class TorchSampler:
         self._parts = 1
         self._rows_checked = False
 
-    def __call__(self, x: Any, sigma: float, n: int, generator: np.random.Generator) -> Counts:
+    def __call__(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Counts:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
         for part in self._plain.modules():
             if part.training:
                 name = type(part).__name__
-                raise ValueError(f"the model must be in eval mode; its part {name} is training")
+                raise ValueError(
+                    f"the model must be in eval mode; its part {name} is training"
+                )
         single(x)
         x = self.centre(x)
         x = (torch_noise.whole(x) if self.sound_noise else x).to(self.device)
         size = block_size(n, x.numel(), self._cells)
         if self._model is not self._plain:
             size = 1 << (size - 1).bit_length()
-        return Counts(self._blocks(x, sigma, n, size, block_seeds(generator, -(-n // size))))
+        return Counts(
+            self._blocks(x, sigma, n, size, block_seeds(generator, -(-n // size)))
+        )
 
     def centre(self, x: Any) -> torch.Tensor:
         """The mean of the noisy copies; in float64 it keeps its precision until noise is added."""
@@ -172,34 +196,50 @@ class TorchSampler:
 
     def forward(self, batch: torch.Tensor) -> Any:
         """What the model returns for a float32 batch on the device."""
-        with torch.autocast(self.device.type, self._autocast, enabled=self._autocast is not None):
+        with torch.autocast(
+            self.device.type, self._autocast, enabled=self._autocast is not None
+        ):
             return self._model(batch.to(self._dtype))
 
-    def _blocks(self, x: torch.Tensor, sigma: float, n: int, size: int, seeds: list[int]) -> Any:
+    def _blocks(
+        self, x: torch.Tensor, sigma: float, n: int, size: int, seeds: list[int]
+    ) -> Any:
         """Counts of n samples from blocks of one size, as many of them at once as fit."""
         total: Any = None
         done = 0
-        draw = partial(torch.inference_mode()(self.noisy), x, sigma, size)  # in any thread
+        draw = partial(
+            torch.inference_mode()(self.noisy), x, sigma, size
+        )  # in any thread
         while done < len(seeds):
             held = max(self.batch // size, 1)
             # on a CPU a thread draws a block while the model looks at the one before
-            ahead = held > 1 and self.device.type == "cpu" and torch.get_num_threads() > 1
+            ahead = (
+                held > 1 and self.device.type == "cpu" and torch.get_num_threads() > 1
+            )
             step = 1 if ahead else held
             groups = [seeds[k : k + step] for k in range(done, len(seeds), step)]
             drawn, failure, noisy, void = False, "", None, None
             try:
                 several = ahead and len(groups) > 1
-                for noisy, void in threads.ahead(draw, groups, 1) if several else map(draw, groups):
+                for noisy, void in (
+                    threads.ahead(draw, groups, 1) if several else map(draw, groups)
+                ):
                     drawn = True
                     counts = self._count(noisy, void[: n - done * size])
                     total = counts if total is None else total + counts
                     done += len(noisy)
-                    drawn, noisy, void = False, None, None  # not held while the next is drawn
+                    drawn, noisy, void = (
+                        False,
+                        None,
+                        None,
+                    )  # not held while the next is drawn
             except RuntimeError as error:
                 failure = _memory_failure(error)
             if done < len(seeds):
                 noisy, void = None, None
-                self._halve(2 if ahead else min(step, len(seeds) - done), size, drawn, failure)
+                self._halve(
+                    2 if ahead else min(step, len(seeds) - done), size, drawn, failure
+                )
         return total
 
     @torch.inference_mode()
@@ -238,9 +278,9 @@ class TorchSampler:
         first = not self._rows_checked and len(batch) > 1
         middle = len(batch) // 2
         if first:
-            # copies of one row in a batch of the same shape, so that the same kernels run and
-            # nothing is compiled again, and first: the model may change its batch, or write its
-            # next scores over these
+            # copies of one row in a batch of the same shape, so that the same kernels
+            # run and nothing is compiled again, and first: the model may change its
+            # batch, or write its next scores over these
             copies = batch[middle : middle + 1].expand_as(batch).contiguous()
             own = self._scores(copies)[middle].double().cpu().numpy()
         scores = self._scores(batch)
@@ -257,7 +297,9 @@ class TorchSampler:
             self.batch = blocks * size // 2
             now = f"holding {self.batch} samples at once"
         elif drawn and self._parts < size:
-            self._parts = min(2 * max(self._parts, -(-size // (self._rows or size))), size)
+            self._parts = min(
+                2 * max(self._parts, -(-size // (self._rows or size))), size
+            )
             now = f"running the model on {-(-size // self._parts)} samples at once"
         else:
             what = "one sample" if drawn else f"the noise of {size} samples"
@@ -269,7 +311,9 @@ class TorchSampler:
 def _memory_failure(error: RuntimeError) -> str:
     """The first line of an error that says that memory ran out; any other is raised again."""
     text = str(error)
-    if isinstance(error, torch.OutOfMemoryError) or any(words in text for words in _NO_MEMORY):
+    if isinstance(error, torch.OutOfMemoryError) or any(
+        words in text for words in _NO_MEMORY
+    ):
         return text.partition("\n")[0]
     raise error
 
@@ -309,11 +353,14 @@ class TorchOutputs(TorchSampler):
 class _Shaped(TorchSampler):
     """Noise with a mean and a level on every axis: isotropic once divided by the noise's shape.
 
-    ``noise`` is a :class:`rsbounds.torch.FixedNoise` or ``CertifiedNoise``: ``centre(x)`` is x +
-    mean and ``offset(x)`` the mean alone, both in float64 and divided by the shape, on the host.
+    ``noise`` is a :class:`rsbounds.torch.FixedNoise` or ``CertifiedNoise``:
+    ``centre(x)`` is x + mean and ``offset(x)`` the mean alone, both in float64 and
+    divided by the shape, on the host.
     """
 
-    def __init__(self, noise: Any, model: Any, num_classes: int | None, **options: Any) -> None:
+    def __init__(
+        self, noise: Any, model: Any, num_classes: int | None, **options: Any
+    ) -> None:
         super().__init__(model, num_classes, **options)
         self.law, self._noise = noise.law, noise
         self._shape = noise.shape.detach().float().to(self.device)
@@ -348,7 +395,9 @@ class GridSampler(_Shaped):
             centre = scale * self._noise.offset(x.cpu() / LEVELS)
         reach = float((centre.abs() + 10 * scale * sigma).max())
         if not reach < 2**30:
-            raise ValueError(f"mean and level must be below 2^30/255 in sum; got {reach:.3g}/255")
+            raise ValueError(
+                f"mean and level must be below 2^30/255 in sum; got {reach:.3g}/255"
+            )
         place = centre.to(self.device), (scale * sigma).to(self.device)
         steps = partial(torch_noise.rounded, centre=place[0], scale=place[1])
         return torch_noise.moved(x, steps, size, seeds, self._generator)
@@ -357,4 +406,6 @@ class GridSampler(_Shaped):
 def check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
     """ValueError for another shape: torch would broadcast, and the radius be of other dimension."""
     if np.shape(value) != expected:
-        raise ValueError(f"{name} must be of shape {tuple(expected)}; got {tuple(np.shape(value))}")
+        raise ValueError(
+            f"{name} must be of shape {tuple(expected)}; got {tuple(np.shape(value))}"
+        )

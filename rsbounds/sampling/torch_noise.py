@@ -1,7 +1,8 @@
 """Noisy copies of an input as torch tensors, in blocks with one seed each.
 
-The laws return the copies, shape (blocks, size, *shape of x), in float32, and for each copy
-whether it is void: a void copy counts for no class. None of them waits for the device.
+The laws return the copies, shape (blocks, size, *shape of x), in float32, and for each
+copy whether it is void: a void copy counts for no class. None of them waits for the
+device.
 """
 
 from collections.abc import Callable
@@ -14,12 +15,17 @@ from rsbounds.sampling import grid_noise
 from rsbounds.sampling.blocks import is_single, noise_level
 from rsbounds.sampling.grid_noise import LEVELS, STEP
 
-# thirty times the rounding of scale Z + centre, which is below 5e-16 (10 scale + centre)
+# thirty times the rounding of scale Z + centre, which is below 5e-16 (10 scale +
+# centre)
 _MARGIN = 2.0**-46
 
 
 def gaussian(
-    x: torch.Tensor, sigma: float, size: int, seeds: list[int], generator: torch.Generator
+    x: torch.Tensor,
+    sigma: float,
+    size: int,
+    seeds: list[int],
+    generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """x + sigma Z with Z in float32 by torch's own generator and the exact level.
 
@@ -38,7 +44,11 @@ def gaussian(
 
 
 def on_grid(
-    x: torch.Tensor, sigma: float, size: int, seeds: list[int], generator: torch.Generator
+    x: torch.Tensor,
+    sigma: float,
+    size: int,
+    seeds: list[int],
+    generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """x + sigma Z rounded to the grid of 1/255, drawn exactly; ambiguous draws are void.
 
@@ -77,9 +87,10 @@ def rounded(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """centre + scale Z, both in 1/255, to the nearest whole number; which draws are ambiguous.
 
-    u holds the first 63 bits of Phi(Z). The table of scores gives an interval of Z. Where its ends
-    round to two numbers, the series of Phi about the lower end makes the interval as narrow as the
-    bits of u allow; where the new ends round differently as well, the draw is ambiguous.
+    u holds the first 63 bits of Phi(Z). The table of scores gives an interval of Z.
+    Where its ends round to two numbers, the series of Phi about the lower end makes the
+    interval as narrow as the bits of u allow; where the new ends round differently as
+    well, the draw is ambiguous.
     """
     z, thresholds, density, cells = _scores(u.device)
     count, ambiguous = count_below(u.flatten(), thresholds, cells)
@@ -102,8 +113,8 @@ def rounded(
 def _beyond(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """The t in [0, STEP] at which the integral of exp(-z s - s^2/2) from 0 to t is y.
 
-    Three Newton steps: the first guess y is off by z t^2/2 < 5e-6, each step squares the error
-    times z/2. Eight terms of the series leave 1e-19 of t.
+    Three Newton steps: the first guess y is off by z t^2/2 < 5e-6, each step squares
+    the error times z/2. Eight terms of the series leave 1e-19 of t.
     """
     t = y.clamp(0, STEP)
     for _ in range(3):
@@ -123,11 +134,18 @@ def _scores(device: torch.device) -> tuple[Any, Any, Any, Any]:
     """The table of scores on one device; cells for a CPU alone."""
     *columns, cells = grid_noise.scores()
     z, thresholds, density = (torch.as_tensor(a, device=device) for a in columns)
-    return z, thresholds, density, torch.as_tensor(cells) if device.type == "cpu" else None
+    return (
+        z,
+        thresholds,
+        density,
+        torch.as_tensor(cells) if device.type == "cpu" else None,
+    )
 
 
 @lru_cache(maxsize=16)
-def _tables(sigma: float, device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None, int]:
+def _tables(
+    sigma: float, device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor | None, int]:
     """The tables of one level on one device; cells for a CPU alone."""
     thresholds, cells, zero = grid_noise.tables(sigma)
     on_cpu = torch.as_tensor(cells) if device.type == "cpu" else None
@@ -139,8 +157,8 @@ def count_below(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """For each u the number of thresholds <= u, and whether u equals one of them.
 
-    The cells decide nearly all, and a search the rest. On a GPU, where one would have to wait for
-    the number of the rest, there are no cells and all are searched.
+    The cells decide nearly all, and a search the rest. On a GPU, where one would have
+    to wait for the number of the rest, there are no cells and all are searched.
     """
     if cells is None:
         count = torch.bucketize(u, thresholds, right=True)
@@ -157,4 +175,6 @@ def count_below(
 
 def whole(x: torch.Tensor) -> torch.Tensor:
     """255 x in whole numbers, for :func:`on_grid`; ValueError for an input off the grid."""
-    return torch.as_tensor(grid_noise.on_grid(x.detach().cpu().numpy()), device=x.device)
+    return torch.as_tensor(
+        grid_noise.on_grid(x.detach().cpu().numpy()), device=x.device
+    )

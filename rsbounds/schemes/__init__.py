@@ -1,8 +1,9 @@
 """Smoothing schemes: the noise level at an input and the radius that scores earn there.
 
-A scheme is all that certification needs to know of a theory. Each file of this room holds one:
-name, scope, command-line options, construction from them, radius. Result files, the command line
-and reports look methods up in ``METHODS``; ``rsbounds.audit`` proves their radii independently.
+A scheme is all that certification needs to know of a theory. Each file of this room
+holds one: name, scope, command-line options, construction from them, radius. Result
+files, the command line and reports look methods up in ``METHODS``; ``rsbounds.audit``
+proves their radii independently.
 """
 
 from collections.abc import Mapping
@@ -20,13 +21,38 @@ from rsbounds.schemes._scheme import Scheme, level_slack
 from rsbounds.schemes._semielastic import SemiElastic, semielastic
 
 __all__ = [
-    "METHODS", "Anisotropic", "Composite", "Domain", "Gaussian", "Generator", "Given", "Laplace",
-    "Lipschitz", "Option", "Range", "Scheme", "SemiElastic", "gaussian", "laplace", "level_slack",
-    "lipschitz", "semielastic", "sigma_range", "this_input",
-]  # fmt: skip
+    "METHODS",
+    "Anisotropic",
+    "Composite",
+    "Domain",
+    "Gaussian",
+    "Generator",
+    "Given",
+    "Laplace",
+    "Lipschitz",
+    "Option",
+    "Range",
+    "Scheme",
+    "SemiElastic",
+    "gaussian",
+    "laplace",
+    "level_slack",
+    "lipschitz",
+    "semielastic",
+    "sigma_range",
+    "this_input",
+]
 
 #: Every method that writes result rows, by its name in them.
 METHODS: Mapping[str, type[Scheme]] = {
     scheme.name: scheme
-    for scheme in (Gaussian, SemiElastic, Lipschitz, Range, Anisotropic, Generator, Composite)
+    for scheme in (
+        Gaussian,
+        SemiElastic,
+        Lipschitz,
+        Range,
+        Anisotropic,
+        Generator,
+        Composite,
+    )
 }

@@ -1,7 +1,7 @@
 """Noise with one mean and one level on every axis, the same for all inputs.
 
-The noise is isotropic in the coordinates divided by a fixed shape; ``inner`` is the radius of the
-l_p ball inside the ellipsoid of all delta with |delta/shape| <= 1.
+The noise is isotropic in the coordinates divided by a fixed shape; ``inner`` is the
+radius of the l_p ball inside the ellipsoid of all delta with |delta/shape| <= 1.
 
 References
 ----------
@@ -54,16 +54,24 @@ class Anisotropic(Scheme):
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
         if self.noise is None:
-            raise ValueError(f"a scheme of method {self.name!r} needs the noise that made it")
+            raise ValueError(
+                f"a scheme of method {self.name!r} needs the noise that made it"
+            )
         sampler: Sampler = self.noise.sampler(model, **options)
         return sampler
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         return self._stretched(gaussian.radius(z_a, sigma, z_b, scores=True))
 
-    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
-        level = self.fixed_level(getattr(self.noise, "level", None) if sigma is None else sigma)
-        distance = as_floats("radius", radius, 0.0, towards=np.inf) / self.parameters["inner"]
+    def transport(
+        self, z: Any, radius: Any, sigma: float | None = None
+    ) -> tuple[Any, Any]:
+        level = self.fixed_level(
+            getattr(self.noise, "level", None) if sigma is None else sigma
+        )
+        distance = (
+            as_floats("radius", radius, 0.0, towards=np.inf) / self.parameters["inner"]
+        )
         return gaussian.transport(z, round_up(distance, EPS), level)
 
     def _stretched(self, reach: Any) -> float:
@@ -74,10 +82,16 @@ class Anisotropic(Scheme):
         noise, description = given.noise("--noise", options["noise"])
         scheme: Scheme = noise.scheme(options["norm"], sound=given.sound)
         if scheme.name != cls.name:
-            raise ValueError(f"--noise {options['noise']} is one of --method {scheme.name}")
+            raise ValueError(
+                f"--noise {options['noise']} is one of --method {scheme.name}"
+            )
         scheme.parameters["noise"] = description
         return scheme
 
     @classmethod
-    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
-        return anisotropic.radius(p_a, options["sigma"], p_b, norm=options["norm"], scores=scores)
+    def evaluate(
+        cls, options: Options, p_a: float, p_b: float | None, scores: bool
+    ) -> Any:
+        return anisotropic.radius(
+            p_a, options["sigma"], p_b, norm=options["norm"], scores=scores
+        )

@@ -17,7 +17,9 @@ class Domain(NamedTuple):
 
     def one(self, name: str, value: Any) -> float:
         """``value`` as one number of the domain, or ValueError."""
-        array = as_floats(name, value, self.low, self.high, closed=self.closed, nan=False)
+        array = as_floats(
+            name, value, self.low, self.high, closed=self.closed, nan=False
+        )
         if array.size != 1:
             raise ValueError(f"{name} must be one number; got shape {array.shape}")
         return float(array.item())

@@ -5,7 +5,13 @@ from typing import Any, ClassVar
 
 from rsbounds import gaussian as theory
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
-from rsbounds.schemes._domains import DIMENSION, NORM, OPTIONAL_DIMENSION, POSITIVE, Domains
+from rsbounds.schemes._domains import (
+    DIMENSION,
+    NORM,
+    OPTIONAL_DIMENSION,
+    POSITIVE,
+    Domains,
+)
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import Scheme
 
@@ -16,7 +22,11 @@ class Gaussian(Scheme):
     name = "gaussian"
     scope = FIXED_NOISE
     sound = True  # the level is the same number at every input
-    domains: ClassVar[Domains] = {"sigma": POSITIVE, "norm": NORM, "dim": OPTIONAL_DIMENSION}
+    domains: ClassVar[Domains] = {
+        "sigma": POSITIVE,
+        "norm": NORM,
+        "dim": OPTIONAL_DIMENSION,
+    }
     help = "one fixed noise level"
     options = (
         Option("--sigma", "noise level; several, such as 0.25,0.5, give a file each"),
@@ -25,10 +35,16 @@ class Gaussian(Scheme):
     inputs = (
         Shared.LEVEL,
         Shared.NORM,
-        replace(Shared.DIM, help=f"{Shared.DIM.help}; needed for norms above 2", default=None),
+        replace(
+            Shared.DIM,
+            help=f"{Shared.DIM.help}; needed for norms above 2",
+            default=None,
+        ),
     )
 
-    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
+    def transport(
+        self, z: Any, radius: Any, sigma: float | None = None
+    ) -> tuple[Any, Any]:
         level, dim = self.fixed_level(sigma), self.parameters.get("dim")
         return theory.transport(z, radius, level, norm=self.norm, dim=dim)
 
@@ -37,9 +53,13 @@ class Gaussian(Scheme):
         return gaussian(options["sigma"], norm=options["norm"], dim=given.dim)
 
     @classmethod
-    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
+    def evaluate(
+        cls, options: Options, p_a: float, p_b: float | None, scores: bool
+    ) -> Any:
         norm, dim = options.get("norm", 2.0), options.get("dim")
-        return theory.radius(p_a, options["sigma"], p_b, norm=norm, dim=dim, scores=scores)
+        return theory.radius(
+            p_a, options["sigma"], p_b, norm=norm, dim=dim, scores=scores
+        )
 
 
 def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Scheme:
@@ -57,13 +77,11 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
     Raises
     ------
     ValueError
-        If ``sigma`` isn't a positive finite number, or ``norm`` and ``dim`` don't go together;
-        with ``dim``, when ``x`` has more coordinates.
+        If ``sigma`` isn't a positive finite number, or ``norm`` and ``dim`` don't go
+        together; with ``dim``, when ``x`` has more coordinates.
 
-    References
-    ----------
-    Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing, 2019,
-    Theorem 1.
+    References ---------- Cohen, Rosenfeld, Kolter, Certified adversarial robustness via
+    randomized smoothing, 2019, Theorem 1.
 
     Examples
     --------

@@ -32,10 +32,18 @@ class Generator(Anisotropic):
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         own = self.parameters
-        slack, shift, mean_lip = own.get("slack", 0.0), own.get("shift", 0.0), own["mean_lip"]
+        slack, shift, mean_lip = (
+            own.get("slack", 0.0),
+            own.get("shift", 0.0),
+            own["mean_lip"],
+        )
         bounds: Any = envelope.LipschitzSigma(own["lip"], own["sigma_min"])
         bounds = envelope.Widened(bounds, slack) if slack else bounds
-        reach = envelope.radius(z_a, sigma, bounds, own["dim"], z_b, mean_lip=mean_lip, scores=True)
+        reach = envelope.radius(
+            z_a, sigma, bounds, own["dim"], z_b, mean_lip=mean_lip, scores=True
+        )
         if shift:  # the centres may be further apart by that than (1 + mean_lip) reach
-            reach = np.maximum(round_down(reach - round_up(shift / (1 + mean_lip), EPS), EPS), 0.0)
+            reach = np.maximum(
+                round_down(reach - round_up(shift / (1 + mean_lip), EPS), EPS), 0.0
+            )
         return self._stretched(reach)

@@ -21,14 +21,17 @@ class Laplace(Scheme):
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         return float(anisotropic.laplace_score_radius(z_a, sigma, z_b))
 
-    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
+    def transport(
+        self, z: Any, radius: Any, sigma: float | None = None
+    ) -> tuple[Any, Any]:
         return anisotropic.laplace_transport(z, radius, self.fixed_level(sigma))
 
 
 def laplace(scale: float) -> Scheme:
     """Independent Laplace noise of one scale on every axis, certified in l_1.
 
-    rsbounds draws no such noise: the sampler is yours, with an attribute ``law = "laplace"``.
+    rsbounds draws no such noise: the sampler is yours, with an attribute ``law =
+    "laplace"``.
 
     Parameters
     ----------

@@ -9,7 +9,10 @@ from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, 
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
 
-_BOUNDS = (Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"), Shared.FLOOR)
+_BOUNDS = (
+    Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"),
+    Shared.FLOOR,
+)
 
 
 class Lipschitz(EnvelopeScheme):
@@ -26,7 +29,8 @@ class Lipschitz(EnvelopeScheme):
     help = "Lipschitz sigma(x) with a floor"
     options = (
         replace(
-            Shared.FUNCTION, help=f"{Shared.FUNCTION.help}; a SigmaNetwork proves its own bounds"
+            Shared.FUNCTION,
+            help=f"{Shared.FUNCTION.help}; a SigmaNetwork proves its own bounds",
         ),
         *(replace(bound, default=None) for bound in _BOUNDS),
     )
@@ -34,7 +38,9 @@ class Lipschitz(EnvelopeScheme):
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
-        function, description = given.function("--sigma-function", options["sigma_function"])
+        function, description = given.function(
+            "--sigma-function", options["sigma_function"]
+        )
         proves = hasattr(function, "scheme")  # a network with a proven constant
         if given.sound and not proves:
             raise ValueError(
@@ -52,7 +58,9 @@ class Lipschitz(EnvelopeScheme):
         if proves:
             scheme: Scheme = function.scheme(given.dim, sound=given.sound)
         else:
-            scheme = lipschitz(function, options["lip"], options["sigma_min"], given.dim)
+            scheme = lipschitz(
+                function, options["lip"], options["sigma_min"], given.dim
+            )
         scheme.parameters["sigma_function"] = description
         return scheme
 
@@ -81,24 +89,25 @@ def lipschitz(
     dim : float
         Dimension of the input, >= 1.
     rounding : float, optional
-        For sound noise: a proven bound of the error of ``sigma(x)`` as computed, in the input's
-        unit, where ``x`` is a point of the grid of 1/255 in [0, 1] as whole numbers over 255 in
-        float64. ``sigma`` is given that array, and the radius is smaller by what the error may
-        do (the parameter ``slack``).
+        For sound noise: a proven bound of the error of ``sigma(x)`` as computed, in the
+        input's unit, where ``x`` is a point of the grid of 1/255 in [0, 1] as whole
+        numbers over 255 in float64. ``sigma`` is given that array, and the radius is
+        smaller by what the error may do (the parameter ``slack``).
     proven : bool
-        That you have a proof of the bounds for the function that is run, as for a closed form.
-        Nothing here can check them: otherwise results state that they were asserted.
+        That you have a proof of the bounds for the function that is run, as for a
+        closed form. Nothing here can check them: otherwise results state that they were
+        asserted.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its domain, or when ``sigma(x)`` falls below ``sigma_min``,
-        ``x`` has more than ``dim`` coordinates or, with ``rounding``, is off the grid.
+        If a parameter is out of its domain, or when ``sigma(x)`` falls below
+        ``sigma_min``, ``x`` has more than ``dim`` coordinates or, with ``rounding``, is
+        off the grid.
 
-    References
-    ----------
-    The two-point radius of :func:`rsbounds.lipschitz.radius`, for the noise level of Bergstrom,
-    Sager, Anderson, Lipschitz standard deviation networks.
+    References ---------- The two-point radius of :func:`rsbounds.lipschitz.radius`, for
+    the noise level of Bergstrom, Sager, Anderson, Lipschitz standard deviation
+    networks.
 
     Examples
     --------

@@ -26,10 +26,10 @@ class Option:
 class Given(Protocol):
     """What the command line knows of the inputs, and what it loads for a scheme.
 
-    ``inputs`` is the array ``x`` of an npz file, flattened to (count, dim); ``function`` one of an
-    input, for a ``SigmaNetwork`` an object with its ``scheme`` method; ``noise`` noise of a shape,
-    whose ``scheme(norm, sound=...)`` rests on the proof of its kind. Each comes with its
-    description for the manifest.
+    ``inputs`` is the array ``x`` of an npz file, flattened to (count, dim);
+    ``function`` one of an input, for a ``SigmaNetwork`` an object with its ``scheme``
+    method; ``noise`` noise of a shape, whose ``scheme(norm, sound=...)`` rests on the
+    proof of its kind. Each comes with its description for the manifest.
     """
 
     dim: int
@@ -48,5 +48,8 @@ class Shared:
     DIM = Option("--dim", "dimension of the input")
     FLOOR = Option("--sigma-min", "lower bound of sigma(x)")
     FUNCTION = Option(
-        "--sigma-function", "CALLABLE() maps a batch to sigma(x)", str, metavar="MODULE:CALLABLE"
+        "--sigma-function",
+        "CALLABLE() maps a batch to sigma(x)",
+        str,
+        metavar="MODULE:CALLABLE",
     )

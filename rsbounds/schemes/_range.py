@@ -16,7 +16,11 @@ class Range(EnvelopeScheme):
 
     name = "range"
     sound = True  # whatever number sigma(x) comes out as is compared with the bounds
-    domains: ClassVar[Domains] = {"sigma_min": POSITIVE, "sigma_max": POSITIVE, "dim": DIMENSION}
+    domains: ClassVar[Domains] = {
+        "sigma_min": POSITIVE,
+        "sigma_max": POSITIVE,
+        "dim": DIMENSION,
+    }
     envelope, bounds = SigmaRange, ("sigma_min", "sigma_max")
     help = "sigma(x) between two bounds"
     options = (Shared.FUNCTION, *_ENDS)
@@ -24,8 +28,12 @@ class Range(EnvelopeScheme):
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
-        function, description = given.function("--sigma-function", options["sigma_function"])
-        scheme = sigma_range(function, options["sigma_min"], options["sigma_max"], given.dim)
+        function, description = given.function(
+            "--sigma-function", options["sigma_function"]
+        )
+        scheme = sigma_range(
+            function, options["sigma_min"], options["sigma_max"], given.dim
+        )
         scheme.parameters["sigma_function"] = description
         return scheme
 
@@ -52,10 +60,9 @@ def sigma_range(
     ValueError
         As in :func:`lipschitz`, and when ``sigma(x)`` lies above ``sigma_max``.
 
-    References
-    ----------
-    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing,
-    2022, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
+    References ---------- Sukenik, Kuvshinov, Günnemann, Intriguing properties of
+    input-dependent randomized smoothing, 2022, Theorems 2 and 6;
+    :class:`rsbounds.envelope.SigmaRange`.
 
     Examples
     --------
@@ -64,7 +71,10 @@ def sigma_range(
     >>> scheme.sigma(None), scheme.scope
     (0.5, 'sigma(x) with an asserted envelope')
     """
-    low, high = POSITIVE.one("sigma_min", sigma_min), POSITIVE.one("sigma_max", sigma_max)
+    low, high = (
+        POSITIVE.one("sigma_min", sigma_min),
+        POSITIVE.one("sigma_max", sigma_max),
+    )
     if not low <= high:
         raise ValueError(f"sigma_min must be at most sigma_max = {high}; got {low}")
     DIMENSION.one("dim", dim)

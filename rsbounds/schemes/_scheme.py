@@ -27,29 +27,33 @@ class Scheme:
     parameters : mapping
         What a result file must say for the radii to be computed again.
     level : callable, optional
-        The noise level as a function of the input, for schemes that have no ``sigma`` of their
-        own; where the parameters hold a ``slack``, of its point of the grid of 1/255.
+        The noise level as a function of the input, for schemes that have no ``sigma``
+        of their own; where the parameters hold a ``slack``, of its point of the grid of
+        1/255.
     proven : bool
-        Whether you have proven the bounds of sigma(x) among the parameters for the function that
-        is run. Otherwise a scope that says they are proven becomes "asserted".
+        Whether you have proven the bounds of sigma(x) among the parameters for the
+        function that is run. Otherwise a scope that says they are proven becomes
+        "asserted".
 
     Attributes
     ----------
     name, scope : str
-        The method, and for which classifier its certificates hold, as result files spell them: the
-        scope is a key of ``rsbounds.certificate.SCOPES``.
+        The method, and for which classifier its certificates hold, as result files
+        spell them: the scope is a key of ``rsbounds.certificate.SCOPES``.
     norm : float
         The p of the l_p norm that measures the radius.
     law : str
-        A name for the noise where it is not x + sigma(x) N(0, I). Samplers of that noise have the
-        same; with others nothing is certified.
+        A name for the noise where it is not x + sigma(x) N(0, I). Samplers of that
+        noise have the same; with others nothing is certified.
     sound : bool
-        Whether the radius allows for the rounding of ``sigma(x)``, as sound noise requires.
+        Whether the radius allows for the rounding of ``sigma(x)``, as sound noise
+        requires.
     domains : mapping
         The parameters that the radius is computed from, and where they lie.
     help, options, inputs
-        For the command line: a line of help; what ``rsbounds certify --method`` asks for; what
-        ``rsbounds radius`` asks for besides the scores (nothing: the method isn't offered there).
+        For the command line: a line of help; what ``rsbounds certify --method`` asks
+        for; what ``rsbounds radius`` asks for besides the scores (nothing: the method
+        isn't offered there).
 
     Examples
     --------
@@ -82,13 +86,17 @@ class Scheme:
         proven: bool = False,
     ) -> None:
         if not isinstance(parameters, Mapping):
-            raise ValueError(f"parameters must be a mapping by name; got {parameters!r}")
+            raise ValueError(
+                f"parameters must be a mapping by name; got {parameters!r}"
+            )
         if not isinstance(proven, bool):
             raise ValueError(f"proven must be True or False; got {proven!r}")
         if level is not None and not callable(level):
             raise ValueError(f"sigma must be a function of one input; got {level!r}")
         self.parameters = dict(parameters)
-        self.norm = float(self.parameters.get("norm", 2.0) if "norm" in self.domains else self.norm)
+        self.norm = float(
+            self.parameters.get("norm", 2.0) if "norm" in self.domains else self.norm
+        )
         self.sound = self.sound or "slack" in self.parameters
         if self.scope in PROVEN and not proven:
             self.scope = ASSERTED_ENVELOPE
@@ -98,10 +106,13 @@ class Scheme:
         """The noise level (> 0) at one input; ValueError where it contradicts the parameters."""
         dim = self.parameters.get("dim", math.inf)
         if dim < math.inf and not (size := math.prod(np.shape(x))) <= dim:
-            raise ValueError(f"dim must be at least the size of the input, {size}; got {dim}")
+            raise ValueError(
+                f"dim must be at least the size of the input, {size}; got {dim}"
+            )
         if "sigma" in self.domains:  # it is the same everywhere
             return float(self.parameters["sigma"])
-        # Sound noise lives on the grid of 1/255: there the error of a computed level is bounded.
+        # Sound noise lives on the grid of 1/255: there the error of a computed level is
+        # bounded.
         point = grid_noise.points(on_host("x", x)) if "slack" in self.parameters else x
         if self._level is None:
             raise ValueError(
@@ -117,13 +128,15 @@ class Scheme:
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         """The certified radius at a noise level: a number >= 0, or inf.
 
-        ``z_a`` is the normal score of a lower bound of the top class's probability, ``z_b`` that
-        of an upper bound of every other class's; by default -z_a.
+        ``z_a`` is the normal score of a lower bound of the top class's probability,
+        ``z_b`` that of an upper bound of every other class's; by default -z_a.
         """
         parameters = {**self.parameters, "sigma": sigma}
         return float(self.evaluate(parameters, z_a, z_b, scores=True))
 
-    def transport(self, z: Any, radius: Any, sigma: float | None = None) -> tuple[Any, Any]:
+    def transport(
+        self, z: Any, radius: Any, sigma: float | None = None
+    ) -> tuple[Any, Any]:
         """How far the probability of an event can move within a radius, in normal scores.
 
         Parameters
@@ -138,13 +151,14 @@ class Scheme:
         Returns
         -------
         low, high : float or ndarray
-            Anywhere within the radius the event's score lies in [low, high]; rounded outward.
+            Anywhere within the radius the event's score lies in [low, high]; rounded
+            outward.
 
         Raises
         ------
         ValueError
-            If an argument is out of its domain, or the noise is not the same at every input: the
-            extremes of its level don't bound the event's probability then.
+            If an argument is out of its domain, or the noise is not the same at every
+            input: the extremes of its level don't bound the event's probability then.
 
         Examples
         --------
@@ -162,7 +176,9 @@ class Scheme:
         """The level of noise that is the same at every input: ``sigma``, or the scheme's own."""
         own = self.parameters.get("sigma") if sigma is None else sigma
         if own is None:
-            raise ValueError(f"sigma must be given for a scheme of method {self.name!r}")
+            raise ValueError(
+                f"sigma must be given for a scheme of method {self.name!r}"
+            )
         return POSITIVE.one("sigma", own)
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
@@ -177,7 +193,9 @@ class Scheme:
                 value = parameters[name]
                 domain.one(f"parameters.{name}", value)
                 if np.ndim(value):
-                    raise ValueError(f"parameters.{name} must be one number; got {value!r}")
+                    raise ValueError(
+                        f"parameters.{name} must be one number; got {value!r}"
+                    )
             elif domain.required:
                 raise ValueError(f"parameters.{name} is missing")
 
@@ -193,7 +211,9 @@ class Scheme:
         raise ValueError(f"method {cls.name} has no options to be made of")
 
     @classmethod
-    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
+    def evaluate(
+        cls, options: Options, p_a: float, p_b: float | None, scores: bool
+    ) -> Any:
         """The radius at the level ``sigma`` of the options, from probabilities or ``scores``."""
         raise NotImplementedError(f"{cls.__name__} has no radius")
 
@@ -209,18 +229,25 @@ class EnvelopeScheme(Scheme):
     bounds: ClassVar[tuple[str, ...]]
 
     @classmethod
-    def evaluate(cls, options: Options, p_a: float, p_b: float | None, scores: bool) -> Any:
+    def evaluate(
+        cls, options: Options, p_a: float, p_b: float | None, scores: bool
+    ) -> Any:
         envelope = cls.envelope(*(options[name] for name in cls.bounds))
-        if slack := options.get("slack", 0.0):  # computed levels leave it by exp(slack) at most
+        if slack := options.get(
+            "slack", 0.0
+        ):  # computed levels leave it by exp(slack) at most
             envelope = theory.Widened(envelope, slack)
-        return theory.radius(p_a, options["sigma"], envelope, options["dim"], p_b, scores=scores)
+        return theory.radius(
+            p_a, options["sigma"], envelope, options["dim"], p_b, scores=scores
+        )
 
 
 def level_slack(rounding: float, floor: float) -> float:
     """What the logarithms of two computed levels may differ by beyond a Lipschitz envelope.
 
-    Where each level is at least ``floor`` > 0 and its error at most ``rounding``, in [0, floor/4],
-    that is -log(1 - 2 rounding/floor), rounded up: see the theory page on sound noise.
+    Where each level is at least ``floor`` > 0 and its error at most ``rounding``, in
+    [0, floor/4], that is -log(1 - 2 rounding/floor), rounded up: see the theory page on
+    sound noise.
 
     Examples
     --------

@@ -24,7 +24,9 @@ def _shift(text: str) -> str | float:
     try:
         return text if text in ("mean", "min") else float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a number, mean or min; got {text!r}") from None
+        raise argparse.ArgumentTypeError(
+            f"expected a number, mean or min; got {text!r}"
+        ) from None
 
 
 _RATE = Option("--rate", "rate of log sigma(x)")
@@ -34,13 +36,20 @@ class SemiElastic(EnvelopeScheme):
     """A noise level whose logarithm has a bounded rate; see :func:`semielastic`."""
 
     name = "semi-elastic"
-    domains: ClassVar[Domains] = {"rate": NOT_NEGATIVE, "dim": DIMENSION, "slack": SLACK}
+    domains: ClassVar[Domains] = {
+        "rate": NOT_NEGATIVE,
+        "dim": DIMENSION,
+        "slack": SLACK,
+    }
     envelope, bounds = theory.SemiElastic, ("rate",)
     help = "log sigma(x) with a bounded rate"
     options = (
         Option("--sigma", "base level"),
         Option(
-            "--anchors", "x: inputs whose distance sets sigma(x)", type=Path, metavar="FILE.npz"
+            "--anchors",
+            "x: inputs whose distance sets sigma(x)",
+            type=Path,
+            metavar="FILE.npz",
         ),
         _RATE,
         Option("--k", "number of nearest anchors (20)", type=int, default=20),
@@ -60,7 +69,12 @@ class SemiElastic(EnvelopeScheme):
         sigma, rate, k = (options[name] for name in ("sigma", "rate", "k"))
         knn = KNNSigma(anchors, sigma, rate, k, options["shift"])
         scheme = semielastic(knn, given.dim, sound=given.sound)
-        scheme.parameters |= {"sigma": sigma, "k": k, "shift": knn.shift, "anchors": digest}
+        scheme.parameters |= {
+            "sigma": sigma,
+            "k": k,
+            "shift": knn.shift,
+            "anchors": digest,
+        }
         return scheme
 
 
@@ -70,20 +84,22 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     Parameters
     ----------
     knn : KNNSigma
-        The noise level as a function of the input (:class:`rsbounds.semielastic.KNNSigma`), as it
-        is now. Its rate is proven; that of a subclass, or of anything else with ``rate`` and
-        ``sigma``, the scope says to be asserted.
+        The noise level as a function of the input
+        (:class:`rsbounds.semielastic.KNNSigma`), as it is now. Its rate is proven; that
+        of a subclass, or of anything else with ``rate`` and ``sigma``, the scope says
+        to be asserted.
     dim : float
         Dimension of the input, >= 1.
     sound : bool
-        For sound noise: the level is that at the input's point of the grid of 1/255, in [0, 1],
-        and the radius is smaller by what the rounding of the level may do
+        For sound noise: the level is that at the input's point of the grid of 1/255, in
+        [0, 1], and the radius is smaller by what the rounding of the level may do
         (:meth:`KNNSigma.slack`, the parameter ``slack``).
 
     Raises
     ------
     ValueError
-        When ``x`` has more than ``dim`` coordinates; for sound noise, when it is off the grid.
+        When ``x`` has more than ``dim`` coordinates; for sound noise, when it is off
+        the grid.
 
     References
     ----------

@@ -7,9 +7,12 @@ from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choic
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR
 from rsbounds.special._call import DOMAIN
 
-Parts = tuple[float, float]  # absolute, relative to |value|; at the exact double arguments
+Parts = tuple[
+    float, float
+]  # absolute, relative to |value|; at the exact double arguments
 
-# Theorems but for _INVERSE (docs/theory/proofs.md): from four degrees of freedom on, and for all
+# Theorems but for _INVERSE (docs/theory/proofs.md): from four degrees of freedom on,
+# and for all
 _TAIL, _LOW_TAIL = (0.0, 1.2e-14), (0.0, 8e-14)
 _LOG, _LOW_LOG = (1.2e-14, 6e-16), (8e-14, 6e-16)
 _SCORE, _INVERSE = (1.7e-14, 1.7e-14), (6e-14, 3e-14)
@@ -23,8 +26,9 @@ _PROVED: dict[str, tuple[Parts, Parts]] = {
     "log_ndtr": ((0.0, LOG_NDTR_ERROR),) * 2,
     "ndtri": ((0.0, NDTRI_ERROR),) * 2,
 }
-# The largest errors of long searches, with room: from four degrees of freedom on, from one on (the
-# nodes of the integral spread, and each tail has more roundings), and below (it is a sum)
+# The largest errors of long searches, with room: from four degrees of freedom on, from
+# one on (the nodes of the integral spread, and each tail has more roundings), and below
+# (it is a sum)
 _MEASURED: dict[str, tuple[Parts, Parts, Parts]] = {
     "tail": ((0.0, 4e-16), (0.0, 8e-16), (0.0, 2e-15)),
     "log": ((4e-16, 1.2e-16), (8e-16, 1.6e-16), (2e-15, 3e-16)),
@@ -38,7 +42,9 @@ _MEASURED: dict[str, tuple[Parts, Parts, Parts]] = {
 _KINDS: dict[str, str] = {
     **dict.fromkeys(("ncx2_cdf", "ncx2_sf", "marcum_q", "marcum_p"), "tail"),
     **dict.fromkeys(("ncx2_logcdf", "ncx2_logsf", "marcum_logq", "marcum_logp"), "log"),
-    **dict.fromkeys(("ncx2_ppf", "ncx2_isf", "ncx2_ppf_exp", "ncx2_isf_exp"), "inverse"),
+    **dict.fromkeys(
+        ("ncx2_ppf", "ncx2_isf", "ncx2_ppf_exp", "ncx2_isf_exp"), "inverse"
+    ),
     **dict.fromkeys(("marcum_q_inv", "marcum_p_inv", "ball_offset"), "inverse"),
     "ncx2_pdf": "density",
     "ncx2_logpdf": "log density",
@@ -56,17 +62,24 @@ def _bound(parts: Parts, size: Array) -> Array:
 
 
 def error_bound(
-    name: str, value: ArrayLike, /, *, df: ArrayLike | None = None, measured: bool = False
+    name: str,
+    value: ArrayLike,
+    /,
+    *,
+    df: ArrayLike | None = None,
+    measured: bool = False,
 ) -> Floats:
     """A-priori bound on the absolute error of a special function that returned `value`.
 
-    A theorem, by default, in which every rounding counts in full (for an inverse from one degree
-    of freedom on it has more room, but its last step is not proved). Searches find errors far
-    below it, and `measured` returns the largest of them, with room. No certificate rests on that.
+    A theorem, by default, in which every rounding counts in full (for an inverse from
+    one degree of freedom on it has more room, but its last step is not proved).
+    Searches find errors far below it, and `measured` returns the largest of them, with
+    room. No certificate rests on that.
 
-    For the logarithms of both tails the bound holds for the smaller tail; the larger one,
-    log(1 - small), is better than that. For the inverses it bounds the error of the score of
-    the returned point, before that point's own rounding to a double (`value` is the score).
+    For the logarithms of both tails the bound holds for the smaller tail; the larger
+    one, log(1 - small), is better than that. For the inverses it bounds the error of
+    the score of the returned point, before that point's own rounding to a double
+    (`value` is the score).
 
     Parameters
     ----------
@@ -75,24 +88,23 @@ def error_bound(
     value : array_like
         The value it returned (a score for the inverses).
     df : array_like, optional
-        The degrees of freedom that it was called with, 2 m for Marcum's Q, in [1e-300, 1e8].
-        By default the bound holds for all of them, and is up to seven times as large as it is
-        from four degrees of freedom on. Functions without df ignore it.
+        The degrees of freedom that it was called with, 2 m for Marcum's Q, in [1e-300,
+        1e8]. By default the bound holds for all of them, and is up to seven times as
+        large as it is from four degrees of freedom on. Functions without df ignore it.
     measured : bool
         What searches found, instead of what is proved.
 
     Returns
     -------
     Array
-        The bound, broadcast over the arguments, in the units of `value`, never below two
-        subnormal steps; 0 at infinities.
+        The bound, broadcast over the arguments, in the units of `value`, never below
+        two subnormal steps; 0 at infinities.
 
-    Notes
-    -----
-    The exponent and the sum over the nodes are formed in two doubles, so that a tail has the
-    rounding of the nodes, which is averaged, and one of its own; a score has (error of log p) /
-    hazard and one rounding. docs/theory/proofs.md says how each bound is proved;
-    docs/benchmarks/promised-accuracy.md has the largest error over what is measured, by function.
+    Notes ----- The exponent and the sum over the nodes are formed in two doubles, so
+    that a tail has the rounding of the nodes, which is averaged, and one of its own; a
+    score has (error of log p) / hazard and one rounding. docs/theory/proofs.md says how
+    each bound is proved; docs/benchmarks/promised-accuracy.md has the largest error
+    over what is measured, by function.
 
     Examples
     --------

@@ -30,20 +30,25 @@ DOMAIN: dict[str, tuple[float, float]] = {
 
 def _shares_memory(value: Any, out: Any) -> bool:
     arrays = out if isinstance(out, tuple) else (out,)
-    return isinstance(value, np.ndarray) and any(np.may_share_memory(value, a) for a in arrays)
+    return isinstance(value, np.ndarray) and any(
+        np.may_share_memory(value, a) for a in arrays
+    )
 
 
 def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
     """The ufunc of named arguments, which are checked only when a NaN came out.
 
-    The kernels answer NaN outside their domain, so a call inside it needs no check beforehand.
+    The kernels answer NaN outside their domain, so a call inside it needs no check
+    beforehand.
     """
     if out is None and where is True:  # plain numbers make no array
         number = kernels.scalar(ufunc, *args.values())
         if number is not None and number == number:
             return number
     if out is not None:  # the check looks at the arguments after `out` has been written
-        args = {k: np.array(v) if _shares_memory(v, out) else v for k, v in args.items()}
+        args = {
+            k: np.array(v) if _shares_memory(v, out) else v for k, v in args.items()
+        }
     try:
         if any(np.asarray(v).dtype == bool for v in args.values()):
             raise TypeError  # ufuncs take True for 1

@@ -8,7 +8,13 @@ from rsbounds_ext import kernels
 
 
 def ncx2_cdf(
-    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    x: ArrayLike,
+    df: ArrayLike,
+    nc: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """P(X <= x) for a noncentral chi-square variable.
 
@@ -19,21 +25,21 @@ def ncx2_cdf(
     df : array_like
         Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
     nc : array_like
-        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to 1e16.
+        Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to
+        1e16.
 
     Returns
     -------
     Array
-        The lower tail. Of both tails the smaller one has a relative error, as measured, of at most
-        4e-16, 8e-16 where df < 4, 2e-15 where df < 1, down to 1e-300; the larger one is 1 less it.
-        Proved: 1.2e-14, 8e-14 where df < 4.
+        The lower tail. Of both tails the smaller one has a relative error, as measured,
+        of at most 4e-16, 8e-16 where df < 4, 2e-15 where df < 1, down to 1e-300; the
+        larger one is 1 less it. Proved: 1.2e-14, 8e-14 where df < 4.
 
-    References
-    ----------
-    S. O. Rice, Efficient evaluation of integrals of analytic functions by the trapezoidal rule,
-    Bell System Technical Journal 52, 1973; C. W. Helstrom, Computing the generalized Marcum
-    Q-function, IEEE Transactions on Information Theory 38, 1992: contour integrals for these
-    tails. The one used here is derived in ``docs/theory/off-centre-ball.md``.
+    References ---------- S. O. Rice, Efficient evaluation of integrals of analytic
+    functions by the trapezoidal rule, Bell System Technical Journal 52, 1973; C. W.
+    Helstrom, Computing the generalized Marcum Q-function, IEEE Transactions on
+    Information Theory 38, 1992: contour integrals for these tails. The one used here is
+    derived in ``docs/theory/off-centre-ball.md``.
 
     Examples
     --------
@@ -44,7 +50,13 @@ def ncx2_cdf(
 
 
 def ncx2_sf(
-    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    x: ArrayLike,
+    df: ArrayLike,
+    nc: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """P(X > x), the upper tail: parameters and error as in :func:`ncx2_cdf`.
 
@@ -57,13 +69,19 @@ def ncx2_sf(
 
 
 def ncx2_logcdf(
-    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    x: ArrayLike,
+    df: ArrayLike,
+    nc: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """log P(X <= x), down to -1e17: parameters as in :func:`ncx2_cdf`.
 
-    The logarithm of the smaller tail is wrong, as measured, by at most 4e-16 + 1.2e-16 \\|log p\\|,
-    where df < 4 by 8e-16 + 1.6e-16 \\|log p\\|, where df < 1 by 2e-15 + 3e-16 \\|log p\\|; the
-    other by less.
+    The logarithm of the smaller tail is wrong, as measured, by at most 4e-16 + 1.2e-16
+    \\|log p\\|, where df < 4 by 8e-16 + 1.6e-16 \\|log p\\|, where df < 1 by 2e-15 +
+    3e-16 \\|log p\\|; the other by less.
 
     Examples
     --------
@@ -74,7 +92,13 @@ def ncx2_logcdf(
 
 
 def ncx2_logsf(
-    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    x: ArrayLike,
+    df: ArrayLike,
+    nc: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """log P(X > x): parameters as in :func:`ncx2_cdf`, error as in :func:`ncx2_logcdf`.
 
@@ -87,11 +111,18 @@ def ncx2_logsf(
 
 
 def ncx2_pdf(
-    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    x: ArrayLike,
+    df: ArrayLike,
+    nc: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """Density at x: parameters as in :func:`ncx2_cdf`.
 
-    The relative error, as measured, is at most 8e-16, where df < 1 2e-15, down to 1e-300.
+    The relative error, as measured, is at most 8e-16, where df < 1 2e-15, down to
+    1e-300.
 
     Examples
     --------
@@ -102,7 +133,13 @@ def ncx2_pdf(
 
 
 def ncx2_logpdf(
-    x: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    x: ArrayLike,
+    df: ArrayLike,
+    nc: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """Log density at x: parameters as in :func:`ncx2_cdf`.
 
@@ -118,7 +155,13 @@ def ncx2_logpdf(
 
 
 def ncx2_ppf(
-    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    p: ArrayLike,
+    df: ArrayLike,
+    nc: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """Quantile, the x with P(X <= x) = p.
 
@@ -132,15 +175,14 @@ def ncx2_ppf(
     Returns
     -------
     Array
-        x, correct to two units in its last place or to a point whose score is (as measured) within
-        1e-15 max(1, \\|score\\|), 3e-15 where df < 1, whichever is coarser; 0 where x is below
-        every double.
+        x, correct to two units in its last place or to a point whose score is (as
+        measured) within 1e-15 max(1, \\|score\\|), 3e-15 where df < 1, whichever is
+        coarser; 0 where x is below every double.
 
-    References
-    ----------
-    R. Lugannani, S. Rice, Saddle point approximation for the distribution of the sum of
-    independent random variables, Advances in Applied Probability 12, 1980: where the search
-    begins. The tails are those of :func:`ncx2_cdf`.
+    References ---------- R. Lugannani, S. Rice, Saddle point approximation for the
+    distribution of the sum of independent random variables, Advances in Applied
+    Probability 12, 1980: where the search begins. The tails are those of
+    :func:`ncx2_cdf`.
 
     Examples
     --------
@@ -151,7 +193,13 @@ def ncx2_ppf(
 
 
 def ncx2_isf(
-    p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    p: ArrayLike,
+    df: ArrayLike,
+    nc: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """The x with P(X > x) = p, otherwise as :func:`ncx2_ppf`.
 
@@ -164,7 +212,13 @@ def ncx2_isf(
 
 
 def ncx2_ppf_exp(
-    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    log_p: ArrayLike,
+    df: ArrayLike,
+    nc: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """The x with log P(X <= x) = `log_p`, in [-inf, 0], otherwise as :func:`ncx2_ppf`.
 
@@ -177,7 +231,13 @@ def ncx2_ppf_exp(
 
 
 def ncx2_isf_exp(
-    log_p: ArrayLike, df: ArrayLike, nc: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    log_p: ArrayLike,
+    df: ArrayLike,
+    nc: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """The x with log P(X > x) = `log_p`, in [-inf, 0], otherwise as :func:`ncx2_ppf`.
 
@@ -190,12 +250,18 @@ def ncx2_isf_exp(
 
 
 def marcum_q(
-    m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    m: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """Marcum's Q: P(|Z| > b) for Z ~ N(a e1, I) in 2m dimensions.
 
-    Q_m(a, b) = P(ncx2(2m, a^2) > b^2), the convention of radar, with `a` and `b` as lengths. Others
-    write the same number Q_m(x, y) with x = a^2/2 and y = b^2/2.
+    Q_m(a, b) = P(ncx2(2m, a^2) > b^2), the convention of radar, with `a` and `b` as
+    lengths. Others write the same number Q_m(x, y) with x = a^2/2 and y = b^2/2.
 
     Parameters
     ----------
@@ -211,14 +277,12 @@ def marcum_q(
     Array
         Q, with the error of :func:`ncx2_cdf` at df = 2 m.
 
-    Notes
-    -----
-    `a` and `b` are squared exactly, so nothing is lost against the lengths themselves:
-    :func:`ncx2_sf` at the rounded squares can be off by 1e-16 b^2/sqrt(m + a^2) standard scores.
+    Notes ----- `a` and `b` are squared exactly, so nothing is lost against the lengths
+    themselves: :func:`ncx2_sf` at the rounded squares can be off by 1e-16 b^2/sqrt(m +
+    a^2) standard scores.
 
-    References
-    ----------
-    Marcum, IRE Trans. Inf. Theory 6 (1960) 59; Helstrom, IEEE Trans. Inf. Theory 38 (1992) 1422.
+    References ---------- Marcum, IRE Trans. Inf. Theory 6 (1960) 59; Helstrom, IEEE
+    Trans. Inf. Theory 38 (1992) 1422.
 
     Examples
     --------
@@ -229,7 +293,13 @@ def marcum_q(
 
 
 def marcum_p(
-    m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    m: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """The complement P(|Z| <= b) = 1 - Q_m(a, b), without the subtraction, as :func:`marcum_q`.
 
@@ -242,7 +312,13 @@ def marcum_p(
 
 
 def marcum_logq(
-    m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    m: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """log Q_m(a, b): parameters as in :func:`marcum_q`, error of :func:`ncx2_logcdf` at df = 2 m.
 
@@ -255,7 +331,13 @@ def marcum_logq(
 
 
 def marcum_logp(
-    m: ArrayLike, a: ArrayLike, b: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    m: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """log(1 - Q_m(a, b)), without the subtraction, as :func:`marcum_logq`.
 
@@ -268,12 +350,18 @@ def marcum_logp(
 
 
 def marcum_q_inv(
-    q: ArrayLike, m: ArrayLike, a: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    q: ArrayLike,
+    m: ArrayLike,
+    a: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """The inverse of Marcum's Q in b: the radius with Q_m(a, b) = q.
 
-    `q` is in [0, 1], `m` and `a` are those of :func:`marcum_q`. The result, in [0, inf], has the
-    error of :func:`ncx2_ppf` at df = 2 m, and its search.
+    `q` is in [0, 1], `m` and `a` are those of :func:`marcum_q`. The result, in [0,
+    inf], has the error of :func:`ncx2_ppf` at df = 2 m, and its search.
 
     Examples
     --------
@@ -284,7 +372,13 @@ def marcum_q_inv(
 
 
 def marcum_p_inv(
-    p: ArrayLike, m: ArrayLike, a: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    p: ArrayLike,
+    m: ArrayLike,
+    a: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """The radius b with 1 - Q_m(a, b) = p, otherwise as :func:`marcum_q_inv`.
 

@@ -18,8 +18,8 @@ def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Fl
     Returns
     -------
     Array
-        log Phi(z), relative error at most 4e-15, which is proved, as measured 2e-15 (until the
-        result is subnormal, z > 37.6).
+        log Phi(z), relative error at most 4e-15, which is proved, as measured 2e-15
+        (until the result is subnormal, z > 37.6).
 
     References
     ----------
@@ -36,7 +36,8 @@ def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Fl
 def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """Standard normal quantile Phi^-1(p): the normal score of a probability.
 
-    `p` is in [0, 1]; the relative error is at most 2e-15, as proved. Otherwise as :func:`log_ndtr`.
+    `p` is in [0, 1]; the relative error is at most 2e-15, as proved. Otherwise as
+    :func:`log_ndtr`.
 
     References
     ----------
@@ -50,11 +51,13 @@ def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Float
     return call(kernels.ndtri, out, where, p=p)
 
 
-def ndtri_exp(log_p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
+def ndtri_exp(
+    log_p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+) -> Floats:
     """Standard normal quantile of a probability given by its logarithm: the inverse of `log_ndtr`.
 
-    `log_p` is in [-inf, 0]; the relative error is at most 2e-15 on [-1e300, -1e-300], as proved.
-    Otherwise as :func:`ndtri`; an asymptotic series beyond log p = -760.
+    `log_p` is in [-inf, 0]; the relative error is at most 2e-15 on [-1e300, -1e-300],
+    as proved. Otherwise as :func:`ndtri`; an asymptotic series beyond log p = -760.
 
     Examples
     --------
@@ -65,13 +68,20 @@ def ndtri_exp(log_p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) 
 
 
 def ball_score(
-    u: ArrayLike, dim: ArrayLike, s: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    u: ArrayLike,
+    dim: ArrayLike,
+    s: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """Phi^-1 P(|Z - s e1| <= s + u) for Z ~ N(0, I_dim): a ball's probability as a score.
 
-    The ball has its centre at distance `s` from the origin and its surface at signed offset `u`
-    beyond the origin. It is the noncentral chi-square CDF at (s + u)^2 with nc = s^2 in
-    coordinates that do not cancel: nearly linear in u, u itself in the half-space limit s = inf.
+    The ball has its centre at distance `s` from the origin and its surface at signed
+    offset `u` beyond the origin. It is the noncentral chi-square CDF at (s + u)^2 with
+    nc = s^2 in coordinates that do not cancel: nearly linear in u, u itself in the
+    half-space limit s = inf.
 
     Parameters
     ----------
@@ -85,15 +95,14 @@ def ball_score(
     Returns
     -------
     Array
-        The score, non-decreasing in u and s and non-increasing in dim to within its error: as
-        measured at most 8e-16 + 1.6e-16 \\|score\\|, half of it from dim = 4 on; proved
-        1.7e-14 (1 + \\|score\\|), and 4e-15 (1 + \\|score\\|) from dim = 60 on.
+        The score, non-decreasing in u and s and non-increasing in dim to within its
+        error: as measured at most 8e-16 + 1.6e-16 \\|score\\|, half of it from dim = 4
+        on; proved 1.7e-14 (1 + \\|score\\|), and 4e-15 (1 + \\|score\\|) from dim = 60
+        on.
 
-    References
-    ----------
-    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized smoothing,
-    2022, Theorem 2: the worst-case sets are such balls. The contour integral is that of
-    :func:`ncx2_cdf`.
+    References ---------- Sukenik, Kuvshinov, Günnemann, Intriguing properties of
+    input-dependent randomized smoothing, 2022, Theorem 2: the worst-case sets are such
+    balls. The contour integral is that of :func:`ncx2_cdf`.
 
     Examples
     --------
@@ -106,13 +115,20 @@ def ball_score(
 
 
 def ball_offset(
-    z: ArrayLike, dim: ArrayLike, s: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
+    z: ArrayLike,
+    dim: ArrayLike,
+    s: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
 ) -> Floats:
     """The offset u at which a ball has score z: the inverse of :func:`ball_score` in u.
 
-    `z` is any real number, infinities included; otherwise as :func:`ball_score`. The result, in
-    [-s, inf], is correct to two units in its last place or to an offset whose score is (measured)
-    within 1e-15 max(1, \\|z\\|) of z, whichever is coarser. The search is that of :func:`ncx2_ppf`.
+    `z` is any real number, infinities included; otherwise as :func:`ball_score`. The
+    result, in [-s, inf], is correct to two units in its last place or to an offset
+    whose score is (measured) within 1e-15 max(1, \\|z\\|) of z, whichever is coarser.
+    The search is that of :func:`ncx2_ppf`.
 
     Examples
     --------

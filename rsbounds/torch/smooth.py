@@ -20,26 +20,28 @@ from rsbounds.torch.training.fitting import soft_vote
 class Smooth(torch.nn.Module):
     """A classifier smoothed by Gaussian noise: Cohen's ``Smooth`` as a torch module.
 
-    By default a certificate holds for the idealised classifier, whose noise is exactly normal and
-    added in real numbers. The noise that runs is a floating-point approximation, and a classifier
-    that looks at the last bits of its input (such as the parity of 2^24 x) can tell the two apart.
-    With ``sound_noise`` a certificate holds for the program itself: it rounds its input to whole
-    multiples of 1/255 and draws exactly from the law of the rounded noise. Inputs must be such
-    multiples, as images of 8 bits are, and a scheme whose level follows the input must be made with
+    By default a certificate holds for the idealised classifier, whose noise is exactly
+    normal and added in real numbers. The noise that runs is a floating-point
+    approximation, and a classifier that looks at the last bits of its input (such as
+    the parity of 2^24 x) can tell the two apart. With ``sound_noise`` a certificate
+    holds for the program itself: it rounds its input to whole multiples of 1/255 and
+    draws exactly from the law of the rounded noise. Inputs must be such multiples, as
+    images of 8 bits are, and a scheme whose level follows the input must be made with
     ``sound=True``.
 
     Parameters
     ----------
     base_classifier : torch.nn.Module or callable
-        Maps a batch (count, *shape of x) to scores (count, num_classes). A module is put in eval
-        mode when certified or predicted with; a function runs where x is.
+        Maps a batch (count, *shape of x) to scores (count, num_classes). A module is
+        put in eval mode when certified or predicted with; a function runs where x is.
     num_classes : int
         Number of classes, >= 2.
     sigma : float, Scheme, FixedNoise or CertifiedNoise
-        Standard deviation of the noise, > 0; or a scheme that gives it for each input, such as
-        ``SigmaNetwork.scheme(dim)``; or noise with a level on every axis.
+        Standard deviation of the noise, > 0; or a scheme that gives it for each input,
+        such as ``SigmaNetwork.scheme(dim)``; or noise with a level on every axis.
     seed : int
-        Seed, >= 0: the i-th call draws the same samples in every run, for any ``batch_size``.
+        Seed, >= 0: the i-th call draws the same samples in every run, for any
+        ``batch_size``.
     sound_noise : bool
         Draw whole-numbered noise exactly (Voracek and Hein 2023).
     autocast : {"bfloat16", "float16"}, optional
@@ -49,10 +51,8 @@ class Smooth(torch.nn.Module):
     samples : int
         Noisy copies of each input in :meth:`forward`, >= 1.
 
-    References
-    ----------
-    Cohen, Rosenfeld, Kolter 2019, procedures Predict and Certify. Voracek, Hein 2023, Sound
-    randomized smoothing in floating-point arithmetic.
+    References ---------- Cohen, Rosenfeld, Kolter 2019, procedures Predict and Certify.
+    Voracek, Hein 2023, Sound randomized smoothing in floating-point arithmetic.
 
     Examples
     --------
@@ -108,7 +108,9 @@ class Smooth(torch.nn.Module):
             self._scheme = sigma if isinstance(sigma, Scheme) else gaussian(sigma)
         given = isinstance(sigma, Scheme | FixedNoise | CertifiedNoise)
         self._sigma = sigma if given else self.scheme.parameters["sigma"]
-        self._kept: tuple[torch.nn.Module, Any] | None = None  # may be a sampler of other noise
+        self._kept: tuple[torch.nn.Module, Any] | None = (
+            None  # may be a sampler of other noise
+        )
 
     @property
     def scheme(self) -> Scheme:
@@ -118,11 +120,14 @@ class Smooth(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Mean class probabilities of each input of a batch under noise, shape (n, num_classes).
 
-        Differentiable, with ``samples`` copies and torch's global generator: for training and
-        attacks, not for certificates. Refused for noise with a level on every axis.
+        Differentiable, with ``samples`` copies and torch's global generator: for
+        training and attacks, not for certificates. Refused for noise with a level on
+        every axis.
         """
         if self.scheme.law:
-            raise ValueError("soft votes need noise of one level at an input; got noise of a shape")
+            raise ValueError(
+                "soft votes need noise of one level at an input; got noise of a shape"
+            )
         levels = [self.scheme.sigma(_host(row)) for row in x]
         return soft_vote(self._scores, x, torch.tensor(levels).to(x), self.samples)
 
@@ -141,15 +146,18 @@ class Smooth(torch.nn.Module):
             Samples held in memory at once, >= 1.
         """
         host, sampler = _host(x), self._sampler(batch_size, x)
-        return procedure.predict(sampler, host, self.scheme, n=n, alpha=alpha, **self._draw())
+        return procedure.predict(
+            sampler, host, self.scheme, n=n, alpha=alpha, **self._draw()
+        )
 
     def certify(
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
     ) -> tuple[int, float]:
         """The class at one input and the radius within which it can't change.
 
-        Parameters as in :meth:`predict`; n0 samples choose the class, n others bound its
-        probability. ``(ABSTAIN, 0.0)`` when the class does not lead at level 1 - alpha.
+        Parameters as in :meth:`predict`; n0 samples choose the class, n others bound
+        its probability. ``(ABSTAIN, 0.0)`` when the class does not lead at level 1 -
+        alpha.
         """
         result = self.certificate(x, n0, n, alpha, batch_size)
         return result.predict, result.radius
@@ -160,7 +168,14 @@ class Smooth(torch.nn.Module):
         """The same as :meth:`certify` with all its evidence: counts, bounds, level and scope."""
         host, sampler, draw = _host(x), self._sampler(batch_size, x), self._draw()
         return procedure.certify(
-            sampler, host, self.scheme, n0=n0, n=n, alpha=alpha, runner_up=self.runner_up, **draw
+            sampler,
+            host,
+            self.scheme,
+            n0=n0,
+            n=n,
+            alpha=alpha,
+            runner_up=self.runner_up,
+            **draw,
         )
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
@@ -175,10 +190,23 @@ class Smooth(torch.nn.Module):
     def _sampler(self, batch_size: int, x: torch.Tensor) -> Any:
         """A sampler of the classifier where it is now, kept so that it checks rows once."""
         model = self.base_classifier.eval()
-        device = torch.as_tensor(x).device if isinstance(model, _Function) else home(model)
-        if self._kept is None or self._kept[0] is not model or self._kept[1].device != device:
-            options = {"sound_noise": self._sound, "autocast": self._autocast, "device": device}
-            self._kept = model, self.scheme.sampler(model, num_classes=self.num_classes, **options)
+        device = (
+            torch.as_tensor(x).device if isinstance(model, _Function) else home(model)
+        )
+        if (
+            self._kept is None
+            or self._kept[0] is not model
+            or self._kept[1].device != device
+        ):
+            options = {
+                "sound_noise": self._sound,
+                "autocast": self._autocast,
+                "device": device,
+            }
+            self._kept = (
+                model,
+                self.scheme.sampler(model, num_classes=self.num_classes, **options),
+            )
         sampler: Any = self._kept[1]
         sampler.batch = count("batch", batch_size, 1)
         return sampler
@@ -190,17 +218,18 @@ class Smooth(torch.nn.Module):
 class LogVotes(torch.nn.Module):
     """Logarithms of the mean class probabilities under noise, with their gradient.
 
-    For Foolbox, AutoAttack and ART, whose attacks want scores before the softmax: that of these is
-    the mean over ``smooth.samples`` copies (expectation over transformations). For attacks, not for
-    certificates.
+    For Foolbox, AutoAttack and ART, whose attacks want scores before the softmax: that
+    of these is the mean over ``smooth.samples`` copies (expectation over
+    transformations). For attacks, not for certificates.
 
     Parameters
     ----------
     smooth : Smooth
-        The smoothed classifier, under noise of one level at an input; left in eval mode.
+        The smoothed classifier, under noise of one level at an input; left in eval
+        mode.
     seed : int, optional
-        Seed, >= 0, of noise that is the same in every call, for attacks that compare calls. By
-        default each call draws its own from torch's global generator.
+        Seed, >= 0, of noise that is the same in every call, for attacks that compare
+        calls. By default each call draws its own from torch's global generator.
 
     Examples
     --------
@@ -244,4 +273,6 @@ def _host(x: torch.Tensor) -> torch.Tensor:
     try:
         return torch.as_tensor(on_host("x", x))
     except (TypeError, RuntimeError):
-        raise ValueError(f"x must be a tensor of one input; got {type(x).__name__}") from None
+        raise ValueError(
+            f"x must be a tensor of one input; got {type(x).__name__}"
+        ) from None

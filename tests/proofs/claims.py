@@ -61,7 +61,9 @@ def cosine_error(v: arb_series) -> arb_series:
     return polynomial(c, v) - sum_of(factorial(2, 0), v)
 
 
-def sum_of(coefficient: Callable[[int], arb], v: arb_series, terms: int = 60) -> arb_series:
+def sum_of(
+    coefficient: Callable[[int], arb], v: arb_series, terms: int = 60
+) -> arb_series:
     """A power series, to a remainder that is below 1e-30 for the v in use."""
     total = v * 0
     for k in range(terms - 1, -1, -1):
@@ -78,11 +80,15 @@ def centre_error(v: arb_series) -> arb_series:
     root = (2 * arb.pi()).sqrt()
     slope = root + v * (arb(2.6249349909537365) + more)  # z/q
     square = v * slope * slope
-    mass = sum_of(lambda k: arb(-1) ** k / (arb(2) ** k * arb(k).fac() * (2 * k + 1)), square)
+    mass = sum_of(
+        lambda k: arb(-1) ** k / (arb(2) ** k * arb(k).fac() * (2 * k + 1)), square
+    )
     return (slope * mass / root - 1) * arb(2.1)
 
 
-def of_series(header: str, after: str, exact: Callable[[int], arb], *, skip: int = 0) -> Series:
+def of_series(
+    header: str, after: str, exact: Callable[[int], arb], *, skip: int = 0
+) -> Series:
     """Relative error of coefficients against an exact power series."""
     [c] = numbers(header, after, skip=skip)
     return lambda v: polynomial(c, v) / sum_of(exact, v) - 1
@@ -93,7 +99,11 @@ def logarithm(terms: int) -> Series:
     [c] = numbers("twofold.hpp", "LogSeries log_series(double f)")
 
     def error(v: arb_series) -> arb_series:
-        rest = polynomial(c[1:terms], v) * v + arb(1) / 5 if terms > 8 else polynomial(c[:terms], v)
+        rest = (
+            polynomial(c[1:terms], v) * v + arb(1) / 5
+            if terms > 8
+            else polynomial(c[:terms], v)
+        )
         return (arb(1) / 3 + v * rest) / sum_of(lambda k: arb(1) / (2 * k + 3), v) - 1
 
     return error
@@ -147,15 +157,31 @@ EXP_TWO = of_series("twofold.hpp", "Scaled2 exp_two", factorial(1, 2))
 DEFECT = of_series("ball.hpp", "inline double log1p_defect", reciprocal(3))
 CLAIMS: list[Claim | Sweep] = [
     Claim("mills", "M(z), z >= 0, as its Chebyshev sum", mills_error, -1, 1, 7e-17),
-    Claim("ndtri_centre", "the score's relative error", centre_error, 0, 0.425**2, 3e-17),
+    Claim(
+        "ndtri_centre", "the score's relative error", centre_error, 0, 0.425**2, 3e-17
+    ),
     Claim("ndtri_tail[0]", "the score's error over r", tail_error(0), 2.27, 4, 1e-17),
     Claim("ndtri_tail[1]", "the score's error over r", tail_error(1), 4, 8, 2e-17),
     Claim("ndtri_tail[2]", "the score's error over r", tail_error(2), 8, 17, 1e-17),
     Claim("ndtri_tail[3]", "the score's error over r", tail_error(3), 17, 39, 1e-17),
     Claim("exp_neg", "e^r", of_series(SIMD, EXP, factorial(1, 0)), -HALF, HALF, 2e-17),
-    Claim("sin", "sin(r)/r in r^2", of_series(SIMD, SINCOS, factorial(2, 1)), 0, 2.4675, 4e-17),
+    Claim(
+        "sin",
+        "sin(r)/r in r^2",
+        of_series(SIMD, SINCOS, factorial(2, 1)),
+        0,
+        2.4675,
+        4e-17,
+    ),
     Claim("cos", "cos(r) in r^2", cosine_error, 0, 2.4675, 2e-17),
-    Claim("log1p (near)", "log1p(v)/v", of_series(SIMD, NEAR, alternating(1)), 0, 0.27, 6e-17),
+    Claim(
+        "log1p (near)",
+        "log1p(v)/v",
+        of_series(SIMD, NEAR, alternating(1)),
+        0,
+        0.27,
+        6e-17,
+    ),
     Claim(
         "atan (near)",
         "(q - atan q)/q^3",
@@ -165,7 +191,14 @@ CLAIMS: list[Claim | Sweep] = [
         1e-16,
     ),
     Claim("atanh", "atanh(f)/f", of_series(SIMD, ODD, reciprocal(1)), 0, 0.0295, 4e-18),
-    Claim("atan", "atan(t)/t", of_series(SIMD, ODD, alternating(2), skip=1), 0, 0.1716, 5e-18),
+    Claim(
+        "atan",
+        "atan(t)/t",
+        of_series(SIMD, ODD, alternating(2), skip=1),
+        0,
+        0.1716,
+        5e-18,
+    ),
     Claim("log_series", "w/2v, 12 terms", logarithm(12), 0, 0.0401, 1.2e-19),
     Claim("log_series (near)", "w/2v, 8 terms", logarithm(8), 0, 4.001e-3, 1.4e-19),
     Claim(
@@ -182,30 +215,124 @@ CLAIMS: list[Claim | Sweep] = [
     Sweep("gauss (rule)", "40 nodes' weights", rule, -1, 1, 1e-14),
     Sweep("saddle", "|z - z^| c_2^1.5 over tau", lugannani_rice, -0.3, 1, 0.6),
     Sweep(
-        "median[7]", "|D - median|/sqrt v over v", partial(median_series, 7, 200), 200, INF, 4e-17
+        "median[7]",
+        "|D - median|/sqrt v over v",
+        partial(median_series, 7, 200),
+        200,
+        INF,
+        4e-17,
     ),
-    Sweep("median[4]", "by four terms", partial(median_series, 4, 5000), 5000, INF, 1.5e-17),
+    Sweep(
+        "median[4]",
+        "by four terms",
+        partial(median_series, 4, 5000),
+        5000,
+        INF,
+        1.5e-17,
+    ),
     Sweep("majorant", "|F'| over F'(0) by c_2", partial(majorant, 5), 5, INF, 4),
     Sweep("majorant (small)", "the same", partial(majorant, 0.5), 0.5, INF, 15),
     Sweep(
-        "discretisation", "the contour's rule, over its integral in c2,", errors, 0.5, INF, 3e-16
+        "discretisation",
+        "the contour's rule, over its integral in c2,",
+        errors,
+        0.5,
+        INF,
+        3e-16,
     ),
     Sweep(
-        "last node", "what lies beyond it, over the integral in c2,", left_out, 0.5, INF, 3.2e-16
+        "last node",
+        "what lies beyond it, over the integral in c2,",
+        left_out,
+        0.5,
+        INF,
+        3.2e-16,
     ),
-    Sweep("orders", "what the tables' polynomials lack, likewise,", orders, 350, INF, 5e-16),
-    Sweep("ndtri (centre)", "the score with its rounding, in p", centre, 0.075, 0.925, 6.8e-16),
-    Sweep("ndtri (tails)", "the score with its rounding, relative, in r", tails, 2.27, 39, 2.2e-16),
-    Sweep("log_gamma", "log Gamma over 9 more than its size,", log_gamma, 1.5, 5.1e7, 6e-15),
-    Sweep("log_ndtr", "log Phi with its rounding, relative, in |z|,", log_ndtr, 0, 40, 3.8e-15),
-    Sweep("simd", "rounding of simd.hpp over its counts, in arguments,", functions, 0, 700, 1),
-    Sweep("tables", "the entries of nodes.hpp, relative, at nodes", entries, 0.5, 16, 1.2e-16),
-    Sweep("densities", "sums for densities, relative, in c2,", densities, 0.5, INF, 8e-14),
-    Sweep("score", "a score over 1 + |z|, in c2,", partial(bound, SCORE, 30), 30, INF, 4e-15),
+    Sweep(
+        "orders",
+        "what the tables' polynomials lack, likewise,",
+        orders,
+        350,
+        INF,
+        5e-16,
+    ),
+    Sweep(
+        "ndtri (centre)",
+        "the score with its rounding, in p",
+        centre,
+        0.075,
+        0.925,
+        6.8e-16,
+    ),
+    Sweep(
+        "ndtri (tails)",
+        "the score with its rounding, relative, in r",
+        tails,
+        2.27,
+        39,
+        2.2e-16,
+    ),
+    Sweep(
+        "log_gamma",
+        "log Gamma over 9 more than its size,",
+        log_gamma,
+        1.5,
+        5.1e7,
+        6e-15,
+    ),
+    Sweep(
+        "log_ndtr",
+        "log Phi with its rounding, relative, in |z|,",
+        log_ndtr,
+        0,
+        40,
+        3.8e-15,
+    ),
+    Sweep(
+        "simd",
+        "rounding of simd.hpp over its counts, in arguments,",
+        functions,
+        0,
+        700,
+        1,
+    ),
+    Sweep(
+        "tables",
+        "the entries of nodes.hpp, relative, at nodes",
+        entries,
+        0.5,
+        16,
+        1.2e-16,
+    ),
+    Sweep(
+        "densities", "sums for densities, relative, in c2,", densities, 0.5, INF, 8e-14
+    ),
+    Sweep(
+        "score",
+        "a score over 1 + |z|, in c2,",
+        partial(bound, SCORE, 30),
+        30,
+        INF,
+        4e-15,
+    ),
     Sweep("score (small)", "the same", partial(bound, SCORE, 0), 0.5, 30, 1.7e-14),
-    Sweep("tail", "a tail or density with its rounding,", partial(bound, TAIL, 30), 30, INF, 8e-15),
+    Sweep(
+        "tail",
+        "a tail or density with its rounding,",
+        partial(bound, TAIL, 30),
+        30,
+        INF,
+        8e-15,
+    ),
     Sweep("tail (small)", "the same", partial(bound, TAIL, 0), 0.5, 30, 8e-14),
-    Sweep("tail (df 4)", "the same from 4 degrees on", partial(bound, TAIL, 0, 4), 2, 30, TAIL_4),
+    Sweep(
+        "tail (df 4)",
+        "the same from 4 degrees on",
+        partial(bound, TAIL, 0, 4),
+        2,
+        30,
+        TAIL_4,
+    ),
     Sweep("ratio", "R_d with its rounding, relative, in d,", ratio, 1, INF, 2e-13),
     Sweep("few", "tails below one degree, with rounding, in df,", few, 0, 1, 3.2e-14),
 ]

@@ -1,7 +1,7 @@
 """The rule of contour.hpp against its integral; the lemmas are in docs/theory/quadrature-proof.md.
 
-Everything is scaled by sqrt(c2): e = 1/sqrt(c2), distances x from the axis are e x, the step is
-e k, and mu = share c2. A box is an interval of e and one of `share`.
+Everything is scaled by sqrt(c2): e = 1/sqrt(c2), distances x from the axis are e x, the
+step is e k, and mu = share c2. A box is an interval of e and one of `share`.
 """
 
 import re
@@ -40,7 +40,9 @@ def boxes() -> Iterator[tuple[arb, arb, arb | None]]:
     """(e, share, k) over c2 >= 1/2, df >= 1 or c2 >= 8; k = None is that of `step`."""
     edges = [2**0.5 * (0.0534 / 2**0.5) ** (i / 200) for i in range(201)]
     rows = [(hull(b, a), None) for a, b in pairwise(edges)]
-    rows += [(hull(0.007 * 1.06**i, 0.007 * 1.0601 ** (i + 1)), SIXTEEN) for i in range(36)]
+    rows += [
+        (hull(0.007 * 1.06**i, 0.007 * 1.0601 ** (i + 1)), SIXTEEN) for i in range(36)
+    ]
     rows += [(hull(0, 0.0071), TWELVE)]
     for e, k in rows:
         ends = [i / 32 for i in range(32)] + [1 - 2.0**-i for i in (6, 7, 8, 10)] + [1]
@@ -109,10 +111,14 @@ def least(e: arb, share: arb, k: arb | None, sign: int) -> tuple[arb, arb]:
     for part in (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32):
         near, far = u - part * room, u + part * room
         if k is None:
-            signs = [over(lambda v, w=w: slope(w, v, share, k, sign), e) for w in (near, far)]
+            signs = [
+                over(lambda v, w=w: slope(w, v, share, k, sign), e) for w in (near, far)
+            ]
         else:
             signs = [slope(w, e, share, k, sign) for w in (near, far)]
-        if signs[0] < -1e-6 and signs[1] > 1e-6:  # rounding can't reverse the code's test
+        if (
+            signs[0] < -1e-6 and signs[1] > 1e-6
+        ):  # rounding can't reverse the code's test
             return near, far
     raise ArithmeticError(f"no least exponent at {e}, {share}")
 
@@ -139,7 +145,9 @@ def above_mean(e: arb, share: arb) -> arb:
         low, high = (top * i / cells) ** 2, (top * (i + 1) / cells) ** 2
         v = low.union(high)
         # by its slope in v, at least 107/108 of share + beta, it rises
-        size = mix(share, (1 + low).log() + low, low * (1 + (3 + low) / (1 + low) ** 2) / 2)
+        size = mix(
+            share, (1 + low).log() + low, low * (1 + (3 + low) / (1 + low) ** 2) / 2
+        )
         turn = 2 * c2 * mix(share, arb(1) / 3, arb(1)) * high  # T/q, at most
         sine = turn if turn < 1 / high.sqrt() else 1 / v.sqrt()
         total += (-c2 * size).exp() * (1 + (2 + v) * sine) / (4 + v) * top / cells
@@ -161,7 +169,9 @@ def rising(t: arb, e: arb, p: arb, sign: int) -> arb:
     ends = [t, (1 / e).upper()] if sign < 0 and e > 0.05 else [t]
     rows = zip(*(tail(v, e, p, sign)[-len(ends) :] for v in ends), strict=True)
     # t times the first bound falls once it has begun to, that of the others rises
-    least = (min((v * b for v, b in zip(ends, row, strict=True)), key=float) for row in rows)
+    least = (
+        min((v * b for v, b in zip(ends, row, strict=True)), key=float) for row in rows
+    )
     return max(least, key=float)
 
 
@@ -181,7 +191,10 @@ def error(e: arb, share: arb, k: arb | None, side: int, p: arb) -> arb:
     (x_near, c_near), (x_far, c_far) = (place(u, e, k) for u in (near, far))
     a = 1 + side * c_far
     bent = mix(share, 2 + 2 / (a * a), 1 + 3 / a**4)  # the second derivative
-    t_near, t_far = (x_near * (2 + side * c_near)).lower(), (x_far * (2 + side * c_far)).upper()
+    t_near, t_far = (
+        (x_near * (2 + side * c_near)).lower(),
+        (x_far * (2 + side * c_far)).upper(),
+    )
     small, large = max(tail(t_far, e, p, side), key=float), rising(t_near, e, p, side)
     u = guess(e, share, k, -side)
     x, c = place(u, e, k)
@@ -190,7 +203,9 @@ def error(e: arb, share: arb, k: arb | None, side: int, p: arb) -> arb:
     t = c / e * (2 + side * c) if k is None else x * (2 + side * c)
     near_pole = plain / 2 * (1 / x + e / (a + (1 if side > 0 else 1 - c)))
     near_pole /= max(tail(t.upper(), e, p, side), key=float)
-    far_pole = weighted * (2 / (1 + a) if side > 0 else 1) / rising(t.lower(), e, p, side)
+    far_pole = (
+        weighted * (2 / (1 + a) if side > 0 else 1) / rising(t.lower(), e, p, side)
+    )
     other = max(near_pole.upper(), far_pole.upper(), key=float)
     rho, best = 1 + side * c_far, [arb("inf"), arb("inf")]
     for part in (0.7, 2, 5) if side > 0 and e > 0.3 else (0.7,):
@@ -200,10 +215,13 @@ def error(e: arb, share: arb, k: arb | None, side: int, p: arb) -> arb:
             break
         a, plain, _ = line(far + move, e, share, k, side)  # the pole is taken out
         more = plain / 2 * (1 / place(move, e, k)[0] + e / (rho + a)) / small
-        a, _, weighted = line(near - move, e, share, k, side)  # the pole stays beyond the line
+        a, _, weighted = line(
+            near - move, e, share, k, side
+        )  # the pole stays beyond the line
         less = weighted * near / move * (1 if side > 0 else 1 / a) / large
         best = [
-            min(new.upper(), old, key=float) for new, old in zip((more, less), best, strict=True)
+            min(new.upper(), old, key=float)
+            for new, old in zip((more, less), best, strict=True)
         ]
     return (max(best, key=float) + other).upper()
 
@@ -248,7 +266,9 @@ def left_out() -> Iterator[arb]:
 def _exponent(j: arb, e: arb, share: arb, k: arb) -> arb:
     """A lower bound of -log E at the node j of a table."""
     v = (k * j * e).upper() ** 2
-    return (k * j) ** 2 * (share * (2 - v / 2) + (1 - share) / 2 * (1 + 3 / (1 + v) ** 2))
+    return (k * j) ** 2 * (
+        share * (2 - v / 2) + (1 - share) / 2 * (1 + 3 / (1 + v) ** 2)
+    )
 
 
 def ends(share: arb) -> tuple[arb, arb]:
@@ -261,7 +281,9 @@ def orders() -> Iterator[arb]:
     for name, border in (("350", 350), ("1200", 1200), ("2e4", 20000), ("6e4", 60000)):
         body = text.split(f"struct From{name} : ", 1)[1].split("}};", 1)[0]
         k = SIXTEEN if body.startswith("Sixteen") else TWELVE
-        rows = [[int(n) for n in row.split(",")] for row in re.findall(r"\{([\d, ]+)", body)]
+        rows = [
+            [int(n) for n in row.split(",")] for row in re.findall(r"\{([\d, ]+)", body)
+        ]
         for offset in (arb(1), arb(1) / 2):
             near = far = arb(0)
             for i in range(4 * len(rows)):

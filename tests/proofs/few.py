@@ -18,7 +18,14 @@ POWER, OUTER, LIBRARY = 9, 27, 4
 
 def index(growth: Callable[[int], arb], first: int) -> tuple[arb, int]:
     """Of positive terms whose ratios are at most that: the mean index, the additions that count."""
-    term, total, weighted, k, small, count = arb(1), arb(0), arb(0), first, arb(1), first
+    term, total, weighted, k, small, count = (
+        arb(1),
+        arb(0),
+        arb(0),
+        first,
+        arb(1),
+        first,
+    )
     while k < 200:
         total, weighted = total + term, weighted + k * term
         if growth(k) > 1 or small > U / 10:
@@ -48,7 +55,12 @@ def near(mu: arb, g: arb, y: arb) -> arb:
     t += arb(0, 1) * size
     off = horner(c, constant(mu)).error / U
     both = g + rgamma * t
-    wrong = off + abs(rgamma) * wrong + abs(rgamma * t) * (mu * off + 3) + abs(both) * (2 + POWER)
+    wrong = (
+        off
+        + abs(rgamma) * wrong
+        + abs(rgamma * t) * (mu * off + 3)
+        + abs(both) * (2 + POWER)
+    )
     return (9.5 + most * wrong) / (1 - most * both) + 2 + LIBRARY
 
 
@@ -69,7 +81,11 @@ def fraction(mu: arb, y: arb) -> arb:
             low = (b - less).lower().max((k - 1 + least).lower())
             f = hull(low, (b - less).upper())
             rho = (k * (k - mu) / (low * before.lower())).upper()
-            wrong = (abs(y - 1) + abs(b - 2 * k) + abs(b) + 3 * less) / low + 1 + rho * wrong
+            wrong = (
+                (abs(y - 1) + abs(b - 2 * k) + abs(b) + 3 * less) / low
+                + 1
+                + rho * wrong
+            )
         if k <= last:
             cut *= rho
         wrong = wrong.upper()
@@ -97,7 +113,8 @@ def tails() -> Iterator[arb]:
     """Of a tail and of the density."""
     each = [value.upper() for value in gamma()]
     base = max(each, key=float)
-    # y at most 6, or h at most 7, where a tail is above 1/2 on that side of h (Cantelli); hy < 16
+    # y at most 6, or h at most 7, where a tail is above 1/2 on that side of h
+    # (Cantelli); hy < 16
     mean, adds = index(lambda k: (6 + arb(16) / (k + 1)) / (k + 1), 0)
     yield U * (8 * mean + 3 + adds + POWER + 8 + OUTER)
     mean, adds = index(lambda k: (7 + arb(16) / k) / (k + 1), 1)

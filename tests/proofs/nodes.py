@@ -1,7 +1,8 @@
 """Rounding of the sum over the nodes, and with it what a score is off by in all.
 
-In units of 2^-53; the counts are derived in docs/theory/quadrature-proof.md ("Rounding"). As in
-contour.py everything is scaled by sqrt(c2); t = tau sqrt(c2), and far from the pole s = 1/t.
+In units of 2^-53; the counts are derived in docs/theory/quadrature-proof.md
+("Rounding"). As in contour.py everything is scaled by sqrt(c2); t = tau sqrt(c2), and
+far from the pole s = 1/t.
 """
 
 import math
@@ -31,8 +32,9 @@ from .contour import (
 )
 from .rounding import Rounded, U, constant, half_ulp, horner, pieces
 
-# Relative: the exponent's terms in mu and in beta, T but for the arctangent, E beyond its exponent,
-# a far quotient, a near one; absolute: the cosine at 0, and the sine over min(1, T).
+# Relative: the exponent's terms in mu and in beta, T but for the arctangent, E beyond
+# its exponent, a far quotient, a near one; absolute: the cosine at 0, and the sine over
+# min(1, T).
 IN_MU, IN_BETA, ANGLE, POWER, FAR, NEAR, COSINE, SINE = 10, 14, 15, 4, 11, 9, 1.3, 9
 # The rule's own: discretisation and last node, and the tables' orders; relative.
 QUADRATURE, ORDERS = arb("6.2e-16"), arb("5e-16")
@@ -72,10 +74,14 @@ def nodes(e: arb, share: arb, k: arb, offset: arb, table: bool) -> list[Part]:
             v, central, shifted, angle = node(x, e, share)
             turned = ANGLE * angle
             if not table and first and not (e * k * (offset + first + 3)) ** 2 < 0.269:
-                turned += 20 * share * x / e  # the general arctangent: 10 units of q, times 2 mu
+                turned += (
+                    20 * share * x / e
+                )  # the general arctangent: 10 units of q, times 2 mu
             size = (-(central + shifted)).exp().upper()
             power = (IN_MU * central + IN_BETA * shifted).upper()
-            out.append(Part(x, v, size, power, angle, turned.upper(), not first, first // 4))
+            out.append(
+                Part(x, v, size, power, angle, turned.upper(), not first, first // 4)
+            )
         if not table and central + shifted > 41:
             break
     return [p._replace(more=len(out) // 4 - p.more + 2) for p in out]
@@ -85,7 +91,9 @@ def wrong(p: Part) -> tuple[arb, arb]:
     """The errors of E cos T and of E sin T."""
     turn, power = p.angle.min(1), p.power + POWER
     cosine = COSINE + 2.1 * p.angle.min(arb("1.6")) ** 2
-    return p.size * (power + cosine + p.turned * turn), p.size * ((power + SINE) * turn + p.turned)
+    return p.size * (power + cosine + p.turned * turn), p.size * (
+        (power + SINE) * turn + p.turned
+    )
 
 
 def near_sum(rows: list[Part], e: arb, k: arb, t: arb) -> arb:
@@ -95,7 +103,9 @@ def near_sum(rows: list[Part], e: arb, k: arb, t: arb) -> arb:
         square = 4 * p.x**2 + (t + e * p.x**2) ** 2
         real, imag = abs(t - e * p.x**2) / square, (2 + t * e + p.v) * p.x / square
         each = 3 if p.first else NEAR + p.more
-        v = (1 + p.x * e / 2) * real + e * p.x**2 / square + 2 * imag * turn  # is rounded itself
+        v = (
+            (1 + p.x * e / 2) * real + e * p.x**2 / square + 2 * imag * turn
+        )  # is rounded itself
         total += k * (real * (cosine + (each - 2 * p.first) * p.size) + v * p.size)
         total += k * imag * (sine + each * p.size * turn)
     return (2 / PI * total).upper()
@@ -105,7 +115,11 @@ def quotients(x: arb, v: arb, e: arb, s: arb) -> tuple[arb, arb, arb]:
     """t^2 (1 - quotient in E cos T), t^2 that quotient, and that in E sin T, over t^2."""
     square = (4 * (x * s) ** 2 + (1 + s * e * x * x) ** 2).max(1)  # as tau > -1
     both = (1 - s * e * x * x) / square
-    return both, x * x * s * (s * (4 + v) + 3 * e) / square, x * (s * (2 + v) + e) / square
+    return (
+        both,
+        x * x * s * (s * (4 + v) + 3 * e) / square,
+        x * (s * (2 + v) + e) / square,
+    )
 
 
 def far_sum(rows: list[Part], e: arb, k: arb, s: arb) -> arb:
@@ -151,7 +165,9 @@ def score(p: arb) -> arb:
     low, high = arb(-1), arb(1000)
     for _ in range(24):
         z = (low + high) / 2
-        low, high = (z, high) if ((z / arb(2).sqrt()).erfc() / 2).lower() > p else (low, z)
+        low, high = (
+            (z, high) if ((z / arb(2).sqrt()).erfc() / 2).lower() > p else (low, z)
+        )
     return low
 
 
@@ -205,12 +221,16 @@ def scores(e: arb, share: arb, k: arb | None) -> Iterator[tuple[arb, arb]]:
             # it grows with t, and falls with tau at the same t
             slow, fast = (e.upper(), e.lower()) if side > 0 else (e.lower(), e.upper())
             deep = depth(low, side * low * slow, share).lower()
-            deepest = depth(high, side * high * fast, share).upper() if high < 99 else arb(99)
+            deepest = (
+                depth(high, side * high * fast, share).upper() if high < 99 else arb(99)
+            )
             most = 1 - above  # of the integral
             if low > 0.3:
                 s = side * hull(1 / arb(high) if high < math.inf else 0, 1 / arb(low))
                 whole = integral(grid, e, s)
-                times = max(whole.lower(), rising(arb(low), e, above, side).lower(), key=float)
+                times = max(
+                    whole.lower(), rising(arb(low), e, above, side).lower(), key=float
+                )
                 most, least = min(most, whole.upper() / low, key=float), times / high
             else:
                 least = max(tail(arb(high), e, above, side), key=float).lower()
@@ -226,15 +246,23 @@ def scores(e: arb, share: arb, k: arb | None) -> Iterator[tuple[arb, arb]]:
             if not deepest < 0.5:
                 z = score(most * (-deep.max(arb(1) / 2)).exp())
                 off = U * (far_sum(rows, e, k, s) / times + 3) + quad
-                log = abs((times / (low if high > 99 else high)).log())  # falls beside z
+                log = abs(
+                    (times / (low if high > 99 else high)).log()
+                )  # falls beside z
                 yield part_of((off + 4 * U * log).upper(), z), off.upper()
 
 
-def boxes(low: float, high: float, count: int, shares: int) -> Iterator[tuple[arb, arb]]:
+def boxes(
+    low: float, high: float, count: int, shares: int
+) -> Iterator[tuple[arb, arb]]:
     for i in range(count):
-        e = hull(low * (high / low) ** (i / count), low * (high / low) ** ((i + 1) / count))
+        e = hull(
+            low * (high / low) ** (i / count), low * (high / low) ** ((i + 1) / count)
+        )
         for j in range(shares):
-            if (j + 1) / shares / e.lower() ** 2 >= 0.5:  # df >= 1, or any where c2 >= 8
+            if (
+                j + 1
+            ) / shares / e.lower() ** 2 >= 0.5:  # df >= 1, or any where c2 >= 8
                 yield e, hull(arb(j) / shares, arb(j + 1) / shares)
 
 
@@ -258,7 +286,9 @@ def bounds(c2: int) -> list[tuple[arb, arb, arb]]:
     out = []
     for e, share, k in rows_of(c2):
         score_off, off = worst(scores(e, share, k))
-        out.append((degrees(e, share), score_off, max(off, density(e, share, k), key=float)))
+        out.append(
+            (degrees(e, share), score_off, max(off, density(e, share, k), key=float))
+        )
     return out
 
 
@@ -284,7 +314,9 @@ def at_saddle(e: arb, share: arb) -> arb:
 def density(e: arb, share: arb, k: arb | None) -> arb:
     """The error of the density, relative: quadrature and rounding."""
     table = k is not None
-    wrong_by = sum((line(guess(e, share, k, s), e, share, k, s)[2] for s in (1, -1)), arb(0))
+    wrong_by = sum(
+        (line(guess(e, share, k, s), e, share, k, s)[2] for s in (1, -1)), arb(0)
+    )
     size, _, _, reach = beyond(e, share, k)
     wrong_by += size * (1 + reach)
     step_of = over(step, e) if k is None else k
@@ -295,7 +327,11 @@ def density(e: arb, share: arb, k: arb | None) -> arb:
             (cosine, sine), turn, q = wrong(p), p.angle.min(1), e * p.x
             total += cosine + q * sine + (1 + p.more) * p.size * (1 + q * turn)
         rounded = max(rounded, (2 / PI * step_of * total).upper(), key=float)
-    error = (wrong_by + U * rounded) / at_saddle(e, share) + 3 * U + (ORDERS if table else 0)
+    error = (
+        (wrong_by + U * rounded) / at_saddle(e, share)
+        + 3 * U
+        + (ORDERS if table else 0)
+    )
     if not error.is_finite():
         raise ArithmeticError(f"nodes: no density at {e}, {share}")
     return error.upper()
@@ -335,7 +371,10 @@ def functions() -> Iterator[arb]:
         power = horner(exp, Rounded(r, half_ulp(arb("0.3467"))))
         yield (power.error / r.exp() + arb("2e-17")) / (3 * U)
     for r in pieces(0, 1.571, 200):
-        for off in (0, 2):  # the reduction of angles beyond pi/2, which are counted as that
+        for off in (
+            0,
+            2,
+        ):  # the reduction of angles beyond pi/2, which are counted as that
             angle = Rounded(r, off * U)
             square = angle * angle
             size = r.lower() if off == 0 else arb("1.5707")
@@ -347,8 +386,8 @@ def functions() -> Iterator[arb]:
             else:  # over r, relative to min(1, r)
                 each = sine.error + U * sine.value + arb("4e-17")
                 yield each * max(1, r.upper(), key=float) / ((SINE - 2) * U)
-    # of the count 10: the near logarithm 2.6, the general 1.1; of the arctangent's 10 units of q
-    # 1.6; of the near arctangent's 15 less 6
+    # of the count 10: the near logarithm 2.6, the general 1.1; of the arctangent's 10
+    # units of q 1.6; of the near arctangent's 15 less 6
     for row, high, count in ((log, 0.27, 1.1), (atan, 0.27, 1.2)):
         for v in pieces(0, high, 100):
             total = horner(row, constant(v))
@@ -377,5 +416,7 @@ def entries() -> Iterator[arb]:
                 if key == "at_halves" and j < 4:
                     yield abs((entry + low[j]) / truth - 1) * 1e16
         high, rest = row("total")
-        exact = arb(1) / 2 + sum(((-2 * (kappa * j) ** 2).exp() for j in range(1, 5)), arb(0))
+        exact = arb(1) / 2 + sum(
+            ((-2 * (kappa * j) ** 2).exp() for j in range(1, 5)), arb(0)
+        )
         yield abs((high + rest) / exact - 1) * 1e16

@@ -14,7 +14,9 @@ from .rounding import U, mills
 def ratio() -> Iterator[arb]:
     """Of R_d, relative: a change of the score counts up to 4.8 (1 + |z|) times."""
     text = (HEADERS / "lipschitz.hpp").read_text(encoding="utf-8")
-    solve = arb(re.search(r"solve_error = ([-\d.e]+)", text)[1])  # the check's, over 1 + |z|
+    solve = arb(
+        re.search(r"solve_error = ([-\d.e]+)", text)[1]
+    )  # the check's, over 1 + |z|
     hazard, one = max(ratio_of_mills(), key=float), arb(1)
     for c2, at_point in (
         (0, arb("1.7e-14")),
@@ -25,7 +27,13 @@ def ratio() -> Iterator[arb]:
                 if not at_saddle(e, one) > 0.25:
                     raise ArithmeticError(f"nodes: the density at {e}")
                 _, off = worst(scores(e, one, k))
-                yield 4.8 * (solve + at_point) + off + density(e, one, k) + hazard + 40 * U
+                yield (
+                    4.8 * (solve + at_point)
+                    + off
+                    + density(e, one, k)
+                    + hazard
+                    + 40 * U
+                )
 
 
 def ratio_of_mills() -> Iterator[arb]:

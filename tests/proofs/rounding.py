@@ -68,7 +68,9 @@ def rational(p: list[float], d: list[float], x: Rounded) -> Rounded:
 
 def pieces(low: float, high: float, count: int) -> Iterator[arb]:
     for i in range(count):
-        yield arb(low + (high - low) * i / count).union(arb(low + (high - low) * (i + 1) / count))
+        yield arb(low + (high - low) * i / count).union(
+            arb(low + (high - low) * (i + 1) / count)
+        )
 
 
 def centre() -> Iterator[arb]:
@@ -80,7 +82,8 @@ def centre() -> Iterator[arb]:
         v = Rounded(box, box.upper() * U)
         x = constant(0.180625) + Rounded(-v.value, v.error)
         c = v * (constant(2.6249349909537365) + v * rational(p, d, x))
-        # z/q: four roundings relative to c or z, as q may be anything; low parts are below 1e-15
+        # z/q: four roundings relative to c or z, as q may be anything; low parts are
+        # below 1e-15
         z = root + c.value
         error = c.error + U * (3 * c.value + arb("1e-14") + z)
         # 3 c for the slope that the low part of q is multiplied by: z' = root e^(z^2/2)
@@ -121,22 +124,31 @@ def mills(z: arb) -> Rounded:
     x = constant(z) * Rounded(1 / arb(2).sqrt(), U)
     above = x.value + 3.75
     below = abs(x.value - 3.75)
-    # the error of x moves t by its slope in x; three roundings, each with room for the others
-    t_error = 7.5 * x.error / above**2 + (half_ulp(below) + half_ulp(above) * below / above) / above
+    # the error of x moves t by its slope in x; three roundings, each with room for the
+    # others
+    t_error = (
+        7.5 * x.error / above**2
+        + (half_ulp(below) + half_ulp(above) * below / above) / above
+    )
     t_error = (t_error + half_ulp(below / above)) * (1 + 1e-12)
     ends = [v.erfc() * (v * v).exp() for v in (x.value.lower().max(0), x.value.upper())]
     value = (1 + 2 * x.value) * ends[0].union(ends[1])
     low, high = ((v - 3.75) / (v + 3.75) for v in (x.value.lower(), x.value.upper()))
     t, reach = (low + high) / 2, (high - low) / 2
     error, b1, b2 = ZERO, ZERO, ZERO
-    moved = sum((abs(arb(v)) * (j + 1) ** 3 / 3 for j, v in enumerate(c)), ZERO)  # |U_n'| is less
+    moved = sum(
+        (abs(arb(v)) * (j + 1) ** 3 / 3 for j, v in enumerate(c)), ZERO
+    )  # |U_n'| is less
     for k in range(27, -1, -1):
         product = (2 * t if k else t) * b1
         rest = product - b2
         b1, b2 = rest + arb(c[k]), b1
         # a rounding in Clenshaw's step k moves c[k], and |T_k| <= 1
         error += sum(
-            (half_ulp(abs(v) + reach * (6 * moved + 4 * abs(b2))) for v in (product, rest, b1)),
+            (
+                half_ulp(abs(v) + reach * (6 * moved + 4 * abs(b2)))
+                for v in (product, rest, b1)
+            ),
             ZERO,
         )
     error += t_error * sum((abs(arb(v)) * k * k for k, v in enumerate(c)), ZERO)
@@ -157,11 +169,17 @@ def log_ndtr() -> Iterator[arb]:
             yield log.error / abs(log.value)
             log = library(-(-q.value).log1p(), q.error / (1 - q.value - q.error))
             yield log.error / log.value
-        elif z < 37.5:  # beyond it the result is subnormal; 8 roundings on top of those of m
-            yield (m.error / m.value + 9 * U) / (1 - q.value.upper()) * (1 + 4 * U) + 4 * U
+        elif (
+            z < 37.5
+        ):  # beyond it the result is subnormal; 8 roundings on top of those of m
+            yield (m.error / m.value + 9 * U) / (1 - q.value.upper()) * (
+                1 + 4 * U
+            ) + 4 * U
         if z > 0.99:
             scaled = m / Rounded((2 * arb.pi()).sqrt(), U)
-            log = library(scaled.value.log(), scaled.error / (scaled.value - scaled.error))
+            log = library(
+                scaled.value.log(), scaled.error / (scaled.value - scaled.error)
+            )
             total = constant(-0.5) * constant(z) * constant(z) + log
             yield total.error / abs(total.value)
 
@@ -169,7 +187,9 @@ def log_ndtr() -> Iterator[arb]:
 def log_gamma() -> Iterator[arb]:
     """log_gamma over 9 more than its size."""
     [c] = numbers("gain.hpp", "inline double log_gamma(double z)")
-    exact = [arb.bernoulli(2 * k + 2) / ((2 * k + 1) * (2 * k + 2)) for k in range(len(c))]
+    exact = [
+        arb.bernoulli(2 * k + 2) / ((2 * k + 1) * (2 * k + 2)) for k in range(len(c))
+    ]
     large = (arb(10) * (1.05**i) for i in range(320))
     for box in chain(pieces(1.5, 10, 340), (z.union(z * arb("1.0501")) for z in large)):
         z, product = constant(box), constant(1)
@@ -184,4 +204,6 @@ def log_gamma() -> Iterator[arb]:
         half = Rounded((2 * arb.pi()).log() / 2, U)
         minus = [Rounded(-v.value, v.error) for v in (z, less)]
         total = ((z + constant(-0.5)) * log + minus[0]) + ((half + series) + minus[1])
-        yield (total.error + missed) / (box.lower().max(2).lgamma() + 9)  # which rises from 2 on
+        yield (total.error + missed) / (
+            box.lower().max(2).lgamma() + 9
+        )  # which rises from 2 on

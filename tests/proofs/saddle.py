@@ -1,7 +1,8 @@
 """The remainders of Lugannani and Rice's formula and of the median's series.
 
-Derived in docs/theory/saddle.md. On the circle |lambda| = 2 the map w^2/2 = k(lambda) is bounded in
-balls; what is analytic inside is then bounded by Cauchy's integrals of absolute values.
+Derived in docs/theory/saddle.md. On the circle |lambda| = 2 the map w^2/2 = k(lambda)
+is bounded in balls; what is analytic inside is then bounded by Cauchy's integrals of
+absolute values.
 """
 
 import math
@@ -55,7 +56,11 @@ def end(t: arb, height: arb) -> arb:
         x = acb(x.real.mid(), x.imag.mid())
     around = acb(arb(x.real, 0.1), arb(x.imag, 0.1))
     there = (1 - 2 * t) * (1 - (-around).exp()) + 2 * t * around.sinh()
-    image = x - (exponent(x, t) + height**2 / 2) / slope + (1 - there / slope) * (around - x)
+    image = (
+        x
+        - (exponent(x, t) + height**2 / 2) / slope
+        + (1 - there / slope) * (around - x)
+    )
     if not (around.contains(image) and around.imag > 0 and around.imag < arb.pi() / 2):
         raise ArithmeticError(f"saddle: the end at {t}")
     return 2 / arb.pi() / around.imag.sin().sqrt()
@@ -72,7 +77,9 @@ def ratio() -> tuple[arb, arb]:
             ]
             rise = [arb(1) / math.factorial(n) for n in range(1, 30)]
             (s, ds), (e, de) = taylor(square, -a), taylor(rise, a)
-            slope = abs(de / e + ds / s / 2).upper()  # of the logarithm, which is 0 at 0
+            slope = abs(
+                de / e + ds / s / 2
+            ).upper()  # of the logarithm, which is 0 at 0
             first, second = larger(first, slope), larger(second, slope / s.sqrt())
     return first, second
 
@@ -80,7 +87,9 @@ def ratio() -> tuple[arb, arb]:
 def taylor(c: list[arb], x: arb) -> tuple[arb, arb]:
     """The sum of a series and its derivative; what is left out is below 1e-25 for |x| < 1."""
     value = sum((a * x**n for n, a in enumerate(c)), arb(0, 1e-25))
-    return value, sum((n * a * x ** (n - 1) for n, a in enumerate(c) if n), arb(0, 1e-25))
+    return value, sum(
+        (n * a * x ** (n - 1) for n, a in enumerate(c) if n), arb(0, 1e-25)
+    )
 
 
 def lugannani_rice() -> Iterator[arb]:
@@ -94,7 +103,8 @@ def lugannani_rice() -> Iterator[arb]:
         for at in boxes(*SADDLES, 16):
             size = [abs(1 / ((x + at).exp() - 1)) for x, _ in arcs]
             rest = integral(
-                a / w / (w * w - height**2) for a, (_, w) in zip(size, arcs, strict=True)
+                a / w / (w * w - height**2)
+                for a, (_, w) in zip(size, arcs, strict=True)
             )
             g0 = integral(a / w for a, (_, w) in zip(size, arcs, strict=True))
             gauss = (1 / height + g0) / (c * height) / arb.pi()
@@ -111,19 +121,30 @@ def moments() -> list[list[fmpq_poly]]:
     theta^m lambda/(e^lambda - 1) (2 k/lambda^2)^-(j + 1/2), polynomials in t."""
     size, t = 2 * ORDER, fmpq_poly([0, 1])
     square = [
-        (2 if n % 2 == 0 else 4 * t - 2) * fmpq(1, math.factorial(n)) for n in range(2, size + 2)
+        (2 if n % 2 == 0 else 4 * t - 2) * fmpq(1, math.factorial(n))
+        for n in range(2, size + 2)
     ]
-    theta = fmpq_poly([0] + [fmpq((-1) ** (n + 1), math.factorial(n)) for n in range(1, size)])
-    over = inverse(fmpq_poly([fmpq(1, math.factorial(n + 1)) for n in range(size)]), size)
+    theta = fmpq_poly(
+        [0] + [fmpq((-1) ** (n + 1), math.factorial(n)) for n in range(1, size)]
+    )
+    over = inverse(
+        fmpq_poly([fmpq(1, math.factorial(n + 1)) for n in range(size)]), size
+    )
     out, double = [], 1
     for j in range(ORDER):
         power, alpha = [fmpq_poly([1])], fmpq(-2 * j - 1, 2)
         for n in range(1, 2 * j + 2):
-            terms = ((alpha * k - (n - k)) * square[k] * power[n - k] for k in range(1, n + 1))
+            terms = (
+                (alpha * k - (n - k)) * square[k] * power[n - k]
+                for k in range(1, n + 1)
+            )
             power.append(sum(terms, fmpq_poly([])) / n)
         row, weight = [], over
         for m in range(2 * j + 2):
-            at = sum((power[i] * weight[2 * j + 1 - i] for i in range(2 * j + 2)), fmpq_poly([]))
+            at = sum(
+                (power[i] * weight[2 * j + 1 - i] for i in range(2 * j + 2)),
+                fmpq_poly([]),
+            )
             row.append(at * fmpq((-1) ** (j + m) * double, math.factorial(m)))
             weight = (weight * theta).truncate(size)
         out.append(row)
@@ -154,7 +175,10 @@ def larger(a: arb, b: arb) -> arb:
 def median_series(terms: int, least: int) -> Iterator[arb]:
     """|D - median|/sqrt(v) of the series of so many terms from v = `least` on."""
     x = arb(1) / least
-    p = [fmpq_poly([fmpq(c.numerator, c.denominator) for c in row]) for row in coefficients(terms)]
+    p = [
+        fmpq_poly([fmpq(c.numerator, c.denominator) for c in row])
+        for row in coefficients(terms)
+    ]
     a, top = moments(), terms + 3
     exact = [fmpq_poly([])] * top  # of x^k
     power = [fmpq_poly([1]), *exact[1:]]
@@ -173,9 +197,12 @@ def median_series(terms: int, least: int) -> Iterator[arb]:
         arcs, delta = circle(t), box(*DELTA)
         theta = [1 - (-x).exp() for x, _ in arcs]
         size = [
-            abs((-delta * th).exp() / (x.exp() - 1)) for th, (x, _) in zip(theta, arcs, strict=True)
+            abs((-delta * th).exp() / (x.exp() - 1))
+            for th, (x, _) in zip(theta, arcs, strict=True)
         ]
-        law = [abs((-delta * th - x).exp()) for th, (x, _) in zip(theta, arcs, strict=True)]
+        law = [
+            abs((-delta * th - x).exp()) for th, (x, _) in zip(theta, arcs, strict=True)
+        ]
         series = arb_poly([on(row, t) for row in p])
         if not delta.contains(series(box(0, x))):
             raise ArithmeticError("saddle: the median itself")
@@ -196,7 +223,9 @@ def median_series(terms: int, least: int) -> Iterator[arb]:
                 for s, (_, w) in zip(size, arcs, strict=True)
             )
         )
-        tails = end(t, height) * arb(0.6).exp() + integral(s * 3 for s in size) / (least - 24)
+        tails = end(t, height) * arb(0.6).exp() + integral(s * 3 for s in size) / (
+            least - 24
+        )
         total += (2 * arb.pi() * least).sqrt() * gauss * tails
         slope = 1 - x * integral(
             f / w / (w * w - height**2) for f, (_, w) in zip(law, arcs, strict=True)

@@ -5,7 +5,15 @@ import pytest
 from proofs.balls import prove
 from proofs.claims import CLAIMS
 
-SLOW = {"mills", "ndtri_tail[2]", "ndtri_tail[3]", "discretisation", "last node", "ratio", "few"}
+SLOW = {
+    "mills",
+    "ndtri_tail[2]",
+    "ndtri_tail[3]",
+    "discretisation",
+    "last node",
+    "ratio",
+    "few",
+}
 NODES = [c for c in CLAIMS if c.name.startswith(("score", "tail"))]  # share their boxes
 ALL = [
     pytest.param(c, id=c.name, marks=[pytest.mark.slow] if c.name in SLOW else [])

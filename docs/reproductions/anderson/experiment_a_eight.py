@@ -23,10 +23,14 @@ def network(kind: str) -> nn.Sequential:
     torch.manual_seed(0)
     if kind == "linear":
         return nn.Sequential(nn.Flatten(), nn.Linear(784, 1))
-    return nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.Softplus(), nn.Linear(8, 1))
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(784, 8), nn.Softplus(), nn.Linear(8, 1)
+    )
 
 
-def trained(kind: str, x: torch.Tensor, sign: torch.Tensor, epochs: int) -> nn.Sequential:
+def trained(
+    kind: str, x: torch.Tensor, sign: torch.Tensor, epochs: int
+) -> nn.Sequential:
     g = network(kind)
 
     def loss(x: torch.Tensor, sign: torch.Tensor) -> torch.Tensor:
@@ -54,7 +58,9 @@ def table(quick: bool = False) -> Table:
     parts = datasets.split(*datasets.mnist_digits(), 1000)
     x, y, held, truth = (torch.from_numpy(part) for part in parts)
     sign, count = torch.where(y == 8, 1, -1), 4 if quick else 100
-    places = [torch.nonzero((truth == 8) == eight)[:count, 0] for eight in (True, False)]
+    places = [
+        torch.nonzero((truth == 8) == eight)[:count, 0] for eight in (True, False)
+    ]
     points = held[torch.cat(places)]
     own = np.repeat([1, -1], [len(place) for place in places])
     rows = []
@@ -62,7 +68,9 @@ def table(quick: bool = False) -> Table:
         g = trained(kind, x, sign, 1 if quick else 12)
         lip = rst.gradient_lipschitz_upper_bound(g)
 
-        def keep(name: str, label: Any, radius: Any, lip: float, kind: str = kind) -> None:
+        def keep(
+            name: str, label: Any, radius: Any, lip: float, kind: str = kind
+        ) -> None:
             right = label == own
             curve = [float(np.mean(right & (radius > r))) for r in RADII]
             eights = float(np.mean(right[own == 1])), float(np.mean(right[own == -1]))
@@ -77,10 +85,16 @@ def table(quick: bool = False) -> Table:
         for sigma in SIGMAS:
             n, scheme = 200 if quick else 2000, schemes.gaussian(sigma)
             found = [
-                certify(sampler, point, scheme, n=n, index=i) for i, point in enumerate(points)
+                certify(sampler, point, scheme, n=n, index=i)
+                for i, point in enumerate(points)
             ]
             label = np.array([{0: -1, 1: 1}.get(c.predict, 0) for c in found])
-            keep(f"smoothed {sigma:g}", label, np.array([c.radius for c in found]), np.nan)
+            keep(
+                f"smoothed {sigma:g}",
+                label,
+                np.array([c.radius for c in found]),
+                np.nan,
+            )
     names = " ".join(f"above_{r:.1f}" for r in RADII)
     return columns(
         "g classifier accuracy accuracy_eights accuracy_rest average_radius lip_grad "
@@ -97,7 +111,13 @@ def figure(table: Table) -> Any:
             if name.endswith("1e+09"):
                 name = "biased, nearest anchor"
             style = "--" if name.startswith("smoothed") else "-"
-            steps(panel, unlisted(table["radii"][i]), linestyle=style, label=name, linewidth=1.2)
+            steps(
+                panel,
+                unlisted(table["radii"][i]),
+                linestyle=style,
+                label=name,
+                linewidth=1.2,
+            )
         panel.set(xlabel="radius", title=f"g {kind}")
     panels[0].set_ylabel("certified accuracy")
     panels[0].legend(fontsize=7)

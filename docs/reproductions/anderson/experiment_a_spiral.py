@@ -1,9 +1,10 @@
 """[A] Figures 1 and 2: a support vector machine on two spirals, biased towards its anchors.
 
-The gradient of g = sum c_i exp(-gamma |x - x_i|^2) + b has a proven Lipschitz constant: in units of
-sqrt(2 gamma) the k-th directional derivative of the kernel is a Hermite function, so its second
-derivatives are at most 2 gamma and its third at most 1.3802 (2 gamma)^1.5 in norm. The Hessian on a
-grid, plus the third derivative times the distance to the grid, bounds it everywhere.
+The gradient of g = sum c_i exp(-gamma |x - x_i|^2) + b has a proven Lipschitz constant:
+in units of sqrt(2 gamma) the k-th directional derivative of the kernel is a Hermite
+function, so its second derivatives are at most 2 gamma and its third at most 1.3802 (2
+gamma)^1.5 in norm. The Hessian on a grid, plus the third derivative times the distance
+to the grid, bounds it everywhere.
 """
 
 import time
@@ -63,12 +64,16 @@ class Machine:
         if not self.gamma:
             return 0.0
         plain = 2 * self.gamma * float(np.abs(self.weight).sum())
-        far = 5.0  # in units of the kernel, from the support vectors to the grid's border
+        far = (
+            5.0  # in units of the kernel, from the support vectors to the grid's border
+        )
         extent = np.abs(self.support).max() + far / np.sqrt(2 * self.gamma)
         grid, step = np.linspace(-extent, extent, ticks, retstep=True)
         largest = 0.0
         for first in grid:
-            away, term = self._terms(np.stack([np.full_like(grid, first), grid], axis=1))
+            away, term = self._terms(
+                np.stack([np.full_like(grid, first), grid], axis=1)
+            )
             hessian = 4 * self.gamma**2 * np.einsum("ni,nij,nik->njk", term, away, away)
             hessian -= 2 * self.gamma * term.sum(axis=1)[:, None, None] * np.eye(2)
             largest = max(largest, float(np.abs(np.linalg.eigvalsh(hessian)).max()))
@@ -88,7 +93,9 @@ def flips(biased: LocallyBiased, x: Any, label: Any, radius: Any) -> int:
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     for point, own, r in zip(x, label, radius, strict=True):
         if r > 0:
-            disc = np.concatenate([point + 0.999999 * r * part * ring for part in (1, 0.8, 0.5)])
+            disc = np.concatenate(
+                [point + 0.999999 * r * part * ring for part in (1, 0.8, 0.5)]
+            )
             found += bool(np.any(biased.predict(disc) != own))
     return found
 
@@ -104,16 +111,31 @@ def table(quick: bool = False) -> Table:
             biased = LocallyBiased(machine.value_and_grad, anchors, labels, alpha, lip)
             label, radius = biased.certify(x)
             broken = flips(biased, x, label, radius)
-            rows.append((base, f"biased {alpha:g}", *scored(label == truth, radius), broken, lip))
+            rows.append(
+                (
+                    base,
+                    f"biased {alpha:g}",
+                    *scored(label == truth, radius),
+                    broken,
+                    lip,
+                )
+            )
         sampler = ArraySampler(machine.scores)
         for sigma in SIGMAS:
             n, scheme = 500 if quick else 5000, schemes.gaussian(sigma)
-            found = [certify(sampler, point, scheme, n=n, index=i) for i, point in enumerate(x)]
+            found = [
+                certify(sampler, point, scheme, n=n, index=i)
+                for i, point in enumerate(x)
+            ]
             right = np.array([c.predict for c in found]) == (truth + 1) // 2
             radius = np.array([c.radius for c in found])
-            rows.append((base, f"smoothed {sigma:g}", *scored(right, radius), np.nan, np.nan))
+            rows.append(
+                (base, f"smoothed {sigma:g}", *scored(right, radius), np.nan, np.nan)
+            )
     names = " ".join(f"above_{r:g}" for r in RADII)
-    return columns(f"base classifier accuracy average_radius {names} flips lip_grad", rows)
+    return columns(
+        f"base classifier accuracy average_radius {names} flips lip_grad", rows
+    )
 
 
 def scored(right: Any, radius: Any) -> tuple[float, ...]:
@@ -128,8 +150,12 @@ def figure(table: Table) -> Any:
     machine = Machine(anchors, labels, BASES["soft"])
     result, panels = axes(3)
     for panel, alpha in zip(panels, (0.0, 0.5, 1e9), strict=True):
-        biased = LocallyBiased(machine.value_and_grad, anchors, labels, alpha, 0.0)  # to predict
-        panel.pcolormesh(ticks, ticks, biased.predict(plane), cmap="coolwarm", alpha=0.45)
+        biased = LocallyBiased(
+            machine.value_and_grad, anchors, labels, alpha, 0.0
+        )  # to predict
+        panel.pcolormesh(
+            ticks, ticks, biased.predict(plane), cmap="coolwarm", alpha=0.45
+        )
         panel.scatter(*anchors.T, c=labels, cmap="coolwarm", s=4)
         name = r"\infty" if alpha > 1e6 else f"{alpha:g}"
         panel.set(title=rf"$\alpha = {name}$", aspect="equal")

@@ -28,7 +28,11 @@ def figure(table: Table) -> Any:
     for dim in DIMS:
         chosen = table["dim"] == dim
         right.semilogy(table["z"][chosen], table["slope"][chosen], label=f"{dim:,}")
-    right.set(xlabel=r"$z = \Phi^{-1}(1 - p)$", ylabel="$dR_d/dz$", title="positive at every d")
+    right.set(
+        xlabel=r"$z = \Phi^{-1}(1 - p)$",
+        ylabel="$dR_d/dz$",
+        title="positive at every d",
+    )
     right.legend(title="$d$", fontsize=7)
     return result
 

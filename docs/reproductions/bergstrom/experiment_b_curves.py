@@ -14,7 +14,10 @@ import rsbounds.torch as rst
 from rsbounds import lipschitz, schemes
 
 P_MIN, CLASSES = 1e-7, 10
-SETTINGS = {"paper": (0.5, 0.65), "small": (0.02, 0.45)}  # name: Lipschitz constant, sigma_min
+SETTINGS = {
+    "paper": (0.5, 0.65),
+    "small": (0.02, 0.45),
+}  # name: Lipschitz constant, sigma_min
 FIXED = (0.5, 0.65, 1.0)
 
 
@@ -25,7 +28,9 @@ def sigma_network(lip: float, floor: float) -> rst.SigmaNetwork:
         *(nn.Flatten(), normed(nn.Linear(DIM, 32)), nn.ReLU()),
         *(normed(nn.Linear(32, 1)), rst.Scale(0.99 * lip)),
     )
-    nn.init.constant_(h[3].bias, 1.0)  # at 0 all levels of the digits collapse to the floor
+    nn.init.constant_(
+        h[3].bias, 1.0
+    )  # at 0 all levels of the digits collapse to the floor
     return rst.SigmaNetwork(h, floor)
 
 
@@ -36,12 +41,21 @@ def table(quick: bool = False) -> Table:
             scheme = schemes.gaussian(sigma)
             found = certified(data, trained(data, sigma), scheme)
             name = f"fixed {sigma:g}"
-            rows.append((data.name, name, "fixed", 0.0, *row(data, found, scheme.radius)))
+            rows.append(
+                (data.name, name, "fixed", 0.0, *row(data, found, scheme.radius))
+            )
         for name, (lip, floor) in SETTINGS.items():
             level, net = sigma_network(lip, floor), trained(data, max(floor, 0.5))
 
-            def loss(x: Any, y: Any, net: Any = net, level: Any = level, lip: float = lip) -> Any:
-                known: dict[str, Any] = {"lip": lip, "dim": DIM, "samples": 2, "penalty": 1e-3}
+            def loss(
+                x: Any, y: Any, net: Any = net, level: Any = level, lip: float = lip
+            ) -> Any:
+                known: dict[str, Any] = {
+                    "lip": lip,
+                    "dim": DIM,
+                    "samples": 2,
+                    "penalty": 1e-3,
+                }
                 noisy = rst.augment(x, level(x).detach())
                 return rst.average_radius_loss(
                     net, level, x, y, **known
@@ -52,13 +66,20 @@ def table(quick: bool = False) -> Table:
             found = certified(data, net, level.scheme(DIM))
             for method in ("paper", "integrated", "exact"):
                 radius = partial(certified_by, method, level)
-                rows.append((data.name, name, method, level.lip, *row(data, found, radius)))
+                rows.append(
+                    (data.name, name, method, level.lip, *row(data, found, radius))
+                )
     return as_table("data sigma certificate lip", rows)
 
 
 def certified_by(method: str, level: rst.SigmaNetwork, z: float, sigma: float) -> float:
     """A Lipschitz radius of the score z > 0; by the paper's theorem after Remark 2."""
-    known: Any = {"lip": level.lip, "sigma_min": level.sigma_min, "dim": DIM, "method": method}
+    known: Any = {
+        "lip": level.lip,
+        "sigma_min": level.sigma_min,
+        "dim": DIM,
+        "method": method,
+    }
     if method != "paper":
         return float(lipschitz.radius(z, sigma, scores=True, **known))
     p_a, p_b = (P_MIN + (1 - CLASSES * P_MIN) * ndtr(score) for score in (z, -z))

@@ -19,10 +19,14 @@ def table() -> Table:
     for dim in DIMS:
         setting = {"sigma_min": SIGMA_MIN, "dim": dim, "lip": LIPS}
         radii = [
-            lipschitz.radius(P_A, SIGMA, method=m, p_min=P_MIN if m == "paper" else None, **setting)
+            lipschitz.radius(
+                P_A, SIGMA, method=m, p_min=P_MIN if m == "paper" else None, **setting
+            )
             for m in METHODS
         ]
-        rows += [(dim, lip, cohen, *row) for lip, *row in zip(LIPS, *radii, strict=True)]
+        rows += [
+            (dim, lip, cohen, *row) for lip, *row in zip(LIPS, *radii, strict=True)
+        ]
     return columns("dim lip cohen exact integrated paper", rows)
 
 

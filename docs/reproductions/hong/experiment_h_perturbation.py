@@ -23,11 +23,15 @@ def together(data: Data, maps: nn.Module, epochs: int) -> nn.Module:
     def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return rst.generator_loss(net, maps, x, y, target=SIGMA, variance_weight=10.0)
 
-    rst.fit(nn.ModuleList([net, maps]), loss, (data.x, data.y), epochs=epochs, rate=2e-3)
+    rst.fit(
+        nn.ModuleList([net, maps]), loss, (data.x, data.y), epochs=epochs, rate=2e-3
+    )
     return net
 
 
-def attacked(net: nn.Module, maps: nn.Module, x: torch.Tensor, label: int, radius: float) -> Any:
+def attacked(
+    net: nn.Module, maps: nn.Module, x: torch.Tensor, label: int, radius: float
+) -> Any:
     """A point within the radius where the class has few votes under the noise chosen there."""
 
     def against(point: torch.Tensor) -> torch.Tensor:
@@ -46,19 +50,32 @@ def table(quick: bool = False) -> Table:
         torch.manual_seed(0)
         first, last = nn.Conv2d(1, 8, 3, padding=1), nn.Conv2d(8, 2, 3, padding=1)
         chosen = rst.NoiseGenerator(nn.Sequential(first, nn.ReLU(), last), 0.1)
-        for name, maps in (("chosen", chosen), ("fixed", rst.NoiseMaps((1, 28, 28), SIGMA))):
+        for name, maps in (
+            ("chosen", chosen),
+            ("fixed", rst.NoiseMaps((1, 28, 28), SIGMA)),
+        ):
             net = together(data, maps, 1 if quick else 8)
 
             def at(x: torch.Tensor, maps: Any = maps) -> rst.FixedNoise:
-                return maps.at(x) if isinstance(maps, rst.NoiseGenerator) else maps.noise()
+                return (
+                    maps.at(x) if isinstance(maps, rst.NoiseGenerator) else maps.noise()
+                )
 
-            inputs = list(zip(data.held[:COUNT], data.truth[:COUNT].tolist(), strict=True))
+            inputs = list(
+                zip(data.held[:COUNT], data.truth[:COUNT].tolist(), strict=True)
+            )
             found = []
             for i, (x, _) in enumerate(inputs):
                 noise = at(x)
-                found.append(certify(noise.sampler(net, 10), x, noise.scheme(), n=data.n, index=i))
+                found.append(
+                    certify(
+                        noise.sampler(net, 10), x, noise.scheme(), n=data.n, index=i
+                    )
+                )
             kept = [
-                i for i, (_, y) in enumerate(inputs) if found[i].predict == y and found[i].radius
+                i
+                for i, (_, y) in enumerate(inputs)
+                if found[i].predict == y and found[i].radius
             ]
             average = float(np.mean([found[i].radius for i in kept]))
             for share in SHARES:
@@ -78,7 +95,8 @@ def table(quick: bool = False) -> Table:
                 rows.append((data.name, name, scope, share, len(kept), average,
                              float(np.mean(radii)), int(abstains), int(flips)))  # fmt: skip
     return columns(
-        "data noise scope share certified average_radius average_radius_after abstains flips", rows
+        "data noise scope share certified average_radius average_radius_after abstains flips",
+        rows,
     )
 
 

@@ -14,7 +14,11 @@ from shared import Table, axes, columns, publish
 from rsbounds import gaussian, semielastic
 from rsbounds.special import ncx2_cdf
 
-ANGLE, SCALE, SIGMA = 0.5, np.sqrt(5.0), 1.0  # half-angle; spread of the data; noise level
+ANGLE, SCALE, SIGMA = (
+    0.5,
+    np.sqrt(5.0),
+    1.0,
+)  # half-angle; spread of the data; noise level
 DIMS = (2, 3, 5, 10, 20, 50, 100, 200, 400)
 KEPT = 0.9  # share of the radius at p_A = .99 that the rate may cost no more than
 REACH, NODES, SLICES = 10.0, np.polynomial.legendre.leggauss(240), 48
@@ -34,12 +38,15 @@ def probability(axial: Any, radial: Any, angle: float, dim: int) -> Any:
 def critical(phi: Any, angle: float, dim: int) -> Any:
     """|x|/sigma at which a point at angle phi to the axis has probability 1/2.
 
-    The cone is convex, so along a ray from its apex the probability only grows with |x|/sigma.
+    The cone is convex, so along a ray from its apex the probability only grows with
+    |x|/sigma.
     """
     low, high = np.zeros_like(phi), np.full_like(phi, 1e6)
     for _ in range(70):
         middle = (low + high) / 2
-        above = probability(middle * np.cos(phi), middle * np.sin(phi), angle, dim) > 0.5
+        above = (
+            probability(middle * np.cos(phi), middle * np.sin(phi), angle, dim) > 0.5
+        )
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return high
 
@@ -56,7 +63,8 @@ def right(ratio: Any, rate: float, shift: float) -> tuple[Any, Any]:
 
 def accuracy(angle: float, dim: int, rate: float, shift: float) -> float:
     """Part of the cone's class, N(0, SCALE^2 I) inside the cone, that is classified rightly."""
-    # sin(phi)^(N-1) = u sin(angle)^(N-1) spreads the nodes as sin(phi)^(N-2) cos(phi) weighs
+    # sin(phi)^(N-1) = u sin(angle)^(N-1) spreads the nodes as sin(phi)^(N-2) cos(phi)
+    # weighs
     node, weight = np.polynomial.legendre.leggauss(SLICES)
     sine = np.sin(angle) * ((node + 1) / 2) ** (1 / (dim - 1))
     phi = np.arcsin(sine)
@@ -69,7 +77,7 @@ def accuracy(angle: float, dim: int, rate: float, shift: float) -> float:
 def affordable(dim: int) -> float:
     """The largest rate at which p_A = .99 keeps the share KEPT of the fixed-noise radius."""
     full = float(gaussian.radius(0.99, SIGMA))
-    gap = lambda rate: float(semielastic.radius(0.99, SIGMA, rate, dim)) - KEPT * full  # noqa: E731
+    gap = lambda rate: float(semielastic.radius(0.99, SIGMA, rate, dim)) - KEPT * full
     return float(brentq(gap, 0.0, 1.0, xtol=1e-13))
 
 
@@ -80,18 +88,29 @@ def table(quick: bool = False) -> Table:
         for dim in DIMS[::6] if quick else DIMS:
             angle = ANGLE
             if opening == "share":
-                angle = float(np.arcsin(np.sqrt(betaincinv((dim - 1) / 2, 0.5, 2 * share))))
+                angle = float(
+                    np.arcsin(np.sqrt(betaincinv((dim - 1) / 2, 0.5, 2 * share)))
+                )
             rate, shift = affordable(dim), SCALE * np.sqrt(dim)
             apex = critical(np.zeros(1), angle, dim)
             cells = [opening, dim, angle, rate]
             for chosen in (0.0, rate):
-                cells += [right(apex, chosen, shift)[0][0], accuracy(angle, dim, chosen, shift)]
+                cells += [
+                    right(apex, chosen, shift)[0][0],
+                    accuracy(angle, dim, chosen, shift),
+                ]
             # the integral is good to 1e-13
-            score = ndtri(np.minimum(probability(shift / SIGMA, 0.0, angle, dim), 1 - 1e-12))
+            score = ndtri(
+                np.minimum(probability(shift / SIGMA, 0.0, angle, dim), 1 - 1e-12)
+            )
             for chosen in (0.0, rate):  # the point of the axis where sigma(x) = SIGMA
-                cells.append(float(semielastic.radius(score, SIGMA, chosen, dim, scores=True)))
+                cells.append(
+                    float(semielastic.radius(score, SIGMA, chosen, dim, scores=True))
+                )
             rows.append(tuple(cells))
-    names = "opening dim half_angle rate shift accuracy shift_dependent accuracy_dependent"
+    names = (
+        "opening dim half_angle rate shift accuracy shift_dependent accuracy_dependent"
+    )
     return columns(f"{names} radius radius_dependent", rows)
 
 
@@ -100,8 +119,15 @@ def figure(table: Table) -> Any:
     for colour, opening in enumerate(("angle", "share")):
         chosen = table["opening"] == opening
         dim, name = table["dim"][chosen], f"same {opening}"
-        for suffix, line, noise in (("", "-", "constant"), ("_dependent", "--", r"$\sigma(x)$")):
-            style = {"color": f"C{colour}", "linestyle": line, "label": f"{name}, {noise}"}
+        for suffix, line, noise in (
+            ("", "-", "constant"),
+            ("_dependent", "--", r"$\sigma(x)$"),
+        ):
+            style = {
+                "color": f"C{colour}",
+                "linestyle": line,
+                "label": f"{name}, {noise}",
+            }
             left.loglog(dim, table["shift" + suffix][chosen], **style)
             right.semilogx(dim, table["accuracy" + suffix][chosen], **style)
     left.set(xlabel="dimension $N$", ylabel="apex moves by")

@@ -20,7 +20,9 @@ def table(quick: bool = False) -> Table:
         for sigma in SIGMAS[-1:] if quick else SIGMAS:
             net, fixed = trained(data, sigma), schemes.gaussian(sigma)
             found = certified(data, net, fixed)
-            rows.append((data.name, sigma, 0.0, "fixed", *row(data, found, fixed.radius)))
+            rows.append(
+                (data.name, sigma, 0.0, "fixed", *row(data, found, fixed.radius))
+            )
             base = KNNSigma(data.flat, sigma, OWN_RATE, NEIGHBOURS, "mean")
             own = trained(data, torch.from_numpy(base.sigma(data.flat)))
             for rate in RATES:

@@ -1,7 +1,8 @@
 """[S] Figures 1, 5, 8, 9: two sectors of the plane, smoothed with fixed and with moving noise.
 
-The base classifier knows the sector, and its probabilities are integrals, not samples. A score is
-cut off where 100,000 samples that all agree end, since that is what limits radii in practice.
+The base classifier knows the sector, and its probabilities are integrals, not samples.
+A score is cut off where 100,000 samples that all agree end, since that is what limits
+radii in practice.
 """
 
 import time
@@ -28,7 +29,9 @@ def sigma_at(distance: Any, rate: float) -> Any:
 
 def scores(distance: Any, angle: Any, sigma: Any) -> Any:
     """The score of the narrow sector, whose axis is at angle 0, cut off on both sides."""
-    p = probability(distance * np.cos(angle) / sigma, distance * np.sin(angle) / sigma, ANGLE, DIM)
+    p = probability(
+        distance * np.cos(angle) / sigma, distance * np.sin(angle) / sigma, ANGLE, DIM
+    )
     most = float(confidence.lower_bound(SAMPLES, SAMPLES, ALPHA, scores=True))
     return np.clip(ndtri(np.clip(p, 1e-12, 1 - 1e-12)), -most, most)
 
@@ -41,7 +44,9 @@ def classifiers() -> dict[str, tuple[float, float]]:
 
 def radii(distance: Any, angle: Any, level: float, rate: float) -> tuple[Any, Any]:
     """The signed score of the narrow class, and the certified radius of the class predicted."""
-    sigma = np.full(np.shape(distance), level) if rate == 0 else sigma_at(distance, rate)
+    sigma = (
+        np.full(np.shape(distance), level) if rate == 0 else sigma_at(distance, rate)
+    )
     z = scores(distance, angle, sigma)
     return z, semielastic.radius(np.abs(z), sigma, rate, DIM, scores=True)
 
@@ -68,7 +73,9 @@ def table(quick: bool = False) -> Table:
         right = (z > 0) == narrow
         curve = [float(np.mean(right & (radius > r))) for r in RADII]
         accuracy = [float(np.mean(right[chosen])) for chosen in (narrow, ~narrow)]
-        average = [float(np.mean((radius * right)[chosen])) for chosen in (narrow, ~narrow)]
+        average = [
+            float(np.mean((radius * right)[chosen])) for chosen in (narrow, ~narrow)
+        ]
         along = np.linspace(0.01, REACH, 800)
         z, radius = radii(along, np.zeros_like(along), level, rate)
         first = float(along[np.argmax(z > 0)])
@@ -86,7 +93,9 @@ def figure(table: Table) -> Any:
         style = {"color": f"C{i}", "linestyle": "-" if rate else "--", "label": name}
         left.plot(along, np.where(z > 0, radius, np.nan), **style)
         steps(right, certified(level, rate), **style)
-    left.plot(along, along * np.sin(ANGLE), color="0.6", linewidth=1, label="to the boundary")
+    left.plot(
+        along, along * np.sin(ANGLE), color="0.6", linewidth=1, label="to the boundary"
+    )
     left.set(xlabel="distance from the apex, on the axis", ylabel="certified radius")
     right.set(xlabel="radius", ylabel="certified accuracy")
     left.legend(fontsize=7)

@@ -46,7 +46,9 @@ def figure(table: Table) -> Any:
     for n_samples in SAMPLES:
         chosen = table["n"] == n_samples
         right.plot(table["true"][chosen], table["mean"][chosen], label=f"{n_samples:,}")
-    right.set(xlabel=r"true radius $/\,\sigma$", ylabel=r"mean certified radius $/\,\sigma$")
+    right.set(
+        xlabel=r"true radius $/\,\sigma$", ylabel=r"mean certified radius $/\,\sigma$"
+    )
     right.legend(title="samples $n$")
     return result
 

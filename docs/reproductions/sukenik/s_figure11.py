@@ -23,7 +23,10 @@ def exact_radius(sigma0: float, sigma1: float, dim: Any) -> Any:
 def table() -> Table:
     rows = []
     for sigma0, sigma1 in LEVELS:
-        radii = renyi.radius(P_A, sigma0, sigma1, DIMS), exact_radius(sigma0, sigma1, DIMS)
+        radii = (
+            renyi.radius(P_A, sigma0, sigma1, DIMS),
+            exact_radius(sigma0, sigma1, DIMS),
+        )
         rows += [(sigma0, sigma1, *row) for row in zip(DIMS, *radii, strict=True)]
     return columns("sigma0 sigma1 dim renyi exact", rows)
 
@@ -34,7 +37,10 @@ def figure(table: Table) -> Any:
         chosen = (table["sigma0"] == sigma0) & (table["sigma1"] == sigma1)
         for name in ("exact", "renyi"):
             panel.plot(table["dim"][chosen], table[name][chosen], label=name)
-        panel.set(xlabel="dimension $N$", title=rf"$\sigma_0$ = {sigma0}, $\sigma_1$ = {sigma1}")
+        panel.set(
+            xlabel="dimension $N$",
+            title=rf"$\sigma_0$ = {sigma0}, $\sigma_1$ = {sigma1}",
+        )
     panels[0].set_ylabel("certified distance")
     panels[0].legend()
     return result

@@ -17,9 +17,12 @@ def table() -> Table:
     rows = []
     for sigma in SIGMAS:
         for rate in RATES:
-            # the half-space at distance t has p_A = Phi(t/sigma), so its score is t/sigma
+            # the half-space at distance t has p_A = Phi(t/sigma), so its score is
+            # t/sigma
             radius = semielastic.radius(STEPS, sigma, rate, DIM, scores=True)
-            rows += [(sigma, rate, *row) for row in zip(sigma * STEPS, radius, strict=True)]
+            rows += [
+                (sigma, rate, *row) for row in zip(sigma * STEPS, radius, strict=True)
+            ]
     return columns("sigma0 rate distance radius", rows)
 
 
@@ -28,7 +31,9 @@ def figure(table: Table) -> Any:
     for panel, sigma in zip(panels, SIGMAS, strict=True):
         for rate in RATES:
             chosen = (table["sigma0"] == sigma) & (table["rate"] == rate)
-            panel.plot(table["distance"][chosen], table["radius"][chosen], label=f"{rate}")
+            panel.plot(
+                table["distance"][chosen], table["radius"][chosen], label=f"{rate}"
+            )
         panel.set(xlabel="distance from the boundary", title=rf"$\sigma_0$ = {sigma}")
     panels[0].set_ylabel("certified radius")
     panels[0].legend(title="rate $r$")

@@ -8,7 +8,24 @@ from shared import Table, axes, columns, publish
 from rsbounds.semielastic import ratio_threshold
 
 P_A = (0.9, 0.99, 0.999)
-DIMS = (10, 20, 50, 100, 200, 500, 784, 1000, 2000, 3072, 5000, 10000, 20000, 50000, 150528, 200000)
+DIMS = (
+    10,
+    20,
+    50,
+    100,
+    200,
+    500,
+    784,
+    1000,
+    2000,
+    3072,
+    5000,
+    10000,
+    20000,
+    50000,
+    150528,
+    200000,
+)
 
 
 def table() -> Table:

@@ -1,12 +1,12 @@
 """Bounds of convolutions, from their symbol on the torus.
 
-A convolution's operator is a compression of the convolution on the infinite lattice, whose norm
-is the supremum over the torus of |W(theta)|_2. Each matrix element of W is a trigonometric
-polynomial of degree (k - 1)/2 in every angle (up to a phase of modulus 1), so by M. Riesz's
-theorem a supremum M attained at t* leaves at least M cos((k - 1)/2 |t - t*|) nearby; the largest
-norm on a grid of n points an axis, no angle of which is further than pi/n from a grid point,
-times prod 1/cos(pi (k - 1)/(2 n)) is a bound. A stride makes k smaller and the number of input
-channels larger (polyphase form).
+A convolution's operator is a compression of the convolution on the infinite lattice,
+whose norm is the supremum over the torus of |W(theta)|_2. Each matrix element of W is a
+trigonometric polynomial of degree (k - 1)/2 in every angle (up to a phase of modulus
+1), so by M. Riesz's theorem a supremum M attained at t* leaves at least M cos((k - 1)/2
+|t - t*|) nearby; the largest norm on a grid of n points an axis, no angle of which is
+further than pi/n from a grid point, times prod 1/cos(pi (k - 1)/(2 n)) is a bound. A
+stride makes k smaller and the number of input channels larger (polyphase form).
 """
 
 import math
@@ -18,10 +18,18 @@ import numpy as np
 import torch
 
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.networks._layers import Matrix, one_thread, padding, spectral_norm, weight
+from rsbounds.torch.networks._layers import (
+    Matrix,
+    one_thread,
+    padding,
+    spectral_norm,
+    weight,
+)
 
 _UP = 1 + 16 * EPS
-_LARGE = 32  # channels from which a coarser grid, still within 2 % an axis, saves seconds
+_LARGE = (
+    32  # channels from which a coarser grid, still within 2 % an axis, saves seconds
+)
 _CELLS = 2**19  # complex numbers of the symbol held at once
 
 
@@ -30,10 +38,16 @@ def convolution(module: Any) -> float:
     values = weight(module)
     stride, before = tuple(module.stride), 1.0
     if module.padding_mode == "circular":
-        reach = [d * (k - 1) for d, k in zip(module.dilation, values.shape[2:], strict=True)]
+        reach = [
+            d * (k - 1) for d, k in zip(module.dilation, values.shape[2:], strict=True)
+        ]
         twice = module._reversed_padding_repeated_twice[::-1]
-        if any(a + b > r for a, b, r in zip(twice[::2], twice[1::2], reach, strict=True)):
-            raise ValueError("circular padding beyond the kernel repeats outputs: no bound")
+        if any(
+            a + b > r for a, b, r in zip(twice[::2], twice[1::2], reach, strict=True)
+        ):
+            raise ValueError(
+                "circular padding beyond the kernel repeats outputs: no bound"
+            )
         stride = (1,) * len(stride)  # strided rows are some rows of the circulant
     elif module.padding_mode in ("reflect", "replicate"):
         before = padding(module.padding_mode, module._reversed_padding_repeated_twice)
@@ -58,7 +72,9 @@ def _kept(group: Matrix, stride: tuple[int, ...], dilation: tuple[int, ...]) -> 
     return _norms[key]
 
 
-def _lattice_norm(weights: Matrix, stride: tuple[int, ...], dilation: tuple[int, ...]) -> float:
+def _lattice_norm(
+    weights: Matrix, stride: tuple[int, ...], dilation: tuple[int, ...]
+) -> float:
     """Norm on the infinite lattice of the convolution with weights (out, in, *kernel)."""
     for axis, (step, spread) in enumerate(zip(stride, dilation, strict=True), start=2):
         if step > 1:
@@ -67,12 +83,14 @@ def _lattice_norm(weights: Matrix, stride: tuple[int, ...], dilation: tuple[int,
     points = [_points(k, min(weights.shape[:2])) for k in shape]
     flat = weights.reshape(*weights.shape[:2], -1)
     taps = np.array(list(product(*map(range, shape))))
-    # real weights: W(-theta) is conjugate to W(theta), so half of the first axis is enough
+    # real weights: W(-theta) is conjugate to W(theta), so half of the first axis is
+    # enough
     grids = [np.arange(n) for n in points]
     grids[0] = grids[0][: points[0] // 2 + 1]
     angles = np.array(list(product(*grids)))
     turns = sum(
-        (np.outer(angles[:, axis], taps[:, axis]) % n) * (1 / n) for axis, n in enumerate(points)
+        (np.outer(angles[:, axis], taps[:, axis]) % n) * (1 / n)
+        for axis, n in enumerate(points)
     )
     phases = np.exp(2j * np.pi * turns)
     rows, largest = max(_CELLS // flat[..., 0].size, 1), 0.0
@@ -82,7 +100,9 @@ def _lattice_norm(weights: Matrix, stride: tuple[int, ...], dilation: tuple[int,
             matrices = (part @ symbol).reshape(-1, *flat.shape[:2])
             largest = max(largest, spectral_norm(matrices))
     # each element is a sum of len(taps) terms, each with a phase within 32 eps an axis
-    error = 2 * (len(taps) + 32 * len(points)) * EPS * np.linalg.norm(np.abs(flat).sum(-1))
+    error = (
+        2 * (len(taps) + 32 * len(points)) * EPS * np.linalg.norm(np.abs(flat).sum(-1))
+    )
     riesz = math.prod(1 / math.cos(math.pi * (k - 1) / (2 * n))
                       for k, n in zip(shape, points, strict=True))  # fmt: skip
     return float((largest + error) * riesz * _UP)

@@ -36,9 +36,13 @@ def weight(module: nn.Module) -> NDArray[np.float64]:
     value = module.weight
     assert isinstance(value, torch.Tensor)
     if value.is_complex():
-        raise ValueError(f"the weights of {name(module)} must be real; got {value.dtype}")
+        raise ValueError(
+            f"the weights of {name(module)} must be real; got {value.dtype}"
+        )
     if is_parametrized(module) and not torch.equal(value, module.weight):  # type: ignore[arg-type]
-        raise ValueError(f"the weights of {name(module)} change from one look to the next")
+        raise ValueError(
+            f"the weights of {name(module)} change from one look to the next"
+        )
     array: NDArray[np.float64] = value.detach().cpu().double().numpy()
     if not np.isfinite(array).all():
         raise ValueError(f"the weights of {name(module)} must be finite")
@@ -69,10 +73,14 @@ def one_thread() -> Iterator[None]:
 def batch_norm(module: Any) -> float:
     """In eval mode: the largest |weight|/sqrt(running variance + eps)."""
     if module.running_var is None or module.running_mean is None:
-        raise ValueError("batch normalisation without running statistics has no proven bound")
+        raise ValueError(
+            "batch normalisation without running statistics has no proven bound"
+        )
     variance = module.running_var.detach().cpu().double().numpy()
     if not ((variance >= 0) & (variance < np.inf)).all():
-        raise ValueError(f"the running variance of {name(module)} must be finite and >= 0")
+        raise ValueError(
+            f"the running variance of {name(module)} must be finite and >= 0"
+        )
     if not ((variance + module.eps > 0) & (variance + module.eps < np.inf)).all():
         raise ValueError(f"eps of {name(module)} must be > 0; got {module.eps}")
     # torch multiplies by the weight where there is one, whatever ``affine`` says
@@ -83,7 +91,9 @@ def batch_norm(module: Any) -> float:
 def average_pool(module: Any) -> float:
     """sqrt(windows that share an input / inputs of a window)."""
     if module.ceil_mode or not module.count_include_pad:
-        raise ValueError("average pooling needs ceil_mode=False and count_include_pad=True")
+        raise ValueError(
+            "average pooling needs ceil_mode=False and count_include_pad=True"
+        )
     if getattr(module, "divisor_override", None) is not None:
         raise ValueError("average pooling with divisor_override has no proven bound")
     shared, cells = windows(module)
@@ -98,8 +108,8 @@ def max_pool(module: Any) -> float:
 def adaptive_average_pool(module: Any) -> float:
     """sqrt(number of cells), since each of them repeats an input of one number.
 
-    An input at least as large as the output has norm 1 or less, but the module doesn't know the
-    size of its input.
+    An input at least as large as the output has norm 1 or less, but the module doesn't
+    know the size of its input.
     """
     sizes = _tuple(module.output_size, _axes(module, ADAPTIVE))
     return math.sqrt(math.prod(size or 1 for size in sizes)) * _UP
@@ -113,8 +123,8 @@ def pad(module: Any) -> float:
 def padding(mode: str, sides: Sequence[int]) -> float:
     """sqrt(how often padding by (left, right, ...) copies an input, at most).
 
-    Reflection copies it once on either side, replication as often as the edge is wide; an input
-    of one number lies on both edges.
+    Reflection copies it once on either side, replication as often as the edge is wide;
+    an input of one number lies on both edges.
     """
     copies = 1
     for left, right in zip(sides[::2], sides[1::2], strict=True):
@@ -133,7 +143,8 @@ def windows(module: Any) -> tuple[int, int]:
         for value in (module.kernel_size, module.stride, getattr(module, "dilation", 1))
     )
     shared = (
-        math.gcd(s, d) * (k - 1) // s + 1 for k, s, d in zip(kernel, stride, dilation, strict=True)
+        math.gcd(s, d) * (k - 1) // s + 1
+        for k, s, d in zip(kernel, stride, dilation, strict=True)
     )
     return math.prod(shared), math.prod(kernel)
 

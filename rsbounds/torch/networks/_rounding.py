@@ -1,11 +1,12 @@
 """How far a network's float64 arithmetic may lie from the exact function of its weights.
 
-A running error analysis in the maximum norm, for all inputs with coordinates in [0, 1] at once:
-each layer maps a bound of its exact input's size and a bound of that input's error to the same two
-bounds of its output. A sum of n products is within gamma_n of the sum of their sizes, in any order
-and with any fused operations (Higham 2002, sections 3.1 and 3.5); torch convolves float64 numbers
-by such sums, on the CPU. Elementary functions are assumed to be within 4 units in the last place
-(torch calls SLEEF's, which claim 1).
+A running error analysis in the maximum norm, for all inputs with coordinates in [0, 1]
+at once: each layer maps a bound of its exact input's size and a bound of that input's
+error to the same two bounds of its output. A sum of n products is within gamma_n of the
+sum of their sizes, in any order and with any fused operations (Higham 2002, sections
+3.1 and 3.5); torch convolves float64 numbers by such sums, on the CPU. Elementary
+functions are assumed to be within 4 units in the last place (torch calls SLEEF's, which
+claim 1).
 """
 
 import math
@@ -24,10 +25,20 @@ from rsbounds.torch.networks.combine import Concatenation, GroupSort, Residual, 
 _U = EPS / 2
 _UP = 1 + 1e-9  # for the rounding of these bounds themselves
 _TINY = 1e-300  # what underflow may take from a sum
-_ELEMENTARY = 16 * EPS  # of a function made of a few operations and elementary functions
+_ELEMENTARY = (
+    16 * EPS
+)  # of a function made of a few operations and elementary functions
 # layers whose output is made of their inputs, or of 0
 _SAME = (
-    *(nn.ReLU, nn.Identity, nn.Flatten, nn.Unflatten, nn.Dropout, nn.Dropout2d, GroupSort),
+    *(
+        nn.ReLU,
+        nn.Identity,
+        nn.Flatten,
+        nn.Unflatten,
+        nn.Dropout,
+        nn.Dropout2d,
+        GroupSort,
+    ),
     *(*_layers.MAXIMUM, *_layers.REFLECTION, *_layers.REPLICATION),
 )
 
@@ -50,7 +61,8 @@ UNIT = Range(1.0, _U)  # the points of the grid in [0, 1], as whole numbers over
 def computed(module: nn.Module, given: Range) -> Range:
     """The range of a module's output; ValueError for a layer without a bound of its rounding.
 
-    The caller has asked for the module's Lipschitz bound before, which refuses hooks and overrides.
+    The caller has asked for the module's Lipschitz bound before, which refuses hooks
+    and overrides.
     """
     size, error = _computed(module, given)
     return Range(size * _UP, error * _UP + _TINY)
@@ -66,14 +78,18 @@ def level(network: Any, given: Range) -> float:
 def rounding_slacks(generator: Any) -> dict[str, float]:
     """What a generator's level and mean may move by beyond their bounds, on the grid.
 
-    The coordinates are divided by the shape: each is within 3 u of a number of at most 1 over the
-    smallest axis. The l2 error of the mean is at most sqrt(d) times that in the maximum norm.
+    The coordinates are divided by the shape: each is within 3 u of a number of at most
+    1 over the smallest axis. The l2 error of the mean is at most sqrt(d) times that in
+    the maximum norm.
     """
     size = 1 / float(generator.shape.min()) * _UP
     given = Range(size, 3 * _U * size)
     slack = level_slack(level(generator.level, given), generator.level.sigma_min)
     moved = computed(generator.mean, given).error
-    return {"slack": slack, "shift": 2 * math.sqrt(generator.shape.numel()) * moved * _UP}
+    return {
+        "slack": slack,
+        "shift": 2 * math.sqrt(generator.shape.numel()) * moved * _UP,
+    }
 
 
 def _computed(part: Any, given: Range) -> Range:
@@ -141,11 +157,16 @@ def _affine(part: Any, given: Range) -> Range:
 
 def _batch_norm(module: Any, given: Range) -> Range:
     variance, mean = (
-        v.detach().cpu().double().numpy() for v in (module.running_var, module.running_mean)
+        v.detach().cpu().double().numpy()
+        for v in (module.running_var, module.running_mean)
     )
     scale = 1.0 if module.weight is None else np.abs(weight(module))
     scale = scale / np.sqrt(variance + module.eps)
-    bias = 0.0 if module.bias is None else module.bias.detach().abs().cpu().double().numpy()
+    bias = (
+        0.0
+        if module.bias is None
+        else module.bias.detach().abs().cpu().double().numpy()
+    )
     seen = float((scale * (given.seen + np.abs(mean)) + bias).max())
     return Range(seen, float(scale.max()) * given.error + _ELEMENTARY * seen)
 

@@ -20,7 +20,9 @@ def require_eval(module: nn.Module) -> None:
     """ValueError while the module or a part of it, such as a parametrisation, is training."""
     for part in module.modules():
         if part.training:
-            raise ValueError(f"{name(part)} must be in eval mode: training moves what it computes")
+            raise ValueError(
+                f"{name(part)} must be in eval mode: training moves what it computes"
+            )
 
 
 def refuse_hooks(module: nn.Module) -> None:
@@ -29,8 +31,12 @@ def refuse_hooks(module: nn.Module) -> None:
              _hooks._global_forward_pre_hooks)  # fmt: skip
     if any(hooks):
         raise ValueError(f"{name(module)} has hooks, which can change what it computes")
-    replaced = [key for key in vars(module) if callable(getattr(type(module), key, None))]
-    replaced += ["_compiled_call_impl"] if module._compiled_call_impl is not None else []
+    replaced = [
+        key for key in vars(module) if callable(getattr(type(module), key, None))
+    ]
+    replaced += (
+        ["_compiled_call_impl"] if module._compiled_call_impl is not None else []
+    )
     if replaced:
         raise ValueError(
             f"{name(module)} has hooks of its own in {', '.join(replaced)}, which can change what "
@@ -48,9 +54,17 @@ def is_plain(module: nn.Module, kinds: Kinds) -> bool:
 
 def overridden(module: nn.Module, kind: type[Any]) -> list[str]:
     """The attributes that ``kind`` uses and a subclass of it replaces."""
-    used = {*dir(kind), *vars(module), *module._parameters, *module._buffers, *module._modules}
+    used = {
+        *dir(kind),
+        *vars(module),
+        *module._parameters,
+        *module._buffers,
+        *module._modules,
+    }
     beyond = [c for c in type(module).__mro__ if c not in kind.__mro__]
-    return sorted({key for c in beyond for key in vars(c) if key in used and key not in _SAFE})
+    return sorted(
+        {key for c in beyond for key in vars(c) if key in used and key not in _SAFE}
+    )
 
 
 # what a subclass may define: a call of the module looks at none of it
@@ -68,8 +82,9 @@ _SAFE = {
 def frozen(module: Network) -> Network:
     """Copy a module in float64 and eval mode, so that later training doesn't move it.
 
-    torch's ``Softplus`` jumps where its linear part begins, and layers around it may enlarge the
-    jump; in the copy the linear part begins where it makes no difference in float64.
+    torch's ``Softplus`` jumps where its linear part begins, and layers around it may
+    enlarge the jump; in the copy the linear part begins where it makes no difference in
+    float64.
     """
     kept = copy.deepcopy(module).cpu().double().eval()
     for part in kept.modules():

@@ -22,13 +22,14 @@ def value_and_grad(
 ) -> Callable[[Array], tuple[Array, Array]]:
     """Turn a torch model into the function that :class:`rsbounds.lbrs.LocallyBiased` takes.
 
-    It maps x of shape (n, d), d the product of ``shape``, to values and gradients in float64.
+    It maps x of shape (n, d), d the product of ``shape``, to values and gradients in
+    float64.
 
     Parameters
     ----------
     model : torch.nn.Module
-        Maps a batch (n, *shape) to g, shape (n,) or (n, 1), or to K functions, (n, K). Copied,
-        in eval mode; rows must not depend on each other.
+        Maps a batch (n, *shape) to g, shape (n,) or (n, 1), or to K functions, (n, K).
+        Copied, in eval mode; rows must not depend on each other.
     shape : tuple of int
         Shape of one input.
 
@@ -45,7 +46,9 @@ def value_and_grad(
     network = frozen(model)
 
     def evaluate(x: Array) -> tuple[Array, Array]:
-        rows = torch.as_tensor(x, dtype=torch.float64).reshape(-1, *shape).requires_grad_()
+        rows = (
+            torch.as_tensor(x, dtype=torch.float64).reshape(-1, *shape).requires_grad_()
+        )
         values = network(rows).reshape(len(rows), -1)
         grads = [
             torch.autograd.grad(column.sum(), rows, retain_graph=True)[0].flatten(1)
@@ -78,8 +81,9 @@ def locally_biased(
     labels, alpha, norm, method
         As in :class:`rsbounds.lbrs.LocallyBiased`.
     lip_grad : optional
-        As there; by default :func:`gradient_lipschitz_upper_bound` (times sqrt(2) for differences
-        of K functions, times the dimension for norm inf), which refuses ReLU.
+        As there; by default :func:`gradient_lipschitz_upper_bound` (times sqrt(2) for
+        differences of K functions, times the dimension for norm inf), which refuses
+        ReLU.
 
     Examples
     --------

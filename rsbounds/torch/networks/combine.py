@@ -46,7 +46,9 @@ class Residual(nn.Module):
         self.shortcut = nn.Identity() if shortcut is None else shortcut
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        side: torch.Tensor = self.branch(x.clone())  # it may begin with an in-place module
+        side: torch.Tensor = self.branch(
+            x.clone()
+        )  # it may begin with an in-place module
         straight: torch.Tensor = self.shortcut(x)
         if side.shape != straight.shape:
             raise ValueError(

@@ -17,8 +17,8 @@ __all__ = ["AtLevel", "NoiseConditional"]
 class NoiseConditional(nn.Module):
     """A classifier that receives the noise level: ``net(x, sigma)``.
 
-    Every linear and convolutional layer but the last is followed by a scale and a shift of its
-    channels that depend on log sigma; before training these change nothing.
+    Every linear and convolutional layer but the last is followed by a scale and a shift
+    of its channels that depend on log sigma; before training these change nothing.
 
     Certificates for a constant level hold for ``net.at(sigma)``, which is a function of the input
     alone, so a cascade over several levels needs one network. Train it with new levels for each
@@ -30,10 +30,11 @@ class NoiseConditional(nn.Module):
     Parameters
     ----------
     module : torch.nn.Module
-        Maps a batch to class scores. It becomes part of this module, and its layers are wrapped
-        in place; it has at least two linear or convolutional layers.
+        Maps a batch to class scores. It becomes part of this module, and its layers are
+        wrapped in place; it has at least two linear or convolutional layers.
     low, high : float
-        Range of levels, 0 < low < high; the network treats a level outside as the nearer end.
+        Range of levels, 0 < low < high; the network treats a level outside as the
+        nearer end.
     width : int
         Hidden units between log sigma and the scales and shifts, >= 1.
 
@@ -53,15 +54,23 @@ class NoiseConditional(nn.Module):
     (torch.Size([5, 2]), torch.Size([5, 2]))
     """
 
-    def __init__(self, module: nn.Module, low: float, high: float, *, width: int = 16) -> None:
+    def __init__(
+        self, module: nn.Module, low: float, high: float, *, width: int = 16
+    ) -> None:
         super().__init__()
         self.low = float(as_floats("low", low, 0, closed="neither", nan=False))
-        self.high = float(as_floats("high", high, self.low, closed="neither", nan=False))
+        self.high = float(
+            as_floats("high", high, self.low, closed="neither", nan=False)
+        )
         count("width", width, 1)
         kinds = (nn.Linear, *CONVOLUTIONS)
-        layers = [(n, m) for n, m in module.named_modules() if isinstance(m, kinds)][:-1]
+        layers = [(n, m) for n, m in module.named_modules() if isinstance(m, kinds)][
+            :-1
+        ]
         if not layers:
-            raise ValueError("module must have at least two linear or convolutional layers")
+            raise ValueError(
+                "module must have at least two linear or convolutional layers"
+            )
         for name, layer in layers:
             parent, _, last = name.rpartition(".")
             setattr(module.get_submodule(parent), last, _Film(layer, width))
@@ -72,7 +81,10 @@ class NoiseConditional(nn.Module):
         level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
         if not (level > 0).all():
             raise ValueError(f"sigma must be > 0; got {level.min().item()}")
-        middle, half = math.log(self.low * self.high) / 2, math.log(self.high / self.low) / 2
+        middle, half = (
+            math.log(self.low * self.high) / 2,
+            math.log(self.high / self.low) / 2,
+        )
         films = [part for part in self.module.modules() if isinstance(part, _Film)]
         for part in films:
             part.place = ((level.log() - middle) / half).clamp(-1.0, 1.0)
@@ -122,7 +134,9 @@ class _Film(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         h: torch.Tensor = self.layer(x)
         if self.place is None:
-            raise RuntimeError("call the NoiseConditional module, with a level, not a part of it")
+            raise RuntimeError(
+                "call the NoiseConditional module, with a level, not a part of it"
+            )
         scale, shift = self.net(self.place[:, None].to(h.dtype)).chunk(2, 1)
         shape = [len(h), *[1] * (h.ndim - 1)]
         shape[1 if self.images else -1] = -1

@@ -1,12 +1,12 @@
 """Proven l2 bounds of a torch module's Lipschitz constant and of its derivative's.
 
-Nothing is estimated. A dense layer's norm is the largest singular value in float64 plus the error
-bound of that computation; a convolution's is bounded through its symbol on the torus. Bounds are
-multiplied and added as exact fractions and rounded up once.
+Nothing is estimated. A dense layer's norm is the largest singular value in float64 plus
+the error bound of that computation; a convolution's is bounded through its symbol on
+the torus. Bounds are multiplied and added as exact fractions and rounded up once.
 
-A module stands for the exact function that its floating-point arithmetic approximates, so
-``Softplus`` is log(1 + exp(beta x))/beta, from which torch's linear part beyond a threshold of 20
-differs by 2.1e-9/beta.
+A module stands for the exact function that its floating-point arithmetic approximates,
+so ``Softplus`` is log(1 + exp(beta x))/beta, from which torch's linear part beyond a
+threshold of 20 differs by 2.1e-9/beta.
 """
 
 import math
@@ -23,7 +23,13 @@ from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks import _layers
 from rsbounds.torch.networks._convolutions import convolution
 from rsbounds.torch.networks._layers import activation, weight
-from rsbounds.torch.networks._trust import is_plain, name, overridden, refuse_hooks, require_eval
+from rsbounds.torch.networks._trust import (
+    is_plain,
+    name,
+    overridden,
+    refuse_hooks,
+    require_eval,
+)
 from rsbounds.torch.networks.combine import Concatenation, Residual, Scale
 
 _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
@@ -34,7 +40,8 @@ _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
     (*_layers.REFLECTION, *_layers.REPLICATION, *_layers.CONSTANT): _layers.pad,
     _layers.NORMS: _layers.batch_norm,
 }
-# range of a product of bounds other than 0, so that nested branches stay away from subnormals
+# range of a product of bounds other than 0, so that nested branches stay away from
+# subnormals
 _SMALLEST, _LARGEST = Fraction(1, 2**100), Fraction(2**500)
 
 
@@ -45,30 +52,30 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
     ----------
     module : torch.nn.Module
         In eval mode, without forward hooks: ``Sequential``, :class:`Residual` and
-        :class:`Concatenation` of linear layers, convolutions and their transposes, pooling,
-        padding, batch normalisation, the usual activations. Any other module is asked through
-        its own ``lipschitz_upper_bound()``. A subclass that overrides what the bound rests on
-        is refused.
+        :class:`Concatenation` of linear layers, convolutions and their transposes,
+        pooling, padding, batch normalisation, the usual activations. Any other module
+        is asked through its own ``lipschitz_upper_bound()``. A subclass that overrides
+        what the bound rests on is refused.
 
     Returns
     -------
     float
-        Never below the true constant of any one layer; for a composition the product, which
-        usually exceeds the true constant. A dense layer's bound is within 20 max(rows, columns)
-        2^-52 of the truth (relative), a convolution's within 2 % for each axis of its kernel of
-        the norm on the infinite lattice (with reflect padding up to sqrt(3) times that for each
-        axis, with replicate padding up to the root of 1 + both sides).
+        Never below the true constant of any one layer; for a composition the product,
+        which usually exceeds the true constant. A dense layer's bound is within 20
+        max(rows, columns) 2^-52 of the truth (relative), a convolution's within 2 % for
+        each axis of its kernel of the norm on the infinite lattice (with reflect
+        padding up to sqrt(3) times that for each axis, with replicate padding up to the
+        root of 1 + both sides).
 
     Raises
     ------
     ValueError
-        A module in training mode, with hooks, with weights that are not finite, or without a
-        proven bound here; bounds whose product leaves [2^-100, 2^500].
+        A module in training mode, with hooks, with weights that are not finite, or
+        without a proven bound here; bounds whose product leaves [2^-100, 2^500].
 
-    References
-    ----------
-    Bergstrom, Sager, Anderson, Lipschitz standard deviation networks, whose power iteration
-    bounds the norm from below and proves nothing. M. Riesz 1914 for the step from grid to torus.
+    References ---------- Bergstrom, Sager, Anderson, Lipschitz standard deviation
+    networks, whose power iteration bounds the norm from below and proves nothing. M.
+    Riesz 1914 for the step from grid to torus.
 
     Examples
     --------
@@ -80,7 +87,9 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
     True
     """
     refuse_hooks(module)
-    supplier = next((c for c in type(module).__mro__ if "lipschitz_upper_bound" in vars(c)), None)
+    supplier = next(
+        (c for c in type(module).__mro__ if "lipschitz_upper_bound" in vars(c)), None
+    )
     if supplier is not None:
         own: Any = module
         if changed := overridden(module, supplier):
@@ -93,7 +102,9 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
     if is_plain(module, nn.Sequential):
         return _round_up(reduce(mul, _bounds(list(module)), Fraction(1)))  # type: ignore[call-overload]
     if is_plain(module, Residual):
-        return _round_up(sum(Fraction(lipschitz_upper_bound(part)) for part in _branches(module)))
+        return _round_up(
+            sum(Fraction(lipschitz_upper_bound(part)) for part in _branches(module))
+        )
     if is_plain(module, Concatenation):
         return _root(lipschitz_upper_bound(part) for part in _branches(module))
     constant = activation(module)
@@ -111,20 +122,19 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
 def gradient_lipschitz_upper_bound(module: nn.Module) -> float:
     """A proven upper bound of the Lipschitz constant of a module's derivative.
 
-    The derivative is measured in the spectral norm, inputs in l2: for one output this is the
-    constant of the gradient; for differences g_i - g_j of outputs it is sqrt(2) times the bound.
-    By Lip(D(g f)) <= Lip(Dg) Lip(f)^2 + Lip(g) Lip(Df) over the layers; for a dense layer after
-    an elementwise function, Lip(D) is at most the supremum of that function's second derivative
-    times the largest l2 norm of the dense layer's columns.
+    The derivative is measured in the spectral norm, inputs in l2: for one output this
+    is the constant of the gradient; for differences g_i - g_j of outputs it is sqrt(2)
+    times the bound. By Lip(D(g f)) <= Lip(Dg) Lip(f)^2 + Lip(g) Lip(Df) over the
+    layers; for a dense layer after an elementwise function, Lip(D) is at most the
+    supremum of that function's second derivative times the largest l2 norm of the dense
+    layer's columns.
 
-    Parameters, Returns and Raises as in :func:`lipschitz_upper_bound`, with smooth activations
-    alone: ``Softplus``, ``Tanh``, ``Sigmoid``, ``SiLU``, ``GELU``. The bound of a linear module
-    is 0.
+    Parameters, Returns and Raises as in :func:`lipschitz_upper_bound`, with smooth
+    activations alone: ``Softplus``, ``Tanh``, ``Sigmoid``, ``SiLU``, ``GELU``. The
+    bound of a linear module is 0.
 
-    References
-    ----------
-    The constant L of Anderson, Sojoudi, Certified robustness via locally biased randomized
-    smoothing, Theorem 8.
+    References ---------- The constant L of Anderson, Sojoudi, Certified robustness via
+    locally biased randomized smoothing, Theorem 8.
 
     Examples
     --------
@@ -159,7 +169,9 @@ def _curvature(layer: nn.Module) -> float:
     if is_plain(layer, Scale) or any(is_plain(layer, kinds) for kinds in _LINEAR):
         return 0.0
     if is_plain(layer, Residual):
-        return _round_up(sum(Fraction(gradient_lipschitz_upper_bound(b)) for b in _branches(layer)))
+        return _round_up(
+            sum(Fraction(gradient_lipschitz_upper_bound(b)) for b in _branches(layer))
+        )
     if is_plain(layer, Concatenation):
         return _root(gradient_lipschitz_upper_bound(b) for b in _branches(layer))
     constants = (1.0, None) if is_plain(layer, _layers.MAXIMUM) else activation(layer)
@@ -184,7 +196,11 @@ def _layers_of(module: nn.Module) -> list[nn.Module]:
 
 
 def _branches(module: Any) -> list[nn.Module]:
-    return [module.shortcut, module.branch] if isinstance(module, Residual) else module.branches
+    return (
+        [module.shortcut, module.branch]
+        if isinstance(module, Residual)
+        else module.branches
+    )
 
 
 def _bounds(parts: list[nn.Module]) -> list[Fraction]:
@@ -209,7 +225,9 @@ def _longest_column(layer: nn.Module) -> float:
 
 def _root(bounds: Any) -> float:
     """The root of the sum of squares, rounded up."""
-    return math.sqrt(_round_up(sum(Fraction(bound) ** 2 for bound in bounds))) * (1 + 4 * EPS)
+    return math.sqrt(_round_up(sum(Fraction(bound) ** 2 for bound in bounds))) * (
+        1 + 4 * EPS
+    )
 
 
 def _round_up(value: Fraction | int) -> float:
@@ -220,5 +238,7 @@ def _round_up(value: Fraction | int) -> float:
 
 def _finite(bound: float, module: nn.Module) -> float:
     if not 0 <= bound < math.inf:
-        raise ValueError(f"the bound of {name(module)} must be finite and >= 0; got {bound}")
+        raise ValueError(
+            f"the bound of {name(module)} must be finite and >= 0; got {bound}"
+        )
     return bound

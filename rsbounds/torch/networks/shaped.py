@@ -1,14 +1,14 @@
 """Noise with a mean and a level on every axis, fixed or learned: three forms, three scopes.
 
-In coordinates divided by the shape the noise is isotropic, and there it is drawn and certified:
-a ball |u| < R is the ellipsoid sum (delta_i/shape_i)^2 < R^2 of the input.
+In coordinates divided by the shape the noise is isotropic, and there it is drawn and
+certified: a ball |u| < R is the ellipsoid sum (delta_i/shape_i)^2 < R^2 of the input.
 
-If a network chooses the noise for each input (:class:`NoiseGenerator`), a radius holds for the
-noise of that input alone, not for the classifier that runs at x + delta. Example in one dimension:
-noise N(x + mu(x), 1), classifier 1[z < 0], mu(-1) = -3 and mu(-.5) = 3. At x = -1 the radius is 4,
-but at -.5 the class flips. Valid forms are maps that are the same for every input
-(:class:`NoiseMaps`) and maps with proven bounds (:class:`CertifiedGenerator`), which gives 4/13
-there.
+If a network chooses the noise for each input (:class:`NoiseGenerator`), a radius holds
+for the noise of that input alone, not for the classifier that runs at x + delta.
+Example in one dimension: noise N(x + mu(x), 1), classifier 1[z < 0], mu(-1) = -3 and
+mu(-.5) = 3. At x = -1 the radius is 4, but at -.5 the class flips. Valid forms are maps
+that are the same for every input (:class:`NoiseMaps`) and maps with proven bounds
+(:class:`CertifiedGenerator`), which gives 4/13 there.
 """
 
 import hashlib
@@ -26,7 +26,12 @@ from rsbounds import anisotropic
 from rsbounds._numerics.checks import as_floats
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
 from rsbounds.sampling import grid_noise
-from rsbounds.sampling.torch_modules import GridSampler, ShapedSampler, TorchSampler, check_shape
+from rsbounds.sampling.torch_modules import (
+    GridSampler,
+    ShapedSampler,
+    TorchSampler,
+    check_shape,
+)
 from rsbounds.schemes import Anisotropic, Generator, Scheme
 from rsbounds.torch.networks._rounding import rounding_slacks
 from rsbounds.torch.networks._trust import frozen, settle
@@ -44,11 +49,14 @@ class _Noise:
     ) -> TorchSampler:
         """Counts classes under this noise; ``options`` as for :class:`TorchSampler`.
 
-        With ``sound_noise`` inputs lie on the grid of 1/255 (where the noise follows the input, in
-        [0, 1]), x + noise is rounded to it, and the scheme must be made with ``sound=True``.
+        With ``sound_noise`` inputs lie on the grid of 1/255 (where the noise follows
+        the input, in [0, 1]), x + noise is rounded to it, and the scheme must be made
+        with ``sound=True``.
         """
         if not isinstance(model, nn.Module):
-            raise ValueError(f"noise of a shape needs a torch module; got {type(model).__name__}")
+            raise ValueError(
+                f"noise of a shape needs a torch module; got {type(model).__name__}"
+            )
         kind = GridSampler if options.get("sound_noise") else ShapedSampler
         return kind(self, model, num_classes, **options)
 
@@ -57,8 +65,9 @@ class _Noise:
 class FixedNoise(_Noise):
     """Gaussian noise of one mean and one level on every axis.
 
-    The scheme's level is the geometric mean of the levels as a float32 number; the level of each
-    axis is exactly that number times the axis of :attr:`shape`, in float32 too.
+    The scheme's level is the geometric mean of the levels as a float32 number; the
+    level of each axis is exactly that number times the axis of :attr:`shape`, in
+    float32 too.
 
     Parameters
     ----------
@@ -98,7 +107,9 @@ class FixedNoise(_Noise):
     @cached_property
     def level(self) -> float:
         """The geometric mean of the levels, a float32 number."""
-        return float(np.float32(self.sigma.detach().cpu().double().log().mean().exp().item()))
+        return float(
+            np.float32(self.sigma.detach().cpu().double().log().mean().exp().item())
+        )
 
     @cached_property
     def shape(self) -> torch.Tensor:
@@ -137,13 +148,15 @@ class FixedNoise(_Noise):
 class CertifiedNoise(_Noise):
     """The noise of a ``CertifiedGenerator`` as it is now: later training doesn't move it.
 
-    ``generator`` is copied, in float64 and eval mode; its ``level`` is a :class:`SigmaNetwork`,
-    whose floor is proven.
+    ``generator`` is copied, in float64 and eval mode; its ``level`` is a
+    :class:`SigmaNetwork`, whose floor is proven.
     """
 
     def __init__(self, generator: nn.Module) -> None:
         if not isinstance(level := getattr(generator, "level", None), SigmaNetwork):
-            raise ValueError(f"level must be a SigmaNetwork; got {type(level).__name__}")
+            raise ValueError(
+                f"level must be a SigmaNetwork; got {type(level).__name__}"
+            )
         self._generator: Any = frozen(generator)
         settle(self._generator)
         self.shape: Any = self._generator.shape
@@ -159,15 +172,18 @@ class CertifiedNoise(_Noise):
         return self._mean(torch.as_tensor(grid_noise.points(x)) / self.shape)
 
     def _mean(self, u: torch.Tensor) -> torch.Tensor:
-        mean: torch.Tensor = self._generator.mean(u[None].clone())  # it may work in place
+        mean: torch.Tensor = self._generator.mean(
+            u[None].clone()
+        )  # it may work in place
         check_shape("what the mean map returns", mean, (1, *u.shape))
         return mean[0]
 
     def scheme(self, norm: float = 2, *, sound: bool = False) -> Scheme:
         """The scheme of the envelope certificate with the proven bounds, in an l_p norm.
 
-        With ``sound`` the level is that at the input's point of the grid, and the radius allows
-        for the rounding of the level and of the mean; ValueError where that has no bound.
+        With ``sound`` the level is that at the input's point of the grid, and the
+        radius allows for the rounding of the level and of the mean; ValueError where
+        that has no bound.
         """
         kept = self._generator
         parameters = {
@@ -217,7 +233,9 @@ class NoiseGenerator(nn.Module):
     def __init__(self, net: nn.Module, sigma_min: float) -> None:
         super().__init__()
         self.net = net
-        self.sigma_min = float(as_floats("sigma_min", sigma_min, 0, closed="neither", nan=False))
+        self.sigma_min = float(
+            as_floats("sigma_min", sigma_min, 0, closed="neither", nan=False)
+        )
 
     def forward(self, x: torch.Tensor) -> Maps:
         maps = self.net(x)
@@ -261,9 +279,9 @@ class NoiseMaps(nn.Module):
 class CertifiedGenerator(nn.Module):
     """Noise whose mean and level follow the input within proven bounds.
 
-    At x the noise is N(x + s m(x/s), sigma(x/s)^2 diag(s^2)) with a fixed shape s: in the
-    coordinates x/s it is isotropic with an M-Lipschitz mean and a Lipschitz level, so the envelope
-    certificate holds with centres at most (1 + M) R apart.
+    At x the noise is N(x + s m(x/s), sigma(x/s)^2 diag(s^2)) with a fixed shape s: in
+    the coordinates x/s it is isotropic with an M-Lipschitz mean and a Lipschitz level,
+    so the envelope certificate holds with centres at most (1 + M) R apart.
 
     Parameters
     ----------
@@ -274,10 +292,8 @@ class CertifiedGenerator(nn.Module):
     shape : Tensor, shape of one input
         s, > 0, such as the levels of trained :class:`NoiseMaps`; it is not trained.
 
-    References
-    ----------
-    The valid form of Hong and Hong's generator: Sukenik, Kuvshinov, Günnemann, Lemma 20, with
-    :func:`rsbounds.envelope.radius`.
+    References ---------- The valid form of Hong and Hong's generator: Sukenik,
+    Kuvshinov, Günnemann, Lemma 20, with :func:`rsbounds.envelope.radius`.
 
     Examples
     --------
@@ -289,7 +305,9 @@ class CertifiedGenerator(nn.Module):
     (0.5, 'sigma(x), mu(x) with proven bounds')
     """
 
-    def __init__(self, mean: nn.Module, level: SigmaNetwork, shape: torch.Tensor) -> None:
+    def __init__(
+        self, mean: nn.Module, level: SigmaNetwork, shape: torch.Tensor
+    ) -> None:
         super().__init__()
         as_floats("shape", shape.detach().cpu().numpy(), 0, closed="neither", nan=False)
         self.mean = mean
@@ -319,10 +337,10 @@ def generator_loss(
 ) -> torch.Tensor:
     """The loss of a noise generator: cross-entropy, distance of the variance, norm of the mean.
 
-    Cross-entropy under the noise, plus ``variance_weight`` times the squared distance of the
-    mean log level from log ``target`` (which fixes the volume of the noise and leaves its shape
-    free), plus ``mean_weight`` times the mean l2 norm of the means. To train model and generator
-    jointly, give :func:`fit` both in one ``ModuleList``.
+    Cross-entropy under the noise, plus ``variance_weight`` times the squared distance
+    of the mean log level from log ``target`` (which fixes the volume of the noise and
+    leaves its shape free), plus ``mean_weight`` times the mean l2 norm of the means. To
+    train model and generator jointly, give :func:`fit` both in one ``ModuleList``.
 
     Parameters
     ----------
@@ -333,9 +351,8 @@ def generator_loss(
     target : float
         Geometric mean of the levels to aim at, > 0, in the input's unit.
 
-    References
-    ----------
-    Hong, Hong, for the three losses; the variance target in logarithms is this library's form.
+    References ---------- Hong, Hong, for the three losses; the variance target in
+    logarithms is this library's form.
 
     Examples
     --------

@@ -17,8 +17,8 @@ from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 class SigmaNetwork(nn.Module):
     """A noise level that follows the input: sigma(x) = relu(h(x)) + sigma_min.
 
-    Train it under ``torch.nn.utils.parametrizations.spectral_norm`` to keep its constant small;
-    certificates never use that norm, but :func:`lipschitz_upper_bound`.
+    Train it under ``torch.nn.utils.parametrizations.spectral_norm`` to keep its
+    constant small; certificates never use that norm, but :func:`lipschitz_upper_bound`.
 
     Parameters
     ----------
@@ -48,7 +48,9 @@ class SigmaNetwork(nn.Module):
     def __init__(self, h: nn.Module, sigma_min: float) -> None:
         super().__init__()
         self.h = h
-        self.sigma_min = float(as_floats("sigma_min", sigma_min, 0, closed="neither", nan=False))
+        self.sigma_min = float(
+            as_floats("sigma_min", sigma_min, 0, closed="neither", nan=False)
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The noise levels of a batch (n, *shape of x), shape (n,)."""
@@ -67,10 +69,11 @@ class SigmaNetwork(nn.Module):
     def rounding(self) -> float:
         """How far float64 arithmetic may take sigma(x) from the exact function, on the grid.
 
-        In the input's unit. It bounds the error for every x on the grid of 1/255 in [0, 1], given
-        as whole numbers over 255, and for every order of the sums, and grows with the sums of the
-        weights' sizes, layer by layer: see the theory page on sound noise. ValueError if ``h`` has
-        no proven Lipschitz bound or a layer has no bound of its rounding.
+        In the input's unit. It bounds the error for every x on the grid of 1/255 in [0,
+        1], given as whole numbers over 255, and for every order of the sums, and grows
+        with the sums of the weights' sizes, layer by layer: see the theory page on
+        sound noise. ValueError if ``h`` has no proven Lipschitz bound or a layer has no
+        bound of its rounding.
         """
         network = frozen(self)
         settle(network)
@@ -80,15 +83,16 @@ class SigmaNetwork(nn.Module):
     def scheme(self, dim: float, *, sound: bool = False) -> Scheme:
         """The scheme that certifies smoothing by this network's noise level, as it is now.
 
-        Levels and bound come from one copy in float64; ValueError if ``h`` has no proven bound.
+        Levels and bound come from one copy in float64; ValueError if ``h`` has no
+        proven bound.
 
         Parameters
         ----------
         dim : float
             Dimension of the input, >= 1.
         sound : bool
-            For sound noise: levels at the inputs' points of the grid of 1/255, in [0, 1], and
-            radii that allow for :meth:`rounding`.
+            For sound noise: levels at the inputs' points of the grid of 1/255, in [0,
+            1], and radii that allow for :meth:`rounding`.
         """
         network, rounding = frozen(self), None
         if sound:

@@ -24,19 +24,20 @@ def cascade(
 ) -> torch.Tensor:
     """Radius of class ``cls`` under a decision list over several noise levels.
 
-    Stage k gives every class b the value r_b = sigma_k Phi^-1(p_{k,b}) (kind "score") and the
-    margin (r_b - max_{c != b} r_c)/2 (kind "margin"), and it gives all classes sigma_k Phi^-1 of
-    the probability of a set (kind "set"). All are 1-Lipschitz in the input. The first item at which
-    some class meets all conditions decides. The radius is max_j min(f_j, min_{i<j} w_i): f_j is
-    how far class ``cls`` is from failing item j, w_i how far every other class is from meeting
-    item i.
+    Stage k gives every class b the value r_b = sigma_k Phi^-1(p_{k,b}) (kind "score")
+    and the margin (r_b - max_{c != b} r_c)/2 (kind "margin"), and it gives all classes
+    sigma_k Phi^-1 of the probability of a set (kind "set"). All are 1-Lipschitz in the
+    input. The first item at which some class meets all conditions decides. The radius
+    is max_j min(f_j, min_{i<j} w_i): f_j is how far class ``cls`` is from failing item
+    j, w_i how far every other class is from meeting item i.
 
     Parameters
     ----------
     rule : object with ``sigmas`` and ``items``
-        Such as :class:`rsbounds.composite.Rule`. Each item holds conditions with ``kind``,
-        ``stage``, ``threshold`` (in the input's unit) and, for sets alone, ``classes``; at least
-        one of them is a "score" or a "margin" with a threshold >= 0.
+        Such as :class:`rsbounds.composite.Rule`. Each item holds conditions with
+        ``kind``, ``stage``, ``threshold`` (in the input's unit) and, for sets alone,
+        ``classes``; at least one of them is a "score" or a "margin" with a threshold >=
+        0.
     p : Tensor, shape (..., stages, classes)
         Class probabilities of each stage, taken as exact: no bounds of samples.
     cls : Tensor or int
@@ -46,14 +47,15 @@ def cascade(
     scores : bool
         ``p`` holds normal scores.
     signed : bool
-        Below 0, and not 0, where the list does not return ``cls``: the largest, over the items, of
-        what the item lacks. Training needs its slope.
+        Below 0, and not 0, where the list does not return ``cls``: the largest, over
+        the items, of what the item lacks. Training needs its slope.
 
     Returns
     -------
     Tensor, shape (...)
-        The radius, rounded down; 0 where ``cls`` is not what the list returns. But for sets it is
-        piecewise linear in sigma times the scores. See the theory page on composite certificates.
+        The radius, rounded down; 0 where ``cls`` is not what the list returns. But for
+        sets it is piecewise linear in sigma times the scores. See the theory page on
+        composite certificates.
 
     Examples
     --------
@@ -71,10 +73,14 @@ def cascade(
     if not scores:
         z = torch.special.ndtri(inside("p", z, 0.0, 1.0, closed=True))
     if z.ndim < 2 or z.shape[-1] < 2:
-        raise ValueError(f"p must have shape (..., stages, classes >= 2); got {tuple(p.shape)}")
+        raise ValueError(
+            f"p must have shape (..., stages, classes >= 2); got {tuple(p.shape)}"
+        )
     level = tensor("sigmas", rule.sigmas if sigmas is None else sigmas).to(z)
     if level.shape != z.shape[-2:-1]:
-        raise ValueError(f"p must have {len(level)} stages, as the rule has; got {z.shape[-2]}")
+        raise ValueError(
+            f"p must have {len(level)} stages, as the rule has; got {z.shape[-2]}"
+        )
     values = inside("sigmas", level, 0.0)[:, None] * z
     chosen = torch.as_tensor(cls, device=z.device).expand(z.shape[:-2])[..., None]
     others = torch.arange(z.shape[-1], device=z.device) != chosen
@@ -87,7 +93,9 @@ def cascade(
         size = size + sum(abs(c.threshold) for c in conditions)
         bounds = [_bounds(c, values, level, z) for c in conditions]
         least, most = (
-            torch.stack([v - c.threshold for v, c in zip(side, conditions, strict=True)]).amin(0)
+            torch.stack(
+                [v - c.threshold for v, c in zip(side, conditions, strict=True)]
+            ).amin(0)
             for side in zip(*bounds, strict=True)
         )
         fires = least.gather(-1, chosen)[..., 0]
@@ -101,7 +109,9 @@ def _conditions(item: Any) -> list[Any]:
     for condition in conditions:
         kind = choice("kind", condition.kind, ("score", "margin", "set"))
         if (kind == "set") != (condition.classes is not None):
-            raise ValueError(f"classes must be given for kind 'set' alone; got {condition.classes}")
+            raise ValueError(
+                f"classes must be given for kind 'set' alone; got {condition.classes}"
+            )
     if not any(c.kind in ("score", "margin") and c.threshold >= 0 for c in conditions):
         raise ValueError(
             "each item must have a 'score' or 'margin' condition with threshold >= 0; got none"
@@ -109,7 +119,9 @@ def _conditions(item: Any) -> list[Any]:
     return conditions
 
 
-def _bounds(condition: Any, signed: torch.Tensor, level: torch.Tensor, z: torch.Tensor) -> Bounds:
+def _bounds(
+    condition: Any, signed: torch.Tensor, level: torch.Tensor, z: torch.Tensor
+) -> Bounds:
     """The condition's value for each class, from below and from above."""
     if condition.kind == "set":
         return _set(condition, level, z)
@@ -125,7 +137,9 @@ def _set(condition: Any, level: torch.Tensor, z: torch.Tensor) -> Bounds:
     """sigma Phi^-1 of the set's probability; near 0 or 1 the score enlarges the sum's rounding."""
     classes = torch.as_tensor(condition.classes, device=z.device)
     if not (classes < z.shape[-1]).all():
-        raise ValueError(f"classes must be below {z.shape[-1]}; got {tuple(condition.classes)}")
+        raise ValueError(
+            f"classes must be below {z.shape[-1]}; got {tuple(condition.classes)}"
+        )
     total = torch.special.ndtr(z[..., condition.stage, classes]).sum(-1, keepdim=True)
     bounds = []
     for side in (-1.0, 1.0):

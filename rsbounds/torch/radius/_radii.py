@@ -28,7 +28,8 @@ def gaussian(
     Parameters
     ----------
     p_a, p_b : Tensor or float
-        Probabilities of the top class and of every other class, in [0, 1]; None means 1 - p_a.
+        Probabilities of the top class and of every other class, in [0, 1]; None means 1
+        - p_a.
     sigma : Tensor or float
         Noise level, > 0, in the input's unit.
     scores : bool
@@ -37,8 +38,8 @@ def gaussian(
     Returns
     -------
     Tensor
-        Never above the true value; below it by at most 1e-13 sigma (\\|z_a\\| + \\|z_b\\|) and a
-        rounding of its type. 0 where p_a <= p_b.
+        Never above the true value; below it by at most 1e-13 sigma (\\|z_a\\| +
+        \\|z_b\\|) and a rounding of its type. 0 where p_a <= p_b.
 
     Examples
     --------
@@ -88,7 +89,9 @@ def anisotropic(
     as_floats("norm", norm, 1.0, nan=False)
     levels = inside("sigma", tensor("sigma", sigma), 0.0)
     if not levels.ndim or not levels.shape[-1]:
-        raise ValueError(f"sigma must have the axes last; got shape {tuple(levels.shape)}")
+        raise ValueError(
+            f"sigma must have the axes last; got shape {tuple(levels.shape)}"
+        )
     if norm <= 2:
         reach = levels.amin(-1)
     else:
@@ -121,8 +124,9 @@ def semielastic(
     Returns
     -------
     Tensor
-        The library's value, rounded down to the type of the arguments. The relative error of its
-        gradient is below 1e-8; at a tie of the two branches it is the gradient of either.
+        The library's value, rounded down to the type of the arguments. The relative
+        error of its gradient is below 1e-8; at a tie of the two branches it is the
+        gradient of either.
 
     Examples
     --------
@@ -156,8 +160,8 @@ def lipschitz(
     Parameters
     ----------
     sigma, lip, sigma_min : Tensor or float
-        Level at the input (>= ``sigma_min``, but for a rounding of its type), Lipschitz constant
-        of sigma, >= 0, and its floor, >= 0.
+        Level at the input (>= ``sigma_min``, but for a rounding of its type), Lipschitz
+        constant of sigma, >= 0, and its floor, >= 0.
 
     Examples
     --------
@@ -173,9 +177,13 @@ def lipschitz(
     dtype = result_type(*given.values())
     # a level that lies below its floor by a rounding alone is at it
     level, floor = tensor("sigma", sigma), tensor("sigma_min", sigma_min)
-    near = (level < floor) & (level >= floor * (1 - 2 * torch.finfo(result_type(sigma)).eps))
+    near = (level < floor) & (
+        level >= floor * (1 - 2 * torch.finfo(result_type(sigma)).eps)
+    )
     given["sigma"] = level + torch.where(near, floor - level, 0.0).detach()
-    return round_down(_exact(_Theory(LipschitzSigma, lipschitz_move, scores), dim, given), dtype)
+    return round_down(
+        _exact(_Theory(LipschitzSigma, lipschitz_move, scores), dim, given), dtype
+    )
 
 
 def _half_gap(p_a: Number, p_b: Number | None, scores: bool) -> torch.Tensor:
@@ -192,8 +200,12 @@ def _score(name: str, p: Number, scores: bool, slack: float) -> torch.Tensor:
     if scores:
         return tensor(name, p)
     p = inside(name, tensor(name, p), 0.0, 1.0, closed=True)
-    exact = torch.as_tensor(np.asarray(ndtri(p.detach().cpu().numpy())), device=p.device)
-    slope_only = torch.special.ndtri(p.clamp(1e-300, 1 - EPS / 2))  # 0 at probabilities 0 and 1
+    exact = torch.as_tensor(
+        np.asarray(ndtri(p.detach().cpu().numpy())), device=p.device
+    )
+    slope_only = torch.special.ndtri(
+        p.clamp(1e-300, 1 - EPS / 2)
+    )  # 0 at probabilities 0 and 1
     z = exact + (slope_only - slope_only.detach())
     moved: torch.Tensor = z + slack * z.abs().clamp(max=40.0)  # infinity stays
     return moved
@@ -215,7 +227,9 @@ def _exact(theory: _Theory, dim: Any, given: dict[str, Number | None]) -> torch.
             dim.shape, *(x.shape for x in values.values() if x is not None)
         )
     except RuntimeError:
-        shapes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in values.items() if x is not None)
+        shapes = ", ".join(
+            f"{k} {tuple(x.shape)}" for k, x in values.items() if x is not None
+        )
         raise ValueError(f"shapes must broadcast together; got {shapes}") from None
     expanded = (None if x is None else x.expand(shape) for x in values.values())
     exact: torch.Tensor = _TwoPoint.apply(theory, dim, *expanded)  # type: ignore[no-untyped-call]
@@ -224,11 +238,17 @@ def _exact(theory: _Theory, dim: Any, given: dict[str, Number | None]) -> torch.
 
 class _TwoPoint(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, theory: _Theory, dim: Any, *given: torch.Tensor | None) -> torch.Tensor:
-        arrays: list[Any] = [None if x is None else x.detach().cpu().numpy() for x in given]
+    def forward(
+        ctx: Any, theory: _Theory, dim: Any, *given: torch.Tensor | None
+    ) -> torch.Tensor:
+        arrays: list[Any] = [
+            None if x is None else x.detach().cpu().numpy() for x in given
+        ]
         p_a, p_b, sigma, *rest = arrays
         bounds = theory.envelope(*rest)
-        exact = np.asarray(radius(p_a, sigma, bounds, dim, p_b=p_b, scores=theory.scores))
+        exact = np.asarray(
+            radius(p_a, sigma, bounds, dim, p_b=p_b, scores=theory.scores)
+        )
         ctx.theory, ctx.dim, ctx.arrays, ctx.exact = theory, dim, arrays, exact
         devices = [x.device for x in given if x is not None]
         device = next((d for d in devices if d.type != "cpu"), devices[0])
@@ -249,7 +269,9 @@ def _derivatives(
     theory: _Theory, dim: Any, r: Any, p_a: Any, p_b: Any, sigma: Any, *parameters: Any
 ) -> list[Any]:
     """Derivatives of the radius by p_a, p_b, sigma and the envelope's parameters."""
-    result = [None if x is None else np.zeros(r.shape) for x in (p_a, p_b, sigma, *parameters)]
+    result = [
+        None if x is None else np.zeros(r.shape) for x in (p_a, p_b, sigma, *parameters)
+    ]
     inside = (r > 0) & np.isfinite(r)
     if not inside.any():
         return result
@@ -257,7 +279,9 @@ def _derivatives(
         np.broadcast_to(x, r.shape)[inside] for x in (p_a, sigma, dim, *parameters)
     )
     b = None if p_b is None else p_b[inside]
-    low, high = branch_radii(a, level, theory.envelope(*rest), n, p_b=b, scores=theory.scores)
+    low, high = branch_radii(
+        a, level, theory.envelope(*rest), n, p_b=b, scores=theory.scores
+    )
     up = high <= low
     z_a = a if theory.scores else np.asarray(ndtri(a))
     z_b = -z_a if b is None else b if theory.scores else np.asarray(ndtri(b))
@@ -285,7 +309,12 @@ def tensor(name: str, value: Number) -> torch.Tensor:
 
 
 def inside(
-    name: str, x: torch.Tensor, low: float, high: float = torch.inf, *, closed: bool = False
+    name: str,
+    x: torch.Tensor,
+    low: float,
+    high: float = torch.inf,
+    *,
+    closed: bool = False,
 ) -> torch.Tensor:
     """``x`` if all of it lies in the interval or is NaN, or ValueError."""
     good = ((x >= low) & (x <= high)) if closed else ((x > low) & (x < high))

@@ -1,15 +1,17 @@
 """Derivatives of the two-point radius, by the implicit function theorem.
 
-In the coordinates of the theory page on the two-point certificate, with e = 1 where sigma1 is the
-larger level and -1 where it is the smaller, the worst set's score X at x1 obeys
+In the coordinates of the theory page on the two-point certificate, with e = 1 where
+sigma1 is the larger level and -1 where it is the smaller, the worst set's score X at x1
+obeys
 
     (sigma1/g1) dX = r da + e q1 dsigma1 - e q0 dsigma0 + (sigma0/g0) db,
 
-where b is the score of its probability at x0, g the slope of a ball's score in its offset at either
-point, q = rho - s r there, and r = I_{n/2}(t)/I_{n/2-1}(t) with t = s0 rho0 = s1 rho1. (The set
-stays the same ball, because that ball is the best set of its probability; it moves with the
-multiplier of its constraint, the likelihood ratio on its border.) The radius solves X_A + X_B = 0.
-Homogeneous of degree 0 in the lengths: r a + e q1 sigma1 - e q0 sigma0 = 0.
+where b is the score of its probability at x0, g the slope of a ball's score in its
+offset at either point, q = rho - s r there, and r = I_{n/2}(t)/I_{n/2-1}(t) with t = s0
+rho0 = s1 rho1. (The set stays the same ball, because that ball is the best set of its
+probability; it moves with the multiplier of its constraint, the likelihood ratio on its
+border.) The radius solves X_A + X_B = 0. Homogeneous of degree 0 in the lengths: r a +
+e q1 sigma1 - e q0 sigma0 = 0.
 """
 
 from typing import NamedTuple
@@ -57,11 +59,15 @@ def semielastic_move(r: Array, sigma: Array, up: Mask, rate: Array) -> Move:
 def lipschitz_move(r: Array, sigma: Array, up: Mask, lip: Array, floor: Array) -> Move:
     side = np.where(up, 1.0, -1.0)
     t = lip * r / sigma
-    held = ~up & (sigma - lip * r <= floor)  # the floor, and not the constant, holds sigma1
+    held = ~up & (
+        sigma - lip * r <= floor
+    )  # the floor, and not the constant, holds sigma1
     t = np.where(held, (sigma - floor) / sigma, t)
     ratio = np.where(held, floor / sigma, 1 + side * t)
     free = np.where(held, 0.0, 1.0)
-    return Move(ratio, t * (2 + side * t), side * lip * free, free, (side * r * free, 1 - free))
+    return Move(
+        ratio, t * (2 + side * t), side * lip * free, free, (side * r * free, 1 - free)
+    )
 
 
 def slopes(
@@ -76,37 +82,48 @@ def slopes(
     scores = -side * np.stack([-z_a, z_b])  # of the balls: B, or the complement of A
     u0 = np.asarray(ball_offset(scores, dim, s0))
     u1 = (u0 - side * alpha) / move.ratio
-    # where a ball is tiny beside s, s + u has lost the digits of its radius rho: see below
+    # where a ball is tiny beside s, s + u has lost the digits of its radius rho: see
+    # below
     with np.errstate(divide="ignore", invalid="ignore"):
         defect = bessel_defect(dim / 2 - 1, s0 * (s0 + u0))
         slope, weight = _score_slope(u0, dim, s0), _score_slope(u1, dim, s1)
     bessel, q0, q1 = 1 - defect, u0 + s0 * defect, u1 + s1 * defect
     tiny = (s0 + u0 < _TINY * s0) & (s0 < _NEAR)
     if tiny.any():
-        n, a, b, ratio = (np.broadcast_to(v, tiny.shape)[tiny] for v in (dim, s0, s1, move.ratio))
+        n, a, b, ratio = (
+            np.broadcast_to(v, tiny.shape)[tiny] for v in (dim, s0, s1, move.ratio)
+        )
         rho = np.sqrt(ncx2_ppf_exp(log_ndtr(scores[tiny]), n, a**2))
         t = a * rho
         series = t / n * (1 - t**2 / (n * (n + 2)))
         bessel[tiny] = r = np.where(t < 1e-3, series, bessel[tiny])
         q0[tiny], q1[tiny] = rho - a * r, rho / ratio - b * r
-        slope[tiny], weight[tiny] = _radius_slope(rho, n, a), _radius_slope(rho / ratio, n, b)
+        slope[tiny], weight[tiny] = (
+            _radius_slope(rho, n, a),
+            _radius_slope(rho / ratio, n, b),
+        )
     by_distance = (weight * bessel).sum(0)
     by_level = side * (weight * q1).sum(0)
     by_sigma = -side * (weight * q0).sum(0)
     by_score = weight * sigma / slope
     total = by_distance + by_level * move.by_distance
     by_parameters = (by_level * p for p in move.by_parameters)
-    each = (-by_score[0], by_score[1], by_level * move.by_sigma + by_sigma, *by_parameters)
+    each = (
+        -by_score[0],
+        by_score[1],
+        by_level * move.by_sigma + by_sigma,
+        *by_parameters,
+    )
     return [-by / total for by in each]
 
 
 def _score_slope(u: Array, dim: Array, s: Array) -> Array:
     """Derivative of a ball's score in its offset.
 
-    By five-point differences of the scores, because they carry 16 digits where the two densities of
-    the quotient underflow. A step of 2^-9 of the scale on which a score bends leaves a relative
-    error of 1e-10 at most: 1e-11 of the formula, the rest from the rounding of u where s + u is
-    small beside it.
+    By five-point differences of the scores, because they carry 16 digits where the two
+    densities of the quotient underflow. A step of 2^-9 of the scale on which a score
+    bends leaves a relative error of 1e-10 at most: 1e-11 of the formula, the rest from
+    the rounding of u where s + u is small beside it.
     """
     z = np.asarray(ball_score(u, dim, s))
     step = 2.0**-9 * np.minimum(np.maximum(np.abs(z), 1.0), s + u)
@@ -126,16 +143,20 @@ def _radius_slope(rho: Array, dim: Array, s: Array) -> Array:
 def bessel_defect(order: Array, t: Array) -> Array:
     """1 - I_{n+1}(t)/I_n(t) for n >= -1/2, t > 0.
 
-    Debye's expansion in w = sqrt(n^2 + t^2) >= 60; smaller arguments by the recurrence from
-    higher orders, which is stable.
+    Debye's expansion in w = sqrt(n^2 + t^2) >= 60; smaller arguments by the recurrence
+    from higher orders, which is stable.
     """
     steps = np.where(np.hypot(order, t) < _FAR, np.maximum(np.ceil(_FAR - order), 0), 0)
     n = order + steps
     w = np.hypot(n, t)
     p = n / w
-    first, rest = (sum(u(p) * w ** float(-k) for k, u in enumerate(us, 1)) for us in _DEBYE)
+    first, rest = (
+        sum(u(p) * w ** float(-k) for k, u in enumerate(us, 1)) for us in _DEBYE
+    )
     rest = rest / (w * (1 + first))
-    defect = np.where(t < n, 1 - t * (1 / (w + n) + rest), n / t * (1 - n / (w + t)) - t * rest)
+    defect = np.where(
+        t < n, 1 - t * (1 / (w + n) + rest), n / t * (1 - n / (w + t)) - t * rest
+    )
     for _ in range(int(steps.max(initial=0))):
         more = steps > 0
         ratio = t / (2 * n + t * (1 - defect))  # I_n over I_{n-1}
@@ -151,7 +172,9 @@ def _debye(terms: int) -> list[list[Polynomial]]:
     v = []
     for _ in range(terms):
         last = u[-1]
-        u.append(p**2 * (1 - p**2) * last.deriv() / 2 + ((1 - 5 * p**2) * last).integ() / 8)
+        u.append(
+            p**2 * (1 - p**2) * last.deriv() / 2 + ((1 - 5 * p**2) * last).integ() / 8
+        )
         v.append(u[-1] + p * (p**2 - 1) * (last / 2 + p * last.deriv()))
     v = [(one - other) // (1 - p**2) for one, other in zip(v, u[1:], strict=True)]
     return [[Polynomial(f.coef[k:]) for k, f in enumerate(fs, 1)] for fs in (u[1:], v)]

@@ -46,7 +46,9 @@ def aside_loss(
     def right(points: torch.Tensor) -> torch.Tensor:
         scores = model((points[:, None] + noise).flatten(0, 1)).log_softmax(1)
         if scores.shape[1] <= classes:
-            raise ValueError(f"model must have more than {classes} outputs; got {scores.shape[1]}")
+            raise ValueError(
+                f"model must have more than {classes} outputs; got {scores.shape[1]}"
+            )
         scores = scores.reshape(len(x), _SAMPLES, -1)
         of_class = scores.gather(2, place)[..., 0]
         void = scores[..., classes:].logsumexp(2)
@@ -54,7 +56,13 @@ def aside_loss(
 
     reach = stage.radius * own.to(x)
     with evaluating(model):
-        moved = pgd(lambda points: -right(points).logsumexp(1), x, reach, steps=_STEPS, step=2 / 3)
+        moved = pgd(
+            lambda points: -right(points).logsumexp(1),
+            x,
+            reach,
+            steps=_STEPS,
+            step=2 / 3,
+        )
     weight = torch.where(own, 1.0, stage.weight).to(x)
     return -(weight * right(moved).mean(1)).mean()
 
@@ -73,26 +81,28 @@ def cascade(
 ) -> list[nn.Module]:
     """Networks for the gated stages of a decision list, trained to step aside where they are weak.
 
-    A stage owns the inputs whose class has a margin above ``stage.own`` under its noise. Margins
-    are those of networks that did not see the input: one is trained on each half, by SmoothAdv.
-    Then the stage's network is trained under noise, and as long for its own inputs, by SmoothAdv,
-    while others add ``stage.weight`` times -log(p_y + p_void): class or void, whichever is easier.
-    The last stage of a list answers what is left: any classifier of its level will do.
+    A stage owns the inputs whose class has a margin above ``stage.own`` under its
+    noise. Margins are those of networks that did not see the input: one is trained on
+    each half, by SmoothAdv. Then the stage's network is trained under noise, and as
+    long for its own inputs, by SmoothAdv, while others add ``stage.weight`` times
+    -log(p_y + p_void): class or void, whichever is easier. The last stage of a list
+    answers what is left: any classifier of its level will do.
 
     Parameters
     ----------
     network : callable
-        Makes an untrained network with outputs for the classes and at least one more: votes for it
-        are void, so leave them out of the counts.
+        Makes an untrained network with outputs for the classes and at least one more:
+        votes for it are void, so leave them out of the counts.
     stages : sequence of Stage
-        Levels and margins are in the input's unit; ``own``, ``radius`` and ``weight`` are to be
-        chosen on other images: more weight passes more inputs on.
+        Levels and margins are in the input's unit; ``own``, ``radius`` and ``weight``
+        are to be chosen on other images: more weight passes more inputs on.
     train : (Tensor, Tensor)
         Inputs and labels, in random order.
     classes, votes : int
         Number of classes, and noisy copies of an input that tell its margin.
     epochs, batch_size, rate, seed
-        Epochs under noise, and as many of each loss; the others as in :func:`rsbounds.torch.fit`.
+        Epochs under noise, and as many of each loss; the others as in
+        :func:`rsbounds.torch.fit`.
 
     Returns
     -------
@@ -127,7 +137,9 @@ def cascade(
             model = noisy(stage.sigma, columns)
             fit(model, lambda x, y, m=model: smooth_adversarial_loss(
                 m, x, y, stage.sigma, stage.radius, steps=_STEPS), columns, **options)  # fmt: skip
-            result[~half] = _margin(model, train[0][~half], train[1][~half], stage.sigma, votes)
+            result[~half] = _margin(
+                model, train[0][~half], train[1][~half], stage.sigma, votes
+            )
         return result
 
     models = []

@@ -76,7 +76,9 @@ def fit(
                 total += value.item() * len(rows)
             history.append(total / len(columns[0]))
             if not math.isfinite(history[-1]):
-                raise ValueError(f"the loss must stay finite; got {history[-1]} in epoch {epoch}")
+                raise ValueError(
+                    f"the loss must stay finite; got {history[-1]} in epoch {epoch}"
+                )
     module.eval()
     return history
 
@@ -149,10 +151,11 @@ def pgd(
     radius : float or Tensor, shape (n,)
         Radius of the ball, >= 0, in the input's unit.
     norm : {2, inf}
-        The ball's norm; steps go along the gradient over its l2 norm, or along its sign.
+        The ball's norm; steps go along the gradient over its l2 norm, or along its
+        sign.
     steps, step
-        Number of steps, >= 1, and the first one's share of the radius, > 0, which falls linearly
-        to a tenth of that.
+        Number of steps, >= 1, and the first one's share of the radius, > 0, which falls
+        linearly to a tenth of that.
     box : (float, float), optional
         Range of the input's values to stay in; x lies in it.
 
@@ -171,13 +174,20 @@ def pgd(
     """
     if norm not in (2, math.inf):
         raise ValueError(f"norm must be 2 or inf; got {norm!r}")
-    as_integers("steps", steps, 1), as_floats("step", step, 0, closed="neither", nan=False)
+    (
+        as_integers("steps", steps, 1),
+        as_floats("step", step, 0, closed="neither", nan=False),
+    )
     shape = (-1, *[1] * (x.ndim - 1))
-    limit = torch.as_tensor(radius, dtype=x.dtype, device=x.device).expand(len(x)) * 0.99999
+    limit = (
+        torch.as_tensor(radius, dtype=x.dtype, device=x.device).expand(len(x)) * 0.99999
+    )
     if not ((limit >= 0) & (limit < math.inf)).all():
         raise ValueError(f"radius must be in [0, inf); got {radius}")
     if box is not None and not ((x >= box[0]) & (x <= box[1])).all():
-        raise ValueError(f"x must lie in box {box}; got {x.min().item()} to {x.max().item()}")
+        raise ValueError(
+            f"x must lie in box {box}; got {x.min().item()} to {x.max().item()}"
+        )
     limit = limit.reshape(shape)
     delta, best = torch.zeros_like(x), x.clone()
     record = torch.full((len(x),), -torch.inf, dtype=x.dtype, device=x.device)

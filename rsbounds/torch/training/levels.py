@@ -27,10 +27,11 @@ def average_radius_loss(
 ) -> torch.Tensor:
     """Minus the average certified radius of soft votes, plus ``penalty`` times sum \\|W\\|.
 
-    The score of the true class is its mean probability under noise of the network's level; the
-    radius is :func:`rsbounds.torch.radius.lipschitz`, so the gradient reaches the model and the
-    network. If ``lip`` is a number, the radius takes it as constant and the penalty pushes it
-    down; if it is a tensor made of the network's weights, training sees what it costs.
+    The score of the true class is its mean probability under noise of the network's
+    level; the radius is :func:`rsbounds.torch.radius.lipschitz`, so the gradient
+    reaches the model and the network. If ``lip`` is a number, the radius takes it as
+    constant and the penalty pushes it down; if it is a tensor made of the network's
+    weights, training sees what it costs.
 
     Parameters
     ----------
@@ -38,20 +39,20 @@ def average_radius_loss(
         As in :func:`rsbounds.torch.training.macer_loss`.
     network : SigmaNetwork
     lip : float or Tensor
-        A Lipschitz bound of the network: ``network.lip``, computed now and then, or a tensor such
-        as the size of the last weight where the layers before it are kept 1-Lipschitz.
+        A Lipschitz bound of the network: ``network.lip``, computed now and then, or a
+        tensor such as the size of the last weight where the layers before it are kept
+        1-Lipschitz.
     dim : float
         Dimension of the input.
     samples, penalty
-        Noisy copies of each input, >= 1, and the weight, >= 0, of the sum of the spectral norms of
-        the network's weights (kernels flattened).
+        Noisy copies of each input, >= 1, and the weight, >= 0, of the sum of the
+        spectral norms of the network's weights (kernels flattened).
     largest : float
-        Normal score, > 0, beyond which nothing is gained: the samples of a certificate show at
-        most that of (alpha/2)^(1/n), 3.2 for n = 10,000 and alpha = .001.
+        Normal score, > 0, beyond which nothing is gained: the samples of a certificate
+        show at most that of (alpha/2)^(1/n), 3.2 for n = 10,000 and alpha = .001.
 
-    References
-    ----------
-    The training objective of Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
+    References ---------- The training objective of Bergstrom, Sager, Anderson,
+    Lipschitz standard deviation networks.
 
     Examples
     --------
@@ -92,9 +93,9 @@ def data_dependent_sigma(
     """A noise level for one input by gradient ascent of its radius.
 
     The radius is sigma/2 (Phi^-1(p_A) - Phi^-1(p_B)) with the two largest mean class
-    probabilities of ``samples`` noisy copies, drawn anew in each step. A level optimised at x says
-    nothing of the level at x + delta, so a certificate with it holds for the noise of that input
-    alone: :func:`rsbounds.schemes.this_input`.
+    probabilities of ``samples`` noisy copies, drawn anew in each step. A level
+    optimised at x says nothing of the level at x + delta, so a certificate with it
+    holds for the noise of that input alone: :func:`rsbounds.schemes.this_input`.
 
     Parameters
     ----------
@@ -105,13 +106,11 @@ def data_dependent_sigma(
     sigma : float
         The level to start from, > 0; the result is at least a thousandth of it.
     steps, samples, rate, seed
-        Number of steps and of noisy copies, >= 1; step of sigma along the gradient, > 0; seed of
-        the noise.
+        Number of steps and of noisy copies, >= 1; step of sigma along the gradient, >
+        0; seed of the noise.
 
-    References
-    ----------
-    Alfarra, Bibi, Torr, Ghanem, Data dependent randomized smoothing; Sukenik, Kuvshinov,
-    Günnemann, Algorithm 1.
+    References ---------- Alfarra, Bibi, Torr, Ghanem, Data dependent randomized
+    smoothing; Sukenik, Kuvshinov, Günnemann, Algorithm 1.
 
     Examples
     --------
@@ -121,7 +120,10 @@ def data_dependent_sigma(
     True
     """
     start = float(as_floats("sigma", sigma, 0, closed="neither", nan=False))
-    as_integers("samples", samples, 1), as_floats("rate", rate, 0, closed="neither", nan=False)
+    (
+        as_integers("samples", samples, 1),
+        as_floats("rate", rate, 0, closed="neither", nan=False),
+    )
     level = torch.tensor(start, requires_grad=True)
     generator = torch.Generator().manual_seed(seed)
     with evaluating(model):
@@ -130,5 +132,7 @@ def data_dependent_sigma(
             scores = model(x + level.to(x.device) * noise).softmax(1).mean(0).double()
             top = torch.special.ndtri(scores.clamp(1e-6, 1 - 1e-6).topk(2).values).cpu()
             (slope,) = torch.autograd.grad(level / 2 * (top[0] - top[1]), level)
-            level = (level.detach() + rate * slope).clamp(min=1e-3 * start).requires_grad_()
+            level = (
+                (level.detach() + rate * slope).clamp(min=1e-3 * start).requires_grad_()
+            )
     return level.item()

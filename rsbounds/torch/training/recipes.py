@@ -1,7 +1,7 @@
 """The field's losses for smoothed classifiers, MACER, consistency, SmoothAdv; stages of a cascade.
 
-Plain Gaussian augmentation is ``cross_entropy(model(augment(x, sigma)), y)``. Each loss returns a
-tensor of one number.
+Plain Gaussian augmentation is ``cross_entropy(model(augment(x, sigma)), y)``. Each loss
+returns a tensor of one number.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,13 @@ from rsbounds.torch import radius
 from rsbounds.torch.training.fitting import augment, evaluating, levels, pgd
 
 __all__ = [
-    "consistency_loss", "macer_loss", "passed_on", "smooth_adversarial", "smooth_adversarial_loss",
+    "consistency_loss",
+    "macer_loss",
+    "passed_on",
+    "smooth_adversarial",
+    "smooth_adversarial_loss",
     "soft_labels",
-]  # fmt: skip
+]
 
 Model = Callable[[torch.Tensor], torch.Tensor]
 Level = float | torch.Tensor
@@ -39,9 +43,9 @@ def macer_loss(
 ) -> torch.Tensor:
     """MACER: the smoothed classifier's cross-entropy, and a hinge on its radius where it is right.
 
-    The mean over the batch of -log p_y + weight sigma/2 max(gamma - (z_A - z_B), 0) 1[right],
-    where p is the mean softmax under noise, and z are the normal scores of the two largest mean
-    softmax values of ``beta`` times the model's scores.
+    The mean over the batch of -log p_y + weight sigma/2 max(gamma - (z_A - z_B), 0)
+    1[right], where p is the mean softmax under noise, and z are the normal scores of
+    the two largest mean softmax values of ``beta`` times the model's scores.
 
     Parameters
     ----------
@@ -54,13 +58,11 @@ def macer_loss(
     samples : int
         Noisy copies of each input, >= 1.
     weight, beta, gamma : float
-        lambda, the inverse temperature and the hinge's place, >= 0, > 0, > 0; the defaults are
-        the paper's for sigma = .25 on CIFAR-10.
+        lambda, the inverse temperature and the hinge's place, >= 0, > 0, > 0; the
+        defaults are the paper's for sigma = .25 on CIFAR-10.
 
-    References
-    ----------
-    Zhai et al., MACER: attack-free and scalable robust training via maximizing certified
-    radius, ICLR 2020.
+    References ---------- Zhai et al., MACER: attack-free and scalable robust training
+    via maximizing certified radius, ICLR 2020.
 
     Examples
     --------
@@ -94,8 +96,8 @@ def consistency_loss(
 ) -> torch.Tensor:
     """Cross-entropy of noisy copies, and how far each copy's prediction is from their mean.
 
-    mean_i CE(F_i, y) + weight mean_i KL(F || F_i) + entropy H(F), where F is the mean of the
-    copies' softmax F_i.
+    mean_i CE(F_i, y) + weight mean_i KL(F || F_i) + entropy H(F), where F is the mean
+    of the copies' softmax F_i.
 
     Parameters
     ----------
@@ -106,10 +108,8 @@ def consistency_loss(
     weight, entropy : float
         lambda and eta, >= 0; the paper takes lambda 10 or 20 and eta .5.
 
-    References
-    ----------
-    Jeong, Shin, Consistency regularization for certified robustness of smoothed classifiers,
-    NeurIPS 2020.
+    References ---------- Jeong, Shin, Consistency regularization for certified
+    robustness of smoothed classifiers, NeurIPS 2020.
 
     Examples
     --------
@@ -120,7 +120,10 @@ def consistency_loss(
     torch.Size([])
     """
     count("samples", samples, 2)
-    as_floats("weight", weight, 0, nan=False), as_floats("entropy", entropy, 0, nan=False)
+    (
+        as_floats("weight", weight, 0, nan=False),
+        as_floats("entropy", entropy, 0, nan=False),
+    )
     log = _scores(model, x, _noise(x, sigma, samples)).log_softmax(-1)
     mean = log.exp().mean(1)
     log_mean = (mean + 1e-20).log()
@@ -144,8 +147,8 @@ def smooth_adversarial(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Move inputs so as to harm the **smoothed** classifier, and return the noise used for it.
 
-    :func:`rsbounds.torch.pgd` on - log of the mean softmax of the true class over the same noisy
-    copies in every step, the model in eval mode.
+    :func:`rsbounds.torch.pgd` on - log of the mean softmax of the true class over the
+    same noisy copies in every step, the model in eval mode.
 
     Parameters
     ----------
@@ -165,10 +168,8 @@ def smooth_adversarial(
     moved, noise : Tensor
         Like x; and of shape (n, samples, ...), already scaled by sigma.
 
-    References
-    ----------
-    Salman et al., Provably robust deep learning via adversarially trained smoothed classifiers,
-    NeurIPS 2019: SmoothAdv-PGD.
+    References ---------- Salman et al., Provably robust deep learning via adversarially
+    trained smoothed classifiers, NeurIPS 2019: SmoothAdv-PGD.
 
     Examples
     --------
@@ -188,7 +189,9 @@ def smooth_adversarial(
 
     count("steps", steps, 1)
     with evaluating(model):
-        moved = pgd(harm, x, radius, norm=norm, steps=steps, step=min(1.0, 2 / steps), box=box)
+        moved = pgd(
+            harm, x, radius, norm=norm, steps=steps, step=min(1.0, 2 / steps), box=box
+        )
     return moved, noise
 
 
@@ -204,8 +207,9 @@ def smooth_adversarial_loss(
 ) -> torch.Tensor:
     """SmoothAdv: cross-entropy at the inputs and under the noise of :func:`smooth_adversarial`.
 
-    Parameters and options as there; Algorithm 1 of the same paper, which raises ``radius`` from 0
-    over the first ten epochs and uses radii of .25 to 1 at sigma of .12 to 1.
+    Parameters and options as there; Algorithm 1 of the same paper, which raises
+    ``radius`` from 0 over the first ten epochs and uses radii of .25 to 1 at sigma of
+    .12 to 1.
 
     Examples
     --------
@@ -215,7 +219,9 @@ def smooth_adversarial_loss(
     >>> smooth_adversarial_loss(torch.nn.Linear(3, 2), x, y, 0.5, 0.25).shape
     torch.Size([])
     """
-    moved, noise = smooth_adversarial(model, x, y, sigma, radius, samples=samples, **options)
+    moved, noise = smooth_adversarial(
+        model, x, y, sigma, radius, samples=samples, **options
+    )
     scores = _scores(model, moved, noise).flatten(0, 1)
     loss: torch.Tensor = cross_entropy(scores, y.repeat_interleave(samples))
     return loss
@@ -261,7 +267,8 @@ def passed_on(
     sigma : float
         The stage's noise level, > 0.
     threshold : float
-        That of the stage's condition on scores, in the input's unit; 0 asks for a majority.
+        That of the stage's condition on scores, in the input's unit; 0 asks for a
+        majority.
     samples, batch : int
         Votes for each input, and noisy copies classified at once, >= 1.
 
@@ -284,7 +291,9 @@ def passed_on(
             scores = model(augment(part.repeat_interleave(votes, 0), level))
             labels = scores.argmax(1).reshape(len(part), votes)
             counts = torch.zeros(len(part), scores.shape[1], device=x.device)
-            shares.append(counts.scatter_add_(1, labels, torch.ones_like(labels).to(counts)))
+            shares.append(
+                counts.scatter_add_(1, labels, torch.ones_like(labels).to(counts))
+            )
     mask: torch.Tensor = torch.cat(shares).amax(1) <= least * votes
     return mask
 
@@ -294,8 +303,8 @@ def soft_labels(
 ) -> torch.Tensor:
     """Labels for a router: one-hot, but mostly uniform where an input is hard.
 
-    Trained on them by ``cross_entropy``, a stage learns to have no majority on hard inputs and so
-    to pass them on.
+    Trained on them by ``cross_entropy``, a stage learns to have no majority on hard
+    inputs and so to pass them on.
 
     Parameters
     ----------
@@ -305,7 +314,8 @@ def soft_labels(
     hard : Tensor of bool, shape (n,)
         Such as those for which the plain network has no majority: :func:`passed_on`.
     keep : float
-        Weight of the true class on hard inputs, besides its part of the uniform rest, in [0, 1].
+        Weight of the true class on hard inputs, besides its part of the uniform rest,
+        in [0, 1].
 
     Examples
     --------
