@@ -1,4 +1,6 @@
-"""Without PyTorch, its adapter and its tests are left out; the rest is tested all the same."""
+"""Without PyTorch, its adapter and its tests are left out; the rest is tested all the
+same.
+"""
 
 import os
 import signal

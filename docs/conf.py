@@ -1,4 +1,6 @@
-"""Sphinx configuration: ``sphinx-build -W docs docs/_build`` from the root of the repository."""
+"""Sphinx configuration: ``sphinx-build -W docs docs/_build`` from the root of the
+repository.
+"""
 
 import re
 import subprocess
@@ -61,7 +63,9 @@ PLAIN = re.compile(r"(?<!\\)\||(?<!\*)\*(?=\w)|(?<=\w)_(?=\W|$)")
 def as_markup(
     app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
-    """Plain-text conventions of the docstrings in reST: |x| is a norm, [C] names a paper."""
+    """Plain-text conventions of the docstrings in reST: |x| is a norm, [C] names a
+    paper.
+    """
     doctest = False
     for i, line in enumerate(lines):
         doctest = line.lstrip().startswith(">>>") or (doctest and bool(line.strip()))

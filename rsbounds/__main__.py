@@ -12,7 +12,9 @@ PATIENCE = (
 
 
 def main() -> int:
-    """The command line: Ctrl-C and SIGTERM end it in good order, and when repeated, at once."""
+    """The command line: Ctrl-C and SIGTERM end it in good order, and when repeated, at
+    once.
+    """
     first: tuple[int, float] | None = None
 
     def end(number: int, _: FrameType | None) -> None:

@@ -35,7 +35,8 @@ def radius(
     norm: ArrayLike = 2,
     scores: bool = False,
 ) -> Floats:
-    """Largest l_p ball inside the certified ellipsoid of Gaussian noise N(0, diag(sigma^2)).
+    """Largest l_p ball inside the certified ellipsoid of Gaussian noise N(0,
+    diag(sigma^2)).
 
     The ellipsoid is |delta/sigma|_2 < K = (z_a - z_b)/2. By Hoelder's inequality the
     ball has radius K / (sum sigma_i^(-1/u))^u with u = max(1/2 - 1/norm, 0): K
@@ -222,7 +223,8 @@ def laplace_radius(
 def laplace_transport(
     z: ArrayLike, radius: ArrayLike, scale: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """How far the probability of an event can move in l_1 under Laplace noise, in normal scores.
+    """How far the probability of an event can move in l_1 under Laplace noise, in
+    normal scores.
 
     With Q the quantile and F the distribution function of the standard Laplace law, an
     event of probability p has, wherever the input moves by at most R in l_1, a
@@ -260,7 +262,9 @@ def laplace_transport(
 
 
 def laplace_score_radius(z_a: float, scale: float, z_b: float | None = None) -> float:
-    """The l_1 radius of two scores, rounded down: half the gap of their Laplace quantiles."""
+    """The l_1 radius of two scores, rounded down: half the gap of their Laplace
+    quantiles.
+    """
     z_b = -z_a if z_b is None else z_b
     if not z_a > z_b:
         return 0.0
@@ -307,7 +311,9 @@ def _laplace_paper(p_a: Array, p_b: Array) -> Array:
 
 
 def _log_ratio(larger: Array, smaller: Array, difference: Array) -> Array:
-    """log(larger/smaller) from their difference; from both logs where the ratio may overflow."""
+    """log(larger/smaller) from their difference; from both logs where the ratio may
+    overflow.
+    """
     far = difference > 1e10 * smaller
     return np.where(
         far, np.log(larger) - np.log(smaller), np.log1p(difference / smaller)

@@ -69,7 +69,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
     def certify(
         self, x: NDArray[Any], n: int, batch_size: int = 32
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Classes and radii of a batch; -1 and 0 where the smoothed classifier abstains.
+        """Classes and radii of a batch; -1 and 0 where the smoothed classifier
+        abstains.
 
         ``n`` samples bound a class's probability; ``batch_size`` is the rows of a
         forward pass.
@@ -90,7 +91,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         verbose: bool = False,
         **options: Any,
     ) -> NDArray[np.float64]:
-        """Votes, shape (count, classes): 1 for the class that leads, zeros for an abstention.
+        """Votes, shape (count, classes): 1 for the class that leads, zeros for an
+        abstention.
 
         With ``is_abstain=False`` the most frequent class, whether it leads at level 1 -
         alpha or not. ``verbose`` does nothing.
@@ -118,7 +120,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         sampling: bool = False,
         **options: Any,
     ) -> NDArray[Any]:
-        """The loss's gradient at x; with ``sampling`` its mean over ``sample_size`` noisy copies.
+        """The loss's gradient at x; with ``sampling`` its mean over ``sample_size``
+        noisy copies.
 
         An attack on the smoothed classifier follows that mean (expectation over
         transformations).

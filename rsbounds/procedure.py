@@ -1,4 +1,6 @@
-"""The numbers of a Monte Carlo certificate: how many samples, at which level, by which bound."""
+"""The numbers of a Monte Carlo certificate: how many samples, at which level, by which
+bound.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -10,7 +12,8 @@ from rsbounds.confidence import BOUNDS
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """The numbers that certify an input; ValueError at once for one that is out of its domain.
+    """The numbers that certify an input; ValueError at once for one that is out of its
+    domain.
 
     Parameters
     ----------
@@ -71,7 +74,9 @@ class Procedure:
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
-        """The procedure of :meth:`to_dict`'s entries; ValueError if one is missing or wrong."""
+        """The procedure of :meth:`to_dict`'s entries; ValueError if one is missing or
+        wrong.
+        """
         if not isinstance(entries, Mapping):
             raise ValueError(
                 f"the procedure must be a mapping by name; got {entries!r}"

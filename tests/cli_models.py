@@ -166,7 +166,9 @@ def refused(capsys, argv, *said):
 
 
 def package(name):
-    """The module; the test is skipped where it isn't installed, and fails where it is broken."""
+    """The module; the test is skipped where it isn't installed, and fails where it is
+    broken.
+    """
     for part in (name, "torch"):
         if importlib.util.find_spec(part.partition(".")[0]) is None:
             pytest.skip(f"needs {part.partition('.')[0]}")

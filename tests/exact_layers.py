@@ -71,7 +71,9 @@ def real(m, x):
 
 
 def convolved(m, x):
-    """By the definition, from the linear map of unit inputs: exact products, exact sums."""
+    """By the definition, from the linear map of unit inputs: exact products, exact
+    sums.
+    """
     kernels = values(m.weight)
     k = kernels.shape[-1]
     if isinstance(m, nn.ConvTranspose2d):

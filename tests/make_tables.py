@@ -1,4 +1,5 @@
-"""Compute the reference tables of tests/tables again, from the oracle, at the inputs they hold.
+"""Compute the reference tables of tests/tables again, from the oracle, at the inputs
+they hold.
 
     python tests/make_tables.py [--jobs N] [--stride N] [NAME ...]
 

@@ -1,4 +1,6 @@
-"""Reference tables, and the error of a special function against the oracle at the exact doubles."""
+"""Reference tables, and the error of a special function against the oracle at the exact
+doubles.
+"""
 
 import math
 from pathlib import Path

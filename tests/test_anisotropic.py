@@ -1,4 +1,6 @@
-"""Ellipsoids, their l_p balls and volumes, and Laplace noise: oracle, attack, bad input."""
+"""Ellipsoids, their l_p balls and volumes, and Laplace noise: oracle, attack, bad
+input.
+"""
 
 import mpmath as mp
 import numpy as np
@@ -48,7 +50,9 @@ def test_radius(p, sigma, norm):
     0.75, np.array([1.0]), 1 + 2**-52, 0
 )  # a dual norm of 4.5e15: no overflow in the test
 def test_attack_by_half_spaces(p, sigma, norm, seed):
-    """1[w.x < c] under the noise falls from z_a at the rate w.delta/|sigma w|: none flips."""
+    """1[w.x < c] under the noise falls from z_a at the rate w.delta/|sigma w|: none
+    flips.
+    """
     w = np.random.default_rng(seed).standard_normal((50, sigma.size))
     w /= np.abs(w).max(axis=1, keepdims=True)
     reach = anisotropic.radius(p, sigma, norm=norm)

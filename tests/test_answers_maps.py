@@ -66,7 +66,9 @@ def test_holm_is_that_of_statsmodels():
 
 @pytest.mark.parametrize("together", [False, True])
 def test_family_wise_level_by_enumeration(together):
-    """Three positions at the limit, independent or the same: any wrong one at level alpha."""
+    """Three positions at the limit, independent or the same: any wrong one at level
+    alpha.
+    """
     n, tau, alpha = 12, 0.6, 0.1
     law = binom.pmf(np.arange(n + 1), n, tau)
     wrong = 0.0
@@ -98,7 +100,9 @@ def test_void_samples_count_against_a_position():
 
 
 def test_no_classifier_of_two_positions_beats_a_map():
-    """Half-lines on a line: labels certified from many samples hold wherever the radius reaches."""
+    """Half-lines on a line: labels certified from many samples hold wherever the radius
+    reaches.
+    """
     rng = np.random.default_rng(1)
     n, tau = 20_000, 0.8
     for _ in range(50):

@@ -1,4 +1,6 @@
-"""Answers over data sets: result files, resumption, verify, forgeries, reports, samplers."""
+"""Answers over data sets: result files, resumption, verify, forgeries, reports,
+samplers.
+"""
 
 import json
 import re
@@ -186,7 +188,9 @@ def test_a_forged_manifest_is_found(answer, name, value, tmp_path):
 
 
 def test_verify_proves_what_the_code_would_let_pass(tmp_path, monkeypatch):
-    """Ranks, p-values and radii that a wrong library computes are refused by the proofs."""
+    """Ranks, p-values and radii that a wrong library computes are refused by the
+    proofs.
+    """
     from rsbounds.answers import _maps, _topk, _values
 
     for answer, module, name, wrong in (

@@ -1,4 +1,6 @@
-"""Top-k: levels by enumeration, classifiers that try to beat a certificate, k = 1, order in k."""
+"""Top-k: levels by enumeration, classifiers that try to beat a certificate, k = 1,
+order in k.
+"""
 
 import math
 
@@ -19,7 +21,9 @@ SCHEME = gaussian(0.5)
 
 
 def exact_radius(p, label, k, sigma=0.5):
-    """The best radius of all t and T from the probabilities themselves, by plain bisection."""
+    """The best radius of all t and T from the probabilities themselves, by plain
+    bisection.
+    """
     others = sorted((q for i, q in enumerate(p) if i != label), reverse=True)
     best = 0.0
     for t in range(1, k + 1):
@@ -49,7 +53,9 @@ def exact_radius(p, label, k, sigma=0.5):
     ],
 )
 def test_levels_by_enumeration(p, k):
-    """Of all counts of 12 samples, those whose radius is above the true one have level alpha."""
+    """Of all counts of 12 samples, those whose radius is above the true one have level
+    alpha.
+    """
     truth, n = exact_radius(p, 0, k), 12
     for alpha in (0.1, 0.4):
         for select in ([5, 4, 3, 0], [0, 1, 5, 6]):
@@ -92,7 +98,9 @@ def test_radii_do_not_decrease_with_k(scheme):
 
 
 def probabilities(cells, edges, x, labels):
-    """Of each label at x, for a classifier that is constant on the cells of a grid of edges."""
+    """Of each label at x, for a classifier that is constant on the cells of a grid of
+    edges.
+    """
     along = [
         np.diff(ndtr(np.concatenate([[-np.inf], e, [np.inf]]) - v))
         for e, v in zip(edges, x, strict=True)
@@ -160,7 +168,9 @@ def test_no_classifier_beats_a_certificate(dim):
 
 
 def test_half_lines_attain_the_bound():
-    """The label on one half-line, t others in equal parts of the other end: tight for any t."""
+    """The label on one half-line, t others in equal parts of the other end: tight for
+    any t.
+    """
     for t in (1, 2, 3):
         p_a, rest = 0.4, 0.3
         radius = radius_of(Pair(ndtri(p_a), ndtri(rest), 0, 1), t, gaussian(1.0), 1.0)
@@ -169,7 +179,9 @@ def test_half_lines_attain_the_bound():
 
 
 def test_samples_that_choose_do_not_bound():
-    """t and T are functions of the selection samples alone: other counts move the radius alone."""
+    """t and T are functions of the selection samples alone: other counts move the
+    radius alone.
+    """
     assert compared(np.array([5, 9, 7, 1]), 0, (1, (1,))) == 7
     assert compared(np.array([5, 9, 7, 1]), 0, (2, ())) == 16
 

@@ -1,4 +1,6 @@
-"""Transport of a probability over a distance: against mpmath, and against today's radii."""
+"""Transport of a probability over a distance: against mpmath, and against today's
+radii.
+"""
 
 import mpmath as mp
 import numpy as np
@@ -107,7 +109,9 @@ def test_transport_under_anisotropic_noise(norm):
     ids=["l2", "linf", "laplace", "anisotropic"],
 )
 def test_the_inverse_of_transport_is_the_radius(scheme):
-    """Where A falls as B rises, both meet at the radius: never before it, and 1e-7 after it."""
+    """Where A falls as B rises, both meet at the radius: never before it, and 1e-7
+    after it.
+    """
     sigma = scheme.parameters["sigma"]
     for z_a, z_b in [(2.0, -2.0), (0.3, 0.1), (-0.5, -1.5), (3.7, 1.2), (1e-6, -1e-6)]:
         radius = scheme.radius(z_a, sigma, z_b)

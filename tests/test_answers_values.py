@@ -1,4 +1,6 @@
-"""Values and sets: levels by enumeration and simulation, exact ranks, ties, infinities, NaN."""
+"""Values and sets: levels by enumeration and simulation, exact ranks, ties, infinities,
+NaN.
+"""
 
 import itertools
 import math
@@ -77,7 +79,9 @@ def test_levels_by_enumeration_with_ties_and_infinities(law, radius):
 
 
 def test_no_function_on_a_line_leaves_its_interval():
-    """Step functions with exact quantiles: the quantile anywhere within the radius lies between."""
+    """Step functions with exact quantiles: the quantile anywhere within the radius lies
+    between.
+    """
     rng = np.random.default_rng(0)
     for _ in range(30):
         edges, values = (
@@ -160,7 +164,9 @@ def test_the_level_of_the_check_value():
 
 
 def robust_coverage(alpha, radius, sigma, runs, n, m=1, calibrated_at=None):
-    """True scores base + (u + noise) along one direction: half-spaces, moved against the set."""
+    """True scores base + (u + noise) along one direction: half-spaces, moved against
+    the set.
+    """
     rng, hits, total = np.random.default_rng(5), 0, 0
     scheme = gaussian(sigma)
     rule = set_rule(m, alpha, calibrated_at or radius, scheme)

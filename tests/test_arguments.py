@@ -1,4 +1,6 @@
-"""Arguments of all radii and their factors: refused by name outside the domain, NaN in, NaN out."""
+"""Arguments of all radii and their factors: refused by name outside the domain, NaN in,
+NaN out.
+"""
 
 from functools import partial
 

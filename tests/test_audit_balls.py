@@ -98,7 +98,9 @@ def test_incomplete_beta_functions(n, share, below, half):
 
 
 def test_tails_of_many_samples():
-    """Whatever the numbers, time is bounded; a bound of 1e12 samples takes a second or two."""
+    """Whatever the numbers, time is bounded; a bound of 1e12 samples takes a second or
+    two.
+    """
     with flint.ctx.workprec(PRECISION):
         for n, hits, z in (
             (10**12, 10**12, 8.0),

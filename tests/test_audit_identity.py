@@ -1,4 +1,6 @@
-"""Who made this file of what: forged identities, and rows that commands compute with again."""
+"""Who made this file of what: forged identities, and rows that commands compute with
+again.
+"""
 
 import json
 from pathlib import Path
@@ -87,7 +89,9 @@ AGAIN = {
 def test_rows_that_contradict_their_manifest_are_not_used_again(
     finished, capsys, case, command
 ):
-    """A level of 5.0 gave radii twenty times as large, and 'this input only' was forgotten."""
+    """A level of 5.0 gave radii twenty times as large, and 'this input only' was
+    forgotten.
+    """
     change, said = AGAIN[case]
     rows = table()
     save([rows[0] | change, *rows[1:]])
@@ -135,7 +139,9 @@ def test_other_ways_to_write_a_row(finished, capsys, case):
 
 @pytest.mark.parametrize("change", ["\r\n", "\ufeff", "\0", "\n\n", "0\t1"])
 def test_other_ways_to_write_a_file(finished, capsys, change):
-    """Line ends, a byte order mark, something behind the end, blank lines: the same rows."""
+    """Line ends, a byte order mark, something behind the end, blank lines: the same
+    rows.
+    """
     text = Path("out.tsv").read_text()
     if change in ("\r\n", "\n\n"):
         text = text.replace("\n", change)
@@ -163,7 +169,9 @@ def test_an_entry_of_the_manifest_stands_once(finished, capsys):
 
 
 def test_text_of_strangers_is_escaped_in_every_answer(finished, capsys):
-    """One place prints errors, and answers are escaped: a file cannot write to a terminal."""
+    """One place prints errors, and answers are escaped: a file cannot write to a
+    terminal.
+    """
     codes = "\x1b[2J\x07\u202e"
     again = (
         ("recertify", "out.tsv", "--out", "new"),

@@ -1,4 +1,6 @@
-"""Noise levels and bounds of sigma(x) that were forged, and what an audit takes as stated."""
+"""Noise levels and bounds of sigma(x) that were forged, and what an audit takes as
+stated.
+"""
 
 import json
 from pathlib import Path
@@ -123,7 +125,9 @@ def test_levels_of_a_function(work, capsys):
 
 
 def test_bounds_that_a_network_does_not_prove(work, capsys):
-    """Bounds and radii that were changed alike are consistent; the network and the data tell."""
+    """Bounds and radii that were changed alike are consistent; the network and the data
+    tell.
+    """
     package("torch")
     assert main(arguments(**NETWORK)) == 0
     levels = (*DATA, "--sigma-function", "models:network")
@@ -196,7 +200,9 @@ def test_noise_of_a_shape_without_the_model(work, capsys):
 
 
 def test_what_others_code_named_can_be_compared(work, capsys):
-    """A network returned by ``--method MODULE:CALLABLE`` is named as code, not as a function."""
+    """A network returned by ``--method MODULE:CALLABLE`` is named as code, not as a
+    function.
+    """
     package("torch")
     assert main(arguments(method="models:network", sigma=None)) == 0
     assert stated(capsys, *DATA, "--sigma-function", "models:network") == ([], "")
@@ -239,7 +245,9 @@ def found(points, levels, manifest):
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 255.0])
 @pytest.mark.parametrize("dim", [1, 30, 3072])
 def test_the_steepest_honest_levels_are_not_found(dim, scale, kind):
-    """Along the gradient, equality but for rounding; of inputs near and far, and the same one."""
+    """Along the gradient, equality but for rounding; of inputs near and far, and the
+    same one.
+    """
     rng = np.random.default_rng(dim)
     way = rng.standard_normal(dim)
     way /= np.linalg.norm(way)

@@ -1,4 +1,6 @@
-"""Rows as they are written are proved; anything larger is a finding, whatever the method."""
+"""Rows as they are written are proved; anything larger is a finding, whatever the
+method.
+"""
 
 import math
 from dataclasses import replace

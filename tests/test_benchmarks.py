@@ -1,4 +1,6 @@
-"""The benchmarks' scripts, and the committed pages: they follow from the committed counts."""
+"""The benchmarks' scripts, and the committed pages: they follow from the committed
+counts.
+"""
 
 import importlib
 import importlib.util
@@ -24,7 +26,9 @@ DIM = 150528
 
 @pytest.fixture(scope="module")
 def script():
-    """script(name) imports a script, which measures and writes nothing when it is imported."""
+    """script(name) imports a script, which measures and writes nothing when it is
+    imported.
+    """
     for name in ("matplotlib", "mpmath"):
         pytest.importorskip(name)
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,6 @@
-"""The certification procedure, framework-free, of one input and of a data set from Python."""
+"""The certification procedure, framework-free, of one input and of a data set from
+Python.
+"""
 
 from fractions import Fraction
 from math import comb
@@ -106,7 +108,9 @@ def test_prediction_is_the_exact_two_sided_binomial_test(counts):
 
 
 def test_prediction_from_very_many_samples():
-    """The p-value is 1e-6 above alpha; SciPy's tail of the binomial law is not that exact."""
+    """The p-value is 1e-6 above alpha; SciPy's tail of the binomial law is not that
+    exact.
+    """
     first, n = 114084663, 228119815
     known = {"n": n, "alpha": 0.0010453836420855668}
     counts = np.array([first, n - first])

@@ -163,7 +163,9 @@ THINGS = (
 
 @pytest.mark.parametrize("name", CALLS)
 def test_the_wrong_kind_of_argument_is_one_line(name, tmp_path, monkeypatch):
-    """A model for a scheme, a number for a sampler: what Python itself said came through."""
+    """A model for a scheme, a number for a sampler: what Python itself said came
+    through.
+    """
     monkeypatch.chdir(tmp_path)  # "x" is a file's name too
     call, args = CALLS[name]
     call(*args)
@@ -214,7 +216,7 @@ def test_a_radius_of_zero_or_of_one_element_is_one():
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, [0.5, 0.5]])
 def test_a_level_that_is_none_is_refused(sigma):
-    sampler = lambda x, sigma, n, generator: np.array([n, 0])
+    sampler = lambda x, sigma, n, generator: np.array([n, 0])  # noqa: E731
     said = r"sigma\(x\) of the scheme 'mine' must be"
     for way in (certify, predict):
         with pytest.raises(ValueError, match=said):

@@ -59,7 +59,9 @@ def test_levels_by_search_spend_no_sample_of_the_certificate():
 
 @pytest.mark.slow
 def test_memory_on_digits_holds_under_attack():
-    """Levels chosen for each input, the later balls cut; attacked points remembered classes."""
+    """Levels chosen for each input, the later balls cut; attacked points remembered
+    classes.
+    """
     net, memory = model(), Memory()
     _, _, x, y = digits()
     sampler, kept = TorchSampler(net, 10), []

@@ -1,4 +1,6 @@
-"""``rsbounds certify``: one command from model and data to rows, whatever interrupts it."""
+"""``rsbounds certify``: one command from model and data to rows, whatever interrupts
+it.
+"""
 
 import csv
 import fcntl
@@ -199,7 +201,9 @@ def test_semielastic_takes_its_shift_from_the_anchors(work):
 
 
 def test_kernels_are_found_before_the_current_folder_is_searched(work):
-    """In a clone of the project the folder has their name, and they aren't built in place."""
+    """In a clone of the project the folder has their name, and they aren't built in
+    place.
+    """
     code = """if True:
         import sys
         from rsbounds import loading as _load

@@ -1,4 +1,6 @@
-"""``rsbounds certify`` with bad data and bad arguments: one line that says which, exit 2."""
+"""``rsbounds certify`` with bad data and bad arguments: one line that says which, exit
+2.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The options of ``rsbounds certify``: its help, ``--config``, and several noise levels."""
+"""The options of ``rsbounds certify``: its help, ``--config``, and several noise
+levels.
+"""
 
 import json
 import re

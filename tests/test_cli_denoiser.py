@@ -1,4 +1,6 @@
-"""``--denoiser`` on the command line: one level, one timestep, and both in the manifest."""
+"""``--denoiser`` on the command line: one level, one timestep, and both in the
+manifest.
+"""
 
 import json
 import sys
@@ -215,7 +217,9 @@ def test_bad_denoisers_are_one_line(work, capsys, case):
 
 @pytest.mark.slow
 def test_a_directory_of_diffusers(work, capsys):
-    """A tiny pipeline saved to disk; what is not on disk is not fetched without --download."""
+    """A tiny pipeline saved to disk; what is not on disk is not fetched without
+    --download.
+    """
     diffusers = package("diffusers")
     torch.manual_seed(0)
     kinds = {

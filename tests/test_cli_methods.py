@@ -1,4 +1,6 @@
-"""``--method`` beyond this package's names: code of one's own, and other packages' methods."""
+"""``--method`` beyond this package's names: code of one's own, and other packages'
+methods.
+"""
 
 import json
 import sys
@@ -36,7 +38,9 @@ def certify(method, *more, **changes):
 
 @pytest.mark.parametrize("method", ["fixed", "lies"])
 def test_a_scheme_is_taken_at_its_parameters_and_not_at_its_word(work, method):
-    """Its own sigma(x) and radius could be others than those of the method that it names."""
+    """Its own sigma(x) and radius could be others than those of the method that it
+    names.
+    """
     assert certify(method) == 0
     assert main(arguments(out="named.tsv")) == 0
     assert outcomes("out.tsv") == outcomes("named.tsv")

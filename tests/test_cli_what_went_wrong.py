@@ -1,4 +1,6 @@
-"""What went wrong once on the command line: files, folders, streams, signals, foreign options."""
+"""What went wrong once on the command line: files, folders, streams, signals, foreign
+options.
+"""
 
 from pathlib import Path
 
@@ -16,7 +18,9 @@ def flips():
 
 
 def test_a_refused_command_leaves_file_and_manifest_as_they_were(work, capsys):
-    """30 finished rows were "30 of 100" after a run that was refused for its changed model."""
+    """30 finished rows were "30 of 100" after a run that was refused for its changed
+    model.
+    """
     models(MODELS + FLIPS)
     assert main(arguments(model="models:flips", max=3)) == 0
     files = [Path(f"out.tsv{end}") for end in ("", ".manifest.json")]
@@ -67,7 +71,9 @@ def test_a_model_that_changes_the_folder_does_not_move_the_result_file(
 
 
 def test_a_linked_result_file_stays_a_link(work):
-    """Rows that come out of order made a regular file of it, and its target stayed behind."""
+    """Rows that come out of order made a regular file of it, and its target stayed
+    behind.
+    """
     (work / "disk").mkdir()
     Path("out.tsv").symlink_to("disk/real.tsv")
     assert main(arguments(start=6)) == 0

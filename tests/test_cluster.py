@@ -1,4 +1,6 @@
-"""Work dealt out to others: the rows of one process, whoever is slow, late, killed or wrong."""
+"""Work dealt out to others: the rows of one process, whoever is slow, late, killed or
+wrong.
+"""
 
 import json
 import os
@@ -141,7 +143,7 @@ def test_actors_that_ray_has_given_up_end_the_run_with_the_reason():
         def remote(self, kind):
             return self
 
-        options = lambda self, **_: self
+        options = lambda self, **_: self  # noqa: E731
 
         def get(self, error):
             raise error

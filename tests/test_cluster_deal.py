@@ -92,7 +92,9 @@ def test_those_whose_counts_are_told_come_one_by_one():
 
 
 def test_what_follows_an_input_that_fails_comes_again():
-    """A worker answers with the inputs before it; next it comes first, and its error is said."""
+    """A worker answers with the inputs before it; next it comes first, and its error is
+    said.
+    """
 
     def kept(inputs):
         if inputs[0] == 200:

@@ -34,7 +34,9 @@ RULES = {
 
 
 class Cells:
-    """Classifiers that are constant on the cells of a grid: their probabilities are exact."""
+    """Classifiers that are constant on the cells of a grid: their probabilities are
+    exact.
+    """
 
     def __init__(self, rng, stages, dim, classes, width):
         self.edges = [
@@ -77,7 +79,9 @@ class Cells:
 
 
 def ball(rng, count, dim):
-    """Steps of length at most 1, count times: a grid, or as many of length 1 as shorter ones."""
+    """Steps of length at most 1, count times: a grid, or as many of length 1 as shorter
+    ones.
+    """
     if dim == 1:
         return np.broadcast_to(np.linspace(-1, 1, 101)[:, None], (count, 101, 1))
     angle, share = (
@@ -113,7 +117,9 @@ def test_no_point_within_the_radius_is_of_another_class(name, dim):
 
 @pytest.mark.parametrize("name", ["cascade", "gates"])
 def test_climbing_attack_in_two_dimensions(name):
-    """From the boundary of the ball towards what threatens the class most, step by step."""
+    """From the boundary of the ball towards what threatens the class most, step by
+    step.
+    """
     rule, rng = RULES[name], np.random.default_rng(5)
     closest = np.inf
     for _ in range(15):
@@ -289,7 +295,9 @@ def test_bad_input_is_named(call, match):
 
 
 def test_routes_against_every_shift():
-    """The router's scores move together by d; routes that come within reach must certify."""
+    """The router's scores move together by d; routes that come within reach must
+    certify.
+    """
     rng, sigma = np.random.default_rng(2), 0.5
     for _ in range(200):
         k = int(rng.integers(2, 5))

@@ -108,7 +108,9 @@ def tables(n, classes):
 
 
 def radii(rule, choose, n, alpha, classes):
-    """The radius of every pair of tables of counts, the plan fixed; -inf is an abstention."""
+    """The radius of every pair of tables of counts, the plan fixed; -inf is an
+    abstention.
+    """
     rows = tables(n, classes)
     select = np.ones((2, classes), dtype=np.int64)
     radius_of = np.empty((len(rows), len(rows)))
@@ -185,7 +187,9 @@ def test_an_item_out_of_reach_takes_no_alpha():
 
 
 def test_void_votes_of_selection_were_drawn():
-    """The 35 votes of a stage that is mostly void were taken for all: its gate seemed to fire."""
+    """The 35 votes of a stage that is mostly void were taken for all: its gate seemed
+    to fire.
+    """
     rule = Rule(
         [1.5, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]]
     )

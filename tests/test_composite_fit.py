@@ -84,7 +84,9 @@ def test_a_gate_is_found_where_it_pays():
 
 
 def test_void_votes_were_drawn():
-    """A level with 300 of 1,000 votes seemed to have 300 samples, so its gate did not pass."""
+    """A level with 300 of 1,000 votes seemed to have 300 samples, so its gate did not
+    pass.
+    """
     sure, mostly_void = [[990, 5, 5], [900, 50, 50]], [[100, 110, 90], [900, 50, 50]]
     best = fit([sure] * 30 + [mostly_void] * 30, [0] * 60, [1.0, 0.5], gates=(0.5,))
     assert len(best.rule.items) == 2

@@ -1,4 +1,6 @@
-"""Against the best level at every radius: the measure, training for it, the oracles, the page."""
+"""Against the best level at every radius: the measure, training for it, the oracles,
+the page.
+"""
 
 import importlib
 from itertools import product

@@ -1,4 +1,6 @@
-"""The registry of bounds: its interface, the level of a pair; randomized Clopper-Pearson."""
+"""The registry of bounds: its interface, the level of a pair; randomized
+Clopper-Pearson.
+"""
 
 import numpy as np
 import pytest

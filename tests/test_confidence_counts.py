@@ -194,7 +194,9 @@ def integral(count, n, p):
 
 @pytest.mark.parametrize("cases", [60, pytest.param(600, marks=pytest.mark.slow)])
 def test_every_magnitude_of_count_n_and_alpha(cases):
-    """The point or score returned proves the level, and one further in does not: n to 1e15."""
+    """The point or score returned proves the level, and one further in does not: n to
+    1e15.
+    """
     rng = np.random.default_rng(7)
     for case in range(cases):
         n = int(10 ** rng.uniform(0.31, 15))

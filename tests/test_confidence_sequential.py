@@ -1,4 +1,6 @@
-"""Betting tests: exact error by dynamic programming, wealth against interval arithmetic."""
+"""Betting tests: exact error by dynamic programming, wealth against interval
+arithmetic.
+"""
 
 import numpy as np
 import pytest
@@ -27,7 +29,8 @@ pytestmark = pytest.mark.usefixtures("balls")
 
 
 def stopping(test, p, horizon, batch=1):
-    """P(the test stops at trial t), t = 1 ... horizon, for hits of chance p, seen by batch.
+    """P(the test stops at trial t), t = 1 ... horizon, for hits of chance p, seen by
+    batch.
 
     Where less than 1e-25 is left the test is not asked, and counts as stopped.
     """
@@ -136,7 +139,9 @@ def betting_bound(hits, trials, alpha):
     ("bound", "horizon"), [(anytime_lower_bound, 40), (betting_bound, 20)]
 )
 def test_bound_covers_at_all_times_together(bound, horizon):
-    """P(some bound up to the horizon exceeds p) <= alpha, exactly, from the bound itself."""
+    """P(some bound up to the horizon exceeds p) <= alpha, exactly, from the bound
+    itself.
+    """
     alpha, p, error, alive = 0.2, 0.7, 0.0, np.ones(1)
     for t in range(1, horizon + 1):
         alive = np.append(alive * (1 - p), 0.0) + np.append(0.0, alive * p)
@@ -218,7 +223,9 @@ def test_wealth_is_rounded_down_and_not_far(cases_drawn):
 
 
 def test_tiny_alphas_keep_the_rounding_promise():
-    """At p0 near 0 the tail above it is 1 - P(Beta < p0), not a function of a rounded 1 - p0."""
+    """At p0 near 0 the tail above it is 1 - P(Beta < p0), not a function of a rounded 1
+    - p0.
+    """
     rng = np.random.default_rng(12)
     for alpha in [1.110990828244705e-16, *10 ** rng.uniform(-16, -11, 8)]:
         z = anytime_lower_bound(1, 1, alpha, scores=True)
@@ -228,7 +235,9 @@ def test_tiny_alphas_keep_the_rounding_promise():
 
 
 def test_pair_holds_at_every_time():
-    """P(z_a - z_b ever exceeds the truth) by dynamic programming over the trinomial's paths."""
+    """P(z_a - z_b ever exceeds the truth) by dynamic programming over the trinomial's
+    paths.
+    """
     alpha, p_a, p_b, rest, n = 0.2, 0.45, 0.4, 0.15, 12
     truth = ndtri(p_a) - ndtri(p_b)
     alive, wrong = {(0, 0): 1.0}, 0.0

@@ -206,7 +206,9 @@ def test_never_above_clopper_pearson_on_decisions(case, alpha):
 
 @pytest.mark.parametrize(("slope", "x"), [(0.3, 1.5), (1.0, 0.4), (5.0, 0.4)])
 def test_cdf_certificate_of_a_known_score(slope, x):
-    """score(x) = Phi(slope x): the bound is attained, but for the steps between thresholds."""
+    """score(x) = Phi(slope x): the bound is attained, but for the steps between
+    thresholds.
+    """
     sigma, k = 0.5, 256
     t = np.arange(1, k) / k
     certificate = CDFCertificate(t, (x - ndtri(t) / slope) / sigma)

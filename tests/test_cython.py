@@ -1,4 +1,6 @@
-"""The scalar functions from Cython: a small extension that cimports rsbounds_ext.kernels."""
+"""The scalar functions from Cython: a small extension that cimports
+rsbounds_ext.kernels.
+"""
 
 import importlib.util
 import subprocess

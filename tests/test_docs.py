@@ -1,4 +1,6 @@
-"""The documentation: its code runs, its links lead somewhere, the reference leaves nothing out."""
+"""The documentation: its code runs, its links lead somewhere, the reference leaves
+nothing out.
+"""
 
 import doctest
 import importlib

@@ -1,4 +1,6 @@
-"""Radii under an envelope: its classes, a user's own, tables; see test_soundness for the truth."""
+"""Radii under an envelope: its classes, a user's own, tables; see test_soundness for
+the truth.
+"""
 
 import mpmath as mp
 import numpy as np
@@ -162,7 +164,9 @@ def rounded_down(value):
 @pytest.mark.skipif(not WIDE, reason="long double is float64 here")
 @pytest.mark.parametrize("shape", [LipschitzSigma(0.1, 0.05), SigmaRange(0.24, 0.26)])
 def test_a_sigma_with_no_safe_side_is_refused(shape):
-    """The radius grows with sigma0, but falls with its distance from the smallest sigma."""
+    """The radius grows with sigma0, but falls with its distance from the smallest
+    sigma.
+    """
     assert envelope.radius(0.99, np.longdouble(0.25), shape, 784) > 0
     with pytest.raises(
         ValueError, match="sigma must be float64 numbers, as no rounding is safe"

@@ -54,7 +54,8 @@ def test_b_figure_1_exceeds_theorem_3():
 
 
 def test_s_theorem_2_coefficient():
-    """The set where the density ratio exceeds a threshold is the outside of the printed ball
+    """The set where the density ratio exceeds a threshold is the outside of the printed
+    ball
     only with the corrected coefficient."""
     sigma0, sigma1, distance, dim, log_r = 1.0, 1.2, 0.8, 3, 0.1
     gap = sigma1**2 - sigma0**2
@@ -92,7 +93,9 @@ def test_s_theorem_3_complement():
 
 
 def test_s_theorem_4_in_one_dimension():
-    """At N = 1 the printed condition rules out sigma1 = 1.001 sigma0, which is certified."""
+    """At N = 1 the printed condition rules out sigma1 = 1.001 sigma0, which is
+    certified.
+    """
     dim, p_a, ratio = 1, 0.99, 1.001
     with np.errstate(divide="ignore"):
         t = ratio**2 * (dim - 1) / dim
@@ -121,7 +124,9 @@ def test_s_algorithm_3_returns_a_failing_point(step):
 
 
 def test_s_b5_certifies_what_flips():
-    """p_A = .4, p_B = .3: a half-space for each class flips long before the printed radius."""
+    """p_A = .4, p_B = .3: a half-space for each class flips long before the printed
+    radius.
+    """
     printed = float(gaussian.radius(1 - 0.3, 1.0))
     assert printed == pytest.approx(0.5244, abs=5e-5)
     truth = float(envelope.radius(0.4, 1.0, envelope.SemiElastic(0.0), 784, 0.3))

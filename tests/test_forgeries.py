@@ -298,7 +298,9 @@ def test_rows_cut_off_together_with_their_number(finished, capsys):
 
 
 def test_forged_rows_are_drawn_whatever_the_forger_knows(finished, capsys, monkeypatch):
-    """Rows were once chosen by the manifest's own seed: whoever forged the others passed."""
+    """Rows were once chosen by the manifest's own seed: whoever forged the others
+    passed.
+    """
     chosen = set()
     for _ in range(8):
         capsys.readouterr()

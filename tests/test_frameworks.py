@@ -1,4 +1,6 @@
-"""Models of any framework: what their function says, and their labels in files and data."""
+"""Models of any framework: what their function says, and their labels in files and
+data.
+"""
 
 import numpy as np
 import pytest

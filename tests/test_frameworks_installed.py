@@ -1,4 +1,6 @@
-"""Each framework's own package: its certificates are those of NumPy on the same weights."""
+"""Each framework's own package: its certificates are those of NumPy on the same
+weights.
+"""
 
 import importlib.util
 import os
@@ -48,7 +50,9 @@ def test_logistic_regression_is_its_matrix():
 
 
 def test_an_estimators_certificate_is_of_what_it_predicts():
-    """Of one against one, and of a threshold other than a half, scores say something else."""
+    """Of one against one, and of a threshold other than a half, scores say something
+    else.
+    """
     vectors = fitted(package("sklearn.svm").SVC, decision_function_shape="ovo", C=0.01)
     same(vectors, FromLabels(vectors.predict, LABELS))
     selection = package("sklearn.model_selection")

@@ -1,4 +1,5 @@
-"""The two-point gain of the compiled certificate: its error bound attacked, its corners.
+"""The two-point gain of the compiled certificate: its error bound attacked, its
+corners.
 
 The bound is derived in docs/theory/two-point.md. The climbing search is
 tests/gain_attack.cpp, whose truth is first compared with the oracle.
@@ -101,7 +102,9 @@ def test_the_series_of_the_median():
 
 @pytest.mark.parametrize("dim", [1, 1.5, 2, 9, 784])
 def test_the_density_falls_as_the_page_says(dim):
-    """f'/f = -theta - c/x, 3/2 <= c <= 2, which bounds what a quantile's last step leaves."""
+    """f'/f = -theta - c/x, 3/2 <= c <= 2, which bounds what a quantile's last step
+    leaves.
+    """
     for s, rho in [(0.01, 0.3), (0.5, 4), (3, 1), (30, 31), (40, 20), (1, 60)]:
         mu, w, x = mp.mpf(dim) / 2, mp.mpf(s) * rho, mp.mpf(rho) ** 2
         ratio = mp.besseli(mu, w) / mp.besseli(mu - 1, w)

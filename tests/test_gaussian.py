@@ -174,7 +174,8 @@ def test_max_radius(n, alpha, sigma):
 
 
 def test_erratum_s_theorem_9_fails_in_one_dimension():
-    """Noise of sigma = R sqrt(K/N) about a ball of radius R falls into it with less than 1/K.
+    """Noise of sigma = R sqrt(K/N) about a ball of radius R falls into it with less
+    than 1/K.
 
     In dimension 1 the interval keeps 52 %.
     """

@@ -1,4 +1,6 @@
-"""The table of compiled kernels: one list of names, the arity deduced, the domain refused."""
+"""The table of compiled kernels: one list of names, the arity deduced, the domain
+refused.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""KNNSigma: distances against brute force and mpmath, its Lipschitz constant, bad input."""
+"""KNNSigma: distances against brute force and mpmath, its Lipschitz constant, bad
+input.
+"""
 
 import mpmath as mp
 import numpy as np
@@ -51,7 +53,9 @@ def test_batches_against_brute_force(count, dim, k):
 
 
 def test_rounding_of_dot_products_hides_no_neighbour():
-    """Anchors 1e-3 apart at 1e6 from the origin: dot products there are good to 1e-3 only."""
+    """Anchors 1e-3 apart at 1e6 from the origin: dot products there are good to 1e-3
+    only.
+    """
     rng = np.random.default_rng(0)
     centre = np.full(50, 1e6)
     anchors = centre + 1e-3 * rng.standard_normal((2000, 50))
@@ -155,7 +159,9 @@ def test_bad_input(call, message):
 
 
 def test_a_caller_who_changes_the_anchors_later_changes_no_level():
-    """Levels followed the caller's array, and squares of the old one stayed: both were wrong."""
+    """Levels followed the caller's array, and squares of the old one stayed: both were
+    wrong.
+    """
     given = np.random.default_rng(0).standard_normal((20, 4))
     here, level = np.zeros(4), KNNSigma(given, 0.5, 0.1, 2)
     before = level.sigma(here)

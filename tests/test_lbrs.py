@@ -91,7 +91,9 @@ def smooth(draw):
 
 @st.composite
 def far(draw):
-    """Anchors close to each other and far from 0: 2 x - (p + q) would round at the size of x."""
+    """Anchors close to each other and far from 0: 2 x - (p + q) would round at the size
+    of x.
+    """
     x, anchors, labels = draw(smooth())
     offset = draw(st.sampled_from([1e2, 1e4, 1e8]))
     return x + offset, anchors + offset, labels
@@ -191,7 +193,9 @@ def test_ties_coincident_anchors_and_one_label():
 
 
 def test_one_ulp_from_a_tie():
-    """The doubles -(0.1 + 0.2) and 0.3: the first version gave 0, its error was 1e-14 absolute."""
+    """The doubles -(0.1 + 0.2) and 0.3: the first version gave 0, its error was 1e-14
+    absolute.
+    """
     value = lbrs.neighbour_radius([0.0], [[-0.3], [0.1 + 0.2]], [0, 1])
     exact_radius = (Fraction(0.1 + 0.2) - Fraction(0.3)) / 2
     assert float(exact_radius) * (1 - 1e-11) <= value <= exact_radius
@@ -233,7 +237,9 @@ def test_nearest_of_two_whose_squared_distances_round_alike():
 
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 1e8])
 def test_neighbour_radius_far_from_the_origin(offset):
-    """On the line it is the distance to the middle between two anchors, to the last digits."""
+    """On the line it is the distance to the middle between two anchors, to the last
+    digits.
+    """
     rng = np.random.default_rng(0)
     for x, p, q in offset + rng.random((500, 3)):
         truth = abs((Fraction(p) + Fraction(q)) / 2 - Fraction(x))

@@ -1,4 +1,6 @@
-"""Locally biased smoothing: boundary radius, classifier, the bytes that l_inf scans read."""
+"""Locally biased smoothing: boundary radius, classifier, the bytes that l_inf scans
+read.
+"""
 
 from fractions import Fraction
 
@@ -52,7 +54,9 @@ def test_erratum_a_theorem_8():
 
 
 class Quadratic:
-    """x.Q x/2 + a.x + c, each column one function; Lipschitz constants of gradients in l_p."""
+    """x.Q x/2 + a.x + c, each column one function; Lipschitz constants of gradients in
+    l_p.
+    """
 
     def __init__(self, rng, dim, count):
         self.q = rng.standard_normal((count, dim, dim)) * 0.5
@@ -132,7 +136,9 @@ def test_attack_on_the_multiclass_classifier(seed, norm, method, alpha, count):
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_linear_classifier_has_the_radius_of_the_paper(norm):
-    """max(min(|g^mu|/|a|_*, neighbour radius), |g|/|a|_* - alpha), the last for any anchor."""
+    """max(min(|g^mu|/|a|_*, neighbour radius), |g|/|a|_* - alpha), the last for any
+    anchor.
+    """
     rng = np.random.default_rng(0)
     a = rng.standard_normal(6)
     anchors, labels = random_memory(rng, 40, 6, classes=2)
@@ -299,7 +305,9 @@ def test_sums_of_codes_fit_into_32_bits():
     ],
 )
 def test_all_tiles_are_sifted(method, kind):
-    """More anchors than a tile, against every rival (and guards enough for the tight form)."""
+    """More anchors than a tile, against every rival (and guards enough for the tight
+    form).
+    """
     rng = np.random.default_rng(1)
     count, dim = 3000, 40
     labels = rng.integers(0, 3, count)

@@ -1,4 +1,5 @@
-"""Lipschitz sigma: the three radii, the factor R_d and [B]'s constant against each other.
+"""Lipschitz sigma: the three radii, the factor R_d and [B]'s constant against each
+other.
 
 The truth is in test_soundness, test_radius_references and test_oracle_radii.
 """
@@ -164,7 +165,9 @@ def test_with_a_runner_up(z_a, z_b):
     [(1e-5, 9e-6, 1e-5), (2e-10, 1e-10, 1e-10), (1e-6, 9e-7, 1e-6)],
 )
 def test_of_one_side_with_a_ramp_as_wide_as_they_are_rare(p_a, p_b, lip):
-    """The centres of both ramps agree in all digits that count: a radius was above the truth."""
+    """The centres of both ramps agree in all digits that count: a radius was above the
+    truth.
+    """
     z_a, z_b = float(scipy_ndtri(p_a)), float(scipy_ndtri(p_b))
     assert -0.02 < error_of(z_a, 1.0, lip, z_b) <= 0
     assert base_radius(p_a, 1.0, lip, p_b=p_b) >= (p_a - p_b) / (2 * lip) * (1 - 1e-11)

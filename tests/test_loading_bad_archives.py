@@ -1,4 +1,6 @@
-"""npz and npy files that are damaged, false or hostile: one line each, and nothing is run."""
+"""npz and npy files that are damaged, false or hostile: one line each, and nothing is
+run.
+"""
 
 import io
 import os
@@ -157,7 +159,9 @@ def test_a_damaged_compressed_file_is_refused_when_it_is_opened(tmp_path):
 
 @pytest.mark.slow
 def test_any_changed_byte_is_an_error_of_one_line_or_none(tmp_path):
-    """zlib.error, NotImplementedError, OverflowError, TokenError and AttributeError came out."""
+    """zlib.error, NotImplementedError, OverflowError, TokenError and AttributeError
+    came out.
+    """
     path = compressed(tmp_path)
     whole = path.read_bytes()
     rng, messages = np.random.default_rng(0), []

@@ -1,4 +1,6 @@
-"""Data sets by place: what is read, how much of it, in which order, and what is refused."""
+"""Data sets by place: what is read, how much of it, in which order, and what is
+refused.
+"""
 
 import json
 import re

@@ -1,13 +1,15 @@
-"""A denoiser in front: the right timestep, the right range, the level that is certified."""
+"""A denoiser in front: the right timestep, the right range, the level that is
+certified.
+"""
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from rsbounds.loading import load_model
-from rsbounds.loading.denoiser import Denoised, denoised, load_denoiser, timestep
-from rsbounds.torch import TorchSampler
+from rsbounds.loading import load_model  # noqa: E402
+from rsbounds.loading.denoiser import Denoised, denoised, load_denoiser, timestep  # noqa: E402
+from rsbounds.torch import TorchSampler  # noqa: E402
 
 ALPHAS = np.cumprod(1 - np.linspace(1e-4, 0.02, 1000))  # the linear schedule of DDPM
 
@@ -89,7 +91,9 @@ def test_a_network_that_knows_the_noise_gives_the_image_back(prediction):
 
 
 def test_the_sampler_draws_the_certified_level():
-    """What reaches the composition is x + sigma N(0, I), whatever the timestep's own level."""
+    """What reaches the composition is x + sigma N(0, I), whatever the timestep's own
+    level.
+    """
     net, sigma, coarse = Recorder(), 0.6, ALPHAS[::200]
     classifier = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))
     model = Denoised(net, classifier, coarse, sigma)

@@ -1,4 +1,6 @@
-"""Another model and other inputs are another run, even if all samples fall in one class."""
+"""Another model and other inputs are another run, even if all samples fall in one
+class.
+"""
 
 import sys
 from pathlib import Path
@@ -90,7 +92,9 @@ def test_the_identity_of_data_is_about_their_contents_and_not_their_place(tmp_pa
 
 
 def test_quantized_and_meta_models_are_refused_in_one_line(work, capsys):
-    """Dynamic quantization scales a row by its whole batch; on meta there are no numbers."""
+    """Dynamic quantization scales a row by its whole batch; on meta there are no
+    numbers.
+    """
     torch = package("torch")
     Path("own.py").write_text(
         "import torch\n"

@@ -249,7 +249,9 @@ def test_hf_arrays_and_corrupt_images(datasets, tmp_path):
 
 @pytest.mark.slow
 def test_rows_that_name_files_elsewhere_are_corrupt(datasets, tmp_path, monkeypatch):
-    """A file of strangers could name a device without an end, or any file of this machine."""
+    """A file of strangers could name a device without an end, or any file of this
+    machine.
+    """
     parquet, arrow = package("pyarrow.parquet"), package("pyarrow")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "p"

@@ -1,4 +1,6 @@
-"""Models of timm, torchvision, Hugging Face and ONNX: the scores of the library's own way."""
+"""Models of timm, torchvision, Hugging Face and ONNX: the scores of the library's own
+way.
+"""
 
 import re
 

@@ -1,4 +1,6 @@
-"""Pictures for models that say nothing of them (--resize, --crop), and in parquet files."""
+"""Pictures for models that say nothing of them (--resize, --crop), and in parquet
+files.
+"""
 
 import io
 from pathlib import Path
@@ -102,7 +104,9 @@ def test_bad_sizes_are_one_line(work, capsys, changes, said):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["features", "plain", "arrays"])
 def test_parquet_files_in_a_directory(work, monkeypatch, kind):
-    """As datasets writes them, with the features beside; without; and with rows of numbers."""
+    """As datasets writes them, with the features beside; without; and with rows of
+    numbers.
+    """
     datasets, arrow = package("datasets"), pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(work / "cache"))

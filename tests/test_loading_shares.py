@@ -1,4 +1,6 @@
-"""Which inputs are this process's own: from --shard, torchrun, SLURM and its job arrays."""
+"""Which inputs are this process's own: from --shard, torchrun, SLURM and its job
+arrays.
+"""
 
 import os
 import re

@@ -56,7 +56,9 @@ def files(tmp_path_factory):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("more", ["", " --sound-noise"])
 def test_the_command_needs_no_more_for_a_larger_file(files, more):
-    """In one process: what it held at most after the small files, and after the large ones."""
+    """In one process: what it held at most after the small files, and after the large
+    ones.
+    """
     kinds = "imagefolder:{}", "{}.npz", "{}.npy"
     data = [kind.format(count) for count in COUNTS for kind in kinds]
     done = subprocess.run(

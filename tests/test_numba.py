@@ -1,4 +1,5 @@
-"""rsbounds.special inside numba: same bits as the ufuncs, any mode, any import order, cached.
+"""rsbounds.special inside numba: same bits as the ufuncs, any mode, any import order,
+cached.
 
 The tests of caching run in processes of their own, with a cache of their own.
 """

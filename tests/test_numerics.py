@@ -1,4 +1,6 @@
-"""What every room stands on: checks, rounding on the way in, scores, the bisection, threads."""
+"""What every room stands on: checks, rounding on the way in, scores, the bisection,
+threads.
+"""
 
 import mpmath as mp
 import numpy as np

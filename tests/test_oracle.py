@@ -1,4 +1,6 @@
-"""The oracle against closed forms, against itself by another method, against printed values."""
+"""The oracle against closed forms, against itself by another method, against printed
+values.
+"""
 
 import hashlib
 import math
@@ -59,7 +61,9 @@ def test_ndtri_takes_decimal_strings_and_doubles():
 
 
 def test_results_do_not_depend_on_the_caller_s_precision():
-    """A minus sign outside of the working precision once cut positive scores to 15 digits."""
+    """A minus sign outside of the working precision once cut positive scores to 15
+    digits.
+    """
     for value in (
         lambda: oracle.ndtri("0.9", dps=40),
         lambda: oracle.ball_score(3.0, 5, 2.0, dps=40),

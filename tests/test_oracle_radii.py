@@ -1,4 +1,6 @@
-"""The oracle's radii: limits, integration, printed values; its evaluation of each method."""
+"""The oracle's radii: limits, integration, printed values; its evaluation of each
+method.
+"""
 
 from math import inf
 
@@ -43,7 +45,9 @@ def test_worst_case_probability(dim, sigma0, sigma1, distance, q, printed):
 
 
 def test_worst_case_by_integration_in_one_dimension():
-    """In one dimension the ball is an interval: its masses are differences of normal CDFs."""
+    """In one dimension the ball is an interval: its masses are differences of normal
+    CDFs.
+    """
     a, z, sigma0, sigma1 = (mp.mpf(v) for v in ("0.5", "-1.3", "1", "0.8"))
     centre = a * sigma0**2 / (sigma0**2 - sigma1**2)
 
@@ -147,7 +151,9 @@ def test_renyi_radius():
 
 @pytest.mark.slow
 def test_a_floor_that_is_all_but_zero():
-    """The secant steps left the bracket here: the low branch is at sigma's floor for most of it."""
+    """The secant steps left the bracket here: the low branch is at sigma's floor for
+    most of it.
+    """
     sigma, lip, floor = 0.2750291537980145, 1.8669661873264214, 2.750291537980145e-21
     bounds = oracle.lipschitz_sigma(sigma, lip, floor)
     z_a, z_b = 26.139126378309598, -31.065147262295767

@@ -1,4 +1,6 @@
-"""The package as a whole: what may import what, what loads when, versions, extras, the wheel."""
+"""The package as a whole: what may import what, what loads when, versions, extras, the
+wheel.
+"""
 
 import ast
 import re
@@ -107,7 +109,9 @@ def room(path):
 
 
 def imported(path, *, on_import=False):
-    """Dotted names that a file imports; ``on_import``: only those run when it is imported."""
+    """Dotted names that a file imports; ``on_import``: only those run when it is
+    imported.
+    """
     tree = ast.parse(path.read_text())
     nodes = [tree]
     names = set()
@@ -200,7 +204,7 @@ def test_modules_are_attributes_of_the_package():
         assert (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file(), name
     assert rsbounds.results.__name__ == "rsbounds.results"
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
-        rsbounds.nope
+        rsbounds.nope  # noqa: B018
 
 
 def test_the_architecture_page_shows_the_rooms():

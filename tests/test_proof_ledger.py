@@ -1,4 +1,6 @@
-"""docs/theory/proofs.md lists each constant of an error bound once, and each proof program."""
+"""docs/theory/proofs.md lists each constant of an error bound once, and each proof
+program.
+"""
 
 import re
 from collections import Counter

@@ -1,4 +1,6 @@
-"""The page of published certificates: the exact radius of two distributions, and its tables."""
+"""The page of published certificates: the exact radius of two distributions, and its
+tables.
+"""
 
 import importlib
 import math

@@ -1,4 +1,6 @@
-"""Radii at the ends of the range of numbers, and arguments that would be bent on the way in."""
+"""Radii at the ends of the range of numbers, and arguments that would be bent on the
+way in.
+"""
 
 import mpmath as mp
 import numpy as np
@@ -24,7 +26,9 @@ pytestmark = pytest.mark.usefixtures("sixty_digits")
 @pytest.mark.slow
 @given(st.floats(-300, 300), st.floats(0.51, 0.9999), st.floats(-3, 1), st.floats(0, 6))
 def test_radii_scale_with_the_unit_of_the_input(power, p, log_rate, log_dim):
-    """At any sigma the radius is sigma times that at 1, to the roundings of the arguments."""
+    """At any sigma the radius is sigma times that at 1, to the roundings of the
+    arguments.
+    """
     sigma, rate, dim = 10.0**power, 10.0**log_rate, 10.0**log_dim
     pairs = [
         (semielastic.radius(p, 1.0, rate, dim), semielastic.radius(p, sigma, rate / sigma, dim)),
@@ -73,7 +77,9 @@ TINY = {
 
 @pytest.mark.parametrize("name", TINY)
 def test_radii_of_the_smallest_levels_are_below_the_truth(name):
-    """That of level k 2^-1074, against k 2^-1074 times that of 1, which is within 1e-11."""
+    """That of level k 2^-1074, against k 2^-1074 times that of 1, which is within
+    1e-11.
+    """
     whole = mp.mpf(float(TINY[name](1.0))) * (1 + mp.mpf("1e-11"))
     with np.errstate(all="ignore"):
         for k in (*range(1, 60), 1000, 10**6 + 1):

@@ -1,4 +1,6 @@
-"""What a release is made with: the script that tags it, the conda recipe, the CMake package."""
+"""What a release is made with: the script that tags it, the conda recipe, the CMake
+package.
+"""
 
 import os
 import re

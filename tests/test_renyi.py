@@ -153,7 +153,9 @@ def test_large_batches_are_searched_in_pieces():
 
 @pytest.mark.parametrize("power", [139, 141, 145, 146, 149, 151, 250])
 def test_levels_too_far_apart_certify_nothing(power):
-    """From a ratio of 1e146 on a product overflowed, a loss became 0 and the radius infinite."""
+    """From a ratio of 1e146 on a product overflowed, a loss became 0 and the radius
+    infinite.
+    """
     for sigma0, sigma1 in (
         (10.0**power, 1.0),
         (1.0, 10.0**power),

@@ -220,7 +220,9 @@ def under(name, alpha=0.001, n=1000, **more):
     ],
 )
 def test_table_marks_what_cannot_be_compared(files, notes):
-    """Radii in l2 and l_inf, and of levels .001 and .01, stood side by side without a word."""
+    """Radii in l2 and l_inf, and of levels .001 and .01, stood side by side without a
+    word.
+    """
     _, *said = table(files, [0.0]).split("\n\n")
     found = said[0].splitlines() if said else []
     assert len(found) == len(notes)

@@ -100,7 +100,9 @@ class Parsed(HTMLParser):
 
 
 def height(trace, radius):
-    """What a step curve shows at a radius: between two points, the height of the later one."""
+    """What a step curve shows at a radius: between two points, the height of the later
+    one.
+    """
     return trace["y"][int(np.searchsorted(trace["x"], radius))]
 
 
@@ -137,7 +139,9 @@ OTHER = {
 
 @pytest.mark.parametrize("other", OTHER)
 def test_there_is_no_best_of_what_cannot_be_compared(other):
-    """The best was taken of runs on two data sets, or of other parts of one, without a word."""
+    """The best was taken of runs on two data sets, or of other parts of one, without a
+    word.
+    """
     first, second = (
         replace(run(name, 50, sigma), manifest=Manifest(data=DATA))
         for name, sigma in (("first", 0.5), ("second", 1.0))
@@ -216,7 +220,9 @@ def test_interval_is_that_of_clopper_and_pearson():
 
 
 def test_table_of_the_runs(page):
-    """Quantiles of p_A once hid the certified accuracies, and sigma was in a folded manifest."""
+    """Quantiles of p_A once hid the certified accuracies, and sigma was in a folded
+    manifest.
+    """
     known = [(0.875, 1), (0.75, 1), (0.9375, 0), (0.625, 1), (0.96875, 1)]
     data = DATA | {"inputs": 5}
     manifest = Manifest(model={"spec": "m:net"}, data=data, run={"data": "digits.npz"})
@@ -260,7 +266,9 @@ def test_table_of_the_runs(page):
 
 
 def hostile(folder):
-    """Files whose name, columns, cells, scope and manifest would all like to run a script."""
+    """Files whose name, columns, cells, scope and manifest would all like to run a
+    script.
+    """
     row = run("", 60, 0.5).rows[0]
     extra = {OWNED: OWNED, "@script@": "@plotly@", "&lt;b&gt;": "<b>"}
     own = Results(

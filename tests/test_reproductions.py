@@ -1,4 +1,6 @@
-"""The reproductions: committed numbers are those of the scripts, and hold what the pages say."""
+"""The reproductions: committed numbers are those of the scripts, and hold what the
+pages say.
+"""
 
 import runpy
 import sys
@@ -16,7 +18,9 @@ NEEDED = ("torch", "sklearn", "matplotlib", "mlxtend")
 
 
 def load(path):
-    """The names of a script, which may import what it shares with others; forgets that again."""
+    """The names of a script, which may import what it shares with others; forgets that
+    again.
+    """
     before, ours = set(sys.modules), {path.stem for path in FOLDER.iterdir()}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(FOLDER))
@@ -34,7 +38,9 @@ def path_of(name):
 
 
 def committed(name):
-    """A committed table; columns of numbers as floats, lists of radii as rows of an array."""
+    """A committed table; columns of numbers as floats, lists of radii as rows of an
+    array.
+    """
     lines = path_of(name).with_suffix(".tsv").read_text().splitlines()
     header, *rows = (line.split("\t") for line in lines)
     table = {}

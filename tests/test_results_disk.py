@@ -108,7 +108,9 @@ def test_a_file_system_without_locks_is_written_with_a_warning(
 def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(
     path, monkeypatch
 ):
-    """A run ended with status 0 and "150 rows" although nothing, or another file, was there."""
+    """A run ended with status 0 and "150 rows" although nothing, or another file, was
+    there.
+    """
     monkeypatch.chdir(path.parent)
     said = r"^run\.tsv was deleted or replaced while it was written"
 
@@ -150,7 +152,9 @@ def test_a_model_whose_code_changes_the_folder_writes_the_file_that_was_named(
 
 
 def test_a_file_replaced_between_opening_and_lock_is_not_written(path, monkeypatch):
-    """Rows went to the file that a process which ended just then had replaced by its own."""
+    """Rows went to the file that a process which ended just then had replaced by its
+    own.
+    """
     fill(path, 1)
     lock = Writer._lock
 

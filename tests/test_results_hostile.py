@@ -1,4 +1,6 @@
-"""Result files that are damaged, forged or not what they seem: refused in one line, or marked."""
+"""Result files that are damaged, forged or not what they seem: refused in one line, or
+marked.
+"""
 
 import errno
 import json

@@ -37,8 +37,8 @@ def test_what_is_no_scores_is_said_in_a_line(returned, got):
 @pytest.mark.parametrize("make", [ArraySampler, SoftSampler])
 def test_rows_of_arrays_that_depend_on_each_other_are_refused(make):
     rng = np.random.default_rng(0)
-    centred = lambda batch: np.abs(batch[:, :2] - batch[:, :2].mean(axis=0))
-    chance = lambda batch: rng.random((len(batch), 2))
+    centred = lambda batch: np.abs(batch[:, :2] - batch[:, :2].mean(axis=0))  # noqa: E731
+    chance = lambda batch: rng.random((len(batch), 2))  # noqa: E731
     for model in (centred, chance):
         sampler = make(model)
         for _ in range(2):  # not forgotten by a second try

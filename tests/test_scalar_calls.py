@@ -1,4 +1,6 @@
-"""Calls with plain numbers: the compiled way that makes no array gives the array's answers."""
+"""Calls with plain numbers: the compiled way that makes no array gives the array's
+answers.
+"""
 
 import math
 from fractions import Fraction

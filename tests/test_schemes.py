@@ -124,6 +124,6 @@ def test_a_scheme_with_noise_of_its_own_is_sampled_by_it():
         100,
     ]
     assert asked == [model]
-    ready = lambda x, sigma, n, generator: np.array([0, n])
+    ready = lambda x, sigma, n, generator: np.array([0, n])  # noqa: E731
     assert [r.predict for r in certify_dataset(ready, data, own, n=100).rows] == [1, 1]
     assert len(asked) == 1

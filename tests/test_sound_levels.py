@@ -1,4 +1,6 @@
-"""Sound noise whose level follows the input: its rounding is bounded, the radius allows for it."""
+"""Sound noise whose level follows the input: its rounding is bounded, the radius allows
+for it.
+"""
 
 import numpy as np
 import pytest
@@ -211,7 +213,8 @@ def test_slack_of_a_lipschitz_level_covers_both_errors_at_any_level():
 
 
 def test_no_point_of_the_grid_within_a_radius_has_another_class():
-    """One dimension, by enumeration: the program's own levels, its exact class probabilities.
+    """One dimension, by enumeration: the program's own levels, its exact class
+    probabilities.
 
     The classifier says A on an interval of whole numbers; the probability of A at a
     point is then a difference of two normal tails at the computed level. The

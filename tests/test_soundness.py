@@ -1,4 +1,5 @@
-"""Certified radii against the oracle and by attack: never above the truth, within 1e-11 of it.
+"""Certified radii against the oracle and by attack: never above the truth, within 1e-11
+of it.
 
 A radius is judged by the oracle's certificate at the radius itself and 1e-11 beyond it,
 which needs no root search. Where the certificate hardly depends on the distance (sigma
@@ -237,7 +238,9 @@ SLOW = pytest.mark.slow
     ],
 )
 def test_tiny_scores(dim, rate):
-    """To first order in z the radius is proportional to z; at 1e-28 the rest is below 1e-20."""
+    """To first order in z the radius is proportional to z; at 1e-28 the rest is below
+    1e-20.
+    """
     small, scheme = 2.0**-93, SemiElastic(rate)
     for z in (2.0**-996, small):
         radius = semielastic.radius(z, 0.25, rate, dim, scores=True)
@@ -246,7 +249,9 @@ def test_tiny_scores(dim, rate):
 
 
 def drawn(seed):
-    """A budget, its point and an envelope: one of the three, p_b and a moving mean in turn."""
+    """A budget, its point and an envelope: one of the three, p_b and a moving mean in
+    turn.
+    """
     rng = np.random.default_rng([14, seed])
     z_a = 10 ** rng.uniform(-2, 1.58) if seed % 4 else 10 ** rng.uniform(-30, -2)
     z_b = (-z_a, z_a - 10 ** rng.uniform(-6, 1), -z_a)[seed // 3 % 3]

@@ -1,4 +1,5 @@
-"""The score and the offset of a ball: tables, borders of the formulas, inverses, last bits, order.
+"""The score and the offset of a ball: tables, borders of the formulas, inverses, last
+bits, order.
 
 Truth is the oracle at the exact double arguments; the limit is the documented error
 bound.
@@ -118,7 +119,9 @@ def test_saddle_forms(dim, s):
     for border in (1e-3, 0.5, 0.55, 0.75, 1.7, 3.0):
         u = (
             solve(
-                lambda rho: rho**2 < border * (mu + math.hypot(mu, s * rho)), 1e-9, 1e9
+                lambda rho: rho**2 < border * (mu + math.hypot(mu, s * rho)),
+                1e-9,
+                1e9,  # noqa: B023
             )
             - s
         )
@@ -130,7 +133,9 @@ def test_saddle_forms(dim, s):
     ("dim", "s"), [(1.0, 0.3), (2.0, 0.0), (784.0, 28.0), (1e6, 1e5)]
 )
 def test_the_mean_and_the_poles_gate(dim, s):
-    """tau changes sign at x = dim + s^2; the pole is counted while |D| h < 2 pi sqrt(1 + tau)."""
+    """tau changes sign at x = dim + s^2; the pole is counted while |D| h < 2 pi sqrt(1
+    + tau).
+    """
     mean = dim / (math.hypot(s, math.sqrt(dim)) + s)
     for u in beside(mean, 2):
         assert_score(u, dim, s)
@@ -228,7 +233,9 @@ def test_the_error_stays_within_its_bound(z, dim, s):
 @settings(deadline=None, max_examples=400)
 @given(z=Z, dim=DIM, s=S)
 def test_score_of_the_offset(z, dim, s):
-    """z lies between the scores 4 ulp to either side of the offset, to within the bound."""
+    """z lies between the scores 4 ulp to either side of the offset, to within the
+    bound.
+    """
     u = float(ball_offset(z, dim, s))
     slack = 2 * error_bound("ball_score", z, measured=True)
     step = 4 * np.spacing(abs(u))

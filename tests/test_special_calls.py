@@ -1,4 +1,6 @@
-"""How rsbounds.special is called: broadcasting, out=, where=, scalars, NaN, limits, bad input."""
+"""How rsbounds.special is called: broadcasting, out=, where=, scalars, NaN, limits, bad
+input.
+"""
 
 import inspect
 import re

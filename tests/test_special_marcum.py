@@ -1,4 +1,6 @@
-"""Marcum's Q, its complement, logarithms and inverses: oracle, definition, small orders."""
+"""Marcum's Q, its complement, logarithms and inverses: oracle, definition, small
+orders.
+"""
 
 import numpy as np
 import pytest

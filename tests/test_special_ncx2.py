@@ -1,4 +1,5 @@
-"""The noncentral chi-square law from one degree of freedom on: tails, density, quantiles.
+"""The noncentral chi-square law from one degree of freedom on: tails, density,
+quantiles.
 
 Truth is the reference tables and the oracle; the limit is the documented error bound.
 """
@@ -330,7 +331,8 @@ def test_quantile_beside_a_large_nc(z, df, nc):
 
 @pytest.mark.parametrize("df", [1.0, 16.25, 784.0, 1e7])
 def test_quantiles_in_the_farthest_tails(df):
-    """The Newton slope lost its digits: 13 to 25 % wrong at some log p below -1e16; from
+    """The Newton slope lost its digits: 13 to 25 % wrong at some log p below -1e16;
+    from
     -1e120 on the median was returned."""
     for exponent in (*np.linspace(14, 18, 25), 25.0, 60.0, 119.0, 121.0, 250.0):
         log_p = -(10.0**exponent)

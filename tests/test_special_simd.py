@@ -1,4 +1,5 @@
-"""Every lowering of the vector code: the same bits wherever there is a fused multiply-add, and
+"""Every lowering of the vector code: the same bits wherever there is a fused
+multiply-add, and
 wherever there is none; the same accuracy everywhere."""
 
 import ctypes
@@ -92,7 +93,8 @@ def test_same_accuracy_with_others(tmp_path):
 
 @pytest.mark.skipif(not X86, reason="one copy alone")
 def test_the_linker_merges_nothing_of_the_two_copies(tmp_path):
-    """What both define must be in the namespace that differs, or a processor without AVX2 may be
+    """What both define must be in the namespace that differs, or a processor without
+    AVX2 may be
     given code of the other copy."""
     assert COMPILER is not None
     includes = [

@@ -1,4 +1,6 @@
-"""The noncentral chi-square law with less than one degree of freedom: oracle, limits, inverses."""
+"""The noncentral chi-square law with less than one degree of freedom: oracle, limits,
+inverses.
+"""
 
 import math
 
@@ -27,7 +29,9 @@ X = st.one_of(
 
 
 def errors_over_bounds(x, df, nc):
-    """Of the smaller tail, its logarithm and the log density; only what doubles can hold."""
+    """Of the smaller tail, its logarithm and the log density; only what doubles can
+    hold.
+    """
     truth = oracle.ncx2_tails(x, df, nc, dps=25)
     lower = truth.log_lower < truth.log_upper
     small = truth.log_lower if lower else truth.log_upper

@@ -96,7 +96,9 @@ for module in (scipy.stats, scipy.stats.distributions, scipy.stats._continuous_d
 
 @pytest.mark.slow
 def test_scipys_own_tests_of_its_ncx2(tmp_path):
-    """As installed; left out is the test of the -inf above, all of whose other lines hold."""
+    """As installed; left out is the test of the -inf above, all of whose other lines
+    hold.
+    """
     names = (
         "test_distributions",
         "test_continuous_basic",

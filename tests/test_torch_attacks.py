@@ -1,4 +1,6 @@
-"""Every kind of learned smoothing, trained on digits: no attack flips a class inside its radius."""
+"""Every kind of learned smoothing, trained on digits: no attack flips a class inside
+its radius.
+"""
 
 import copy
 from collections.abc import Callable
@@ -69,7 +71,9 @@ def smoothadv(net, x, y):
 
 @pytest.mark.parametrize("recipe", [macer, consistency, smoothadv])
 def test_each_recipe_lowers_its_own_loss_and_is_certified_truly(recipe):
-    """Whether that buys radius depends on the run; learned.md has what it bought on one machine."""
+    """Whether that buys radius depends on the run; learned.md has what it bought on one
+    machine.
+    """
     x, y = (column[:1000] for column in digits()[:2])
     net = copy.deepcopy(started())
     fit(net, lambda x, y: recipe(net, x, y), (x, y), epochs=4, rate=5e-3)

@@ -51,7 +51,9 @@ def test_locally_biased_model_certifies_and_holds():
 
 
 def attacked_towards_anchors(f, anchors, labels, queries, norm):
-    """Steps of the radius towards anchors of other labels, where the bias turns; how many."""
+    """Steps of the radius towards anchors of other labels, where the bias turns; how
+    many.
+    """
     flat, points = (
         queries.flatten(1).double().numpy(),
         anchors.flatten(1).double().numpy(),

@@ -1,4 +1,6 @@
-"""Proven Lipschitz bounds against exact norms of small operators, observed slopes and changes."""
+"""Proven Lipschitz bounds against exact norms of small operators, observed slopes and
+changes.
+"""
 
 from fractions import Fraction
 
@@ -90,7 +92,9 @@ def test_adaptive_pooling_of_any_input_is_below_its_bound():
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate"])
 def test_padding_of_the_worst_signal(mode):
-    """All weight on what is copied most often: a bound without the copies would be too small."""
+    """All weight on what is copied most often: a bound without the copies would be too
+    small.
+    """
     layer = nn.Conv1d(1, 1, 3, padding=1, padding_mode=mode, bias=False)
     layer.weight.data = torch.tensor([[[1.0, 1.0, 1.0]]])
     size = 2 if mode == "reflect" else 1
@@ -168,7 +172,9 @@ def test_group_sort_sorts_groups_of_channels():
 
 
 def test_branches_that_work_in_place_get_a_copy_and_sums_do_not_broadcast():
-    """Without the copy the sum would be of the changed input: 9 where the bound is 1 + 3."""
+    """Without the copy the sum would be of the changed input: 9 where the bound is 1 +
+    3.
+    """
     residual = Residual(nn.LeakyReLU(-3.0, inplace=True)).eval()
     x = torch.tensor([-1.0])
     assert residual(x).item() == 2.0

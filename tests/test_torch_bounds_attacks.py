@@ -193,7 +193,9 @@ def test_products_that_under_or_overflow_are_refused(factors):
 
 
 def test_jump_of_a_softplus_is_refused_and_exact_in_what_is_certified():
-    """At beta = 2e-9 torch's linear part begins with a jump of 1; scaled, its slope was 5e-4."""
+    """At beta = 2e-9 torch's linear part begins with a jump of 1; scaled, its slope was
+    5e-4.
+    """
     jump = nn.Softplus(threshold=0)(torch.tensor([-1e-6, 1e-6]))
     assert jump[0] > jump[1] + 0.6
     refused(

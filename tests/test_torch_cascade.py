@@ -1,4 +1,6 @@
-"""Radii of cascades as tensors: those of the composite certificate, and their gradients."""
+"""Radii of cascades as tensors: those of the composite certificate, and their
+gradients.
+"""
 
 from types import SimpleNamespace as Of
 

@@ -1,4 +1,6 @@
-"""Noise of a shape: fixed, chosen for each input, following the input within proven bounds."""
+"""Noise of a shape: fixed, chosen for each input, following the input within proven
+bounds.
+"""
 
 import pickle
 
@@ -179,7 +181,9 @@ def half_line():
 
 
 def test_counterexample_to_the_certificate_of_a_generator():
-    """mu(x) = 12 (x + 1) - 3, sigma = 1, centre 0 at x = -9/13: 4/13 from -1, where it is -4."""
+    """mu(x) = 12 (x + 1) - 3, sigma = 1, centre 0 at x = -9/13: 4/13 from -1, where it
+    is -4.
+    """
     net, mean, f = nn.Linear(1, 2), nn.Linear(1, 1), half_line()
     net.weight.data = torch.tensor([[12.0], [0.0]])
     net.bias.data = torch.tensor([9.0, float(np.log(np.expm1(0.9)))])

@@ -18,7 +18,9 @@ def linear(size=4):
 
 
 class Limited(nn.Module):
-    """Fails like a device without memory: ``times`` times, or whenever a batch is too large."""
+    """Fails like a device without memory: ``times`` times, or whenever a batch is too
+    large.
+    """
 
     def __init__(self, net, message="too much", *, rows=10**9, times=0):
         super().__init__()

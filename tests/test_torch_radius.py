@@ -49,7 +49,9 @@ DIMS = pytest.mark.parametrize("dim", [1, 3, 784, 150528])
 @DIMS
 @pytest.mark.parametrize("sigma", [0.25, 1e4])
 def test_semielastic_slopes(sigma, dim):
-    """Tiny and huge radii, rates that hardly matter and rates that rule certification out."""
+    """Tiny and huge radii, rates that hardly matter and rates that rule certification
+    out.
+    """
     for z in (1e-3, 0.5, 2.3, 6.0, 30.0):
         for rate in (1e-9, 1e-4, 0.01, 0.3):
             point = {"p_a": z, "sigma": sigma, "rate": rate / sigma}
@@ -110,7 +112,9 @@ def test_the_floor_has_a_slope_where_it_holds_sigma(z, lip, floor, dim):
     ("dim", "p_b"), [(2, 1.8e-33), (3, 1e-40), (1, 1e-20), (10, 1e-100)]
 )
 def test_slopes_where_the_ball_of_the_runner_up_is_tiny(dim, p_b):
-    """Its radius was the difference of two numbers alike to all digits: 16.01 in place of 17.10."""
+    """Its radius was the difference of two numbers alike to all digits: 16.01 in place
+    of 17.10.
+    """
 
     point = {"p_a": 0.977, "sigma": 1.0, "sigma_min": 0.22, "p_b": p_b}
     given = dict(zip(point, double(*point.values()), strict=True))
@@ -283,7 +287,9 @@ def test_refusals():
 @pytest.mark.parametrize("dim", [1.0, 3.0, 784.0])
 @pytest.mark.parametrize("z", [-1e4, -3.0, 1e-3, 30.0, 1e4])
 def test_slopes_of_scores_against_densities(z, dim):
-    """Quotients of densities down to e^(-5e7), where their exponents in float64 leave 8 digits."""
+    """Quotients of densities down to e^(-5e7), where their exponents in float64 leave 8
+    digits.
+    """
     for s in (0.05, 30.0, 1e3, 1e6):
         u = float(rsbounds.special.ball_offset(z, dim, s))
         if not s + u > 0:

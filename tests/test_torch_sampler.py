@@ -81,7 +81,9 @@ def test_noise_is_gaussian_and_different_in_each_block():
 
 @pytest.mark.parametrize("offset", [0.25, 0.5, 0.75])
 def test_level_between_two_float32_numbers_is_drawn_as_it_is(offset):
-    """Rounded up to float32 it was up to 2^-23 larger, by another amount at the next input."""
+    """Rounded up to float32 it was up to 2^-23 larger, by another amount at the next
+    input.
+    """
     sigma = 0.5 + offset * 2.0**-24
     x = np.linspace(-1, 1, 1000, dtype=np.float32)
     plain = torch_noise.gaussian(torch.zeros(1000), 1.0, 50, [1], torch.Generator())[

@@ -1,4 +1,6 @@
-"""Levels that networks give: proven slopes, frozen schemes, the objective; one network for all."""
+"""Levels that networks give: proven slopes, frozen schemes, the objective; one network
+for all.
+"""
 
 import copy
 import pickle

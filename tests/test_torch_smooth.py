@@ -140,7 +140,9 @@ def test_schemes_and_noise_of_a_shape():
 
 
 class Lattice(nn.Module):
-    """Class 0 where the numbers lie on a coarse lattice: true of 3.0 + noise in float32 alone."""
+    """Class 0 where the numbers lie on a coarse lattice: true of 3.0 + noise in float32
+    alone.
+    """
 
     def forward(self, batch):
         scaled = 2.0**20 * batch[:, 0].double()
@@ -150,7 +152,9 @@ class Lattice(nn.Module):
 
 
 def test_sound_noise_is_not_fooled_by_the_lattice_of_float32():
-    """In real numbers the lattice has probability 0; float32 noise sees nothing else at 16."""
+    """In real numbers the lattice has probability 0; float32 noise sees nothing else at
+    16.
+    """
     assert (
         Smooth(Lattice(), 2, 0.5).predict(torch.tensor([16.0, 0.0]), 1000, 0.001, 100)
         == 0

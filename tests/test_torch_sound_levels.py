@@ -1,4 +1,6 @@
-"""Rounding of levels and means in sound noise: bounded for every layer, against exact numbers."""
+"""Rounding of levels and means in sound noise: bounded for every layer, against exact
+numbers.
+"""
 
 import numpy as np
 import pytest
@@ -118,7 +120,9 @@ def test_rounding_bounds_the_error_under_a_climbing_search(kind):
 
 
 def test_bound_covers_sums_in_any_order():
-    """The terms of a long sum in an order that loses the most: one large, then all the others."""
+    """The terms of a long sum in an order that loses the most: one large, then all the
+    others.
+    """
     layer = nn.Linear(4096, 1)
     layer.weight.data.fill_(1e-3)
     layer.weight.data[0, 0] = 1e3
@@ -210,7 +214,9 @@ def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
 
 
 def in_sound_noise(noise, model, x, **known):
-    """The certificate at x for two batches: the same, from inputs on the grid; and without."""
+    """The certificate at x for two batches: the same, from inputs on the grid; and
+    without.
+    """
     seen = []
     handle = model.register_forward_pre_hook(
         lambda _, args: seen.append(255 * args[0].clone())

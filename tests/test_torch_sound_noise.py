@@ -50,7 +50,9 @@ def test_levels_beyond_all_use_have_tables_or_are_refused():
 
 
 def numbers(thresholds):
-    """Numbers everywhere in [0, 2^63), beside all thresholds and at the borders of cells."""
+    """Numbers everywhere in [0, 2^63), beside all thresholds and at the borders of
+    cells.
+    """
     rng = np.random.default_rng(0)
     cells = rng.integers(0, 2**16, 1000) << 47
     near = [thresholds + d for d in (-1, 0, 1)] + [cells - 1, cells, cells + 1]
@@ -89,7 +91,9 @@ def test_noise_has_the_law_of_rounded_normal_numbers():
 
 
 def test_inputs_off_the_grid_are_refused_and_float32_on_it_is_not():
-    """A tolerance of 1e-3 accepted an input 6e-3 from the point that was certified (d = 150528)."""
+    """A tolerance of 1e-3 accepted an input 6e-3 from the point that was certified (d =
+    150528).
+    """
     whole = np.arange(256)
     single = whole.astype(np.float32)
     for x in (single / np.float32(255), single * np.float32(1 / 255), whole / 255):
@@ -150,7 +154,9 @@ def whole_of(u, centre, scale):
 
 
 def test_rounded_noise_is_decided_rightly_or_not_at_all():
-    """Next to thresholds, in the tails, for all levels and means; and nearly all is decided."""
+    """Next to thresholds, in the tails, for all levels and means; and nearly all is
+    decided.
+    """
     rng = np.random.default_rng(0)
     u, centre, scale = [], [], []
     with mp.workdps(40):

@@ -1,4 +1,6 @@
-"""The Adversarial Robustness Toolbox and Foolbox: their classes take ours, and don't break them."""
+"""The Adversarial Robustness Toolbox and Foolbox: their classes take ours, and don't
+break them.
+"""
 
 import doctest
 import warnings
@@ -11,7 +13,7 @@ from rsbounds.certify import certify
 from rsbounds.schemes import gaussian
 
 torch = pytest.importorskip("torch")
-from rsbounds.torch import LogVotes, Smooth
+from rsbounds.torch import LogVotes, Smooth  # noqa: E402
 
 pytestmark = pytest.mark.slow  # needs the packages of the extra frameworks
 

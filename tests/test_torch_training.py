@@ -1,4 +1,6 @@
-"""Training: it harms, repeats and stops as it says; each recipe lowers the loss of its paper."""
+"""Training: it harms, repeats and stops as it says; each recipe lowers the loss of its
+paper.
+"""
 
 import numpy as np
 import pytest

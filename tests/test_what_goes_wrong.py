@@ -78,7 +78,9 @@ def linear():
 
 
 def test_another_model_of_the_same_counts_is_refused(work, capsys):
-    """Where every probe is decided they tell nothing: the code is compared whatever they say."""
+    """Where every probe is decided they tell nothing: the code is compared whatever
+    they say.
+    """
     for name, text in (("a", CERTAIN), ("b", CERTAIN.replace("9 +", "8 +"))):
         models(text)
         assert main(arguments(max=6, out=f"{name}.tsv")) == 0

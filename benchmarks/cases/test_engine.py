@@ -72,7 +72,9 @@ def resnet50() -> nn.Module:
 def ratio(
     benchmark, model: nn.Module, x: torch.Tensor, n: int, *, noise: bool, clock
 ) -> float:
-    """Time of certification over that of its forward passes, the best of several of each."""
+    """Time of certification over that of its forward passes, the best of several of
+    each.
+    """
     block = block_size(n, x.numel(), 2**25 if x.is_cuda else 2**18)
     sampler = TorchSampler(model, device=x.device)
     batch = x + SIGMA * torch.randn((block, *x.shape), device=x.device)

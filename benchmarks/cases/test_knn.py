@@ -1,4 +1,6 @@
-"""KNNSigma against the matrix product it starts from, N = 60,000 anchors, d = 784, k = 20."""
+"""KNNSigma against the matrix product it starts from, N = 60,000 anchors, d = 784, k =
+20.
+"""
 
 import time
 

@@ -1,4 +1,5 @@
-"""Neighbour radii against the matrix product they start from, N = 60,000 anchors, d = 784.
+"""Neighbour radii against the matrix product they start from, N = 60,000 anchors, d =
+784.
 
 The anchors are 4,500 digits at 14 positions, cut to 60,000; the points are digits held
 out.

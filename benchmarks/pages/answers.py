@@ -1,4 +1,5 @@
-"""docs/benchmarks/answers.md: answers beyond one class beside the procedures that are published.
+"""docs/benchmarks/answers.md: answers beyond one class beside the procedures that are
+published.
 
     python benchmarks/pages/answers.py COUNTS.txt RADII.txt
 
@@ -59,7 +60,9 @@ def simultaneous(
 
 
 def published(counts: np.ndarray, label: int, k: int, exact: bool = False) -> Any:
-    """The radius of the published procedure, the best of all t; ``exact``: to 30 digits."""
+    """The radius of the published procedure, the best of all t; ``exact``: to 30
+    digits.
+    """
     lower, upper = simultaneous(counts, label, ALPHA)
     order = np.sort(np.delete(upper, label))[::-1][:k]
     best: Any = 0.0

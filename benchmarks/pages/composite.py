@@ -1,4 +1,5 @@
-"""Bounds and decision lists from the same counts, on Fashion-MNIST and MNIST: writes the page.
+"""Bounds and decision lists from the same counts, on Fashion-MNIST and MNIST: writes
+the page.
 
 python benchmarks/pages/composite.py docs/benchmarks/composite.md
 
@@ -175,7 +176,8 @@ def shapes(gates: Iterable[float]) -> Iterator[Rule]:
 
 
 def chosen(case: Case) -> Rule | None:
-    """The list of most points at radius 0 that, on the calibration images, breaks no other goal.
+    """The list of most points at radius 0 that, on the calibration images, breaks no
+    other goal.
 
     By plug-in probabilities, which do not tell the samples.
     """

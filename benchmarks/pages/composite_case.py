@@ -1,4 +1,5 @@
-"""Networks for three noise levels, and the counts of their classes: what composite.py certifies.
+"""Networks for three noise levels, and the counts of their classes: what composite.py
+certifies.
 
 All counts of a data set are drawn once, for every level and image, and kept in one
 file. The certificates are then computed from them as often as one likes.

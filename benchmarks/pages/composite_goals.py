@@ -67,7 +67,9 @@ class Goal:
 def worst(
     row: Row, base: list[Row], radii: Iterable[float] = FINE
 ) -> tuple[float, str]:
-    """Per cent, as printed, that a row is above the best of ``base`` where it is least so."""
+    """Per cent, as printed, that a row is above the best of ``base`` where it is least
+    so.
+    """
     found = []
     for r in radii:
         best = max(other.accuracy(r) for other in base)
@@ -80,7 +82,9 @@ def worst(
 
 
 def compared(row: Row, other: Row) -> tuple[float, float, float, float, float]:
-    """Points at radius 0, worst of the table's radii, of any, ACR and samples: as printed."""
+    """Points at radius 0, worst of the table's radii, of any, ACR and samples: as
+    printed.
+    """
     return (
         round(100 * (row.accuracy(0) - other.accuracy(0)), 1),
         worst(row, [other], RADII)[0],

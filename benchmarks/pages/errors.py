@@ -1,4 +1,5 @@
-"""The tables of docs/benchmarks/promised-accuracy.md: errors over their bounds, inversions.
+"""The tables of docs/benchmarks/promised-accuracy.md: errors over their bounds,
+inversions.
 
     python benchmarks/pages/errors.py [--points 1000] [--steps 200000]
 
@@ -33,7 +34,8 @@ class Worst(NamedTuple):
 
 
 class Inversions(NamedTuple):
-    """Of steps by one double: shares that go the wrong way and nowhere, and the largest wrong
+    """Of steps by one double: shares that go the wrong way and nowhere, and the largest
+    wrong
     step over the bound of one value."""
 
     inverted: float

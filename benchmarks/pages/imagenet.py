@@ -1,4 +1,5 @@
-"""A pretrained ImageNet classifier certified at d = 150528: writes the page and its figure.
+"""A pretrained ImageNet classifier certified at d = 150528: writes the page and its
+figure.
 
     python benchmarks/pages/imagenet.py docs/benchmarks/imagenet.md
 
@@ -79,7 +80,8 @@ def results(path: Path) -> Results:
 def clamped(
     score: Any, sigma: Any, bounds: envelope.Envelope, constant: float
 ) -> Floats:
-    """The other method's radius: sigma1 is kept away from sigma0 by a factor of at least t.
+    """The other method's radius: sigma1 is kept away from sigma0 by a factor of at
+    least t.
 
     t = constant + log10(1 - p_a)/1000. The search is over real numbers, where the
     method itself takes the last point of a grid, and looks at both sides.
@@ -172,8 +174,8 @@ def summary(all_results: dict[str, Results]) -> tuple[str, dict[str, Floats]]:
 
 
 def times(all_results: dict[str, Results]) -> tuple[str, float, float, float]:
-    """The split of a certificate's time, and over the schemes the largest share of all but
-    sampling, the largest time of a radius and the time of a sample.
+    """The split of a certificate's time, and over the schemes the largest share of all
+    but sampling, the largest time of a radius and the time of a sample.
     """
     x, _ = pictures()
     model = sampler()

@@ -1,4 +1,6 @@
-"""The case of benchmarks/pages/imagenet.py: classifier, photographs, schemes, certification."""
+"""The case of benchmarks/pages/imagenet.py: classifier, photographs, schemes,
+certification.
+"""
 
 import hashlib
 import importlib.util

@@ -1,4 +1,5 @@
-"""Every way of learned smoothing in one table, on MNIST and Fashion-MNIST: writes the page.
+"""Every way of learned smoothing in one table, on MNIST and Fashion-MNIST: writes the
+page.
 
 python benchmarks/pages/learned.py docs/benchmarks/learned.md
 """
@@ -187,7 +188,9 @@ def for_each_image(bench: Bench, net: nn.Module) -> str:
 def composites(
     bench: Bench, nets: Nets, rows: dict[str, dict[float, Row]]
 ) -> list[list[str]]:
-    """Lists over each recipe's levels; then the first with a stage that is trained for it."""
+    """Lists over each recipe's levels; then the first with a stage that is trained for
+    it.
+    """
     body: list[list[str]] = []
 
     def compare(row: Row, first: Row, name: str, other: Floats, acr: float) -> None:

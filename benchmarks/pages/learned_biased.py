@@ -15,7 +15,9 @@ LARGE = (0.5, 1.0, 2.0, 3.0)
 
 
 def biased(data: Data) -> tuple[list[list[str]], list[str]]:
-    """Rows, and what is proven of the gradients. Calibration images serve too: none is fitted."""
+    """Rows, and what is proven of the gradients. Calibration images serve too: none is
+    fitted.
+    """
     rows = [["locally biased", "> 0", *(f"> {r:g}" for r in LARGE), "ACR", "s"]]
     sign = torch.where(data.train.y == 8, 1, -1)
     x, y = (torch.cat([getattr(s, part) for s in (data.held, data.calibration)])

@@ -61,7 +61,9 @@ class Data:
 
 
 def load(name: str, count: int, epochs: int = EPOCHS) -> Data:
-    """``count`` images to certify (of the test split, where there is one), others to choose by."""
+    """``count`` images to certify (of the test split, where there is one), others to
+    choose by.
+    """
     size = SIZES[name]
     if name == "MNIST":
         x, y, held, truth = datasets.split(*datasets.mnist_digits(), CALIBRATION)
@@ -177,7 +179,8 @@ def under(data: Data, levels: Any, *, pixels: bool = False) -> nn.Module:
 def with_levels(
     data: Data, sigma: float, *, free: bool
 ) -> tuple[nn.Module, rst.SigmaNetwork]:
-    """A classifier and the network of its noise level, trained together for the certified radius.
+    """A classifier and the network of its noise level, trained together for the
+    certified radius.
 
     The gradient sees what the level's Lipschitz constant costs: it is the size of the
     last weight, all before it is kept 1-Lipschitz. Not ``free``: the level stays
@@ -236,7 +239,9 @@ def gate(data: Data, net: nn.Module, sigma: float, how: str) -> nn.Module:
 def expert(
     data: Data, first: nn.Module, sigma: float, net: nn.Module, own: float
 ) -> nn.Module:
-    """A copy of ``net``, tuned under its own level on what ``first`` passes on under sigma."""
+    """A copy of ``net``, tuned under its own level on what ``first`` passes on under
+    sigma.
+    """
     torch.manual_seed(3)
     hard = training.passed_on(first, data.train.u, sigma)
     tuned = copy.deepcopy(net)

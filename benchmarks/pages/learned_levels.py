@@ -1,4 +1,6 @@
-"""Levels that follow the input, each beside the constant of its mean level, for learned.py."""
+"""Levels that follow the input, each beside the constant of its mean level, for
+learned.py.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,7 +51,9 @@ class Price:
 
 
 def price(bench: Bench, row: Row, at: Callable[..., Scheme], constant: Row) -> Price:
-    """``at(dim, free)``: the scheme in so many dimensions, or as if its level were constant."""
+    """``at(dim, free)``: the scheme in so many dimensions, or as if its level were
+    constant.
+    """
     free = bench.again(row, "", at(COMPONENTS, free=True).radius, keep=False)
     pixels = bench.again(row, "", at(PIXELS, free=False).radius, keep=False)
     return Price(row, free, pixels, constant)

@@ -1,4 +1,6 @@
-"""The rows of learned.py: certificates of held-out images, and decision lists over levels."""
+"""The rows of learned.py: certificates of held-out images, and decision lists over
+levels.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -129,7 +131,9 @@ class Bench:
 
 @dataclass(frozen=True)
 class Stage:
-    """A classifier under one level. Of more than CLASSES classes the last one is a rejection."""
+    """A classifier under one level. Of more than CLASSES classes the last one is a
+    rejection.
+    """
 
     net: nn.Module
     sigma: float
@@ -163,7 +167,8 @@ def lists(sigmas: Sequence[float]) -> Iterable[Rule]:
 
 
 def chosen(bench: Bench, stages: Sequence[Stage]) -> Rule:
-    """The list of most calibration images rightly classified, at no loss of mean radius.
+    """The list of most calibration images rightly classified, at no loss of mean
+    radius.
 
     None to the constant of its first level, and none to the best constant but 2 %;
     where there is no such list, that of the largest mean radius.
@@ -185,7 +190,9 @@ def chosen(bench: Bench, stages: Sequence[Stage]) -> Rule:
 
 
 def listed(bench: Bench, name: str, stages: Sequence[Stage]) -> tuple[Row, Rule]:
-    """The list that the calibration images choose, certified with SHARE of n at each level."""
+    """The list that the calibration images choose, certified with SHARE of n at each
+    level.
+    """
     rule = chosen(bench, stages)
     used = [item[0].stage for item in rule.items]
     items = [[replace(q, stage=k) for q in item] for k, item in enumerate(rule.items)]

@@ -8,7 +8,9 @@ from rsbounds._numerics.threads import cores, processor
 
 
 def machine(*packages: str) -> str:
-    """Processor, cores, Python, NumPy, SciPy and those of ``packages`` installed, in a line."""
+    """Processor, cores, Python, NumPy, SciPy and those of ``packages`` installed, in a
+    line.
+    """
     parts = [f"{processor()} ({cores()} cores)", f"Python {platform.python_version()}"]
     for package in ("NumPy", "SciPy", *packages):
         with suppress(PackageNotFoundError):

@@ -1,4 +1,6 @@
-"""Boost.Math's noncentral chi-square asked directly, where a compiler and its headers are."""
+"""Boost.Math's noncentral chi-square asked directly, where a compiler and its headers
+are.
+"""
 
 import shutil
 import subprocess
@@ -70,7 +72,9 @@ int main(int, char** argv) {
 
 
 def boost(folder: Path) -> Callable[[str, Sequence[Sequence[float]]], Values] | None:
-    """ask(what, rows) -> rows of values; ``what`` is "values" or "times". None without Boost."""
+    """ask(what, rows) -> rows of values; ``what`` is "values" or "times". None without
+    Boost.
+    """
     compiler = shutil.which("c++")
     if compiler is None:
         return None

@@ -1,4 +1,5 @@
-"""The noncentral chi-square law, compared: rsbounds, SciPy, Boost and R beside the oracle.
+"""The noncentral chi-square law, compared: rsbounds, SciPy, Boost and R beside the
+oracle.
 
     python benchmarks/pages/ncx2_compared.py
 
@@ -134,7 +135,9 @@ def from_r(text: str) -> float:
 def errors(
     points: list[Point], libraries: dict[str, Library]
 ) -> dict[str, dict[str, Values]]:
-    """Relative errors by kind and library; NaN where NaN came out, 1 where 0 or infinity did."""
+    """Relative errors by kind and library; NaN where NaN came out, 1 where 0 or
+    infinity did.
+    """
     found = {k: {n: np.empty(len(points)) for n in libraries} for k in Library._fields}
     for i, q in enumerate(points):
         truth = oracle.ncx2_tails(q.x, q.df, q.nc, dps=25)

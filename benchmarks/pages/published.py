@@ -271,7 +271,9 @@ def pairs(path: Path, start: str = "") -> dict[int, tuple[float, ...]]:
 
 
 def dsrs(folder: Path, every: int = 200) -> list[str]:
-    """The radii from two distributions, against the probabilities published beside them."""
+    """The radii from two distributions, against the probabilities published beside
+    them.
+    """
     model, d, k, sigma = "cohen-imagenet-75260-0.50.pth", 150_528, 75_260, 0.5
     law, data = Law(d, k, sigma), folder / "data"
     name = f"general-gaussian-{k}-{sigma}-50000-0.0005"

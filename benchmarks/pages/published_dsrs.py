@@ -1,4 +1,5 @@
-"""The exact radius of double sampling randomized smoothing (Li et al. 2022), by quadrature.
+"""The exact radius of double sampling randomized smoothing (Li et al. 2022), by
+quadrature.
 
 P is the generalized Gaussian of density |x|^-2k exp(-|x|^2/2s^2), for which |x|^2/2s^2
 has the law Gamma(d/2 - k); Q is P within the ball of P-probability tau. Of all events
@@ -94,7 +95,9 @@ class Shift:
 def radius(
     law: Law, p: float, tau: float = 1.0, low: float = 0.0, high: float = 1.0
 ) -> float:
-    """The exact radius for P >= p and Q in [low, high]; without Q that of Neyman and Pearson."""
+    """The exact radius for P >= p and Q in [low, high]; without Q that of Neyman and
+    Pearson.
+    """
 
     def lead(r: float) -> float:
         shift = Shift(law, r, tau)

@@ -117,8 +117,8 @@ def measured() -> dict[str, list[dict[str, Any]]]:
 
 
 def table(group: list[dict[str, Any]], first: str, base: str | None) -> list[str]:
-    """The benchmark's own numbers (base None), these and its time (""), or its time over that of
-    the one called ``base``.
+    """The benchmark's own numbers (base None), these and its time (""), or its time
+    over that of the one called ``base``.
     """
     if base:
         scale = min(one["stats"]["min"] for one in group if base in one["name"])

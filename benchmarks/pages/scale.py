@@ -43,7 +43,8 @@ def seconds_a_row(n: int = N) -> float:
 
 
 def predicted(speeds: Any, rows: int, each: float) -> float:
-    """Seconds until all rows are done: the work over the speed there is, and the last row.
+    """Seconds until all rows are done: the work over the speed there is, and the last
+    row.
 
     A failure costs half a row and the repair; it happens every LIFE seconds to each
     worker.
@@ -67,7 +68,9 @@ def cluster(gpus: int, *, failures: bool = True) -> Cluster:
 def dealt(
     machines: Cluster, rows: int, each: float, seed: int = 0
 ) -> tuple[float, int]:
-    """Seconds, and rows that were begun again, when each free worker is handed the next row."""
+    """Seconds, and rows that were begun again, when each free worker is handed the next
+    row.
+    """
     rng = np.random.default_rng(seed)
 
     def life() -> float:
@@ -121,7 +124,9 @@ def sharded(machines: Cluster, rows: int, each: float) -> float:
 
 
 def stopping(target: float, sigma: float, shares: Any) -> tuple[float, float]:
-    """Mean number of samples, and share of inputs certified, where the class has these shares."""
+    """Mean number of samples, and share of inputs certified, where the class has these
+    shares.
+    """
     scheme = fixed(sigma)
     sampler = ArraySampler(lambda batch: np.hstack([batch, -batch]))
     found = [

@@ -1,4 +1,5 @@
-"""Relative error and time of noncentral chi-square tails: rsbounds, SciPy and R beside the oracle.
+"""Relative error and time of noncentral chi-square tails: rsbounds, SciPy and R beside
+the oracle.
 
     python benchmarks/pages/stability.py
 
@@ -170,7 +171,9 @@ def length(name: str, nc: float) -> int:
 
 
 def microseconds(tail: Tail, x: Any, dim: int, nc: float) -> float:
-    """Least time of a call over seven rounds of some milliseconds, three where one is long."""
+    """Least time of a call over seven rounds of some milliseconds, three where one is
+    long.
+    """
     calls, best = 1, np.inf
     while True:
         start = process_time()

@@ -10,7 +10,9 @@ from rsbounds import lipschitz
 def theorem_3(
     lip: float, sigma_min: float, dim: float, p_min: float, classes: int
 ) -> Callable[..., float]:
-    """``radius(z_a, sigma, z_b=None)``, the scores moved so that none is below ``p_min``."""
+    """``radius(z_a, sigma, z_b=None)``, the scores moved so that none is below
+    ``p_min``.
+    """
 
     def radius(z_a: float, sigma: float, z_b: float | None = None) -> float:
         p_a, p_b = (

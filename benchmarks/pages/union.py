@@ -119,7 +119,8 @@ def reason(c: Any, label: int) -> str:
 
 
 def ratios(benches: list[Bench], name: str, rng: Any = None) -> tuple[Floats, Floats]:
-    """Mean certified accuracy over the seeds, relative to their union's mean; and the latter.
+    """Mean certified accuracy over the seeds, relative to their union's mean; and the
+    latter.
 
     With ``rng`` of images drawn with replacement: the same of every certificate.
     """

@@ -1,4 +1,6 @@
-"""Oracles that see the labels: what no list over some networks, and nothing else, can exceed."""
+"""Oracles that see the labels: what no list over some networks, and nothing else, can
+exceed.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,8 @@ Labels = NDArray[np.int64]
 
 
 def best_stage(r: Floats, y: Labels) -> Floats:
-    """The largest margin of the true class over the stages: no list certifies an image further.
+    """The largest margin of the true class over the stages: no list certifies an image
+    further.
 
     ``r`` has sigma times the normal scores, shape (images, stages, classes).
     """
@@ -28,7 +31,8 @@ def distances(points: Floats, y: Labels) -> Floats:
 
 
 def packed(able: NDArray[np.bool_], apart: Floats, radius: float) -> float:
-    """At most so many of the images can have disjoint balls of one radius where classes differ.
+    """At most so many of the images can have disjoint balls of one radius where classes
+    differ.
 
     The number of vertices less half of a largest matching of the bipartite double: the
     value of the linear program whose whole solutions are the sets without a conflict.

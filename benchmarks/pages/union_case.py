@@ -1,4 +1,5 @@
-"""Networks of constants and of a list, and the counts of their votes: what union.py certifies.
+"""Networks of constants and of a list, and the counts of their votes: what union.py
+certifies.
 
 Everything of one data set and seed is trained and drawn once and kept in one file. 32
 principal components are read, as in learned_case.py: radii hold for the pixels.

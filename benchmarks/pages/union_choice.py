@@ -40,7 +40,9 @@ def gated(sigmas: list[float], gates: Iterable[float]) -> Rule:
 
 
 def terms(r: Floats, y: Labels, threshold: float | None = None) -> Terms:
-    """How far a gated argmax is from failing for the class, and from firing for another one."""
+    """How far a gated argmax is from failing for the class, and from firing for another
+    one.
+    """
     rows, own = np.arange(len(y)), np.eye(r.shape[1], dtype=bool)[y]
     second, first = np.sort(r, axis=1)[:, -2:].T
     excess = (r - np.where(r == first[:, None], second[:, None], first[:, None])) / 2

@@ -1,4 +1,6 @@
-"""What the experiments on images share: data, a small network, and rows of certified accuracy."""
+"""What the experiments on images share: data, a small network, and rows of certified
+accuracy.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -47,7 +49,9 @@ def every(quick: bool) -> Iterable[Data]:
 
 
 def trained(data: Data, sigma: float | torch.Tensor) -> nn.Module:
-    """A convolutional network trained under noise of one level, or of one for each image."""
+    """A convolutional network trained under noise of one level, or of one for each
+    image.
+    """
     torch.manual_seed(0)
     net = nn.Sequential(
         *(nn.Conv2d(1, 16, 4, stride=2, padding=1), nn.ReLU()),
@@ -97,7 +101,9 @@ def as_table(names: str, rows: list[tuple[Any, ...]]) -> Table:
 
 
 def curves(table: Table, label: Callable[[int], str | None], *widths: float) -> Any:
-    """A panel for each data set, a row for each width; rows without a label are left out."""
+    """A panel for each data set, a row for each width; rows without a label are left
+    out.
+    """
     names = list(dict.fromkeys(table["data"]))
     result, panels = axes(len(names), rows=len(widths), sharey=True)
     places = [(width, name) for width in widths for name in names]

@@ -1,4 +1,6 @@
-"""Run reproductions again: ``python docs/reproductions/run.py [--experiments] [NAME ...]``."""
+"""Run reproductions again: ``python docs/reproductions/run.py [--experiments] [NAME
+...]``.
+"""
 
 import argparse
 import runpy

@@ -1,4 +1,6 @@
-"""What every reproduction shares: a table beside the script as TSV, a figure beside it as PNG."""
+"""What every reproduction shares: a table beside the script as TSV, a figure beside it
+as PNG.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -50,7 +52,9 @@ def axes(count: int = 1, rows: int = 1, **options: Any) -> tuple[Any, Any]:
 
 
 def steps(panel: Any, radii: Any, **style: Any) -> None:
-    """Certified accuracy, which falls at each of the radii; they are 0 where the class is wrong."""
+    """Certified accuracy, which falls at each of the radii; they are 0 where the class
+    is wrong.
+    """
     at = np.unique([0.0, *radii])
     panel.step(at, [np.mean(np.asarray(radii) > r) for r in at], where="post", **style)
 

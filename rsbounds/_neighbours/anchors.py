@@ -1,4 +1,6 @@
-"""Anchor points in memory: their labels, the noise level of the k nearest; dot products to scan."""
+"""Anchor points in memory: their labels, the noise level of the k nearest; dot products
+to scan.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ _BLOCK = 2**24  # dot products held at a time: 128 MiB; with fewer rows BLAS los
 
 
 class Anchors:
-    """Points (N, d) and their squared norms; arrays of its own, which no caller can change."""
+    """Points (N, d) and their squared norms; arrays of its own, which no caller can
+    change.
+    """
 
     def __init__(self, points: ArrayLike) -> None:
         given = on_host("anchors", points)
@@ -62,13 +66,16 @@ class Anchors:
         return np.ascontiguousarray(x.reshape(-1, dim))
 
     def slacks(self, x: Array) -> Array:
-        """For each row, twice the error of |x|^2 + squares - 2 dots, in any order of sums."""
+        """For each row, twice the error of |x|^2 + squares - 2 dots, in any order of
+        sums.
+        """
         size = np.sqrt(np.einsum("nd,nd->n", x, x)) + self._largest
         slack: Array = 2 * (x.shape[1] + 16) * EPS * size**2
         return slack
 
     def scan(self, x: Array, kernel: Kernel) -> None:
-        """Call kernel(x[a:b], dots, minima, a, b) for all rows, in pieces on every core.
+        """Call kernel(x[a:b], dots, minima, a, b) for all rows, in pieces on every
+        core.
 
         dots = x[a:b] @ points.T, minima the least of squares - 2 dots in each block of
         anchors.
@@ -99,7 +106,8 @@ class Anchors:
 
 
 class Starts(NamedTuple):
-    """For each row of x: its nearest anchor, and ``best``, the least margin of a few rivals.
+    """For each row of x: its nearest anchor, and ``best``, the least margin of a few
+    rivals.
 
     ``guard`` is the anchor with that margin. No rival whose squares - 2 dots is
     ``limit`` or more has a margin below ``best``; its squared distance exceeds the
@@ -170,7 +178,9 @@ class LabelledAnchors(Anchors):
 
     @cached_property
     def _geometry(self) -> tuple[Array, Array, Array, Codes]:
-        """The box around the anchors, their dual distances to their mean, and their codes."""
+        """The box around the anchors, their dual distances to their mean, and their
+        codes.
+        """
         from rsbounds._neighbours import scans, sieve
 
         points = self.points
@@ -182,7 +192,8 @@ class LabelledAnchors(Anchors):
 
 
 class KNNSigma:
-    """sigma(x) = sigma_base exp(rate (dist(x) - shift)), dist the mean of the k nearest.
+    """sigma(x) = sigma_base exp(rate (dist(x) - shift)), dist the mean of the k
+    nearest.
 
     Each distance to an anchor is 1-Lipschitz in x, so is the mean of the k least of
     them, and log sigma is `rate`-Lipschitz: the `rate` is the one to give to
@@ -238,7 +249,9 @@ class KNNSigma:
             self.shift = number("shift", shift, -1e300, 1e300)
 
     def distance(self, x: ArrayLike) -> Floats:
-        """Mean distance to the k nearest anchors: as :meth:`sigma`, within 1e-13 (relative)."""
+        """Mean distance to the k nearest anchors: as :meth:`sigma`, within 1e-13
+        (relative).
+        """
         rows = self._anchors.queries(x)
         result: Floats = flag_nan(self._distances(rows)).reshape(np.shape(x)[:-1])[()]
         return result
@@ -258,7 +271,8 @@ class KNNSigma:
         return result
 
     def slack(self) -> float:
-        """How far two computed log sigma may differ beyond rate \\|x - y\\|, on the grid.
+        """How far two computed log sigma may differ beyond rate \\|x - y\\|, on the
+        grid.
 
         For x and y on the grid of 1/255 in [0, 1]^d, each given to :meth:`sigma` as
         whole numbers over 255 in float64, in any batch: \\|log sigma(x) - log

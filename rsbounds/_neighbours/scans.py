@@ -151,7 +151,9 @@ def _margin(x, p, q, norm, sharp):
 
 @njit(cache=True, nogil=True)
 def _reaches(p, q, norm, length):
-    """Whether |p - q|_* is ``length`` at least, up to rounding: often known after a few terms."""
+    """Whether |p - q|_* is ``length`` at least, up to rounding: often known after a few
+    terms.
+    """
     limit = length * length if norm == 2.0 else length
     reached = 0.0
     for start in range(0, p.size, 2 * BLOCK):
@@ -165,7 +167,9 @@ def _reaches(p, q, norm, length):
 
 @njit(cache=True, nogil=True)
 def spreads(points, centre, norm, out):
-    """Upper bounds of |p - centre|_* for each point: p and q are at most their sum apart."""
+    """Upper bounds of |p - centre|_* for each point: p and q are at most their sum
+    apart.
+    """
     for i in range(points.shape[0]):
         out[i] = _dual(points[i], centre, norm) * (1 + 4 * ERROR)
 
@@ -190,7 +194,8 @@ def _nearest(x, dots, points, squares, minima, slack):
 
 @njit(cache=True, nogil=True)
 def _nearest_rivals(dots, squares, minima, labels, own, rivals, values):
-    """The anchors of another label with the least squares - 2 dots, in order, and these.
+    """The anchors of another label with the least squares - 2 dots, in order, and
+    these.
 
     ``rivals`` is -1 and ``values`` inf where there are fewer.
     """
@@ -209,7 +214,9 @@ def _nearest_rivals(dots, squares, minima, labels, own, rivals, values):
 
 @njit(cache=True, nogil=True)
 def _guards(dots, squares, minima, labels, first, limit, guards, values):
-    """``first``, anchors of its label with squares - 2 dots < limit, and all these values."""
+    """``first``, anchors of its label with squares - 2 dots < limit, and all these
+    values.
+    """
     guards[0], values[0], count = first, squares[first] - 2 * dots[first], 1
     for block in range(minima.size):
         if minima[block] < limit:
@@ -266,7 +273,9 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
 def begin(
     x, dots, points, squares, labels, low, high, norm, tight, minima, slacks, starts
 ):
-    """Fill ``starts``; best is NaN where x has NaN, inf without a rival, the limit then -inf."""
+    """Fill ``starts``; best is NaN where x has NaN, inf without a rival, the limit then
+    -inf.
+    """
     stretch = np.sqrt(x.shape[1]) if norm not in (1.0, 2.0) else 1.0
     rivals, values = np.empty(SEEDS, np.int64), np.empty(SEEDS)
     room = np.empty(squares.size, np.int64), np.empty(squares.size)
@@ -288,7 +297,7 @@ def begin(
         guards, near = _guards(
             products, squares, least, labels, nearest, furthest, *room
         )
-        for rival, value in zip(rivals, values):
+        for rival, value in zip(rivals, values):  # noqa: B905
             if rival >= 0:
                 above = value + slack
                 margin = _best_margin(
@@ -317,7 +326,7 @@ def refine(
     """Lower starts.best to the least margin, over rivals in the order of their rows."""
     room = np.empty(squares.size, np.int64), np.empty(squares.size)
     last, (guards, values) = -1, room
-    for row, j, ratio in zip(rows, rivals, ratios):
+    for row, j, ratio in zip(rows, rivals, ratios):  # noqa: B905
         best, products = starts.best[row], dots[row]
         value = squares[j] - 2 * products[j]
         gap = (value - starts.floor[row]) / 2 * (1 - 4 * ERROR)
@@ -339,7 +348,9 @@ def refine(
 
 @njit(cache=True, nogil=True)
 def knn_means(x, dots, points, squares, k, skip, minima, slacks, out):
-    """Mean distance to the k nearest anchors for each row; row r leaves out anchor skip + r."""
+    """Mean distance to the k nearest anchors for each row; row r leaves out anchor skip
+    + r.
+    """
     rough, exact = np.empty(k), np.empty(k)
     for row in range(x.shape[0]):
         if not slacks[row] < np.inf:

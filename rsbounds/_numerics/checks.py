@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds_ext.kernels import natural, within
 
 Array: TypeAlias = NDArray[np.float64]
@@ -48,7 +49,8 @@ def operand(
     towards: float | None = None,
     exact: bool = False,
 ) -> Array:
-    """:func:`as_floats`, but a plain number stays one, np.float64: for calls that must be quick.
+    """:func:`as_floats`, but a plain number stays one, np.float64: for calls that must
+    be quick.
 
     It has an array's methods, but can't be assigned to or be an ``out``.
     """
@@ -63,15 +65,17 @@ def operand(
         with np.errstate(over="ignore", under="ignore"):
             array = given.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be real numbers; got {_short(value)}") from None
+        raise ArgumentError(
+            name, f"must be real numbers; got {_short(value)}"
+        ) from None
     good: NDArray[np.bool_] = np.asarray(True)
     if given.dtype.itemsize >= 8 and given.dtype != np.float64:
         wide = given.astype(np.longdouble)
         good = _inside(wide, low, high, closed, nan)
         if exact and not (held := ~good | (array == wide) | (wide != wide)).all():
             bad = _bad(given, ~np.asarray(held))
-            raise ValueError(
-                f"{name} must be float64 numbers, as no rounding is safe; got {bad}"
+            raise ArgumentError(
+                name, f"must be float64 numbers, as no rounding is safe; got {bad}"
             )
         if towards is not None:
             beyond = array > wide if towards < 0 else array < wide
@@ -81,12 +85,13 @@ def operand(
         left = "[" if closed in ("both", "left") else "("
         right = "]" if closed in ("both", "right") else ")"
         interval = f"{left}{low:g}, {high:g}{right}"
-        raise ValueError(f"{name} must be in {interval}; got {_bad(given, ~good)}")
+        raise ArgumentError(name, f"must be in {interval}; got {_bad(given, ~good)}")
     return array
 
 
 def on_host(name: str, value: Any) -> Any:
-    """A tensor as a NumPy array: off its device, without its gradient, exactly; all else as it is.
+    """A tensor as a NumPy array: off its device, without its gradient, exactly; all
+    else as it is.
 
     For points, which nothing is differentiated by. Types that NumPy lacks become
     float32.
@@ -98,11 +103,15 @@ def on_host(name: str, value: Any) -> Any:
         narrow = tensor.is_floating_point() and tensor.element_size() < 4
         return (tensor.float() if narrow else tensor).numpy()
     except (TypeError, RuntimeError):  # no data ("meta"), sparse
-        raise ValueError(f"{name} must be real numbers; got {_short(value)}") from None
+        raise ArgumentError(
+            name, f"must be real numbers; got {_short(value)}"
+        ) from None
 
 
 def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
-    """``value`` as an int64 array (one int: np.int64) with every element >= low, or ValueError."""
+    """``value`` as an int64 array (one int: np.int64) with every element >= low, or
+    ValueError.
+    """
     number: Any = natural(value, low)
     if number is not None:
         return number  # type: ignore[no-any-return]
@@ -110,8 +119,8 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     try:
         array = np.asarray(value)
     except ValueError:
-        raise ValueError(
-            f"{name} must have rows of one length; got {_short(value)}"
+        raise ArgumentError(
+            name, f"must have rows of one length; got {_short(value)}"
         ) from None
     integral = array.dtype.kind in "iu" or (
         array.dtype.kind == "f"
@@ -120,14 +129,16 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
         )
     )
     if not integral:
-        raise ValueError(f"{name} must be whole numbers; got {_short(value)}")
+        raise ArgumentError(name, f"must be whole numbers; got {_short(value)}")
     good = array >= low
     if not good.all():
-        raise ValueError(
-            f"{name} must be >= {low}; got {_bad(array, ~np.asarray(good))}"
+        raise ArgumentError(
+            name, f"must be >= {low}; got {_bad(array, ~np.asarray(good))}"
         )
     if array.dtype == np.uint64 and (huge := array >= 2**63).any():
-        raise ValueError(f"{name} must be < 2^63; got {_bad(array, np.asarray(huge))}")
+        raise ArgumentError(
+            name, f"must be < 2^63; got {_bad(array, np.asarray(huge))}"
+        )
     return array.astype(np.int64)
 
 
@@ -135,7 +146,7 @@ def count(name: str, value: ArrayLike, low: int = 0) -> int:
     """``value`` as one whole number >= low, or ValueError."""
     array = as_integers(name, value, low)
     if array.ndim:
-        raise ValueError(f"{name} must be one whole number; got shape {array.shape}")
+        raise ArgumentError(name, f"must be one whole number; got shape {array.shape}")
     return int(array)
 
 
@@ -151,7 +162,7 @@ def number(
     array = as_floats(name, value, low, high, closed=closed, nan=high - low == np.inf)
     if array.ndim or not np.isfinite(array):
         given = value[()] if isinstance(value, np.ndarray) else value
-        raise ValueError(f"{name} must be one finite number; got {_short(given)}")
+        raise ArgumentError(name, f"must be one finite number; got {_short(given)}")
     return float(array)
 
 
@@ -159,12 +170,14 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
     """``value`` if it is one of ``options``, or ValueError."""
     if not isinstance(value, str) or value not in options:
         expected = ", ".join(repr(o) for o in options)
-        raise ValueError(f"{name} must be one of {expected}; got {value!r}")
+        raise ArgumentError(name, f"must be one of {expected}; got {value!r}")
     return value
 
 
 def are_numbers(values: Iterable[Any]) -> bool:
-    """Whether no value is an array or needs to be made one: they broadcast, whatever they are."""
+    """Whether no value is an array or needs to be made one: they broadcast, whatever
+    they are.
+    """
     return _NUMBERS.issuperset(map(type, values))
 
 
@@ -185,7 +198,7 @@ def check(name: str, value: Any, good: Any, expected: str) -> None:
     if not every(good):
         good = np.asarray(good)
         bad = _bad(np.broadcast_to(value, good.shape), ~good)
-        raise ValueError(f"{name} must be {expected}; got {bad}")
+        raise ArgumentError(name, f"must be {expected}; got {bad}")
 
 
 def broadcast(**arrays: Any) -> list[Array]:
@@ -211,8 +224,8 @@ def _inside(
 
 def _refuse_mask(name: str, value: Any) -> None:
     if np.ma.is_masked(value):
-        raise ValueError(
-            f"{name} must hold no masked values; fill them, with NaN for instance"
+        raise ArgumentError(
+            name, "must hold no masked values; fill them, with NaN for instance"
         )
 
 
@@ -233,5 +246,5 @@ def share(name: str, text: Any) -> tuple[int, int]:
     """The i and N of ``i/N``, 0 <= i < N, or ValueError."""
     pair = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,18})", str(text))
     if not pair or not int(pair[1]) < int(pair[2]):
-        raise ValueError(f"{name} must be i/N with 0 <= i < N; got {text!r}")
+        raise ArgumentError(name, f"must be i/N with 0 <= i < N; got {text!r}")
     return int(pair[1]), int(pair[2])

@@ -1,4 +1,6 @@
-"""Packages that only some uses need: loaded when used, and named with their extra if missing."""
+"""Packages that only some uses need: loaded when used, and named with their extra if
+missing.
+"""
 
 import importlib
 from types import ModuleType
@@ -13,7 +15,9 @@ _EXTRAS = {  # what each brings
 
 
 def need(module: str, what: str) -> ModuleType:
-    """Import a module that ``what`` needs; an ImportError says how to install a missing one."""
+    """Import a module that ``what`` needs; an ImportError says how to install a missing
+    one.
+    """
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)

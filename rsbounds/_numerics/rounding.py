@@ -1,4 +1,6 @@
-"""Outward rounding: the one machine epsilon, and the one way to round by an error bound."""
+"""Outward rounding: the one machine epsilon, and the one way to round by an error
+bound.
+"""
 
 from typing import Any
 

@@ -32,7 +32,9 @@ SCORE_LIMIT = 1e6  # of finite scores, in the kernels
 
 
 class ScorePair(NamedTuple):
-    """The scores of two probabilities p_a and p_b and half their gap, each on its safe side."""
+    """The scores of two probabilities p_a and p_b and half their gap, each on its safe
+    side.
+    """
 
     z_a: Floats  # at most Phi^-1(p_a)
     z_b: Floats  # at least Phi^-1(p_b)
@@ -64,7 +66,8 @@ class ScorePair(NamedTuple):
         )
 
     def limited(self) -> ScorePair:
-        """The scores moved into the range of the kernels, |z| <= SCORE_LIMIT, to the safe side.
+        """The scores moved into the range of the kernels, |z| <= SCORE_LIMIT, to the
+        safe side.
 
         Infinite scores stay; a score that would have to move to the other side becomes
         infinite.
@@ -86,7 +89,8 @@ class ScorePair(NamedTuple):
 def score_of(
     name: str, p: ArrayLike, *, scores: bool = False, limit: bool = False
 ) -> Floats:
-    """The score of a probability, relative error NDTRI_ERROR; ``p`` itself if it is a score.
+    """The score of a probability, relative error NDTRI_ERROR; ``p`` itself if it is a
+    score.
 
     ``limit`` refuses finite scores beyond the range of the kernels.
     """
@@ -99,7 +103,9 @@ def score_of(
 
 
 def ndtri(p: Array) -> Floats:
-    """Phi^-1 of checked probabilities within a relative NDTRI_ERROR; NaN passes, unflagged."""
+    """Phi^-1 of checked probabilities within a relative NDTRI_ERROR; NaN passes,
+    unflagged.
+    """
     return apply(kernels.ndtri, p, cost=0.03)
 
 

@@ -1,4 +1,6 @@
-"""Compiled ufuncs over large arrays, split over threads; results computed ahead of their use."""
+"""Compiled ufuncs over large arrays, split over threads; results computed ahead of
+their use.
+"""
 
 import os
 import platform
@@ -21,7 +23,8 @@ U = TypeVar("U")
 
 
 def apply(ufunc: Any, *args: Any, cost: float) -> Floats:
-    """``ufunc(*args)`` without warnings; ``cost`` is one element's time in microseconds.
+    """``ufunc(*args)`` without warnings; ``cost`` is one element's time in
+    microseconds.
 
     NumPy releases the GIL, so work of more than a few milliseconds is cut into pieces,
     four for each core. Arguments that have ways of their own with ufuncs, such as

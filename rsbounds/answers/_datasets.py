@@ -1,4 +1,6 @@
-"""Values and maps over a data set, into a result file that resumes; what such files say."""
+"""Values and maps over a data set, into a result file that resumes; what such files
+say.
+"""
 
 import hashlib
 import warnings
@@ -30,7 +32,8 @@ def certify_values(
     alpha: float = 0.001,
     **run: Any,
 ) -> Results:
-    """Where the outputs of a model stay within some radii, for each input of a data set.
+    """Where the outputs of a model stay within some radii, for each input of a data
+    set.
 
     Parameters
     ----------
@@ -90,7 +93,8 @@ def certify_maps(
     alpha: float = 0.001,
     **run: Any,
 ) -> Results:
-    """The classes of each position of each input of a data set, such as the pixels of images.
+    """The classes of each position of each input of a data set, such as the pixels of
+    images.
 
     Parameters
     ----------
@@ -148,7 +152,9 @@ def _inputs(data: Any) -> Data:
 
 
 def intervals(results: Results) -> tuple[Array, Array]:
-    """The ends of all intervals of a file of values, each of shape (inputs, radii, outputs)."""
+    """The ends of all intervals of a file of values, each of shape (inputs, radii,
+    outputs).
+    """
     _require(results, "values")
     low, high = (
         np.array([table(row.extra[name]) for row in results.rows])
@@ -158,7 +164,8 @@ def intervals(results: Results) -> tuple[Array, Array]:
 
 
 def map_summary(results: Results) -> dict[str, float]:
-    """What a file of maps says: certified accuracy and mIoU at its radius, share that abstains.
+    """What a file of maps says: certified accuracy and mIoU at its radius, share that
+    abstains.
 
     A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN without
     true maps.

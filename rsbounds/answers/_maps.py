@@ -73,7 +73,9 @@ def certify_map(
 
 
 def chosen_counts(select: Any, counts: Any, n: int) -> tuple[Labels, Labels, int]:
-    """The class of each position by its selection samples, and how many others fell on it."""
+    """The class of each position by its selection samples, and how many others fell on
+    it.
+    """
     select, counts = as_integers("select", select), as_integers("counts", counts)
     n = count("n", n, 1)
     if (

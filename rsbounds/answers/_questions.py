@@ -1,4 +1,5 @@
-"""What is asked of each input of a data set, in place of a scheme: it makes its own task.
+"""What is asked of each input of a data set, in place of a scheme: it makes its own
+task.
 
 A question stands where :func:`rsbounds.certify_dataset` takes a scheme. Its task draws,
 answers and fills the row's further columns; files, resumption, shards and workers are
@@ -256,7 +257,9 @@ class _MapsTask(_AskedTask):
 def agreement(
     labels: NDArray[Any], truth: NDArray[Any], classes: int
 ) -> dict[str, str]:
-    """How a map agrees with the true one: right positions; overlap and union of each class."""
+    """How a map agrees with the true one: right positions; overlap and union of each
+    class.
+    """
     if truth.shape != labels.shape:
         raise ValueError(
             f"the true map must have {labels.size} positions; got {truth.size}"

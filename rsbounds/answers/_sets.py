@@ -1,4 +1,5 @@
-"""Prediction sets that keep their coverage within a radius: robust split-conformal sets.
+"""Prediction sets that keep their coverage within a radius: robust split-conformal
+sets.
 
 A label belongs to the set while its score (of input plus noise; the smaller, the better
 the label fits) is at most a threshold. Within R an input's own coverage c falls to no
@@ -26,8 +27,9 @@ SHARE_ERROR = 1e-12  # of `_at_least`, and of the arithmetic of the hull
 
 
 class SetRule(NamedTuple):
-    """How many of m noisy scores must be at most the threshold in calibration (``calibrate``) and
-    for a label to belong to a set (``include``); calibration is at coverage 1 - ``error``.
+    """How many of m noisy scores must be at most the threshold in calibration
+    (``calibrate``) and for a label to belong to a set (``include``); calibration is at
+    coverage 1 - ``error``.
     """
 
     calibrate: int
@@ -63,7 +65,9 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
 
 
 def _error(alpha: float, radius: float, scheme: Scheme) -> float:
-    """1 less that coverage, rounded down: it keeps its digits where the coverage is near 1."""
+    """1 less that coverage, rounded down: it keeps its digits where the coverage is
+    near 1.
+    """
     missed = number(
         "alpha",
         as_floats(
@@ -117,7 +121,8 @@ def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
 
 
 def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -> float:
-    """The largest e, rounded down, such that missing e in calibration misses alpha when moved.
+    """The largest e, rounded down, such that missing e in calibration misses alpha when
+    moved.
 
     Inputs of coverage c miss 1 - P(Bin(m, c) >= k) and 1 - P(Bin(m, g(c)) >= j). If a
     line a + b x is above all of these points, the mean of the second is at most a + b
@@ -211,7 +216,8 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
 def predict_set(
     scores: Any, threshold: float, *, include: int = 1
 ) -> NDArray[np.bool_]:
-    """Which labels belong to the prediction set of each input: bool, shape (inputs, classes).
+    """Which labels belong to the prediction set of each input: bool, shape (inputs,
+    classes).
 
     Parameters
     ----------

@@ -161,7 +161,9 @@ def compared(counts: Counts, label: int, choice: Choice) -> int:
 
 
 def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
-    """The largest radius at which the label's probability is shown to be above 1/t of the sum."""
+    """The largest radius at which the label's probability is shown to be above 1/t of
+    the sum.
+    """
     z_a, z_b = pair.z_a, pair.z_b
     if t == 1:
         return scheme.radius(z_a, sigma, z_b) if z_a > z_b else 0.0

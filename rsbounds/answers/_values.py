@@ -95,7 +95,9 @@ def order_ranks(
     scheme: Scheme,
     sigma: float | None = None,
 ) -> Ranks:
-    """How far from below and from above the order statistics of the two ends lie; 0: nowhere."""
+    """How far from below and from above the order statistics of the two ends lie; 0:
+    nowhere.
+    """
     quantile = operand("p", p, 0.0, 1.0, closed="neither", nan=False)
     level = float(operand("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)) / 2.0
     as_floats("radius", radius, 0.0, nan=False)
@@ -120,7 +122,9 @@ def _rank(n: int, level: float, z: float) -> int:
 
 
 def interval(ordered: Array, ranks: Ranks) -> tuple[Array, Array]:
-    """The order statistics of the ranks; void samples are below the low and above the high end."""
+    """The order statistics of the ranks; void samples are below the low and above the
+    high end.
+    """
     (below, above), n, outputs = ranks, *ordered.shape
     void, column = np.isnan(ordered).sum(axis=0), np.arange(outputs)
     place = below - 1 - void  # NaN is sorted last

@@ -40,7 +40,9 @@ def question(manifest: Manifest, scheme: Scheme, truth: Any = None) -> Any:
 
 
 def findings(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
-    """What is wrong with a row that answers more than one class; ValueError as of `_rows`."""
+    """What is wrong with a row that answers more than one class; ValueError as of
+    `_rows`.
+    """
     scheme = METHODS[manifest.method].from_parameters(manifest.parameters)
     asked = question(manifest, scheme)
     if isinstance(asked, _questions.TopK):

@@ -12,7 +12,9 @@ _BITS = 64  # of a sum, relative to its first term
 
 
 def _shows(bound: str, count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
-    """Whether p is a lower bound at level alpha after ``count`` successes in ``n`` trials."""
+    """Whether p is a lower bound at level alpha after ``count`` successes in ``n``
+    trials.
+    """
     if bound not in BOUNDS:
         raise LookupError(f"nothing here can prove the bound {bound!r}")
     if bound == "clopper-pearson":
@@ -65,7 +67,9 @@ def proved(
     parts: int,
     u: float,
 ) -> bool:
-    """Whether p = Phi(v) ("z") or p = v ("p") is a lower bound at one of the parts of alpha."""
+    """Whether p = Phi(v) ("z") or p = v ("p") is a lower bound at one of the parts of
+    alpha.
+    """
     trivial = v == (-inf if form == "z" else 0.0)
     if trivial or not abs(v) < inf:
         return trivial
@@ -125,7 +129,9 @@ def beta(a: int, b: int, x: Arb, y: Arb) -> Arb:
 
 
 def _half(a: int, x: Arb, y: Arb) -> Arb:
-    """I_x(a/2, 1/2) for odd a, from that of a = 1 and a/2 steps: of use for small a alone."""
+    """I_x(a/2, 1/2) for odd a, from that of a = 1 and a/2 steps: of use for small a
+    alone.
+    """
     total, term = 2 * (x / y).sqrt().atan() / arb.pi(), 2 * (x * y).sqrt() / arb.pi()
     for i in range(1, a, 2):
         total -= term

@@ -77,7 +77,9 @@ class Audit:
     seed: int
 
     def missed(self, share: float) -> float:
-        """The probability that no forged row was drawn again, of this share of all rows."""
+        """The probability that no forged row was drawn again, of this share of all
+        rows.
+        """
         forged = math.ceil(share * self.rows)
         return math.comb(self.rows - forged, self.drawn) / math.comb(
             self.rows, self.drawn

@@ -100,7 +100,8 @@ def check_noise(given: Scheme, manifest: Manifest, path: Path) -> None:
 def unshown(
     manifest: Manifest, given: Scheme | None, *, as_seen: bool, redrawn: bool
 ) -> tuple[str, ...]:
-    """What the radii rest on and nothing shows: parameters, "sigma" of the rows, "sound_noise".
+    """What the radii rest on and nothing shows: parameters, "sigma" of the rows,
+    "sound_noise".
 
     ``as_seen``: the data were compared, as the model sees them; ``redrawn``: so were
     counts.
@@ -228,7 +229,9 @@ def redrawn(
     model: Any,
     given: Scheme | None,
 ) -> Iterator[Finding]:
-    """Rows whose counts the model doesn't draw again; ``given`` is the noise, if it is given."""
+    """Rows whose counts the model doesn't draw again; ``given`` is the noise, if it is
+    given.
+    """
     if "stages" in (manifest.model if isinstance(manifest.model, dict) else {}):
         raise ValueError(
             "counts of a rule on several runs can't be drawn again: draw those"

@@ -1,4 +1,6 @@
-"""A file without counts: whether any count could have earned its radii, as they are printed."""
+"""A file without counts: whether any count could have earned its radii, as they are
+printed.
+"""
 
 import os
 from collections.abc import Sequence
@@ -21,7 +23,8 @@ from rsbounds.results import Row, read_rows
 def verify_printed(
     path: str | os.PathLike[str], *, sigma: float, n: int, alpha: float
 ) -> Audit:
-    """Audit l2 radii of fixed Gaussian noise in a file that has no manifest and no counts.
+    """Audit l2 radii of fixed Gaussian noise in a file that has no manifest and no
+    counts.
 
     Each radius must be one that some count of ``n`` samples earns by Clopper and
     Pearson's bound at level ``alpha``, with 1 - p_a for the rest, as the field

@@ -1,4 +1,5 @@
-"""Radii that follow from two scores, and those of decision lists, proved in ball arithmetic.
+"""Radii that follow from two scores, and those of decision lists, proved in ball
+arithmetic.
 
 A two-point radius is proved at both extremes of sigma. Let S be the set where the
 likelihood ratio of the law at distance a to that at the input is above a number k: a
@@ -76,7 +77,9 @@ def _inner(own: Mapping[str, Arb]) -> Arb:
 
 
 def _extremes(own: Mapping[str, Arb], sigma: Arb, reach: Arb) -> tuple[Arb, Arb, Arb]:
-    """The distance of the centres, the least and the largest sigma, in the shape's coordinates."""
+    """The distance of the centres, the least and the largest sigma, in the shape's
+    coordinates.
+    """
     steps = 1 + own.get("mean_lip", 0 * sigma)
     reach += own.get("shift", 0) / steps
     if "rate" in own:
@@ -125,7 +128,9 @@ def list_proved(
     alpha: float,
     radius: float,
 ) -> bool:
-    """Whether within the radius the item fires for the plan's class and none before for others."""
+    """Whether within the radius the item fires for the plan's class and none before for
+    others.
+    """
     if item not in plan.items or not radius > 0:
         return False
 
@@ -141,7 +146,9 @@ def list_proved(
         return bool(second) and above(hits, low, 2)
 
     def fires(q: Cond) -> bool:
-        """Whether the plan's class meets a condition wherever the input moves by the radius."""
+        """Whether the plan's class meets a condition wherever the input moves by the
+        radius.
+        """
         row, cls = counts[q.stage], plan.cls
         if row is None:
             return False
@@ -151,7 +158,9 @@ def list_proved(
         return above(sum(row[c] for c in q.classes or (cls,)), z)
 
     def blocks(i: int) -> bool:
-        """Whether each other class misses the condition of item i that was chosen for it."""
+        """Whether each other class misses the condition of item i that was chosen for
+        it.
+        """
         components = set()  # of many classes with the same counts only one
         for b, chosen in enumerate(plan.blocking[i]):
             q = rule.items[i][chosen]

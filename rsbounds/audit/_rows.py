@@ -34,7 +34,9 @@ def judged(
 
 
 def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]:
-    """What is wrong with a row: with what the manifest states, then with its own counts."""
+    """What is wrong with a row: with what the manifest states, then with its own
+    counts.
+    """
     stated: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
     if manifest.method in METHODS and "sigma" in METHODS[manifest.method].domains:
         stated["sigma"] = manifest.parameters["sigma"]
@@ -73,7 +75,9 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
 
 
 def _scheme(row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
-    """A row of one scheme, computed again from its counts; ValueError where no run can have it."""
+    """A row of one scheme, computed again from its counts; ValueError where no run can
+    have it.
+    """
     procedure = manifest.procedure
     _bounds.require_drawn([row.select], procedure.n0, [row.counts], row.n)
     low, high = (
@@ -125,7 +129,9 @@ def _stages(row: Row) -> tuple[list[Any], list[Any]]:
 
 
 def _copied(row: Row, again: Certificate, top: int, leads: bool) -> Iterator[Said]:
-    """What a row repeats otherwise than its counts have it; ``leads``: its scores or its radius."""
+    """What a row repeats otherwise than its counts have it; ``leads``: its scores or
+    its radius.
+    """
     expected = Row.of(row.idx, row.label, again, 0.0)
     values = [(name, getattr(row, name), getattr(expected, name)) for name in _COPIED]
     if isinstance(again, composite.CompositeCertificate):

@@ -1,4 +1,6 @@
-"""A result file against itself and, as far as they are given, its data, its noise and its model."""
+"""A result file against itself and, as far as they are given, its data, its noise and
+its model.
+"""
 
 import hashlib
 import os
@@ -187,7 +189,8 @@ def _check(manifest: Manifest, path: Path) -> None:
 def contradictions(
     path: Path, manifest: Manifest, rows: Sequence[Row]
 ) -> Iterator[Finding]:
-    """What rows of a file contradict of their manifest and of themselves; nothing is proved.
+    """What rows of a file contradict of their manifest and of themselves; nothing is
+    proved.
 
     Rows that are missing are no contradiction; a damaged manifest is a ValueError.
     """
@@ -199,7 +202,9 @@ def contradictions(
 
 
 def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
-    """Rows that are twice there or of no input of the run; a probe or a scope of another run."""
+    """Rows that are twice there or of no input of the run; a probe or a scope of
+    another run.
+    """
     method, scope, whole = METHODS.get(manifest.method), manifest.scope, list[str]()
     if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
         whole.append(f"scope is {scope!r}, which no scheme of method {method.name} has")

@@ -78,7 +78,9 @@ def certify_evidence(
     procedure: Procedure,
     index: int,
 ) -> Certificate:
-    """Certify class counts by the numbers of a procedure; only "randomized" needs ``index``."""
+    """Certify class counts by the numbers of a procedure; only "randomized" needs
+    ``index``.
+    """
     terms = Terms(scheme, POSITIVE.one("sigma", sigma), procedure)
     select, counts = (
         _drawn("select", select, procedure.n0),
@@ -108,14 +110,18 @@ class Terms:
     procedure: Procedure
 
     def bounds(self, counts: Counts, top: int, n: int, u: float | None = None) -> Pair:
-        """The bounds that the counts of ``n`` samples give for the class ``top`` and the others."""
+        """The bounds that the counts of ``n`` samples give for the class ``top`` and
+        the others.
+        """
         first = int(counts[top]) if top < len(counts) else 0
         second = int(max(counts[:top].max(initial=0), counts[top + 1 :].max(initial=0)))
         own = self.procedure
         return _pair(own.bound, first, second, n, own.alpha, own.runner_up, u)
 
     def radius(self, z_a: float, z_b: float) -> float:
-        """The radius of these scores; ValueError unless it is one number >= 0, or infinite."""
+        """The radius of these scores; ValueError unless it is one number >= 0, or
+        infinite.
+        """
         if not z_a > z_b:
             return 0.0
         name = f"the radius of the scheme {self.scheme.name!r}"
@@ -130,7 +136,9 @@ class Terms:
         select: Counts,
         counts: Counts,
     ) -> Certificate:
-        """The certificate of a class, from ``n`` samples that estimated its probability."""
+        """The certificate of a class, from ``n`` samples that estimated its
+        probability.
+        """
         void = self.procedure.n0 - select.sum() + n - counts.sum() if len(counts) else 0
         return Certificate(
             predict=top if pair.z_a > pair.z_b else ABSTAIN,
@@ -161,7 +169,9 @@ def _pair(
     runner_up: bool,
     u: float | None,
 ) -> Pair:
-    """The bounds of the top class's count and the largest other one: many inputs share them."""
+    """The bounds of the top class's count and the largest other one: many inputs share
+    them.
+    """
     return BOUNDS[bound].pair([first, second], 0, n, alpha, runner_up=runner_up, u=u)
 
 

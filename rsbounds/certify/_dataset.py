@@ -57,7 +57,8 @@ def certify_dataset(
     skip_corrupt: bool = False,
     notify: Callable[[str], object] | None = None,
 ) -> Results:
-    """Certify the inputs of a data set; with ``out``, into a file that a second call goes on with.
+    """Certify the inputs of a data set; with ``out``, into a file that a second call
+    goes on with.
 
     Rows are functions of seed and index: they depend neither on shards nor on
     interruptions.
@@ -221,7 +222,9 @@ def certify_dataset(
 
 
 def require_place(out: str | os.PathLike[str]) -> Path:
-    """Where the file goes; an error now, rather than after the model has run, if none can be."""
+    """Where the file goes; an error now, rather than after the model has run, if none
+    can be.
+    """
     if not isinstance(out, str | os.PathLike):
         raise ValueError(f"out must be a path; got {out!r}")
     path = Path(out)
@@ -278,7 +281,9 @@ def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _same_inputs(path: Path, rows: Sequence[Row], source: Data) -> None:
-    """ValueError unless the inputs of rows spread over the file are still those of the data."""
+    """ValueError unless the inputs of rows spread over the file are still those of the
+    data.
+    """
     for row in rows[:: len(rows) // COMPARED + 1]:
         with suppress(CorruptInput, IndexError):
             if (digest := (source.item(row.idx).digest or "-")[:16]) != row.input:
@@ -308,7 +313,9 @@ def _same_model(path: Path, rows: Sequence[Row], inputs: int, work: Work) -> Non
 
 
 class Progress:
-    """Counts items on standard error as they are taken: ``done`` of ``total`` were before."""
+    """Counts items on standard error as they are taken: ``done`` of ``total`` were
+    before.
+    """
 
     def __init__(self, total: int, unit: str, done: int = 0) -> None:
         self.total, self.done, self.unit = total, done, unit
@@ -353,7 +360,9 @@ class Progress:
 
 
 class Tally(Progress):
-    """Progress with accuracy, void samples, and the base accuracies of the first inputs."""
+    """Progress with accuracy, void samples, and the base accuracies of the first
+    inputs.
+    """
 
     FIRST = 10
 

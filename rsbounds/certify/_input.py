@@ -46,7 +46,8 @@ def certify(
     bound: str = "clopper-pearson",
     runner_up: bool = True,
 ) -> Certificate:
-    """Certify one input: n0 samples choose the class, n fresh ones bound its probability.
+    """Certify one input: n0 samples choose the class, n fresh ones bound its
+    probability.
 
     Parameters
     ----------
@@ -150,7 +151,8 @@ def predict(
     seed: int = 0,
     index: int = 0,
 ) -> int:
-    """The smoothed classifier's class at ``x``, or ``ABSTAIN``; arguments as in :func:`certify`.
+    """The smoothed classifier's class at ``x``, or ``ABSTAIN``; arguments as in
+    :func:`certify`.
 
     The class returned is wrong with probability at most alpha: the two-sided binomial
     test that the two most frequent classes are equally likely must reject.
@@ -184,7 +186,9 @@ def predict(
 def certify_input(
     sampler: Sampler, x: Any, scheme: Scheme, procedure: Procedure, index: int
 ) -> Certificate:
-    """Certify one input by the numbers of a procedure; ``index`` is as in :func:`certify`."""
+    """Certify one input by the numbers of a procedure; ``index`` is as in
+    :func:`certify`.
+    """
     check_noise(sampler, scheme)
     evidence = getattr(sampler, "evidence", "counts")
     if (needed := BOUNDS[procedure.bound].evidence) != evidence:
@@ -251,7 +255,9 @@ def _until_decided(
 
 
 def step(drawn: int) -> int:
-    """How many samples are drawn next: an eighth to a quarter of those before, at least 64."""
+    """How many samples are drawn next: an eighth to a quarter of those before, at least
+    64.
+    """
     # powers of two are few: a compiled model sees few shapes
     return max(64, 1 << (drawn // 4).bit_length() >> 1)
 
@@ -269,7 +275,9 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
 
 
 def check_noise(sampler: Sampler, scheme: Scheme) -> None:
-    """ValueError where the noise isn't that of the radius, or is sound and the radius isn't."""
+    """ValueError where the noise isn't that of the radius, or is sound and the radius
+    isn't.
+    """
     require_law(sampler, scheme.law)
     if getattr(sampler, "sound_noise", False) and not scheme.sound:
         raise ValueError(

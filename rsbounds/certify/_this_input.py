@@ -1,4 +1,6 @@
-"""Noise of one input: a level chosen for it, and the memory that makes its radius valid."""
+"""Noise of one input: a level chosen for it, and the memory that makes its radius
+valid.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +26,8 @@ def instance_sigma(
     seed: int = 0,
     index: int = 0,
 ) -> float:
-    """The level of a list whose certificate from a few samples is the largest at one input.
+    """The level of a list whose certificate from a few samples is the largest at one
+    input.
 
     Use it with :func:`rsbounds.schemes.this_input`. Other parameters, and errors, as in
     :func:`certify`, which draws other samples from the same seed: these are spent.
@@ -95,7 +98,8 @@ class Memory:
         self._kept: list[Certificate] = []
 
     def correct(self, x: Any, certificate: Certificate) -> Certificate:
-        """The memory-based certificate of an input; remembered where its radius is positive.
+        """The memory-based certificate of an input; remembered where its radius is
+        positive.
 
         ``certificate`` is that of the input's own noise, in l2. ValueError for another
         norm or another package's method, and for an input that isn't finite or not of

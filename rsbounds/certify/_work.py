@@ -63,7 +63,9 @@ class Task:
         return self._counts(x, self._level(x) / 64, 1, stream(0, 0, Phase.SEARCH))
 
     def certify(self, x: Any, index: int, label: int) -> Certified:
-        """The certificate, and the row's further columns; ``label`` is for answers about it."""
+        """The certificate, and the row's further columns; ``label`` is for answers
+        about it.
+        """
         if isinstance(self.scheme, Scheme):
             return certify_input(
                 self.samplers[0], x, self.scheme, self.procedure, index
@@ -99,7 +101,9 @@ class Question(Protocol):
 def task(
     model: Any, scheme: Scheme | composite.Rule | Question, procedure: Procedure
 ) -> Task:
-    """The task of a scheme with one model, or of a rule with one or an expert for each level."""
+    """The task of a scheme with one model, or of a rule with one or an expert for each
+    level.
+    """
     if isinstance(scheme, Question):
         return scheme.task(model, procedure)
     if isinstance(scheme, composite.Rule):
@@ -135,7 +139,8 @@ def further(certificate: composite.CompositeCertificate) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of the input at ``index``: its row, or the problem because of which it has none.
+    """What came of the input at ``index``: its row, or the problem because of which it
+    has none.
 
     ``alone`` has the counts of one sample with hardly any noise, where they were asked
     for.
@@ -210,7 +215,9 @@ class Here:
             yield Outcome(item.index, row, alone=counts)
 
     def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:
-        """What comes of inputs up to the first that fails; if that is the first, its error."""
+        """What comes of inputs up to the first that fails; if that is the first, its
+        error.
+        """
         outcomes: list[Outcome] = []
         try:
             for outcome in self.outcomes(indices, lambda: alone):
@@ -233,7 +240,9 @@ def facts(job: Task, source: Data) -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """This machine, as a manifest records it: where PyTorch uses a GPU, with its arithmetic."""
+    """This machine, as a manifest records it: where PyTorch uses a GPU, with its
+    arithmetic.
+    """
     entries = {"host": platform.node(), "cpu": processor(), "cores": os.cpu_count()}
     torch = sys.modules.get("torch")  # it isn't loaded for this
     if torch is None:

@@ -1,4 +1,5 @@
-"""The command line: a module for each command, with its help, ``add_options`` and ``run``.
+"""The command line: a module for each command, with its help, ``add_options`` and
+``run``.
 
 Bad input gives one line on standard error and exit status 2.
 """
@@ -43,7 +44,9 @@ _ERRORS = (
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes no abbreviations and answers a misspelt option with the nearest."""
+    """A parser that takes no abbreviations and answers a misspelt option with the
+    nearest.
+    """
 
     #: Called with the words of a command line; what it returns is parsed in their
     #: place.
@@ -53,7 +56,9 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{**options, "allow_abbrev": False})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, after ``prepare``; what is unknown is an error of this command."""
+        """As argparse does, after ``prepare``; what is unknown is an error of this
+        command.
+        """
         self._words = list(sys.argv[1:] if args is None else args)
         if self.prepare is not None:
             self._words = self.prepare(self._words)
@@ -153,7 +158,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _ready_streams() -> None:
-    """Keep the numbers of closed streams from files that we open; escape what can't be encoded."""
+    """Keep the numbers of closed streams from files that we open; escape what can't be
+    encoded.
+    """
     for number, name, mode in (
         (0, "stdin", "r"),
         (1, "stdout", "w"),
@@ -165,7 +172,7 @@ def _ready_streams() -> None:
             os.open(
                 os.devnull, os.O_RDWR
             )  # takes the lowest number that is free: this one
-            setattr(sys, name, open(number, mode, closefd=False))
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

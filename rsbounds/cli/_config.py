@@ -12,7 +12,8 @@ from rsbounds._numerics.extras import need
 
 
 def entries(path: Path) -> dict[str, Any]:
-    """The options of a file by their flags; ValueError if it isn't a mapping of these to values.
+    """The options of a file by their flags; ValueError if it isn't a mapping of these
+    to values.
 
     Numbers of YAML files are kept as text, so that ``on`` and ``1e5`` arrive as on the
     command line.
@@ -91,7 +92,9 @@ def _yaml(path: Path, text: str) -> Any:
 
 
 def _plain(node: Any, depth: int) -> Any:
-    """Text as it is written, or a list or mapping of such; None deeper: aliases can be endless."""
+    """Text as it is written, or a list or mapping of such; None deeper: aliases can be
+    endless.
+    """
     if isinstance(node.value, str):
         return node.value
     if not depth:

@@ -86,7 +86,9 @@ def add_sound_noise(parser: Any) -> None:
 
 
 def add_workers(parser: Any) -> None:
-    """Add where ``rsbounds certify`` runs: here, in processes of this machine, or on Ray."""
+    """Add where ``rsbounds certify`` runs: here, in processes of this machine, or on
+    Ray.
+    """
     add, count = parser.add_argument, partial(whole, 1)
     text = "cpu (default), cuda, cuda:1; of several, each has a process"
     add("--device", metavar="DEVICE,...", default="cpu", type=_devices, help=text)
@@ -112,7 +114,9 @@ def _devices(text: str) -> str:
 
 
 def settle(args: argparse.Namespace) -> None:
-    """Take several devices apart, and set this process's threads before torch is loaded."""
+    """Take several devices apart, and set this process's threads before torch is
+    loaded.
+    """
     args.devices = re.findall(r"\d+", args.device) if "," in args.device else []
     if args.devices:
         if args.ray is not None:
@@ -125,7 +129,9 @@ def settle(args: argparse.Namespace) -> None:
 
 
 def workers(args: argparse.Namespace, build: Build) -> Workers | None:
-    """Those that were asked for, not started yet; None where this process does the work."""
+    """Those that were asked for, not started yet; None where this process does the
+    work.
+    """
     if args.ray is not None:
         numbers = {
             "count": args.processes,
@@ -154,7 +160,9 @@ def load(args: argparse.Namespace) -> Loaded:
 def stages(
     args: argparse.Namespace, loaded: Loaded, scheme: Scheme | Rule
 ) -> tuple[list[Loaded], dict[str, Any]]:
-    """What is smoothed at each noise level, denoiser included, and what the manifest says of it."""
+    """What is smoothed at each noise level, denoiser included, and what the manifest
+    says of it.
+    """
     sigmas = (
         scheme.sigmas
         if isinstance(scheme, Rule)
@@ -180,7 +188,9 @@ def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
 def open_data(
     args: argparse.Namespace, loaded: Loaded | None, labels: Sequence[Any] | None = None
 ) -> Data:
-    """The data of the command line, as the model wants its images and names its classes."""
+    """The data of the command line, as the model wants its images and names its
+    classes.
+    """
     stated = _preprocess(args)
     preprocess = (
         loaded.preprocess if loaded else Preprocess(**stated) if stated else None
@@ -204,7 +214,9 @@ def engine(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def model(args: argparse.Namespace, stages: list[Loaded], scheme: Scheme | Rule) -> Any:
-    """The sampler of all levels; behind a denoiser a list with that of each level of a rule."""
+    """The sampler of all levels; behind a denoiser a list with that of each level of a
+    rule.
+    """
     make = as_sampler if isinstance(scheme, Rule) else scheme.sampler  # its own noise
     options = {key: getattr(args, key) for key in ("batch", *_PRECISION)}
     options["device"] = _device(args.device or "cpu")
@@ -231,7 +243,9 @@ def _device(name: str) -> str:
 
 
 class Parts(NamedTuple):
-    """What ``rsbounds certify`` certifies with; ``asked`` may be a question about the scheme."""
+    """What ``rsbounds certify`` certifies with; ``asked`` may be a question about the
+    scheme.
+    """
 
     data: Data
     scheme: Scheme | Rule

@@ -51,7 +51,9 @@ def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) 
 
 
 def of_method(name: str) -> tuple[Option, ...]:
-    """The options of one method; ValueError with near matches if there is none of that name."""
+    """The options of one method; ValueError with near matches if there is none of that
+    name.
+    """
     if is_code(name):
         return (_ARGUMENTS,)
     if name in METHODS:
@@ -147,7 +149,8 @@ def read_rule(path: Path) -> Rule:
 
 
 def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
-    """The scheme that ``--method MODULE:CALLABLE`` with its ``--method-args`` certifies by.
+    """The scheme that ``--method MODULE:CALLABLE`` with its ``--method-args`` certifies
+    by.
 
     It is for inputs of ``dim`` numbers; ``sound`` asks for a scheme that is, where its
     kind has one. ValueError if it is of no kind that certifies, or can't stand in a
@@ -175,7 +178,9 @@ def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme |
 
 
 def _noise(made: Any) -> Any:
-    """Noise of a shape whose ``scheme(norm)`` is that of its own kind; None for anything else."""
+    """Noise of a shape whose ``scheme(norm)`` is that of its own kind; None for
+    anything else.
+    """
     if "torch" not in sys.modules:
         return None
     from rsbounds.torch import CertifiedGenerator, FixedNoise, NoiseMaps

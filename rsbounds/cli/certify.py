@@ -108,7 +108,9 @@ def add_options(parser: Any) -> None:
 
 
 def _prepare(parser: Any, noise: Any, words: list[str]) -> list[str]:
-    """The command line with the options of ``--config`` in front; adds those of its method."""
+    """The command line with the options of ``--config`` in front; adds those of its
+    method.
+    """
     finder = argparse.ArgumentParser(
         add_help=False, allow_abbrev=False, exit_on_error=False
     )

@@ -53,7 +53,9 @@ def _evidence(parser: argparse.ArgumentParser) -> None:
 
 
 def _number(certain: float, text: str) -> float:
-    """A float that is ``certain`` only where the text says so: rounding must not make it so."""
+    """A float that is ``certain`` only where the text says so: rounding must not make
+    it so.
+    """
     try:
         value = float(text)
         rounded = value == certain and Decimal(text) != Decimal(value)

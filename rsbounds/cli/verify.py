@@ -208,7 +208,9 @@ def _scheme(
 def _stated(
     args: argparse.Namespace, manifest: Manifest, noise: Scheme | None
 ) -> Scheme | Rule:
-    """The scheme of the file; ValueError unless the command line has all that its run had."""
+    """The scheme of the file; ValueError unless the command line has all that its run
+    had.
+    """
     parameters = manifest.parameters
     for name, had in (
         ("noise", manifest.method in ("anisotropic", "generator")),

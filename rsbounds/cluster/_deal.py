@@ -1,4 +1,6 @@
-"""Workers in the place of a model: the next inputs to whoever is free, what one lost again."""
+"""Workers in the place of a model: the next inputs to whoever is free, what one lost
+again.
+"""
 
 import os
 from abc import ABC, abstractmethod
@@ -21,7 +23,8 @@ class LostWorker(Exception):
 
 
 class Executor(Protocol):
-    """Workers that can be called, ``count`` of them; a lost one is replaced under its number.
+    """Workers that can be called, ``count`` of them; a lost one is replaced under its
+    number.
 
     ``call`` starts a method of :class:`rsbounds.certify.Here` and gives a ticket,
     ``finished`` waits until a call has ended and gives those that have, ``result`` is
@@ -129,7 +132,9 @@ class Dealt:
         return worker if load[worker] < AHEAD else None
 
     def _ended(self) -> Iterator[tuple[_Call, Any]]:
-        """Wait for calls to end; what they returned. Those of lost workers are begun again."""
+        """Wait for calls to end; what they returned. Those of lost workers are begun
+        again.
+        """
         for ticket in list(self._executor.finished(list(self._running))):
             call = self._running.pop(ticket)
             try:
@@ -165,7 +170,9 @@ def _handful(outcomes: Sequence[Outcome]) -> int:
 
 
 class Member:
-    """A worker's side: the model is made at the first call, so that its errors are answers."""
+    """A worker's side: the model is made at the first call, so that its errors are
+    answers.
+    """
 
     def __init__(self, *recipe: Any) -> None:
         self._directory, self._recipe = os.getcwd(), recipe
@@ -180,7 +187,8 @@ class Member:
 
 
 class Workers(AbstractContextManager["Workers"], ABC):
-    """Workers in place of a model, for :func:`rsbounds.certify_dataset`; a context manager.
+    """Workers in place of a model, for :func:`rsbounds.certify_dataset`; a context
+    manager.
 
     Parameters
     ----------

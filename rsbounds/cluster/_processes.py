@@ -66,7 +66,9 @@ class Processes(Workers):
 
 
 class Pools:
-    """The :class:`Executor` of processes: a pool of one each, so that one's death is its own."""
+    """The :class:`Executor` of processes: a pool of one each, so that one's death is
+    its own.
+    """
 
     def __init__(
         self, environments: Sequence[Mapping[str, str]], member: Member
@@ -129,7 +131,9 @@ def _end_with(alive: Connection) -> None:
 
 
 def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
-    """The names of devices, those that are places in ``CUDA_VISIBLE_DEVICES`` looked up."""
+    """The names of devices, those that are places in ``CUDA_VISIBLE_DEVICES`` looked
+    up.
+    """
     several = isinstance(devices, Sequence) and not isinstance(devices, str)
     if not several or not all(
         isinstance(d, str) and d and "," not in d for d in devices
@@ -151,7 +155,9 @@ def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
 
 @contextmanager
 def _inherited(changes: Mapping[str, str]) -> Iterator[None]:
-    """A process inherits these, before any library reads them; Ctrl-C is the writing one's."""
+    """A process inherits these, before any library reads them; Ctrl-C is the writing
+    one's.
+    """
     mask = getattr(signal, "pthread_sigmask", lambda *_: ())  # Windows has none
     masked = mask(getattr(signal, "SIG_BLOCK", 0), {signal.SIGINT})
     before = {name: os.environ.get(name) for name in changes}

@@ -53,7 +53,8 @@ class Plan:
 
 
 def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Plan:
-    """Choose class, items, references and blocking conditions from the selection counts.
+    """Choose class, items, references and blocking conditions from the selection
+    counts.
 
     Parameters and errors as in :func:`certify_counts`. The plan has the class and the
     item of largest plug-in radius, and every item that would be better were its
@@ -116,7 +117,8 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
 
 @dataclass(frozen=True, slots=True)
 class CompositeCertificate(Certificate):
-    """One input's certificate from a decision list; the other fields are of the item's stage.
+    """One input's certificate from a decision list; the other fields are of the item's
+    stage.
 
     Parameters
     ----------
@@ -208,7 +210,9 @@ def estimate(
     n: int,
     alpha: float,
 ) -> CompositeCertificate:
-    """The certificate, asking for a stage's counts only where the radius depends on them."""
+    """The certificate, asking for a stage's counts only where the radius depends on
+    them.
+    """
     stages = _Bounds(counts_of, n, np.asarray(alpha / len(chosen.items)))
     best, before = (-np.inf, -1, ""), (np.inf, "")
     for i in range(max(chosen.items) + 1):

@@ -57,7 +57,8 @@ def radius(rule: Rule, scores: Any, cls: Any) -> Any:
 
 
 def classify(rule: Rule, scores: Any) -> Any:
-    """The class that a decision list returns, from exact probabilities; ABSTAIN (-1) if none.
+    """The class that a decision list returns, from exact probabilities; ABSTAIN (-1) if
+    none.
 
     Parameters as in :func:`radius`, without NaN; int or ndarray of int, shape (...).
 
@@ -73,7 +74,8 @@ def classify(rule: Rule, scores: Any) -> Any:
 
 
 def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> Any:
-    """Distance within which a class keeps, whatever route a quantile of routes then takes.
+    """Distance within which a class keeps, whatever route a quantile of routes then
+    takes.
 
     The router votes on ordered routes under its own noise; the route taken is the first
     k with p_(route <= k) > quantile. Route k comes within reach at the distance max(t -
@@ -126,7 +128,9 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> 
 
 
 def through_items(fires: Array, blocks: Array) -> Array:
-    """The radius through each item j: min(f_j, min over i < j of w_i), on the last axis."""
+    """The radius through each item j: min(f_j, min over i < j of w_i), on the last
+    axis.
+    """
     first = np.full((*fires.shape[:-1], 1), np.inf)
     before = np.minimum.accumulate(
         np.concatenate([first, blocks[..., :-1]], axis=-1), axis=-1

@@ -8,7 +8,9 @@ from rsbounds._numerics.checks import Array, as_floats, number
 
 
 class WorstRatio(NamedTuple):
-    """The least ratio, the radius beyond which it holds, and both certified accuracies there."""
+    """The least ratio, the radius beyond which it holds, and both certified accuracies
+    there.
+    """
 
     ratio: float
     radius: float
@@ -17,7 +19,8 @@ class WorstRatio(NamedTuple):
 
 
 def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRatio:
-    """Certified accuracy relative to the best of the constants, at the radius where it is least.
+    """Certified accuracy relative to the best of the constants, at the radius where it
+    is least.
 
     Both curves are steps, so no grid of radii is needed.
 

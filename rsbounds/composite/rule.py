@@ -1,4 +1,6 @@
-"""Conditions and decision lists: what a composite classifier is, in a form that a file can hold."""
+"""Conditions and decision lists: what a composite classifier is, in a form that a file
+can hold.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Bounds on the top class and the runner-up together: from two counts, or by name from evidence."""
+"""Bounds on the top class and the runner-up together: from two counts, or by name from
+evidence.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -89,13 +91,16 @@ def half(alpha: Any) -> Array:
 
 
 def capped_end(lower: End, upper: End) -> tuple[Array, Array]:
-    """(z_b, p_b) from the failures' end of B, capped at the complement of A's lower end."""
+    """(z_b, p_b) from the failures' end of B, capped at the complement of A's lower
+    end.
+    """
     capped = upper.z <= lower.z
     return either(capped, -lower.z, -upper.z), either(capped, lower.q, upper.q)
 
 
 class Pair(NamedTuple):
-    """Normal scores and probabilities of the top class's lower bound and the others' upper one.
+    """Normal scores and probabilities of the top class's lower bound and the others'
+    upper one.
 
     The former are rounded down, the latter up. Where ``p_b`` stands for 1 - p_a,
     ``z_b`` is ``-z_a`` exactly.

@@ -32,7 +32,8 @@ MAX_N = 10**15
 
 
 class End(NamedTuple):
-    """A lower bound p, its complement q = 1 - p and its score: rounded down, up and down.
+    """A lower bound p, its complement q = 1 - p and its score: rounded down, up and
+    down.
 
     For the failures the same three are an upper bound on the successes: q, and the
     score -z.

@@ -57,7 +57,8 @@ class SequentialTest:
         number("alpha", self.alpha, 0.0, 0.5, closed="right")
 
     def log_wealth(self, hits: Any, trials: Any) -> Any:
-        """Log of the wealth after ``hits`` successes in ``trials`` >= 1, arrays that broadcast.
+        """Log of the wealth after ``hits`` successes in ``trials`` >= 1, arrays that
+        broadcast.
 
         Rounded down, by 1e-12 or so where it is above 0 and hits and misses are below
         1e4, by a little more than 1/trials beyond. Where hits/trials is far below p0
@@ -71,7 +72,8 @@ class SequentialTest:
             return kernels.log_wealth(hits, trials, null)[()]
 
     def proves(self, hits: Any, trials: Any) -> Any:
-        """Whether the wealth, rounded down, has reached 1/alpha: the radius is certified.
+        """Whether the wealth, rounded down, has reached 1/alpha: the radius is
+        certified.
 
         ``hits`` and ``trials`` as for `log_wealth`; one bool for each pair of counts.
         """
@@ -132,7 +134,9 @@ def anytime_upper_bound(
 
 
 def anytime_level(alpha: Any) -> None:
-    """ValueError where alpha is above 1/2: the p0 that are rejected might be no interval."""
+    """ValueError where alpha is above 1/2: the p0 that are rejected might be no
+    interval.
+    """
     as_floats("alpha", alpha, 0.0, 0.5, closed="right", nan=False)
 
 

@@ -1,4 +1,6 @@
-"""Scores in [0, 1]: their histogram, rounded outward, bounds on their mean and a certificate."""
+"""Scores in [0, 1]: their histogram, rounded outward, bounds on their mean and a
+certificate.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _METHODS = ("chernoff", "maurer-pontil", "hoeffding", "betting")
 
 
 def default_edges() -> Array:
-    """Cell edges: steps of 2^-12, and near 0 and 1 relative steps of 2^-6 down to 2^-30."""
+    """Cell edges: steps of 2^-12, and near 0 and 1 relative steps of 2^-6 down to
+    2^-30.
+    """
     uniform = np.arange(2**12 + 1) / 2.0**12
     octaves = np.ldexp(1.0 + np.arange(64) / 64.0, np.arange(-30, -6)[:, None]).ravel()
     return np.unique(np.concatenate([uniform, octaves, 1.0 - octaves]))
@@ -376,7 +380,8 @@ class CDFCertificate:
         return cls(t, z)
 
     def lower_mean(self, distance: Any, sigma: Any) -> Any:
-        """Lower bound on the mean score at any input within ``distance`` (l2), rounded down.
+        """Lower bound on the mean score at any input within ``distance`` (l2), rounded
+        down.
 
         ``distance`` >= 0 and ``sigma`` > 0, in the units of the input, arrays that
         broadcast; ValueError otherwise. Within 1e-11 of the exact value (relative); 0
@@ -391,7 +396,8 @@ class CDFCertificate:
             return self._mean(round_up(shift, EPS))[()]
 
     def radius(self, sigma: Any, level: Any = 0.5) -> Any:
-        """Largest distance within which the mean is certified > ``level``, rounded down.
+        """Largest distance within which the mean is certified > ``level``, rounded
+        down.
 
         ``sigma`` > 0 and finite and ``level`` in (0, 1), arrays that broadcast;
         ValueError otherwise. 0 where the bound at the input itself does not exceed the

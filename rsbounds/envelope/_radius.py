@@ -154,7 +154,9 @@ def _budget(
 def _by_kernel(
     kernel: np.ufunc, budget: Budget, envelope: Compiled, *branch: float
 ) -> Floats:
-    """The kernels answer NaN outside the domain: only then is sigma0 compared with the levels."""
+    """The kernels answer NaN outside the domain: only then is sigma0 compared with the
+    levels.
+    """
     parameters = envelope._parameters()
     try:
         result = apply(kernel, *budget, *branch, *parameters, cost=MICROSECONDS)
@@ -182,7 +184,8 @@ def _broadcast(budget: Budget, *parameters: Floats) -> None:
 
 @np.errstate(under="ignore")
 def _search(budget: Budget, envelope: Envelope) -> Array:
-    """For a user's own envelope: the largest distance that the pair test accepts at both its ends.
+    """For a user's own envelope: the largest distance that the pair test accepts at
+    both its ends.
 
     The test adds its own error bound, and only an accepted distance is returned, so the
     result is sound whatever the number of steps; the bisection leaves 1e-12 or less.

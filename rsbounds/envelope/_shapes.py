@@ -60,7 +60,8 @@ class Budget(NamedTuple):
 
 @dataclass(frozen=True)
 class SemiElastic(Compiled):
-    """log sigma is `rate`-Lipschitz: sigma0 exp(-rate R) <= sigma <= sigma0 exp(rate R).
+    """log sigma is `rate`-Lipschitz: sigma0 exp(-rate R) <= sigma <= sigma0 exp(rate
+    R).
 
     Examples
     --------
@@ -272,7 +273,9 @@ class Widened:
         return isinstance(self.envelope, Compiled)
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
-        """Smallest and largest sigma at `distance` from a point with sigma0, rounded outward."""
+        """Smallest and largest sigma at `distance` from a point with sigma0, rounded
+        outward.
+        """
         sigma = np.asarray(sigma0, dtype=np.float64)
         with np.errstate(
             over="ignore", under="ignore", divide="ignore", invalid="ignore"

@@ -27,7 +27,8 @@ def base_radius(
     p_b: ArrayLike | None = None,
     scores: bool = False,
 ) -> Floats:
-    """Certified l_2 radius under noise of one level, each base score L-Lipschitz in [0, 1].
+    """Certified l_2 radius under noise of one level, each base score L-Lipschitz in [0,
+    1].
 
     Of all L-Lipschitz scores with the mean p_a, a ramp of slope L loses it fastest:
     with M(c) = L int_{c - 1/L}^c Phi(s/sigma) ds, M^-1 of each smoothed score is
@@ -89,7 +90,9 @@ def base_radius(
 
 
 def _half_reach(z_a: Array, z_b: Array, half: Array, width: Array) -> Array:
-    """(T(z_a) - T(z_b))/2, T the map from scores to centres of ramps, in units of sigma."""
+    """(T(z_a) - T(z_b))/2, T the map from scores to centres of ramps, in units of
+    sigma.
+    """
     c_a, c_b = _centre(z_a, width), _centre(z_b, width)
     result = np.where(z_b == -z_a, c_a, (c_a - c_b) / 2)
     # of scores of one sign a difference: less what it may be wrong by, or one of the

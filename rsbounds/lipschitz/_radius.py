@@ -27,7 +27,8 @@ def radius(
     p_min: ArrayLike | None = None,
     scores: bool = False,
 ) -> Floats:
-    """Certified l_2 radius at a point with sigma(x0) = `sigma`, sigma Lipschitz with a floor.
+    """Certified l_2 radius at a point with sigma(x0) = `sigma`, sigma Lipschitz with a
+    floor.
 
     Source: [B] Theorem 3 ("paper"); the other two are proved in the theory pages.
 
@@ -120,7 +121,8 @@ def _integrated(
     floor: Array,
     dim: Array,
 ) -> Array:
-    """The path length at which half the gap is spent, one unit of score costing sigma/k.
+    """The path length at which half the gap is spent, one unit of score costing
+    sigma/k.
 
     With v the score along the path, \\|dv\\| <= k(v) dr/sigma, k = 1 + 2 lip
     R(Phi(-\\|v\\|)), and sigma falls no faster than lip, to no less than ``floor``.
@@ -151,7 +153,9 @@ def _integrated(
 
 
 def _budget(a: Array, b: Array, half: Array, lip: Array, dim: Array) -> Array:
-    """Half the integral of 1/k(v), k(v) = 1 + 2 lip R(Phi(-|v|)), from b to a = b + 2 half."""
+    """Half the integral of 1/k(v), k(v) = 1 + 2 lip R(Phi(-|v|)), from b to a = b + 2
+    half.
+    """
     inner, outer = np.minimum(np.abs(a), np.abs(b)), np.maximum(np.abs(a), np.abs(b))
     same = np.sign(a) == np.sign(b)  # else |v| has its kink at 0 between them
     path = _path(np.where(same, inner, 0.0), outer, lip, dim)

@@ -1,4 +1,6 @@
-"""The factor R_d by which a change of sigma moves a normal score, and [B]'s constant made of it."""
+"""The factor R_d by which a change of sigma moves a normal score, and [B]'s constant
+made of it.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +15,8 @@ RATIO_ERROR = 2e-13
 
 
 def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
-    """R_d(p) = eps0 f(eps0)/phi(Phi^-1(p)), eps0 the 1 - p quantile of chi-square with d degrees.
+    """R_d(p) = eps0 f(eps0)/phi(Phi^-1(p)), eps0 the 1 - p quantile of chi-square with
+    d degrees.
 
     The factor by which a change of sigma moves a normal score: \\|dz\\| <= 2 R \\|d
     sigma\\|/sigma. R_d is strictly decreasing on (0, 1) in every dimension (theorem in
@@ -71,7 +74,8 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
 
 
 def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
-    """Smallest p such that R_d decreases on [p, 1 - p], verified numerically down to `floor`.
+    """Smallest p such that R_d decreases on [p, 1 - p], verified numerically down to
+    `floor`.
 
     By a theorem (theory pages) every p in (0, 1/2) will do, in every dimension, so the
     result is `floor`, a probability in (0, 1/2). This function checks it on a grid,
@@ -111,7 +115,8 @@ def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
 def constant(
     dim: ArrayLike, lip: ArrayLike, sigma_min: ArrayLike, p_min: ArrayLike
 ) -> Floats:
-    """[B] eq. (5): Lipschitz constant (1 + 2 lip R_d(p_min))/sigma_min of Phi^-1 of the scores.
+    """[B] eq. (5): Lipschitz constant (1 + 2 lip R_d(p_min))/sigma_min of Phi^-1 of the
+    scores.
 
     Parameters
     ----------
@@ -147,7 +152,8 @@ def constant(
 
 
 def normalize_scores(scores: ArrayLike, p_min: float) -> Array:
-    """[B] Remark 2: scores that sum to 1, moved affinely so that each is at least p_min.
+    """[B] Remark 2: scores that sum to 1, moved affinely so that each is at least
+    p_min.
 
     Parameters
     ----------

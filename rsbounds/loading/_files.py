@@ -1,4 +1,6 @@
-"""Models in files: ``onnx:FILE``, and scikit-learn's estimators by skops, ``sklearn:FILE``."""
+"""Models in files: ``onnx:FILE``, and scikit-learn's estimators by skops,
+``sklearn:FILE``.
+"""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -24,7 +26,8 @@ _TYPES: dict[str, Any] = {
 
 
 def onnx(request: Request) -> Loaded:
-    """The first output of the network in that file, which has one input, run by onnxruntime.
+    """The first output of the network in that file, which has one input, run by
+    onnxruntime.
 
     ``args``: ``providers``, names of onnxruntime's, joined by "+"
     (CPUExecutionProvider); ``threads`` of an operator (onnxruntime's choice). A file

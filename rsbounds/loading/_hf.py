@@ -1,4 +1,6 @@
-"""Hugging Face: image classifiers ``hf:ID_OR_DIRECTORY``, data ``hf:ID_OR_DIRECTORY[:SPLIT]``."""
+"""Hugging Face: image classifiers ``hf:ID_OR_DIRECTORY``, data
+``hf:ID_OR_DIRECTORY[:SPLIT]``.
+"""
 
 import importlib.metadata
 import json
@@ -66,7 +68,9 @@ def hf(request: Request) -> Loaded:
 
 
 def located(where: str, name: str, *files: str, download: bool) -> Path:
-    """The first of the files there is: in a directory, the cache or (``download``) the hub."""
+    """The first of the files there is: in a directory, the cache or (``download``) the
+    hub.
+    """
     if (directory := Path(name)).is_dir():
         for file in files:
             if (directory / file).is_file():
@@ -89,7 +93,8 @@ def located(where: str, name: str, *files: str, download: bool) -> Path:
 def _processor(
     where: str, name: str, settings: dict[str, Any]
 ) -> tuple[Any, Any, Preprocess | None]:
-    """Mean, standard deviation and the rest of a model's processor; nothing if it has none.
+    """Mean, standard deviation and the rest of a model's processor; nothing if it has
+    none.
 
     Resizing and cropping are carried out by Pillow. A test picture goes through both: a
     processor that does anything else (turns channels round, pads, normalises twice) is
@@ -230,7 +235,9 @@ class HfData(Data):
             raise CorruptInput(f"{self.name}: input {i}: {reason(error)}") from error
 
     def _inside(self, path: Path) -> Path:
-        """The file that a row names, if it belongs to the data: a row may name any file."""
+        """The file that a row names, if it belongs to the data: a row may name any
+        file.
+        """
         path = path.resolve()
         if not any(path.is_relative_to(folder) for folder in self._folders):
             raise ValueError(

@@ -53,7 +53,9 @@ class _Stored(NamedTuple):
 
 
 def inputs(path: Path) -> NDArray[np.float32]:
-    """The array ``x`` of an npz file, read at once: finite floating-point inputs, float32."""
+    """The array ``x`` of an npz file, read at once: finite floating-point inputs,
+    float32.
+    """
     with ExitStack() as files:
         (stored,) = _arrays(path, files, "x")
         _require_inputs(shown(path), stored, "f")
@@ -65,7 +67,9 @@ def inputs(path: Path) -> NDArray[np.float32]:
 
 
 class ArrayData(Data):
-    """Rows of an array x with labels y: ``FILE.npz``, or ``FILE.npy`` with ``FILE.labels.npy``."""
+    """Rows of an array x with labels y: ``FILE.npz``, or ``FILE.npy`` with
+    ``FILE.labels.npy``.
+    """
 
     def __init__(
         self, path: Path, scale: float | None, classes: Sequence[Any] | None
@@ -157,7 +161,7 @@ def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[_Sto
             raise ValueError(
                 f"{info.file_size} bytes to decompress, more than the disk has left"
             )
-        unpacked: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
+        unpacked: IO[bytes] = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         with archive.open(info) as packed:
             shutil.copyfileobj(packed, unpacked, 2**20)
         arrays.append(_stored(unpacked, info.file_size, 0))

@@ -1,4 +1,6 @@
-"""The user's own code: ``MODULE:CALLABLE``, ``path/to/file.py:CALLABLE``, and what it raises."""
+"""The user's own code: ``MODULE:CALLABLE``, ``path/to/file.py:CALLABLE``, and what it
+raises.
+"""
 
 import hashlib
 import importlib
@@ -31,7 +33,9 @@ def build(option: str, spec: str, **arguments: Any) -> Any:
 
 
 def call(option: str, spec: str, **arguments: Any) -> Any:
-    """What the CALLABLE of ``MODULE:CALLABLE`` returns; ``option`` names it in messages."""
+    """What the CALLABLE of ``MODULE:CALLABLE`` returns; ``option`` names it in
+    messages.
+    """
     name, _, attribute = spec.rpartition(":")
     if not name or not attribute:
         raise ValueError(

@@ -13,7 +13,8 @@ _NESTED = ("state_dict", "model_state_dict", "model")
 
 
 def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The tensors of a checkpoint by name, on the CPU; ValueError if it would run code when read.
+    """The tensors of a checkpoint by name, on the CPU; ValueError if it would run code
+    when read.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Data sets by place: ``open_data`` reads one input at a time, ``prefetched`` one ahead."""
+"""Data sets by place: ``open_data`` reads one input at a time, ``prefetched`` one
+ahead.
+"""
 
 import os
 import sys
@@ -26,7 +28,8 @@ def open_data(
     scale: float | None = None,
     download: bool = False,
 ) -> Data:
-    """The data set of that name or file; its inputs stay where they are until they are read.
+    """The data set of that name or file; its inputs stay where they are until they are
+    read.
 
     Parameters
     ----------
@@ -110,7 +113,9 @@ def as_data(
     scale: float | None = None,
     labels: Sequence[Any] | None = None,
 ) -> Data:
-    """What a Python caller has: a :class:`Data`, a place, arrays (x, y), or pairs (x, y)."""
+    """What a Python caller has: a :class:`Data`, a place, arrays (x, y), or pairs (x,
+    y).
+    """
     if isinstance(data, Data):
         return data
     if isinstance(data, str | os.PathLike):
@@ -204,7 +209,9 @@ class SequenceData(Data):
 def check_labels(
     data: Data, classes: int, indices: Iterable[int] | None = None
 ) -> None:
-    """ValueError if a label known without reading inputs is none of the model's classes."""
+    """ValueError if a label known without reading inputs is none of the model's
+    classes.
+    """
     if data.labels is None:
         return
     chosen = (
@@ -222,7 +229,8 @@ def check_labels(
 def prefetched(
     data: Data, indices: Iterable[int], *, ahead: int = 16, skip_corrupt: bool = False
 ) -> Iterator[Item]:
-    """The items at ``indices`` in their order, read by a thread that is up to ``ahead`` ahead.
+    """The items at ``indices`` in their order, read by a thread that is up to ``ahead``
+    ahead.
 
     Where an input can't be decoded CorruptInput is raised; with ``skip_corrupt`` it is
     an item with ``x = None`` and ``problem``.

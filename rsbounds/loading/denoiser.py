@@ -28,8 +28,8 @@ from rsbounds.loading.packages import need
 
 need("torch", "a denoiser")  # or the line that says which extra to install
 
-import torch
-from torch import nn
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
 
 
 class Classifier(nn.Module):
@@ -62,7 +62,9 @@ class Classifier(nn.Module):
 
 
 class Denoiser(NamedTuple):
-    """A denoiser before its noise level is known: :func:`load_denoiser` says what its parts are."""
+    """A denoiser before its noise level is known: :func:`load_denoiser` says what its
+    parts are.
+    """
 
     net: Any
     alphas_cumprod: Any
@@ -130,7 +132,8 @@ def denoised(loaded: Loaded, denoiser: Denoiser, sigma: float) -> Loaded:
 
 
 class Denoised(nn.Module):
-    """Scores of ``classifier``, which takes images in ``input_range`` ([0, 1]), denoised.
+    """Scores of ``classifier``, which takes images in ``input_range`` ([0, 1]),
+    denoised.
 
     ``denoiser`` is the network; the other parameters are those of
     :func:`load_denoiser`. ``timestep`` is the schedule's for ``sigma``, on the input's
@@ -187,7 +190,8 @@ class Denoised(nn.Module):
 
 
 def timestep(alphas_cumprod: Any, level: float) -> int:
-    """The timestep whose level sqrt((1 - alpha)/alpha), on [-1, 1], is nearest in its logarithm.
+    """The timestep whose level sqrt((1 - alpha)/alpha), on [-1, 1], is nearest in its
+    logarithm.
 
     ValueError where ``level`` lies outside the schedule's levels by more than one of
     its steps.

@@ -8,7 +8,9 @@ from typing import Any
 
 
 def opened(path: str | os.PathLike[str]) -> BufferedReader:
-    """A regular file, open for reading; ValueError for devices and pipes, which may have no end."""
+    """A regular file, open for reading; ValueError for devices and pipes, which may
+    have no end.
+    """
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise ValueError(
             f"{os.fspath(path)!r} must be a regular file, not a device or a pipe"
@@ -29,7 +31,8 @@ def file_hash(path: str | os.PathLike[str]) -> str:
 
 
 def code_hash(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a Python file without its empty lines and the comments that fill lines.
+    """SHA-256 of a Python file without its empty lines and the comments that fill
+    lines.
 
     (Not of its syntax tree, which differs between versions of Python.)
     """

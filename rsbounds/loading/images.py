@@ -1,4 +1,6 @@
-"""Images: from an encoded one to the pixels that noise is added to, and folders of them."""
+"""Images: from an encoded one to the pixels that noise is added to, and folders of
+them.
+"""
 
 import hashlib
 import io
@@ -37,7 +39,8 @@ _DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
 
 @dataclass(frozen=True)
 class Preprocess:
-    """What happens to an image before noise: resized, cropped in the middle, 8 bits a channel.
+    """What happens to an image before noise: resized, cropped in the middle, 8 bits a
+    channel.
 
     Parameters
     ----------
@@ -125,7 +128,9 @@ class Preprocess:
 
 
 def read_image(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of an encoded image; ValueError if they are too many, or may have no end."""
+    """The bytes of an encoded image; ValueError if they are too many, or may have no
+    end.
+    """
     with opened(path) as file:
         if (size := os.fstat(file.fileno()).st_size) > LARGEST_FILE:
             raise ValueError(f"a file of {size} bytes; at most {LARGEST_FILE} are read")

@@ -26,7 +26,9 @@ _MODULES["torchvision"] = "_zoos"
 
 @dataclass(frozen=True)
 class Request:
-    """What a backend is asked for: the name behind its prefix, and the options beside it."""
+    """What a backend is asked for: the name behind its prefix, and the options beside
+    it.
+    """
 
     spec: str
     name: str
@@ -40,7 +42,9 @@ class Request:
         return f"--model {shown(self.spec)}"
 
     def require_classes(self, classes: int) -> None:
-        """ValueError if published weights have another number of classes than is asked for."""
+        """ValueError if published weights have another number of classes than is asked
+        for.
+        """
         if (own := self.args.get("num_classes", classes)) != classes:
             raise ValueError(
                 f"num_classes is {own}, but the weights of {shown(self.spec)} have "
@@ -181,7 +185,9 @@ def load_model(
 
 
 def _own_code(request: Request) -> Loaded:
-    """``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, which returns a model or a Loaded."""
+    """``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, which returns a model or a
+    Loaded.
+    """
     built = call("--model", request.spec, **request.args)
     loaded = built if isinstance(built, Loaded) else Loaded(built)
     if not callable(loaded.model):

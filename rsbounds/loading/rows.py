@@ -1,4 +1,6 @@
-"""The port between certification and a data set: one input at a time, each with its hash."""
+"""The port between certification and a data set: one input at a time, each with its
+hash.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ class Data(AbstractContextManager["Data"], ABC):
 
     @cached_property
     def identity(self) -> Mapping[str, Any]:
-        """For the manifest: how inputs are read, hashes of their labels and of their contents."""
+        """For the manifest: how inputs are read, hashes of their labels and of their
+        contents.
+        """
         facts = {
             "rows": len(self),
             "scale": self._scale,
@@ -82,10 +86,14 @@ class Data(AbstractContextManager["Data"], ABC):
 
     @abstractmethod
     def _read(self, i: int) -> tuple[bytes | None, NDArray[Any], int]:
-        """What is stored of input i (None: its numbers), its numbers before scaling, its label."""
+        """What is stored of input i (None: its numbers), its numbers before scaling,
+        its label.
+        """
 
     def _contents(self) -> str:
-        """A hash of inputs spread over the data: reading all may take as long as certifying."""
+        """A hash of inputs spread over the data: reading all may take as long as
+        certifying.
+        """
         contents = hashlib.sha256()
         for i in range(0, len(self), -(-len(self) // _SPREAD)):
             try:
@@ -150,7 +158,8 @@ class Data(AbstractContextManager["Data"], ABC):
 
 
 def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np.int64]:
-    """Labels as numbers of classes: their places among ``labels``, where these are such labels.
+    """Labels as numbers of classes: their places among ``labels``, where these are such
+    labels.
 
     ``labels`` that are text name the classes that numbers stand for, so numbers stay.
     """
@@ -169,7 +178,9 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
 
 
 def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
-    """ValueError for whole numbers without a scale: 0 ... 255 under noise of 0.25 is a trap."""
+    """ValueError for whole numbers without a scale: 0 ... 255 under noise of 0.25 is a
+    trap.
+    """
     if scale is None and dtype.kind in "iu":
         raise ValueError(
             f"{name}: x must be floating point, or come with a scale to divide by (255 for "

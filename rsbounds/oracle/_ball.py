@@ -1,4 +1,5 @@
-"""P(|Z - s e1| <= s + u), Z ~ N(0, I_dim), by two independent methods; scores, offsets, ncx2.
+"""P(|Z - s e1| <= s + u), Z ~ N(0, I_dim), by two independent methods; scores, offsets,
+ncx2.
 
 ``contour``: the steepest-descent path of the Bromwich integral, trapezoidal rule, the
 step halved until two results agree. ``series``: the Poisson mixture of central

@@ -18,7 +18,9 @@ from rsbounds.oracle._normal import (
 
 
 def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
-    """1 - p for the lower bound p: P(Binomial(n, p) >= count) = alpha (Clopper and Pearson)."""
+    """1 - p for the lower bound p: P(Binomial(n, p) >= count) = alpha (Clopper and
+    Pearson).
+    """
     with mp.workdps(dps + GUARD):
         log_q, _ = _log_bound(count, n, exact(alpha), dps)
         value = mp.exp(log_q)
@@ -158,7 +160,8 @@ def bound_excess(
     *,
     dps: int = 20,
 ) -> Mpf:
-    """A number that is positive exactly where z is above the lower bound's score at level alpha.
+    """A number that is positive exactly where z is above the lower bound's score at
+    level alpha.
 
     ``bound`` is a key of ``BOUNDS``, z the score of a claimed lower bound after
     ``count`` successes in n trials, u the uniform number of a randomized bound.
@@ -180,7 +183,9 @@ def _clopper_pearson(
 def _randomized(
     count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int
 ) -> Mpf:
-    """P(X > count) + u P(X = count) against alpha; never above what n + 1 of n + 1 would give."""
+    """P(X > count) + u P(X = count) against alpha; never above what n + 1 of n + 1
+    would give.
+    """
     if u is None:
         raise ValueError("a randomized bound needs its number u")
     if z == -mp.inf:

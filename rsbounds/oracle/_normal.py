@@ -66,7 +66,9 @@ def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
 
 
 def score(log_lower: Mpf, log_upper: Mpf, *, dps: int) -> Mpf:
-    """The normal score of a probability from the logs of both tails: the smaller one counts."""
+    """The normal score of a probability from the logs of both tails: the smaller one
+    counts.
+    """
     if log_lower <= log_upper:
         return ndtri_exp(log_lower, dps=dps)
     with mp.workdps(dps):  # a minus sign rounds to the precision of the moment

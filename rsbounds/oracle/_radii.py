@@ -1,4 +1,6 @@
-"""Radii from normal scores (z_b = None means -z_a): fixed noise, Lipschitz sigma ([B]) or base."""
+"""Radii from normal scores (z_b = None means -z_a): fixed noise, Lipschitz sigma ([B])
+or base.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -41,7 +43,9 @@ def anisotropic_radius(
     norm: Real = 2,
     dps: int = 30,
 ) -> Mpf:
-    """The l_p ball inside the ellipsoid sum delta_i^2/sigma_i^2 <= ((z_a - z_b)/2)^2 ([H])."""
+    """The l_p ball inside the ellipsoid sum delta_i^2/sigma_i^2 <= ((z_a - z_b)/2)^2
+    ([H]).
+    """
     with mp.workdps(dps + GUARD):
         sigmas = [exact(v) for v in sigma]
         if norm <= 2:
@@ -96,7 +100,8 @@ def renyi_radius(
     *,
     dps: int = 30,
 ) -> Mpf:
-    """From Rényi divergences ([S] Theorem 14), the supremum over its open range of orders.
+    """From Rényi divergences ([S] Theorem 14), the supremum over its open range of
+    orders.
 
     0 where no order certifies.
     """
@@ -126,7 +131,8 @@ def renyi_radius(
 def renyi_square(
     order: Mpf, z_a: Mpf, sigma0: Mpf, sigma1: Mpf, dim: Mpf, z_b: Mpf
 ) -> Mpf:
-    """The squared distance at which D_order(Q|P) reaches the least value for a changed class.
+    """The squared distance at which D_order(Q|P) reaches the least value for a changed
+    class.
 
     P = N(x0, sigma0^2 I) and Q = N(x1, sigma1^2 I); order > 0, not 1; may be negative.
     """
@@ -141,7 +147,9 @@ def renyi_square(
 
 
 def _maximum(function: Callable[[Mpf], Mpf], dps: int) -> Mpf:
-    """The largest value over the line: a grid, then golden section about its best point."""
+    """The largest value over the line: a grid, then golden section about its best
+    point.
+    """
     grid = [mp.mpf(k) / 4 + mp.mpf("1e-3") for k in range(-120, 160)]
     best = max(grid, key=function)
     low, high = best - mp.mpf("0.25"), best + mp.mpf("0.25")
@@ -232,7 +240,8 @@ def _slowness(z: Mpf, lip: Mpf, dim: Mpf, dps: int) -> Mpf:
 def base_radius(
     z_a: Real, sigma: Real, base_lip: Real, z_b: Real | None = None, *, dps: int = 20
 ) -> Mpf:
-    """(c_a - c_b)/2, where L int_{c - 1/L}^c Phi(s/sigma) ds is the probability of each score.
+    """(c_a - c_b)/2, where L int_{c - 1/L}^c Phi(s/sigma) ds is the probability of each
+    score.
 
     For z_b = -z_a this is -s0 - 1/(2L), s0 = -c_a.
     """

@@ -48,7 +48,8 @@ def excess(
     *,
     dps: int = 20,
 ) -> Mpf:
-    """A number that is positive exactly where the radius exceeds the truth of its method.
+    """A number that is positive exactly where the radius exceeds the truth of its
+    method.
 
     ``method`` is a key of ``METHODS``; ``parameters`` are those of the scheme, as the
     manifest has them; ``sigma`` and ``radius`` are the row's, ``z_a`` and ``z_b`` the
@@ -78,7 +79,9 @@ def _anisotropic(
 def _composite(
     parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
 ) -> Mpf:
-    """From the counts of all stages, which ``parameters`` hold beside the rule and the plan."""
+    """From the counts of all stages, which ``parameters`` hold beside the rule and the
+    plan.
+    """
     evidence = (parameters[key] for key in ("rule", "plan", "counts", "n", "alpha"))
     return radius - composite_radius(*evidence, dps=dps)
 
@@ -141,7 +144,9 @@ def list_radius(
     *,
     dps: int = 30,
 ) -> Mpf:
-    """The radius of a class from exact class probabilities, their scores in rows by level."""
+    """The radius of a class from exact class probabilities, their scores in rows by
+    level.
+    """
     with mp.workdps(dps + GUARD):
         z = [[exact(v) for v in row] for row in scores]
 
@@ -189,7 +194,9 @@ def composite_radius(
         cls, level = plan["cls"], exact(alpha) / len(plan["items"])
 
         def beyond(q: Parameters, c: int, side: int) -> Mpf:
-            """A lower (side 1) or upper (-1) bound of the coordinate of c, less the threshold."""
+            """A lower (side 1) or upper (-1) bound of the coordinate of c, less the
+            threshold.
+            """
             k = counts[q["stage"]]
             if k is None:
                 raise ValueError(f"counts must hold stage {q['stage']}; got None")

@@ -1,4 +1,6 @@
-"""Cards: what a certification file shows, what was proved of it, and what no file can show."""
+"""Cards: what a certification file shows, what was proved of it, and what no file can
+show.
+"""
 
 import json
 import math
@@ -120,7 +122,9 @@ def card(
 
 
 def _share(file: Results, radius: float) -> dict[str, float]:
-    """A certified accuracy with its Clopper-Pearson interval, for inputs drawn from many."""
+    """A certified accuracy with its Clopper-Pearson interval, for inputs drawn from
+    many.
+    """
     n = len(file.rows)
     held = round(float(file.certified_accuracy(radius)) * n)
     share, low, high = share_of(held, n)
@@ -134,7 +138,9 @@ def share_of(held: int, n: int) -> tuple[float, float, float]:
 
 
 def _p_a(file: Results) -> list[float]:
-    """Quantiles of the lower bounds of the true class's probability; NaN where there are none."""
+    """Quantiles of the lower bounds of the true class's probability; NaN where there
+    are none.
+    """
     bounds: Any = np.quantile(file.p_a() or [math.nan], QUANTILES, method="lower")
     values: list[float] = bounds.tolist()
     return values

@@ -86,7 +86,7 @@ class Writer:
             path,
             path.absolute(),
         )  # a model's code may change the folder
-        self._file = open(path, "a+b", buffering=0)
+        self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
         try:
             self._locked = self._lock()
             # by a process that ended between our opening and our lock
@@ -186,7 +186,9 @@ class Writer:
         raise OSError(f"{self.path} {gone}")
 
     def _lock(self) -> bool:
-        """Lock the file against other processes; False where its file system has no locks."""
+        """Lock the file against other processes; False where its file system has no
+        locks.
+        """
         if fcntl is None:
             return True
         try:
@@ -250,7 +252,8 @@ def digest(content: bytes) -> str:
 def commit(
     path: Path, manifest: Manifest, *, new: bool, accept: bool
 ) -> dict[str, str]:
-    """Write the commitment if ``new``, or compare one that is there: the entry of ``run``.
+    """Write the commitment if ``new``, or compare one that is there: the entry of
+    ``run``.
 
     ``accept`` keeps one that differs, of which an audit tells.
     """
@@ -352,7 +355,9 @@ def _text(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Put a file with this text in the place of the one at the path, whole or not at all."""
+    """Put a file with this text in the place of the one at the path, whole or not at
+    all.
+    """
     path = path.resolve()  # where it is a link, that stays one
     draft = path.with_name(path.name + ".new")
     try:

@@ -252,7 +252,9 @@ def _manifest(file: Results, name: str) -> str:
 
 
 def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Name of a place in the page -> what plotly draws there; names of strangers are escaped."""
+    """Name of a place in the page -> what plotly draws there; names of strangers are
+    escaped.
+    """
     each = zip(names, files, strict=True)
     bounds = [(name, [p_a]) for name, own in each if (p_a := own.p_a())]
     shares = "share of inputs whose p_A is at least so large"

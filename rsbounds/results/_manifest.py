@@ -115,7 +115,9 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The manifest of a result file; ValueError if it has none, OSError if it isn't there."""
+        """The manifest of a result file; ValueError if it has none, OSError if it isn't
+        there.
+        """
         place = manifest_path(path)
         try:
             entries = json.loads(
@@ -163,7 +165,8 @@ class Manifest:
         return range(start + rank * skip, start + inputs * skip, size * skip)
 
     def places(self, done: set[int]) -> tuple[list[int], list[int]]:
-        """Indices that are missing from ``done``, and those in it that don't belong there.
+        """Indices that are missing from ``done``, and those in it that don't belong
+        there.
 
         Inputs that were left out because they can't be decoded are not missing.
         """
@@ -173,19 +176,24 @@ class Manifest:
         )
 
     def corrupt(self) -> set[int]:
-        """Indices of the inputs that the history says were left out: they can't be decoded."""
+        """Indices of the inputs that the history says were left out: they can't be
+        decoded.
+        """
         left = (entry for step in self.history for entry in step.get("corrupt", ()))
         return {entry["input"] for entry in left if "input" in entry}
 
     def fitted_on_itself(self) -> bool:
-        """Whether the history says that the rule was fitted on the rows that it certifies."""
+        """Whether the history says that the rule was fitted on the rows that it
+        certifies.
+        """
         fitted = {file for step in self.history for file in step.get("fitted", ())}
         return not fitted.isdisjoint(
             step["sha256"] for step in self.history if "sha256" in step
         )
 
     def commitment(self) -> str:
-        """The text by which a run is committed to before its first sample: all that is fixed then.
+        """The text by which a run is committed to before its first sample: all that is
+        fixed then.
 
         It is always the same text: whoever has its SHA-256 sees whether a later
         manifest differs.
@@ -208,7 +216,9 @@ class Manifest:
         )
 
     def differences(self, other: Manifest) -> dict[str, str]:
-        """Entries that rows depend on and that ``other`` has otherwise: name -> in words."""
+        """Entries that rows depend on and that ``other`` has otherwise: name -> in
+        words.
+        """
         a, b = dict(self._compared()), dict(other._compared())
         # probes of other inputs, or of none
         ignored = {f"probe.{key}" for key in self.probe.keys() ^ other.probe.keys()}
@@ -255,7 +265,9 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two entries are equal; NaN, which parameters of others may hold, is itself."""
+    """Whether two entries are equal; NaN, which parameters of others may hold, is
+    itself.
+    """
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_same, a, b))
     return bool(a == b or (a != a and b != b))

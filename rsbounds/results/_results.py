@@ -26,7 +26,9 @@ _MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """Rows of one certification file; ``note`` is what a report must tell of how it was read."""
+    """Rows of one certification file; ``note`` is what a report must tell of how it was
+    read.
+    """
 
     name: str
     rows: tuple[Row, ...]
@@ -40,7 +42,9 @@ class Results:
         return f"<Results {self.name}: {len(self.rows)} rows{share}>"
 
     def certified_accuracy(self, radii: Any) -> Array:
-        """Share of rows that are correct with radius >= r, for each r; NaN without rows."""
+        """Share of rows that are correct with radius >= r, for each r; NaN without
+        rows.
+        """
         at = checks.as_floats("radii", radii, 0.0, nan=False)
         held = np.sort([row.radius for row in self.rows if row.correct])
         return self._share(len(held) - np.searchsorted(held, at))
@@ -73,7 +77,9 @@ class Results:
         return list(dict.fromkeys(row.scope for row in self.rows))
 
     def missing(self) -> list[int]:
-        """Indices of inputs that the manifest selects and the file lacks; [] where it can't say."""
+        """Indices of inputs that the manifest selects and the file lacks; [] where it
+        can't say.
+        """
         return (
             self.manifest.places({row.idx for row in self.rows})[0]
             if self.manifest
@@ -81,16 +87,22 @@ class Results:
         )
 
     def p_a(self) -> list[float]:
-        """Lower bounds of the true class's probability: p_A where it is certified, else 0."""
+        """Lower bounds of the true class's probability: p_A where it is certified, else
+        0.
+        """
         return [row.p_a if row.correct else 0.0 for row in self.rows if row.p_a >= 0]
 
     def rate(self) -> float:
-        """Rows a second of one worker, by the rows' own times; NaN where they don't say."""
+        """Rows a second of one worker, by the rows' own times; NaN where they don't
+        say.
+        """
         seconds = sum(row.seconds for row in self.rows)
         return len(self.rows) / seconds if seconds > 0 else math.nan
 
     def notes(self) -> list[str]:
-        """How the file was read, how it came about, what it leaves out, how far the run is."""
+        """How the file was read, how it came about, what it leaves out, how far the run
+        is.
+        """
         return [shown(note) for note in self._notes() if note]
 
     def _notes(self) -> Iterator[str]:
@@ -211,7 +223,9 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
 
 
 def _pairs(content: bytes) -> tuple[Row, ...]:
-    """Rows of lines "index radius ...", as papers published them; none of any other file."""
+    """Rows of lines "index radius ...", as papers published them; none of any other
+    file.
+    """
     try:
         lines = [
             line.split()
@@ -226,7 +240,9 @@ def _pairs(content: bytes) -> tuple[Row, ...]:
 
 
 def _arrays(path: Path) -> tuple[Row, ...]:
-    """Rows of ``radius_l1.npy`` (l2, linf) with ``labels.npy`` and ``preds.npy``, likewise."""
+    """Rows of ``radius_l1.npy`` (l2, linf) with ``labels.npy`` and ``preds.npy``,
+    likewise.
+    """
     if path.name not in _ARRAYS:
         return ()
     try:
@@ -275,7 +291,8 @@ def _require_sense(
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a result file in its order, for an audit: they may contradict themselves.
+    """The rows of a result file in its order, for an audit: they may contradict
+    themselves.
 
     Errors as of `read`.
     """

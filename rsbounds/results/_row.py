@@ -147,7 +147,9 @@ class Row:
 
     @classmethod
     def parse(cls, line: str, columns: Sequence[str]) -> Self:
-        """The row in a line of text under a header; says what was expected of a bad one."""
+        """The row in a line of text under a header; says what was expected of a bad
+        one.
+        """
         cells = line.split("\t")
         if len(cells) != len(columns):
             raise ValueError(f"{len(columns)} fields separated by tabs")

@@ -130,7 +130,8 @@ def numbered(
 
 
 def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
-    """Several runs at several noise levels whose certificates say the same: a label, and the runs.
+    """Several runs at several noise levels whose certificates say the same: a label,
+    and the runs.
 
     Method, scope, terms and inputs are equal, and the scope is that of a certificate of
     the classifier that is run, or none is stated: only then the best of the runs at a
@@ -155,7 +156,9 @@ def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
 
 
 def _differences(files: Sequence[Results]) -> list[str]:
-    """For each file what of its terms and inputs not all others share, in words; "" if nothing."""
+    """For each file what of its terms and inputs not all others share, in words; "" if
+    nothing.
+    """
     names = (*NAMES, "inputs")
     each = [
         terms(file) if file.rows else dict.fromkeys(names, UNKNOWN) for file in files
@@ -251,7 +254,8 @@ def table(
     style: str = "text",
     classes: bool = False,
 ) -> str:
-    """Accuracy, abstentions, average certified radius (ACR), certified accuracies of some files.
+    """Accuracy, abstentions, average certified radius (ACR), certified accuracies of
+    some files.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Numbers of result files as text: read more strictly than Python reads, and never rounded up."""
+"""Numbers of result files as text: read more strictly than Python reads, and never
+rounded up.
+"""
 
 import math
 import os
@@ -39,7 +41,9 @@ def number(text: str) -> float:
 
 
 def dense_counts(text: str) -> tuple[int, ...]:
-    """Class counts from ``class:count,class:count`` in the order of the classes, or ``-``."""
+    """Class counts from ``class:count,class:count`` in the order of the classes, or
+    ``-``.
+    """
     dense: list[int] = []
     for part in text.split(",") if text != "-" else ():
         pair = re.fullmatch(r"([0-9]{1,18}):([0-9]{1,18})", part)
@@ -118,7 +122,9 @@ def conform(name: str, value: Any, schema: Mapping[str, Any]) -> None:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON can hold it: null for NaN, "inf" for infinity, also inside of others."""
+    """The value as JSON can hold it: null for NaN, "inf" for infinity, also inside of
+    others.
+    """
     if isinstance(value, Mapping):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

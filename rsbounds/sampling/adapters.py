@@ -1,4 +1,6 @@
-"""The port between certification and a classifier; from a model of any framework to a sampler."""
+"""The port between certification and a classifier; from a model of any framework to a
+sampler.
+"""
 
 import sys
 from inspect import signature
@@ -97,7 +99,8 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
 
 
 def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
-    """What draws the outputs of a model, or the class counts of its positions, under noise.
+    """What draws the outputs of a model, or the class counts of its positions, under
+    noise.
 
     A torch module and a function of a NumPy batch get a sampler of Gaussian noise; a
     sampler of your own, called as ``sampler(x, sigma, n, generator)``, returns outputs

@@ -1,4 +1,6 @@
-"""Sampling of models that take NumPy batches: their scores, checked, as votes or as such; maps."""
+"""Sampling of models that take NumPy batches: their scores, checked, as votes or as
+such; maps.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
@@ -32,7 +34,9 @@ class Scored:
         self._rows_checked = False
 
     def checked(self, returned: Any, rows: int) -> NDArray[Any]:
-        """What was returned, if these are scores of so many rows and always as many classes."""
+        """What was returned, if these are scores of so many rows and always as many
+        classes.
+        """
         expected = (
             f"the model must return scores of shape ({rows}, classes), at least two classes, for a "
             f"batch of {rows}; got "
@@ -89,7 +93,9 @@ class Scored:
 def require_same_row(
     alone: NDArray[Any], among: NDArray[Any], rows: int, tolerance: float
 ) -> None:
-    """ValueError if a row's scores in a batch of its copies aren't those among other rows."""
+    """ValueError if a row's scores in a batch of its copies aren't those among other
+    rows.
+    """
     alone, among = alone.astype(np.float64), among.astype(np.float64)
     largest = np.abs(among[np.isfinite(among)]).max(initial=0.0)
     with np.errstate(invalid="ignore"):  # of two infinities
@@ -104,7 +110,8 @@ def require_same_row(
 
 
 class ArraySampler(Scored):
-    """Sampler over a classifier of NumPy batches: onnxruntime, scikit-learn, plain functions.
+    """Sampler over a classifier of NumPy batches: onnxruntime, scikit-learn, plain
+    functions.
 
     A call raises ValueError if the input isn't in floating point and finite, if the
     classifier returns something else, or (looked at once) if scores depend on other
@@ -141,7 +148,9 @@ class ArraySampler(Scored):
     def __call__(
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Counts of the classes; see :class:`Sampler`. Rows that hold a NaN count for none."""
+        """Counts of the classes; see :class:`Sampler`. Rows that hold a NaN count for
+        none.
+        """
         x = single(x)
         steps = grid_noise.on_grid(x) if self.sound_noise else None
         size, counts = block_size(n, x.size), np.zeros((), np.int64)
@@ -159,7 +168,8 @@ class ArraySampler(Scored):
 
 
 class SoftSampler(Scored):
-    """A histogram of each class's scores: the classifier that is smoothed votes with them.
+    """A histogram of each class's scores: the classifier that is smoothed votes with
+    them.
 
     Parameters
     ----------
@@ -201,7 +211,9 @@ class SoftSampler(Scored):
 
 
 def checked_shape(shape: tuple[int, ...], rows: int, kind: Kind, known: Any) -> None:
-    """ValueError unless a batch's outputs have the shape of their kind, and always the same."""
+    """ValueError unless a batch's outputs have the shape of their kind, and always the
+    same.
+    """
     fits = (
         (1 <= len(shape) <= 2)
         if kind == "values"
@@ -219,7 +231,9 @@ def checked_shape(shape: tuple[int, ...], rows: int, kind: Kind, known: Any) -> 
 
 
 class ArrayOutputs(Scored):
-    """Sampler over a function of float32 batches (count, *shape of x), for values or maps."""
+    """Sampler over a function of float32 batches (count, *shape of x), for values or
+    maps.
+    """
 
     def __init__(self, model: Callable[[NDArray[np.float32]], Any], kind: Kind) -> None:
         super().__init__(model)
@@ -247,7 +261,8 @@ class ArrayOutputs(Scored):
 
 
 def position_counts(scores: Array) -> NDArray[np.int64]:
-    """Class counts of each position over a batch of scores (count, classes, *positions).
+    """Class counts of each position over a batch of scores (count, classes,
+    *positions).
 
     A position whose scores hold a NaN counts for no class in that sample.
     """

@@ -1,4 +1,6 @@
-"""One input, and the noise on it: its level, its blocks, and the random streams that give both."""
+"""One input, and the noise on it: its level, its blocks, and the random streams that
+give both.
+"""
 
 from enum import IntEnum
 from functools import lru_cache
@@ -30,7 +32,9 @@ def single(x: Any) -> NDArray[np.float32]:
 
 
 def noise_level(sigma: float) -> float:
-    """``sigma`` itself, if noise of this level can be drawn in float32; else ValueError."""
+    """``sigma`` itself, if noise of this level can be drawn in float32; else
+    ValueError.
+    """
     if not _TINY <= sigma <= _LARGEST:
         ends = f"[{_TINY:.2g}, {_LARGEST:.2g}]"
         raise ValueError(f"sigma must be in {ends} to draw noise; got {sigma}")
@@ -49,7 +53,9 @@ def is_single(sigma: float) -> bool:
 def noisy(
     x: NDArray[np.float32], sigma: float, size: int, generator: np.random.Generator
 ) -> NDArray[np.float32]:
-    """``size`` copies of x + sigma Z, the level exact, each number rounded to float32 at last."""
+    """``size`` copies of x + sigma Z, the level exact, each number rounded to float32
+    at last.
+    """
     level = noise_level(sigma)
     batch = generator.standard_normal((size, *x.shape), dtype=np.float32)
     exact: NDArray[Any] = batch if is_single(level) else batch.astype(np.float64)
@@ -154,7 +160,9 @@ stream = Stream  # for callers it is a function
 
 
 def block_seeds(generator: np.random.Generator, blocks: int) -> list[int]:
-    """Seeds of 32 bits for ``blocks`` blocks: of a stream's own, else distinct ones drawn."""
+    """Seeds of 32 bits for ``blocks`` blocks: of a stream's own, else distinct ones
+    drawn.
+    """
     if isinstance(generator, Stream):
         return generator.seeds(blocks)
     drawn: list[int] = generator.choice(2**32, blocks, replace=False).tolist()

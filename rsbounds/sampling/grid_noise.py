@@ -46,7 +46,8 @@ def on_grid(x: Any) -> NDArray[np.int32]:
 
 
 def points(x: Any) -> NDArray[np.float64]:
-    """The whole numbers of :func:`on_grid` over 255, in float64; ValueError outside [0, 1].
+    """The whole numbers of :func:`on_grid` over 255, in float64; ValueError outside [0,
+    1].
 
     What follows from them is a function of the point of the grid, in whatever type it
     came; each number is within 2^-53 of the point's.
@@ -87,7 +88,9 @@ def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
 
 
 def _cells(thresholds: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The number of thresholds <= u for each first 16 bits of u; -1 where it takes more of them."""
+    """The number of thresholds <= u for each first 16 bits of u; -1 where it takes more
+    of them.
+    """
     edges = np.arange(2**CELL_BITS, dtype=np.int64) << (BITS - CELL_BITS)
     last = edges + (2 ** (BITS - CELL_BITS) - 1)
     first_count = np.searchsorted(thresholds, edges, side="left")
@@ -123,7 +126,9 @@ def scores() -> Scores:
 def noisy(
     steps: NDArray[np.int32], sigma: float, size: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """``size`` copies of an input with noise, over 255, and which hold an ambiguous draw."""
+    """``size`` copies of an input with noise, over 255, and which hold an ambiguous
+    draw.
+    """
     thresholds, cells, zero = tables(sigma)
     u = generator.integers(0, 2**BITS, size=size * steps.size, dtype=np.int64)
     count = cells[u >> (BITS - CELL_BITS)]

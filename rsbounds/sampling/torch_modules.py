@@ -184,7 +184,9 @@ class TorchSampler:
         )
 
     def centre(self, x: Any) -> torch.Tensor:
-        """The mean of the noisy copies; in float64 it keeps its precision until noise is added."""
+        """The mean of the noisy copies; in float64 it keeps its precision until noise
+        is added.
+        """
         return torch.as_tensor(x).detach().float()
 
     def noisy(
@@ -274,7 +276,9 @@ class TorchSampler:
         return returned  # type: ignore[no-any-return]
 
     def _checked(self, batch: torch.Tensor) -> torch.Tensor:
-        """The scores of a batch; the first time, each row's must not depend on the others."""
+        """The scores of a batch; the first time, each row's must not depend on the
+        others.
+        """
         first = not self._rows_checked and len(batch) > 1
         middle = len(batch) // 2
         if first:
@@ -309,7 +313,9 @@ class TorchSampler:
 
 
 def _memory_failure(error: RuntimeError) -> str:
-    """The first line of an error that says that memory ran out; any other is raised again."""
+    """The first line of an error that says that memory ran out; any other is raised
+    again.
+    """
     text = str(error)
     if isinstance(error, torch.OutOfMemoryError) or any(
         words in text for words in _NO_MEMORY
@@ -351,7 +357,8 @@ class TorchOutputs(TorchSampler):
 
 
 class _Shaped(TorchSampler):
-    """Noise with a mean and a level on every axis: isotropic once divided by the noise's shape.
+    """Noise with a mean and a level on every axis: isotropic once divided by the
+    noise's shape.
 
     ``noise`` is a :class:`rsbounds.torch.FixedNoise` or ``CertifiedNoise``:
     ``centre(x)`` is x + mean and ``offset(x)`` the mean alone, both in float64 and
@@ -404,7 +411,9 @@ class GridSampler(_Shaped):
 
 
 def check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
-    """ValueError for another shape: torch would broadcast, and the radius be of other dimension."""
+    """ValueError for another shape: torch would broadcast, and the radius be of other
+    dimension.
+    """
     if np.shape(value) != expected:
         raise ValueError(
             f"{name} must be of shape {tuple(expected)}; got {tuple(np.shape(value))}"

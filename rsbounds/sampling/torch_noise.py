@@ -50,7 +50,8 @@ def on_grid(
     seeds: list[int],
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """x + sigma Z rounded to the grid of 1/255, drawn exactly; ambiguous draws are void.
+    """x + sigma Z rounded to the grid of 1/255, drawn exactly; ambiguous draws are
+    void.
 
     ``x`` holds whole numbers: 255 times the input.
     """
@@ -70,7 +71,9 @@ def moved(
     seeds: list[int],
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """x and the steps that 63 random bits give, over 255; ``steps`` says which are ambiguous."""
+    """x and the steps that 63 random bits give, over 255; ``steps`` says which are
+    ambiguous.
+    """
     noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
     void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
     u = torch.empty((size, *x.shape), dtype=torch.int64, device=x.device)
@@ -85,7 +88,8 @@ def moved(
 def rounded(
     u: torch.Tensor, centre: torch.Tensor, scale: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """centre + scale Z, both in 1/255, to the nearest whole number; which draws are ambiguous.
+    """centre + scale Z, both in 1/255, to the nearest whole number; which draws are
+    ambiguous.
 
     u holds the first 63 bits of Phi(Z). The table of scores gives an interval of Z.
     Where its ends round to two numbers, the series of Phi about the lower end makes the
@@ -174,7 +178,9 @@ def count_below(
 
 
 def whole(x: torch.Tensor) -> torch.Tensor:
-    """255 x in whole numbers, for :func:`on_grid`; ValueError for an input off the grid."""
+    """255 x in whole numbers, for :func:`on_grid`; ValueError for an input off the
+    grid.
+    """
     return torch.as_tensor(
         grid_noise.on_grid(x.detach().cpu().numpy()), device=x.device
     )

@@ -1,4 +1,6 @@
-"""Decision lists over several noise levels: radii follow from the counts of all their stages."""
+"""Decision lists over several noise levels: radii follow from the counts of all their
+stages.
+"""
 
 from pathlib import Path
 
@@ -8,7 +10,9 @@ from rsbounds.schemes._scheme import Scheme
 
 
 class Composite(Scheme):
-    """The name and scope of decision lists; a :class:`rsbounds.composite.Rule` certifies."""
+    """The name and scope of decision lists; a :class:`rsbounds.composite.Rule`
+    certifies.
+    """
 
     name = "composite"
     scope = COMPOSITE

@@ -1,4 +1,6 @@
-"""Noise with a mean and a level on every axis that follow the input within proven bounds."""
+"""Noise with a mean and a level on every axis that follow the input within proven
+bounds.
+"""
 
 from typing import Any, ClassVar
 

@@ -18,7 +18,8 @@ from rsbounds.schemes._options import Given, Option, Options
 
 
 class Scheme:
-    """A smoothing scheme: the noise level at an input, and the radius that scores earn there.
+    """A smoothing scheme: the noise level at an input, and the radius that scores earn
+    there.
 
     A scheme of your own is a subclass with a ``name``, a ``radius`` and a ``sigma``.
 
@@ -103,7 +104,9 @@ class Scheme:
         self._level = level
 
     def sigma(self, x: Any) -> float:
-        """The noise level (> 0) at one input; ValueError where it contradicts the parameters."""
+        """The noise level (> 0) at one input; ValueError where it contradicts the
+        parameters.
+        """
         dim = self.parameters.get("dim", math.inf)
         if dim < math.inf and not (size := math.prod(np.shape(x))) <= dim:
             raise ValueError(
@@ -137,7 +140,8 @@ class Scheme:
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None
     ) -> tuple[Any, Any]:
-        """How far the probability of an event can move within a radius, in normal scores.
+        """How far the probability of an event can move within a radius, in normal
+        scores.
 
         Parameters
         ----------
@@ -173,7 +177,9 @@ class Scheme:
         )
 
     def fixed_level(self, sigma: float | None = None) -> float:
-        """The level of noise that is the same at every input: ``sigma``, or the scheme's own."""
+        """The level of noise that is the same at every input: ``sigma``, or the
+        scheme's own.
+        """
         own = self.parameters.get("sigma") if sigma is None else sigma
         if own is None:
             raise ValueError(
@@ -182,12 +188,16 @@ class Scheme:
         return POSITIVE.one("sigma", own)
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
-        """The sampler of a model under the scheme's noise; options as for ``as_sampler``."""
+        """The sampler of a model under the scheme's noise; options as for
+        ``as_sampler``.
+        """
         return as_sampler(model, **options)
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """ValueError unless ``parameters`` hold every number that the radius is computed from."""
+        """ValueError unless ``parameters`` hold every number that the radius is
+        computed from.
+        """
         for name, domain in cls.domains.items():
             if name in parameters:
                 value = parameters[name]
@@ -214,12 +224,15 @@ class Scheme:
     def evaluate(
         cls, options: Options, p_a: float, p_b: float | None, scores: bool
     ) -> Any:
-        """The radius at the level ``sigma`` of the options, from probabilities or ``scores``."""
+        """The radius at the level ``sigma`` of the options, from probabilities or
+        ``scores``.
+        """
         raise NotImplementedError(f"{cls.__name__} has no radius")
 
 
 class EnvelopeScheme(Scheme):
-    """A scheme whose radius follows from bounds of sigma(x), an envelope, by two points.
+    """A scheme whose radius follows from bounds of sigma(x), an envelope, by two
+    points.
 
     ``envelope`` makes it from the parameters named in ``bounds``, in this order.
     """
@@ -243,7 +256,8 @@ class EnvelopeScheme(Scheme):
 
 
 def level_slack(rounding: float, floor: float) -> float:
-    """What the logarithms of two computed levels may differ by beyond a Lipschitz envelope.
+    """What the logarithms of two computed levels may differ by beyond a Lipschitz
+    envelope.
 
     Where each level is at least ``floor`` > 0 and its error at most ``rounding``, in
     [0, floor/4], that is -log(1 - 2 rounding/floor), rounded up: see the theory page on

@@ -1,4 +1,5 @@
-"""Special functions that hold at any dimension: noncentral chi-square, Marcum's Q, balls, normal.
+"""Special functions that hold at any dimension: noncentral chi-square, Marcum's Q,
+balls, normal.
 
 Every function takes array_like arguments, broadcasts like a NumPy ufunc and takes
 ``out`` and ``where`` as ufuncs do; scalars in, np.float64 out. NaN in gives NaN out

@@ -1,4 +1,6 @@
-"""The noncentral chi-square distribution, and its tails as Marcum's Q; logarithms, quantiles."""
+"""The noncentral chi-square distribution, and its tails as Marcum's Q; logarithms,
+quantiles.
+"""
 
 from numpy.typing import ArrayLike
 
@@ -301,7 +303,8 @@ def marcum_p(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """The complement P(|Z| <= b) = 1 - Q_m(a, b), without the subtraction, as :func:`marcum_q`.
+    """The complement P(|Z| <= b) = 1 - Q_m(a, b), without the subtraction, as
+    :func:`marcum_q`.
 
     Examples
     --------
@@ -320,7 +323,8 @@ def marcum_logq(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """log Q_m(a, b): parameters as in :func:`marcum_q`, error of :func:`ncx2_logcdf` at df = 2 m.
+    """log Q_m(a, b): parameters as in :func:`marcum_q`, error of :func:`ncx2_logcdf` at
+    df = 2 m.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""The standard normal distribution in log space, and a ball's probability as a normal score."""
+"""The standard normal distribution in log space, and a ball's probability as a normal
+score.
+"""
 
 from numpy.typing import ArrayLike
 
@@ -54,7 +56,8 @@ def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Float
 def ndtri_exp(
     log_p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """Standard normal quantile of a probability given by its logarithm: the inverse of `log_ndtr`.
+    """Standard normal quantile of a probability given by its logarithm: the inverse of
+    `log_ndtr`.
 
     `log_p` is in [-inf, 0]; the relative error is at most 2e-15 on [-1e300, -1e-300],
     as proved. Otherwise as :func:`ndtri`; an asymptotic series beyond log p = -760.
@@ -76,7 +79,8 @@ def ball_score(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """Phi^-1 P(|Z - s e1| <= s + u) for Z ~ N(0, I_dim): a ball's probability as a score.
+    """Phi^-1 P(|Z - s e1| <= s + u) for Z ~ N(0, I_dim): a ball's probability as a
+    score.
 
     The ball has its centre at distance `s` from the origin and its surface at signed
     offset `u` beyond the origin. It is the noncentral chi-square CDF at (s + u)^2 with

@@ -118,7 +118,8 @@ class Smooth(torch.nn.Module):
         return self._scheme
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Mean class probabilities of each input of a batch under noise, shape (n, num_classes).
+        """Mean class probabilities of each input of a batch under noise, shape (n,
+        num_classes).
 
         Differentiable, with ``samples`` copies and torch's global generator: for
         training and attacks, not for certificates. Refused for noise with a level on
@@ -165,7 +166,9 @@ class Smooth(torch.nn.Module):
     def certificate(
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
     ) -> Certificate:
-        """The same as :meth:`certify` with all its evidence: counts, bounds, level and scope."""
+        """The same as :meth:`certify` with all its evidence: counts, bounds, level and
+        scope.
+        """
         host, sampler, draw = _host(x), self._sampler(batch_size, x), self._draw()
         return procedure.certify(
             sampler,
@@ -188,7 +191,9 @@ class Smooth(torch.nn.Module):
         return {"seed": self.seed, "index": next(self._calls)}
 
     def _sampler(self, batch_size: int, x: torch.Tensor) -> Any:
-        """A sampler of the classifier where it is now, kept so that it checks rows once."""
+        """A sampler of the classifier where it is now, kept so that it checks rows
+        once.
+        """
         model = self.base_classifier.eval()
         device = (
             torch.as_tensor(x).device if isinstance(model, _Function) else home(model)
@@ -269,7 +274,9 @@ class _Function(torch.nn.Module):
 
 
 def _host(x: torch.Tensor) -> torch.Tensor:
-    """x as any scheme can read it: on the host, without a gradient, in a type that NumPy has."""
+    """x as any scheme can read it: on the host, without a gradient, in a type that
+    NumPy has.
+    """
     try:
         return torch.as_tensor(on_host("x", x))
     except (TypeError, RuntimeError):

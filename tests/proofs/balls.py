@@ -1,4 +1,6 @@
-"""Proofs over an interval: Taylor polynomials in ball arithmetic, and subdivision until they do."""
+"""Proofs over an interval: Taylor polynomials in ball arithmetic, and subdivision until
+they do.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,7 +16,9 @@ Series = Callable[[arb_series], arb_series]
 
 @dataclass(frozen=True)
 class Claim:
-    """|error(x)| <= bound on [low, high], ``error`` being the error over what it is relative to."""
+    """|error(x)| <= bound on [low, high], ``error`` being the error over what it is
+    relative to.
+    """
 
     name: str  # in the ledger
     says: str
@@ -26,7 +30,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Each of the numbers that a program yields, one for each of its own boxes, is at most that."""
+    """Each of the numbers that a program yields, one for each of its own boxes, is at
+    most that.
+    """
 
     name: str
     says: str
@@ -43,7 +49,9 @@ class Proof:
 
 
 def prove(claim: Claim | Sweep, bound: float | None = None) -> Proof:
-    """The proof of a claim, perhaps with another bound; ArithmeticError where there is none."""
+    """The proof of a claim, perhaps with another bound; ArithmeticError where there is
+    none.
+    """
     limit = arb(claim.bound if bound is None else bound)
     before = ctx.prec, ctx.cap
     ctx.prec, ctx.cap = BITS, TERMS + 1
@@ -88,7 +96,9 @@ def _last(error: Series, box: arb) -> arb:
 
 
 def numbers(header: str, after: str, *, skip: int = 0) -> list[list[float]]:
-    """The rows of the array of doubles after that text in a header (`skip` arrays further on)."""
+    """The rows of the array of doubles after that text in a header (`skip` arrays
+    further on).
+    """
     text = (HEADERS / header).read_text(encoding="utf-8").split(after, 1)[1]
     text = text.split("static constexpr double ", skip + 1)[-1]
     body = re.sub(r"//.*", "", text[text.index("= {") + 2 : text.index("};") + 1])

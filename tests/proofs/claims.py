@@ -1,4 +1,6 @@
-"""What is proved, read from the kernel's headers: approximations as they stand, before rounding."""
+"""What is proved, read from the kernel's headers: approximations as they stand, before
+rounding.
+"""
 
 import math
 from collections.abc import Callable, Iterator
@@ -72,7 +74,9 @@ def sum_of(
 
 
 def centre_error(v: arb_series) -> arb_series:
-    """Of the score of 1/2 + q, relative, v = q^2: that of the probability times q/(z phi(z))."""
+    """Of the score of 1/2 + q, relative, v = q^2: that of the probability times q/(z
+    phi(z)).
+    """
     text = "inline Sum2 ndtri_centre(Sum2 q)"
     [p], [d] = numbers("normal.hpp", text), numbers("normal.hpp", text, skip=1)
     x = arb(0.180625) - v

@@ -1,4 +1,5 @@
-"""The rule of contour.hpp against its integral; the lemmas are in docs/theory/quadrature-proof.md.
+"""The rule of contour.hpp against its integral; the lemmas are in
+docs/theory/quadrature-proof.md.
 
 Everything is scaled by sqrt(c2): e = 1/sqrt(c2), distances x from the axis are e x, the
 step is e k, and mu = share c2. A box is an interval of e and one of `share`.
@@ -54,12 +55,16 @@ def boxes() -> Iterator[tuple[arb, arb, arb | None]]:
 
 
 def place(u: arb, e: Any, k: arb | None) -> tuple[Any, Any]:
-    """Scaled and unscaled distance of a line: unscaled ones are given where the step is `step`."""
+    """Scaled and unscaled distance of a line: unscaled ones are given where the step is
+    `step`.
+    """
     return (u / e, u) if k is None else (u, e * u)
 
 
 def excess(u: arb, e: Any, share: arb, k: arb | None, sign: int) -> Any:
-    """The largest exponent on a line above (1) or below (-1) the axis, and the rule's factor."""
+    """The largest exponent on a line above (1) or below (-1) the axis, and the rule's
+    factor.
+    """
     x, c = place(u, e, k)
     c = sign * c
     g = (2 * c + c * c - 2 * (1 + c).log()) / (c * c) if c != 0 else arb(2)
@@ -136,7 +141,9 @@ def decay(a: arb, share: arb) -> arb:
 
 
 def above_mean(e: arb, share: arb) -> arb:
-    """A lower bound of P(W > 0) and of P(W < 0): 1/2 less an integral of absolute values."""
+    """A lower bound of P(W > 0) and of P(W < 0): 1/2 less an integral of absolute
+    values.
+    """
     if e < 0.054:
         return arb(1) / 2 - arb("1.02") * e.upper()
     c2 = 1 / (e * e)
@@ -176,7 +183,9 @@ def rising(t: arb, e: arb, p: arb, sign: int) -> arb:
 
 
 def line(u: arb, e: arb, share: arb, k: arb | None, sign: int) -> tuple[arb, arb, arb]:
-    """a, and the integrals of |e^psi| and |w e^psi| on the line, with the rule's factor."""
+    """a, and the integrals of |e^psi| and |w e^psi| on the line, with the rule's
+    factor.
+    """
     x, c = place(u, e, k)
     a = 1 + sign * c
     d = decay(a, share)
@@ -233,7 +242,9 @@ def errors() -> Iterator[arb]:
 
 
 def beyond(e: arb, share: arb, k: arb | None) -> tuple[arb, arb, arb, arb]:
-    """The nodes left out: their sum of |e^psi|, half integers and integers, the first, and |q|."""
+    """The nodes left out: their sum of |e^psi|, half integers and integers, the first,
+    and |q|.
+    """
     if k is None:  # the next exponent is 39.99 or more
         k = over(step, e)
         least, first, half = arb("39.99"), arb("4.47") / k, False

@@ -1,4 +1,5 @@
-"""The series of small_df.hpp, fewer than one degree of freedom; derived in docs/theory/small-df.md.
+"""The series of small_df.hpp, fewer than one degree of freedom; derived in
+docs/theory/small-df.md.
 
 Errors are relative, in units of 2^-53: every rounding counts in full.
 """
@@ -17,7 +18,9 @@ POWER, OUTER, LIBRARY = 9, 27, 4
 
 
 def index(growth: Callable[[int], arb], first: int) -> tuple[arb, int]:
-    """Of positive terms whose ratios are at most that: the mean index, the additions that count."""
+    """Of positive terms whose ratios are at most that: the mean index, the additions
+    that count.
+    """
     term, total, weighted, k, small, count = (
         arb(1),
         arb(0),
@@ -35,7 +38,9 @@ def index(growth: Callable[[int], arb], first: int) -> tuple[arb, int]:
 
 
 def near(mu: arb, g: arb, y: arb) -> arb:
-    """Q(mu, y) e^y/mu for y < 3/4, by the sum of three terms of which the first is the largest."""
+    """Q(mu, y) e^y/mu for y < 3/4, by the sum of three terms of which the first is the
+    largest.
+    """
     [c] = numbers("small_df.hpp", "inline double rgamma_defect(double a)")
     s, short = arb(1), -y.upper().log()
     # y^mu over (1 - y^mu)/mu, which falls with mu and with -log y
@@ -65,7 +70,9 @@ def near(mu: arb, g: arb, y: arb) -> arb:
 
 
 def fraction(mu: arb, y: arb) -> arb:
-    """The same for y >= 3/4, by the continued fraction: its rounding, and what is cut off."""
+    """The same for y >= 3/4, by the continued fraction: its rounding, and what is cut
+    off.
+    """
     top, least = y.upper(), y.lower()
     last = 6 + int(float(104 / top) * (1 - 1e-12)) if top < 1e9 else 6
     begin = last + 2  # it may have one more

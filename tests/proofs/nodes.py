@@ -172,7 +172,9 @@ def score(p: arb) -> arb:
 
 
 def part_of(off: arb, z: arb) -> arb:
-    """What a relative error of the tail moves a score of z or more by, and ndtri's, over 1 + z."""
+    """What a relative error of the tail moves a score of z or more by, and ndtri's,
+    over 1 + z.
+    """
     mills = (z / arb(2).sqrt()).erfc() * (z * z / 2).exp() * (PI / 2).sqrt()  # falls
     return off * mills / (1 + z) + arb("6.8e-16")
 
@@ -202,7 +204,9 @@ def pole(t: arb, e: arb, k: arb) -> arb:
 
 
 def scores(e: arb, share: arb, k: arb | None) -> Iterator[tuple[arb, arb]]:
-    """In a box, for every tau: errors of the score, over 1 + |z|, and of the tail, relative."""
+    """In a box, for every tau: errors of the score, over 1 + |z|, and of the tail,
+    relative.
+    """
     table = k is not None
     k = over(step, e) if k is None else k
     quad = QUADRATURE + (ORDERS if table else 0)
@@ -282,7 +286,9 @@ def rows_of(c2: int) -> Iterator[tuple[arb, arb, arb | None]]:
 
 @cache
 def bounds(c2: int) -> list[tuple[arb, arb, arb]]:
-    """From rows_of: the degrees in the box, the errors of a score and of a tail or a density."""
+    """From rows_of: the degrees in the box, the errors of a score and of a tail or a
+    density.
+    """
     out = []
     for e, share, k in rows_of(c2):
         score_off, off = worst(scores(e, share, k))
@@ -338,7 +344,8 @@ def density(e: arb, share: arb, k: arb | None) -> arb:
 
 
 def densities() -> Iterator[arb]:
-    """What rounding makes the sums for the densities of N and of N + 2 degrees be off by,
+    """What rounding makes the sums for the densities of N and of N + 2 degrees be off
+    by,
     relative where they are at least 0.3/sqrt(c2)."""
     for e, share, k in (*rows_of(0), *rows_of(30)):
         size = over(step, e) if k is None else k
@@ -399,7 +406,9 @@ def functions() -> Iterator[arb]:
 
 
 def entries() -> Iterator[arb]:
-    """The tables of nodes.hpp: relative errors of entries, and of two doubles times 1e16."""
+    """The tables of nodes.hpp: relative errors of entries, and of two doubles times
+    1e16.
+    """
     text = (HEADERS / "nodes.hpp").read_text(encoding="utf-8")
     for name, kappa in (("Sixteen", arb(77) / 256), ("Twelve", arb(43) / 128)):
         body = text.split(f"struct {name} {{", 1)[1].split("\n};", 1)[0]

@@ -1,4 +1,5 @@
-"""Rounding of straight-line code: what it computes in exact arithmetic, and by how much it is off.
+"""Rounding of straight-line code: what it computes in exact arithmetic, and by how much
+it is off.
 
 Each operation adds half a unit in the last place of its result.
 """
@@ -74,7 +75,9 @@ def pieces(low: float, high: float, count: int) -> Iterator[arb]:
 
 
 def centre() -> Iterator[arb]:
-    """ndtri_centre relative to the score, with its formula's 3e-17 (claim ndtri_centre)."""
+    """ndtri_centre relative to the score, with its formula's 3e-17 (claim
+    ndtri_centre).
+    """
     text = "inline Sum2 ndtri_centre(Sum2 q)"
     [p], [d] = numbers("normal.hpp", text), numbers("normal.hpp", text, skip=1)
     root = (2 * arb.pi()).sqrt()
@@ -93,7 +96,9 @@ def centre() -> Iterator[arb]:
 
 
 def tails() -> Iterator[arb]:
-    """ndtri_tail at log_two, relative to the score, with its formulas' 2e-17 r (ndtri_tail[i])."""
+    """ndtri_tail at log_two, relative to the score, with its formulas' 2e-17 r
+    (ndtri_tail[i]).
+    """
     text = "inline Sum2 ndtri_tail(Sum2 log_q)"
     rows = zip(
         numbers("normal.hpp", text),

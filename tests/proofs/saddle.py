@@ -31,7 +31,9 @@ def exponent(x: acb, t: arb) -> acb:
 
 
 def circle(t: arb) -> list[tuple[acb, arb]]:
-    """lambda and the least |w| on arcs of the half circle; w proves to be one to one inside."""
+    """lambda and the least |w| on arcs of the half circle; w proves to be one to one
+    inside.
+    """
     out = []
     for phi in boxes(0, 1, ARCS):
         x = RADIUS * (acb(0, 1) * phi * arb.pi()).exp()
@@ -43,7 +45,9 @@ def circle(t: arb) -> list[tuple[acb, arb]]:
 
 
 def integral(weights: Iterable[arb]) -> arb:
-    """Of weight |d lambda|/2 pi over the circle, an upper bound from the weights on the arcs."""
+    """Of weight |d lambda|/2 pi over the circle, an upper bound from the weights on the
+    arcs.
+    """
     return sum((weight.upper() for weight in weights), arb(0)) * RADIUS / ARCS
 
 
@@ -85,7 +89,9 @@ def ratio() -> tuple[arb, arb]:
 
 
 def taylor(c: list[arb], x: arb) -> tuple[arb, arb]:
-    """The sum of a series and its derivative; what is left out is below 1e-25 for |x| < 1."""
+    """The sum of a series and its derivative; what is left out is below 1e-25 for |x| <
+    1.
+    """
     value = sum((a * x**n for n, a in enumerate(c)), arb(0, 1e-25))
     return value, sum(
         (n * a * x ** (n - 1) for n, a in enumerate(c) if n), arb(0, 1e-25)

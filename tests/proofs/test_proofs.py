@@ -1,4 +1,6 @@
-"""Every claim is proved, and half of its constant is not enough: a slip in one would be seen."""
+"""Every claim is proved, and half of its constant is not enough: a slip in one would be
+seen.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""[A] Figures 3 and 4: eight against the rest on MNIST digits, certified without samples."""
+"""[A] Figures 3 and 4: eight against the rest on MNIST digits, certified without
+samples.
+"""
 
 import time
 from typing import Any
@@ -19,7 +21,9 @@ TRAIN_NOISE = 0.5
 
 
 def network(kind: str) -> nn.Sequential:
-    """A g of one output: linear, or with softplus units, whose gradient has a proven constant."""
+    """A g of one output: linear, or with softplus units, whose gradient has a proven
+    constant.
+    """
     torch.manual_seed(0)
     if kind == "linear":
         return nn.Sequential(nn.Flatten(), nn.Linear(784, 1))

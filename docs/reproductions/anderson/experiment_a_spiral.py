@@ -1,4 +1,5 @@
-"""[A] Figures 1 and 2: a support vector machine on two spirals, biased towards its anchors.
+"""[A] Figures 1 and 2: a support vector machine on two spirals, biased towards its
+anchors.
 
 The gradient of g = sum c_i exp(-gamma |x - x_i|^2) + b has a proven Lipschitz constant:
 in units of sqrt(2 gamma) the k-th directional derivative of the kernel is a Hermite
@@ -37,7 +38,9 @@ def spirals(count: int, seed: int) -> tuple[Any, Any]:
 
 
 class Machine:
-    """The decision function of a trained SVC and its gradient; gamma = 0 is the linear one."""
+    """The decision function of a trained SVC and its gradient; gamma = 0 is the linear
+    one.
+    """
 
     def __init__(self, x: Any, label: Any, gamma: float) -> None:
         kind = {"kernel": "rbf", "gamma": gamma} if gamma else {"kernel": "linear"}
@@ -60,7 +63,9 @@ class Machine:
         return np.stack([-value, value], axis=1)
 
     def lip_grad(self, ticks: int) -> float:
-        """A Lipschitz constant of the gradient, from a grid of so many points on each axis."""
+        """A Lipschitz constant of the gradient, from a grid of so many points on each
+        axis.
+        """
         if not self.gamma:
             return 0.0
         plain = 2 * self.gamma * float(np.abs(self.weight).sum())

@@ -32,7 +32,9 @@ def together(data: Data, maps: nn.Module, epochs: int) -> nn.Module:
 def attacked(
     net: nn.Module, maps: nn.Module, x: torch.Tensor, label: int, radius: float
 ) -> Any:
-    """A point within the radius where the class has few votes under the noise chosen there."""
+    """A point within the radius where the class has few votes under the noise chosen
+    there.
+    """
 
     def against(point: torch.Tensor) -> torch.Tensor:
         mean, sigma = maps(point)

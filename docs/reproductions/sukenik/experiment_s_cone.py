@@ -25,7 +25,9 @@ REACH, NODES, SLICES = 10.0, np.polynomial.legendre.leggauss(240), 48
 
 
 def probability(axial: Any, radial: Any, angle: float, dim: int) -> Any:
-    """P(x + Z in the cone), Z standard normal, by the coordinates of x along and off the axis."""
+    """P(x + Z in the cone), Z standard normal, by the coordinates of x along and off
+    the axis.
+    """
     axial, radial = (np.asarray(a, dtype=float)[..., None] for a in (axial, radial))
     node, weight = NODES
     low, high = np.maximum(axial - REACH, 0.0), np.maximum(axial + REACH, 0.0)
@@ -62,7 +64,9 @@ def right(ratio: Any, rate: float, shift: float) -> tuple[Any, Any]:
 
 
 def accuracy(angle: float, dim: int, rate: float, shift: float) -> float:
-    """Part of the cone's class, N(0, SCALE^2 I) inside the cone, that is classified rightly."""
+    """Part of the cone's class, N(0, SCALE^2 I) inside the cone, that is classified
+    rightly.
+    """
     # sin(phi)^(N-1) = u sin(angle)^(N-1) spreads the nodes as sin(phi)^(N-2) cos(phi)
     # weighs
     node, weight = np.polynomial.legendre.leggauss(SLICES)
@@ -75,9 +79,11 @@ def accuracy(angle: float, dim: int, rate: float, shift: float) -> float:
 
 
 def affordable(dim: int) -> float:
-    """The largest rate at which p_A = .99 keeps the share KEPT of the fixed-noise radius."""
+    """The largest rate at which p_A = .99 keeps the share KEPT of the fixed-noise
+    radius.
+    """
     full = float(gaussian.radius(0.99, SIGMA))
-    gap = lambda rate: float(semielastic.radius(0.99, SIGMA, rate, dim)) - KEPT * full
+    gap = lambda rate: float(semielastic.radius(0.99, SIGMA, rate, dim)) - KEPT * full  # noqa: E731
     return float(brentq(gap, 0.0, 1.0, xtol=1e-13))
 
 

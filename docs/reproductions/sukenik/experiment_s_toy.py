@@ -1,4 +1,5 @@
-"""[S] Figures 1, 5, 8, 9: two sectors of the plane, smoothed with fixed and with moving noise.
+"""[S] Figures 1, 5, 8, 9: two sectors of the plane, smoothed with fixed and with moving
+noise.
 
 The base classifier knows the sector, and its probabilities are integrals, not samples.
 A score is cut off where 100,000 samples that all agree end, since that is what limits
@@ -43,7 +44,9 @@ def classifiers() -> dict[str, tuple[float, float]]:
 
 
 def radii(distance: Any, angle: Any, level: float, rate: float) -> tuple[Any, Any]:
-    """The signed score of the narrow class, and the certified radius of the class predicted."""
+    """The signed score of the narrow class, and the certified radius of the class
+    predicted.
+    """
     sigma = (
         np.full(np.shape(distance), level) if rate == 0 else sigma_at(distance, rate)
     )

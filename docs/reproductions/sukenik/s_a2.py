@@ -16,7 +16,9 @@ SCORES = np.arange(0.2, 6.01, 0.2)  # true radius/sigma
 
 
 def mean_score(n: int, score: float) -> float:
-    """Expected certified radius/sigma at a true radius/sigma of ``score``; abstentions count 0."""
+    """Expected certified radius/sigma at a true radius/sigma of ``score``; abstentions
+    count 0.
+    """
     sd = np.sqrt(n * ndtr(score) * ndtr(-score))
     top = n - int(max(0, n * ndtr(-score) - 9 * sd - 30))
     counts = np.arange(max(0, int(n * ndtr(score) - 9 * sd - 30)), top + 1)

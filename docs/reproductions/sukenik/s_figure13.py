@@ -1,4 +1,6 @@
-"""[S] Figure 13: certified radius against the distance of x0 from a flat decision boundary."""
+"""[S] Figure 13: certified radius against the distance of x0 from a flat decision
+boundary.
+"""
 
 from typing import Any
 

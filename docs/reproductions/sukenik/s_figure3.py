@@ -1,4 +1,6 @@
-"""[S] Figure 3: thresholds of sigma1/sigma0 against the dimension, in theory and in fact."""
+"""[S] Figure 3: thresholds of sigma1/sigma0 against the dimension, in theory and in
+fact.
+"""
 
 from typing import Any
 

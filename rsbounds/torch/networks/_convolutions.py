@@ -62,7 +62,9 @@ _norms: dict[tuple[Any, ...], float] = {}
 
 
 def _kept(group: Matrix, stride: tuple[int, ...], dilation: tuple[int, ...]) -> float:
-    """:func:`_lattice_norm`, found by the weights themselves: a version number misses ``.data``."""
+    """:func:`_lattice_norm`, found by the weights themselves: a version number misses
+    ``.data``.
+    """
     group = np.ascontiguousarray(group)
     key = (blake2b(group.tobytes()).digest(), group.shape, stride, dilation)
     if key not in _norms:

@@ -32,7 +32,9 @@ _UP = 1 + 8 * EPS
 
 
 def weight(module: nn.Module) -> NDArray[np.float64]:
-    """The weight of a layer in float64; ValueError unless it is real, finite and constant."""
+    """The weight of a layer in float64; ValueError unless it is real, finite and
+    constant.
+    """
     value = module.weight
     assert isinstance(value, torch.Tensor)
     if value.is_complex():
@@ -61,7 +63,9 @@ def spectral_norm(matrices: Matrix | torch.Tensor) -> float:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Use one thread: on matrices of this size more threads take up to a hundred times as long."""
+    """Use one thread: on matrices of this size more threads take up to a hundred times
+    as long.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,4 +1,5 @@
-"""How far a network's float64 arithmetic may lie from the exact function of its weights.
+"""How far a network's float64 arithmetic may lie from the exact function of its
+weights.
 
 A running error analysis in the maximum norm, for all inputs with coordinates in [0, 1]
 at once: each layer maps a bound of its exact input's size and a bound of that input's
@@ -44,7 +45,9 @@ _SAME = (
 
 
 class Range(NamedTuple):
-    """Bounds in the maximum norm: of the exact value's size and of the computed value's error."""
+    """Bounds in the maximum norm: of the exact value's size and of the computed value's
+    error.
+    """
 
     size: float
     error: float
@@ -59,7 +62,8 @@ UNIT = Range(1.0, _U)  # the points of the grid in [0, 1], as whole numbers over
 
 
 def computed(module: nn.Module, given: Range) -> Range:
-    """The range of a module's output; ValueError for a layer without a bound of its rounding.
+    """The range of a module's output; ValueError for a layer without a bound of its
+    rounding.
 
     The caller has asked for the module's Lipschitz bound before, which refuses hooks
     and overrides.
@@ -130,7 +134,9 @@ def _computed(part: Any, given: Range) -> Range:
 
 
 def _affine(part: Any, given: Range) -> Range:
-    """Of a layer of weighted sums, from its largest sum of weights' sizes and terms in a sum."""
+    """Of a layer of weighted sums, from its largest sum of weights' sizes and terms in
+    a sum.
+    """
     bias = getattr(part, "bias", None)
     if is_plain(part, nn.Linear):
         sums, terms = np.abs(weight(part)).sum(1).max(), part.in_features

@@ -1,4 +1,6 @@
-"""Check that a module computes what its class says, and copy it before a certificate uses it."""
+"""Check that a module computes what its class says, and copy it before a certificate
+uses it.
+"""
 
 import copy
 from typing import Any, TypeVar
@@ -17,7 +19,9 @@ def name(module: nn.Module) -> str:
 
 
 def require_eval(module: nn.Module) -> None:
-    """ValueError while the module or a part of it, such as a parametrisation, is training."""
+    """ValueError while the module or a part of it, such as a parametrisation, is
+    training.
+    """
     for part in module.modules():
         if part.training:
             raise ValueError(
@@ -45,7 +49,9 @@ def refuse_hooks(module: nn.Module) -> None:
 
 
 def is_plain(module: nn.Module, kinds: Kinds) -> bool:
-    """Whether a module is of one of these classes and overrides nothing that the class computes."""
+    """Whether a module is of one of these classes and overrides nothing that the class
+    computes.
+    """
     return any(
         isinstance(module, kind) and not overridden(module, kind)
         for kind in (kinds if isinstance(kinds, tuple) else (kinds,))

@@ -20,7 +20,8 @@ Array = NDArray[np.float64]
 def value_and_grad(
     model: nn.Module, shape: tuple[int, ...]
 ) -> Callable[[Array], tuple[Array, Array]]:
-    """Turn a torch model into the function that :class:`rsbounds.lbrs.LocallyBiased` takes.
+    """Turn a torch model into the function that :class:`rsbounds.lbrs.LocallyBiased`
+    takes.
 
     It maps x of shape (n, d), d the product of ``shape``, to values and gradients in
     float64.
@@ -70,7 +71,8 @@ def locally_biased(
     norm: float = 2,
     method: str = "tight",
 ) -> LocallyBiased:
-    """The :class:`rsbounds.lbrs.LocallyBiased` of a torch model, for inputs flattened to (n, d).
+    """The :class:`rsbounds.lbrs.LocallyBiased` of a torch model, for inputs flattened
+    to (n, d).
 
     Parameters
     ----------

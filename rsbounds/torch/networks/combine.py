@@ -1,4 +1,6 @@
-"""Modules with a proven bound for what torch has no module for: sums, concatenations, sorting."""
+"""Modules with a proven bound for what torch has no module for: sums, concatenations,
+sorting.
+"""
 
 import torch
 from torch import nn
@@ -81,7 +83,8 @@ class Concatenation(nn.Module):
 
 
 class GroupSort(nn.Module):
-    """Sort groups of ``size`` channels (axis 1); its constant is 1, and 2 channels are MaxMin.
+    """Sort groups of ``size`` channels (axis 1); its constant is 1, and 2 channels are
+    MaxMin.
 
     References
     ----------

@@ -1,4 +1,6 @@
-"""One classifier for a range of noise levels: the network receives the level as an input."""
+"""One classifier for a range of noise levels: the network receives the level as an
+input.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ class NoiseConditional(nn.Module):
         self.module = module
 
     def forward(self, x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
-        """Class scores of a batch under noise of one level, or of one level for each row."""
+        """Class scores of a batch under noise of one level, or of one level for each
+        row.
+        """
         level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).expand(len(x))
         if not (level > 0).all():
             raise ValueError(f"sigma must be > 0; got {level.min().item()}")
@@ -96,7 +100,9 @@ class NoiseConditional(nn.Module):
         return scores
 
     def draw(self, count: int) -> torch.Tensor:
-        """Levels for a batch, log sigma uniform over the range, by torch's global generator."""
+        """Levels for a batch, log sigma uniform over the range, by torch's global
+        generator.
+        """
         return self.low * (self.high / self.low) ** torch.rand(count)
 
     def at(self, sigma: float) -> AtLevel:
@@ -118,7 +124,9 @@ class AtLevel(nn.Module):
 
 
 class _Film(nn.Module):
-    """A layer, then a scale and a shift of its channels; ``place`` in [-1, 1] is the level's."""
+    """A layer, then a scale and a shift of its channels; ``place`` in [-1, 1] is the
+    level's.
+    """
 
     place: torch.Tensor | None
 

@@ -204,7 +204,9 @@ def _branches(module: Any) -> list[nn.Module]:
 
 
 def _bounds(parts: list[nn.Module]) -> list[Fraction]:
-    """The bound of each part, if floating-point numbers can carry what the chain computes."""
+    """The bound of each part, if floating-point numbers can carry what the chain
+    computes.
+    """
     bounds, total = [], Fraction(1)
     for part in parts:
         bounds.append(Fraction(lipschitz_upper_bound(part)))

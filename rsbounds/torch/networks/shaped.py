@@ -1,4 +1,5 @@
-"""Noise with a mean and a level on every axis, fixed or learned: three forms, three scopes.
+"""Noise with a mean and a level on every axis, fixed or learned: three forms, three
+scopes.
 
 In coordinates divided by the shape the noise is isotropic, and there it is drawn and
 certified: a ball |u| < R is the ellipsoid sum (delta_i/shape_i)^2 < R^2 of the input.
@@ -146,7 +147,8 @@ class FixedNoise(_Noise):
 
 
 class CertifiedNoise(_Noise):
-    """The noise of a ``CertifiedGenerator`` as it is now: later training doesn't move it.
+    """The noise of a ``CertifiedGenerator`` as it is now: later training doesn't move
+    it.
 
     ``generator`` is copied, in float64 and eval mode; its ``level`` is a
     :class:`SigmaNetwork`, whose floor is proven.
@@ -179,7 +181,8 @@ class CertifiedNoise(_Noise):
         return mean[0]
 
     def scheme(self, norm: float = 2, *, sound: bool = False) -> Scheme:
-        """The scheme of the envelope certificate with the proven bounds, in an l_p norm.
+        """The scheme of the envelope certificate with the proven bounds, in an l_p
+        norm.
 
         With ``sound`` the level is that at the input's point of the grid, and the
         radius allows for the rounding of the level and of the mean; ValueError where
@@ -207,7 +210,8 @@ class CertifiedNoise(_Noise):
 
 
 class NoiseGenerator(nn.Module):
-    """Choose mean and level on every axis for each input; scope "fixed noise at this input only".
+    """Choose mean and level on every axis for each input; scope "fixed noise at this
+    input only".
 
     Parameters
     ----------
@@ -335,7 +339,8 @@ def generator_loss(
     variance_weight: float = 1.0,
     mean_weight: float = 1e-3,
 ) -> torch.Tensor:
-    """The loss of a noise generator: cross-entropy, distance of the variance, norm of the mean.
+    """The loss of a noise generator: cross-entropy, distance of the variance, norm of
+    the mean.
 
     Cross-entropy under the noise, plus ``variance_weight`` times the squared distance
     of the mean log level from log ``target`` (which fixes the volume of the noise and

@@ -67,7 +67,8 @@ class SigmaNetwork(nn.Module):
         return lipschitz_upper_bound(frozen(self))
 
     def rounding(self) -> float:
-        """How far float64 arithmetic may take sigma(x) from the exact function, on the grid.
+        """How far float64 arithmetic may take sigma(x) from the exact function, on the
+        grid.
 
         In the input's unit. It bounds the error for every x on the grid of 1/255 in [0,
         1], given as whole numbers over 255, and for every order of the sums, and grows
@@ -81,7 +82,8 @@ class SigmaNetwork(nn.Module):
         return _rounding.level(network, _rounding.UNIT)
 
     def scheme(self, dim: float, *, sound: bool = False) -> Scheme:
-        """The scheme that certifies smoothing by this network's noise level, as it is now.
+        """The scheme that certifies smoothing by this network's noise level, as it is
+        now.
 
         Levels and bound come from one copy in float64; ValueError if ``h`` has no
         proven bound.

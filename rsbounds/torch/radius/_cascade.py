@@ -134,7 +134,9 @@ def _bounds(
 
 
 def _set(condition: Any, level: torch.Tensor, z: torch.Tensor) -> Bounds:
-    """sigma Phi^-1 of the set's probability; near 0 or 1 the score enlarges the sum's rounding."""
+    """sigma Phi^-1 of the set's probability; near 0 or 1 the score enlarges the sum's
+    rounding.
+    """
     classes = torch.as_tensor(condition.classes, device=z.device)
     if not (classes < z.shape[-1]).all():
         raise ValueError(

@@ -62,7 +62,8 @@ def anisotropic(
     norm: float = 2,
     scores: bool = False,
 ) -> torch.Tensor:
-    """:func:`rsbounds.anisotropic.radius`: the largest l_p ball in the certified ellipsoid.
+    """:func:`rsbounds.anisotropic.radius`: the largest l_p ball in the certified
+    ellipsoid.
 
     Parameters
     ----------
@@ -153,7 +154,8 @@ def lipschitz(
     p_b: Number | None = None,
     scores: bool = False,
 ) -> torch.Tensor:
-    """:func:`rsbounds.lipschitz.radius`, method "exact": sigma(x) is Lipschitz and has a floor.
+    """:func:`rsbounds.lipschitz.radius`, method "exact": sigma(x) is Lipschitz and has
+    a floor.
 
     Other parameters and returns as in :func:`semielastic`.
 
@@ -196,7 +198,9 @@ def _half_gap(p_a: Number, p_b: Number | None, scores: bool) -> torch.Tensor:
 
 
 def _score(name: str, p: Number, scores: bool, slack: float) -> torch.Tensor:
-    """The score of p, moved outward by its error: the kernel's value with the slope of torch's."""
+    """The score of p, moved outward by its error: the kernel's value with the slope of
+    torch's.
+    """
     if scores:
         return tensor(name, p)
     p = inside(name, tensor(name, p), 0.0, 1.0, closed=True)
@@ -212,7 +216,9 @@ def _score(name: str, p: Number, scores: bool, slack: float) -> torch.Tensor:
 
 
 class _Theory(NamedTuple):
-    """How sigma may vary, how the extreme level moves with the radius, and whether p are scores."""
+    """How sigma may vary, how the extreme level moves with the radius, and whether p
+    are scores.
+    """
 
     envelope: Callable[..., Any]
     move: Callable[..., Any]

@@ -1,4 +1,6 @@
-"""Train the stages of a decision list: each learns which inputs are its own, and leaves others."""
+"""Train the stages of a decision list: each learns which inputs are its own, and leaves
+others.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -18,7 +20,9 @@ _FLOOR = 1e-3  # shares of votes are kept this far from 0 and 1
 
 
 class Stage(NamedTuple):
-    """A level, the margin that makes an input the stage's own, its attack, the others' weight."""
+    """A level, the margin that makes an input the stage's own, its attack, the others'
+    weight.
+    """
 
     sigma: float
     own: float
@@ -34,7 +38,8 @@ def aside_loss(
     stage: Stage,
     classes: int,
 ) -> torch.Tensor:
-    """SmoothAdv for own inputs: -log p_y; for others, unmoved, stage.weight * -log(p_y + p_void).
+    """SmoothAdv for own inputs: -log p_y; for others, unmoved, stage.weight * -log(p_y
+    + p_void).
 
     Votes for the outputs beyond ``classes`` are void.
     """
@@ -79,7 +84,8 @@ def cascade(
     rate: float = 4e-3,
     seed: int = 0,
 ) -> list[nn.Module]:
-    """Networks for the gated stages of a decision list, trained to step aside where they are weak.
+    """Networks for the gated stages of a decision list, trained to step aside where
+    they are weak.
 
     A stage owns the inputs whose class has a margin above ``stage.own`` under its
     noise. Margins are those of networks that did not see the input: one is trained on

@@ -21,7 +21,8 @@ def fit(
     rate: float = 3e-3,
     seed: int = 0,
 ) -> list[float]:
-    """Train a module with AdamW and a cosine schedule; the same weights for the same seed.
+    """Train a module with AdamW and a cosine schedule; the same weights for the same
+    seed.
 
     Parameters
     ----------
@@ -141,7 +142,8 @@ def pgd(
     step: float = 0.1,
     box: tuple[float, float] | None = None,
 ) -> torch.Tensor:
-    """Projected gradient ascent of an objective inside an l2 or linf ball around each input.
+    """Projected gradient ascent of an objective inside an l2 or linf ball around each
+    input.
 
     Parameters
     ----------

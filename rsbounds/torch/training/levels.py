@@ -1,4 +1,6 @@
-"""Train noise levels: of a sigma network by the certified radius, of one input by its radius."""
+"""Train noise levels: of a sigma network by the certified radius, of one input by its
+radius.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -25,7 +27,8 @@ def average_radius_loss(
     penalty: float = 0.0,
     largest: float = 8.0,
 ) -> torch.Tensor:
-    """Minus the average certified radius of soft votes, plus ``penalty`` times sum \\|W\\|.
+    """Minus the average certified radius of soft votes, plus ``penalty`` times sum
+    \\|W\\|.
 
     The score of the true class is its mean probability under noise of the network's
     level; the radius is :func:`rsbounds.torch.radius.lipschitz`, so the gradient

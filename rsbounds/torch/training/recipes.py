@@ -1,4 +1,5 @@
-"""The field's losses for smoothed classifiers, MACER, consistency, SmoothAdv; stages of a cascade.
+"""The field's losses for smoothed classifiers, MACER, consistency, SmoothAdv; stages of
+a cascade.
 
 Plain Gaussian augmentation is ``cross_entropy(model(augment(x, sigma)), y)``. Each loss
 returns a tensor of one number.
@@ -41,7 +42,8 @@ def macer_loss(
     beta: float = 16.0,
     gamma: float = 8.0,
 ) -> torch.Tensor:
-    """MACER: the smoothed classifier's cross-entropy, and a hinge on its radius where it is right.
+    """MACER: the smoothed classifier's cross-entropy, and a hinge on its radius where
+    it is right.
 
     The mean over the batch of -log p_y + weight sigma/2 max(gamma - (z_A - z_B), 0)
     1[right], where p is the mean softmax under noise, and z are the normal scores of
@@ -94,7 +96,8 @@ def consistency_loss(
     weight: float = 10.0,
     entropy: float = 0.5,
 ) -> torch.Tensor:
-    """Cross-entropy of noisy copies, and how far each copy's prediction is from their mean.
+    """Cross-entropy of noisy copies, and how far each copy's prediction is from their
+    mean.
 
     mean_i CE(F_i, y) + weight mean_i KL(F || F_i) + entropy H(F), where F is the mean
     of the copies' softmax F_i.
@@ -145,7 +148,8 @@ def smooth_adversarial(
     norm: float = 2,
     box: tuple[float, float] | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Move inputs so as to harm the **smoothed** classifier, and return the noise used for it.
+    """Move inputs so as to harm the **smoothed** classifier, and return the noise used
+    for it.
 
     :func:`rsbounds.torch.pgd` on - log of the mean softmax of the true class over the
     same noisy copies in every step, the model in eval mode.
@@ -205,7 +209,8 @@ def smooth_adversarial_loss(
     samples: int = 2,
     **options: Any,
 ) -> torch.Tensor:
-    """SmoothAdv: cross-entropy at the inputs and under the noise of :func:`smooth_adversarial`.
+    """SmoothAdv: cross-entropy at the inputs and under the noise of
+    :func:`smooth_adversarial`.
 
     Parameters and options as there; Algorithm 1 of the same paper, which raises
     ``radius`` from 0 over the first ten epochs and uses radii of .25 to 1 at sigma of
@@ -255,7 +260,8 @@ def passed_on(
     samples: int = 64,
     batch: int = 1000,
 ) -> torch.Tensor:
-    """A mask of the inputs that a stage passes on: no class has sigma Phi^-1(share) > threshold.
+    """A mask of the inputs that a stage passes on: no class has sigma Phi^-1(share) >
+    threshold.
 
     The next stage sees nothing but ``x[mask]``: fine-tune its expert on that.
 

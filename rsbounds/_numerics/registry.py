@@ -1,0 +1,76 @@
+"""A list of named entries that other packages add to, through entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """The entries of this package and, behind them, those of installed packages.
+
+    Parameters
+    ----------
+    group : str
+        The group of entry points, such as ``rsbounds.schemes``.
+    own : sequence
+        The entries of this package, each with a ``name``.
+    admit : callable
+        Called with an entry of another package; raises ValueError for what is none.
+    """
+
+    def __init__(
+        self, group: str, own: Sequence[T], admit: Callable[[Any], object]
+    ) -> None:
+        self.group = group
+        self._own: dict[str, T] = {_name(entry): entry for entry in own}
+        self._admit = admit
+        self._loaded: dict[str, T] = {}
+
+    def is_own(self, name: str) -> bool:
+        """Whether the entry of that name is this package's."""
+        return name in self._own
+
+    def __getitem__(self, name: str) -> T:
+        if name in self._own:
+            return self._own[name]
+        if name not in self._loaded:
+            # looked up only for a name that is not ours: reading the metadata of all
+            # installed packages takes milliseconds
+            self._loaded[name] = self._load(self._others()[name])
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from (name for name in self._others() if name not in self._own)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self._others()
+
+    def _others(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=self.group)}
+
+    def _load(self, point: EntryPoint) -> T:
+        what = f"the entry point {point.name!r} of {self.group} ({point.value})"
+        try:
+            entry: T = point.load()
+        except Exception as error:  # code of strangers may raise anything
+            raise ValueError(f"{what} can't be loaded: {error}") from error
+        try:
+            self._admit(entry)
+        except ValueError as error:
+            raise ValueError(f"{what}: {error}") from None
+        if _name(entry) != point.name:
+            raise ValueError(f"{what} must be of the entry's name, {_name(entry)!r}")
+        return entry
+
+
+def _name(entry: Any) -> str:
+    name: str = entry.name
+    return name
