@@ -119,9 +119,9 @@ def test_saddle_forms(dim, s):
     for border in (1e-3, 0.5, 0.55, 0.75, 1.7, 3.0):
         u = (
             solve(
-                lambda rho: rho**2 < border * (mu + math.hypot(mu, s * rho)),
+                lambda rho: rho**2 < border * (mu + math.hypot(mu, s * rho)),  # noqa: B023
                 1e-9,
-                1e9,  # noqa: B023
+                1e9,
             )
             - s
         )
