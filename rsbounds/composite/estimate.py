@@ -19,15 +19,14 @@ from rsbounds._numerics.rounding import EPS, product
 from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
 from rsbounds.composite.geometry import coordinate, item_terms, less, through_items
 from rsbounds.composite.rule import Cond, Rule, checked_rule
-from rsbounds.confidence.bounds import half
 from rsbounds.confidence.counts import (
-    End,
     arguments,
     clopper_pearson,
     end,
     lower_bound,
     score,
 )
+from rsbounds.confidence.entry import End, half
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
 

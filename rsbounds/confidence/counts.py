@@ -8,7 +8,7 @@ thing for the failures. The randomized bound has the level exactly, at the price
 random number.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,23 +25,11 @@ from rsbounds._numerics.checks import (
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds._numerics.threads import apply
+from rsbounds.confidence.entry import Bound, End
 from rsbounds_ext import kernels
 from rsbounds_ext.kernels import evaluate
 
 MAX_N = 10**15
-
-
-class End(NamedTuple):
-    """A lower bound p, its complement q = 1 - p and its score: rounded down, up and
-    down.
-
-    For the failures the same three are an upper bound on the successes: q, and the
-    score -z.
-    """
-
-    z: Array
-    p: Array
-    q: Array
 
 
 def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
@@ -242,3 +230,15 @@ def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array)
     more_p, less_q = clopper_pearson(*some, u[inner])
     p[inner], q[inner] = np.maximum(p[inner], more_p), np.minimum(q[inner], less_q)
     return End(score(p, q), p, q)
+
+
+def _clopper_pearson(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
+    return end(*arguments(k, n, alpha))
+
+
+def _randomized(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
+    return randomized_end(*arguments(k, n, alpha), np.asarray(u))
+
+
+CLOPPER_PEARSON = Bound("clopper-pearson", "counts", _clopper_pearson)
+RANDOMIZED = Bound("randomized", "counts", _randomized, uniform=True)
