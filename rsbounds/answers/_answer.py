@@ -144,6 +144,9 @@ class Answer:
     def check(self, procedure: Procedure) -> None:
         """ValueError for a procedure that is not for it; may warn."""
 
+    def check_inputs(self, inputs: int) -> None:
+        """ValueError unless it goes with data of so many inputs."""
+
     def samplers(self, model: Any) -> Sequence[Sampler]:
         """The samplers of a model: one, or one for each of several noise levels."""
         raise NotImplementedError(f"{type(self).__name__} has no samplers")
@@ -262,9 +265,7 @@ def drawn_counts(name: str, counts: Any, samples: int) -> ClassCounts:
     """Class counts that so many samples can have left, or ValueError."""
     result = as_integers(name, counts)
     if result.ndim != 1:
-        raise ValueError(
-            f"{name} must have shape (classes,); got shape {result.shape}"
-        )
+        raise ValueError(f"{name} must have shape (classes,); got shape {result.shape}")
     if not int(result.sum()) <= samples:
         raise ValueError(
             f"{name} must sum to at most {samples}, the samples drawn; got {result.sum()}"

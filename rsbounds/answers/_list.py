@@ -102,7 +102,9 @@ class List(Answer):
         classes = len(class_counts(first[0]))
         select = np.stack(
             [
-                checked_stage(f"stage {stage}", np.asarray(counts), classes, procedure.n0)
+                checked_stage(
+                    f"stage {stage}", np.asarray(counts), classes, procedure.n0
+                )
                 for stage, counts in enumerate(first)
             ]
         )
@@ -116,7 +118,10 @@ class List(Answer):
     def stored(self, row: Recorded) -> Stages:
         select, counts = stage_counts(row)
         width = max(
-            [self.rule.least_classes, *(len(each) for each in [*select, *counts] if each)]
+            [
+                self.rule.least_classes,
+                *(len(each) for each in [*select, *counts] if each),
+            ]
         )
         for name, stages in (("stage_select", select), ("stage_counts", counts)):
             if len(stages) != len(self.rule.sigmas):
@@ -132,7 +137,9 @@ class List(Answer):
                 )
             return checked_stage(f"stage {stage}", padded(stored, width), width, row.n)
 
-        return Stages(np.stack([padded(each or (), width) for each in select]), counts_of)
+        return Stages(
+            np.stack([padded(each or (), width) for each in select]), counts_of
+        )
 
     def certify(
         self, evidence: Stages, procedure: Procedure, *, label: int, index: int

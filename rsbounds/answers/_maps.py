@@ -75,8 +75,10 @@ def certify_map(
     radius : float
         Within it none of the labels changes: sigma Phi^-1(tau) for Gaussian noise.
 
-    References ---------- Fischer, Baader, Vechev, Scalable certified segmentation via
-    randomized smoothing, 2021.
+    References
+    ----------
+    Fischer, Baader, Vechev, Scalable certified segmentation via randomized smoothing,
+    2021.
 
     Examples
     --------
@@ -211,7 +213,9 @@ class Maps(Answer):
     name = "maps"
     help = "the classes of many positions at once: segmentation"
     options = (
-        Option("--tau", "certify positions whose class is likelier (0.75)", default=0.75),
+        Option(
+            "--tau", "certify positions whose class is likelier (0.75)", default=0.75
+        ),
         Option(
             "--truth",
             "the true maps, shape (inputs, *positions)",
@@ -257,6 +261,13 @@ class Maps(Answer):
 
     def check(self, procedure: Procedure) -> None:
         require_defaults(procedure, self.name)
+
+    def check_inputs(self, inputs: int) -> None:
+        if self.truth is not None and len(self.truth) != inputs:
+            raise ArgumentError(
+                "truth",
+                f"must be a map for each of {inputs} inputs; got {len(self.truth)}",
+            )
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [output_sampler(model, "maps", self.scheme.law)]

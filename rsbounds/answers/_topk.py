@@ -82,8 +82,10 @@ def top_k_radius(
         not decrease with k; k = 1 gives the radius of
         :func:`rsbounds.certify.certify_counts`.
 
-    References ---------- Jia et al., Certified robustness for top-k predictions, 2020;
-    the theory page on answers.
+    References
+    ----------
+    Jia et al., Certified robustness for top-k predictions, 2020; the theory page on
+    answers.
 
     Examples
     --------

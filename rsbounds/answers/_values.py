@@ -75,8 +75,10 @@ def value_interval(
         between. -inf or inf where n samples can't show an end, of which a
         RuntimeWarning tells.
 
-    References ---------- Chiang et al., Detection as regression: certified object
-    detection with median smoothing, 2020.
+    References
+    ----------
+    Chiang et al., Detection as regression: certified object detection with median
+    smoothing, 2020.
 
     Examples
     --------

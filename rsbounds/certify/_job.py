@@ -86,7 +86,9 @@ class Job:
         """What worker and writer must agree on."""
         scheme = self.answer.scheme
         return {
-            "method": json.dumps([scheme.name, dict(scheme.parameters)], sort_keys=True),
+            "method": json.dumps(
+                [scheme.name, dict(scheme.parameters)], sort_keys=True
+            ),
             "answer": json.dumps(described(self.answer), sort_keys=True),
             "data": json.dumps(dict(source.identity), sort_keys=True),
         }
