@@ -83,8 +83,10 @@ def certify_counts(
     CompositeCertificate
         Stages that the radius cannot depend on are not used, and count for no samples.
 
-    References ---------- R. L. Berger, Technometrics 24 (1982): intersection-union
-    tests; "Several levels at once".
+    References
+    ----------
+    R. L. Berger, Technometrics 24 (1982): intersection-union tests; "Several levels at
+    once".
 
     Examples
     --------

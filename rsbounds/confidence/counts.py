@@ -55,12 +55,15 @@ def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
         double. ``count = 0`` gives 0 (score -inf) and ``count = n`` the closed form
         alpha**(1/n).
 
-    Notes ----- The bound holds for one look at the data: testing it again with more
-    samples until it passes has no level. Use `rsbounds.confidence.SequentialTest` for
-    that.
+    Notes
+    -----
+    The bound holds for one look at the data: testing it again with more samples until
+    it passes has no level. Use `rsbounds.confidence.SequentialTest` for that.
 
-    References ---------- C. J. Clopper and E. S. Pearson, The use of confidence or
-    fiducial limits illustrated in the case of the binomial, Biometrika 26 (1934).
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits
+    illustrated in the case of the binomial, Biometrika 26 (1934).
 
     Examples
     --------
@@ -187,10 +190,12 @@ def randomized_lower_bound(
     float or ndarray
         At most the exact bound, and at least the Clopper-Pearson bound.
 
-    Notes ----- With ``count = n`` the equation reads U p^n = alpha: with probability
-    alpha it has no solution below 1, and an infinite radius would be certified. There
-    the bound is capped at alpha**(1/(n + 1)), the bound that one more success would
-    have given. A cap can only lower the bound, so the level stands.
+    Notes
+    -----
+    With ``count = n`` the equation reads U p^n = alpha: with probability alpha it has
+    no solution below 1, and an infinite radius would be certified. There the bound is
+    capped at alpha**(1/(n + 1)), the bound that one more success would have given. A
+    cap can only lower the bound, so the level stands.
 
     References
     ----------

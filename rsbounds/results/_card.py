@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import rsbounds
+from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
@@ -22,7 +23,7 @@ from rsbounds.results._file import _replace, digest
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._results import Results
 from rsbounds.results._table import _markdown, _radii, footnote, setting
-from rsbounds.results._text import as_path, conform, plain, quoted, truncated
+from rsbounds.results._text import as_path, conform, plain, quoted
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

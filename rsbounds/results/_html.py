@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import rsbounds
+from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
@@ -34,7 +35,7 @@ from rsbounds.results._table import (
     marked,
     numbered,
 )
-from rsbounds.results._text import as_path, naming, truncated
+from rsbounds.results._text import as_path, naming
 
 _PAGE = Path(__file__).parent / "_page"
 _DIGITS = 6  # of what curves show

@@ -14,10 +14,11 @@ import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
+from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import SCOPES
 from rsbounds.results._results import Results
-from rsbounds.results._text import plain, quoted, truncated
+from rsbounds.results._text import plain, quoted
 
 STYLES = ("text", "markdown", "csv")
 NAMES = ("norm", "alpha", "n", "bound")

@@ -40,8 +40,10 @@ def require_law(sampler: Sampler, law: str) -> None:
 def as_sampler(model: Any, **options: Any) -> Sampler:
     """The sampler of a model of any framework, or the sampler that it is already.
 
-    Parameters ---------- model : Sampler, torch.nn.Module, callable, or as
-    :func:`rsbounds.frameworks.as_function`
+    Parameters
+    ----------
+    model : Sampler, torch.nn.Module, callable, or as in
+            :func:`rsbounds.frameworks.as_function`
         A callable of one argument takes a float32 batch and returns scores.
     options
         Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch`` and takes
@@ -99,20 +101,47 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
 
 
 def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
-    """What draws the outputs of a model, or the class counts of its positions, under
-    noise.
+    """The sampler of a model's outputs, or of the class counts of its positions.
 
-    A torch module and a function of a NumPy batch get a sampler of Gaussian noise; a
-    sampler of your own, called as ``sampler(x, sigma, n, generator)``, returns outputs
-    of shape (n, outputs) or counts of shape (positions, classes). ``law`` names the
-    noise, where it is another.
+    Parameters
+    ----------
+    model : Sampler, torch.nn.Module, callable, or as in :func:`as_sampler`
+        A module or a function of a NumPy batch is sampled under Gaussian noise. Its
+        batches have the shape (count,) or (count, outputs) for values, and (count,
+        classes, *positions) for maps. A sampler of your own is returned as it is.
+    kind : {"values", "maps"}
+        What a call of the sampler, ``sampler(x, sigma, n, generator)``, returns:
+
+        "values"
+            The outputs of the n samples, floats of shape (n, outputs); a void sample
+            is a row of NaN.
+        "maps"
+            For each position how many samples chose each class, whole numbers of shape
+            (positions, classes); a sample whose scores hold a NaN at a position counts
+            for no class there.
+    law : str
+        Names the noise where it is not sigma N(0, I): only a sampler of your own that
+        draws that law is accepted then.
+
+    Raises
+    ------
+    ValueError
+        If the model is none of these, or the noise has another law.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.sampling.adapters import output_sampler
+    >>> sampler = output_sampler(lambda batch: batch.sum(axis=1), "values")
+    >>> sampler(np.zeros(3), 1.0, 5, np.random.default_rng(0)).shape
+    (5, 1)
     """
     model = as_function(model, outputs=True)
     ready: Sampler = as_sampler(model)
     if ready is model:
         require_law(ready, law)
-        own: Sampler = model
-        return own
+        own_sampler: Sampler = model
+        return own_sampler
     if law:
         raise ValueError(
             f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, called as "

@@ -329,7 +329,7 @@ class TorchOutputs(TorchSampler):
 
     def __init__(self, model: torch.nn.Module, kind: Kind) -> None:
         # maps one block at a time: their outputs outweigh inputs
-        super().__init__(model, batch=1 if kind == "map" else 1000)
+        super().__init__(model, batch=1 if kind == "maps" else 1000)
         self.kind = kind
         self._shape: tuple[int, ...] | None = None
 

@@ -80,8 +80,10 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
         If ``sigma`` isn't a positive finite number, or ``norm`` and ``dim`` don't go
         together; with ``dim``, when ``x`` has more coordinates.
 
-    References ---------- Cohen, Rosenfeld, Kolter, Certified adversarial robustness via
-    randomized smoothing, 2019, Theorem 1.
+    References
+    ----------
+    Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized smoothing,
+    2019, Theorem 1.
 
     Examples
     --------

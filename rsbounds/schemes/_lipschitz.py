@@ -105,9 +105,10 @@ def lipschitz(
         ``sigma_min``, ``x`` has more than ``dim`` coordinates or, with ``rounding``, is
         off the grid.
 
-    References ---------- The two-point radius of :func:`rsbounds.lipschitz.radius`, for
-    the noise level of Bergstrom, Sager, Anderson, Lipschitz standard deviation
-    networks.
+    References
+    ----------
+    The two-point radius of :func:`rsbounds.lipschitz.radius`, for the noise level of
+    Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
 
     Examples
     --------

@@ -60,9 +60,10 @@ def sigma_range(
     ValueError
         As in :func:`lipschitz`, and when ``sigma(x)`` lies above ``sigma_max``.
 
-    References ---------- Sukenik, Kuvshinov, Günnemann, Intriguing properties of
-    input-dependent randomized smoothing, 2022, Theorems 2 and 6;
-    :class:`rsbounds.envelope.SigmaRange`.
+    References
+    ----------
+    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
+    smoothing, 2022, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
 
     Examples
     --------
