@@ -24,7 +24,7 @@ from rsbounds.confidence import (
     upper_bound,
 )
 from rsbounds.confidence.counts import randomized_end
-from rsbounds.confidence.entry import check_entry
+from rsbounds.confidence.entry import check_entry, divided
 
 SOFT = [name for name, bound in BOUNDS.items() if bound.evidence == "scores"]
 
@@ -191,6 +191,19 @@ def test_bad_levels_of_pairs_are_named():
     ):
         pair_bounds(5, 3, 10, 5e-324)
     assert pair_bounds(5, 3, 10, 1e-323)[0] >= 0.0
+
+
+def test_levels_that_are_divided_sum_to_no_more():
+    """Half of 3 times the smallest number was twice it: 4 in all."""
+    smallest = 2.0**-1074
+    for units in range(2, 40):
+        for parts in range(1, units + 1):
+            level = divided(units * smallest, parts)
+            assert level == units // parts * smallest
+    assert divided(0.3, 7) == 0.3 / 7
+    assert divided(np.array([3 * smallest, 0.3]), 2).tolist() == [smallest, 0.15]
+    with pytest.raises(ValueError, match="alpha must be in"):
+        divided(smallest, 2)
 
 
 def error_probability(n, alpha, p):

@@ -15,10 +15,13 @@ from rsbounds._numerics.checks import (
     choice,
     count,
     either,
+    every,
     number,
     operand,
 )
+from rsbounds._numerics.counts import total
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rounding import SMALLEST, TINY
 from rsbounds.confidence.histogram import ScoreHistogram
 
 
@@ -136,20 +139,20 @@ class Bound:
         ValueError
             If an argument is out of its domain.
         """
-        first, others, total = self._split(evidence, top, n)
+        first, others, trials = self._split(evidence, top, n)
         alpha = self.check_alpha(alpha)
         u = self.check_uniform(u)
         if not runner_up:
-            alone = self.lower(first, total, operand("alpha", alpha), u)
+            alone = self.lower(first, trials, operand("alpha", alpha), u)
             z_a = float(alone.z)
             return Pair(z_a=z_a, z_b=-z_a, p_a=float(alone.p), p_b=float(alone.q))
         level = half(alpha)
-        lower = self.lower(first, total, level, u)
+        lower = self.lower(first, trials, level, u)
         # both are uniform; the level needs no independence, and opposites spread the
         # pair least
         opposite = None if u is None else opposite_uniform(u)
         uppers = [
-            self.lower(self._misses(other, total), total, level, opposite)
+            self.lower(self._misses(other, trials), trials, level, opposite)
             for other in others
         ]
         # the largest upper bound covers the runner-up, whichever class it is
@@ -180,13 +183,13 @@ class Bound:
         """
         if not self.at_any_time:
             raise ValueError(f"the bound {self.name!r} does not hold at any time")
-        first, others, total = self._split(evidence, top, n)
+        first, others, trials = self._split(evidence, top, n)
         level = operand("alpha", self.check_alpha(alpha))
-        most = -float(self.lower(self._misses(first, total), total, level, None).z)
+        most = -float(self.lower(self._misses(first, trials), trials, level, None).z)
         if not runner_up:
             return most, -most
         # the runner-up's probability is at least that of any other class
-        least = max(float(self.lower(c, total, level, None).z) for c in others)
+        least = max(float(self.lower(c, trials, level, None).z) for c in others)
         return most, min(least, -most)
 
     def _split(
@@ -197,9 +200,9 @@ class Bound:
             return _split_counts(evidence, top, n)
         return _split_histograms(evidence, top, n)
 
-    def _misses(self, hits: Any, total: NDArray[np.int64]) -> Any:
+    def _misses(self, hits: Any, trials: NDArray[np.int64]) -> Any:
         """The evidence of "not this class"."""
-        return total - hits if self.evidence == "counts" else hits.complement()
+        return trials - hits if self.evidence == "counts" else hits.complement()
 
 
 def check_entry(entry: Any) -> None:
@@ -217,7 +220,24 @@ def opposite_uniform(u: float) -> float:
 
 def half(alpha: Any) -> Array:
     """``alpha``/2, or ValueError where that isn't above 0."""
-    return operand("alpha", alpha, 1e-323, nan=False) / 2.0
+    return divided(alpha, 2)
+
+
+def divided(alpha: Any, parts: int) -> Array:
+    """``alpha``/``parts``, the level of each of so many bounds that hold together.
+
+    ValueError where that isn't above 0.
+    """
+    alpha = operand("alpha", alpha, parts * SMALLEST, nan=False)
+    with np.errstate(under="ignore"):
+        level: Array = alpha / float(parts)
+        if every(level >= TINY):
+            return level
+        # below the smallest number of full precision a quotient may be rounded up by
+        # half of itself, and the levels would sum to more than alpha; products are
+        # exact there
+        down = np.where(level * parts > alpha, level - SMALLEST, level)
+        return np.where(level < TINY, down, level)[()]
 
 
 def capped_end(lower: End, upper: End) -> tuple[Array, Array]:
@@ -238,9 +258,9 @@ def _split_counts(
             "evidence",
             f"must be the counts of two classes or more; got shape {counts.shape}",
         )
-    if int(counts.sum()) > n:
+    if total(counts) > n:
         raise ArgumentError(
-            "evidence", f"must sum to at most n = {n}; got {counts.sum()}"
+            "evidence", f"must sum to at most n = {n}; got {total(counts)}"
         )
     top = _checked_top(top, counts.size)
     # bounds grow with the count, so the largest of the others stands for all
