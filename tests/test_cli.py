@@ -1,7 +1,7 @@
 """The command line as a whole, and ``rsbounds radius``."""
 
-import json
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -131,7 +131,7 @@ def test_bad_input_gives_one_line_and_status_2(argv, capsys):
             ValueError("f: p_a must be 1; json=True helps"),
             "f: p_a must be 1; --json helps",
         ),
-        (ValueError("p_a=True, jason=True"), "--p-a, jason=True"),
+        (ValueError("p_a=True, jason=True"), "p_a=True, jason=True"),
     ],
 )
 def test_arguments_are_spelled_as_options(monkeypatch, capsys, error, line):

@@ -14,7 +14,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -149,11 +149,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     _ready_streams()
     command = "rsbounds"
     folder = os.sep * 2
-    flags: set[str] = set()
+    options: dict[str, argparse.Action] = {}
 
     def say(message: object) -> None:
         # paths are absolute where code may change the folder
-        text = _flags.spelled(str(message).replace(folder, ""), flags)
+        text = _flags.spelled(str(message).replace(folder, ""), options)
         print(f"{command}: {shown(text)}", file=sys.stderr)
 
     with warnings.catch_warnings():
@@ -163,7 +163,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             commands = parser()
             args = commands.parse_args(argv)
             command = f"rsbounds {args.command}"
-            flags = _flags.flags_of(commands, args)
+            options = _flags.options_of(commands, args)
             status = args.func(args) or 0
             sys.stdout.flush()
         except BrokenPipeError:  # whoever read our output has seen enough
@@ -175,7 +175,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except _ERRORS as error:
             if os.environ.get("RSBOUNDS_TRACEBACK"):
                 traceback.print_exc()
-            line = _line(error, flags)
+            line = _line(error, options)
             if line.startswith(_OUTPUT):
                 # what is left of it must not fail again when we leave
                 _drop_output()
@@ -208,7 +208,7 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _line(error: BaseException, flags: set[str]) -> str:
+def _line(error: BaseException, flags: Container[str]) -> str:
     """What an error says, on one line."""
     if isinstance(error, OSError):
         # a full disk is said of the output: errors of files have names

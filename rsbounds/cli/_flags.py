@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Collection
+from collections.abc import Container, Mapping
 
 from rsbounds._numerics.errors import ArgumentError
 
@@ -14,34 +14,29 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def flags_of(parser: argparse.ArgumentParser, args: argparse.Namespace) -> set[str]:
-    """The options of the command that ``args`` belong to."""
-    flags = set(parser._option_string_actions)
+def options_of(
+    parser: argparse.ArgumentParser, args: argparse.Namespace
+) -> dict[str, argparse.Action]:
+    """The options of the command that ``args`` belong to, by their flags."""
+    options = dict(parser._option_string_actions)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             command = action.choices[getattr(args, action.dest)]
-            flags |= flags_of(command, args)
-    return flags
+            options |= options_of(command, args)
+    return options
 
 
-def spelled(message: str, flags: Collection[str]) -> str:
-    """A message of the library, its ``word=True`` spelled as an option where it is one.
+def spelled(message: str, options: Mapping[str, argparse.Action]) -> str:
+    """A message of the library, its ``word=True`` spelled as a switch where it is one."""
 
-    Examples
-    --------
-    >>> from rsbounds.cli._flags import spelled
-    >>> spelled("download=True fetches them, depth=True doesn't", {"--download"})
-    "--download fetches them, depth=True doesn't"
-    """
+    def spelling(match: re.Match[str]) -> str:
+        option = options.get(flag(match[1]))
+        return flag(match[1]) if option is not None and option.nargs == 0 else match[0]
 
-    def option(switch: re.Match[str]) -> str:
-        spelling = flag(switch[1])
-        return spelling if spelling in flags else switch[0]
-
-    return _SWITCH.sub(option, message)
+    return _SWITCH.sub(spelling, message)
 
 
-def named(error: BaseException, flags: Collection[str]) -> str:
+def named(error: BaseException, flags: Container[str]) -> str:
     """What an error says, the name of its argument spelled as an option where it is
     one.
     """
