@@ -106,6 +106,9 @@ class Answer:
     classifies : bool
         Whether labels are classes of the model, so that a row's ``predict`` and
         ``correct`` mean something and a report shows certified accuracies.
+    takes_scheme : bool
+        Whether the command line makes a scheme for it, of ``--method`` and its options;
+        otherwise its first option says all, and implies the answer.
 
     Examples
     --------
@@ -121,6 +124,7 @@ class Answer:
     n0: ClassVar[int] = 100
     n: ClassVar[int] = 100_000
     classifies: ClassVar[bool] = True
+    takes_scheme: ClassVar[bool] = True
     scheme: Scheme
 
     # --- its text forms
@@ -139,7 +143,7 @@ class Answer:
         raise ValueError(f"the answer {cls.name!r} can't be made of a manifest")
 
     @classmethod
-    def from_options(cls, options: Options, scheme: Scheme) -> Answer:
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
         """The answer of the command line's options."""
         raise ValueError(f"the answer {cls.name!r} has no options to be made of")
 
@@ -151,8 +155,15 @@ class Answer:
     def check_inputs(self, inputs: int) -> None:
         """ValueError unless it goes with data of so many inputs."""
 
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        """The sampler of one model; options of its forward passes as for a scheme's."""
+        return self.scheme.sampler(model, **options)
+
     def samplers(self, model: Any) -> Sequence[Sampler]:
-        """The samplers of a model: one, or one for each of several noise levels."""
+        """The samplers of a model: one, or one for each of several noise levels.
+
+        ``model`` may be a sampler already, such as one of :meth:`sampler`.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no samplers")
 
     def levels(self, x: Any) -> Sequence[float]:

@@ -252,7 +252,7 @@ class Maps(Answer):
         return cls(scheme, parameters["tau"])
 
     @classmethod
-    def from_options(cls, options: Options, scheme: Scheme) -> Answer:
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
         place = options.get("truth")
         truth = None
         if place is not None:
@@ -269,8 +269,11 @@ class Maps(Answer):
                 f"must be a map for each of {inputs} inputs; got {len(self.truth)}",
             )
 
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        return output_sampler(model, "maps", self.scheme.law, **options)
+
     def samplers(self, model: Any) -> Sequence[Sampler]:
-        return [output_sampler(model, "maps", self.scheme.law)]
+        return [self.sampler(model)]
 
     def draw(self, draws: Draws, procedure: Procedure) -> Chosen:
         select = _position_counts(draws(Phase.SELECT, procedure.n0))

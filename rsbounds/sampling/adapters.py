@@ -3,6 +3,7 @@ sampler.
 """
 
 import sys
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any, Protocol
 
@@ -87,21 +88,32 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         ValueError,
     ):  # ValueError: a builtin says nothing of its arguments
         ready = False
-    accepted = ("batch",) if ready else ("batch", "sound_noise")
+    if ready:
+        _require_options(
+            options,
+            ("batch",),
+            "a model; this one is a sampler, which draws its own noise",
+        )
+        sampler: Sampler = model
+        return sampler
+    _require_options(options, ("batch", "sound_noise"))
+    return ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
+
+
+def _require_options(
+    options: Mapping[str, Any], accepted: Sequence[str], sound: str = ""
+) -> None:
+    """ValueError for an option, other than a default, that only a torch module has."""
     for name, value in options.items():
-        if name not in accepted and value not in (None, False, "cpu"):
-            needed = "a torch module; the model is none"
-            if name == "sound_noise":
-                needed = "a model; this one is a sampler, which draws its own noise"
-            raise ArgumentError(name, f"needs {needed}")
-    return (
-        model
-        if ready
-        else ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
-    )
+        if name in accepted or value in (None, False, "cpu"):
+            continue
+        needed = "a torch module; the model is none"
+        if name == "sound_noise" and sound:
+            needed = sound
+        raise ArgumentError(name, f"needs {needed}")
 
 
-def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
+def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sampler:
     """The sampler of a model's outputs, or of the class counts of its positions.
 
     Parameters
@@ -123,6 +135,9 @@ def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
     law : str
         Names the noise where it is not sigma N(0, I): only a sampler of your own that
         draws that law is accepted then.
+    **options
+        As for :func:`as_sampler`; maps take one block of noise at a time, whatever
+        ``batch`` says.
 
     Raises
     ------
@@ -141,6 +156,7 @@ def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
     ready: Sampler = as_sampler(model)
     if ready is model:
         require_law(ready, law)
+        _require_options(options, ("batch",))
         own_sampler: Sampler = model
         return own_sampler
     if law:
@@ -152,5 +168,6 @@ def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchOutputs
 
-        return TorchOutputs(model, kind)
+        return TorchOutputs(model, kind, **options)
+    _require_options(options, ("batch",))
     return ArrayOutputs(model, kind)
