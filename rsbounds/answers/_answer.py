@@ -199,6 +199,10 @@ class Answer:
         """
         raise NotImplementedError(f"{type(self).__name__} certifies nothing")
 
+    def largest_radius(self, x: Any, procedure: Procedure) -> float | None:
+        """The most that the procedure's samples can show at an input; None: not known."""
+        return None
+
     # --- which model it is
 
     def fingerprint(self, draws: Draws, procedure: Procedure) -> Sequence[int]:

@@ -64,13 +64,16 @@ class Job:
     def certify(self, x: Any, index: int, label: int) -> Answered:
         """The certificate of an input, and the further columns of its row."""
         evidence = self.answer.draw(self.draws(x, index), self.procedure)
-        answered = self.answer.certify(
+        return self.answered(evidence, index, label)
+
+    def answered(self, evidence: Any, index: int, label: int) -> Answered:
+        """What the evidence of an input supports, in the scope that rows state."""
+        certificate, columns = self.answer.certify(
             evidence, self.procedure, label=label, index=index
         )
-        if answered.certificate.scope != self.scope:  # another package's word
-            certificate = replace(answered.certificate, scope=self.scope)
-            answered = Answered(certificate, answered.columns)
-        return answered
+        if certificate.scope != self.scope:  # another package's word
+            certificate = replace(certificate, scope=self.scope)
+        return Answered(certificate, columns)
 
     def fingerprint(self, x: Any, index: int) -> Counts:
         """Numbers of the selection samples, which tell one model from another."""

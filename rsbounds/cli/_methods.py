@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable
 from copy import copy
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +30,9 @@ from rsbounds.procedure import Procedure
 from rsbounds.schemes import METHODS, Option, Scheme, gaussian, semielastic
 from rsbounds.schemes._domains import NORM
 from rsbounds.semielastic import KNNSigma
+
+#: The method of a run that names none.
+DEFAULT = next(iter(METHODS))
 
 #: Bounds whose rows a file can hold and ``verify`` can check.
 COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
@@ -126,8 +128,6 @@ def whole(low: int, text: str) -> int:
 
 def scheme(args: argparse.Namespace, shape: tuple[int, ...]) -> Scheme | Rule:
     """The scheme of the method, or the rule, for inputs of this shape."""
-    if args.method == "composite":
-        return read_rule(args.rule)
     given = Given(shape, args.sound_noise)
     made: Scheme | Rule
     if is_code(args.method):
@@ -152,13 +152,6 @@ def _require_fixed(args: argparse.Namespace, name: str) -> None:
             "--denoiser has one timestep, that of a fixed noise level: it goes with --method "
             f"gaussian or composite; got {args.method}"
         )
-
-
-def read_rule(path: Path) -> Rule:
-    try:
-        return Rule.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a rule: {error}") from None
 
 
 def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
