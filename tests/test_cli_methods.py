@@ -149,7 +149,7 @@ def test_noise_of_a_shape_is_drawn_again(torch_work, capsys, method):
     one_line(capsys, words, "--rerun needs --noise")
     other = [*words, "--noise", "schemes_of_mine:other_maps"]
     said = (
-        "is one of --method anisotropic"
+        "must return noise of the method generator; got noise of anisotropic"
         if method == "generator"
         else "made with: inner was "
     )
@@ -217,7 +217,7 @@ def test_noise_of_another_method_is_one_line(torch_work, capsys):
     one_line(
         capsys,
         arguments(**known),
-        "schemes_of_mine:maps is one of --method anisotropic",
+        "schemes_of_mine:maps must return noise of the method generator; got noise of anisotropic",
     )
     known = {"sigma": None, "method": "schemes_of_mine:maps"}
     one_line(capsys, arguments(**known), "noise of a shape needs a torch module")

@@ -5,6 +5,7 @@ say. ``ANSWERS`` holds those that write result rows, a file each; sets stand bes
 Arguments out of their domain raise ValueError.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from rsbounds._numerics.registry import Registry
@@ -24,6 +25,7 @@ from rsbounds.answers._values import Values, intervals, value_interval
 from rsbounds.certificate import ANOTHERS
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
+from rsbounds.schemes import Scheme
 
 __all__ = [
     "ANSWERS",
@@ -69,6 +71,21 @@ def asked(question: Any) -> Answer:
         return List(question)
     require_scheme(question)
     return Class(question)
+
+
+def restored(description: Mapping[str, Any], scheme: Scheme) -> Answer:
+    """The answer that a manifest describes (:meth:`Answer.describe`), under its scheme.
+
+    ValueError where the description is damaged, LookupError for an unknown name.
+    """
+    name = str(description.get("name"))
+    parameters = {key: value for key, value in description.items() if key != "name"}
+    try:
+        return ANSWERS[name].from_parameters(parameters, scheme)
+    except (KeyError, TypeError) as error:
+        if name not in ANSWERS:
+            raise
+        raise ValueError(f"the answer {name!r} lacks {error}") from None
 
 
 def scope_of(answer: Answer, bound: str) -> str:

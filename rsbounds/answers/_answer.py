@@ -129,6 +129,10 @@ class Answer:
         """What a manifest must say of it besides its name and the scheme's parameters."""
         return {}
 
+    def describe(self) -> dict[str, Any]:
+        """What a manifest says of it: its name and :meth:`parameters`."""
+        return {"name": self.name, **self.parameters()}
+
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
         """The answer of a manifest's entries; ValueError where these are damaged."""
@@ -196,8 +200,14 @@ class Answer:
 
     # --- reports
 
-    def report(self, rows: Sequence[Recorded]) -> Summary | None:
-        """What a report shows of its rows; None: certified accuracies, as for a class."""
+    @classmethod
+    def report(
+        cls, parameters: Mapping[str, Any], rows: Sequence[Recorded]
+    ) -> Summary | None:
+        """What a report shows of its rows, whose manifest has these parameters.
+
+        None: certified accuracies, as for a class.
+        """
         return None
 
 

@@ -144,6 +144,11 @@ class List(Answer):
     def certify(
         self, evidence: Stages, procedure: Procedure, *, label: int, index: int
     ) -> Answered:
+        drawn = int(evidence.select.sum(axis=-1).max())
+        if not drawn <= procedure.n0:
+            raise ValueError(
+                f"selection counts sum to {drawn} of {procedure.n0} samples"
+            )
         certificate = certify_drawn(
             self.rule,
             evidence.select,

@@ -236,10 +236,10 @@ class Maps(Answer):
         self.scheme = scheme
         self.tau = _tau(tau)
         self.truth = truth
-        self.radius = map_radius(self.tau, scheme, scheme.fixed_level())
 
     def parameters(self) -> dict[str, Any]:
-        stated: dict[str, Any] = {"tau": self.tau, "radius": self.radius}
+        radius = map_radius(self.tau, self.scheme, self.scheme.fixed_level())
+        stated: dict[str, Any] = {"tau": self.tau, "radius": radius}
         if self.truth is not None:
             digest = hashlib.sha256()
             for true_map in self.truth:
@@ -335,14 +335,18 @@ class Maps(Answer):
     def recorded_fingerprint(self, row: Recorded) -> Sequence[int] | None:
         return None
 
-    def report(self, rows: Sequence[Recorded]) -> Summary:
+    @classmethod
+    def report(cls, parameters: Mapping[str, Any], rows: Sequence[Recorded]) -> Summary:
+        radius = float(parameters["radius"])
         figures = map_summary(rows)
-        table = [["radius", "accuracy", "mIoU", "abstain"]]
         shares = (figures["accuracy"], figures["miou"], figures["abstain"])
-        shown = ["-" if np.isnan(share) else f"{share:.4f}" for share in shares]
-        table.append([truncated(self.radius, 4), *shown])
-        title = f"maps, classes likelier than {self.tau:g}"
-        return Summary(title, table, {"radius": self.radius, **figures})
+        cells = ["-" if np.isnan(share) else f"{share:.4f}" for share in shares]
+        table = [
+            ["radius", "accuracy", "mIoU", "abstain"],
+            [truncated(radius, 4), *cells],
+        ]
+        title = f"maps, classes likelier than {parameters['tau']:g}"
+        return Summary(title, table, {"radius": radius, **figures})
 
 
 def _position_counts(sampled: Any) -> Labels:

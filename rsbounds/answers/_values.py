@@ -317,26 +317,29 @@ class Values(Answer):
     def recorded_fingerprint(self, row: Recorded) -> Sequence[int] | None:
         return None
 
-    def report(self, rows: Sequence[Recorded]) -> Summary:
+    @classmethod
+    def report(cls, parameters: Mapping[str, Any], rows: Sequence[Recorded]) -> Summary:
         low, high = intervals(rows)
         table = [["radius", "finite", "median width", "largest width"]]
-        widths_at = dict[str, Any]()
-        for radius, widths in zip(
-            self.radii, np.moveaxis(high - low, 1, 0), strict=True
-        ):
+        figures = list[dict[str, float]]()
+        widths_at = np.moveaxis(high - low, 1, 0)
+        for radius, widths in zip(parameters["radii"], widths_at, strict=True):
             finite = float(np.isfinite(widths).mean())
-            middle = float(np.sort(widths, axis=None)[widths.size // 2])
+            median = float(np.sort(widths, axis=None)[widths.size // 2])
             largest = float(widths.max())
             table.append(
-                [f"{radius:g}", f"{finite:.4f}", f"{middle:.6g}", f"{largest:.6g}"]
+                [f"{radius:g}", f"{finite:.4f}", f"{median:.6g}", f"{largest:.6g}"]
             )
-            widths_at[f"{radius!r}"] = {
-                "finite": finite,
-                "median": middle,
-                "largest": largest,
-            }
-        title = f"{low.shape[2]} outputs, quantile {self.p:g}"
-        return Summary(title, table, {"quantile": self.p, "widths": widths_at})
+            figures.append(
+                {
+                    "radius": radius,
+                    "finite": finite,
+                    "median_width": median,
+                    "largest_width": largest,
+                }
+            )
+        title = f"{low.shape[2]} outputs, quantile {parameters['p']:g}"
+        return Summary(title, table, {"intervals": figures})
 
 
 def intervals(rows: Sequence[Recorded]) -> tuple[Array, Array]:

@@ -89,14 +89,9 @@ class Job:
             "method": json.dumps(
                 [scheme.name, dict(scheme.parameters)], sort_keys=True
             ),
-            "answer": json.dumps(described(self.answer), sort_keys=True),
+            "answer": json.dumps(self.answer.describe(), sort_keys=True),
             "data": json.dumps(dict(source.identity), sort_keys=True),
         }
-
-
-def described(answer: Answer) -> dict[str, Any]:
-    """What a manifest says of an answer."""
-    return {"name": answer.name, **answer.parameters()}
 
 
 @dataclass(frozen=True)

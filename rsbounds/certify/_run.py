@@ -15,7 +15,7 @@ from rsbounds._numerics.checks import as_integers, count, share
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer, asked
-from rsbounds.certify._job import Counts, Here, Job, Work, described, source_of
+from rsbounds.certify._job import Counts, Here, Job, Work, source_of
 from rsbounds.certify._tally import Tally
 from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
@@ -280,7 +280,7 @@ class Run:
                 "max": selection.max,
                 "inputs": len(self.selected),
             },
-            answer=described(self.answer),
+            answer=self.answer.describe(),
             method=scheme.name,
             scope=self.job.scope,
             parameters=dict(scheme.parameters),

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import sys
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,9 @@ from typing import Any
 import numpy as np
 
 from rsbounds import loading
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ANOTHERS, THIS_INPUT
+from rsbounds.cli._flags import flag as flag
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
@@ -32,6 +35,8 @@ from rsbounds.semielastic import KNNSigma
 #: Bounds whose rows a file can hold and ``verify`` can check.
 COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
 
+procedure = Procedure  # until the commands make it themselves
+
 _ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,...")
 _KINDS = "a Scheme, a Rule, a SigmaNetwork, a CertifiedGenerator, NoiseMaps, FixedNoise or a KNNSigma"
 _AS_ITSELF = {
@@ -42,12 +47,32 @@ _AS_ITSELF = {
 
 
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
+    """Add a method's option to a parser; ``changes`` are argparse's own settings."""
     settings = {
-        name: getattr(option, name) for name in ("type", "help", "metavar", "nargs")
+        "type": _converter(option.type),
+        "help": option.help,
+        "metavar": option.metavar,
+        "nargs": option.nargs,
+        "default": None if option.default is ... else option.default,
+        "required": required,
     }
-    default = None if option.default is ... else option.default
-    settings |= {"default": default, "required": required} | changes
-    parser.add_argument(option.flag, **settings)
+    parser.add_argument(option.flag, **settings | changes)
+
+
+def _converter(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """``kind`` as argparse takes it: of other ValueErrors it says the name of the
+    function and not the message.
+    """
+    if isinstance(kind, type):  # "invalid float value" is argparse's to say
+        return kind
+
+    def convert(text: str) -> Any:
+        try:
+            return kind(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return convert
 
 
 def of_method(name: str) -> tuple[Option, ...]:
@@ -58,7 +83,7 @@ def of_method(name: str) -> tuple[Option, ...]:
         return (_ARGUMENTS,)
     if name in METHODS:
         return METHODS[name].options
-    raise loading.unknown("the method", name, list(METHODS))
+    raise loading.unknown("method", name, list(METHODS))
 
 
 def of_all() -> list[Option]:
@@ -67,21 +92,9 @@ def of_all() -> list[Option]:
     return list({o.flag: o for o in (*every, _ARGUMENTS)}.values())
 
 
-def flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def is_code(name: str | None) -> bool:
     """Whether a method is given by MODULE:CALLABLE."""
     return ":" in (name or "")
-
-
-def procedure(**numbers: Any) -> Procedure:
-    """The numbers of a certificate; errors name the options."""
-    try:
-        return Procedure(**numbers)
-    except ValueError as error:
-        raise ValueError(flag(str(error))) from None
 
 
 def numbers(
@@ -157,7 +170,7 @@ def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme |
     manifest.
     """
     what, own = f"--method {spec}", loading.parse_arguments(arguments or "")
-    made = loading.call("--method", spec, **own)
+    made = loading.call("method", spec, **own)
     if isinstance(made, Rule):
         return made
     scheme = (
@@ -286,7 +299,7 @@ class Given:
         made = loading.call(option, spec)
         if (shaped := _noise(made)) is None:
             expected = "NoiseMaps, FixedNoise or a CertifiedGenerator"
-            raise ValueError(
-                f"{option} {spec} must return {expected}; got {type(made).__name__}"
+            raise ArgumentError(
+                option, f"{spec} must return {expected}; got {type(made).__name__}"
             )
         return shaped, loading.fingerprint(spec, made)

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_floats, broadcast, count, on_host
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
-from rsbounds.loading.callables import call, fingerprint
+from rsbounds.loading.callables import call, fingerprint, naming
 from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
 from rsbounds.loading.images import Preprocess
@@ -39,16 +40,17 @@ class Request:
     @property
     def where(self) -> str:
         """For messages."""
-        return f"--model {shown(self.spec)}"
+        return shown(self.spec)
 
     def require_classes(self, classes: int) -> None:
         """ValueError if published weights have another number of classes than is asked
         for.
         """
         if (own := self.args.get("num_classes", classes)) != classes:
-            raise ValueError(
-                f"num_classes is {own}, but the weights of {shown(self.spec)} have "
-                f"{classes}; a checkpoint may have others"
+            raise ArgumentError(
+                "num_classes",
+                f"is {own}, but the weights of {self.where} have {classes}; a checkpoint "
+                "may have others",
             )
 
 
@@ -153,24 +155,29 @@ def load_model(
             options["num_classes"] = count("num_classes", options["num_classes"], 2)
         load = getattr(import_module(f"rsbounds.loading.{_MODULES[prefix]}"), prefix)
     elif not all(spec.rpartition(":")):
-        raise ValueError(
-            f"the model must be {', '.join(f'{b}:NAME' for b in _MODULES)}, "
-            f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
+        raise ArgumentError(
+            "model",
+            f"must be {', '.join(f'{b}:NAME' for b in _MODULES)}, MODULE:CALLABLE or "
+            f"path/to/file.py:CALLABLE; got {shown(spec)!r}",
         )
     request = Request(spec, name, options, checkpoint, download)
     try:
-        loaded = load(request)
-    except ValueError as error:
-        missing, near = error.__cause__, difflib.get_close_matches(prefix, _MODULES, 1)
+        with naming("model"):
+            loaded = load(request)
+    except ArgumentError as error:
+        missing = error.__cause__
+        near = difflib.get_close_matches(prefix, _MODULES, 1)
         if isinstance(missing, ModuleNotFoundError) and missing.name == prefix and near:
-            raise ValueError(f"{shown(error)}; did you mean {near[0]}:?") from error
+            hint = f"; did you mean {near[0]}:?"
+            raise ArgumentError(error.name, f"{error.problem}{hint}") from error
         raise
     if checkpoint is not None:
         if not is_torch(loaded.model):
-            raise ValueError(
-                f"a checkpoint needs a torch module; {request.where} is none"
+            raise ArgumentError(
+                "checkpoint", f"needs a torch module; {request.where} is none"
             )
-        load_weights(request.where, loaded.model, checkpoint)
+        with naming("model"):
+            load_weights(request.where, loaded.model, checkpoint)
     if preprocess:
         own = loaded.preprocess or Preprocess()
         if unknown_names := preprocess.keys() - own.description.keys():
@@ -188,7 +195,7 @@ def _own_code(request: Request) -> Loaded:
     """``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, which returns a model or a
     Loaded.
     """
-    built = call("--model", request.spec, **request.args)
+    built = call("model", request.spec, **request.args)
     loaded = built if isinstance(built, Loaded) else Loaded(built)
     if not callable(loaded.model):
         raise ValueError(
@@ -232,12 +239,12 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return arguments
 
 
-def unknown(what: str, name: str, names: Sequence[str]) -> ValueError:
+def unknown(argument: str, name: str, names: Sequence[str]) -> ArgumentError:
     """The error for a name that isn't among ``names``, with near matches."""
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     every = ", ".join(names) if len(names) < 9 else f"{len(names)} names"
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {every}"
-    return ValueError(f"{what} {shown(name)!r} is unknown; {hint}")
+    return ArgumentError(argument, f"{shown(name)!r} is unknown; {hint}")
 
 
 class ArrayClassifier:

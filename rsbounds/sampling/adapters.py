@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.frameworks import as_function
 from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
 
@@ -92,7 +93,7 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
             needed = "a torch module; the model is none"
             if name == "sound_noise":
                 needed = "a model; this one is a sampler, which draws its own noise"
-            raise ValueError(f"--{name.replace('_', '-')} needs {needed}")
+            raise ArgumentError(name, f"needs {needed}")
     return (
         model
         if ready

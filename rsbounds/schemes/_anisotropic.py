@@ -14,6 +14,7 @@ import numpy as np
 
 from rsbounds import anisotropic, gaussian
 from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
@@ -79,11 +80,13 @@ class Anisotropic(Scheme):
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
-        noise, description = given.noise("--noise", options["noise"])
+        noise, description = given.noise("noise", options["noise"])
         scheme: Scheme = noise.scheme(options["norm"], sound=given.sound)
         if scheme.name != cls.name:
-            raise ValueError(
-                f"--noise {options['noise']} is one of --method {scheme.name}"
+            raise ArgumentError(
+                "noise",
+                f"{options['noise']} must return noise of the method {cls.name}; got "
+                f"noise of {scheme.name}",
             )
         scheme.parameters["noise"] = description
         return scheme

@@ -1,6 +1,5 @@
 """Noise levels whose logarithm is Lipschitz: the distance to the nearest anchors."""
 
-import argparse
 import copy
 from functools import partial
 from pathlib import Path
@@ -21,12 +20,12 @@ def _level(knn: KNNSigma, x: Any) -> Any:
 
 
 def _shift(text: str) -> str | float:
+    if text in ("mean", "min"):
+        return text
     try:
-        return text if text in ("mean", "min") else float(text)
+        return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"expected a number, mean or min; got {text!r}"
-        ) from None
+        raise ValueError(f"expected a number, mean or min; got {text!r}") from None
 
 
 _RATE = Option("--rate", "rate of log sigma(x)")
@@ -55,7 +54,7 @@ class SemiElastic(EnvelopeScheme):
         Option("--k", "number of nearest anchors (20)", type=int, default=20),
         Option(
             "--shift",
-            "mean distance at which sigma(x) is --sigma: a number, or mean (the default) or min "
+            "mean distance at which sigma(x) is sigma: a number, or mean (the default) or min "
             "for that of the anchors themselves",
             type=_shift,
             default="mean",
