@@ -11,6 +11,7 @@ from rsbounds.composite.estimate import (
     CompositeCertificate,
     certify_counts,
     certify_drawn,
+    checked_stage,
 )
 from rsbounds.composite.fitting import Fit, fit
 from rsbounds.composite.geometry import classify, radius, route_radius
@@ -29,6 +30,7 @@ __all__ = [
     "certify",
     "certify_counts",
     "certify_drawn",
+    "checked_stage",
     "classify",
     "fit",
     "plan",
