@@ -229,9 +229,7 @@ class Maps(Answer):
     n = 100
     classifies = False
 
-    def __init__(
-        self, scheme: Scheme, tau: float = 0.75, truth: Sequence[Any] | None = None
-    ) -> None:
+    def __init__(self, scheme: Scheme, tau: float = 0.75, truth: Any = None) -> None:
         require_fixed(scheme)
         self.scheme = scheme
         self.tau = _tau(tau)
@@ -405,4 +403,7 @@ def map_summary(rows: Sequence[Recorded]) -> dict[str, float]:
 
 def _summed(columns: Any) -> NDArray[Any]:
     """The sums, class by class, of columns of numbers."""
-    return np.sum([[int(v) for v in text.split(",")] for text in columns], axis=0)
+    total: NDArray[Any] = np.sum(
+        [[int(number) for number in text.split(",")] for text in columns], axis=0
+    )
+    return total

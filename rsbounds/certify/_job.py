@@ -20,6 +20,7 @@ import numpy as np
 
 from rsbounds._numerics.threads import processor
 from rsbounds.answers import Answer, Answered, asked, scope_of
+from rsbounds.answers._answer import class_counts
 from rsbounds.loading import Data, as_data, guarded, prefetched
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
@@ -83,7 +84,7 @@ class Job:
         """Class counts of one sample with hardly any noise."""
         level = self.answer.levels(x)[0] / 64
         sampled = self.samplers[0](x, level, 1, stream(0, 0, Phase.SEARCH))
-        return [int(count) for count in sampled]
+        return [int(count) for count in class_counts(sampled)]
 
     def facts(self, source: Data) -> dict[str, str]:
         """What worker and writer must agree on."""
