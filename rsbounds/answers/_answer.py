@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.counts import total
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
 from rsbounds.procedure import Procedure
@@ -291,10 +293,9 @@ def drawn_counts(name: str, counts: Any, samples: int) -> ClassCounts:
     result = as_integers(name, counts)
     if result.ndim != 1:
         raise ValueError(f"{name} must have shape (classes,); got shape {result.shape}")
-    if not int(result.sum()) <= samples:
-        raise ValueError(
-            f"{name} must sum to at most {samples}, the samples drawn; got {result.sum()}"
-        )
+    drawn = total(result)
+    if not drawn <= samples:
+        raise ArgumentError(name, f"sum to {drawn} of {samples} samples")
     return result
 
 

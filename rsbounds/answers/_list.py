@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.counts import padded
+from rsbounds._numerics.counts import padded, total
 from rsbounds._numerics.decimals import dense_counts, sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers._answer import (
@@ -147,7 +147,7 @@ class List(Answer):
     def certify(
         self, evidence: Stages, procedure: Procedure, *, label: int, index: int
     ) -> Answered:
-        drawn = int(evidence.select.sum(axis=-1).max())
+        drawn = max(map(total, evidence.select))
         if not drawn <= procedure.n0:
             raise ValueError(
                 f"selection counts sum to {drawn} of {procedure.n0} samples"
