@@ -8,6 +8,8 @@ from rsbounds.certificate import COMPOSITE
 from rsbounds.schemes._options import Option
 from rsbounds.schemes._scheme import Scheme
 
+__all__ = ["Composite"]
+
 
 class Composite(Scheme):
     """The name and scope of decision lists; a :class:`rsbounds.composite.Rule`
@@ -17,5 +19,6 @@ class Composite(Scheme):
     name = "composite"
     scope = COMPOSITE
     sound = True
+    made_by = "the Rule"
     help = "a decision list over several fixed noise levels"
     options = (Option("--rule", "the decision list", Path, metavar="RULE.json"),)
