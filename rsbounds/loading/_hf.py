@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.text import shown
+from rsbounds.loading._loaded import Loaded, Request
 from rsbounds.loading.callables import guarded, reason
 from rsbounds.loading.images import Preprocess, decode, number_classes, read_image
-from rsbounds.loading.models import Loaded, Request
 from rsbounds.loading.packages import need
 from rsbounds.loading.rows import CorruptInput, Data
 

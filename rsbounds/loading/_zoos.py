@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from rsbounds._numerics.text import shown
 from rsbounds.loading._hf import located
+from rsbounds.loading._loaded import Loaded, Request, unknown
 from rsbounds.loading.callables import guarded
 from rsbounds.loading.checkpoints import read_weights
 from rsbounds.loading.images import Preprocess
-from rsbounds.loading.models import Loaded, Request, unknown
 from rsbounds.loading.packages import need
 
 

@@ -22,9 +22,9 @@ from rsbounds._numerics.checks import as_floats, choice
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.loading._hf import located
+from rsbounds.loading._loaded import Loaded, logits, span
 from rsbounds.loading.callables import call, fingerprint, guarded, naming
 from rsbounds.loading.hashes import is_torch, parameters_hash
-from rsbounds.loading.models import Loaded, logits, span
 from rsbounds.loading.packages import need
 
 need("torch", "a denoiser")  # or the line that says which extra to install

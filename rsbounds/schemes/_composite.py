@@ -3,6 +3,8 @@
 from rsbounds.certificate import COMPOSITE
 from rsbounds.schemes._scheme import Scheme
 
+__all__ = ["Composite"]
+
 
 class Composite(Scheme):
     """The noise of a decision list; its parameters hold the ``rule`` as a dictionary.
@@ -14,4 +16,5 @@ class Composite(Scheme):
     name = "composite"
     scope = COMPOSITE
     sound = True  # the levels are the same numbers at every input
+    made_by = "the Rule"
     help = "a decision list over several fixed noise levels"
