@@ -54,9 +54,17 @@ void loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void* 
     if (any_nan) std::feraiseexcept(FE_INVALID);
 }
 
-template <class... A>
+// How many names "u, dim, s" has.
+constexpr std::size_t words(const char* list) {
+    std::size_t count = 1;
+    for (; *list; ++list) count += *list == ',';
+    return count;
+}
+
+template <std::size_t named, class... A>
 Entry entry(const char* name, double (*function)(A...)) {
     constexpr std::size_t arity = sizeof...(A);
+    static_assert(named == arity, "the table names each argument");
     static_assert(arity >= 1 && arity <= max_arity &&
                   (std::is_same_v<A, double> && ...));
     Entry e{name, int(arity), reinterpret_cast<void*>(function),

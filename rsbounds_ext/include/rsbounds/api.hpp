@@ -11,18 +11,7 @@
 
 namespace rsb::api {
 
-using rsb::anytime_bound;
-using rsb::ball_offset;
-using rsb::ball_score;
-using rsb::binomial_bound;
-using rsb::half_gap;
-using rsb::lipschitz_ratio;
-using rsb::lipschitz_slope;
-using rsb::log_ndtr;
-using rsb::log_wealth;
-using rsb::ndtri;
-using rsb::ndtri_exp;
-using rsb::renyi_radius;
+using namespace rsb;  // the kernels whose headers know their own domain
 
 inline double round_down(double value, double error) {
     return rounded(value, error, -inf);
