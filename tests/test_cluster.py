@@ -15,7 +15,7 @@ import pytest
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.certify import ArraySampler
-from rsbounds.certify._work import machine
+from rsbounds.certify._job import machine
 from rsbounds.cluster import LostWorker, Processes, Ray
 from rsbounds.cluster._processes import _visible
 from rsbounds.cluster._ray import Actor, Actors

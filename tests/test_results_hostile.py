@@ -76,7 +76,7 @@ def test_a_file_without_a_format_is_refused(finished, capsys, command):
     del known["format"]
     place.write_text(json.dumps(known))
     files = ["all.tsv", "out.tsv"] if command == "merge" else ["out.tsv"]
-    one_line(capsys, [command, *files], "format must be 2; got None")
+    one_line(capsys, [command, *files], "format must be 3; got None")
 
 
 def test_counts_of_classes_that_nobody_has_are_refused(finished, capsys):

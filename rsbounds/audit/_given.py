@@ -297,9 +297,9 @@ def _job_of(row: Row, manifest: Manifest, drawer: Any) -> Job:
 
 def _drawn_columns(row: Row, again: Row) -> Iterator[tuple[str, str, str]]:
     """What a row and the row drawn again state of the samples: name, both as text."""
-    for name in ("select", "counts"):
-        stated, drawn = getattr(row, name), getattr(again, name)
-        yield name, sparse_counts(stated), sparse_counts(drawn)
     for name, drawn in again.extra.items():
         if drawn:  # what refers to true maps is empty without them
             yield name, row.extra.get(name, "-"), drawn
+    for name in ("select", "counts"):
+        stated, drawn_counts = getattr(row, name), getattr(again, name)
+        yield name, sparse_counts(stated), sparse_counts(drawn_counts)

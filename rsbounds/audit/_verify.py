@@ -164,9 +164,7 @@ def _require_together(*, data: Any, model: Any, scheme: Any, rerun: int) -> None
     if rerun and model is None:
         raise ArgumentError("rerun", "needs model, which draws rows again")
     if model is not None and not rerun:
-        raise ArgumentError(
-            "model", "goes with rerun, the number of rows it draws again"
-        )
+        raise ArgumentError("model", "needs rerun, the number of rows it draws again")
     if model is not None and data is None:
         raise ArgumentError("model", "needs data, the inputs of the rows")
     if scheme is not None and data is None:

@@ -13,7 +13,6 @@ from rsbounds.cli._flags import flag as flag
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
-from rsbounds.procedure import Procedure
 from rsbounds.schemes import METHODS, Option, Scheme
 
 #: The method of a run that names none.
@@ -22,7 +21,6 @@ DEFAULT = next(iter(METHODS))
 #: Bounds whose rows a file can hold and ``verify`` can check.
 COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
 
-procedure = Procedure  # until the commands make it themselves
 
 _ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,...")
 
@@ -135,7 +133,7 @@ def _require_fixed(args: argparse.Namespace, method: type[Scheme]) -> None:
     if args.denoiser is not None and not fixed:
         raise ValueError(
             "--denoiser has one timestep, that of a fixed noise level: it goes with "
-            f"--method gaussian or composite; got {args.method}"
+            f"--method gaussian, or with --rule; got {args.method}"
         )
 
 

@@ -63,6 +63,7 @@ def add_options(parser: Any) -> None:
     names = ", ".join(name for name in ANSWERS if name != _answers.DEFAULT)
     asked.add_argument(
         "--answer",
+        choices=tuple(ANSWERS),
         metavar="NAME",
         help=f"{_answers.DEFAULT} (default), {names}; --rule implies list",
     )

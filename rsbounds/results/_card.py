@@ -250,7 +250,6 @@ def _as_markdown(made: Mapping[str, Any]) -> str:
         table = [[_code(cell) for cell in line] for line in report["table"]]
     about = {name: f"`{_code(text)}`" for name, text in made["about"].items()}
     about["method"] = _code(made["noise"]["method"])
-    about["bound"] = _code(made["procedure"].get("bound", ""))
     about["scope"] = _code(". ".join(filter(None, (scope["text"], scope["footnote"]))))
     about["inputs"] = made["inputs"]
     if report is None:
